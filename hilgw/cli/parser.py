@@ -13,15 +13,9 @@ from typing import Any, NoReturn
 
 from hilgw.cli.commands import COMMANDS
 from hilgw.cli.help import help_text
+from hilgw.cli.run_options import WITH_VALUE
 from hilgw.cli.version import print_version
 from hilgw.errors import nearest, printable, quoted, suggest
-
-_WITH_VALUE = {"--config", "-c", "--set", "--backend", "--speed", "--duration", "--report"} | {
-    "--ready-file",
-    "--control",
-    "--log",
-}
-
 
 FILES = (".yaml", ".yml")
 
@@ -58,14 +52,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 def parsers(command: str | None) -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
     """The whole parser, with the options of this command only (all others would slow every
     start), and the part of it that reads the options of the command."""
-    run = import_module("hilgw.cli.commands.run")
-    parser = _Parser(prog="hilgw")
-    parser.add_argument(
-        "--version", action=_Version, help="show versions, and which C forms are active"
-    )
-    run.add_options(parser)
-    parser.set_defaults(run=run.run)
-    commands = parser.add_subparsers(metavar="COMMAND", parser_class=CommandParser)
+    parser, commands = _default_parser()
     wanted, _ = COMMANDS.get(command or "", ("", ""))
     for name, (module, _) in COMMANDS.items():
         if module != wanted:
@@ -75,13 +62,37 @@ def parsers(command: str | None) -> tuple[argparse.ArgumentParser, argparse.Argu
     return parser, commands.choices.get(command or "", parser)
 
 
+def whole_parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+    """The parser with the options of all commands, and its part for each command."""
+    parser, commands = _default_parser()
+    for module in dict.fromkeys(module for module, _ in COMMANDS.values()):
+        import_module(f"hilgw.cli.commands.{module}").add_parsers(commands)
+    for name, (_, summary) in COMMANDS.items():
+        commands._choices_actions.append(commands._ChoicesPseudoAction(name, [], summary))
+    return parser, {name: commands.choices[name] for name in COMMANDS}
+
+
+def _default_parser() -> tuple[
+    argparse.ArgumentParser, argparse._SubParsersAction[argparse.ArgumentParser]
+]:
+    """The parser of the default command, and where the parsers of the others are added."""
+    run = import_module("hilgw.cli.commands.run")
+    parser = _Parser(prog="hilgw")
+    parser.add_argument(
+        "--version", action=_Version, help="show versions, and which C forms are active"
+    )
+    run.add_options(parser)
+    parser.set_defaults(run=run.run)
+    return parser, parser.add_subparsers(metavar="COMMAND", parser_class=CommandParser)
+
+
 def _place_of_command(arguments: list[str]) -> int | None:
     """Where the command is, if any; options of the default command may precede it."""
     is_value = False
     for place, argument in enumerate(arguments):
         if not is_value and not argument.startswith("-"):
             return place
-        is_value = not is_value and argument in _WITH_VALUE
+        is_value = not is_value and argument in WITH_VALUE
     return None
 
 

@@ -25,5 +25,5 @@ def run(args: argparse.Namespace) -> int:
     """Prints the script; returns 0."""
     from hilgw.cli.reference import completion
 
-    print(completion.SHELLS[args.shell](), end="")
+    print(completion.script(args.shell), end="")
     return 0

@@ -6,9 +6,10 @@ import argparse
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from hilgw import __version__
+from hilgw.cli import run_options
 from hilgw.cli.commands.configurations import loading
 from hilgw.errors import HilgwError, SafetyError, UsageError, printable
 
@@ -37,31 +38,9 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `run`; SUPPRESS, because they may precede or follow the command."""
     from hilgw.cli.output.text import duration
 
-    def option(*names: str, **kwargs: Any) -> None:
-        parser.add_argument(*names, default=argparse.SUPPRESS, **kwargs)
-
-    option(
-        "-c", "--config", metavar="FILE", help="the configuration to run, or a shipped one, as xbee"
-    )
-    loading.add_options(parser)
-    option(
-        "--duration",
-        metavar="TIME",
-        type=duration,
-        help="stop after e.g. 10s, 500ms, 2min; of simulated time with --speed",
-    )
-    option("--arm", action="store_true", help="arm all robots at the start, real ones too")
-    option("--report", metavar="FILE", help="write counts and latencies as JSON; -: to stdout")
-    option("--ready-file", metavar="FILE", help="write this file when every required part is up")
-    option(
-        "--control", metavar="PATH", help="control socket for `hilgw send` (default: found by it)"
-    )
-    option("--log", metavar="FILE", help="append what happens, with deliveries and time of day")
-    option("-q", "--quiet", action="store_true", help="show only errors, notices and the summary")
-    option("-v", "--verbose", action="store_true", help="show deliveries too")
+    run_options.add(parser, run_options.RUN, duration=duration)
 
 
 def run(args: argparse.Namespace) -> int:
