@@ -290,7 +290,7 @@ def _version(header: str) -> tuple[str, str]:
             raise ConfigError("unknown")
         upright_axis(match[1])
     except ConfigError:
-        known = f"{quoted(header)} is not a version that hilgw knows"
+        known = f"{quoted(header)} is not a version that hilgw supports"
         return OLDEST, f"{known}: the rules of {OLDEST} apply"
     return match[1], ""
 

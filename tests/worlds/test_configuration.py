@@ -279,7 +279,7 @@ def test_versions(header: str, webots: str, upright: str) -> None:
     config = loaded(body, header)
     assert config.webots == webots
     assert config.robots["robot"].devices["inertial unit"].coordinateSystem == upright
-    assert ("is not a version that hilgw knows" in imported(body, header)) == (
+    assert ("is not a version that hilgw supports" in imported(body, header)) == (
         not header.startswith(webots)
     )
 
