@@ -58,7 +58,7 @@ def parsers(command: str | None) -> tuple[argparse.ArgumentParser, argparse.Argu
         if module != wanted:
             commands.add_parser(name, add_help=False)
     if wanted:
-        import_module(f"hilgw.cli.commands.{wanted}").add_parsers(commands)
+        _add_commands(wanted, commands)
     return parser, commands.choices.get(command or "", parser)
 
 
@@ -66,10 +66,19 @@ def whole_parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.Argument
     """The parser with the options of all commands, and its part for each command."""
     parser, commands = _default_parser()
     for module in dict.fromkeys(module for module, _ in COMMANDS.values()):
-        import_module(f"hilgw.cli.commands.{module}").add_parsers(commands)
+        _add_commands(module, commands)
     for name, (_, summary) in COMMANDS.items():
         commands._choices_actions.append(commands._ChoicesPseudoAction(name, [], summary))
     return parser, {name: commands.choices[name] for name in COMMANDS}
+
+
+def _add_commands(name: str, commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds the parsers of a module, with the functions that run its commands."""
+    module = import_module(f"hilgw.cli.commands.{name}")
+    module.add_parsers(commands)
+    for command in (command for command, (its, _) in COMMANDS.items() if its == name):
+        function = getattr(module, f"run_{command}", None) or module.run
+        commands.choices[command].set_defaults(run=function)
 
 
 def _default_parser() -> tuple[

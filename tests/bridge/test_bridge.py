@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hilgw.bridge.clients import MAX_CLIENTS
-from hilgw.bridge.flow import CANNOT_CARRY, Flow, Reframer
+from hilgw.bridge.flow import BridgeDropped, Flow, Reframer
 from hilgw.engine.observer import State
 from hilgw.errors import FrameError
 from hilgw.framing import create
@@ -520,4 +520,4 @@ def test_what_a_framing_gave_and_cannot_carry_again_is_counted() -> None:
     reframer.feed(b"!")
     assert passed == b"abc"
     assert flow.frames == 3
-    assert flow.dropped == {CANNOT_CARRY: 4}
+    assert flow.dropped == {BridgeDropped.CANNOT_CARRY: 4}

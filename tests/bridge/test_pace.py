@@ -28,16 +28,13 @@ class TimedPort(FakeTransport):
 class Bench:
     def __init__(self, baud_rate: int = 115200, **line: object) -> None:
         self.scheduler = Clock()
-        self.flow, self.to_serial = Flow(), Flow()  # of all, and of the one that writes
+        self.to_serial = Flow()  # of the one that writes
         self.told: list[str] = []
         settings = LineSettings(baud_rate, **line)  # type: ignore[arg-type]
-        self.port = BridgePort(
-            "port",
-            settings,
-            self.flow,
-            lambda: self.told.append("full"),
-            lambda: self.told.append("room"),
-        )
+        self.port = BridgePort("port", settings)
+        self.port.on_full = lambda: self.told.append("full")
+        self.port.on_room = lambda: self.told.append("room")
+        self.flow = self.port.flow
         self.port.pace(self.scheduler, settings)
         self.device = TimedPort(self.scheduler)
         self.port.attach(self.device)

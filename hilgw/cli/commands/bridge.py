@@ -85,7 +85,6 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     option("--report", metavar="FILE", help="write counts as JSON; -: to stdout")
     option("--ready-file", metavar="FILE", help="write this file when listening and the port is up")
     option("-q", "--quiet", action="store_true", help="show only errors and notices")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

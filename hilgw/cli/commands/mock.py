@@ -89,7 +89,6 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     parser.add_argument("--loss", type=float, default=0.0, metavar="P", help="share of frames lost")
     parser.add_argument("--ready-file", metavar="FILE", help="write this file when all ports exist")
     parser.add_argument("--json", action="store_true", help="print as JSON, one line")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -147,10 +146,10 @@ def _list(args: argparse.Namespace) -> int:
                 sys.stderr.write(f"hilgw: {error}\n")
     else:
         entries = dict(load_mock(args.kind.replace("-", "_")).parameters)
-    from hilgw.cli.output.text import table
+    from hilgw.cli.output.text import print_json, table
 
     if args.json:
-        print(json.dumps(entries, indent=2))
+        print_json(entries)
         return 0
     for line in table(entries.items()):
         print(line)

@@ -24,7 +24,7 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "stop within 1 s is named, and so is a robot whose body is down; the exit code is 5.",
         epilog="example: hilgw disarm --all",
     )
-    for parser, run in ((arm, run_arm), (disarm, run_disarm)):
+    for parser in (arm, disarm):
         parser.add_argument(
             "robots",
             metavar="ROBOT",
@@ -33,7 +33,6 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         )
         parser.add_argument("--all", action="store_true", help="all robots")
         requests.add_options(parser)
-        parser.set_defaults(run=run)
 
 
 def run_arm(args: argparse.Namespace) -> int:

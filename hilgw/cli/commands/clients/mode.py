@@ -23,7 +23,6 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     parser.add_argument("mode", metavar="MODE", nargs="?", choices=MODES, help=", ".join(MODES))
     parser.add_argument("--json", action="store_true", help="print JSON")
     add_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

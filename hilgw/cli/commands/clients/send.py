@@ -33,7 +33,6 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "--channel", type=_channel, metavar="N", help="channel; default: the station's own"
     )
     add_options(parser)
-    parser.set_defaults(run=run)
 
 
 def _channel(text: str) -> int:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from hilgw.cli import run_options
@@ -17,6 +19,18 @@ if TYPE_CHECKING:
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options that change a configuration."""
     run_options.add(parser, run_options.LOADING)
+
+
+@contextmanager
+def without_collection() -> Iterator[None]:
+    """A block that makes much and leaves little garbage, or ends the process."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 def load(args: argparse.Namespace, path: str) -> Loaded:
