@@ -194,10 +194,10 @@ async def _run(args: argparse.Namespace, settings: BridgeSettings, frame: str | 
 
     from hilgw.cli.output.console import console_writer
     from hilgw.cli.output.terminal import Terminal
-    from hilgw.cli.signals import Stop
+    from hilgw.cli.signals import StopSignal
     from hilgw.engine.event_loop.scheduler import Timer
 
-    stop = Stop()
+    stop = StopSignal()
     out = sys.stderr if args.report == "-" else sys.stdout
     console = console_writer(out)
     lost = (lambda error: None) if args.quiet else stop.output_lost

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hilgw.cli.output.console import ConsoleWriter
     from hilgw.cli.output.log import Terminals
     from hilgw.cli.output.terminal import Terminal
-    from hilgw.cli.signals import Stop
+    from hilgw.cli.signals import StopSignal
     from hilgw.config.model import GatewayConfig
     from hilgw.engine.gateway import Gateway
     from hilgw.engine.observer import Observer
@@ -109,9 +109,9 @@ async def _run(args: argparse.Namespace, config: GatewayConfig, out: TextIO) -> 
     from hilgw.cli.output import files
     from hilgw.cli.output.console import console_writer, finish
     from hilgw.cli.output.log import log_to, open_log
-    from hilgw.cli.signals import Stop
+    from hilgw.cli.signals import StopSignal
 
-    stop = Stop()
+    stop = StopSignal()
     console = console_writer(out)
     fatal: HilgwError | None = None
     with open_log(getattr(args, "log", None)) as log:
@@ -141,7 +141,7 @@ async def _run(args: argparse.Namespace, config: GatewayConfig, out: TextIO) -> 
 
 
 def _screen(
-    args: argparse.Namespace, console: TextIO | ConsoleWriter, stop: Stop, *, is_logged: bool
+    args: argparse.Namespace, console: TextIO | ConsoleWriter, stop: StopSignal, *, is_logged: bool
 ) -> Terminal:
     """The terminal of the run; without its reader the run ends, unless its output is not needed."""
     import asyncio

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from hilgw.cli.commands.clients.requests import add_options, selected
+from hilgw.cli.commands.clients.gateway_request import add_options, selected
 
 MODES = ("simulation", "remote", "shadow")
 

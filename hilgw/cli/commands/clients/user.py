@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from hilgw.cli.commands.clients.requests import add_options, selected
+from hilgw.cli.commands.clients.gateway_request import add_options, selected
 from hilgw.errors import UsageError, quoted
 
 HOLD_S = 0.5
