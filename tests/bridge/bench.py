@@ -16,7 +16,7 @@ class Bench:
 
     def __init__(self, rule: Any = "first", *, pace: bool = False, **more: Any) -> None:
         self.scheduler = Clock()
-        self.said: list[str] = []
+        self.reported: list[str] = []
         self.warned: list[str] = []
         line = LineSettings(115200)
         self.port = BridgePort("port", line)
@@ -27,7 +27,7 @@ class Bench:
             self.port,
             rule=rule,
             new_reframer=None,
-            inform=self.said.append,
+            inform=self.reported.append,
             warn=self.warned.append,
             **more,
         )

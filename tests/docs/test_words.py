@@ -93,6 +93,7 @@ INSTEAD = {
 TERMS = {
     ("say", "hilgw/cli"): "the command `hilgw say`",
     ("say", "hilgw/client"): "the command `hilgw say`",
+    ("say", "tests/cli"): "the command `hilgw say`",
     ("say", "hilgw/engine/control_socket.py"): "the command `hilgw say`",
     ("failsafe", "hilgw/config/diagnose.py"): "a key of earlier versions, suggested as safety",
     ("lamp", "firmware_mocks"): "a lamp in a room, not the LED of a robot",
@@ -102,7 +103,11 @@ LATER = (
     *("hilgw/adapters", "hilgw/api", "hilgw/assemble", "hilgw/bodies", "hilgw/control"),
     *("hilgw/controllers", "hilgw/devices", "hilgw/engine", "hilgw/framing", "hilgw/medium"),
     *("hilgw/protocols", "hilgw/config/checks", "hilgw/config/explain", "hilgw/cli/output"),
-    *("hilgw/testing/fixtures/watcher.py", "tests/"),
+    *("hilgw/testing/fixtures/watcher.py", "tests/adapters", "tests/api", "tests/assemble"),
+    *("tests/bodies", "tests/controllers", "tests/devices", "tests/e2e", "tests/engine"),
+    *("tests/docs/test_webots_plugin.py", "tests/firmware_mocks", "tests/framing"),
+    *("tests/golden", "tests/medium", "tests/protocols", "tests/real", "tests/testing"),
+    *("tests/transports",),
 )
 
 

@@ -144,7 +144,7 @@ def test_the_obstacles_of_an_arena() -> None:
     assert (top.shape, top.position) == ("box", (3, 0, 1))
 
 
-def test_what_blocks_no_ray_is_no_obstacle() -> None:
+def test_what_blocks_no_ray_is_not_an_obstacle() -> None:
     body = "Fluid { boundingObject Box { } } Solid { children Shape { geometry Box { } } }"
     assert not loaded(body).obstacles
 
