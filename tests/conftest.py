@@ -22,7 +22,7 @@ from hypothesis import settings
 from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.testing.sim import Clock, SimEventLoop
 
-# How long one example takes says nothing on a busy machine. The suite's cases are the same in each
+# How long one example takes shows nothing on a busy machine. The suite's cases are the same in each
 # run, so more of them find nothing new: `tools/test --hypothesis-profile explore tests/framing`
 # looks for others.
 settings.register_profile("suite", deadline=None, derandomize=True, max_examples=40)

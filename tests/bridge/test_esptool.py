@@ -1,4 +1,4 @@
-"""esptool, unmodified, resets a chip through the bridge and talks to its boot loader."""
+"""esptool, unmodified, resets a chip through the bridge and uses its boot loader."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The program and the configuration of docs/controllers.md run, and do what the page says."""
+"""The program and the configuration of docs/controllers.md run, and do what the page describes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands and the file of docs/modes.md do what the page says."""
+"""The commands and the file of docs/modes.md do what the page describes."""
 
 from __future__ import annotations
 

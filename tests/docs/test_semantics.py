@@ -48,7 +48,7 @@ def test_the_page_begins_with_an_example_and_its_output(tmp_path: Path) -> None:
 
 
 def test_the_example_without_steps() -> None:
-    """25 ms for the first packet, as the text says."""
+    """25 ms for the first packet, as in the text."""
     (shown, _) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
     config = load_text(shown, "f").config
     field = config.robots["rover"].devices["tx"]

@@ -172,7 +172,7 @@ def test_from_four_files_to_an_adapter(checkout: Path) -> None:
     assert "error" not in fresh.splitlines()[-1]
     for said in (
         f"expected: {ADAPTER}, encode(): the frame around one packet",
-        "got:      no vector of TestBuzz has hears or wire",
+        "got:      no vector of TestBuzz has receives or wire",
         "expected: Vector(data=b'...', sends=bytes.fromhex('...'))",
         'expected: Mapped("channel", "exact" | "approximate" | "cannot", "how")',
         "expected: a few words, no full stop",

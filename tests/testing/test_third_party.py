@@ -86,7 +86,7 @@ class TestBeep(AdapterConformance):
     settings = {"power_dbm": 3}
     common = {"baudRate": 115200, "channel": 7}
     vectors = (
-        Vector(data=b"ping", hears=frame(b"R", b"(\\x07ping")),
+        Vector(data=b"ping", receives=frame(b"R", b"(\\x07ping")),
         Vector(data=b"ping", sends=frame(b"T", b"\\x01\\x07ping")),
     )
 
