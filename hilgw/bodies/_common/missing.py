@@ -12,6 +12,7 @@ from hilgw.control.events import (
     Command,
     Event,
     MotorCommand,
+    MotorField,
     MotorPid,
     MotorSettings,
     Notice,
@@ -90,9 +91,10 @@ class MissingSettings:
 def _limits_in(command: MotorCommand | MotorSettings) -> list[tuple[str, float]]:
     if isinstance(command, MotorSettings):
         return [(ACCELERATION, command.acceleration), (AVAILABLE, command.available)]
-    if command.field == "acceleration":
+    if command.field == MotorField.ACCELERATION:
         return [(ACCELERATION, command.value)]
-    return [(AVAILABLE, command.value)] if command.field.startswith("available_") else []
+    is_available = command.field in (MotorField.AVAILABLE_FORCE, MotorField.AVAILABLE_TORQUE)
+    return [(AVAILABLE, command.value)] if is_available else []
 
 
 def _default(device: Device, name: str) -> float:

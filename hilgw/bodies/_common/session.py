@@ -21,6 +21,7 @@ from hilgw.control.events import (
     Event,
     LedValue,
     MotorCommand,
+    MotorField,
     PacketOut,
     Refused,
     StopReason,
@@ -130,7 +131,9 @@ class RobotSession(ABC):
 
     def stop_command(self, index: int, mode: Mode) -> Command | None:
         """The command that would stop this motor in any mode."""
-        return MotorCommand(index, "velocity", 0.0) if index in self._motor_indices else None
+        return (
+            MotorCommand(index, MotorField.VELOCITY, 0.0) if index in self._motor_indices else None
+        )
 
     def stop_commands(self) -> list[Command]:
         """The commands that `stop` would send now. Changes nothing."""

@@ -11,7 +11,7 @@ from hilgw.bodies._common.missing import ACCELERATION, AVAILABLE, GAINS
 from hilgw.bodies._common.paced import Paced
 from hilgw.bodies._common.session import RobotSession
 from hilgw.bodies._common.settings import RobotSettings
-from hilgw.control.events import Command, Event, MotorCommand, MotorSettings, Notice
+from hilgw.control.events import Command, Event, MotorCommand, MotorField, MotorSettings, Notice
 from hilgw.devices.kinds import Device, Refusal
 from hilgw.reasons import RequestRefused
 
@@ -38,9 +38,9 @@ def _velocity_of(command: Command, present: float) -> float | None:
     alone selects velocity control and leaves the velocity. At velocity 0 a motor stands still, also
     on its way to a position."""
     if isinstance(command, MotorCommand):
-        if command.field == "velocity":
+        if command.field == MotorField.VELOCITY:
             return command.value
-        is_mode = command.field == "position" and command.value == math.inf
+        is_mode = command.field == MotorField.POSITION and command.value == math.inf
         return present if is_mode else None
     if isinstance(command, MotorSettings) and (
         command.position == math.inf or command.velocity == 0

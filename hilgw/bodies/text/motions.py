@@ -5,7 +5,7 @@ from __future__ import annotations
 from hilgw.bodies.text.lines import sendable
 from hilgw.bodies.text.motors import Halted, MotionLine, Motor
 from hilgw.bodies.text.settings import TextBodySettings
-from hilgw.control.events import Command, MotorCommand
+from hilgw.control.events import Command, MotorCommand, MotorField
 from hilgw.devices.kinds import Devices, Refusal
 
 
@@ -139,7 +139,7 @@ class Motions:
 
     def stop_commands(self) -> list[Command]:
         """The commands that the stop lines stand for."""
-        return [MotorCommand(index, "velocity", 0.0) for index in self.motors]
+        return [MotorCommand(index, MotorField.VELOCITY, 0.0) for index in self.motors]
 
     def stop_data(self) -> bytes:
         return b"".join(line.filled({}) for line in self.stops)

@@ -8,7 +8,7 @@ from enum import Enum
 from hilgw.bodies._common.paced import Paced
 from hilgw.bodies.text.lines import PLACEHOLDER, Sendable, sendable
 from hilgw.bodies.text.settings import Motion, TextMotor
-from hilgw.control.events import Command, MotorCommand, MotorSettings
+from hilgw.control.events import Command, MotorCommand, MotorField, MotorSettings
 from hilgw.devices.kinds import Device, Refusal
 from hilgw.reasons import RequestRefused
 
@@ -163,8 +163,8 @@ def _wanted(command: Command) -> tuple[float | None, float | None]:
     if isinstance(command, MotorSettings):
         return command.position, command.velocity
     if isinstance(command, MotorCommand):
-        if command.field == "velocity":
+        if command.field == MotorField.VELOCITY:
             return None, command.value
-        if command.field == "position":
+        if command.field == MotorField.POSITION:
             return command.value, None
     return None, None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from hilgw.control.events import Command, MotorCommand, MotorPid, MotorSettings
+from hilgw.control.events import Command, MotorCommand, MotorField, MotorPid, MotorSettings
 from hilgw.control.limits import Slew
 from hilgw.control.safety import Mode, mode_of
 from hilgw.devices.kinds import LINEAR_MOTOR, Device
@@ -55,15 +55,15 @@ class Motor:
             return self._all(command, now)
         value = command.value
         match command.field:
-            case "position":
+            case MotorField.POSITION:
                 return self._position(value, now)
-            case "velocity":
+            case MotorField.VELOCITY:
                 self._velocity = value
                 return [SetPosition(tag, math.inf), self._set_velocity(value, now)]
-            case "acceleration":
+            case MotorField.ACCELERATION:
                 self._acceleration = value
                 return [SetAcceleration(tag, value)]
-            case "force" | "torque":
+            case MotorField.FORCE | MotorField.TORQUE:
                 return [SetForce(tag, value)]
         self._available = value
         return [SetAvailableForce(tag, value)]
@@ -111,7 +111,7 @@ class Motor:
         """The command that stops the motor in this mode."""
         index = self.device.index
         if mode is not Mode.FORCE:
-            return MotorCommand(index, "velocity", 0.0)
+            return MotorCommand(index, MotorField.VELOCITY, 0.0)
         return MotorSettings(index, math.inf, 0.0, self._acceleration, self._available)
 
     def stopping(self) -> list[webots.Command]:
