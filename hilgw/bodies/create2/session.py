@@ -6,6 +6,7 @@ reports the mode. A robot that leaves the mode, or is silent, is gone: the sessi
 
 from __future__ import annotations
 
+from hilgw.bodies._common.odometer import Odometer
 from hilgw.bodies._common.session import Phase
 from hilgw.bodies._common.wheels import WheeledSession
 from hilgw.bodies.create2 import oi
@@ -19,7 +20,7 @@ from hilgw.bodies.create2.settings import (
     devices_of,
     sensors_of,
 )
-from hilgw.bodies.create2.wheels import Odometer, drive
+from hilgw.bodies.create2.wheels import MM_PER_COUNT, drive
 from hilgw.bodies.create2.words import describe
 from hilgw.control.events import Connected, Disconnected, Event, Notice, SensorValue, Write
 from hilgw.devices.kinds import Device, Value
@@ -43,6 +44,7 @@ class Create2Session(WheeledSession):
     def __init__(self, settings: Create2Settings) -> None:
         names = LEFT_MOTOR, RIGHT_MOTOR
         per_mm_s = 1 / 1000 / settings.wheel_radius
+        self._rad_per_count = MM_PER_COUNT / 1000 / settings.wheel_radius
         fastest, cut_from = oi.FASTEST_MM_S * per_mm_s, (oi.FASTEST_MM_S + 0.5) * per_mm_s
         super().__init__(settings, devices_of(settings), names, fastest, cut_from)
         self._settings = settings
@@ -65,7 +67,7 @@ class Create2Session(WheeledSession):
         for device in self.devices:
             if device.name in encoders:
                 self._sources[device.index] = oi.Source(encoders[device.name])
-                self._odometers[device.index] = Odometer(self._settings.wheel_radius)
+                self._odometers[device.index] = Odometer(0x10000, start=0)
             elif device.name in sensors:
                 sensor = sensors[device.name]
                 self._sources[device.index] = oi.SOURCES[sensor.packet]
@@ -184,7 +186,7 @@ class Create2Session(WheeledSession):
 
     def _value(self, index: int, source: oi.Source, raw: int) -> Value:
         if index in self._odometers:
-            return self._odometers[index].read(raw)
+            return self._odometers[index].read(raw) * self._rad_per_count
         number = raw if source.bit < 0 else raw >> source.bit & 1
         return float(look_up(self._tables[index], number))
 

@@ -17,22 +17,3 @@ def drive(left: float, right: float, radius_m: float) -> bytes:
 
 def _mm_s(velocity: float, radius_m: float) -> int:
     return round(max(-FASTEST_MM_S, min(FASTEST_MM_S, velocity * radius_m * 1000)))
-
-
-class Odometer:
-    """The angle of one wheel since the start, from an encoder of 16 bits that wraps around.
-
-    Between two readings the wheel turns less than half the range: 14.5 m, 29 s at full speed.
-    """
-
-    def __init__(self, radius_m: float) -> None:
-        self._rad_per_count = MM_PER_COUNT / 1000 / radius_m
-        self._raw: int | None = None
-        self._counts = 0
-
-    def read(self, raw: int) -> float:
-        """The angle in rad, after this reading of the encoder."""
-        if self._raw is not None:
-            self._counts += (raw - self._raw + 0x8000 & 0xFFFF) - 0x8000
-        self._raw = raw
-        return self._counts * self._rad_per_count

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from hilgw.bodies._common.odometer import Odometer
 from hilgw.bodies.text.lines import Sendable, number_of, sendable
 from hilgw.bodies.text.settings import Request, TextBodySettings, TextSensor, groups_of_sensor
 from hilgw.devices.kinds import Device, Devices, Value
@@ -19,8 +20,7 @@ class Sensor:
         self.device = device
         self.groups = groups_of_sensor(device.name, settings)
         self._settings = settings
-        self._raw: float | None = None  # of a counter that wraps
-        self._turns = 0
+        self._odometer = Odometer(settings.wraps) if settings.wraps else None
 
     def read(self, groups: dict[str, bytes | None]) -> Value | None:
         """Its value; None when a number of it is missing, is none, or is not finite."""
@@ -35,18 +35,10 @@ class Sensor:
         number = None if text is None else number_of(text, hexadecimal=settings.hex)
         if number is None:
             return None
-        if settings.wraps:
-            number = self._unwrapped(number)
+        if self._odometer is not None:
+            number = self._odometer.read(number)
         value = look_up(settings.table, number * settings.scale + settings.offset)
         return float(value) if math.isfinite(value) else None
-
-    def _unwrapped(self, raw: float) -> float:
-        """Between two readings the counter moves by less than half its range."""
-        half = self._settings.wraps / 2
-        if self._raw is not None:
-            self._turns += (raw - self._raw < -half) - (raw - self._raw >= half)
-        self._raw = raw
-        return raw + self._turns * self._settings.wraps
 
 
 class RequestLine:
