@@ -72,15 +72,11 @@ class BodySession(LinkSession, Protocol):
     def faults(self) -> list[str]:
         """The hardware faults that the robot has reported and still has, in words."""
 
-
-@runtime_checkable
-class DeferringSession(Protocol):
-    """A session that may write only when the robot has answered: it keeps a stop, or the repetition
-    of one, until then. It reports `StopSent` where `stop` has written nothing."""
-
     def is_idle(self) -> bool:
-        """Whether nothing waits to be written: no stop, and no goodbye. The gateway ends a little
-        later for it."""
+        """Whether nothing waits in the session to be written: no stop, no repetition of one, and no
+        goodbye; the gateway ends a little later for it. A session that may write only when the
+        robot has answered keeps them, and reports `StopSent` where `stop` has written nothing."""
+        return True
 
 
 class Body(Protocol):

@@ -162,6 +162,10 @@ class RobotSession(ABC):
         """The hardware faults of the robot; most report none."""
         return []
 
+    def is_idle(self) -> bool:
+        """Whether nothing waits to be written; most sessions write at once."""
+        return True
+
     def stop_bytes(self) -> bytes:
         """The bytes that stop the motors now. Changes nothing."""
         return self._stop_data() if self._must_stop else b""

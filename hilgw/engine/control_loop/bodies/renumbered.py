@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-from hilgw.bodies.base import DeferringSession
 from hilgw.control.events import (
     DeviceFault,
     HardwareFault,
@@ -111,8 +110,7 @@ class RenumberedSession:
         return self._session.describe(data, received=received)
 
     def is_idle(self) -> bool:
-        session = self._session
-        return session.is_idle() if isinstance(session, DeferringSession) else True
+        return self._session.is_idle()
 
     # --- requests of the controller -----------------------------------------------------------
 
