@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from hilgw.devices.kinds import Device, Value
+from hilgw.devices.kinds import Device, Refusal, Value
 from hilgw.errors import HilgwError
 from hilgw.reasons import Reason, RequestReason
 from hilgw.records import record
@@ -313,3 +313,18 @@ Event = (
     | MotorHeld
     | HardwareFault
 )
+
+
+class Accepted(StrEnum):
+    """What becomes of a motor command that was not refused."""
+
+    SENT = "sent"
+    """Its bytes leave now, or with the next request of the body's session."""
+    WAITS = "waits"
+    """It waits until the line to the body has room."""
+    DROPPED = "dropped"
+    """The robot has nothing of what the command sets, and goes on as it does."""
+
+
+Outcome = Accepted | Refusal
+"""The answer to a motor command."""

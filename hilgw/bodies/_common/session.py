@@ -15,6 +15,7 @@ from typing import ClassVar
 from hilgw.bodies._common.missing import MissingSettings, without_default_velocity
 from hilgw.bodies._common.settings import RobotSettings
 from hilgw.control.events import (
+    Accepted,
     Command,
     DeviceSettings,
     Disconnected,
@@ -22,6 +23,7 @@ from hilgw.control.events import (
     LedValue,
     MotorCommand,
     MotorField,
+    Outcome,
     PacketOut,
     Refused,
     StopReason,
@@ -39,6 +41,9 @@ class Phase(Enum):
     SETUP = "setup"  # it is asked who it is, and set up
     CHECK = "check"  # the first exchange as in every period
     UP = "up"
+
+
+DOWN = Refusal(RequestRefused.DOWN, "not sent: body down")
 
 
 class RobotSession(ABC):
@@ -67,7 +72,7 @@ class RobotSession(ABC):
 
     @abstractmethod
     def _move(self, command: Command, now: int) -> list[Event] | Refusal:
-        """A command to a motor of the robot, which is up: its bytes, or an empty Write where they
+        """A command to a motor of the robot, which is up: the bytes that leave now, none where they
         follow; or why the robot cannot execute it."""
 
     @abstractmethod
@@ -76,7 +81,7 @@ class RobotSession(ABC):
 
     @abstractmethod
     def _halt_motor(self, index: int, now: int) -> list[Event]:
-        """Stops one motor, which was commanded: its goal only."""
+        """Stops one motor, which was commanded: the bytes of its goal, none where they follow."""
 
     @abstractmethod
     def _stop_data(self) -> bytes:
@@ -88,7 +93,7 @@ class RobotSession(ABC):
 
     def _shine(self, led: Device, value: int, now: int) -> list[Event]:
         """Sets an LED of the robot, which is up."""
-        return self._unknown(led.index, "cannot be set so")
+        return self._refuse(led.index, self._unknown(led.index, "cannot be set so"))
 
     # --- the connection -----------------------------------------------------------------------
 
@@ -107,27 +112,27 @@ class RobotSession(ABC):
 
     # --- motors -------------------------------------------------------------------------------
 
-    def command(self, command: Command, now: int) -> list[Event]:
+    def command(self, command: Command, now: int) -> tuple[Outcome, list[Event]]:
         """A command to a motor, which the control loop has checked."""
         index = command.index
         if not self._is_up:
-            return self._down(index)
+            return counted(self.counts, DOWN), []
         if index not in self._motor_indices:
-            return self._unknown(index, "is not a motor")
+            return counted(self.counts, self._unknown(index, "is not a motor")), []
         device = self.devices.by_index(index)
         assert device is not None
         notices: list[Event] = []
         left, stops = self._missing.reduce(device, without_default_velocity(command), notices)
-        if stops:
-            return [*self.stop_motor(index, now), *notices]
+        if stops and (stop := self.stop_motor(index, now)) is not None:
+            return Accepted.SENT, stop + notices
         if left is None:
-            return notices
+            return Accepted.DROPPED, notices
         events = self._move(left, now)
         if isinstance(events, Refusal):
-            return [*notices, *self._refuse(index, events.reason, events.text)]
+            return counted(self.counts, events), notices
         self._commanded.add(index)
         self.counts["commands"] += 1
-        return [*events, *notices]
+        return Accepted.SENT, events + notices
 
     def stop_command(self, index: int, mode: Mode) -> Command | None:
         """The command that would stop this motor in any mode."""
@@ -151,13 +156,18 @@ class RobotSession(ABC):
         self._commanded.clear()
         return events
 
-    def stop_motor(self, index: int, now: int) -> list[Event]:
-        """Stops one motor at once; does nothing unless it was commanded since the last stop."""
-        return self._halt_motor(index, now) if self._must_stop and index in self._commanded else []
+    def stop_motor(self, index: int, now: int) -> list[Event] | None:
+        """Stops one motor at once; None: it was not commanded since the last stop."""
+        must_stop = self._must_stop and index in self._commanded
+        return self._halt_motor(index, now) if must_stop else None
 
     def faults(self) -> list[str]:
         """The hardware faults of the robot; most report none."""
         return []
+
+    def is_idle(self) -> bool:
+        """Whether nothing waits to be written; most sessions write at once."""
+        return True
 
     def stop_bytes(self) -> bytes:
         """The bytes that stop the motors now. Changes nothing."""
@@ -173,7 +183,7 @@ class RobotSession(ABC):
         """The period of a sensor; None: every step, 0: off."""
         device = self.devices.by_index(index)
         if device is None or device.role != SENSOR:
-            return self._unknown(index, "is not a sensor")
+            return self._refuse(index, self._unknown(index, "is not a sensor"))
         return self._enable(index, period_ms, now)
 
     def own_period(self, index: int) -> float | None:
@@ -182,30 +192,35 @@ class RobotSession(ABC):
 
     def send(self, packet: PacketOut, now: int) -> list[Event]:
         """The protocol carries no packets of the robot's radios."""
-        return self._unknown(packet.index, "is not an Emitter of the robot")
+        index = packet.index
+        return self._refuse(index, self._unknown(index, "is not an Emitter of the robot"))
 
     def tune(self, settings: DeviceSettings, now: int) -> list[Event]:
         """LEDs only."""
         device = self.devices.by_index(settings.index)
         if not isinstance(settings, LedValue) or device is None or device.kind != LED:
-            return self._unknown(settings.index, "cannot be set so")
-        return self._shine(device, settings.value, now) if self._is_up else self._down(device.index)
+            index = settings.index
+            return self._refuse(index, self._unknown(index, "cannot be set so"))
+        if not self._is_up:
+            return self._refuse(device.index, DOWN)
+        return self._shine(device, settings.value, now)
 
     # --- refusals -----------------------------------------------------------------------------
 
-    def _down(self, index: int) -> list[Event]:
-        return self._refuse(index, RequestRefused.DOWN, "not sent: body down")
-
-    def _unknown(self, index: int, text: str) -> list[Event]:
+    def _unknown(self, index: int, text: str) -> Refusal:
         device = self.devices.by_index(index)
         if device is None:
-            text = f"the robot has no device {index}"
-            return self._refuse(index, RequestRefused.UNKNOWN_DEVICE, text)
-        text = f"{device.kind} '{device.name}' {text}"
-        return self._refuse(index, RequestRefused.NOT_SETTABLE, text)
+            return Refusal(RequestRefused.UNKNOWN_DEVICE, f"the robot has no device {index}")
+        return Refusal(RequestRefused.NOT_SETTABLE, f"{device.kind} '{device.name}' {text}")
 
-    def _refuse(self, index: int | None, reason: str, text: str) -> list[Event]:
-        return [refused(self.counts, index, reason, text)]
+    def _refuse(self, index: int, refusal: Refusal) -> list[Event]:
+        return [refused(self.counts, index, refusal.reason, refusal.text)]
+
+
+def counted(counts: Counter[str], refusal: Refusal) -> Refusal:
+    """The refusal of a command, after it was counted."""
+    counts[f"refused_{refusal.reason}"] += 1
+    return refusal
 
 
 def refused(counts: Counter[str], index: int | None, reason: str, text: str) -> Refused:

@@ -72,8 +72,8 @@ class WheeledSession(RobotSession):
         self._cut_from = cut_from
 
     @abstractmethod
-    def _drive_on(self, now: int) -> Event:
-        """The velocities of the wheels were commanded: the bytes, or an empty Write where they
+    def _drive_on(self, now: int) -> list[Event]:
+        """The velocities of the wheels were commanded: the bytes that leave now, none where they
         follow."""
 
     def _move(self, command: Command, now: int) -> list[Event] | Refusal:
@@ -81,7 +81,7 @@ class WheeledSession(RobotSession):
         refusal = wheel.command(command, now)
         if refusal is not None:
             return refusal
-        events = [self._drive_on(now)]
+        events = self._drive_on(now)
         if abs(wheel.velocity) >= self._cut_from:
             what = f"velocities beyond {self._fastest:.4g} rad/s are cut to it"
             events.append(Notice(f"'{wheel.device.name}': {what}"))
@@ -89,7 +89,7 @@ class WheeledSession(RobotSession):
 
     def _halt_motor(self, index: int, now: int) -> list[Event]:
         self._wheels[index].settle()
-        return [self._drive_on(now)]
+        return self._drive_on(now)
 
     def _rest(self) -> None:
         """The wheels were stopped."""

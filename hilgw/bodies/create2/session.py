@@ -192,8 +192,8 @@ class Create2Session(WheeledSession):
 
     # --- from the control loop ----------------------------------------------------------------
 
-    def _drive_on(self, now: int) -> Event:
-        return Write(self._drive())
+    def _drive_on(self, now: int) -> list[Event]:
+        return [Write(self._drive())]
 
     def _halt(self, now: int) -> list[Event]:
         self._rest()

@@ -308,7 +308,7 @@ class DynamixelSession(RobotSession):
     # --- from the control loop ----------------------------------------------------------------
 
     def _move(self, command: Command, now: int) -> list[Event] | Refusal:
-        """While answers are on the bus, the bytes follow them, and the Write is empty."""
+        """While answers are on the bus, the bytes follow them."""
         servo = self._servos[command.index]
         if command.index in self._commanded and servo.is_still(command):
             servo.still(command)
@@ -320,11 +320,7 @@ class DynamixelSession(RobotSession):
             if refusal is not None:
                 return refusal
         self._stopped.discard(command.index)
-        return self._with_write(self._flush(now))
-
-    @staticmethod
-    def _with_write(events: list[Event]) -> list[Event]:
-        return events if events and isinstance(events[0], Write) else [Write(b""), *events]
+        return self._flush(now)
 
     def stop_command(self, index: int, mode: Mode) -> Command | None:
         """Velocity 0, or holding the present position."""
@@ -352,7 +348,7 @@ class DynamixelSession(RobotSession):
             return self._flush(now)
         self._goals.drop(self._servos[index])
         self._stopping.add(index)
-        return self._with_write(self._flush(now))
+        return self._flush(now)
 
     def _halt_now(self, indices: Collection[int], now: int) -> None:
         """At once, and again when the bus is free: an answer may be on it."""

@@ -277,12 +277,11 @@ class EPuckSession(WheeledSession):
 
     # --- from the control loop ----------------------------------------------------------------
 
-    def _drive_on(self, now: int) -> Event:
-        """The bytes follow in the next exchange, which begins at once where the line is free; the
-        Write is empty."""
+    def _drive_on(self, now: int) -> list[Event]:
+        """The bytes follow in the next exchange, which begins at once where the line is free."""
         if self._speeds() != self._sent or now >= self._begun_ns + self._period_ns // 2:
             self._hurry(now)  # the step of the controller and the exchange begin together
-        return Write(b"")
+        return []
 
     def _halt(self, now: int) -> list[Event]:
         self._rest()
@@ -301,7 +300,7 @@ class EPuckSession(WheeledSession):
         self._lights[LEDS.index(led.name)] = int(value != 0)
         if self._lights != self._shown:
             self._hurry(now)
-        return [Write(b"")]
+        return []
 
 
 def _question(step: Step, attempt: int) -> Event | None:

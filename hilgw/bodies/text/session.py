@@ -167,17 +167,16 @@ class TextBodySession(RobotSession):
     # --- from the control loop ----------------------------------------------------------------
 
     def _move(self, command: Command, now: int) -> list[Event] | Refusal:
-        """The line leaves at once when the window has room, with all commands of this instant; the
-        Write is empty."""
+        """The line leaves at once when the window has room, with all commands of this instant."""
         data = self._traffic.command(command, now)
-        return data if isinstance(data, Refusal) else [Write(data)]
+        return data if isinstance(data, Refusal) else _written(data)
 
     def _halt(self, now: int) -> list[Event]:
         return [Write(self._traffic.stop(now))]
 
     def _halt_motor(self, index: int, now: int) -> list[Event]:
         """The line leaves as that of a command; where positions are controlled, the stop does."""
-        return [Write(self._traffic.hold(index, now))]
+        return _written(self._traffic.hold(index, now))
 
     def _stop_data(self) -> bytes:
         return self._traffic.stop_data(after_cut=True)
@@ -191,3 +190,7 @@ class TextBodySession(RobotSession):
         """The newest value of each LED leaves when the window has room."""
         self._traffic.shine(led.name, value, now)
         return []
+
+
+def _written(data: bytes) -> list[Event]:
+    return [Write(data)] if data else []

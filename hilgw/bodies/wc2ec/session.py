@@ -11,12 +11,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from hilgw.bodies._common.missing import ACCELERATION, AVAILABLE, GAINS, MissingSettings
-from hilgw.bodies._common.session import refused
+from hilgw.bodies._common.session import counted, refused
 from hilgw.bodies.wc2ec.load import LOAD_FIX, line_load
 from hilgw.bodies.wc2ec.messages import send_message, switch_message, tune_message
 from hilgw.bodies.wc2ec.motors import Motors
 from hilgw.bodies.wc2ec.registrations import Registrations
 from hilgw.control.events import (
+    Accepted,
     Command,
     Connected,
     DeviceFault,
@@ -26,6 +27,7 @@ from hilgw.control.events import (
     Event,
     FrameNotice,
     Notice,
+    Outcome,
     PacketIn,
     PacketOut,
     ProtocolFailure,
@@ -139,22 +141,29 @@ class Wc2ecBodySession:
 
     # --- from the control loop ----------------------------------------------------------------
 
-    def command(self, command: Command, now: int) -> list[Event]:
+    def command(self, command: Command, now: int) -> tuple[Outcome, list[Event]]:
         """A command to a motor, which the control loop has checked."""
-        device = self.devices.by_index(command.index)
-        if device is None or device.role != MOTOR or not self._link.alive:
-            return self._give(command, now)
+        index = command.index
+        device = self.devices.by_index(index)
         notices: list[Event] = []
-        left, stops = self._missing.reduce(device, command, notices)
-        if stops:
-            return [*self.stop_motor(command.index, now), *notices]
-        return notices if left is None else [*self._give(left, now), *notices]
+        left: Command | None = command
+        if device is not None and device.role == MOTOR and self._link.alive:
+            left, stops = self._missing.reduce(device, command, notices)
+            if stops and (stop := self.stop_motor(index, now)) is not None:
+                return Accepted.SENT, stop + notices
+        if left is None:
+            return Accepted.DROPPED, notices
+        motion = left
 
-    def _give(self, command: Command, now: int) -> list[Event]:
         def make(device: Device, number: int) -> wc2ec.Sent | Refusal:
-            return self._motors.command(device, command, self.positions.get(command.index), now)
+            return self._motors.command(device, motion, self.positions.get(index), now)
 
-        return self._ask(command.index, make, now, moves=True)
+        answer = self._ask(index, make, now)
+        if isinstance(answer, Refusal):
+            return counted(self.counts, answer), notices
+        self._commanded = True
+        self.counts["commands"] += 1
+        return Accepted.SENT, answer + notices
 
     def stop_command(self, index: int, mode: Mode) -> Command | None:
         """The command that would stop this motor in this mode now; None: there is none."""
@@ -176,13 +185,13 @@ class Wc2ecBodySession:
         self.counts[f"stop_{reason}"] += 1
         return self._write(self._motors.adopt(self._defaults()), now)
 
-    def stop_motor(self, index: int, now: int) -> list[Event]:
-        """Sets one motor to its default; does nothing unless a command came since the last stop."""
+    def stop_motor(self, index: int, now: int) -> list[Event] | None:
+        """Sets one motor to its default; None: no command came since the last stop."""
         if not (self._commanded and self._link.can_write):
-            return []
+            return None
         command = self._motors.stop_now(index, self.positions.get(index))
         if command is None:
-            return []
+            return None
         return self._write([self._motors.adopt_one(self._motors.message(command))], now)
 
     def faults(self) -> list[str]:
@@ -208,7 +217,7 @@ class Wc2ecBodySession:
                 return Refusal(wc2ec.Wc2ecRefused.ORIGINAL_PEER, text)
             return switch_message(device, number, period_ms)
 
-        return self._ask(index, make, now)
+        return self._request(index, make, now)
 
     def own_period(self, index: int) -> float | None:
         """A robot enables its sensors by itself."""
@@ -217,14 +226,28 @@ class Wc2ecBodySession:
     def send(self, packet: PacketOut, now: int) -> list[Event]:
         """One packet through an Emitter of the robot (extension)."""
         make = partial(send_message, packet=packet)
-        return self._ask(packet.index, make, now, extension=True)
+        return self._request(packet.index, make, now, extension=True)
 
     def tune(self, settings: DeviceSettings, now: int) -> list[Event]:
         """Channel and range, or channel and period, of a radio of the robot (extension). WC2EC
         carries no other settings."""
         make = partial(tune_message, settings=settings)
         radio = isinstance(settings, EmitterSettings | ReceiverSettings)
-        return self._ask(settings.index, make, now, extension=radio)
+        return self._request(settings.index, make, now, extension=radio)
+
+    def _request(
+        self,
+        index: int,
+        make: Callable[[Device, int], wc2ec.Sent | Refusal],
+        now: int,
+        *,
+        extension: bool = False,
+    ) -> list[Event]:
+        """A request that moves no motor."""
+        answer = self._ask(index, make, now, extension=extension)
+        if isinstance(answer, Refusal):
+            return self._refuse(index, answer.reason, answer.text)
+        return answer
 
     def _ask(
         self,
@@ -232,36 +255,26 @@ class Wc2ecBodySession:
         make: Callable[[Device, int], wc2ec.Sent | Refusal],
         now: int,
         *,
-        moves: bool = False,
         extension: bool = False,
-    ) -> list[Event]:
+    ) -> list[Event] | Refusal:
         """Writes the message that `make` returns for the device and its type byte, or refuses."""
         device = self.devices.by_index(index)
         if not (self._link.alive and self._registrations.is_complete(now)):
-            return self._refuse(
-                index,
-                RequestRefused.DOWN,
-                "not sent: body down, or it has not registered all its devices",
-            )
+            text = "not sent: body down, or it has not registered all its devices"
+            return Refusal(RequestRefused.DOWN, text)
         if device is None:
-            return self._refuse(
-                index, RequestRefused.UNKNOWN_DEVICE, f"the robot registered no device {index}"
-            )
+            text = f"the robot registered no device {index}"
+            return Refusal(RequestRefused.UNKNOWN_DEVICE, text)
         if extension and not self._settings.extensions:
-            return self._refuse(
-                index, wc2ec.Wc2ecRefused.NO_EXTENSIONS, f"'{device.name}': extensions are off"
-            )
+            text = f"'{device.name}': extensions are off"
+            return Refusal(wc2ec.Wc2ecRefused.NO_EXTENSIONS, text)
         message = make(device, self._types[index])
         if isinstance(message, Refusal):
-            return self._refuse(index, message.reason, message.text)
+            return message
         try:
-            events = self._write([message], now)
+            return self._write([message], now)
         except FrameError as error:
-            return self._refuse(index, RequestRefused.UNSENDABLE, error.what)
-        if moves:
-            self._commanded = True
-            self.counts["commands"] += 1
-        return events
+            return Refusal(RequestRefused.UNSENDABLE, error.what)
 
     # --- from the robot -----------------------------------------------------------------------
 

@@ -14,19 +14,20 @@ from collections.abc import Callable, Iterable
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
-from hilgw.bodies._common.session import refused
+from hilgw.bodies._common.session import counted, refused
 from hilgw.bodies.webots.robot import WebotsRobot
 from hilgw.bodies.webots.tuning import send, set_period, tune
 from hilgw.control.events import (
+    Accepted,
     Command,
     Connected,
     DeviceSettings,
     Disconnected,
     Event,
     Notice,
+    Outcome,
     PacketOut,
     ProtocolFailure,
-    Refused,
     StopReason,
     StopSent,
     Write,
@@ -73,8 +74,6 @@ _REMEDIES = {
     Acknowledgement.FAILED: 'set robot: to its name in the world, and its controller to "<extern>"',
     Acknowledgement.FORBIDDEN: "end the other controller, or allow this machine in Webots",
 }
-_ACCEPTED: list[Event] = [Write(b"")]
-"""The command leaves with the next request."""
 
 
 class _State(Enum):
@@ -271,18 +270,18 @@ class WebotsBodySession:
 
     # --- from the control loop: motors --------------------------------------------------------
 
-    def command(self, command: Command, now: int) -> list[Event]:
+    def command(self, command: Command, now: int) -> tuple[Outcome, list[Event]]:
         """A command to a motor, which the control loop has checked. It leaves with the next
         request."""
         device = self._find(command.index)
-        if isinstance(device, Refused):
-            return [device]
+        if isinstance(device, Refusal):
+            return counted(self.counts, device), []
         if device.role != MOTOR or not self._robot.command(command, now):
             text = f"{device.kind} '{device.name}' is not a motor that Webots configured"
-            return [self._refuse(command.index, RequestRefused.NOT_SETTABLE, text)]
+            return counted(self.counts, Refusal(RequestRefused.NOT_SETTABLE, text)), []
         self._is_commanded = True
         self.counts["commands"] += 1
-        return _ACCEPTED
+        return Accepted.SENT, []
 
     def stop_command(self, index: int, mode: Mode) -> Command | None:
         """Velocity 0, which stops and holds a motor of Webots in every mode."""
@@ -312,14 +311,13 @@ class WebotsBodySession:
             self._due_ns = now + GOODBYE_NS
         return []
 
-    def stop_motor(self, index: int, now: int) -> list[Event]:
-        """One motor stops with the next request; does nothing unless a command came since the last
-        stop."""
+    def stop_motor(self, index: int, now: int) -> list[Event] | None:
+        """One motor stops with the next request; None: no command came since the last stop."""
         running = self._state is _State.RUNNING and not self._is_leaving
         if not (running and self._is_commanded and index in self._robot.motors):
-            return []
+            return None
         self._robot.stop_motor(index)
-        return _ACCEPTED
+        return []
 
     def faults(self) -> list[str]:
         """None: Webots reports no faults of hardware."""
@@ -363,23 +361,16 @@ class WebotsBodySession:
     def _set(self, index: int, change: Callable[[Device], Refusal | None]) -> list[Event]:
         """Changes a device with the next request, unless the robot refuses it."""
         device = self._find(index)
-        if isinstance(device, Refused):
-            return [device]
-        refusal = change(device)
-        if refusal is not None:
-            return [self._refuse(index, refusal.reason, refusal.text)]
-        return _ACCEPTED
+        refusal = device if isinstance(device, Refusal) else change(device)
+        if refusal is None:
+            return []
+        return [refused(self.counts, index, refusal.reason, refusal.text)]
 
-    def _find(self, index: int) -> Device | Refused:
+    def _find(self, index: int) -> Device | Refusal:
         if self._state is not _State.RUNNING or self._is_leaving:
-            return self._refuse(
-                index, RequestRefused.DOWN, "not sent: body down (Webots is not connected)"
-            )
+            text = "not sent: body down (Webots is not connected)"
+            return Refusal(RequestRefused.DOWN, text)
         device = self.devices.by_index(index)
         if device is None:
-            text = f"the robot has no device {index}"
-            return self._refuse(index, RequestRefused.UNKNOWN_DEVICE, text)
+            return Refusal(RequestRefused.UNKNOWN_DEVICE, f"the robot has no device {index}")
         return device
-
-    def _refuse(self, index: int, reason: str, text: str) -> Refused:
-        return refused(self.counts, index, reason, text)
