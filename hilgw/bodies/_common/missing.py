@@ -61,6 +61,8 @@ class MissingSettings:
     def reduce(self, device: Device, command: Command, events: list[Event]) -> Reduced:
         """What the robot can do of a command to this motor. events: gets the notices."""
         index = command.index
+        if not self._missing:
+            return Reduced(command, False)
         if isinstance(command, MotorPid):
             if GAINS not in self._missing:
                 return Reduced(command, False)

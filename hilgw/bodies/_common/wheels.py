@@ -76,7 +76,7 @@ class WheeledSession(RobotSession):
         """The velocities of the wheels were commanded: the bytes that leave now, none where they
         follow."""
 
-    def _move(self, command: Command, now: int) -> list[Event] | Refusal:
+    def _move(self, device: Device, command: Command, now: int) -> list[Event] | Refusal:
         wheel = self._wheels[command.index]
         refusal = wheel.command(command, now)
         if refusal is not None:

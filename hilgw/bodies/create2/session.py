@@ -22,7 +22,15 @@ from hilgw.bodies.create2.settings import (
 )
 from hilgw.bodies.create2.wheels import MM_PER_COUNT, drive
 from hilgw.bodies.create2.words import describe
-from hilgw.control.events import Connected, Disconnected, Event, Notice, SensorValue, Write
+from hilgw.control.events import (
+    Connected,
+    Disconnected,
+    Event,
+    Notice,
+    SensorValue,
+    StopReason,
+    Write,
+)
 from hilgw.devices.kinds import Device, Value
 from hilgw.devices.lookup import look_up
 from hilgw.units import NS_PER_MS, NS_PER_S, s_to_ns
@@ -195,7 +203,7 @@ class Create2Session(WheeledSession):
     def _drive_on(self, now: int) -> list[Event]:
         return [Write(self._drive())]
 
-    def _halt(self, now: int) -> list[Event]:
+    def _halt(self, reason: StopReason, now: int) -> list[Event]:
         self._rest()
         return [Write(oi.STOP)]
 
@@ -214,7 +222,7 @@ class Create2Session(WheeledSession):
             return []
         return [Write(request)]
 
-    def _shine(self, led: Device, value: int, now: int) -> list[Event]:
+    def _set_led(self, led: Device, value: int, now: int) -> list[Event]:
         """One that is on shines red (led_on) or in its own colour."""
         self._led_values[led.name] = value
         return [Write(self._leds())]

@@ -24,7 +24,15 @@ from hilgw.bodies.epuck.settings import (
     devices_of,
 )
 from hilgw.bodies.epuck.talk import Found, back_in_step, handshake
-from hilgw.control.events import Connected, Disconnected, Event, Notice, ProtocolFailure, Write
+from hilgw.control.events import (
+    Connected,
+    Disconnected,
+    Event,
+    Notice,
+    ProtocolFailure,
+    StopReason,
+    Write,
+)
 from hilgw.devices.kinds import Device
 from hilgw.errors import HilgwError
 from hilgw.framing.lines import LineSplitter
@@ -283,7 +291,7 @@ class EPuckSession(WheeledSession):
             self._hurry(now)  # the step of the controller and the exchange begin together
         return []
 
-    def _halt(self, now: int) -> list[Event]:
+    def _halt(self, reason: StopReason, now: int) -> list[Event]:
         self._rest()
         return self._resync(now) if self._phase is Phase.UP else [Write(sercom.STOP)]
 
@@ -295,7 +303,7 @@ class EPuckSession(WheeledSession):
         self._sensors.switch(index, period_ms, now)
         return []
 
-    def _shine(self, led: Device, value: int, now: int) -> list[Event]:
+    def _set_led(self, led: Device, value: int, now: int) -> list[Event]:
         """Off at 0, on at any other value."""
         self._lights[LEDS.index(led.name)] = int(value != 0)
         if self._lights != self._shown:

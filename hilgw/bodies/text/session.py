@@ -21,6 +21,7 @@ from hilgw.control.events import (
     Event,
     Notice,
     ProtocolFailure,
+    StopReason,
     Write,
 )
 from hilgw.devices.kinds import Device, Refusal
@@ -166,12 +167,12 @@ class TextBodySession(RobotSession):
 
     # --- from the control loop ----------------------------------------------------------------
 
-    def _move(self, command: Command, now: int) -> list[Event] | Refusal:
+    def _move(self, device: Device, command: Command, now: int) -> list[Event] | Refusal:
         """The line leaves at once when the window has room, with all commands of this instant."""
         data = self._traffic.command(command, now)
         return data if isinstance(data, Refusal) else _written(data)
 
-    def _halt(self, now: int) -> list[Event]:
+    def _halt(self, reason: StopReason, now: int) -> list[Event]:
         return [Write(self._traffic.stop(now))]
 
     def _halt_motor(self, index: int, now: int) -> list[Event]:
@@ -186,7 +187,7 @@ class TextBodySession(RobotSession):
         self._traffic.switch(index, period_ms, now)
         return []
 
-    def _shine(self, led: Device, value: int, now: int) -> list[Event]:
+    def _set_led(self, led: Device, value: int, now: int) -> list[Event]:
         """The newest value of each LED leaves when the window has room."""
         self._traffic.shine(led.name, value, now)
         return []

@@ -67,11 +67,7 @@ class Motors:
     ) -> Sent | Refusal:
         """The message for a command: setValue where it sets the device's value, else setSensor with
         the other settings as last sent. reported: the last position of a linear motor, or None."""
-        motor = self._motors.get(device.index)
-        if motor is None:
-            return Refusal(
-                RequestRefused.NOT_SETTABLE, f"{device.kind} '{device.name}' is not a motor"
-            )
+        motor = self._motors[device.index]
         if isinstance(command, MotorSettings):
             settings = [command.position, command.velocity, command.acceleration, command.available]
             return self._all(motor, settings, now)
