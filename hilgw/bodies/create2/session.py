@@ -230,7 +230,7 @@ class Create2Session(WheeledSession):
     # --- bytes --------------------------------------------------------------------------------
 
     def _drive(self) -> bytes:
-        left, right = (wheel.velocity for wheel in self._wheels.values())
+        left, right = (wheel.value for wheel in self._wheels.values())
         return drive(left, right, self._settings.wheel_radius)
 
     def _request(self) -> bytes:

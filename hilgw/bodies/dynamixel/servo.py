@@ -51,8 +51,7 @@ class Servo:
         self._rad_per_pulse = math.tau / self.series.pulses
         self._zero = self.series.zero if settings.zero is None else settings.zero
         self.wanted = 0.0
-        rate = device.limits.rate
-        self._slew = None if rate is None else Slew(rate, 0.0, brakes=True)
+        self._slew = Slew(device.limits.rate)
         self.pulses: int | None = None
         self.answered_ns = 0
         self.waiting: Writes = {}
@@ -91,8 +90,7 @@ class Servo:
 
     def _rest(self) -> None:
         self.wanted = 0.0
-        if self._slew is not None:
-            self._slew.settle(0.0)
+        self._slew.settle()
 
     def hold(self, mode: int) -> None:
         """It was found in this mode with its torque on, and holds its position."""
@@ -178,7 +176,7 @@ class Servo:
             self._speed = max(1, speed)
 
     def _by_velocity(self, velocity: float, now: int) -> None:
-        self.wanted = velocity if self._slew is None else self._slew.aim(velocity, now)
+        self.wanted = self._slew.aim(velocity, now)
         self._aim(VELOCITY_MODE, {packet.GOAL_VELOCITY: self._raw_velocity()})
 
     def _by_position(self, position: float, *, still: bool = False) -> Refusal | None:
@@ -230,11 +228,11 @@ class Servo:
         return round(raw) * self._sign
 
     def next_deadline(self) -> int | None:
-        return None if self._slew is None else self._slew.next_deadline()
+        return self._slew.next_deadline()
 
     def expire(self, now: int) -> None:
         """The next velocity on the way to the one commanded."""
-        value = None if self._slew is None else self._slew.expire(now)
+        value = self._slew.expire(now)
         if value is not None and self._target == VELOCITY_MODE:
             self.wanted = value
             self.waiting[packet.GOAL_VELOCITY] = self._raw_velocity()

@@ -226,7 +226,7 @@ class EPuckSession(WheeledSession):
 
     def _speeds(self) -> tuple[int, int]:
         left, right = self._wheels.values()
-        return units.steps_s(left.velocity, self._limit), units.steps_s(right.velocity, self._limit)
+        return units.steps_s(left.value, self._limit), units.steps_s(right.value, self._limit)
 
     def _hurry(self, now: int) -> None:
         """The next exchange begins at once, where none is under way."""

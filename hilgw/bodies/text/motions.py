@@ -69,7 +69,7 @@ class Motions:
 
     def expire(self, now: int) -> None:
         for index, motor in self.motors.items():
-            if motor.expire(now):
+            if motor.expire(now) is not None:
                 self._wait(self._line_of[index])
 
     @property

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from enum import Enum
 
-from hilgw.bodies._common.paced import Paced
 from hilgw.bodies.text.lines import PLACEHOLDER, Sendable, sendable
 from hilgw.bodies.text.settings import Motion, TextMotor
 from hilgw.control.events import Command, MotorCommand, MotorField, MotorSettings
+from hilgw.control.limits import Slew
 from hilgw.devices.kinds import Device, Refusal
 from hilgw.reasons import RequestRefused
 
@@ -16,10 +16,10 @@ VELOCITY = "velocity"  # the placeholder
 LARGEST_NUMBER = 1e15  # on a line
 
 
-class Motor(Paced):
-    """velocity: in rad/s or m/s; with position control the largest. target: the position that was
-    commanded since the last stop, None without one. cut: its last number was beyond the limits of
-    the line."""
+class Motor(Slew):
+    """value: a velocity in rad/s or m/s; with position control the largest. target: the position
+    that was commanded since the last stop, None without one. cut: its last number was beyond the
+    limits of the line."""
 
     def __init__(self, device: Device, settings: TextMotor) -> None:
         self.device = device
@@ -35,9 +35,7 @@ class Motor(Paced):
 
     def rest(self) -> None:
         """It was stopped."""
-        self.settle()
-        if self.by_position:
-            self.velocity = self._settings.maxVelocity
+        self.settle(self._settings.maxVelocity if self.by_position else 0.0)
         self.target: float | None = None
         self.is_held = False
 
@@ -52,12 +50,12 @@ class Motor(Paced):
     def largest_velocity(self) -> float:
         """With position control: the velocity, within the limits of velocity and rate, which also
         hold before a controller has set one."""
-        return min(abs(self.velocity), self._fastest)
+        return min(abs(self.value), self._fastest)
 
     @property
     def moves(self) -> bool:
         """With position control: it has a position to go to, and may."""
-        return self.target is not None and self.velocity != 0 and not self.is_held
+        return self.target is not None and self.value != 0 and not self.is_held
 
     def command(self, command: Command, now: int) -> Refusal | None:
         """Follows a command that the control loop has checked, or refuses it."""
@@ -69,7 +67,7 @@ class Motor(Paced):
                 return self._refuse("has position control only")
             if position is not None and abs(self._number(position)) >= LARGEST_NUMBER:
                 return self._too_large(position)
-            self.velocity = self.velocity if velocity is None else velocity
+            self.settle(self.value if velocity is None else velocity)
             self.target = self.target if position is None else position
             self.is_held &= position is None
             return None
@@ -99,7 +97,7 @@ class Motor(Paced):
 
     def text(self) -> str:
         """Its number as it is written on the line."""
-        amount = (self.target or 0.0) if self.by_position else self.velocity
+        amount = (self.target or 0.0) if self.by_position else self.value
         number = written(self._number(amount), self._settings.decimals)
         return self._settings.text.replace("{}", number)
 
