@@ -130,7 +130,8 @@ def limit_errors(limits: MotorLimits, default: float | None) -> list[tuple[str, 
 class Slew:
     """The rate limit of a motor: `value` follows the target at `rate` per second.
 
-    rate None: it follows at once. brakes: the value is a velocity, and slowing down is never limited.
+    rate None: it follows at once. brakes: the value is a velocity, and slowing down is never
+    limited.
     """
 
     def __init__(self, rate: float | None, value: float = 0.0, *, brakes: bool = True) -> None:

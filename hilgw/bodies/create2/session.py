@@ -20,8 +20,6 @@ from hilgw.bodies.create2.settings import (
     devices_of,
     sensors_of,
 )
-from hilgw.bodies.create2.wheels import MM_PER_COUNT, drive
-from hilgw.bodies.create2.words import describe
 from hilgw.control.events import (
     Connected,
     Disconnected,
@@ -52,7 +50,7 @@ class Create2Session(WheeledSession):
     def __init__(self, settings: Create2Settings) -> None:
         names = LEFT_MOTOR, RIGHT_MOTOR
         per_mm_s = 1 / 1000 / settings.wheel_radius
-        self._rad_per_count = MM_PER_COUNT / 1000 / settings.wheel_radius
+        self._rad_per_count = oi.MM_PER_COUNT / 1000 / settings.wheel_radius
         fastest, cut_from = oi.FASTEST_MM_S * per_mm_s, (oi.FASTEST_MM_S + 0.5) * per_mm_s
         super().__init__(settings, devices_of(settings), names, fastest, cut_from)
         self._settings = settings
@@ -117,7 +115,7 @@ class Create2Session(WheeledSession):
         return [Write(self._drive())] if is_faster and self._phase is Phase.UP else []
 
     def describe(self, data: bytes, *, received: bool) -> str:
-        return describe(data, received=received)
+        return oi.describe(data, received=received)
 
     def _start(self, now: int) -> list[Event]:
         self._phase = Phase.QUIET
@@ -231,7 +229,7 @@ class Create2Session(WheeledSession):
 
     def _drive(self) -> bytes:
         left, right = (wheel.value for wheel in self._wheels.values())
-        return drive(left, right, self._settings.wheel_radius)
+        return oi.drive(left, right, self._settings.wheel_radius)
 
     def _request(self) -> bytes:
         """The mode, and the packets of the enabled sensors."""

@@ -9,13 +9,14 @@ speeds anew by a line of text, and goes on.
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass, field
 from re import Match
 from typing import Any
 
 from hilgw.bodies._common.session import Phase
 from hilgw.bodies._common.wheels import WheeledSession
 from hilgw.bodies.epuck import sercom, units
-from hilgw.bodies.epuck.exchange import Exchange
+from hilgw.bodies.epuck.handshake import Found, back_in_step, handshake
 from hilgw.bodies.epuck.sensors import Sensors
 from hilgw.bodies.epuck.settings import (
     LEDS,
@@ -23,7 +24,6 @@ from hilgw.bodies.epuck.settings import (
     EPuckSettings,
     devices_of,
 )
-from hilgw.bodies.epuck.talk import Found, back_in_step, handshake
 from hilgw.control.events import (
     Connected,
     Disconnected,
@@ -317,3 +317,39 @@ def _question(step: Step, attempt: int) -> Event | None:
 
 def _failure(error: HilgwError) -> Event:
     return ProtocolFailure(error)
+
+
+@dataclass(slots=True)
+class Exchange:
+    """A request that was written. letters: its commands that are answered, the speeds last.
+    speeds: those that the robot has then. indices: the sensors whose values are wanted. echo: the
+    line returns the request before the answer. until_ns: when the answer is late."""
+
+    request: bytes
+    letters: str
+    speeds: tuple[int, int]
+    indices: list[int]
+    ground_values: int
+    echo: bool
+    until_ns: int = 0
+    heard: bytearray = field(default_factory=bytearray)
+
+    @property
+    def size(self) -> int:
+        """Bytes that come back."""
+        answer = sercom.answer_size(self.letters, self.ground_values)
+        return answer + (len(self.request) if self.echo else 0)
+
+    @property
+    def is_complete(self) -> bool:
+        return len(self.heard) >= self.size
+
+    def values(self) -> dict[str, tuple[int, ...]] | None:
+        """The numbers of each command; None: bytes were lost or added on the way, as the speeds at
+        the end are not those that were set."""
+        heard = bytes(self.heard)
+        if len(heard) != self.size or (self.echo and not heard.startswith(self.request)):
+            return None
+        data = heard[len(self.request) :] if self.echo else heard
+        found = sercom.decode(self.letters, data, self.ground_values)
+        return found if found[sercom.SPEEDS] == self.speeds else None

@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections import Counter
 
 from hilgw.bodies._common.session import refused
+from hilgw.bodies.text.devices import Leds, RequestLine, Requests
 from hilgw.bodies.text.exchange import Answer, Exchange, Outstanding, Silence
-from hilgw.bodies.text.lamps import Lamps
 from hilgw.bodies.text.lines import Sendable, sendable, shown, to_bytes
-from hilgw.bodies.text.motions import Motions
-from hilgw.bodies.text.motors import Halted, MotionLine
-from hilgw.bodies.text.sensors import RequestLine, Requests
+from hilgw.bodies.text.motors import Halted, MotionLine, Motions
 from hilgw.bodies.text.settings import Line, TextBodySettings
 from hilgw.control.events import Command, Event, MotorHeld, Notice, SensorValue, Write
 from hilgw.control.safety import stands_still
@@ -53,7 +51,7 @@ class Traffic:
         self._counts = counts
         self._exchange = Exchange(settings.window, settings.window_bytes)
         self._motions = Motions(settings, devices, self.end)
-        self._lamps = Lamps(settings, self.end)
+        self._leds = Leds(settings, self.end)
         self._silence_ns = s_to_ns(settings.silence_s)
         self._stop_again = self._is_blocked = False
         self._stop_tries = 0
@@ -76,7 +74,7 @@ class Traffic:
     def forget(self) -> None:
         """Another robot may be there: counters that wrap around begin anew."""
         self._requests = Requests(self._settings, self._devices, self._always_on, self.end)
-        self._lamps.forget()
+        self._leds.forget()
 
     def end_all(self) -> None:
         """No answer is expected any more."""
@@ -93,7 +91,7 @@ class Traffic:
         self._heard_ns = self._asked_ns = self._work_ns = now
         self.silence.end(now)
         self._stop_tries, self._is_blocked = 0, False
-        self._lamps.restart()
+        self._leds.restart()
         self._requests.restart(now)
 
     # --- what is wanted of the robot ----------------------------------------------------------
@@ -136,7 +134,7 @@ class Traffic:
         self._requests.switch(index, period_ms, now)
 
     def shine(self, name: str, value: int, now: int) -> None:
-        self._lamps.set(name, value)
+        self._leds.set(name, value)
         self._work_ns = now
 
     def stop(self, now: int) -> bytes:
@@ -258,7 +256,7 @@ class Traffic:
             if not self._stop_again:
                 return [Notice("the robot does not acknowledge its stop", once=False)]
         elif isinstance(subject, str):
-            self._lamps.lost(subject)
+            self._leds.lost(subject)
         return []
 
     # --- lines to the robot -------------------------------------------------------------------
@@ -300,7 +298,7 @@ class Traffic:
             if request.line.realtime or not self._is_blocked
         ]
         if not self._is_blocked:
-            if self._motions.has_waiting or self._lamps.has_waiting:
+            if self._motions.has_waiting or self._leds.has_waiting:
                 dues.append(self._work_ns)
             if self._exchange.idle:
                 dues.append(self._alive_ns)
@@ -316,7 +314,7 @@ class Traffic:
         found: list[tuple[Sendable, bytes, object]] = [
             (motion.line, data, motion) for motion, data in self._motions.due()
         ]
-        found += self._lamps.due()
+        found += self._leds.due()
         found += [
             (request.line, request.data, request)
             for request in self._asked_requests()
@@ -341,7 +339,7 @@ class Traffic:
         if isinstance(subject, RequestLine):
             self._counts["late_requests"] += subject.left(now, self._requests.enabled)
         elif isinstance(subject, str):
-            self._lamps.left(subject)
+            self._leds.left(subject)
         return []
 
     def _moves_on_its_way(self) -> bool:

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from hilgw.bodies._common.missing import ACCELERATION, AVAILABLE, GAINS
 from hilgw.bodies._common.session import MotorSession, refused
-from hilgw.bodies.wc2ec.load import LOAD_FIX, line_load
 from hilgw.bodies.wc2ec.messages import send_message, switch_message, tune_message
 from hilgw.bodies.wc2ec.motors import Motors
-from hilgw.bodies.wc2ec.registrations import Registrations
+from hilgw.bodies.wc2ec.settings import LOAD_FIX, line_load
 from hilgw.control.events import (
     Command,
     Connected,
@@ -47,7 +46,7 @@ from hilgw.devices.kinds import (
 from hilgw.errors import ConfigError, FrameError, HilgwError, PeerError
 from hilgw.protocols import wc2ec
 from hilgw.reasons import RequestRefused
-from hilgw.units import s_to_ns
+from hilgw.units import NS_PER_S, s_to_ns
 
 if TYPE_CHECKING:
     from hilgw.bodies.wc2ec.settings import Wc2ecBodySettings
@@ -343,3 +342,46 @@ class Wc2ecBodySession(MotorSession):
             return []
         self._wrote_ns = now
         return [Write(b"".join(map(self._link.wrap, messages)))]
+
+
+PATIENCE_NS = 3 * NS_PER_S
+"""A gap in the registered indices that lasts so long is taken as intended."""
+
+
+class Registrations:
+    """on_line: False for TCP, which loses nothing.
+
+    A robot on a serial line stops registering when it receives a good frame, and the line may lose
+    frames: the session sends nothing until the registered indices have no gap. An index that came
+    with a value only counts as one to be registered.
+    """
+
+    def __init__(self, *, on_line: bool) -> None:
+        self._on_line = on_line
+        self._highest = -1
+        self._missing: set[int] = set()
+        self._until = 0
+
+    def open(self, now: int) -> None:
+        self._highest = -1
+        self._missing.clear()
+        self._until = now + PATIENCE_NS
+
+    def registered(self, index: int) -> None:
+        self._missing.update(range(self._highest + 1, index))
+        self._missing.discard(index)
+        self._highest = max(self._highest, index)
+
+    def unknown(self, index: int) -> None:
+        """A message came from a device that was not registered."""
+        self._missing.add(index)
+
+    def is_complete(self, now: int) -> bool:
+        """Whether the session may send."""
+        if not self._on_line:
+            return True
+        return self._highest >= 0 and (not self._missing or now >= self._until)
+
+    def due(self) -> int:
+        """The latest time from which the session may send."""
+        return self._until if self._missing else 0

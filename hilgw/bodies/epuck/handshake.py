@@ -1,4 +1,4 @@
-"""What is said to an e-puck in lines of text: the handshake, and the way back into step."""
+"""The dialogues with an e-puck in lines of text: the handshake, and the way back into step."""
 
 from __future__ import annotations
 
