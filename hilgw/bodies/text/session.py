@@ -6,7 +6,6 @@ traffic of a robot that is up. A robot that answers nothing is gone.
 
 from __future__ import annotations
 
-import re
 from typing import ClassVar
 
 from hilgw.bodies._common.missing import ACCELERATION, AVAILABLE, GAINS
@@ -26,8 +25,7 @@ from hilgw.control.events import (
 )
 from hilgw.devices.kinds import Device, Refusal
 from hilgw.errors import MismatchError
-from hilgw.protocols.dialogue import AskLine, Dialogue, LineScript, match_line
-from hilgw.protocols.dialogue import Step as Asked
+from hilgw.protocols.dialogue import AskLine, LineDialogue, LineScript
 from hilgw.protocols.text.patterns import compiled, groups_of, names_of_groups
 from hilgw.protocols.text.steps import Step, question
 
@@ -42,12 +40,12 @@ class TextBodySession(RobotSession):
         self._settings = settings
         self._traffic = Traffic(settings, self.devices, self._always_on, self.counts)
         self._reader = splitter(self._traffic.end, settings.longest_line)
-        self._handshake = Handshake(settings, self._traffic.end)
+        self._setup = Setup(settings, self._traffic.end)
         self._restarted, self._ignored = (
             compiled(text, whole=True) if text else None
             for text in (settings.restarted, settings.ignore)
         )
-        self._told_unexpected = False
+        self._reported_unexpected = False
 
     # --- the connection -----------------------------------------------------------------------
 
@@ -55,7 +53,7 @@ class TextBodySession(RobotSession):
         """The port is open: counters that wrap around begin anew."""
         self._traffic.forget()
         self._commanded.clear()
-        self._told_unexpected = False
+        self._reported_unexpected = False
         return self._begin(now)
 
     def _end(self) -> None:
@@ -79,7 +77,7 @@ class TextBodySession(RobotSession):
         lines = self._reader.feed(data)
         self.counts["garbage"] = self._reader.dropped
         if now < self._traffic.silence.until_ns and not self._is_restart(lines):
-            self._traffic.silence.heard(now)
+            self._traffic.silence.restart(now)
             self.counts["late_lines"] += len(lines)
             return []
         events: list[Event] = []
@@ -100,7 +98,7 @@ class TextBodySession(RobotSession):
             case Phase.QUIET:
                 return self._traffic.silence.until_ns
             case Phase.SETUP:
-                return self._handshake.deadline
+                return self._setup.deadline
         return self._traffic.next_deadline()
 
     def expire(self, now: int) -> list[Event]:
@@ -110,7 +108,7 @@ class TextBodySession(RobotSession):
             case Phase.QUIET:
                 return self._start_setup(now) if now >= self._traffic.silence.until_ns else []
             case Phase.SETUP:
-                return self._after_setup(self._handshake.expire(now), now)
+                return self._after_setup(self._setup.expire(now), now)
         if self._traffic.is_lost(now):
             self.counts["silences"] += 1
             return self._lose(f"no answer for {self._settings.silence_s:g} s", now)
@@ -129,30 +127,31 @@ class TextBodySession(RobotSession):
 
     def _start_setup(self, now: int) -> list[Event]:
         self._phase = Phase.SETUP
-        return self._after_setup(self._handshake.start(now), now)
+        self._setup = Setup(self._settings, self._traffic.end)
+        return self._after_setup(self._setup.start(now), now)
 
     def _after_setup(self, events: list[Event], now: int) -> list[Event]:
         """Its events, and what follows once it is over."""
-        handshake = self._handshake
-        if not handshake.over:
+        setup = self._setup
+        if not setup.over:
             return events
         if any(isinstance(event, ProtocolFailure) for event in events):
             self._phase = Phase.CLOSED
             return events
-        if handshake.identity is None:
+        if setup.result is None:
             self.counts["retries"] += 1
             return [*events, *self._begin(now)]
         self._phase = Phase.UP
         self._traffic.start(now)
-        events.append(Connected(handshake.identity))
-        if handshake.repeated:  # the stop before the setup may be lost, and the robot may drive
+        events.append(Connected(setup.result))
+        if setup.repeated:  # the stop before the setup may be lost, and the robot may drive
             events.append(Write(self._traffic.stop(now)))
         return events + self._traffic.pump(now)
 
     def _take(self, line: bytes, now: int) -> list[Event]:
         """A line of the robot."""
         if self._phase is Phase.SETUP:
-            return self._after_setup(self._handshake.take(line, now), now)
+            return self._after_setup(self._setup.take_line(line, now) or [], now)
         if self._phase is not Phase.UP:
             return []
         events = self._traffic.take(line, now)
@@ -164,9 +163,9 @@ class TextBodySession(RobotSession):
         if self._ignored is not None and self._ignored.search(line):
             return []
         self.counts["unexpected_lines"] += 1
-        if self._told_unexpected:
+        if self._reported_unexpected:
             return []
-        self._told_unexpected = True
+        self._reported_unexpected = True
         return [Notice(f"the robot sends lines that no pattern describes: {shown(line)}")]
 
     # --- from the control loop ----------------------------------------------------------------
@@ -204,47 +203,16 @@ def _written(data: bytes) -> list[Event]:
 IDENTITY = "identity"
 
 
-class Handshake:
-    """over: the steps have ended. identity: of the robot, None when a step has failed.
-    repeated: a question had to be asked again, so what was written before it may be lost."""
+class Setup(LineDialogue[Event, str | None]):
+    """The steps of the setup, one after the other; their result is the identity of the robot, None
+    when a step has failed."""
 
     def __init__(self, settings: TextBodySettings, end: bytes) -> None:
+        super().__init__(self._steps(), Write, ProtocolFailure)
         self._settings = settings
         self._end = end
-        self._dialogue: Dialogue[Event, re.Match[bytes], str | None] | None = None
-        self._other = b""  # the last line that was no answer to the present step
-        self.repeated = False
 
-    def start(self, now: int) -> list[Event]:
-        self.repeated = False
-        self._dialogue = Dialogue(self._script(), self._write, ProtocolFailure)
-        return self._dialogue.start(now)
-
-    @property
-    def over(self) -> bool:
-        return self._dialogue is not None and self._dialogue.over
-
-    @property
-    def identity(self) -> str | None:
-        return None if self._dialogue is None else self._dialogue.result
-
-    @property
-    def deadline(self) -> int | None:
-        return None if self._dialogue is None else self._dialogue.deadline
-
-    def take(self, line: bytes, now: int) -> list[Event]:
-        """A line of the robot; one that does not answer the present step is ignored."""
-        dialogue = self._dialogue
-        found = None if dialogue is None else match_line(dialogue.step, line)
-        if dialogue is None or found is None:
-            self._other = line
-            return []
-        return dialogue.answer(found, now)
-
-    def expire(self, now: int) -> list[Event]:
-        return [] if self._dialogue is None else self._dialogue.expire(now)
-
-    def _script(self) -> LineScript[Event, str | None]:
+    def _steps(self) -> LineScript[Event, str | None]:
         """Returns the identity; None when the robot does not answer, or rejects a step. Raises
         MismatchError when another robot answers."""
         identity = self._settings.name
@@ -254,7 +222,6 @@ class Handshake:
                 yield Write(text)
                 continue
             asked = question(step, text)
-            self._other = b""
             found = yield asked
             if found is None:
                 yield self._silence(step, asked)
@@ -268,18 +235,14 @@ class Handshake:
                 identity = f"{self._settings.name} {words}".encode("unicode_escape").decode()
         return identity
 
-    def _write(self, step: Asked, attempt: int) -> Event | None:
-        self.repeated |= attempt > 1
-        return Write(step.text) if isinstance(step, AskLine) and step.text else None
-
     def _silence(self, step: Step, asked: AskLine) -> Event:
         """Why a step has no answer. Raises MismatchError when another robot answered."""
         name = self._settings.name
-        if not self._other:
+        if not self.other:
             return Notice(
                 f"no answer to {step.send!r}: is the {name} switched on, and baudRate its own?"
             )
         if IDENTITY in names_of_groups(asked.answer):
-            what = f"this is not the {name}: it answered {shown(self._other)} to {step.send!r}"
+            what = f"this is not the {name}: it answered {shown(self.other)} to {step.send!r}"
             raise MismatchError(what, fix="check port, baudRate and the pattern in setup")
-        return Notice(f"the {name} answered {shown(self._other)} to {step.send!r}")
+        return Notice(f"the {name} answered {shown(self.other)} to {step.send!r}")

@@ -55,7 +55,7 @@ class Traffic:
         self._silence_ns = s_to_ns(settings.silence_s)
         self._stop_again = self._is_blocked = False
         self._stop_tries = 0
-        self._heard_ns = self._asked_ns = self._work_ns = 0
+        self._answered_ns = self._asked_ns = self._work_ns = 0
         self.forget()
         self._alive = self._alive_line()
 
@@ -88,7 +88,7 @@ class Traffic:
     def start(self, now: int) -> None:
         """The setup has ended: LEDs and sensors are due."""
         self.end_all()
-        self._heard_ns = self._asked_ns = self._work_ns = now
+        self._answered_ns = self._asked_ns = self._work_ns = now
         self.silence.end(now)
         self._stop_tries, self._is_blocked = 0, False
         self._leds.restart()
@@ -162,7 +162,7 @@ class Traffic:
     # --- time ---------------------------------------------------------------------------------
 
     def next_deadline(self) -> int:
-        dues = [self._heard_ns + self._silence_ns, self._exchange.next_deadline()]
+        dues = [self._answered_ns + self._silence_ns, self._exchange.next_deadline()]
         dues.append(self._motions.next_deadline())
         work_ns = self._next_work_ns()
         if work_ns is not None:
@@ -171,7 +171,7 @@ class Traffic:
 
     def is_lost(self, now: int) -> bool:
         """Whether the robot has answered nothing for too long."""
-        return now - self._heard_ns >= self._silence_ns
+        return now - self._answered_ns >= self._silence_ns
 
     def expire(self, now: int) -> list[Event]:
         events = self._resync(self._exchange.overdue(now), now)
@@ -195,7 +195,7 @@ class Traffic:
         answer = self._exchange.take(line)
         if answer is None:
             return None
-        self._heard_ns = now
+        self._answered_ns = now
         events: list[Event] = []
         for each in answer.skipped:
             events += self._not_answered(each)
@@ -307,7 +307,7 @@ class Traffic:
     @property
     def _alive_ns(self) -> int:
         """When the robot is asked for a sign of life."""
-        return max(self._heard_ns, self._asked_ns) + self._silence_ns // 3
+        return max(self._answered_ns, self._asked_ns) + self._silence_ns // 3
 
     def _due_lines(self, now: int) -> list[tuple[Sendable, bytes, object]]:
         """Lines that are due, in their order: bytes and subject of each."""
