@@ -67,7 +67,7 @@ RULES = sorted(name for name in dir(OnBeep) if name.startswith("test_"))
 
 
 class RssiStaysInThePacket(BeepSession):
-    def hear(self, body: bytes) -> list[Event]:
+    def packet_received(self, body: bytes) -> list[Event]:
         return [Received(body[:1] + body[2:], 7, -body[0])]
 
 
@@ -134,7 +134,7 @@ class Trusting(BeepSession):
 
 
 class HearsNothingAsPacket(BeepSession):
-    def hear(self, body: bytes) -> list[Event]:
+    def packet_received(self, body: bytes) -> list[Event]:
         return [Received(body[2:2], 7)]
 
 
@@ -144,13 +144,13 @@ class NotAList(BeepSession):
 
 
 class LosesCount(BeepSession):
-    def hear(self, body: bytes) -> list[Event]:
-        return [*super().hear(body), Dropped("bad_frame", "")]
+    def packet_received(self, body: bytes) -> list[Event]:
+        return [*super().packet_received(body), Dropped("bad_frame", "")]
 
 
 class InventsAReason(BeepSession):
-    def hear(self, body: bytes) -> list[Event]:
-        return [*super().hear(body), Dropped("bad_luck", "no text")]
+    def packet_received(self, body: bytes) -> list[Event]:
+        return [*super().packet_received(body), Dropped("bad_luck", "no text")]
 
 
 class DescribesText(BeepSession):
@@ -196,8 +196,8 @@ class Backwards(BeepSession):
 
     kept: list[Event] | None = None
 
-    def hear(self, body: bytes) -> list[Event]:
-        heard = super().hear(body)
+    def packet_received(self, body: bytes) -> list[Event]:
+        heard = super().packet_received(body)
         if self.frame_id == 0 and self.kept is None:
             self.kept = heard
             return []
@@ -315,7 +315,7 @@ class Unfinished(BeepSession):
 
 
 class Strange(BeepSession):
-    def hear(self, body: bytes) -> list[Event]:
+    def packet_received(self, body: bytes) -> list[Event]:
         return [Ready(""), Delivered(99)]
 
 
