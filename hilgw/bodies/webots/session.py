@@ -46,9 +46,9 @@ from hilgw.protocols.webots import (
     RobotConfiguration,
     Time,
     decode_acknowledgement,
+    describe,
     encode_hello,
     encode_request,
-    in_words,
 )
 from hilgw.reasons import RequestRefused
 from hilgw.units import NS_PER_MS, NS_PER_S
@@ -157,7 +157,7 @@ class WebotsBodySession:
         return self._leave_at_once()
 
     def describe(self, data: bytes, *, received: bool) -> str:
-        return in_words(data, self._robot.codec, received=not received, local=False)
+        return describe(data, self._robot.codec, received=not received, local=False)
 
     def is_idle(self) -> bool:
         """Whether nothing waits to be written: no stop, and no goodbye."""

@@ -52,10 +52,10 @@ from hilgw.protocols.webots import (
     RobotConfiguration,
     SimulationMode,
     WebotsRefused,
+    describe,
     encode_answer,
     encode_request,
     encode_time,
-    in_words,
 )
 from hilgw.reasons import RequestRefused
 from hilgw.units import ns_to_s
@@ -177,7 +177,7 @@ class WebotsControllerSession:
 
     def describe(self, data: bytes, *, received: bool) -> str:
         """Bytes in words, for people; never raises."""
-        return in_words(data, self._table.codec, received=received, local=self.local)
+        return describe(data, self._table.codec, received=received, local=self.local)
 
     # --- from the control loop ----------------------------------------------------------------
 

@@ -24,6 +24,7 @@ from hilgw.protocols.webots.codec import (
     Codec,
     Command,
     Message,
+    describe,
     encode_time,
 )
 from hilgw.protocols.webots.configuration import MOST_DEVICES
@@ -64,6 +65,7 @@ from hilgw.protocols.webots.device_messages import (
 )
 from hilgw.protocols.webots.errors import (
     ProtocolError,
+    WebotsRefused,
 )
 from hilgw.protocols.webots.forms import (
     KINDS,
@@ -79,7 +81,6 @@ from hilgw.protocols.webots.handshake import (
     encode_name,
     encode_reason,
 )
-from hilgw.protocols.webots.reasons import WebotsRefused
 from hilgw.protocols.webots.requests import (
     LARGEST_REQUEST,
     LEAVE,
@@ -130,7 +131,6 @@ from hilgw.protocols.webots.robot_messages import (
     WindowUpdate,
     WwiMessage,
 )
-from hilgw.protocols.webots.words import in_words
 
 __all__ = [
     "CONSOLE_STDERR",
@@ -230,11 +230,11 @@ __all__ = [
     "decode_acknowledgement",
     "decode_hello",
     "decode_reason",
+    "describe",
     "encode_answer",
     "encode_hello",
     "encode_name",
     "encode_reason",
     "encode_request",
     "encode_time",
-    "in_words",
 ]
