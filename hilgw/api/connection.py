@@ -13,17 +13,16 @@ from contextlib import suppress
 from hilgw.api.address import LocalAddress, NotReady, TcpAddress, find
 from hilgw.api.token import FIXES, hosts_of, token_of
 from hilgw.errors import PeerError
-from hilgw.protocols.webots import (
-    LEAVE,
+from hilgw.protocols.webots.answers import Answer, AnswerReader
+from hilgw.protocols.webots.errors import ProtocolError
+from hilgw.protocols.webots.handshake import (
     Acknowledgement,
-    Answer,
-    AnswerReader,
     Forbidden,
-    ProtocolError,
     decode_acknowledgement,
     decode_reason,
     encode_hello,
 )
+from hilgw.protocols.webots.requests import LEAVE
 
 RETRY_S = 1.0
 RETRIES = 50

@@ -29,13 +29,13 @@ from hilgw.devices.properties import (
     RotationalMotorFields,
     TouchSensorFields,
 )
-from hilgw.protocols.webots import (
+from hilgw.protocols.webots.codec import Message
+from hilgw.protocols.webots.device_messages import (
     DistanceSensorConfiguration,
     EmitterConfiguration,
     GpsConfiguration,
     InertialUnitConfiguration,
     JointConfiguration,
-    Message,
     MotorConfiguration,
     ReceiverConfiguration,
     TableConfiguration,

@@ -33,22 +33,18 @@ from hilgw.control.events import (
 )
 from hilgw.devices.kinds import MOTOR, Device, Devices, Refusal
 from hilgw.errors import PortError, quoted
-from hilgw.protocols import webots
-from hilgw.protocols.webots import (
-    LEAVE,
-    Acknowledgement,
-    Answer,
-    AnswerReader,
+from hilgw.protocols.webots import codec
+from hilgw.protocols.webots.answers import Answer, AnswerReader
+from hilgw.protocols.webots.codec import describe
+from hilgw.protocols.webots.errors import ProtocolError
+from hilgw.protocols.webots.handshake import Acknowledgement, decode_acknowledgement, encode_hello
+from hilgw.protocols.webots.requests import LEAVE, encode_request
+from hilgw.protocols.webots.robot_messages import (
     ClientExitNotify,
     JoystickSamplingPeriod,
-    ProtocolError,
     Quit,
     RobotConfiguration,
     Time,
-    decode_acknowledgement,
-    describe,
-    encode_hello,
-    encode_request,
 )
 from hilgw.reasons import RequestRefused
 from hilgw.units import NS_PER_MS, NS_PER_S
@@ -183,7 +179,7 @@ class WebotsBodySession:
         self._state = _State.CONFIGURING
         events.append(self._request(0, [JoystickSamplingPeriod(0)]))  # as libController
 
-    def _configure(self, messages: list[webots.Message], events: list[Event]) -> None:
+    def _configure(self, messages: list[codec.Message], events: list[Event]) -> None:
         """The first answer configures the robot; the first step follows."""
         first = messages[0] if messages else None
         if not isinstance(first, RobotConfiguration):
@@ -243,14 +239,14 @@ class WebotsBodySession:
         self.counts["packets_out"] += len(packets)
         self._ask(step_ms, [*self._robot.waiting.take(), *packets], events)
 
-    def _ask(self, step_ms: int, commands: Iterable[webots.Command], events: list[Event]) -> None:
+    def _ask(self, step_ms: int, commands: Iterable[codec.Command], events: list[Event]) -> None:
         """The next request, and the report of a stop that leaves with it."""
         events.append(self._request(step_ms, commands))
         if self._stopping is not None:
             events.append(StopSent(*self._stopping))
             self._stopping = None
 
-    def _request(self, step_ms: int, commands: Iterable[webots.Command]) -> Write:
+    def _request(self, step_ms: int, commands: Iterable[codec.Command]) -> Write:
         return Write(encode_request(step_ms, self._robot.codec.encode_commands(commands)))
 
     def _end(self, text: str, where: str = "", fix: str = "") -> list[Event]:

@@ -18,14 +18,14 @@ from hilgw.control.events import (
 )
 from hilgw.devices.fields import channel_refusal
 from hilgw.devices.kinds import BRAKE, LED, MOTOR, PACKETS, RECEIVER, SENSOR, Device, Refusal
-from hilgw.protocols.webots import (
+from hilgw.protocols.webots.device_messages import (
     BrakeCommand,
     SetChannel,
     SetFeedbackPeriod,
     SetLed,
     SetSamplingPeriod,
-    WebotsRefused,
 )
+from hilgw.protocols.webots.errors import WebotsRefused
 from hilgw.reasons import RequestRefused
 
 LARGEST_PERIOD_MS = 0xFFFF

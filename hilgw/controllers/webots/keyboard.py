@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 from hilgw.controllers.webots.sampling import Grid
 from hilgw.devices.keys import MOST_KEYS
-from hilgw.protocols.webots import KeyboardKeys, Message
+from hilgw.protocols.webots.codec import Message
+from hilgw.protocols.webots.robot_messages import KeyboardKeys
 
 _KEYS = "keys"
 

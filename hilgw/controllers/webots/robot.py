@@ -14,16 +14,15 @@ from hilgw.controllers.webots.sampling import Grid
 from hilgw.devices.keys import MOST_KEYS
 from hilgw.devices.kinds import Device
 from hilgw.errors import HilgwError
-from hilgw.protocols.webots import (
+from hilgw.protocols.webots.codec import Command, Message
+from hilgw.protocols.webots.robot_messages import (
     CONSOLE_STDERR,
     BatterySamplingPeriod,
     ClientExitNotify,
-    Command,
     ConsoleMessage,
     GetUrdf,
     JoystickSamplingPeriod,
     KeyboardSamplingPeriod,
-    Message,
     MouseSamplingPeriod,
     Pin,
     RemoteOff,
@@ -34,7 +33,7 @@ from hilgw.protocols.webots import (
     WaitForUserInput,
     WwiMessage,
 )
-from hilgw.protocols.webots import Battery as BatteryMessage
+from hilgw.protocols.webots.robot_messages import Battery as BatteryMessage
 from hilgw.units import ms_to_ns
 
 NO_EVENT, KEYBOARD_EVENT = 0, 4

@@ -40,23 +40,12 @@ from hilgw.controllers.webots.sensors import Sensors
 from hilgw.controllers.webots.table import TagTable
 from hilgw.devices.kinds import Device, Devices, Value
 from hilgw.errors import PeerError
-from hilgw.protocols.webots import (
-    MOST_MESSAGES,
-    ROBOT_TAG,
-    Leave,
-    Message,
-    ProtocolError,
-    Quit,
-    Request,
-    RequestReader,
-    RobotConfiguration,
-    SimulationMode,
-    WebotsRefused,
-    describe,
-    encode_answer,
-    encode_request,
-    encode_time,
-)
+from hilgw.protocols.webots.answers import encode_answer
+from hilgw.protocols.webots.codec import MOST_MESSAGES, Message, describe, encode_time
+from hilgw.protocols.webots.errors import ProtocolError, WebotsRefused
+from hilgw.protocols.webots.forms import ROBOT_TAG
+from hilgw.protocols.webots.requests import Leave, Request, RequestReader, encode_request
+from hilgw.protocols.webots.robot_messages import Quit, RobotConfiguration, SimulationMode
 from hilgw.reasons import RequestRefused
 from hilgw.units import ns_to_s
 

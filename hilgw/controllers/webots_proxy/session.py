@@ -23,26 +23,27 @@ from hilgw.controllers.webots_proxy.events import (
     Tuned,
 )
 from hilgw.medium.packet import Copy
-from hilgw.protocols.webots import (
-    LEAVE,
-    Block,
-    Codec,
-    Message,
-    ProtocolError,
+from hilgw.protocols.webots.answers import encode_answer
+from hilgw.protocols.webots.codec import MESSAGE_HEAD, QUIT, Codec, Message
+from hilgw.protocols.webots.device_messages import (
     ReceiverConfiguration,
-    RequestReader,
-    RobotConfiguration,
     Send,
     SetChannel,
     SetSamplingPeriod,
-    encode_answer,
-    encode_request,
 )
-from hilgw.protocols.webots.codec import MESSAGE_HEAD, QUIT
+from hilgw.protocols.webots.errors import ProtocolError
 from hilgw.protocols.webots.forms import CONFIGURE, ROBOT_TAG
 from hilgw.protocols.webots.passage import AnswerPassage
 from hilgw.protocols.webots.queues import HeldPackets
-from hilgw.protocols.webots.requests import duration_of, spans_of
+from hilgw.protocols.webots.requests import (
+    LEAVE,
+    Block,
+    RequestReader,
+    duration_of,
+    encode_request,
+    spans_of,
+)
+from hilgw.protocols.webots.robot_messages import RobotConfiguration
 from hilgw.reasons import PacketRefused
 from hilgw.units import NS_PER_MS
 

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from hilgw.engine.timing import event_expectation
 from hilgw.errors import HilgwError, PeerError, PortError
-from hilgw.protocols.webots import LARGEST_ANSWER, LARGEST_REQUEST, ProtocolError
+from hilgw.protocols.webots.answers import LARGEST_ANSWER
+from hilgw.protocols.webots.errors import ProtocolError
+from hilgw.protocols.webots.requests import LARGEST_REQUEST
 
 if TYPE_CHECKING:
     from collections.abc import Callable

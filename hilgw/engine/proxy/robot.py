@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hilgw.controllers.webots_proxy.events import Delivered, Enabled, Event, Lost, Sent, Tuned
 from hilgw.engine.proxy.ports import ProxyReceiverPort
-from hilgw.protocols.webots import encode_name
+from hilgw.protocols.webots.handshake import encode_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -12,7 +12,7 @@ from hilgw.engine.supervisor import PortListener, PortStatus, Unsupervised
 from hilgw.engine.waiting_line import MOST_OF_ADDRESS, MOST_WAITING
 from hilgw.engine.webots_handshake import HANDSHAKE_S, Handshake
 from hilgw.errors import PeerError, PortError
-from hilgw.protocols.webots import Acknowledgement
+from hilgw.protocols.webots.handshake import Acknowledgement
 from hilgw.transports.tcp.address import format_address
 from hilgw.transports.tcp.listener import TcpListener
 

@@ -409,8 +409,10 @@ def describe(data: bytes, codec: Codec, *, received: bool, local: bool) -> str:
     copy = Codec(codec.version)
     copy.kinds = codec.kinds.copy()
     reader.feed(data)
+    parts: list[str] = []
     try:
-        parts = [text for each in iter(reader.next, None) for text in _texts(each, copy)]
+        while (each := reader.next()) is not None:
+            parts += _texts(each, copy)
     except ProtocolError as error:
         parts = [f"not decodable: {error.what}"]
     if reader.pending:

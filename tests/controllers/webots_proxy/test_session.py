@@ -27,26 +27,19 @@ from hilgw.controllers.webots_proxy.events import (
 from hilgw.controllers.webots_proxy.session import ProxySession
 from hilgw.devices.fields import CAP_PACKETS
 from hilgw.medium.packet import Copy, Packet
-from hilgw.protocols.webots import (
-    IMMEDIATE,
-    Answer,
-    AnswerReader,
-    Block,
-    Codec,
-    DeviceEntry,
+from hilgw.protocols.webots.answers import IMMEDIATE, Answer, AnswerReader, Image, encode_answer
+from hilgw.protocols.webots.codec import Codec
+from hilgw.protocols.webots.device_messages import (
     EmitterConfiguration,
-    Image,
-    ProtocolError,
-    Quit,
     Receive,
     ReceiverConfiguration,
-    RobotConfiguration,
     Send,
     SetChannel,
     SetSamplingPeriod,
-    encode_answer,
-    encode_request,
 )
+from hilgw.protocols.webots.errors import ProtocolError
+from hilgw.protocols.webots.requests import Block, encode_request
+from hilgw.protocols.webots.robot_messages import DeviceEntry, Quit, RobotConfiguration
 from hilgw.reasons import PacketRefused
 from tests.controllers.sampling_model import ModelReceiver, ModelWorld
 

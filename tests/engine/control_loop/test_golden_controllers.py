@@ -21,7 +21,7 @@ from firmware_mocks._webots.script import parsed, run
 from hilgw.api import Emitter, Robot
 from hilgw.api.session import Session
 from hilgw.medium.packet import Packet
-from hilgw.protocols.webots import Answer, AnswerReader
+from hilgw.protocols.webots.answers import Answer, AnswerReader
 from tests.devices.test_golden import (
     EMITTER,
     EMITTER_CASES,

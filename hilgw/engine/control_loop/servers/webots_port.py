@@ -12,8 +12,8 @@ from hilgw.engine.supervisor import STALL_POLL_S
 from hilgw.engine.waiting_line import MOST_OF_ADDRESS, WaitingLine
 from hilgw.engine.webots_handshake import Handshake
 from hilgw.errors import HilgwError, PeerError
-from hilgw.protocols.webots import Acknowledgement
 from hilgw.protocols.webots.address import DEFAULT_PORT
+from hilgw.protocols.webots.handshake import Acknowledgement
 from hilgw.reasons import RequestRefused
 from hilgw.transports.tcp.stream import TcpStream
 

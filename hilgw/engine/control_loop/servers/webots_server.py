@@ -11,7 +11,7 @@ from hilgw.engine.supervisor import STALL_POLL_S
 from hilgw.engine.waiting_line import MOST_OF_ADDRESS, MOST_WAITING
 from hilgw.engine.webots_handshake import HANDSHAKE_S, Handshake
 from hilgw.errors import PortError
-from hilgw.protocols.webots import Acknowledgement, encode_name
+from hilgw.protocols.webots.handshake import Acknowledgement, encode_name
 from hilgw.reasons import RequestRefused
 from hilgw.transports.tcp.listener import Listen, Listener, TcpListener
 
