@@ -68,10 +68,10 @@ def arm_each(
 def disarm(*robots: str, control: str | None = None, config: str | None = None) -> list[str]:
     """Stops these robots, or all; their motors do not move until `arm`. Returns their names.
 
-    All running gateways are asked at the same time, and each stops the robots that it knows;
-    control, config: one gateway, as in `arm`. HilgwError when no gateway knows a robot, PeerError
-    when a gateway did not confirm the stop, or could not send it as the body is down; the others
-    were stopped then.
+    All running gateways are asked at the same time, and each stops those of these robots that it
+    has; control, config: one gateway, as in `arm`. HilgwError when no gateway has a robot,
+    PeerError when a gateway did not confirm the stop, or could not send it as the body is down; the
+    others were stopped then.
     """
     stopped = disarm_each(robots, control, config)
     if stopped.errors:
@@ -193,7 +193,7 @@ def _confirmed(answer: Answer) -> list[str] | None:
 
 
 def _not_confirmed(path: Path, answer: Answer) -> PeerError:
-    """Names the gateway, and its process where it does not tell its configuration."""
+    """Names the gateway, and its process where its configuration is unknown."""
     if not isinstance(answer, PeerError):
         why = printable(str(answer.get("error", "its answer is not valid")))
         return PeerError(f"{NOT_CONFIRMED}: {why}", where=label(path, answer.get("config")))

@@ -45,7 +45,7 @@ def is_live(path: Path) -> bool:
 
 
 def program_at(path: Path) -> str:
-    """The program that listens on this socket, where the system knows it: its number and its
+    """The program that listens on this socket, where the system shows it: its number and its
     command line. It need not answer, so that a user can find one that hangs."""
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:

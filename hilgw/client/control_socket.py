@@ -69,7 +69,7 @@ def label(path: Path, config: object = None) -> str:
 
 
 def config_of(path: Path) -> str:
-    """The configuration that the gateway at this socket runs; "" when it does not tell."""
+    """The configuration that the gateway at this socket runs; "" when it does not answer."""
     try:
         return str(ask(path, {"do": Do.IDENTIFY}, ASK_ALL_S).get("config", ""))
     except PeerError:

@@ -263,6 +263,7 @@ print("not reached", flush=True)
 """
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_a_simulator_that_freezes_does_not_keep_a_program_that_is_to_end(
     sent: signal.Signals,
@@ -302,6 +303,7 @@ print(robot.getName(), robot.step(32), robot.getTime(), flush=True)
 """
 
 
+@pytest.mark.process
 def test_an_unmodified_script_runs_and_leaves_in_order() -> None:
     """As a program that was written for Webots: `from controller import Robot`."""
     codec, received = Codec(), bytearray()

@@ -117,7 +117,7 @@ def test_a_name_that_no_gateway_has_is_an_error(
 
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("garbage", [b"", b"{", b'{"error": "unknown request"}\n', b'{"found": 1}'])
-def test_a_gateway_that_does_not_tell_is_named_and_nothing_is_sent(
+def test_a_gateway_that_does_not_identify_itself_is_named_and_nothing_is_sent(
     command: str, garbage: bytes, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with (

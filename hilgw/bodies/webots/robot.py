@@ -217,7 +217,7 @@ class WebotsRobot:
             packets += leaving
         return packets
 
-    def channel_refusal(self, index: int, channel: int) -> str:
-        """Why a Receiver may not listen to this channel; "" when it may."""
+    def channel_refusal(self, index: int, channel: int) -> str | None:
+        """Why a Receiver may not listen to this channel; None when it may."""
         receiver = self._receivers.get(index)
         return channel_refusal(channel, () if receiver is None else receiver.allowedChannels)

@@ -30,7 +30,6 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         nargs=argparse.REMAINDER,
         help="the configuration, without --url; the program and its arguments",
     )
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

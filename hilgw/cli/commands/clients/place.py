@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from hilgw.cli.commands.clients.requests import add_options, request_gateway
+from hilgw.cli.commands.clients.gateway_request import add_options, request_gateway
 from hilgw.errors import UsageError
 from hilgw.protocols.gateway.messages import Do
 
@@ -32,7 +32,6 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     )
     parser.add_argument("--unknown", action="store_true", help="the position is unknown")
     add_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

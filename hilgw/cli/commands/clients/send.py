@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from hilgw.cli.commands.clients.requests import add_options, request_gateway
+from hilgw.cli.commands.clients.gateway_request import add_options, request_gateway
 from hilgw.errors import UsageError
 from hilgw.protocols.gateway.messages import Do
 
@@ -34,7 +34,6 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "--channel", type=_channel, metavar="N", help="channel; default: the station's own"
     )
     add_options(parser)
-    parser.set_defaults(run=run)
 
 
 def _channel(text: str) -> int:
