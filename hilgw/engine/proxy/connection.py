@@ -14,7 +14,7 @@ from hilgw.protocols.webots.requests import LARGEST_REQUEST
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hilgw.controllers.webots_proxy.session import ProxySession
+    from hilgw.controllers.base import ProxySession
     from hilgw.engine.proxy.robot import ProxiedRobot
     from hilgw.transports.base import Transport
 
@@ -71,7 +71,7 @@ class ProxyConnection:
         if self.ended.done():
             return
         if self._quitting is not None:
-            self._goodbye(session, data, self._quitting)
+            self._answer_last(session, data, self._quitting)
             return
         try:
             passed, events = session.from_controller(data)
@@ -143,8 +143,8 @@ class ProxyConnection:
         self._to_controller(session.cut())
         self._loop.call_later(GOODBYE_S, self._end, error)
 
-    def _goodbye(self, session: ProxySession, data: bytes, reason: HilgwError) -> None:
-        answers = session.answer_goodbye(data)
+    def _answer_last(self, session: ProxySession, data: bytes, reason: HilgwError) -> None:
+        answers = session.answer_last(data)
         if answers:
             self._to_controller(answers)
         if session.left:
