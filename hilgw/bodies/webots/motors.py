@@ -7,7 +7,6 @@ in force control is put in velocity control first: force 0 would let it roll.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 
 from hilgw.control.events import Command, MotorCommand, MotorField, MotorPid, MotorSettings
 from hilgw.control.limits import Slew
@@ -118,7 +117,7 @@ class Motor:
         return [SetPosition(self._tag, math.inf), *stop] if self._mode is Mode.FORCE else stop
 
     def stop(self) -> Command:
-        """The motor was told to stop; returns the command that does it."""
+        """A stop for the motor was given; returns the command that does it."""
         command = self.stop_command(self._mode)
         if self._mode is Mode.FORCE:
             self._mode = Mode.VELOCITY
@@ -126,11 +125,6 @@ class Motor:
         if not self._linear:
             self._slew.settle(0.0)
         return command
-
-
-def stopping(motors: Iterable[Motor]) -> list[codec.Command]:
-    """The commands on the wire that stop all of them now."""
-    return [command for motor in motors for command in motor.stopping()]
 
 
 def _finite(value: float) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from hilgw.bodies.webots.devices import fields_of
-from hilgw.bodies.webots.motors import Motor, stopping
+from hilgw.bodies.webots.motors import Motor
 from hilgw.bodies.webots.settings import LONGEST_STEP_MS
 from hilgw.control.events import (
     Command,
@@ -49,7 +49,7 @@ REQUEST_BYTES = 128 * 1024
 
 
 class WebotsRobot:
-    """codec: knows the kinds of the devices. An index is the tag on the wire less 1. time_s:
+    """codec: has the kinds of the devices. An index is the tag on the wire less 1. time_s:
     simulation time of the last answer."""
 
     def __init__(self, settings: WebotsBodySettings, version: str) -> None:
@@ -150,7 +150,7 @@ class WebotsRobot:
         ]
 
     def report(self, message: Message) -> Event | None:
-        """What a message says of a device; None when it concerns nothing in a control loop."""
+        """What a message reports of a device; None when it concerns nothing in a control loop."""
         match message:
             case Time(time):
                 self.time_s = time
@@ -206,7 +206,7 @@ class WebotsRobot:
 
     def stopping(self) -> list[codec.Command]:
         """The commands on the wire that stop all motors. Changes nothing."""
-        return stopping(self.motors.values())
+        return [each for motor in self.motors.values() for each in motor.stopping()]
 
     def leaving(self, step_ms: int) -> list[Send]:
         """The packets that leave with a request of a step of this duration."""
