@@ -160,10 +160,10 @@ def _connect_tcp(address: TcpAddress, environment: Mapping[str, str]) -> Connect
             context = _tls(environment)
             connection = context.wrap_socket(connection, server_hostname=address.host)
         connection.sendall(encode_hello(_named(address, environment)))
-        word, more = _acknowledgement(connection)
-        if word is Acknowledgement.FORBIDDEN:
+        acknowledged, more = _acknowledgement(connection)
+        if acknowledged is Acknowledgement.FORBIDDEN:
             _forbid(address, decode_reason(more + _rest(connection)))
-        _check(word, address)
+        _check(acknowledged, address)
         connection.settimeout(None)
     except BaseException:
         connection.close()
@@ -203,16 +203,16 @@ def _named(address: TcpAddress, environment: Mapping[str, str]) -> str | None:
 
 
 def _acknowledgement(connection: socket.socket) -> tuple[Acknowledgement, bytes]:
-    """The word, and what came behind FORBIDDEN at once."""
+    """The acknowledgement, and what came behind FORBIDDEN at once."""
     data = b""
-    while (word := decode_acknowledgement(data)) is None:
+    while (acknowledged := decode_acknowledgement(data)) is None:
         more = connection.recv(_LONGEST_ACKNOWLEDGEMENT - len(data))
         if not more:
             raise ConnectionError("the peer closed the connection")
         data += more
         if data.startswith(_FORBIDDEN):
             return Acknowledgement.FORBIDDEN, data[len(_FORBIDDEN) :]
-    return word, b""
+    return acknowledged, b""
 
 
 def _rest(connection: socket.socket) -> bytes:
@@ -240,11 +240,11 @@ def _robot(address: TcpAddress) -> str:
     return f"robot '{address.robot}'" if address.robot else "the robot"
 
 
-def _check(word: Acknowledgement, address: TcpAddress) -> None:
+def _check(acknowledged: Acknowledgement, address: TcpAddress) -> None:
     where = f"{address.host}:{address.port}"
-    if word is Acknowledgement.PROCESSING:
+    if acknowledged is Acknowledgement.PROCESSING:
         raise _Loading("the simulator loads its world, or the gateway waits for the robot")
-    if word is Acknowledgement.FAILED:
+    if acknowledged is Acknowledgement.FAILED:
         raise NotReady(f"{where} has no {_robot(address)} with an <extern> controller")
 
 

@@ -214,7 +214,7 @@ class RobotState:
         return [Stop(StopReason.REMOTE), Notice(text, once=False)]
 
     def _urdf(self, prefix: str) -> str:
-        """A model of one link: the gateway knows no geometry."""
+        """A model of one link: the gateway has no geometry."""
         link = quoteattr(f"{prefix}base_link")
         return (
             f'<?xml version="1.0"?>\n<robot name={quoteattr(self._name)}>\n'

@@ -165,7 +165,7 @@ class WebotsControllerSession:
         return [self._write(0, messages)] if messages else []
 
     def describe(self, data: bytes, *, received: bool) -> str:
-        """Bytes in words, for people; never raises."""
+        """Bytes as text for people; never raises."""
         return describe(data, self._table.codec, received=received, local=self.local)
 
     # --- from the control loop ----------------------------------------------------------------
@@ -364,8 +364,8 @@ class WebotsControllerSession:
         return self._write(0, [*first, Quit()])
 
     def rejection(self) -> bytes:
-        """For a controller that asked when another one had the robot already: it ends at once. That
-        of this session does not notice."""
+        """The answer for a controller that connected while another one has the robot: it ends at
+        once. The session and its controller are not affected."""
         messages = self._table.configuration(self._configuration, self._time_ns)
         return encode_answer(0, self._table.codec.encode_messages([*messages, Quit()]))
 

@@ -24,7 +24,7 @@ class TagTable:
         self.tags: dict[int, int] = {}  # by device index
 
     def refusal(self, device: Device, known: Devices) -> tuple[str, str] | None:
-        """Why the robot cannot have this device: a word to count, and text; None when it can."""
+        """Why the robot cannot have this device: the reason, and text; None when it can."""
         if device.kind not in KINDS:
             return (
                 WebotsRefused.UNSUPPORTED,

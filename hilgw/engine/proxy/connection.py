@@ -24,7 +24,7 @@ PAUSE_BYTES = 1024 * 1024
 # A request or a chunk of data is written as a whole.
 WRITE_LIMIT_BYTES = max(LARGEST_ANSWER, LARGEST_REQUEST) + 2 * PAUSE_BYTES
 # A controller that got QUIT may compute for a while before it reads that.
-GOODBYE_S = 10.0
+LAST_REQUEST_S = 10.0
 FLUSH_S = 2.0
 
 
@@ -66,7 +66,7 @@ class ProxyConnection:
     # --- bytes --------------------------------------------------------------------------------
 
     def from_controller(self, data: bytes) -> None:
-        """Bytes of the controller, behind its line."""
+        """Bytes of the controller, behind its hello."""
         session = self.session
         if self.ended.done():
             return
@@ -141,7 +141,7 @@ class ProxyConnection:
         self._controller.resume_reading()
         self.robot.end(session)
         self._to_controller(session.cut())
-        self._loop.call_later(GOODBYE_S, self._end, error)
+        self._loop.call_later(LAST_REQUEST_S, self._end, error)
 
     def _answer_last(self, session: ProxySession, data: bytes, reason: HilgwError) -> None:
         answers = session.answer_last(data)
