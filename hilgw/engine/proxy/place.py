@@ -15,8 +15,8 @@ from hilgw.transports.tcp.stream import connect_tcp
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from hilgw.engine.control_loop.servers.webots_handshake import Handshake
     from hilgw.engine.proxy.robot import ProxiedRobot
-    from hilgw.engine.webots_handshake import Handshake
     from hilgw.errors import HilgwError
     from hilgw.transports.base import Transport
 
