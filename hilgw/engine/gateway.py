@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hilgw.devices.fields import CHANNEL_MAX
 from hilgw.engine.control_loop.control_loops import ControlLoops
+from hilgw.engine.lines import Lines
 from hilgw.engine.mocap import Mocap
 from hilgw.engine.observer import Missed, Observer, missed_by_none
 from hilgw.engine.robot.ports import EmitterPort
@@ -25,16 +26,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from hilgw.adapters.base import RemoteAnswer
-    from hilgw.engine.control_loop.servers.controller_port import ControllerPort
     from hilgw.engine.event_loop.scheduler import Timer
     from hilgw.engine.mock_host import MockHost
     from hilgw.engine.processes import Child
-    from hilgw.engine.proxy.server import ProxyServer
     from hilgw.engine.robot.robot import Robot
     from hilgw.engine.scene import Scene
     from hilgw.engine.simulated.event_loop import PacedLoop
     from hilgw.engine.station.station import Station
-    from hilgw.engine.supervisor import Supervisor
+    from hilgw.engine.supervisor import PortStatus
     from hilgw.medium.ledger import Ledger
     from hilgw.medium.medium import Medium
     from hilgw.medium.pose import Pose
@@ -60,7 +59,7 @@ class Gateway:
     observer: Observer
     robots: dict[str, Robot] = field(default_factory=dict)
     stations: dict[str, Station] = field(default_factory=dict)
-    supervisors: dict[str, Supervisor | ControllerPort | ProxyServer] = field(default_factory=dict)
+    supervisors: dict[str, PortStatus] = field(default_factory=dict)
     hosts: list[MockHost] = field(default_factory=list)
     children: list[Child] = field(default_factory=list)
     mocap: Mocap | None = None
@@ -73,11 +72,13 @@ class Gateway:
     control_path: str | None = None  # of the control socket, for programs that it starts
     real_timer: Scheduler = field(init=False)
     control_loops: ControlLoops = field(init=False)
+    lines: Lines = field(init=False)
     _was_ready: bool = False
     _started_ns: int | None = None
 
     def __post_init__(self) -> None:
         self.real_timer = self.timer
+        self.lines = Lines(self.observer, self.timer.now)
         simulated = isinstance(self.timer, SimulatedClock)
         self.control_loops = ControlLoops(self.timer, simulated=simulated)
 
@@ -107,8 +108,6 @@ class Gateway:
             for supervisor in self.supervisors.values()
         ]
         try:
-            for supervisor in self.supervisors.values():
-                supervisor.on_up = self.check_ready
             for robot in self.robots.values():
                 robot.start()
             self.control_loops.start()
@@ -127,18 +126,18 @@ class Gateway:
 
     async def _supervise(
         self,
-        supervisor: Supervisor | ControllerPort | ProxyServer,
+        supervisor: PortStatus,
         fatal: list[HilgwError],
         stop: asyncio.Event,
     ) -> None:
         """Runs one supervisor. An error that ends it ends the gateway without delaying others."""
         try:
-            await supervisor.run()
+            await supervisor.run(self.check_ready)
         except HilgwError as error:
             fatal.append(error)
             stop.set()
         except Exception as error:  # noqa: BLE001 - every failed task is reported
-            fatal.append(AdapterError(f"fault: {error!r:.200}", where=supervisor.supervised.name))
+            fatal.append(AdapterError(f"fault: {error!r:.200}", where=supervisor.name))
             stop.set()
 
     async def _stop(self, tasks: list[asyncio.Task[None]]) -> None:

@@ -28,6 +28,13 @@ class State(StrEnum):
     CLOSED = "closed"
 
 
+class Direction(StrEnum):
+    """Of the bytes of a line, as its part sees them."""
+
+    SENT = "sent"
+    RECEIVED = "received"
+
+
 @dataclass(frozen=True, slots=True)
 class ControlLoopStatus:
     """State of a control loop: last values of sensors and last commands of motors (setting ->
@@ -92,3 +99,7 @@ class Observer:
 
     def control_loop(self, robot: str, status: ControlLoopStatus) -> None:
         """Once a second, for each control loop."""
+
+    def line_bytes(self, name: str, direction: Direction, data: bytes, ns: int) -> None:
+        """Bytes of the line of a part. ns: when, in the scheduler's time. Only while lines are
+        observed: see `hilgw.engine.lines.Lines.observe`."""

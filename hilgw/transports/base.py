@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from hilgw.errors import PortError
 
-ReadHandler = Callable[[bytes], None]
+BytesHandler = Callable[[bytes], None]
+ReadHandler = BytesHandler
 LostHandler = Callable[[PortError], None]
 SwitchModemLine = Callable[[str, bool], None]
 
@@ -135,10 +136,15 @@ class Transport(Protocol):
         """Begins or ends a break."""
 
     def purge(self, *, received: bool, to_send: bool) -> int:
-        """Discards what the driver holds; returns how many bytes were not sent therefore."""
+        """Discards what the driver holds; returns how many bytes to send it discarded."""
 
     def modem_state(self) -> ModemState:
         """Reads the inputs."""
+
+    def observe(self, sent: BytesHandler, received: BytesHandler) -> None:
+        """As of `Observable`."""
+
+    def unobserve(self) -> None: ...
 
     def close(self) -> None:
         """Ends at once and discards pending bytes; any further call does nothing."""
@@ -147,7 +153,57 @@ class Transport(Protocol):
         """Returns when the port is closed, or after a deadline."""
 
 
-class TransportDefaults:
+class Observable:
+    """Either end of a line, whose bytes can be observed from any time to any other.
+
+    It has `write` and `start`, and passes received bytes to `_on_data`. While it is observed, two
+    functions of the instance hide the methods of its class; otherwise the bytes take no other way
+    than without this class.
+    """
+
+    _on_data: Callable[..., None] | None = None
+    _unobserved: Callable[..., None] | None = None  # what `_on_data` is without the observer
+
+    if TYPE_CHECKING:
+        write: Callable[[bytes], None]
+        start: Callable[..., None]
+
+    def observe(self, sent: BytesHandler, received: BytesHandler) -> None:
+        """Calls `sent` with what this end has accepted for the other one, and `received` with what
+        came from there, from now on. Neither may raise or write."""
+        self.unobserve()
+        write, start = self.write, self.start
+
+        def observed_write(data: bytes) -> None:
+            write(data)
+            sent(data)
+
+        def observed_start(on_data: Callable[..., None], *rest: Any) -> None:
+            start(self._observed(on_data, received), *rest)
+
+        if self._on_data is not None:
+            self._on_data = self._observed(self._on_data, received)
+        vars(self).update(write=observed_write, start=observed_start)
+
+    def unobserve(self) -> None:
+        """Ends it."""
+        if vars(self).pop("write", None) is not None:
+            del vars(self)["start"]
+            self._on_data = self._unobserved
+
+    def _observed(
+        self, on_data: Callable[..., None], received: BytesHandler
+    ) -> Callable[..., None]:
+        self._unobserved = on_data
+
+        def observed(data: bytes, *rest: Any) -> None:
+            received(data)
+            on_data(data, *rest)
+
+        return observed
+
+
+class TransportDefaults(Observable):
     """The answers of a `Transport` without descriptor, queues in a driver and modem lines."""
 
     name: str

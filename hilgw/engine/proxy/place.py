@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from hilgw.engine.proxy.connection import FLUSH_S, READ_BYTES, WRITE_LIMIT_BYTES
+from hilgw.engine.proxy.connection import FLUSH_S, READ_BYTES
 from hilgw.engine.waiting_line import WaitingLine
 from hilgw.errors import PeerError, PortError
 from hilgw.protocols.webots import (
@@ -14,11 +14,11 @@ from hilgw.protocols.webots import (
     decode_acknowledgement,
     encode_hello,
 )
-from hilgw.transports.tcp.stream import connect_tcp
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from hilgw.engine.lines import Lines
     from hilgw.engine.proxy.robot import ProxiedRobot
     from hilgw.engine.webots_handshake import Handshake
     from hilgw.errors import HilgwError
@@ -40,11 +40,13 @@ class ProxyPlace:
     def __init__(
         self,
         robot: ProxiedRobot,
+        lines: Lines,
         on_taken: OnTaken,
         on_refused: Callable[[ProxiedRobot, HilgwError], None],
     ) -> None:
         self.robot = robot
         self.line = WaitingLine(self)
+        self._lines = lines
         self._on_taken = on_taken
         self._on_refused = on_refused
         self._loop = asyncio.get_running_loop()
@@ -94,7 +96,7 @@ class ProxyPlace:
     async def _ask(self, hello: bytes) -> None:
         robot = self.robot
         try:
-            webots = await connect_tcp(robot.host, robot.port, limit=WRITE_LIMIT_BYTES)
+            webots = self._lines.opened(f"{robot.name}.webots", await robot.connect())
             webots.read_bytes = READ_BYTES
             self._webots = webots
             webots.start(self._from_webots, self._refused)
