@@ -163,6 +163,7 @@ class Observable:
 
     _on_data: Callable[..., None] | None = None
     _unobserved: Callable[..., None] | None = None  # what `_on_data` is without the observer
+    _is_observed = False
 
     if TYPE_CHECKING:
         write: Callable[[bytes], None]
@@ -183,13 +184,14 @@ class Observable:
 
         if self._on_data is not None:
             self._on_data = self._observed(self._on_data, received)
-        vars(self).update(write=observed_write, start=observed_start)
+        self.write, self.start = observed_write, observed_start
+        self._is_observed = True
 
     def unobserve(self) -> None:
         """Ends it."""
-        if vars(self).pop("write", None) is not None:
-            del vars(self)["start"]
-            self._on_data = self._unobserved
+        if self._is_observed:
+            del self.write, self.start  # those of the class remain
+            self._on_data, self._is_observed = self._unobserved, False
 
     def _observed(
         self, on_data: Callable[..., None], received: BytesHandler
