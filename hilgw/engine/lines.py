@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
-from hilgw.engine.observer import Direction, Observer
+from hilgw.engine.observer import Direction, LineEvent, Observer
 from hilgw.transports.base import Transport
 
 if TYPE_CHECKING:
@@ -52,8 +52,7 @@ class LineEnd(Protocol):
     def unobserve(self) -> None: ...
 
 
-# Name of the part, direction as the part sees it, bytes, time in the scheduler's nanoseconds.
-OnBytes = Callable[[str, Direction, bytes, int], None]
+OnBytes = Callable[[LineEvent], None]
 Wrapping = Callable[[str, Any], Any]
 L = TypeVar("L", bound=LineEnd)
 
@@ -100,15 +99,15 @@ class Lines:
         now, call_soon = self._now, asyncio.get_running_loop().call_soon
 
         def sent(data: bytes) -> None:
-            call_soon(self._report, name, Direction.SENT, data, now())
+            call_soon(self._report, LineEvent(name, Direction.SENT, data, now()))
 
         def on_received(data: bytes) -> None:
-            call_soon(self._report, name, Direction.RECEIVED, data, now())
+            call_soon(self._report, LineEvent(name, Direction.RECEIVED, data, now()))
 
         line.observe(sent, on_received)
         if received:
             on_received(received)
 
-    def _report(self, name: str, direction: Direction, data: bytes, ns: int) -> None:
+    def _report(self, event: LineEvent) -> None:
         if self._on_bytes is not None:
-            self._on_bytes(name, direction, data, ns)
+            self._on_bytes(event)

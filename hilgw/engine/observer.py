@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from hilgw.engine.latency import Latency
 from hilgw.medium.packet import Copy, Packet
+from hilgw.records import record
 
 if TYPE_CHECKING:
     from hilgw.control.divergence import Divergence
@@ -29,10 +30,24 @@ class State(StrEnum):
 
 
 class Direction(StrEnum):
-    """Of the bytes of a line, as its part sees them."""
+    """The direction of bytes on a line, as hilgw sees it."""
 
-    SENT = "sent"
     RECEIVED = "received"
+    SENT = "sent"
+
+
+@record
+class LineEvent:
+    """Bytes that were read from or written to the line of a part, exactly as in that one call.
+
+    part: the name of the station, the control loop's end or the mock. now: nanoseconds of the
+    gateway's clock, when they were read, or handed to the operating system.
+    """
+
+    part: str
+    direction: Direction
+    data: bytes
+    now: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +80,8 @@ def missed_by_none() -> Mapping[str, str]:
 
 class Observer:
     """Does nothing; override the events of interest. Called in the event loop: must be quick."""
+
+    line_bytes: Callable[[LineEvent], None] | None = None
 
     def state(self, station: str, state: State, reason: str) -> None: ...
 
@@ -99,7 +116,3 @@ class Observer:
 
     def control_loop(self, robot: str, status: ControlLoopStatus) -> None:
         """Once a second, for each control loop."""
-
-    def line_bytes(self, name: str, direction: Direction, data: bytes, ns: int) -> None:
-        """Bytes of the line of a part. ns: when, in the scheduler's time. Only while lines are
-        observed: see `hilgw.engine.lines.Lines.observe`."""

@@ -12,7 +12,7 @@ import pytest
 from hilgw.assemble.gateway import build
 from hilgw.config.load import load_config
 from hilgw.engine.lines import Lines
-from hilgw.engine.observer import Direction, Observer
+from hilgw.engine.observer import Direction, LineEvent, Observer
 from hilgw.testing.sim import Clock, FakeTransport, Recorder, SimEventLoop, local_sockets, until
 from hilgw.transports.base import LineSettings, LostHandler, ReadHandler, TransportDefaults
 from hilgw.transports.stream import FdStream
@@ -28,8 +28,8 @@ class Bytes:
     def __init__(self) -> None:
         self.events: list[tuple[str, Direction, bytes, int]] = []
 
-    def __call__(self, *event: Any) -> None:
-        self.events.append(event)
+    def __call__(self, event: LineEvent) -> None:
+        self.events.append((event.part, event.direction, event.data, event.now))
 
     def of(self, name: str, direction: Direction) -> bytes:
         return b"".join(e[2] for e in self.events if e[:2] == (name, direction))

@@ -25,6 +25,7 @@ from hilgw.assemble.gateway import build
 from hilgw.cli.output.terminal import Terminal
 from hilgw.config.load import load_config
 from hilgw.engine.control_socket import ControlServer
+from hilgw.engine.observer import Direction, LineEvent
 from hilgw.engine.simulated.clock import SimulatedClock
 from hilgw.engine.simulated.event_loop import PacedLoop
 from hilgw.errors import HilgwError
@@ -266,9 +267,10 @@ class Ports:
                 if (then := getattr(device, event, None)) is not None:
                     setattr(device, event, self._noting(name, text, then))
 
-        def on_bytes(name: str, direction: str, data: bytes, ns: int) -> None:
-            if name in names:
-                self._add(names[name], "to" if direction == "received" else "from", data, ns)
+        def on_bytes(event: LineEvent) -> None:
+            if event.part in names:
+                way = "to" if event.direction is Direction.RECEIVED else "from"
+                self._add(names[event.part], way, event.data, event.now)
 
         host.lines.observe(on_bytes)
 

@@ -20,7 +20,7 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parent.parent.parent))
 
-from hilgw.transports.stream import FdStream  # noqa: E402
+from hilgw.transports.stream import FdStream
 
 DATA = b"0123456789" * 4
 TIMES = 500

@@ -9,14 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from hilgw.cli.output.terminal import Terminal
-from hilgw.engine.observer import (
-    ControlLoopStatus,
-    Direction,
-    Missed,
-    Observer,
-    State,
-    missed_by_none,
-)
+from hilgw.engine.observer import ControlLoopStatus, Missed, Observer, State, missed_by_none
 from hilgw.errors import HilgwError
 
 if TYPE_CHECKING:
@@ -106,7 +99,3 @@ class Terminals(Observer):
     def control_loop(self, robot: str, status: ControlLoopStatus) -> None:
         for each in self._terminals:
             each.control_loop(robot, status)
-
-    def line_bytes(self, name: str, direction: Direction, data: bytes, ns: int) -> None:
-        for each in self._terminals:
-            each.line_bytes(name, direction, data, ns)
