@@ -115,26 +115,31 @@ def create_mock(
     return mock
 
 
+def parts_of(mock: Mock) -> frozenset[str]:
+    """The names of all that this mock has, the optional parts of a `WholeMock` among them."""
+    return frozenset(dir(mock))
+
+
 def network_of(mock: Mock) -> str:
     """How the client of a mock reaches it: "serial", "tcp-server" or "tcp-client"."""
-    return getattr(mock, "network", "serial")
+    return cast(WholeMock, mock).network if "network" in parts_of(mock) else "serial"
 
 
 def is_serving(mock: Mock) -> bool:
     """Whether it is a TCP server with many clients."""
-    return hasattr(mock, "accept")
+    return "accept" in parts_of(mock)
 
 
 def retry_s_of(mock: Mock) -> float:
     """The pause between two attempts of a TCP client to connect."""
-    return getattr(mock, "retry_s", 1.0)
+    return cast(WholeMock, mock).retry_s if "retry_s" in parts_of(mock) else 1.0
 
 
 class _HostedMock(Observable):
     """One mock as the end of its line, and the device at the other side.
 
-    line: rate and bits per byte of the port now. connection: of a network peer. has_flow: the
-    firmware has flow control.
+    parts: what the mock has. line: rate and bits per byte of the port now. connection: of a network
+    peer. has_flow: the firmware has flow control.
     """
 
     def __init__(self, mock: Mock, device: DeviceSide | None) -> None:
@@ -143,9 +148,10 @@ class _HostedMock(Observable):
         self.device = device
         self.line = (0, 0)
         self.clear_to_send = True
-        self.has_flow = hasattr(mock, "clear_to_send")
+        self.parts = parts_of(mock)
+        self.has_flow = "clear_to_send" in self.parts
         self.connection: ConnectionSide | None = None
-        if isinstance(device, ConnectionSide) and hasattr(mock, "connect"):
+        if isinstance(device, ConnectionSide) and "connect" in self.parts:
             self.connection = device
 
     def start(self, on_data: Callable[[bytes, int | None], None]) -> None:
@@ -193,13 +199,13 @@ class MockHost:
         self._all.append(hosted)
         self._follow_line(hosted)
         hosted.start(lambda data, host_baud: self._receive(hosted, data, host_baud))
-        if device is not None and hasattr(mock, "set_modem_line"):
+        if device is not None and "set_modem_line" in hosted.parts:
             switch = whole.set_modem_line
             device.on_modem_line = lambda name, on: self._act(lambda now: switch(name, on, now))
         if connection is not None:
             connection.on_open = lambda: self._act(whole.connect)
             connection.on_close = lambda: self._act(whole.disconnect)
-        if isinstance(device, ListenerSide) and is_serving(mock):
+        if isinstance(device, ListenerSide) and "accept" in hosted.parts:
             device.on_client = lambda client: self._serve(whole, client)
         mock.advance(self._scheduler.now())
         self._run()

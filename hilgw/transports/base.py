@@ -208,11 +208,26 @@ class Observable:
 class TransportDefaults(Observable):
     """The answers of a `Transport` without descriptor, queues in a driver and modem lines."""
 
-    name: str
     read_bytes: int = 65536
+    unsent: int = 0
     unread: int = 0
     handshake_s: float = 0.0
+    on_drained: Callable[[], None] | None = None
+    on_half_close: Callable[[], None] | None = None
     on_peer_ended: Callable[[], None] | None = None
+    _on_lost: LostHandler | None = None
+    _lost: PortError | None = None
+    _closed = False
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.notices: list[str] = []
+
+    def _report(self) -> None:
+        """The stream has ended by itself, for the reason `_lost`."""
+        if self._on_lost is not None and self._lost is not None and not self._closed:
+            on_lost, self._on_lost = self._on_lost, None
+            on_lost(self._lost)
 
     @property
     def in_waiting(self) -> int:

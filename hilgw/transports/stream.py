@@ -37,24 +37,16 @@ class FdStream(TransportDefaults):
         limit: int = WRITE_LIMIT_BYTES,
         end: str = "the device hung up",
     ) -> None:
-        self.name = name
-        self.notices: list[str] = []
+        super().__init__(name)
         self.read_bytes = READ_BYTES
-        self.on_drained: Callable[[], None] | None = None
-        self.on_half_close: Callable[[], None] | None = None
         self._loop = loop
         self._fd = fd
         self._limit = limit
         self._end = end
         self._rest = bytearray()
-        self.unsent = 0  # bytes that were pending when the stream ended
-        self._on_data: ReadHandler | None = None
-        self._on_lost: LostHandler | None = None
-        self._lost: PortError | None = None
         self._reading = False
         self._paused = False
         self._ended = False  # the peer has ended its direction
-        self._closed = False
         self._hang_up = HangUpWatch(loop, self._hung_up, fd)
         self._released = loop.create_future()
 

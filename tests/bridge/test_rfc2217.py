@@ -372,11 +372,10 @@ def test_a_break_by_telnet_has_its_usual_length() -> None:
 
 def test_a_port_without_line_control_refuses_the_line_and_keeps_the_rest() -> None:
     class Plain(TransportDefaults):
-        name = "plain"
-        notices: list[str] = []
+        """It has no line."""
 
     bench = LineBench()
-    bench.line.attach(Plain())  # type: ignore[arg-type]
+    bench.line.attach(Plain("plain"))  # type: ignore[arg-type]
     assert bench.line.set("baud_rate", 9600, "a") == 115200
     assert bench.line.set("dtr", False, "a") is False
     assert bench.line.get("dtr") is False

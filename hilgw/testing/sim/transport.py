@@ -17,11 +17,8 @@ class FakeTransport(TransportDefaults):
     """
 
     def __init__(self, name: str = "fake") -> None:
-        self.name = name
-        self.notices: list[str] = []
+        super().__init__(name)
         self.unsent = self.unread = 0
-        self.on_drained: Callable[[], None] | None = None
-        self.on_half_close: Callable[[], None] | None = None
         self.on_peer_ended: Callable[[], None] | None = None
         self.written: list[bytes] = []
         self.full = self.gone = self.stalled = False
