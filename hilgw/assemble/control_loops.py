@@ -30,14 +30,12 @@ from hilgw.engine.supervisor import Supervisor
 from hilgw.framing import create
 from hilgw.plugins import BODIES, CONTROLLERS, load
 from hilgw.settings import boot_s_of
-from hilgw.transports.base import LineSettings, Transport
-from hilgw.transports.local import connect_local
+from hilgw.transports.base import LineSettings
 from hilgw.transports.tcp.address import parse_address
+from hilgw.transports.tcp.stream import connect_local
 from hilgw.units import NS_PER_MS, ns_to_s
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
-
     from hilgw.assemble.ports import PlaceMock, Ports
     from hilgw.bodies.base import Body
     from hilgw.config.model import GatewayConfig, PartConfig, RobotConfig
@@ -88,10 +86,6 @@ def forwarder_of(part: PartConfig | None, robot: Robot) -> Forwarder | None:
         return None
     settings = body.forwarding(part.settings)
     return Forwarder(robot, settings) if settings else None
-
-
-def _connect_local(path: str, _: int) -> Awaitable[Transport]:
-    return connect_local(path)
 
 
 class ControlLoopAssembly:
@@ -282,7 +276,7 @@ class ControlLoopAssembly:
                 port.on_listening = self._ports.client(link.name, spec)
             else:  # whose answers have another framing
                 spec = replace(spec, parameters=spec.parameters | {"framing": "ipc"})
-                port.on_listening = self._ports.client(link.name, spec, _connect_local)
+                port.on_listening = self._ports.client(link.name, spec, connect_local)
         self._gateway.supervisors[link.name] = port
         self._describe(name, f"controller {part.kind}: listens on {port.where}{words}")
 

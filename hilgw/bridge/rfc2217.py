@@ -24,7 +24,7 @@ from hilgw.protocols.rfc2217 import (
     Setting,
     escape,
 )
-from hilgw.transports.base import TransportDefaults
+from hilgw.transports.base import Transport
 from hilgw.transports.stream import WRITE_LIMIT_BYTES
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 HOLD_BYTES = 65536  # data that is read while the device accepts none
 
 
-class Rfc2217Stream(TransportDefaults):
+class Rfc2217Stream(Transport):
     """See the module. may_set: whether the client may set the line now, as only a writer may.
     writer: counts bytes for the port that are purged before the port gets them. `unsent` and
     `pending_data` are data of the port; `pending`, for flow control, has replies and escapes, too.

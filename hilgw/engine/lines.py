@@ -1,7 +1,7 @@
 """The one place where the lines of all parts pass: serial, TCP, in process, of a mock.
 
-Whoever opens or accepts a connection for a part hands it to `Lines.opened` and uses what that
-returns. Here an observer of bytes attaches, and a wrapping that changes what passes.
+A module that opens or accepts a connection for a part passes it to `Lines.opened` and uses what
+that returns. Here an observer of bytes attaches, and a wrapping that changes what passes.
 """
 
 from __future__ import annotations

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from hilgw.errors import PortError
-from hilgw.transports.base import LostHandler, ReadHandler, TransportDefaults
+from hilgw.transports.base import LostHandler, ReadHandler, Transport
 from hilgw.transports.stream import CLOSE_DEADLINE_S, WRITE_LIMIT_BYTES, HangUpWatch, describe_loss
 
 
-class AsyncioStream(TransportDefaults, asyncio.Protocol):
+class AsyncioStream(Transport, asyncio.Protocol):
     """The asyncio protocol for pyserial-asyncio or TCP, as a `hilgw.transports.base.Transport`.
     The same contract as `FdStream`.
 

@@ -8,7 +8,7 @@ import select
 from collections.abc import Callable
 
 from hilgw.errors import PortError
-from hilgw.transports.base import LostHandler, ReadHandler, TransportDefaults
+from hilgw.transports.base import LostHandler, ReadHandler, Transport
 
 READ_BYTES = 65536
 # A tty returns at most one page per read. After a read of this size, more data is likely waiting.
@@ -21,7 +21,7 @@ HIDDEN_END_LOOKS = 10
 _PEER_ENDED = getattr(select, "POLLRDHUP", 0)  # Linux
 
 
-class FdStream(TransportDefaults):
+class FdStream(Transport):
     """One open descriptor as a `hilgw.transports.base.Transport`.
 
     fd: non-blocking; the stream owns it from now on. limit: bytes that may wait in user space

@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from hilgw.errors import PortError
-from hilgw.transports.base import TransportDefaults
+from hilgw.transports.base import Transport
 from hilgw.transports.stream import WRITE_LIMIT_BYTES
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ RECORD_BYTES = 16384
 OVERHEAD_BYTES = 64
 
 
-class TlsStream(TransportDefaults):
+class TlsStream(Transport):
     """A `hilgw.transports.base.Transport` inside the TLS of `context`, over `inner`.
 
     The handshake begins at once. on_ready is called with this stream after it; on_failed, when

@@ -14,7 +14,7 @@ from hilgw.config.load import load_config
 from hilgw.engine.lines import Lines
 from hilgw.engine.observer import Direction, LineEvent, Observer
 from hilgw.testing.sim import Clock, FakeTransport, Recorder, SimEventLoop, local_sockets, until
-from hilgw.transports.base import LineSettings, LostHandler, ReadHandler, TransportDefaults
+from hilgw.transports.base import LineSettings, LostHandler, ReadHandler
 from hilgw.transports.stream import FdStream
 from hilgw.transports.virtual.pipe import Pipe
 
@@ -144,14 +144,12 @@ async def test_bytes_over_a_descriptor_are_observed(clock: Clock) -> None:
     theirs.close()
 
 
-class Losing(TransportDefaults):
+class Losing(FakeTransport):
     """A fault: nothing that is sent arrives."""
 
     def __init__(self, inner: Any) -> None:
+        super().__init__()
         self._inner = inner
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._inner, name)
 
     def start(self, on_data: ReadHandler, on_lost: LostHandler) -> None:
         self._on_data = on_data

@@ -68,7 +68,7 @@ class ProxyPlace:
         webots, early = self._webots, self._received
         assert webots is not None, "Webots has given the robot"
         self._webots = None
-        self.unwanted()
+        self.all_left()
         self._on_taken(handshake, self.robot, webots, early)
 
     def refuse(self, handshake: Handshake, word: Acknowledgement) -> None:
@@ -81,7 +81,7 @@ class ProxyPlace:
         stream.start(lambda data: None, lambda error: stream.close())
         self._loop.call_later(FLUSH_S, stream.close)
 
-    def unwanted(self) -> None:
+    def all_left(self) -> None:
         """Webots has its robot free again."""
         webots, self._webots = self._webots, None
         asking, self._asking = self._asking, None
@@ -126,6 +126,6 @@ class ProxyPlace:
         self._word = word
         self.line.advance()
         self._asking = None  # this may run in it
-        self.unwanted()
+        self.all_left()
         if self.line.first is not None:  # it has asked while Webots loads its world
             self._loop.call_later(RETRY_S, self.line.advance)

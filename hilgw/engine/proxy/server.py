@@ -79,7 +79,7 @@ class ProxyServer(ObservedPort):
             for handshake in list(self._handshakes):
                 handshake.close()
             for place in self._places.values():
-                place.unwanted()
+                place.all_left()
             await self._stop()
             self._enter(State.CLOSED, "")
 

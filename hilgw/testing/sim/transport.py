@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hilgw.errors import PortError
-from hilgw.transports.base import LostHandler, ReadHandler, TransportDefaults
+from hilgw.transports.base import LostHandler, ReadHandler, Transport
 
 
-class FakeTransport(TransportDefaults):
+class FakeTransport(Transport):
     """A `hilgw.transports.base.Transport` that records what is written to it.
 
     written: what reached the other end, in writes. full: write() raises PortError full. gone:

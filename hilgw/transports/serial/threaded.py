@@ -10,7 +10,7 @@ from typing import Protocol
 
 from hilgw.errors import PortError
 from hilgw.transports import threads
-from hilgw.transports.base import LostHandler, ReadHandler, TransportDefaults
+from hilgw.transports.base import LostHandler, ReadHandler, Transport
 from hilgw.transports.stream import CLOSE_DEADLINE_S, READ_BYTES, WRITE_LIMIT_BYTES
 
 WRITE_CHUNK_BYTES = 4096
@@ -30,7 +30,7 @@ class BlockingPort(Protocol):
     def close(self) -> None: ...
 
 
-class ThreadedStream(TransportDefaults):
+class ThreadedStream(Transport):
     """A blocking port as a `hilgw.transports.base.Transport`. Bounded in both directions: the
     reader waits until the event loop takes its bytes, and a write that does not fit is refused."""
 

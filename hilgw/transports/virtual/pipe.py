@@ -14,7 +14,6 @@ from hilgw.transports.base import (
     Scheduler,
     SwitchModemLine,
     Transport,
-    TransportDefaults,
 )
 from hilgw.transports.stream import WRITE_LIMIT_BYTES
 from hilgw.transports.virtual.pacing import PacedLine
@@ -130,7 +129,7 @@ class Pipe:
             self._client.receive(data)
 
 
-class PipeTransport(TransportDefaults):
+class PipeTransport(Transport):
     """The client's end of a `Pipe`, a `hilgw.transports.base.Transport`."""
 
     def __init__(self, scheduler: Scheduler, line: LineSettings, device: Pipe, limit: int) -> None:

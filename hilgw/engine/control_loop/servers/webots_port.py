@@ -146,7 +146,7 @@ class WebotsPort(ControllerPort):
             handshake.take()
             self._expect_end(handshake.stream)
 
-    def unwanted(self) -> None:
+    def all_left(self) -> None:
         return
 
     def count(self, reason: RequestRefused, text: str, number: int = 1) -> None:
