@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 
 from hilgw.errors import ConfigError
 from hilgw.settings import MockSpec as MockSpec
+from hilgw.settings import Problem as Problem
 from hilgw.settings import boot_setting, setting
 from hilgw.transports.base import RS485_MODES, LineSettings
 
-Problem = tuple[str, str, str]  # path below the adapter, message, fix
 SettingsClass = type[Any]
 
 # --- settings every adapter shares ---------------------------------------------------------------

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hilgw.config.backends import MOCKED, is_mocked
-from hilgw.config.checks.speed import REAL_TIME
+from hilgw.config.queries import MOCKED, REAL_TIME, is_mocked
 from hilgw.config.scene import air_of, mount_of
 from hilgw.discovery.ports import port_identity
 from hilgw.engine.mock_host import Mock, MockHost, create_mock

@@ -6,9 +6,7 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from hilgw.assemble.access import tls_of, token_check
-from hilgw.config.backends import is_mocked
-from hilgw.config.checks.access import is_local
-from hilgw.config.checks.proxies import proxy_of, world_name
+from hilgw.config.queries import is_local, is_mocked, proxy_of, world_name
 from hilgw.engine.mock_host import MockHost, create_mock
 from hilgw.engine.proxy.robot import ProxiedRobot
 from hilgw.engine.proxy.server import ProxyServer

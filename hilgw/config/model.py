@@ -148,6 +148,12 @@ class RobotConfig:
     safety: SafetySettings = setting("when hilgw stops the motors", default_factory=SafetySettings)
 
     @property
+    def bodies(self) -> dict[str, PartConfig]:
+        """The bodies by their keys, `body` and `remote`."""
+        given = {"body": self.body, "remote": self.remote}
+        return {key: part for key, part in given.items() if part is not None}
+
+    @property
     def radios(self) -> dict[str, EmitterFields | ReceiverFields]:
         """The Emitters and Receivers among the devices."""
         return {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from hilgw.config.queries import is_mocked
 
-from hilgw.config.backends import is_mocked
 from hilgw.config.load import load_text
 
 Lines = Callable[..., list[str]]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Protocol
+
+from hilgw.bodies.base import Body
 
 BITS_PER_BYTE = 10
 
 
-class SerialRobot:
+class SerialRobot(Body, Protocol):
     """What holds for all these kinds: a robot with real motors, whose bytes need no framing."""
-
-    simulated: ClassVar[bool] = False
-    retry_s: ClassVar[float] = 1.0
-    framing: ClassVar[str] = ""

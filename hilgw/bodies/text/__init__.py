@@ -14,7 +14,7 @@ from hilgw.bodies.text.session import TextBodySession
 from hilgw.bodies.text.settings import DEFAULT_MOCK, TextBodySettings
 from hilgw.control.line_load import LineLoad
 from hilgw.control.stop_frame import StopFrame
-from hilgw.settings import MockSpec
+from hilgw.settings import MockSpec, Problem
 
 if TYPE_CHECKING:
     from hilgw.framing.base import Framing
@@ -27,7 +27,7 @@ class TextBody(SerialRobot):
     summary: ClassVar[str] = "any robot with lines of text, declared in the configuration"
     Settings: ClassVar[type[Any]] = TextBodySettings
 
-    def check(self, settings: TextBodySettings) -> list[tuple[str, str, str]]:
+    def check(self, settings: TextBodySettings) -> list[Problem]:
         """Errors that span fields: (path below the body, message, fix)."""
         return problems_of(settings)
 

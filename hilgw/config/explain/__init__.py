@@ -3,10 +3,10 @@ programs. Nothing is opened."""
 
 from __future__ import annotations
 
-from hilgw.config.checks.line_rates import notices
 from hilgw.config.explain.facts import Explanation
 from hilgw.config.explain.media import airs_of, hardware_of, meetings_of
 from hilgw.config.explain.robots import robot_facts
+from hilgw.config.line_rates import notices
 from hilgw.config.load import Loaded
 
 

@@ -8,11 +8,10 @@ from typing import Any
 from hilgw import plugins
 from hilgw.adapters._common.framing_settings import name_of
 from hilgw.adapters.declaration import line_of
-from hilgw.config.backends import MOCKED, is_mocked
-from hilgw.config.checks.reach import meet, same_channel
 from hilgw.config.explain.facts import AdapterFacts, AirFacts, Connection, Meeting, NodeFacts
 from hilgw.config.explain.robots import line_facts
 from hilgw.config.model import AdapterConfig, AirConfig, GatewayConfig
+from hilgw.config.queries import MOCKED, is_mocked, meet, same_channel
 from hilgw.config.scene import air_of
 from hilgw.devices.fields import BROADCAST, EmitterFields, ReceiverFields
 

@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hilgw import plugins
-from hilgw.bodies.base import ForwardingBody
-from hilgw.config.backends import is_mocked, is_simulated
-from hilgw.config.checks.control_loops import peer_of
-from hilgw.config.checks.modes import BODY_KEYS
-from hilgw.config.checks.proxies import proxy_of, world_name
-from hilgw.config.checks.reach import meet
 from hilgw.config.explain.facts import (
     BodyFacts,
     Bound,
@@ -28,8 +22,22 @@ from hilgw.config.explain.facts import (
 )
 from hilgw.config.explain.stops import stops_of
 from hilgw.config.model import GatewayConfig, PartConfig, RobotConfig
+from hilgw.config.queries import (
+    forwarding_of,
+    inside_of,
+    is_mocked,
+    is_on_line,
+    is_simulated,
+    line_settings,
+    meet,
+    peer_of,
+    program_of,
+    proxy_of,
+    stepped_of,
+    world_name,
+)
+from hilgw.control.parts import HasBattery, Listens, ListensLocally
 from hilgw.control.safety import SafetyState
-from hilgw.controllers.base import ProgramController, SteppedController
 from hilgw.devices.fields import DEFAULT_STEP_MS, EmitterFields, ReceiverFields
 from hilgw.devices.kinds import KINDS, MOTOR, NO_LIMITS, Device, MotorLimits
 from hilgw.devices.properties import FIELDS, LinearMotorFields, RotationalMotorFields
@@ -48,8 +56,7 @@ def robot_facts(config: GatewayConfig, name: str) -> RobotFacts:
     """The facts of the robot of this name."""
     robot = config.robots[name]
     controller = _controller(config, name, robot)
-    keys = [key for key in BODY_KEYS if getattr(robot, key) is not None]
-    bodies = tuple(_body(config, name, key, controller) for key in keys)
+    bodies = tuple(_body(config, name, key, controller) for key in robot.bodies)
     return RobotFacts(
         name=name,
         controller=controller,
@@ -78,9 +85,10 @@ def _controller(config: GatewayConfig, name: str, robot: RobotConfig) -> Control
         behind = _simulator(config, name, part, world)
     elif (peer := peer_of(part)) is None:
         connection = Connection(way="inside", address="")
-        period_ms = getattr(part.settings, "period_ms", None)
+        inside = inside_of(part)
+        period_ms = None if inside is None else inside.period_ms(part.settings)
     else:
-        stepped = isinstance(peer, SteppedController)
+        stepped = stepped_of(part) is not None
         step_ms = (config.medium.step_ms or DEFAULT_STEP_MS) if stepped else None
         connection = _peer_connection(part, peer, config.webots, mocked=mocked)
         silence_s = part.settings.silence_s if connection.way == "port" else None
@@ -93,15 +101,9 @@ def _controller(config: GatewayConfig, name: str, robot: RobotConfig) -> Control
         silence_s=silence_s,
         period_ms=period_ms,
         behind=behind,
-        only=tuple(getattr(part.settings, "only", ())),
-        has_battery=_has_battery(part.settings),
+        only=() if proxy is None else tuple(part.settings.only),
+        has_battery=isinstance(part.settings, HasBattery) and part.settings.has_battery,
     )
-
-
-def _has_battery(settings: Any) -> bool:
-    """Whether these settings of a controller, of any kind, declare a battery."""
-    given = (getattr(settings, name, None) for name in ("battery", "battery_j", "battery_sensor"))
-    return any(each not in (None, "", ()) and each != [] for each in given)
 
 
 def _simulator(config: GatewayConfig, name: str, part: PartConfig, world: str) -> Connection:
@@ -115,23 +117,20 @@ def _simulator(config: GatewayConfig, name: str, part: PartConfig, world: str) -
 
 def _peer_connection(part: PartConfig, peer: Any, version: str, *, mocked: bool) -> Connection:
     settings = part.settings
-    if isinstance(peer, ProgramController):  # on mocks the program itself runs
+    if program_of(part) is not None:  # on mocks the program itself runs
         return Connection(way="program", address=" ".join([settings.file, *settings.args]))
     mock = peer.mock(settings, version).name if mocked else None
-    if getattr(settings, "port", None) is not None:
+    if is_on_line(settings):
         return Connection(
-            way="port", address=str(settings.port), line=line_of_part(settings), mock=mock
+            way="port",
+            address=str(settings.port),
+            line=line_facts(line_settings(settings)),
+            mock=mock,
         )
-    if settings.listen is None:
+    if not isinstance(settings, Listens) or settings.listen is None:
         return Connection(way="local", address="a local socket", mock=mock)
-    also = ", and a local socket" if getattr(settings, "ipc", False) else ""
+    also = ", and a local socket" if isinstance(settings, ListensLocally) and settings.ipc else ""
     return Connection(way="listen", address=settings.listen + also, mock=mock)
-
-
-def line_of_part(settings: Any) -> Line:
-    """The serial line of a body or a controller; byteSize 8 counts as 10, 8N1."""
-    stop_bits = max(1, settings.byteSize - 9)
-    return line_facts(LineSettings(settings.baudRate, stop_bits=stop_bits))
 
 
 def line_facts(line: LineSettings) -> Line:
@@ -151,7 +150,7 @@ def _body(
     config: GatewayConfig, name: str, key: str, controller: ControllerFacts | None
 ) -> BodyFacts:
     robot = config.robots[name]
-    part: PartConfig = getattr(robot, key)
+    part = robot.bodies[key]
     body = plugins.load(plugins.BODIES, part.kind)
     frame = body.stop_frame(part.settings)
     load = body.line_load(part.settings)
@@ -169,7 +168,7 @@ def _body(
             possible_bytes=load.possible,
             each_device=load.each_device,
         ),
-        devices=devices or tuple(_limited(part)),
+        devices=devices or tuple(_limited(body, part)),
         registers=not devices,
         safety=_safety(robot, controller, simulated=is_simulated(config, name, key)),
         stop=Stop(
@@ -179,8 +178,8 @@ def _body(
             has_watchdog=frame.has_watchdog,
             alone=frame.alone,
         ),
-        silence_s=getattr(part.settings, "silence_s", None) if part.settings.port else None,
-        forwards=tuple(_forwards(body, part)),
+        silence_s=part.settings.silence_s if is_on_line(part.settings) else None,
+        forwards=tuple(_forwards(part)),
     )
 
 
@@ -190,9 +189,9 @@ def _body_connection(
     settings = part.settings
     mocked = is_mocked(config, part_name)
     mock = body.mock(settings, config.webots).name if mocked else None
-    if settings.port is None:
+    if not is_on_line(settings):
         return Connection(way="connect", address=settings.connect, mock=mock)
-    line = line_of_part(settings)
+    line = line_facts(line_settings(settings))
     return Connection(way="port", address=str(settings.port), line=line, mock=mock)
 
 
@@ -211,11 +210,9 @@ def _safety(
     )
 
 
-def _forwards(body: Any, part: PartConfig) -> Iterator[str]:
-    if not isinstance(body, ForwardingBody):
-        return
-    forwarding = body.forwarding(part.settings)
-    if not forwarding:
+def _forwards(part: PartConfig) -> Iterator[str]:
+    forwarding = forwarding_of(part)
+    if forwarding is None:
         return
     for world, medium in forwarding.to_medium.items():
         yield f"what the Receiver {world} of the world receives leaves through {medium}"
@@ -228,7 +225,7 @@ def _forwards(body: Any, part: PartConfig) -> Iterator[str]:
 
 def _devices(body: Any, part: PartConfig, version: str) -> tuple[DeviceFacts, ...]:
     """Those that the settings alone decide; none where the robot reports them."""
-    framing = create(body.framing) if part.settings.port is not None and body.framing else None
+    framing = create(body.framing) if is_on_line(part.settings) and body.framing else None
     session = body.session(part.settings, version, framing)
     return tuple(_device(device) for device in session.devices)
 
@@ -286,10 +283,10 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _limited(part: PartConfig) -> Iterator[DeviceFacts]:
+def _limited(body: Any, part: PartConfig) -> Iterator[DeviceFacts]:
     """The motors that the configuration names, of a robot that reports its devices itself."""
     limits: dict[str, MotorLimits] = part.settings.limits
-    defaults: dict[str, float] = getattr(part.settings, "default_position", {})
+    defaults: Mapping[str, float] = body.default_positions(part.settings)
     for name in dict.fromkeys((*limits, *defaults)):
         motor = limits.get(name, NO_LIMITS)
         yield DeviceFacts(

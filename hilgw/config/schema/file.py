@@ -28,10 +28,10 @@ from hilgw.devices.properties import FIELDS, NOT_CARRIED
 from hilgw.errors import ConfigError, quoted
 from hilgw.medium.motion import Circle, Waypoints
 from hilgw.medium.obstacle_settings import ObstacleSettings
+from hilgw.settings import LONGEST_NAME
 
 MOTIONS = {"circle": Circle, "waypoints": Waypoints, "file": MotionFile}
 RESERVED = frozenset(("all", "none"))
-LONGEST_NAME = 64
 
 
 @functools.cache

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hilgw.config.checks.programs import moves_unlatched
+from hilgw.config.queries import moves_unlatched
 from hilgw.config.load import load_config
 from hilgw.errors import HilgwError
 
