@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import hashlib
 import importlib
+import io
 import itertools
 import json
 import os
@@ -21,9 +22,9 @@ from typing import Any
 from firmware_mocks.air import Air
 from hilgw import plugins
 from hilgw.assemble.gateway import build
+from hilgw.cli.output.terminal import Terminal
 from hilgw.config.load import load_config
 from hilgw.engine.control_socket import ControlServer
-from hilgw.engine.observer import Observer
 from hilgw.engine.simulated.clock import SimulatedClock
 from hilgw.engine.simulated.event_loop import PacedLoop
 from hilgw.errors import HilgwError
@@ -32,6 +33,7 @@ from hilgw.testing.sim import Clock, SimEventLoop, elapse, local_sockets
 MS = 1_000_000
 SILENCE_NS = 20 * MS  # bytes of one direction that come so close together are one line
 WIDTH = 48  # bytes of a line
+STAMP = re.compile(r"^ *\d+\.\d{3}  ", re.M)
 BEGIN, END = 12, 4  # lines that are kept of a long section; of the others only a hash
 QUIET = re.compile(r"latency|sensor_to_motor|duration_s|speed|.*_(ms|ns|us)")
 
@@ -47,12 +49,14 @@ def run_config(
     duration_s: float,
     requests: Sequence[Request] = (),
     speed: float | str | None = None,
+    *,
+    terminal: bool = False,
 ) -> str:
-    """A configuration as shipped, its mocks on pipes in memory; what there was to be seen.
+    """Bytes, packets and report of a configuration as shipped, its mocks on pipes in memory.
 
     requests: as `hilgw send` and others make them on the control socket; and {"unplug": NAME} or
     {"plug": NAME} for the cable of a mock. speed: on the event loop that a gateway has
-    at this speed, and without help of tests.
+    at this speed, and without help of tests. terminal: begins with what the terminal shows.
     """
     loaded = load_config(path, [], "loopback")
     links = [
@@ -65,23 +69,31 @@ def run_config(
     if speed is not None:
         loop = PacedLoop(loaded.config.speed)
         with asyncio.Runner(loop_factory=lambda: loop) as runner:
-            return runner.run(_run(loaded, duration_s, loop.clock, requests))
+            return runner.run(_run(loaded, duration_s, loop.clock, requests, terminal))
     time = Clock()
     with local_sockets(), asyncio.Runner(loop_factory=lambda: SimEventLoop(time)) as runner:
-        return runner.run(_run(loaded, duration_s, time, requests))
+        return runner.run(_run(loaded, duration_s, time, requests, terminal))
 
 
 async def _run(
-    loaded: Any, duration_s: float, time: SimulatedClock, requests: Sequence[Request]
+    loaded: Any,
+    duration_s: float,
+    time: SimulatedClock,
+    requests: Sequence[Request],
+    terminal: bool,
 ) -> str:
-    ports, answers, observer = Ports(time), list[str](), Recorder()
+    lines, ports, answers = io.StringIO(), Ports(time), list[str]()
+    observer = Recorder(lines, clock=lambda: time.now() / 1e9)
     gateway = build(loaded.config, asyncio.get_running_loop(), observer, time)
     for host in gateway.hosts:
         for mock in host.mocks:
             kind = type(mock).__module__.split(".")[1]  # a robot's body and program share its name
             ports.tap(f"{mock.name} ({kind})", mock)
+    for line in (*(str(each) for each in loaded.warnings), *gateway.description):
+        observer.line(line)
+    gateway.on_ready = lambda: observer.line("ready")
     ended = "in time"
-    asking = asyncio.create_task(_ask(gateway, requests, answers))
+    asking = asyncio.create_task(_ask(gateway, requests, answers, terminal))
     try:
         await gateway.run(asyncio.Event(), duration_s)
     except HilgwError as error:
@@ -91,8 +103,10 @@ async def _run(
     await asking
     report = gateway.report()
     report.pop("speed", None)  # the machine's
+    observer.summary(report)
     return "\n".join(
         [
+            *(["=== terminal", STAMP.sub("", lines.getvalue())] if terminal else []),
             *answers,
             *observer.written(),
             *ports.written(),
@@ -122,7 +136,7 @@ def _folded(lines: Iterable[str]) -> list[str]:
     return [*counted[:BEGIN], f"... {len(middle)} lines more, sha256 {digest}", *counted[-END:]]
 
 
-async def _ask(gateway: Any, requests: Sequence[Request], answers: list[str]) -> None:
+async def _ask(gateway: Any, requests: Sequence[Request], answers: list[str], words: bool) -> None:
     """Asks each at its time, through a real control socket."""
     if not requests:
         return
@@ -142,7 +156,7 @@ async def _ask(gateway: Any, requests: Sequence[Request], answers: list[str]) ->
                     for mock in host.mocks:
                         if mock.name == name:
                             getattr(host, do)(mock)
-            answers.append(f"{json.dumps(request)} -> {json.dumps(_outcome(answer))}")
+            answers.append(f"{json.dumps(request)} -> {json.dumps(_outcome(answer, words))}")
         await server.close()
     answers.append("")
 
@@ -163,18 +177,19 @@ def _without_times(value: Any) -> Any:
     return [_without_times(each) for each in value] if isinstance(value, list) else value
 
 
-def _outcome(answer: Any) -> Any:
-    """An answer of the control socket without its wording."""
+def _outcome(answer: Any, words: bool) -> Any:
+    """An answer of the control socket. words: with its wording."""
     answer = _without_times(answer)
-    if isinstance(answer, dict) and "error" in answer:
+    if not words and isinstance(answer, dict) and "error" in answer:
         return {**answer, "error": "..."}
     return answer
 
 
-class Recorder(Observer):
-    """The events of a gateway by subject, without their wording."""
+class Recorder(Terminal):
+    """The terminal; and the events of a gateway by subject, without their wording."""
 
-    def __init__(self) -> None:
+    def __init__(self, out: Any, clock: Callable[[], float]) -> None:
+        super().__init__(out, clock=clock)
         self.events: dict[str, list[str]] = {}
 
     def written(self) -> list[str]:
@@ -189,6 +204,7 @@ class Recorder(Observer):
 
     def state(self, station: str, state: Any, reason: str) -> None:
         self._note(station, f"state {state.value}")
+        super().state(station, state, reason)
 
     def transmitted(
         self, packet: Any, listeners: Any, unheard: Any, missed: Callable[[], Mapping[str, str]]
@@ -200,18 +216,22 @@ class Recorder(Observer):
         for reason, names in sorted(reasons.items()):
             text += f"; {reason}: {' '.join(sorted(names))}"
         self._note(packet.source, text)
+        super().transmitted(packet, listeners, unheard, missed)
 
     def delivered(self, station: str, copy: Any) -> None:
         heard = f"strength {copy.signal_strength:.6g} direction " + " ".join(
             f"{part + 0:.6f}" for part in copy.direction
         )
         self._note(station, f"delivered {_packet(copy.packet)} from {copy.packet.source} {heard}")
+        super().delivered(station, copy)
 
     def refused(self, station: str, reason: str, text: str) -> None:
         self._note(station, f"refused {reason}")
+        super().refused(station, reason, text)
 
     def stopped(self, robot: str, reason: str, text: str) -> None:
         self._note(robot, f"stopped {reason}")
+        super().stopped(robot, reason, text)
 
 
 def _packet(packet: Any) -> str:
