@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from hilgw.config.queries import is_mocked
 
 from hilgw.config.load import load_text
+from hilgw.config.queries import is_mocked
 
 Lines = Callable[..., list[str]]
 FILE = """\
