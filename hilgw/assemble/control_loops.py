@@ -14,6 +14,7 @@ from hilgw.config.queries import (
     REAL_TIME,
     forwarding_of,
     is_local,
+    is_mixed,
     is_mocked,
     is_on_line,
     is_simulated,
@@ -305,7 +306,7 @@ class ControlLoopAssembly:
             remote = not is_local(url)
             access, gateway = self._config.access, self._gateway
             check = token_check(access, lambda: gateway.real_timer.now()) if remote else None
-            shared = mocked and self._config.real  # maybe with a real controller, whose it is
+            shared = mocked and is_mixed(self._config)  # maybe with a real controller, whose it is
             self._servers[address] = WebotsServer(
                 host,
                 0 if shared else number,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hilgw.config.queries import MOCKED, REAL_TIME, is_mocked
+from hilgw.config.backends import Backend
+from hilgw.config.queries import REAL_TIME, backend_of, has_nodes
 from hilgw.config.scene import air_of, mount_of
 from hilgw.discovery.ports import port_identity
 from hilgw.engine.mock_host import Mock, MockHost, create_mock
@@ -32,9 +33,9 @@ def mock_line(
 ) -> tuple[DeviceSide, OpenPort, PortIdentity]:
     """A serial line with a mock at its far end: the mock's device, and how to open the near end.
 
-    In memory with `backend: loopback` and in simulated time, else a virtual serial port.
+    In memory with the back end loopback and in simulated time, else a virtual serial port.
     """
-    if config.backend == "loopback" or config.speed != REAL_TIME:
+    if backend_of(config, name) is Backend.LOOPBACK or config.speed != REAL_TIME:
         pipe = Pipe(scheduler, line, name=f"loopback:{name}")
         return (
             pipe.device,
@@ -50,7 +51,7 @@ def mock_line(
 
 
 class MockPorts:
-    """The mocks of one gateway, one host per air. None with `backend: real`."""
+    """The mocks of one gateway, one host per air."""
 
     def __init__(self, config: GatewayConfig, gateway: Gateway) -> None:
         self._config = config
@@ -62,8 +63,8 @@ class MockPorts:
     ) -> tuple[OpenPort, PortIdentity, str] | None:
         """How to open the mock behind this adapter's port, and a description of it; None where
         the port is real."""
-        backend = self._config.backend
-        if not is_mocked(self._config, name):
+        backend = backend_of(self._config, name)
+        if not backend.is_mocked:
             return None
         adapter: Adapter = load(ADAPTERS, config.kind)
         spec = adapter.mock(config.settings, config.common)
@@ -71,8 +72,8 @@ class MockPorts:
         mock = self._mock(spec, name, config.common, host)
         device, open_port, identity = mock_line(self._config, name, line, self._gateway.timer)
         host.add(mock, device)
-        words = f"loopback: mock {spec.name}" if backend == "loopback" else f"mock {spec.name}"
-        return open_port, identity, words
+        words = "loopback: " if backend is Backend.LOOPBACK else ""
+        return open_port, identity, f"{words}mock {spec.name}"
 
     def _mock(self, spec: MockSpec, name: str, common: StationSettings, host: MockHost) -> Mock:
         """The mock, which follows the pose of the module that it replaces."""
@@ -85,9 +86,9 @@ class MockPorts:
 
     def add_nodes(self) -> None:
         """Adds the mocks that the airs of the configuration list."""
-        if self._config.backend not in MOCKED:
-            return
         for air, config in self._config.airs.items():
+            if not has_nodes(self._config, air):
+                continue
             host = self._host(air)
             for name, node in config.nodes.items():
                 parameters: dict[str, Any] = dict(node.parameters)

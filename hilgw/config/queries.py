@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 from hilgw import plugins
+from hilgw.config.backends import Backend
+from hilgw.config.scene import air_of
 from hilgw.control.parts import InWebots, OnLine
 from hilgw.controllers.base import PEERS, STEPPED, Role
 from hilgw.devices.fields import BROADCAST, EmitterFields, ReceiverFields
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
 REAL_TIME = 1
 """The speed of a gateway that is not in simulated time."""
 BODY_KEYS = ("body", "remote")
-MOCKED = ("mock", "loopback")
 
 Radio = EmitterFields | ReceiverFields
 
@@ -112,16 +113,56 @@ def is_local(url: str) -> bool:
 # --- back ends ------------------------------------------------------------------------------------
 
 
+def backend_of(config: GatewayConfig, part: str) -> Backend:
+    """The back end of a part: a station, ROBOT.controller, .body or .remote; of a proxy,
+    ROBOT.webots too."""
+    name, _, key = part.partition(".")
+    chosen = config.robots[name].parts.get(key) if key else config.adapters.get(part)
+    own = None if chosen is None else chosen.backend
+    return own or (Backend.REAL if part in config.real else config.backend)
+
+
+def own_backends(config: GatewayConfig) -> dict[str, Backend]:
+    """The back end of each part that has one of its own."""
+    parts: dict[str, AdapterConfig | PartConfig] = dict(config.adapters)
+    for name, robot in config.robots.items():
+        parts |= {f"{name}.{key}": part for key, part in robot.parts.items()}
+    return {name: part.backend for name, part in parts.items() if part.backend}
+
+
 def is_mocked(config: GatewayConfig, part: str) -> bool:
-    """part: a station, ROBOT.controller, .body or .remote; of a proxy, ROBOT.webots too."""
-    return config.backend in MOCKED and part not in config.real
+    """Whether a mock is there instead of this part."""
+    return backend_of(config, part).is_mocked
+
+
+def is_mixed(config: GatewayConfig) -> bool:
+    """Whether a mock and a real part may stand side by side."""
+    return bool(config.real or own_backends(config))
 
 
 def is_mocked_at(inspection: Inspection, path: Path) -> bool:
-    """The same for the part at `path`, in a file that may have errors."""
-    real = inspection.get("real")
-    listed = real if isinstance(real, list) else []
-    return inspection.get("backend") in MOCKED and part_name(path) not in listed
+    """As `is_mocked`, of the part at `path`, in a file that may have errors."""
+    real, own = inspection.get("real"), inspection.get(*path, "backend")
+    listed = isinstance(real, list) and part_name(path) in real
+    default = Backend.REAL if listed else inspection.get("backend")
+    chosen = own if own in tuple(Backend) else default
+    return chosen in (Backend.MOCK, Backend.LOOPBACK)
+
+
+def has_nodes(config: GatewayConfig, air: str) -> bool:
+    """Whether the mocks that share this air with the hardware exist: with mocked hardware."""
+    adapters = config.adapters.items()
+    return config.backend.is_mocked or any(
+        air_of(each, name) == air and is_mocked(config, name) for name, each in adapters
+    )
+
+
+def has_nodes_at(inspection: Inspection, air: str) -> bool:
+    """The same, in a file that may have errors."""
+    return inspection.get("backend") in (Backend.MOCK, Backend.LOOPBACK) or any(
+        air_of(each, str(path[-1])) == air and is_mocked_at(inspection, path)
+        for path, each in inspection.made("adapters", None)
+    )
 
 
 def part_name(path: Path) -> str:

@@ -8,9 +8,9 @@ from typing import Any
 
 from hilgw.config.context import Inspection
 from hilgw.config.queries import (
-    MOCKED,
     REAL_TIME,
     bodies,
+    has_nodes_at,
     is_mocked_at,
     peer_of,
     proxy_of,
@@ -28,9 +28,8 @@ def check_speed(inspection: Inspection) -> None:
     speed = inspection.get("speed")
     if speed in (None, REAL_TIME) or not _is_valid(speed):
         return
-    parts = (*_ports(inspection), *_local_sockets(inspection))
-    links = _links(inspection) if inspection.get("backend") in MOCKED else ()
-    for path, what, fix in (*parts, *links, *_proxies(inspection), *_mocap(inspection)):
+    parts = (*_ports(inspection), *_local_sockets(inspection), *_links(inspection))
+    for path, what, fix in (*parts, *_proxies(inspection), *_mocap(inspection)):
         shown = speed if speed == MAX else f"{speed:g}"
         inspection.error(path, f"{what} runs in real time, not at speed {shown}", fix)
 
@@ -74,7 +73,7 @@ def _local_sockets(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:
 
 def _links(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:
     for path, data in inspection.each("airs", None, "nodes", None):
-        if data.get("link") is not None:
+        if data.get("link") is not None and has_nodes_at(inspection, str(path[1])):
             at = (*path, "link")
             import shlex
 

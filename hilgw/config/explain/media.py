@@ -11,7 +11,7 @@ from hilgw.adapters.declaration import line_of
 from hilgw.config.explain.facts import AdapterFacts, AirFacts, Connection, Meeting, NodeFacts
 from hilgw.config.explain.robots import line_facts
 from hilgw.config.model import AdapterConfig, AirConfig, GatewayConfig
-from hilgw.config.queries import MOCKED, is_mocked, meet, same_channel
+from hilgw.config.queries import has_nodes, is_mocked, meet, same_channel
 from hilgw.config.scene import air_of
 from hilgw.devices.fields import BROADCAST, EmitterFields, ReceiverFields
 
@@ -63,11 +63,11 @@ def airs_of(config: GatewayConfig) -> tuple[AirFacts, ...]:
     members: dict[str, list[str]] = {name: [] for name in config.airs}
     for name, adapter in config.adapters.items():
         members.setdefault(air_of(adapter, name), []).append(name)
-    exists = config.backend in MOCKED
-    return tuple(_air(config, name, adapters, exists=exists) for name, adapters in members.items())
+    return tuple(_air(config, name, adapters) for name, adapters in members.items())
 
 
-def _air(config: GatewayConfig, name: str, adapters: list[str], *, exists: bool) -> AirFacts:
+def _air(config: GatewayConfig, name: str, adapters: list[str]) -> AirFacts:
+    exists = has_nodes(config, name)
     air = config.airs.get(name, AirConfig())
     return AirFacts(
         name=name,

@@ -61,6 +61,7 @@ def _as_data(adapter: Any) -> dict[str, Any]:
     import dataclasses
 
     from hilgw.adapters.base import StationSettings
+    from hilgw.config.model import PartBackend
     from hilgw.config.schema.describe import rows
 
     return {
@@ -69,7 +70,9 @@ def _as_data(adapter: Any) -> dict[str, Any]:
         "summary": adapter.summary,
         "limits": dataclasses.asdict(adapter.limits),
         "settings": [dataclasses.asdict(row) for row in rows(adapter.Settings)],
-        "common_settings": [dataclasses.asdict(row) for row in rows(StationSettings)],
+        "common_settings": [
+            dataclasses.asdict(row) for part in (PartBackend, StationSettings) for row in rows(part)
+        ],
     }
 
 
