@@ -8,8 +8,7 @@ from typing import Any
 from hilgw import plugins
 from hilgw.adapters._common.framing_settings import name_of
 from hilgw.adapters.declaration import line_of
-from hilgw.config.explain.facts import AdapterFacts, AirFacts, Connection, Meeting, NodeFacts
-from hilgw.config.explain.robots import line_facts
+from hilgw.config.explain.facts import AdapterFacts, AirFacts, Connection, Meeting
 from hilgw.config.model import AdapterConfig, AirConfig, GatewayConfig
 from hilgw.config.queries import has_nodes, is_mocked, meet, same_channel
 from hilgw.config.scene import air_of
@@ -30,22 +29,13 @@ def hardware_of(config: GatewayConfig, name: str) -> AdapterFacts:
         framing = None  # an XBee's own frames
     return AdapterFacts(
         name=name,
-        kind=adapter.kind,
-        summary=kind.summary,
-        type=kind.type,
-        connection=Connection(
-            way="port", address=str(common.port), line=line_facts(line), mock=mock
-        ),
-        channel=common.channel,
+        config=adapter,
+        kind=kind,
+        connection=Connection(way="port", address=str(common.port), line=line, mock=mock),
         channels=None if channels is None else tuple(sorted(channels)),
         mapping=_mapping(getattr(adapter.settings, "mapping", None)),
         framing=None if framing is None else name_of(framing),
-        payload_bytes=kind.limits.payload,
-        window=kind.limits.window,
-        queue_bytes=common.bufferSize,
         air=air_of(adapter, name),
-        attached_to=common.attached_to,
-        relay=common.relay,
     )
 
 
@@ -63,20 +53,14 @@ def airs_of(config: GatewayConfig) -> tuple[AirFacts, ...]:
     members: dict[str, list[str]] = {name: [] for name in config.airs}
     for name, adapter in config.adapters.items():
         members.setdefault(air_of(adapter, name), []).append(name)
-    return tuple(_air(config, name, adapters) for name, adapters in members.items())
-
-
-def _air(config: GatewayConfig, name: str, adapters: list[str]) -> AirFacts:
-    exists = has_nodes(config, name)
-    air = config.airs.get(name, AirConfig())
-    return AirFacts(
-        name=name,
-        adapters=tuple(adapters),
-        nodes=tuple(
-            NodeFacts(name=each, mock=node.mock, link=node.link, exists=exists)
-            for each, node in air.nodes.items()
-        ),
-        loss=air.loss,
+    return tuple(
+        AirFacts(
+            name=name,
+            config=config.airs.get(name, AirConfig()),
+            adapters=tuple(adapters),
+            has_nodes=has_nodes(config, name),
+        )
+        for name, adapters in members.items()
     )
 
 

@@ -50,8 +50,9 @@ def run(args: argparse.Namespace) -> int:
         return ConfigError.exit_code
     if args.json:
         from hilgw.config.explain import explain
+        from hilgw.config.explain.facts import as_json
 
-        _print_json({"file": args.file, "ok": True, "errors": [], **_plain(explain(loaded))})
+        _print_json({"file": args.file, "ok": True, "errors": [], **as_json(explain(loaded))})
     else:
         _print(args.file, loaded)
     return 0
@@ -70,14 +71,9 @@ def _print(file: str, loaded: Loaded) -> None:
     print("\n".join(in_words(explain(loaded), file, width, glyphs)))
 
 
-def _plain(facts: Any) -> dict[str, Any]:
-    import dataclasses
-
-    return dataclasses.asdict(facts)
-
-
 def _print_json(found: dict[str, Any]) -> None:
-    import dataclasses
     import json
 
-    print(json.dumps(found, indent=2, default=dataclasses.asdict))
+    from hilgw.config.explain.facts import as_json
+
+    print(json.dumps(found, indent=2, default=as_json))
