@@ -8,8 +8,8 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, TextIO
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from hilgw.cli.output.console import ConsoleWriter
@@ -82,6 +82,15 @@ def table(
         lines.append(f"{indent}{name:<{left}}  {first}".rstrip())
         lines += [margin + other for other in others]
     return lines
+
+
+def print_json(data: object, convert: Callable[[Any], Any] | None = None) -> None:
+    """Prints mappings, lists and dataclasses as JSON. convert: makes a mapping of another object,
+    or of a dataclass with other keys than its fields."""
+    import dataclasses
+    import json
+
+    print(json.dumps(data, indent=2, default=convert or dataclasses.asdict))
 
 
 def use_colour(stream: TextIO | ConsoleWriter) -> bool:
