@@ -102,6 +102,32 @@ class StationSettings:
     )
 
 
+class Framed:
+    """What settings with a `framing` inherit: how packets are separated on the line."""
+
+    __slots__ = ()
+    framing: Any
+
+    @property
+    def is_framed(self) -> bool:
+        """Whether the framing is in use."""
+        return True
+
+
+class HasMapping:
+    """What settings with a `mapping` inherit: how Webots' channels map to the hardware."""
+
+    __slots__ = ()
+    mapping: Any
+
+
+class HasTable:
+    """What a mapping with a `table` inherits: Webots channel -> address."""
+
+    __slots__ = ()
+    table: Any
+
+
 def line_of(common: StationSettings) -> tuple[LineSettings, str]:
     """The UART line of these settings, and a notice for the user ("" if none).
 

@@ -7,14 +7,12 @@ from typing import Any
 
 from hilgw import plugins
 from hilgw.adapters._common.framing_settings import name_of
-from hilgw.adapters.declaration import line_of
+from hilgw.adapters.declaration import Framed, HasMapping, HasTable, line_of
 from hilgw.config.explain.facts import AdapterFacts, AirFacts, Connection, Meeting
 from hilgw.config.model import AdapterConfig, AirConfig, GatewayConfig
 from hilgw.config.queries import has_nodes, is_mocked, meet, same_channel
 from hilgw.config.scene import air_of
 from hilgw.devices.fields import BROADCAST, EmitterFields, ReceiverFields
-
-NO_FRAMING = "none"
 
 
 def hardware_of(config: GatewayConfig, name: str) -> AdapterFacts:
@@ -24,26 +22,23 @@ def hardware_of(config: GatewayConfig, name: str) -> AdapterFacts:
     mock = kind.mock(adapter.settings, common).name if is_mocked(config, name) else None
     line, _ = line_of(common)
     channels = kind.session(adapter.settings, common).channels
-    framing = getattr(adapter.settings, "framing", None)
-    if framing == NO_FRAMING or getattr(adapter.settings, "api_mode", 0):
-        framing = None  # an XBee's own frames
+    settings = adapter.settings
+    framed = isinstance(settings, Framed) and settings.is_framed
     return AdapterFacts(
         name=name,
         config=adapter,
         kind=kind,
         connection=Connection(way="port", address=str(common.port), line=line, mock=mock),
         channels=None if channels is None else tuple(sorted(channels)),
-        mapping=_mapping(getattr(adapter.settings, "mapping", None)),
-        framing=None if framing is None else name_of(framing),
+        mapping=_mapping(settings.mapping) if isinstance(settings, HasMapping) else None,
+        framing=name_of(settings.framing) if framed else None,
         air=air_of(adapter, name),
     )
 
 
-def _mapping(mapping: Any) -> str | None:
+def _mapping(mapping: Any) -> str:
     """How Webots channels map to the hardware; the table of addresses where there is one."""
-    if mapping is None:
-        return None
-    table: dict[int, str] = getattr(mapping, "table", {})
+    table = mapping.table if isinstance(mapping, HasTable) else {}
     rows = ", ".join(f"{channel} -> {address}" for channel, address in table.items())
     return f"{mapping.by}: {rows}" if rows else str(mapping.by)
 
