@@ -8,7 +8,7 @@ from typing import Any
 from hilgw import plugins
 from hilgw.config.checks.access import check_listener
 from hilgw.config.checks.mocks import check_mock, needs_mock
-from hilgw.config.checks.proxies import proxied
+from hilgw.config.checks.proxies import Address, address_at, proxied
 from hilgw.config.context import Inspection
 from hilgw.config.model import PartConfig
 from hilgw.config.queries import (
@@ -23,8 +23,6 @@ from hilgw.config.queries import (
 from hilgw.config.source.positions import Path, spell
 from hilgw.control.parts import Connects, InWebots, Listens, RunsProgram
 from hilgw.errors import ConfigError
-
-Address = tuple[str, int]
 
 
 def _peers(inspection: Inspection) -> Iterator[tuple[Path, PartConfig, Any]]:
@@ -113,8 +111,8 @@ def check_addresses(inspection: Inspection) -> None:
     listeners: dict[Address, tuple[Path, tuple[bool, bool]]] = {}
     for path, config in inspection.made("robots", None, "controller"):
         url = config.settings.listen if isinstance(config.settings, Listens) else None
-        address = _checked(inspection, (*path, "listen"), url)
-        if address is None or not address[1]:
+        address = address_at(inspection, (*path, "listen"), url)
+        if address is None or not address[1] or inspection.document.is_bad((*path, "listen")):
             continue  # port 0: any free one
         sharing = _sharing(config)
         first, other = listeners.setdefault(address, (path, sharing))
@@ -125,8 +123,8 @@ def check_addresses(inspection: Inspection) -> None:
     for path, config in bodies(inspection):
         at, settings = (*path, "connect"), config.settings
         url = settings.connect if isinstance(settings, Connects) else None
-        address = _checked(inspection, at, url)
-        if address is None:
+        address = address_at(inspection, at, url)
+        if address is None or inspection.document.is_bad(at):
             continue
         robot = settings.robot if isinstance(settings, InWebots) else None
         if not address[1]:
@@ -139,18 +137,6 @@ def check_addresses(inspection: Inspection) -> None:
         elif address in listeners:
             what = f"{spell(listeners[address][0])} listens here: the control loop has no robot"
             inspection.error(at, what, "use another port")
-
-
-def _checked(inspection: Inspection, at: Path, url: str | None) -> Address | None:
-    """Host and port of an address; None for one with errors, and without one."""
-    if url is None or inspection.document.is_bad(at):
-        return None
-    try:
-        return endpoint(url)
-    except ValueError:
-        fix = "allowed: 0 to 65535, e.g. tcp://127.0.0.1:27015"
-        inspection.error(at, "the port is out of range", fix)
-        return None
 
 
 def check_forwarding(inspection: Inspection) -> None:

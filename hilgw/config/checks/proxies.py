@@ -30,11 +30,15 @@ def check_proxies(inspection: Inspection) -> None:
         assert robot.controller is not None
         _check_robot(inspection, path, robot)
         at, settings = (*path, "controller"), robot.controller.settings
-        listen = _address(inspection, at, "listen", settings.listen)
-        connect = _address(inspection, at, "connect", settings.connect)
-        if connect is not None:
-            connections.append((path, connect))
-        if listen is None or connect is None:
+        listen = address_at(inspection, (*at, "listen"), settings.listen)
+        connect = address_at(inspection, (*at, "connect"), settings.connect, example=1235)
+        if connect is None:
+            continue
+        connections.append((path, connect))
+        if not connect[1]:
+            what = "Webots does not listen on port 0"
+            inspection.error((*at, "connect"), what, "write the port of Webots")
+        if listen is None:
             continue
         listeners.setdefault(listen, path)
         at = (*path, "controller", "robot")
@@ -68,17 +72,15 @@ def _check_robot(inspection: Inspection, path: Path, robot: RobotConfig) -> None
             inspection.error((*path, "controller", "only", index), what, fix)
 
 
-def _address(inspection: Inspection, path: Path, key: str, url: str) -> Address | None:
-    """Host and port, in one spelling; None when they are wrong. path: of the controller."""
-    at = (*path, key)
-    at = at if at in inspection.document.values else path
-    try:
-        address = endpoint(url)
-    except ValueError:
-        if key != "listen":  # of these, the check of all listeners reports it
-            fix = "allowed: 0 to 65535, e.g. tcp://127.0.0.1:1235"
-            inspection.error(at, "the port is out of range", fix)
+def address_at(
+    inspection: Inspection, at: Path, url: str | None, example: int = 27015
+) -> Address | None:
+    """Host and port of an address; None for a wrong one, and without one. example: a port."""
+    if url is None:
         return None
-    if key == "connect" and not address[1]:
-        inspection.error(at, "Webots does not listen on port 0", "write the port of Webots")
-    return address
+    try:
+        return endpoint(url)
+    except ValueError:
+        fix = f"allowed: 0 to 65535, e.g. tcp://127.0.0.1:{example}"
+        inspection.error(at, "the port is out of range", fix)
+        return None
