@@ -131,3 +131,11 @@ airs:
     assert [has_nodes(config, air) for air in ("lab", "field")] == [True, False]
     config = load_text(file, "f", (), "mock").config
     assert [has_nodes(config, air) for air in ("lab", "field")] == [True, True]
+
+
+def test_the_mock_of_a_webots_beside_a_real_controller_is_checked(errors: Lines) -> None:
+    robot = (
+        "{devices: {tx: {node: Emitter}}, controller: {kind: webots_proxy, simulator: {bogus: 1}"
+    )
+    file = f"version: 1\nbackend: mock\nrobots:\n  r: {robot}, backend: real}}}}\n"
+    assert any("bogus: simulator: 'webots_simulator' has no such" in each for each in errors(file))

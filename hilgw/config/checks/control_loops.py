@@ -15,6 +15,7 @@ from hilgw.config.queries import (
     bodies,
     endpoint,
     forwarding_of,
+    is_mocked_at,
     peer_of,
     proxy_of,
     stepped_of,
@@ -99,11 +100,13 @@ def check_proxy_mocks(inspection: Inspection) -> None:
     version = webots_version(inspection)
     for path, robot in proxied(inspection):
         at, proxy, part = (*path, "controller"), proxy_of(robot.controller), robot.controller
-        if not (version and proxy and part) or not needs_mock(inspection, at):
+        if not (version and proxy and part) or inspection.has_errors_below(at):
             continue
         name = world_name(str(path[-1]), robot)
-        check_mock(inspection, at, proxy.mock(part.settings, name, version))
-        check_mock(inspection, at, proxy.simulator(part.settings, [name], version), "simulator")
+        if is_mocked_at(inspection, at):
+            check_mock(inspection, at, proxy.mock(part.settings, name, version))
+        if is_mocked_at(inspection, (*path, "webots")):
+            check_mock(inspection, at, proxy.simulator(part.settings, [name], version), "simulator")
 
 
 def check_addresses(inspection: Inspection) -> None:
