@@ -6,14 +6,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hilgw.assemble.programs import add_program
-from hilgw.bodies.base import ForwardingBody
-from hilgw.config.backends import is_simulated
-from hilgw.config.checks.control_loops import peer_of
-from hilgw.config.checks.programs import moves_unlatched
-from hilgw.config.checks.proxies import proxy_of
+from hilgw.config.queries import (
+    forwarding_of,
+    is_mixed,
+    is_on_line,
+    is_simulated,
+    line_settings,
+    moves_unlatched,
+    peer_of,
+    program_of,
+    stepped_of,
+)
 from hilgw.control.modes import RobotMode
 from hilgw.control.safety import SafetyState
-from hilgw.controllers.base import ProgramController, SteppedController
 from hilgw.devices.fields import DEFAULT_STEP_MS, UNLIMITED, EmitterFields, ReceiverFields
 from hilgw.devices.steps import StepClock
 from hilgw.engine.control_loop.bodies.forwarder import Forwarder
@@ -29,8 +34,6 @@ from hilgw.engine.station.line_pacer import LinePacer
 from hilgw.engine.supervisor import Supervisor
 from hilgw.framing import create
 from hilgw.plugins import BODIES, CONTROLLERS, load
-from hilgw.settings import boot_s_of
-from hilgw.transports.base import LineSettings
 from hilgw.transports.tcp.address import parse_address
 from hilgw.transports.tcp.stream import connect_local
 from hilgw.units import NS_PER_MS, ns_to_s
@@ -39,7 +42,7 @@ if TYPE_CHECKING:
     from hilgw.assemble.ports import PlaceMock, Ports
     from hilgw.bodies.base import Body
     from hilgw.config.model import GatewayConfig, PartConfig, RobotConfig
-    from hilgw.controllers.base import ControllerSession, PeerController
+    from hilgw.controllers.base import PeerController
     from hilgw.engine.control_loop.servers.webots_socket import LocalSocket
     from hilgw.engine.gateway import Gateway
     from hilgw.engine.lines import Port
@@ -51,20 +54,6 @@ MOCK_URL = f"tcp://{LOOPBACK}:1236"  # another port, when it is in use
 PLUGIN = "webots_plugin"  # the kind of controller
 
 
-def controller_session(part: PartConfig | None) -> ControllerSession | None:
-    """The session of a controller that decides by itself; None where a peer does."""
-    if part is None or peer_of(part) is not None or proxy_of(part) is not None:
-        return None
-    session: ControllerSession = load(CONTROLLERS, part.kind).session(part.settings)
-    return session
-
-
-def stepped_controller(part: PartConfig | None) -> SteppedController | None:
-    """The controller when it asks for steps."""
-    controller = peer_of(part)
-    return controller if isinstance(controller, SteppedController) else None
-
-
 def passing_fields(fields: EmitterFields | ReceiverFields) -> EmitterFields | ReceiverFields:
     """The fields of a radio whose controller paces, queues and samples by itself: libController
     does all that a buffer, a rate and a period mean, before a packet comes here or after it left.
@@ -74,18 +63,10 @@ def passing_fields(fields: EmitterFields | ReceiverFields) -> EmitterFields | Re
     return replace(fields, bufferSize=UNLIMITED, allowedChannels=(), sampling_period_ms=0)
 
 
-def line_settings(settings: Any) -> LineSettings:
-    """The serial line of a body or a controller; byteSize 8 counts as 10, 8N1."""
-    return LineSettings(settings.baudRate, stop_bits=max(1, settings.byteSize - 9))
-
-
 def forwarder_of(part: PartConfig | None, robot: Robot) -> Forwarder | None:
     """What the settings of a body forward between its radios and the medium."""
-    body = None if part is None else load(BODIES, part.kind)
-    if part is None or not isinstance(body, ForwardingBody):
-        return None
-    settings = body.forwarding(part.settings)
-    return Forwarder(robot, settings) if settings else None
+    settings = forwarding_of(part)
+    return None if settings is None else Forwarder(robot, settings)
 
 
 class ControlLoopAssembly:
@@ -108,7 +89,7 @@ class ControlLoopAssembly:
         if config.body is None and not has_peer:
             return
         simulated = config.body is None or is_simulated(self._config, name)
-        stepped = stepped_controller(config.controller)
+        stepped = stepped_of(config.controller)
         safety = SafetyState(config.safety, simulated=simulated, stepped=stepped is not None)
         body = None if config.body is None else self._body(name, config.body)
         link = self._controller_link(name, config.controller)
@@ -137,7 +118,7 @@ class ControlLoopAssembly:
         elif config.controller is None:
             self._describe(name, "has no controller: its body is not moved")
         elif has_peer:
-            on_line = stepped is None and config.controller.settings.port is not None
+            on_line = is_on_line(config.controller.settings)
             self._describe_deadline(name, safety, simulated=simulated, on_line=on_line)
 
     def _add_remote(self, loop: ControlLoop, config: RobotConfig, *, stepped: bool) -> None:
@@ -176,7 +157,7 @@ class ControlLoopAssembly:
         body: Body = load(BODIES, part.kind)
         settings = part.settings
         link = self._link(f"{name}.{role}", body, settings)
-        if settings.port is not None:
+        if is_on_line(settings):
             self._supervise_line(link, body, part)
             return link
         mock_name = name if role == "body" else link.name
@@ -191,7 +172,7 @@ class ControlLoopAssembly:
         controller is stepped; None where no peer controls the robot."""
         if part is None or peer_of(part) is None:
             return None
-        stepped = stepped_controller(part)
+        stepped = stepped_of(part)
         if stepped is None:
             return self._controller(name, part)
         session = stepped.robot_session(
@@ -204,7 +185,7 @@ class ControlLoopAssembly:
         controller: PeerController = load(CONTROLLERS, part.kind)
         settings = part.settings
         link = self._link(f"{name}.controller", controller, settings)
-        if settings.port is not None:
+        if is_on_line(settings):
             self._supervise_line(link, controller, part)
             return link
         words, connect = "", None
@@ -240,22 +221,21 @@ class ControlLoopAssembly:
 
     def _serve_stepped(self, loop: ControlLoop, link: PeerLink[Any], part: PartConfig) -> None:
         settings, name = part.settings, loop.name
-        kind: SteppedController = load(CONTROLLERS, part.kind)
+        program = program_of(part)
         # A mock computes in simulated time, which it must not hold.
-        is_program = isinstance(kind, ProgramController)
-        mocked = self._ports.is_mocked(link.name) and not is_program
+        mocked = self._ports.is_mocked(link.name) and program is None
         holds = self._gateway.holds if settings.synchronization and not mocked else None
         loop.step_on(self._step_grid(), synchronization=settings.synchronization, holds=holds)
         if not mocked:
             loop.use_deadlines(self._gateway.real_timer)
-        if isinstance(kind, ProgramController):
+        if program is not None:
             latches = not moves_unlatched(self._config, name)
-            words = add_program(self._gateway, loop, link, kind, settings, latches=latches)
+            words = add_program(self._gateway, loop, link, program, settings, latches=latches)
             self._describe(name, words)
             return
         listen = settings.listen
         local: type[LocalSocket] | None = WebotsSocket if settings.ipc else None
-        if kind.kind == PLUGIN:  # a mock in its place connects over TCP
+        if part.kind == PLUGIN:  # a mock in its place connects over TCP
             listen, local = (MOCK_URL, None) if mocked else (None, PluginSocket)
         port = WebotsPort(
             link,
@@ -287,13 +267,13 @@ class ControlLoopAssembly:
             return None
         address = *parse_address(url), mocked
         if address not in self._servers:
-            shared = mocked and bool(self._config.real)
+            shared = mocked and is_mixed(self._config)
             listening = self._ports.listening(url, mocked=mocked, shared=shared, tokens=True)
             self._servers[address] = WebotsServer(listening)
         return self._servers[address]
 
     def _link(self, name: str, part: Body | PeerController, settings: Any) -> PeerLink[Any]:
-        serial = settings.port is not None
+        serial = is_on_line(settings)
         framing = create(part.framing) if serial and part.framing else None
         line = line_settings(settings) if serial else None
         link: PeerLink[Any] = PeerLink(
@@ -320,7 +300,7 @@ class ControlLoopAssembly:
         self, link: PeerLink[Any], part: Body | PeerController, config: PartConfig
     ) -> None:
         settings = config.settings
-        line, boot_s = line_settings(settings), boot_s_of(settings)
+        line, boot_s = line_settings(settings), settings.boot_s
         mock = self._placed_mock(link.name, part, settings)
         port = self._ports.serial(link.name, settings.port, line, boot_s, mock)
         self._supervise(link, port)

@@ -6,19 +6,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from hilgw.adapters.base import line_of
-from hilgw.assemble.control_loops import (
-    ControlLoopAssembly,
-    controller_session,
-    passing_fields,
-    stepped_controller,
-)
+from hilgw.assemble.control_loops import ControlLoopAssembly, passing_fields
 from hilgw.assemble.mocks import MockPorts
 from hilgw.assemble.ports import Ports
 from hilgw.assemble.proxies import add_proxies
 from hilgw.assemble.scene import add_mocap, add_module, add_obstacles, add_robot
-from hilgw.config.checks import line_rates
-from hilgw.config.checks.proxies import proxy_of
-from hilgw.config.checks.speed import REAL_TIME
+from hilgw.config import line_rates
+from hilgw.config.queries import REAL_TIME, inside_of, proxy_of, session_of, stepped_of
 from hilgw.config.scene import air_of, mount_of
 from hilgw.devices.emitter import Emitter
 from hilgw.devices.fields import BROADCAST, EmitterFields, ReceiverFields
@@ -128,10 +122,10 @@ class _Assembly:
 
     def add_robot(self, name: str, config: RobotConfig) -> None:
         gateway = self.gateway
-        session, proxy = controller_session(config.controller), proxy_of(config.controller)
+        session, proxy = session_of(config.controller), proxy_of(config.controller)
         robot = Robot(name, session, gateway.timer, gateway.observer)
         add_robot(gateway.scene, name, config)
-        is_passing = stepped_controller(config.controller) is not None
+        is_passing = stepped_of(config.controller) is not None
         for device, fields in config.radios.items():
             if is_passing:
                 fields = passing_fields(fields)
@@ -204,7 +198,7 @@ def _devices(config: RobotConfig) -> str:
             continue
         channel = "all" if fields.channel == BROADCAST else str(fields.channel)
         words.append(f"{name} ({node}, {fields.type}, channel {channel})")
-    if config.controller is not None and controller_session(config.controller) is not None:
+    if config.controller is not None and inside_of(config.controller) is not None:
         words.append(f"controller {config.controller.kind}")
     if config.body is not None:
         words.append("devices of its body")

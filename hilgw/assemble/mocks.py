@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hilgw.config.backends import MOCKED
+from hilgw.config.backends import Backend
+from hilgw.config.queries import backend_of, has_nodes
 from hilgw.config.scene import air_of, mount_of
 from hilgw.engine.mock_host import Mock, MockHost, create_mock
 from hilgw.medium.pose import IDENTITY, Pose
@@ -30,12 +31,12 @@ class MockPorts:
 
     def place(self, name: str, config: AdapterConfig, device: DeviceSide) -> str:
         """Puts the mock of this adapter behind its port; returns what the user reads about it."""
+        loopback = backend_of(self._config, name) is Backend.LOOPBACK
         adapter: Adapter = load(ADAPTERS, config.kind)
         spec = adapter.mock(config.settings, config.common)
         host = self._host(air_of(config, name))
         host.add(self._mock(spec, name, config.common, host), device)
-        loopback = "loopback: " if self._config.backend == "loopback" else ""
-        return f" ({loopback}mock {spec.name})"
+        return f" ({'loopback: ' if loopback else ''}mock {spec.name})"
 
     def _mock(self, spec: MockSpec, name: str, common: StationSettings, host: MockHost) -> Mock:
         """The mock, which follows the pose of the module that it replaces."""
@@ -48,9 +49,9 @@ class MockPorts:
 
     def add_nodes(self) -> None:
         """Adds the mocks that the airs of the configuration list."""
-        if self._config.backend not in MOCKED:
-            return
         for air, config in self._config.airs.items():
+            if not has_nodes(self._config, air):
+                continue
             host = self._host(air)
             for name, node in config.nodes.items():
                 parameters: dict[str, Any] = dict(node.parameters)

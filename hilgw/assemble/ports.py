@@ -6,9 +6,8 @@ import os
 from typing import TYPE_CHECKING
 
 from hilgw.assemble.access import tls_of, token_check
-from hilgw.config.backends import is_mocked
-from hilgw.config.checks.access import is_local
-from hilgw.config.checks.speed import REAL_TIME
+from hilgw.config.backends import Backend
+from hilgw.config.queries import REAL_TIME, backend_of, is_local
 from hilgw.discovery.boards import reset_notice, usb_ids
 from hilgw.discovery.ports import describe_port, exists, port_identity, resolve_port
 from hilgw.engine.lines import Port
@@ -58,7 +57,7 @@ class Ports:
 
     def is_mocked(self, name: str) -> bool:
         """name: a station, or ROBOT.controller, .body, .remote, .webots."""
-        return is_mocked(self._config, name)
+        return backend_of(self._config, name).is_mocked
 
     # --- lines that hilgw opens -------------------------------------------------------------------
 
@@ -70,7 +69,8 @@ class Ports:
         if not self.is_mocked(name):
             return self._real(port, where, line, boot_s)
         timer = self._gateway.timer
-        if self._config.backend == "loopback" or self._config.speed != REAL_TIME:
+        in_memory = backend_of(self._config, name) is Backend.LOOPBACK
+        if in_memory or self._config.speed != REAL_TIME:
             pipe = Pipe(timer, line, name=f"loopback:{name}")
             where += mock(pipe.device)
             return Port(

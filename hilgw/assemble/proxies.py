@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
-from hilgw.config.checks.proxies import proxy_of, world_name
+from hilgw.config.queries import proxy_of, world_name
 from hilgw.engine.proxy.connection import WRITE_LIMIT_BYTES
 from hilgw.engine.proxy.robot import ProxiedRobot
 from hilgw.engine.proxy.server import ProxyServer
