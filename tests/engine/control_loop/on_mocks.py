@@ -13,6 +13,7 @@ from firmware_mocks.wc2ec import wire
 from hilgw import plugins
 from hilgw.bodies.base import Body
 from hilgw.config.load import load_config
+from hilgw.config.queries import is_on_line
 from hilgw.control.stop_frame import StopFrame
 from hilgw.devices.kinds import LINEAR_MOTOR, MOTOR, Device
 from hilgw.engine.mock_host import create_mock
@@ -70,7 +71,7 @@ class OnMock:
         self.body: Body = plugins.load(plugins.BODIES, kind)
         self.stop_frame = self.body.stop_frame(self.settings)
         self.stop = pattern(self.stop_frame)
-        self.on_line = self.settings.port is not None
+        self.on_line = is_on_line(self.settings)
         framed = self.on_line and self.body.framing
         framing = create(self.body.framing) if framed else None
         session = self.body.session(self.settings, self.version, framing)
