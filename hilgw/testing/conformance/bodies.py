@@ -43,6 +43,7 @@ from hilgw.devices.kinds import LINEAR_MOTOR, MOTOR, Device, MotorLimits, Refusa
 from hilgw.engine.mock_host import create_mock
 from hilgw.framing import create
 from hilgw.plugins import new_air
+from hilgw.settings import MockSpec
 from hilgw.testing.co_simulation import CoSimulation
 from hilgw.testing.conformance.broken_rule import BrokenRule, broken, require, shown
 from hilgw.testing.conformance.inputs import explore
@@ -93,6 +94,10 @@ class BodyConformance:
             return MotorCommand(device.index, MotorField.POSITION, 0.1)
         return MotorCommand(device.index, MotorField.VELOCITY, 1.0)
 
+    def make_mock(self, spec: MockSpec) -> Any:
+        """The mock of the robot; found by its name."""
+        return create_mock(spec.name, "robot", new_air(), spec.parameters)
+
     # --- the declaration ----------------------------------------------------------------------
 
     def test_settings(self) -> None:
@@ -104,7 +109,7 @@ class BodyConformance:
 
     def test_the_declared_stop(self) -> None:
         """The stop is declared in words, and the page of the body shows it."""
-        frame = self.body.stop_frame(self._settings())
+        frame = self.body.stop_frame(self.settings_with())
         for text in (frame.words, frame.alone):
             require(len(text) > 20 and not text.endswith("."), "stop in words", text, "a sentence")
         if self.page is None:
@@ -283,31 +288,32 @@ class BodyConformance:
 
     # --- the parts of the rules ---------------------------------------------------------------
 
-    def _settings(self, **changes: Any) -> Any:
+    def settings_with(self, **changes: Any) -> Any:
+        """The settings of the test, with these changes."""
         given = self.settings
         made = self.body.Settings(**given) if isinstance(given, Mapping) else given
         return dataclasses.replace(made, **changes)
 
     def _problems(self, **changes: Any) -> list[Any]:
-        return list(self.body.check(self._settings(**changes)))
+        return list(self.body.check(self.settings_with(**changes)))
 
     def _has_stop(self, written: bytes | bytearray) -> bool:
         """Whether the declared stop is among these bytes, which may be frames."""
-        settings, data = self._settings(), bytes(written)
+        settings, data = self.settings_with(), bytes(written)
         if settings.port is not None and self.body.framing:
             data = b"".join(create(self.body.framing).feed(data))
         return pattern(self.body.stop_frame(settings)).search(data) is not None
 
     @property
     def _declared(self) -> str:
-        return f"the declared stop, {self.body.stop_frame(self._settings()).form}"
+        return f"the declared stop, {self.body.stop_frame(self.settings_with()).form}"
 
     def _simulation(self, **changes: Any) -> CoSimulation:
-        settings = self._settings(**changes)
+        settings = self.settings_with(**changes)
         on_line = settings.port is not None
         framing = create(self.body.framing) if on_line and self.body.framing else None
         spec = self.body.mock(settings, self.version)
-        mock = create_mock(spec.name, "robot", new_air(), {**spec.parameters, **self.mock})
+        mock = self.make_mock(MockSpec(spec.name, {**spec.parameters, **self.mock}))
         session = self.body.session(settings, self.version, framing)
         return CoSimulation(session, mock, on_line=on_line)
 
