@@ -9,8 +9,8 @@ from hilgw.bodies.base import BodySession
 from hilgw.control.events import Connected, Event, Write
 from hilgw.units import NS_PER_MS
 
-STEPS = 20_000
-"""Deadlines of one run: more are a deadline that does not advance."""
+STEPS = 10_000
+"""Deadlines at one instant: more are a deadline that does not advance."""
 
 
 class CoSimulation:
@@ -40,8 +40,9 @@ class CoSimulation:
         if not self.on_line:
             self.mock.disconnect(self.now)
 
-    def handle(self, events: list[Event]) -> list[Event]:
+    def handle(self, events: list[Event] | None) -> list[Event]:
         """Writes what the session wants to write; returns the other events."""
+        events = events or []
         others: list[Event] = [event for event in events if not isinstance(event, Write)]
         for event in events:
             if isinstance(event, Write):
@@ -53,12 +54,13 @@ class CoSimulation:
 
     def run(self, milliseconds: float, until: Callable[[], object] = lambda: False) -> bool:
         """Both run at their deadlines, for so long or until this holds; whether it holds."""
-        end = self.now + round(milliseconds * NS_PER_MS)
-        for _ in range(STEPS):
+        end, begin, steps = self.now + round(milliseconds * NS_PER_MS), self.now, 0
+        while steps < STEPS:
             if until():
                 return True
             dues = (self.mock.next_deadline(), self.session.next_deadline())
             self.now = min([end, *(max(self.now, due) for due in dues if due is not None)])
+            steps, begin = (steps + 1 if self.now == begin else 0), self.now
             self.mock.advance(self.now)
             while data := self.mock.take(self.now):
                 if not self.cut:
@@ -68,7 +70,7 @@ class CoSimulation:
                 self.handle(self.session.expire(self.now))
             if self.now >= end:
                 return bool(until())
-        raise AssertionError(f"{STEPS} deadlines within {milliseconds:g} ms")
+        raise AssertionError(f"{STEPS} deadlines at {self.now} ns")
 
     def saw(self, kind: type[Any]) -> bool:
         """Whether there is an event of this kind."""
