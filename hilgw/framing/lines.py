@@ -1,9 +1,9 @@
-"""Lines of text: a packet is a line without its terminator."""
+"""Lines of text: a packet is a line without its terminator; and a splitter for lines of answers."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -34,49 +34,48 @@ DEFAULTS = LinesSettings()
 
 
 class LineSplitter:
-    """Splits bytes that arrive in any chunks into lines without their ends, for sessions with a
-    device that answers in lines. An empty line is dropped.
+    """Splits a module's answers into lines without their ends; it skips empty lines.
 
-    It holds at most `longest` bytes. A longer line is dropped, and `dropped` counts its bytes; with
-    `keeps_tail`, the last `longest` bytes of it are the line.
+    A line longer than `longest` is dropped, and its bytes are counted in `dropped`. With
+    `keeps_tail` its last `longest` bytes are the line instead: an answer may follow noise that has
+    no line end. A line that is not complete takes no more memory than the longest one.
     """
 
-    def __init__(self, ends: Iterable[bytes], longest: int, *, keeps_tail: bool = False) -> None:
+    def __init__(self, ends: Sequence[bytes], longest: int, *, keeps_tail: bool = False) -> None:
         """ends: each of them ends a line."""
-        ends = list(ends)
         self._ends = re.compile(b"|".join(map(re.escape, ends)))
         self._longest = longest
+        self._overlap = max(map(len, ends)) - 1  # these bytes may be the start of an end
         self._keeps_tail = keeps_tail
-        self._kept = longest if keeps_tail else max(map(len, ends)) - 1
         self.dropped = 0
         self.clear()
 
     def clear(self) -> None:
-        """Forgets a line that has not ended."""
+        """Forget the incomplete line."""
         self._held = b""
         self._is_cut = False
 
     def feed(self, data: bytes) -> list[bytes]:
-        lines: list[bytes] = []
-        for start in range(0, len(data), self._longest):
-            lines += self._take(data[start : start + self._longest])
+        """Received bytes, in any chunks; the lines they complete, in order."""
+        *ended, held = self._ends.split(self._held + data)
+        lines = [line for line in map(self._bounded, ended) if line]
+        excess = len(held) - self._longest - self._overlap
+        if excess > 0 and not self._keeps_tail:
+            excess += self._longest
+            self.dropped += excess
+            self._is_cut = True
+        self._held = held[max(excess, 0) :]
         return lines
 
-    def _take(self, data: bytes) -> list[bytes]:
-        *ended, self._held = self._ends.split(self._held + data)
-        lines: list[bytes] = []
-        for line in ended:
-            is_too_long = self._is_cut or len(line) > self._longest
-            self._is_cut = False
-            if is_too_long and not self._keeps_tail:
-                self.dropped += len(line)
-            elif line:
-                lines.append(line[-self._longest :])
-        if len(self._held) > self._longest:
-            cut = len(self._held) - self._kept
-            self.dropped += cut
-            self._held, self._is_cut = self._held[cut:], True
-        return lines
+    def _bounded(self, line: bytes) -> bytes:
+        """The line, or what is left of one that is too long."""
+        if self._keeps_tail:
+            return line[-self._longest :]
+        if not self._is_cut and len(line) <= self._longest:
+            return line
+        self.dropped += len(line)
+        self._is_cut = False
+        return b""
 
 
 class Lines(Delimited):

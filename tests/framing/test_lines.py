@@ -1,5 +1,6 @@
 """Lines: terminators in one and in several chunks, invalid lines, names."""
 
+import pickle
 import re
 
 import pytest
@@ -87,32 +88,50 @@ def test_a_packet_that_ends_in_cr_is_refused_with_its_reason() -> None:
         assert framing.feed(framing.encode(b"temp=20\r")) == [b"temp=20\r"]
 
 
-# --- LineSplitter ---------------------------------------------------------------------------------
+# --- the splitter of answers ----------------------------------------------------------------------
+
+ENDS = [(b"\r\n",), (b"\r",), (b"\r", b"\n"), (b"##",)]
 
 
-@given(st.binary(max_size=400), st.lists(st.integers(1, 50), max_size=20), st.booleans())
-def test_lines_do_not_depend_on_chunks(data: bytes, sizes: list[int], keeps_tail: bool) -> None:
-    whole, parts = (
-        LineSplitter([b"\r", b"\n"], 32, keeps_tail=keeps_tail),
-        LineSplitter([b"\r", b"\n"], 32, keeps_tail=keeps_tail),
-    )
-    expected, found, at = whole.feed(data), [], 0
-    for size in [*sizes, len(data)]:
-        found += parts.feed(data[at : at + size])
-        at += size
-    assert found == expected and whole.dropped + sum(map(len, expected)) <= len(data)
-    lines = [line for line in re.split(rb"[\r\n]", data)[:-1] if line]
+@pytest.mark.parametrize("ends", ENDS)
+@given(
+    st.lists(st.binary(max_size=40) | st.sampled_from([b"\r", b"\n", b"#", b"12345678", b"a" * 9])),
+    st.booleans(),
+)
+def test_lines_of_answers_are_the_same_in_any_chunks(
+    ends: tuple[bytes, ...], chunks: list[bytes], keeps_tail: bool
+) -> None:
+    splitter = LineSplitter(ends, 8, keeps_tail=keeps_tail)
+    found = [line for chunk in chunks for line in splitter.feed(chunk)]
+    *ended, rest = re.split(b"|".join(ends), b"".join(chunks))
     if keeps_tail:
-        assert expected == [line[-32:] for line in lines]
+        assert found == [line[-8:] for line in ended if line]
+        assert splitter.dropped == 0
     else:
-        assert expected == [line for line in lines if len(line) <= 32]
+        assert found == [line for line in ended if 0 < len(line) <= 8]
+        long = sum(len(line) for line in ended if len(line) > 8)
+        assert long <= splitter.dropped <= long + len(rest)
 
 
-def test_a_line_end_of_several_bytes() -> None:
-    splitter = LineSplitter([b"##"], 16)
-    assert [line for byte in b"a#b##\r\n##c" for line in splitter.feed(bytes((byte,)))] == [
-        b"a#b",
-        b"\r\n",
-    ]
+def test_a_longest_line_whose_end_comes_in_two_chunks_is_kept() -> None:
+    splitter = LineSplitter([b"\r\n"], 8)
+    assert splitter.feed(b"12345678\r") == []
+    assert splitter.feed(b"\nnext\r\n") == [b"12345678", b"next"]
+    assert splitter.dropped == 0
+
+
+@pytest.mark.parametrize("keeps_tail", [False, True])
+def test_an_endless_line_of_answers_takes_no_memory(keeps_tail: bool) -> None:
+    splitter = LineSplitter([b"\r\n"], 8, keeps_tail=keeps_tail)
+    for _ in range(100):
+        assert splitter.feed(b"x" * 100) == []
+    assert len(pickle.dumps(splitter)) < 1000
+    assert splitter.feed(b"OK\r\nOK\r\n") == ([b"xxxxxxOK", b"OK"] if keeps_tail else [b"OK"])
+    assert splitter.dropped == (0 if keeps_tail else 10_002)
+
+
+def test_a_cleared_splitter_forgets_the_incomplete_line() -> None:
+    splitter = LineSplitter([b"\n"], 8)
+    splitter.feed(b"an endless line")
     splitter.clear()
-    assert splitter.feed(b"d##") == [b"d"]
+    assert splitter.feed(b"OK\n") == [b"OK"]

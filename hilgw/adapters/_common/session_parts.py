@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 from hilgw.adapters.base import Event, Failed, Notice, Write
+from hilgw.errors import PeerError
 from hilgw.protocols import dialogue
 from hilgw.protocols.dialogue import LineScript
 
@@ -60,17 +61,24 @@ class DropCounts:
         return [(reason, count) for reason, count in grown if count]
 
 
+MOST_RESTARTS = 6
+
+
 class RestartLimit:
     """Counts restarts of a module that does not become ready in between."""
 
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
+    def __init__(self) -> None:
         self._count = 0
+
+    @property
+    def error(self) -> PeerError:
+        """Of a module that restarts too often."""
+        return PeerError("the module keeps restarting", fix="check its power supply")
 
     def exceeded(self) -> bool:
         """Counts one more restart; true when there were too many."""
         self._count += 1
-        return self._count > self._limit
+        return self._count > MOST_RESTARTS
 
     def clear(self) -> None:
         self._count = 0
