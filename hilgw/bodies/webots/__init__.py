@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from hilgw.framing.base import Framing
 
 SIMULATED_VERSIONS = ("R2023a", "R2023b", "R2024a", "R2025a")
-"""Those that the mock of Webots knows."""
+"""The versions that the mock of Webots has."""
 MOCKED_DEVICES = (
     "left_wheel:RotationalMotor",
     "right_wheel:RotationalMotor",
     "ds_front:DistanceSensor",
 )
-"""Beside the Emitters and Receivers of the settings."""
+"""The mock has them, and the Emitters and Receivers of the settings."""
 
 
 class WebotsBody:
@@ -69,7 +69,7 @@ class WebotsBody:
         """Webots is never on a serial line."""
 
     def stop_frame(self, settings: WebotsBodySettings) -> StopFrame:
-        """Of a motor in position or velocity control."""
+        """The stop of a motor in position or velocity control."""
         return StopFrame(
             "velocity 0 of each motor, which also holds it, in the next request; after force "
             "control position +infinity first",

@@ -118,7 +118,7 @@ class Motor:
         return [SetPosition(self._tag, math.inf), *stop] if self._mode is Mode.FORCE else stop
 
     def stop(self) -> Command:
-        """The motor was told to stop; returns the command that does it."""
+        """The motor gets a stop; returns the command that does it."""
         command = self.stop_command(self._mode)
         if self._mode is Mode.FORCE:
             self._mode = Mode.VELOCITY

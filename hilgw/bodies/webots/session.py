@@ -55,11 +55,12 @@ if TYPE_CHECKING:
     from hilgw.control.safety import Mode
 
 ANSWER_BYTES = 16 * 1024 * 1024
-"""Of one answer: a robot without images sends far less."""
+"""The longest answer: a robot without images sends far less."""
 HELLO_NS = 10 * NS_PER_S
-"""For Webots' word in the handshake. Later answers have no deadline: Webots may be paused."""
+"""The deadline of Webots' acknowledgement in the handshake. Later answers have none: Webots may be
+paused."""
 GOODBYE_NS = 500 * NS_PER_MS
-"""For the answer that the last request waits for. After that it leaves without it."""
+"""The deadline of the answer before the last request, which then leaves without it."""
 
 _REFUSALS = {
     Acknowledgement.FAILED: "no such robot, or its controller is not <extern>",
@@ -74,7 +75,7 @@ _REMEDIES = {
 
 class _State(Enum):
     CLOSED = auto()
-    HELLO = auto()  # waits for Webots' word
+    HELLO = auto()  # waits for Webots' acknowledgement
     CONFIGURING = auto()  # waits for the robot's configuration
     RUNNING = auto()  # waits for the answer of a step
     GOODBYE = auto()  # waits for the answer to its last request
@@ -92,7 +93,7 @@ class WebotsBodySession(MotorSession):
         self._settings = settings
         self._hello = encode_hello(settings.robot)
         self._state = _State.CLOSED
-        self._word = b""
+        self._received = b""
         self._reader = AnswerReader(ANSWER_BYTES)
         self._due_ns: int | None = None
         self._is_leaving = False
@@ -118,7 +119,7 @@ class WebotsBodySession(MotorSession):
         self._discard()
         self._robot.clear()
         self._state = _State.CLOSED
-        self._word = b""
+        self._received = b""
         self._reader = AnswerReader(ANSWER_BYTES)
         self._due_ns = self._stopping = None
         self._is_leaving = False
@@ -128,7 +129,7 @@ class WebotsBodySession(MotorSession):
         events: list[Event] = []
         try:
             if self._state is _State.HELLO:
-                self._take_word(data, events)
+                self._take_acknowledgement(data, events)
             elif self._state not in (_State.CLOSED, _State.OVER):
                 self._reader.feed(data)
                 while (answer := self._reader.next()) is not None:
@@ -163,16 +164,16 @@ class WebotsBodySession(MotorSession):
 
     # --- the handshake ------------------------------------------------------------------------
 
-    def _take_word(self, data: bytes, events: list[Event]) -> None:
-        self._word += data
-        word = decode_acknowledgement(self._word)
-        if word is None:
+    def _take_acknowledgement(self, data: bytes, events: list[Event]) -> None:
+        self._received += data
+        answer = decode_acknowledgement(self._received)
+        if answer is None:
             return
         self._due_ns = None
-        if word is not Acknowledgement.CONNECTED:
-            self.counts[word.lower()] += 1
+        if answer is not Acknowledgement.CONNECTED:
+            self.counts[answer.lower()] += 1
             name = quoted(self._settings.robot) if self._settings.robot else "the only robot"
-            events += self._end(_REFUSALS[word], where=name, fix=_REMEDIES.get(word, ""))
+            events += self._end(_REFUSALS[answer], where=name, fix=_REMEDIES.get(answer, ""))
             return
         self._state = _State.CONFIGURING
         events.append(self._request(0, [JoystickSamplingPeriod(0)]))  # as libController
@@ -297,7 +298,7 @@ class WebotsBodySession(MotorSession):
         return []
 
     def stop(self, reason: StopReason, now: int) -> list[Event]:
-        """As every session. At the end of the gateway the controller says goodbye, too."""
+        """Stops all motors. At the end of the gateway the controller leaves the robot, too."""
         events = super().stop(reason, now)
         if reason is StopReason.ENDED and self._state is _State.RUNNING:
             self._is_leaving = True
