@@ -11,7 +11,7 @@ import pytest
 from firmware_mocks import create2
 from hilgw.bodies.create2 import BODY, Create2Body, Create2Settings
 from hilgw.bodies.create2.session import Create2Session
-from hilgw.control.events import Command, Event, Outcome, StopReason, Write
+from hilgw.control.events import Command, Connected, Event, Outcome, StopReason, Write
 from hilgw.control.stop_frame import StopFrame
 from hilgw.devices.kinds import MotorLimits
 from hilgw.plugins import new_air
@@ -125,8 +125,10 @@ class Remembers(Create2Session):
         self._before = self._drive()
         return super().close()
 
-    def _request(self) -> bytes:
-        return super()._request() + self._before
+    def receive(self, data: bytes, now: int) -> list[Event]:
+        events = super().receive(data, now)
+        is_back = any(isinstance(event, Connected) for event in events) and self._before
+        return [*events, Write(self._before)] if is_back else events
 
 
 class RaisesOnNoise(Create2Session):
@@ -138,12 +140,7 @@ class RaisesOnNoise(Create2Session):
 
 class TakesNoiseForTheRobot(Create2Session):
     def receive(self, data: bytes, now: int) -> list[Event]:
-        values = dict.fromkeys(range(1, 60), 0)
-        return super().receive(data, now) + (self._frame(values, now) if data else [])
-
-    def _frame(self, values: dict[int, int], now: int) -> list[Event]:
-        wanted = {packet: values.get(packet, 0) for packet in (35, 7, 21, 25, 26)}
-        return super()._frame(wanted | {35: 2}, now)
+        return [*super().receive(data, now), Connected("a robot")]
 
 
 class ShowsRawBytes(Create2Session):

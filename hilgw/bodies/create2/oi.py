@@ -135,6 +135,11 @@ class StreamReader:
         self._longest = frame_size(self._known)
         self._buffer = bytearray()
 
+    @property
+    def pending(self) -> int:
+        """Bytes that may belong to a frame that is not complete."""
+        return len(self._buffer)
+
     def clear(self) -> None:
         self._buffer.clear()
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from hilgw.bodies._common.odometer import Odometer
 from hilgw.bodies.epuck import sercom, units
 from hilgw.bodies.epuck.settings import SOURCES, WHEEL_SOURCES, EPuckSettings, sensors_of
 from hilgw.control.events import SensorValue
+from hilgw.control.odometer import Odometer
 from hilgw.devices.kinds import SENSOR, Devices, Value
 from hilgw.devices.lookup import look_up
 from hilgw.units import ms_to_ns

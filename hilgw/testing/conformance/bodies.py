@@ -205,7 +205,7 @@ class BodyConformance:
         require(not self.moves(line.mock), "before it is up", "a motor turns", "none turns")
 
     def test_requests_that_the_robot_does_not_have(self) -> None:
-        """A command to what is no motor, and any request to no device."""
+        """A command to a device that is not a motor; a request to an index without a device."""
         line = self._ready()
         session, now = line.session, line.now
         others = [device.index for device in session.devices if device.role != MOTOR]
