@@ -1,7 +1,7 @@
 """The session of body `epuck`: handshake, one exchange in each period, and the way back into step.
 
 Each exchange is one binary request: speeds and LEDs that changed, the sensors that are due, and the
-robot's speeds. The last shows whether the answer is whole and the robot does what it was told. When
+robot's speeds. The last shows whether the answer is whole and the robot has its last speeds. When
 it does not, or an answer is late, the session ends what the robot is in the middle of, sets its
 speeds anew by a line of text, and goes on.
 """
@@ -68,7 +68,7 @@ class EPuckSession(WheeledSession):
         self._forget()
 
     def _forget(self) -> None:
-        """As when a port is opened: nothing is enabled, the angles begin at 0."""
+        """The port was opened: nothing is enabled, the angles begin at 0."""
         self._sensors.reset()
         self._lights = dict.fromkeys(range(len(LEDS)), 0)
         self._commanded.clear()
@@ -303,7 +303,7 @@ class EPuckSession(WheeledSession):
         return []
 
     def _set_led(self, led: Device, value: int, now: int) -> list[Event]:
-        """Off at 0, on at any other value."""
+        """The LED is off at 0, and on at any other value."""
         self._lights[LEDS.index(led.name)] = int(value != 0)
         if self._lights != self._shown:
             self._hurry(now)

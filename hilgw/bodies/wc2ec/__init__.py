@@ -77,7 +77,7 @@ class Wc2ecBody(Body):
         return dataclasses.replace(line_load(settings, 1, create(self.framing)), each_device=True)
 
     def stop_frame(self, settings: Wc2ecBodySettings) -> StopFrame:
-        """Of a rotational motor; a linear one gets its default position."""
+        """The stop of a rotational motor; a linear one gets its default position."""
         framed = f", in a {self.framing} frame" if settings.port is not None else ""
         return StopFrame(
             "setValue (type, index, double) of each motor: velocity 0 of a rotational motor, the "

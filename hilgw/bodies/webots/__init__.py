@@ -27,7 +27,7 @@ MOCKED_DEVICES = (
     "right_wheel:RotationalMotor",
     "ds_front:DistanceSensor",
 )
-"""Beside the Emitters and Receivers of the settings."""
+"""The mock has them, and the Emitters and Receivers of the settings."""
 
 
 class WebotsBody(Body):
@@ -66,7 +66,7 @@ class WebotsBody(Body):
         return MockSpec("webots_simulator", parameters | settings.mock)
 
     def stop_frame(self, settings: WebotsBodySettings) -> StopFrame:
-        """Of a motor in position or velocity control."""
+        """The stop of a motor in position or velocity control."""
         return StopFrame(
             "velocity 0 of each motor, which also holds it, in the next request; after force "
             "control position +infinity first",
