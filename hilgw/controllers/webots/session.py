@@ -58,6 +58,14 @@ NO_NOTICE = (
 )
 
 
+_COUNTED: dict[type, str] = {
+    MotorSettings: "commands",
+    MotorCommand: "commands",
+    MotorPid: "commands",
+    PacketOut: "packets_out",
+}
+
+
 class _State(Enum):
     CLOSED = auto()  # there is no connection
     STARTING = auto()  # no request was answered: the first answer is the configuration
@@ -453,12 +461,11 @@ class WebotsControllerSession:
     def _count(self, events: list[Event]) -> None:
         counts = self.counts
         for event in events:
-            if isinstance(event, Refused):
+            name = _COUNTED.get(type(event))
+            if name is not None:
+                counts[name] += 1
+            elif isinstance(event, Refused):
                 counts[f"refused_{event.reason}"] += 1
-            elif isinstance(event, PacketOut):
-                counts["packets_out"] += 1
-            elif isinstance(event, MotorSettings | MotorCommand | MotorPid):
-                counts["commands"] += 1
 
     def _gone(self, reason: str) -> list[Event]:
         self._waiting = None
