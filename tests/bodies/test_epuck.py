@@ -145,26 +145,6 @@ def test_acceleration(raw: tuple[int, int, int], expected: tuple[float, ...]) ->
     assert units.acceleration(raw) == pytest.approx(expected, abs=1e-3)
 
 
-def test_the_encoders_count_across_the_end_of_their_range() -> None:
-    odometer = units.Odometer()
-    assert odometer.read(1000) == pytest.approx(1000 / 159.23)
-    assert odometer.read(32_767) == pytest.approx(32_767 / 159.23)
-    assert odometer.read(-32_767) == pytest.approx(32_769 / 159.23)
-    assert odometer.read(32_000) == pytest.approx(32_000 / 159.23)
-    odometer.rebase()
-    assert odometer.read(0) == pytest.approx(32_000 / 159.23)
-
-
-@given(st.lists(st.integers(-32_767, 32_767), max_size=30))
-def test_the_encoders_add_up(steps: list[int]) -> None:
-    odometer, total = units.Odometer(), 12_345
-    odometer.read(total)
-    for step in steps:
-        total += step
-        angle = odometer.read((total + 0x8000 & 0xFFFF) - 0x8000)
-    assert not steps or angle == pytest.approx(total / 159.23)
-
-
 # --- the handshake --------------------------------------------------------------------------------
 
 
