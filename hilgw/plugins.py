@@ -19,6 +19,11 @@ from hilgw.errors import ConfigError, quoted, suggest
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
+INTERFACE = 1
+"""The version of the interface between hilgw and the parts of other distributions: base, kit and
+settings of adapters, bodies and controllers, and the mocks' interface. A part that needs another
+version, by its attribute INTERFACE, does not load. docs/extending.md: what may change."""
+
 Loader = Callable[[], Any]
 
 
@@ -87,7 +92,14 @@ CONTROLLERS = Group(
     "CONTROLLER",
     check=_has_settings("summary"),
 )
-BODIES = Group("hilgw.bodies", "hilgw.bodies", "kind", "BODY", check=_has_settings("summary"))
+BODIES = Group(
+    "hilgw.bodies",
+    "hilgw.bodies",
+    "kind",
+    "BODY",
+    shared=frozenset({"base", "robot"}),
+    check=_has_settings("summary"),
+)
 FRAMINGS = Group(
     "hilgw.framings",
     "hilgw.framing",
@@ -231,12 +243,30 @@ def _of_entry_point(group: Group, point: EntryPoint) -> Loader:
     def loader() -> Any:
         try:
             part = point.load()
+            _check_interface(part)
             group.check(part)
+        except _OtherInterface as error:
+            owner = point.dist.name if point.dist else "an unknown distribution"
+            what = f"{_noun(group)} {quoted(point.name)} of {owner} {error}"
+            raise ConfigError(what, fix=f"install a version of {owner} for this hilgw") from None
         except (Exception, SystemExit) as error:  # code of other distributions may raise anything
             owner = point.dist.name if point.dist else "an unknown distribution"
-            noun = "mock" if group is MOCKS else group.noun
-            what = f"{noun} {quoted(point.name)} of {owner} does not load: {error!r:.200}"
+            what = f"{_noun(group)} {quoted(point.name)} of {owner} does not load: {error!r:.200}"
             raise ConfigError(what, fix=f"repair or remove {owner}") from error
         return part
 
     return loader
+
+
+class _OtherInterface(Exception):
+    """A part was made for another version of the interface."""
+
+
+def _check_interface(part: Any) -> None:
+    made_for = getattr(part, "INTERFACE", 1)  # a part that does not say was made for the first one
+    if made_for != INTERFACE:
+        raise _OtherInterface(f"is made for interface {made_for!r}, this hilgw has {INTERFACE}")
+
+
+def _noun(group: Group) -> str:
+    return "mock" if group is MOCKS else group.noun
