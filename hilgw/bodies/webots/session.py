@@ -224,7 +224,7 @@ class WebotsBodySession(MotorSession):
         elif self._is_leaving:
             self._due_ns = self._due_ns or now + GOODBYE_NS
             self._state = _State.GOODBYE
-            self._ask(0, [*self._robot.take_commands(), ClientExitNotify()], events)
+            self._ask(0, [*self._robot.waiting.take(), ClientExitNotify()], events)
         else:
             self.counts["steps"] += 1
             self.counts["late_ms"] += answer.delay
@@ -235,7 +235,7 @@ class WebotsBodySession(MotorSession):
         self._robot.move(now)
         packets = self._robot.leaving(step_ms)
         self.counts["packets_out"] += len(packets)
-        self._ask(step_ms, [*self._robot.take_commands(), *packets], events)
+        self._ask(step_ms, [*self._robot.waiting.take(), *packets], events)
 
     def _ask(self, step_ms: int, commands: Iterable[webots.Command], events: list[Event]) -> None:
         """The next request, and the report of a stop that leaves with it."""
@@ -326,7 +326,7 @@ class WebotsBodySession(MotorSession):
         """The answer does not come (Webots is paused): the last words leave without it."""
         events: list[Event] = []
         if self._state is _State.RUNNING:
-            self._ask(0, [*self._robot.take_commands(), ClientExitNotify()], events)
+            self._ask(0, [*self._robot.waiting.take(), ClientExitNotify()], events)
         self._state = _State.OVER
         self._is_leaving = False
         return [*events, Write(LEAVE)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import functools
 import keyword
 import re
 import string
@@ -85,15 +84,16 @@ def _add_into(parser: argparse.ArgumentParser, part: Part) -> None:
         help="a checkout of hilgw, or the folder of the distribution (default: this folder if it "
         "is a checkout, else hilgw-NAME)",
     )
-    parser.set_defaults(run=functools.partial(run, part))
+    parser.set_defaults(part=part)
 
 
-def run(part: Part, args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     """Writes the files and prints their names; returns 0.
 
     Raises UsageError when the name is not valid or a file exists, HilgwError when one cannot be
     written.
     """
+    part: Part = args.part
     name = _valid(args.name, part)
     distribution = f"hilgw-{name.replace('_', '-')}"
     root = Path(args.into or ("." if _is_checkout(Path()) else distribution))
