@@ -14,6 +14,7 @@ from hilgw.control.events import Command, Event, MotorCommand, MotorField, Motor
 from hilgw.control.limits import Slew
 from hilgw.devices.kinds import Device, Refusal
 from hilgw.reasons import RequestRefused
+from hilgw.units import earliest
 
 
 class Wheel(Slew):
@@ -98,8 +99,7 @@ class WheeledSession(RobotSession):
 
     def _wheels_due(self) -> int | None:
         """When the rate of a wheel allows its next velocity."""
-        dues = (wheel.next_deadline() for wheel in self._wheels.values())
-        return min((due for due in dues if due is not None), default=None)
+        return earliest(*(wheel.next_deadline() for wheel in self._wheels.values()))
 
     def _speed_up(self, now: int) -> bool:
         """Whether the velocity of a wheel changed on its way to the one commanded."""
