@@ -263,7 +263,7 @@ class _OtherInterface(Exception):
 
 
 def _check_interface(part: Any) -> None:
-    made_for = getattr(part, "INTERFACE", 1)  # a part that does not say was made for the first one
+    made_for = getattr(part, "INTERFACE", 1)  # a part without it was made for the first one
     if made_for != INTERFACE:
         raise _OtherInterface(f"is made for interface {made_for!r}, this hilgw has {INTERFACE}")
 
