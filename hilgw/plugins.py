@@ -19,6 +19,11 @@ from hilgw.errors import ConfigError, quoted, suggest
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
+INTERFACE = 1
+"""The version of the interface between hilgw and the parts of other distributions: base, kit and
+settings of adapters, bodies and controllers, and the mocks' interface. A part that needs another
+version, by its attribute INTERFACE, does not load. docs/extending.md: what may change."""
+
 Loader = Callable[[], Any]
 
 
@@ -103,6 +108,7 @@ BODIES = Group(
     "hilgw.bodies",
     "kind",
     "BODY",
+    shared=frozenset({"base", "robot"}),
     check=_declares("hilgw.bodies.base"),
 )
 FRAMINGS = Group(
@@ -236,15 +242,33 @@ def _of_entry_point(group: Group, point: EntryPoint) -> Loader:
     def loader() -> Any:
         try:
             part = point.load()
+            _check_interface(part)
             group.check(part)
+        except _OtherInterface as error:
+            owner = point.dist.name if point.dist else "an unknown distribution"
+            what = f"{_noun(group)} {quoted(point.name)} of {owner} {error}"
+            raise ConfigError(what, fix=f"install a version of {owner} for this hilgw") from None
         except (Exception, SystemExit) as error:  # code of other distributions may raise anything
             owner = point.dist.name if point.dist else "an unknown distribution"
-            noun = "mock" if group is MOCKS else group.noun
             why, fix = f"{error!r:.200}", f"repair or remove {owner}"
             if isinstance(error, ConfigError):
                 why, fix = error.what, error.fix or fix
-            what = f"{noun} {quoted(point.name)} of {owner} does not load: {why}"
+            what = f"{_noun(group)} {quoted(point.name)} of {owner} does not load: {why}"
             raise ConfigError(what, fix=fix) from error
         return part
 
     return loader
+
+
+class _OtherInterface(Exception):
+    """A part was made for another version of the interface."""
+
+
+def _check_interface(part: Any) -> None:
+    made_for = getattr(part, "INTERFACE", 1)  # a part without it was made for the first one
+    if made_for != INTERFACE:
+        raise _OtherInterface(f"is made for interface {made_for!r}, this hilgw has {INTERFACE}")
+
+
+def _noun(group: Group) -> str:
+    return "mock" if group is MOCKS else group.noun

@@ -17,7 +17,7 @@ from hilgw.transports.base import (
     Observable,
     Scheduler,
 )
-from hilgw.units import NS_PER_MS
+from hilgw.units import NS_PER_MS, earliest
 
 STEPS = 10_000  # deadlines in one turn of the event loop
 PAUSE_NS = NS_PER_MS  # between two such turns
@@ -334,9 +334,8 @@ class MockHost:
             hosted.device.unstall() if hosted.clear_to_send else hosted.device.stall()
 
     def _next_deadline(self) -> int | None:
-        waits = [hosted.mock.next_deadline() for hosted in self._all]
-        waits.append(self.air.next_deadline())
-        return min((when for when in waits if when is not None), default=None)
+        waits = (hosted.mock.next_deadline() for hosted in self._all)
+        return earliest(*waits, self.air.next_deadline())
 
     def _sleep(self) -> None:
         if self._timer is not None:

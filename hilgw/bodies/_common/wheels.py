@@ -15,6 +15,7 @@ from hilgw.control.limits import Slew
 from hilgw.devices.kinds import POSITION_SENSOR, ROTATIONAL_MOTOR, Device, Refusal
 from hilgw.devices.properties import DeviceFields, PositionSensorFields, RotationalMotorFields
 from hilgw.reasons import RequestRefused
+from hilgw.units import earliest
 
 
 class Wheel(Slew):
@@ -108,8 +109,7 @@ class WheeledSession(RobotSession):
 
     def _wheels_due(self) -> int | None:
         """When the rate of a wheel allows its next velocity."""
-        dues = (wheel.next_deadline() for wheel in self._wheels.values())
-        return min((due for due in dues if due is not None), default=None)
+        return earliest(*(wheel.next_deadline() for wheel in self._wheels.values()))
 
     def _speed_up(self, now: int) -> bool:
         """Whether the velocity of a wheel changed on its way to the one commanded."""

@@ -35,7 +35,7 @@ from hilgw.control.events import (
 from hilgw.devices.kinds import Device
 from hilgw.framing.lines import LineSplitter
 from hilgw.protocols.dialogue import LineDialogue, LineScript
-from hilgw.units import NS_PER_S, ms_to_ns, s_to_ns
+from hilgw.units import NS_PER_S, earliest, ms_to_ns, s_to_ns
 
 SILENT = "no answer: is the robot switched on, with sercom, and baudRate its own?"
 STRANGE = "no answer to V, only other bytes: is baudRate the robot's own?"
@@ -103,7 +103,7 @@ class EPuckSession(WheeledSession):
             due = self._dialogue.deadline
         else:
             due = self._due_ns if self._exchange is None else self._exchange.until_ns
-        return min((each for each in (due, self._wheels_due()) if each is not None), default=None)
+        return earliest(due, self._wheels_due())
 
     def expire(self, now: int) -> list[Event]:
         if self._phase is Phase.CLOSED:

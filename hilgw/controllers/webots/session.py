@@ -35,7 +35,6 @@ from hilgw.control.events import (
 from hilgw.controllers.webots.battery import Battery
 from hilgw.controllers.webots.commands import DeviceCommands
 from hilgw.controllers.webots.robot import RobotState
-from hilgw.controllers.webots.sampling import earliest
 from hilgw.controllers.webots.sensors import Sensors
 from hilgw.controllers.webots.table import TagTable
 from hilgw.devices.kinds import Device, Devices, Value
@@ -47,7 +46,7 @@ from hilgw.protocols.webots.forms import ROBOT_TAG
 from hilgw.protocols.webots.requests import Leave, Request, RequestReader, encode_request
 from hilgw.protocols.webots.robot_messages import Quit, RobotConfiguration, SimulationMode
 from hilgw.reasons import RequestRefused
-from hilgw.units import ns_to_s
+from hilgw.units import earliest, ns_to_s
 
 PAUSED, REAL_TIME = 0, 1  # modes of the simulation
 FIX = "connect with an unmodified libController"
