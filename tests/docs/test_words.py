@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 CONFIGS = sorted((ROOT / "configs").glob("*.yaml"))
 PRIVATE = re.compile(
     r"\b(nobody|whoever|told|said|says|hears?|heard|cures?|mends?|mended|stand-ins?|tally|outbox"
