@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 from hilgw.control.session import LinkSession
 
 if TYPE_CHECKING:
-    from hilgw.control.events import Command, DeviceSettings, Event, PacketOut, StopReason
+    from hilgw.control.events import (
+        Command,
+        DeviceSettings,
+        Event,
+        Outcome,
+        PacketOut,
+        StopReason,
+    )
     from hilgw.control.forwarding import Forwarding
     from hilgw.control.line_load import LineLoad
     from hilgw.control.safety import Mode
@@ -23,10 +30,11 @@ class BodySession(LinkSession, Protocol):
     calls `stop`, which still writes while the connection is open.
     """
 
-    def command(self, command: Command, now: int) -> list[Event]:
-        """A command to a motor: the bytes for it, or Refused where the robot cannot execute it. The
-        control loop has checked the command (`hilgw.control.limits`), and that it can be stopped.
-        """
+    def command(self, command: Command, now: int) -> tuple[Outcome, list[Event]]:
+        """A command to a motor: SENT or DROPPED, or a Refusal where the robot cannot execute it;
+        and the events, which are the bytes that leave now, if any, and notices. The control loop
+        has checked the command (`hilgw.control.limits`), and that it can be stopped. The session
+        counts its refusals; the control loop shows them."""
 
     def switch(self, index: int, period_ms: float | None, now: int) -> list[Event]:
         """Sets the period of a sensor; None: every step, 0: off."""
@@ -52,10 +60,11 @@ class BodySession(LinkSession, Protocol):
     def stop(self, reason: StopReason, now: int) -> list[Event]:
         """Sets every motor to its default; does nothing unless a command came since the last."""
 
-    def stop_motor(self, index: int, now: int) -> list[Event]:
-        """Stops one motor as `stop` does, and does nothing unless it was commanded since the last
-        stop. It writes goals only (velocity 0, or the last position), never torque or a mode, and
-        is never refused: it has to work when the motor refuses every command."""
+    def stop_motor(self, index: int, now: int) -> list[Event] | None:
+        """Stops one motor as `stop` does: the bytes that leave now, which may be none where they
+        leave with the next request. None: it was not commanded since the last stop, and nothing is
+        done. The session writes goals only (velocity 0, or the last position), never torque or a
+        mode, and never refuses: this has to work when the motor refuses every command."""
 
     def stop_bytes(self) -> bytes:
         """The bytes that stop every motor now, for the emergency stop. Changes nothing."""
@@ -63,15 +72,11 @@ class BodySession(LinkSession, Protocol):
     def faults(self) -> list[str]:
         """The hardware faults that the robot has reported and still has, in words."""
 
-
-@runtime_checkable
-class DeferringSession(Protocol):
-    """A session that may write only when the robot has answered: it keeps a stop, or the repetition
-    of one, until then. It reports `StopSent` where `stop` has written nothing."""
-
     def is_idle(self) -> bool:
-        """Whether nothing waits to be written: no stop, and no goodbye. The gateway ends a little
-        later for it."""
+        """Whether nothing waits in the session to be written: no stop, no repetition of one, and no
+        goodbye; the gateway ends a little later for it. A session that may write only when the
+        robot has answered keeps them, and reports `StopSent` where `stop` has written nothing."""
+        return True
 
 
 class Body(Protocol):

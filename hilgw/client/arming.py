@@ -20,6 +20,7 @@ from hilgw.client.control_socket import (
 )
 from hilgw.client.finding import gateways_with
 from hilgw.errors import HilgwError, PeerError, printable, quoted
+from hilgw.protocols.gateway.messages import Do
 
 ANSWER_S = 5.0  # of a gateway that `control` selects: no other waits for it
 NOT_CONFIRMED = "stop NOT confirmed"
@@ -55,7 +56,7 @@ def arm_each(
     else:
         chosen = {Gateway(find_gateway(control, config)): []}
     for gateway, names in chosen.items():
-        request = {"do": "arm", **_robots(names)}
+        request = {"do": Do.ARM, **_robots(names)}
         answer = request_of(gateway, request, ", ".join(names))
         for robot in answer["robots"]:
             yield str(robot), gateway
@@ -96,7 +97,7 @@ class Disarmed:
 def disarm_each(robots: Sequence[str], control: str | None, config: str | None) -> Disarmed:
     """As `disarm`, with what each gateway answered. The request is the first message to each."""
     robots = list(dict.fromkeys(robots))
-    request = {"do": "disarm", **_robots(robots)}
+    request = {"do": Do.DISARM, **_robots(robots)}
     if control is not None:
         path = Path(control)
         return _judge(robots, {path: _answer(path, request, ANSWER_S)})
@@ -119,7 +120,7 @@ def _answer(path: Path, request: dict[str, Any], timeout_s: float) -> Answer:
 def _answer_of_config(path: Path, request: dict[str, Any], config: str | None) -> Answer | None:
     """None of a gateway that runs another configuration; it is not disarmed."""
     if config is not None:
-        known = _answer(path, {"do": "identify"}, ASK_ALL_S)
+        known = _answer(path, {"do": Do.IDENTIFY}, ASK_ALL_S)
         if isinstance(known, PeerError):
             return known
         if not is_named(str(known.get("config", "")), config):

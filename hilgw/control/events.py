@@ -8,8 +8,9 @@ reports the event. Events carry no times.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
-from hilgw.devices.kinds import Device, Value
+from hilgw.devices.kinds import Device, Refusal, Value
 from hilgw.errors import HilgwError
 from hilgw.reasons import Reason, RequestReason
 from hilgw.records import record
@@ -138,14 +139,25 @@ class MotorFeedback:
     value: float
 
 
+class MotorField(StrEnum):
+    """One setting of a motor, under the name of its quantity (`hilgw.devices.kinds`). A motor
+    applies FORCE or TORQUE until it gets a position or a velocity."""
+
+    POSITION = "position"
+    VELOCITY = "velocity"
+    ACCELERATION = "acceleration"
+    AVAILABLE_FORCE = "available_force"
+    AVAILABLE_TORQUE = "available_torque"
+    FORCE = "force"
+    TORQUE = "torque"
+
+
 @record
 class MotorCommand:
-    """One setting of a motor; `field` is "position", "velocity", "acceleration",
-    "available_force", "available_torque", or "force" or "torque", which the motor then applies
-    until it gets a position or a velocity."""
+    """Sets one field of a motor."""
 
     index: int
-    field: str
+    field: MotorField
     value: float
 
 
@@ -301,3 +313,18 @@ Event = (
     | MotorHeld
     | HardwareFault
 )
+
+
+class Accepted(StrEnum):
+    """What becomes of a motor command that was not refused."""
+
+    SENT = "sent"
+    """Its bytes leave now, or with the next request of the body's session."""
+    WAITS = "waits"
+    """It waits until the line to the body has room."""
+    DROPPED = "dropped"
+    """The robot has nothing of what the command sets, and goes on as it does."""
+
+
+Outcome = Accepted | Refusal
+"""The answer to a motor command."""

@@ -4,9 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from hilgw.control.events import Event, MotorCommand, MotorSettings, SensorValue, Write
+from hilgw.control.events import (
+    Command,
+    Event,
+    MotorCommand,
+    MotorSettings,
+    Refused,
+    SensorValue,
+    Write,
+)
+from hilgw.devices.kinds import Refusal
 
 MS = 1_000_000
+
+
+def commanded(session: Any, command: Command, now: int) -> list[Event]:
+    """The events of a command, and those that the control loop makes of its outcome."""
+    outcome, events = session.command(command, now)
+    if not isinstance(outcome, Refusal):
+        return list(events)
+    return [*events, Refused(command.index, outcome.reason, outcome.text)]
 
 
 class BodyBench:
@@ -26,8 +43,9 @@ class BodyBench:
         self.handle(self.session.open(self.now))
         self.run(milliseconds)
 
-    def handle(self, events: list[Event]) -> list[Event]:
+    def handle(self, events: list[Event] | None) -> list[Event]:
         """Writes what the session wants to write; returns the other events."""
+        events = events or []
         others = [event for event in events if not isinstance(event, Write)]
         for event in events:
             if isinstance(event, Write):
@@ -58,14 +76,16 @@ class BodyBench:
         assert device is not None, name
         return int(device.index)
 
-    def command(self, name: str, field: str, value: float) -> list[Event]:
-        return self.handle(
-            self.session.command(MotorCommand(self.index(name), field, value), self.now)
-        )
+    def command(self, name: str, field: str, value: float) -> list[Any]:
+        return self.give(MotorCommand(self.index(name), field, value))
 
-    def settings(self, name: str, *values: float) -> list[Event]:
+    def settings(self, name: str, *values: float) -> list[Any]:
         """Position, velocity, acceleration and available torque at once."""
-        return self.handle(self.session.command(MotorSettings(self.index(name), *values), self.now))
+        return self.give(MotorSettings(self.index(name), *values))
+
+    def give(self, command: Command) -> list[Any]:
+        """Returns the events of a command but Write."""
+        return self.handle(commanded(self.session, command, self.now))
 
     def enable(self, name: str, period_ms: float | None = None) -> None:
         self.handle(self.session.switch(self.index(name), period_ms, self.now))

@@ -17,7 +17,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firmware_mocks.dynamixel import packets as mock_packets
-from hilgw.bodies.base import DeferringSession
 from hilgw.bodies.dynamixel import BODY, DynamixelSettings, packet
 from hilgw.bodies.dynamixel.settings import ServoSettings
 from hilgw.control.events import (
@@ -392,7 +391,6 @@ def test_errors_in_the_configuration() -> None:
 def test_the_gateway_waits_for_the_repeated_stop() -> None:
     line = up()
     line.command(LEFT, "velocity", 2.0)
-    assert isinstance(line.session, DeferringSession)
     line.handle(line.session.stop(StopReason.BODY, line.now))
     assert not line.session.is_idle()
     line.run(100)

@@ -29,7 +29,7 @@ from hilgw.control.events import (
 )
 from hilgw.control.safety import Mode
 from hilgw.devices.kinds import MotorLimits
-from tests.bodies.bench import MS, BodyBench
+from tests.bodies.bench import MS, BodyBench, commanded
 from tests.bodies.kinds import CREATE2, DYNAMIXEL, EPUCK, GCODE, KHEPERA, LEFT, RIGHT, Robot
 
 CREATE2_STOP = 3 * b"\x91\0\0\0\0"
@@ -228,7 +228,7 @@ def test_what_is_no_device(one: Wheeled) -> None:
         line.session.switch(line.index(LEFT), None, line.now),
         line.session.tune(LedValue(index, 1), line.now),
         line.session.tune(LedValue(99, 1), line.now),
-        line.session.command(MotorCommand(index, "velocity", 1.0), line.now),
+        commanded(line.session, MotorCommand(index, "velocity", 1.0), line.now),
     ):
         assert [type(event) for event in events] == [Refused]
 

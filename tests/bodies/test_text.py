@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from firmware_mocks import khepera, text_module
 from hilgw.bodies.text import BODY
-from hilgw.bodies.text.lines import LineReader, number_of
+from hilgw.bodies.text.lines import number_of
 from hilgw.bodies.text.motors import written
 from hilgw.bodies.text.settings import (
     Lamp,
@@ -38,7 +38,7 @@ from hilgw.devices.kinds import MotorLimits
 from hilgw.errors import MismatchError
 from hilgw.plugins import new_air
 from hilgw.protocols.text.steps import Step
-from tests.bodies.bench import MS, BodyBench
+from tests.bodies.bench import MS, BodyBench, commanded
 from tests.bodies.kinds import GCODE, KHEPERA, LEFT, RIGHT
 
 X, Y, Z = "x motor", "y motor", "z motor"
@@ -94,7 +94,7 @@ class Hand:
         self.now = end
 
     def move(self, value: float, field: str = "velocity") -> None:
-        self.take(self.session.command(MotorCommand(0, field, value), self.now))
+        self.take(commanded(self.session, MotorCommand(0, field, value), self.now))
         self.run(0)
 
 
@@ -175,7 +175,7 @@ def test_leds_and_what_is_no_device() -> None:
         line.session.switch(99, None, line.now),
         line.session.switch(line.index(LEFT), None, line.now),
         line.session.tune(LedValue(index, 1), line.now),
-        line.session.command(MotorCommand(index, "velocity", 1.0), line.now),
+        commanded(line.session, MotorCommand(index, "velocity", 1.0), line.now),
     ):
         assert [type(event) for event in events] == [Refused]
 
@@ -305,7 +305,7 @@ def test_a_motor_is_stopped_at_once_where_its_line_has_to_wait(alone: bool) -> N
     line.run(300)
     line.mock.take(line.now)
     for number in range(20):
-        line.session.command(MotorCommand(line.index(Y), "position", number / 100), line.now)
+        commanded(line.session, MotorCommand(line.index(Y), "position", number / 100), line.now)
         line.session.expire(line.now)
     line.written.clear()
     x = line.index(X)
@@ -364,7 +364,7 @@ def test_a_stop_that_was_lost_is_repeated_before_the_motions_that_followed_it() 
         )
     )
     hand.move(1.0)
-    hand.take(hand.session.command(MotorCommand(1, "velocity", 2.0), hand.now))
+    hand.take(commanded(hand.session, MotorCommand(1, "velocity", 2.0), hand.now))
     hand.run(0)
     hand.say(b"m\r\nn\r\n")
     assert hand.sent() == b"M1\r\nN2\r\n"
@@ -380,7 +380,7 @@ def test_the_stop_of_one_line_lets_the_others_go_on() -> None:
     commands = tuple(Motion(send=f"J{{{name}}}", expect="ok") for name in "mn")
     stop = (Line(send="!", realtime=True),)
     hand = Hand(minimal(motors=motors, commands=commands, stop=stop, window=2))
-    hand.take(hand.session.command(MotorCommand(1, "position", 7.0), hand.now))
+    hand.take(commanded(hand.session, MotorCommand(1, "position", 7.0), hand.now))
     hand.move(3.0, "position")
     hand.say(b"ok\r\nok\r\n")
     assert hand.sent() == b"J m3\r\nJ n7\r\n"
@@ -562,7 +562,7 @@ def test_fixed_lines_wait_for_the_position_of_every_motor() -> None:
     hand = Hand(minimal(motors=motors, commands=commands, requests=(), sensors={}))
     hand.move(1.0, "position")
     assert hand.sent() == b""
-    hand.take(hand.session.command(MotorCommand(1, "position", -2.0), hand.now))
+    hand.take(commanded(hand.session, MotorCommand(1, "position", -2.0), hand.now))
     hand.run(0)
     assert hand.sent() == b"P1.0,-2.0\r\n"
 
@@ -604,27 +604,6 @@ def test_hostile_bytes_of_a_robot_give_finite_values_alone(parts: list[bytes]) -
     for event in hand.events:
         assert not isinstance(event, SensorValue) or math.isfinite(event.value)
     assert len(hand.sent()) < 400 * (len(parts) + 1)
-
-
-@given(st.binary(max_size=400), st.lists(st.integers(1, 50), max_size=20))
-def test_lines_do_not_depend_on_chunks(data: bytes, sizes: list[int]) -> None:
-    whole, parts = LineReader(b"\r\n", 32), LineReader(b"\r\n", 32)
-    expected, found, at = whole.feed(data), [], 0
-    for size in [*sizes, len(data)]:
-        found += parts.feed(data[at : at + size])
-        at += size
-    assert found == expected and whole.garbage + sum(map(len, expected)) <= len(data)
-    assert expected == [
-        line for line in data.replace(b"\r", b"\n").split(b"\n")[:-1] if 0 < len(line) <= 32
-    ]
-
-
-def test_a_line_end_of_its_own() -> None:
-    reader = LineReader(b"##", 16)
-    assert [line for byte in b"a#b##\r\n##c" for line in reader.feed(bytes((byte,)))] == [
-        b"a#b",
-        b"\r\n",
-    ]
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False), st.integers(0, 9))

@@ -60,7 +60,7 @@ from hilgw.protocols.wc2ec import (
     Side,
     encode,
 )
-from tests.bodies.bench import BodyBench
+from tests.bodies.bench import BodyBench, commanded
 
 MS = 1_000_000
 INF = math.inf
@@ -97,7 +97,7 @@ def test_a_robot_written_from_the_document_alone() -> None:
     kinds = [device.kind for device in session.devices]
     assert kinds == ["DistanceSensor", "LinearMotor", "RotationalMotor"]
     assert session.receive(raw(SensorData(37, 0, 2.5)), 0)[-1] == SensorValue(0, 2.5)
-    assert session.command(MotorCommand(2, "velocity", 3.0), 0) == [
+    assert commanded(session, MotorCommand(2, "velocity", 3.0), 0) == [
         Write(raw(SetValue(53, 2, 3.0)))
     ]
     assert BODY.mock(settings_, "R2025a").parameters["wc2ec_types"] == "document"
@@ -172,7 +172,7 @@ def test_values_of_unknown_devices_and_nan_are_refused_and_counted() -> None:
 def test_registering_again_is_nothing_and_otherwise_is_a_failure() -> None:
     session = robot()
     assert session.receive(raw(*REGISTRATIONS), 0) == []
-    session.command(MotorCommand(1, "velocity", 2.0), 0)
+    commanded(session, MotorCommand(1, "velocity", 2.0), 0)
     (failure,) = session.receive(raw(RegisterSensor(38, 1, b"left")), 0)
     assert isinstance(failure, ProtocolFailure) and "RotationalMotor" in str(failure.error)
     assert sent(session.stop("body", 0)) == [SetValue(53, 1, 0.0), SetValue(53, 2, 0.0)]
@@ -181,12 +181,12 @@ def test_registering_again_is_nothing_and_otherwise_is_a_failure() -> None:
 
 def test_a_lost_stream_ends_the_session_which_can_still_stop_its_motors() -> None:
     session = robot()
-    session.command(MotorCommand(1, "velocity", 2.0), 0)
+    commanded(session, MotorCommand(1, "velocity", 2.0), 0)
     (failure,) = session.receive(b"\x01\x22\x06\x01\x02", 0)
     assert isinstance(failure, ProtocolFailure)
     assert failure.tail == b"\x01\x22\x06\x01\x02" and "R2020a" in str(failure.error)
     assert sent(session.stop("body", 0)) == [SetValue(53, 1, 0.0), SetValue(53, 2, 0.0)]
-    assert reasons(session.command(MotorCommand(1, "velocity", 1.0), 0)) == ["down"]
+    assert reasons(commanded(session, MotorCommand(1, "velocity", 1.0), 0)) == ["down"]
     assert session.counts["failures"] == session.counts["stops"] == 1
     assert session.next_deadline() is None
     session.open(1)
@@ -214,8 +214,8 @@ def test_settings_for_a_motor_the_robot_does_not_have_are_said_once() -> None:
 
 def test_a_motor_is_set_by_what_its_kind_is_set_by() -> None:
     session = robot()
-    assert sent(session.command(MotorCommand(1, "velocity", -2.5), 0)) == [SetValue(53, 1, -2.5)]
-    assert sent(session.command(MotorCommand(3, "position", 0.5), 0)) == [SetValue(46, 3, 0.5)]
+    assert sent(commanded(session, MotorCommand(1, "velocity", -2.5), 0)) == [SetValue(53, 1, -2.5)]
+    assert sent(commanded(session, MotorCommand(3, "position", 0.5), 0)) == [SetValue(46, 3, 0.5)]
     assert session.counts["commands"] == 2
 
 
@@ -229,20 +229,20 @@ def test_the_robot_gets_back_the_type_byte_it_registered_with() -> None:
 
 def test_other_settings_go_out_with_all_as_they_were_last() -> None:
     session = robot()
-    session.command(MotorCommand(1, "velocity", 2.0), 0)
-    assert sent(session.command(MotorCommand(1, "acceleration", 4.0), 0)) == [
+    commanded(session, MotorCommand(1, "velocity", 2.0), 0)
+    assert sent(commanded(session, MotorCommand(1, "acceleration", 4.0), 0)) == [
         SetMotor(53, 1, INF, 2.0, 4.0, 10.0)
     ]
-    assert sent(session.command(MotorCommand(1, "position", 0.5), 0)) == [
+    assert sent(commanded(session, MotorCommand(1, "position", 0.5), 0)) == [
         SetMotor(53, 1, 0.5, 2.0, 4.0, 10.0)
     ]
     # A linear motor's position must be known for that: told, or shown.
-    assert reasons(session.command(MotorCommand(3, "velocity", 0.1), 0)) == ["unknown_position"]
+    assert reasons(commanded(session, MotorCommand(3, "velocity", 0.1), 0)) == ["unknown_position"]
     session.receive(raw(SensorData(46, 3, 0.75)), 0)
-    assert sent(session.command(MotorCommand(3, "velocity", 0.1), 0)) == [
+    assert sent(commanded(session, MotorCommand(3, "velocity", 0.1), 0)) == [
         SetMotor(46, 3, 0.75, 0.1, -1.0, 10.0)
     ]
-    assert sent(session.command(MotorSettings(2, INF, 1.0, -1.0, 3.0), 0)) == [
+    assert sent(commanded(session, MotorSettings(2, INF, 1.0, -1.0, 3.0), 0)) == [
         SetMotor(53, 2, INF, 1.0, -1.0, 3.0)
     ]
 
@@ -261,7 +261,7 @@ def test_what_is_refused_never_reaches_a_motor(
     index: int, field: str, value: float, reason: str
 ) -> None:
     session = robot(limits={"left": MotorLimits(max_force=6)})
-    events = session.command(MotorCommand(index, field, value), 0)
+    events = commanded(session, MotorCommand(index, field, value), 0)
     assert reasons(events) == [reason] and len(events) == 1
     assert session.counts[f"refused_{reason}"] == 1
     assert session.stop("test", 0) == []  # nothing was commanded: nothing to stop
@@ -269,9 +269,9 @@ def test_what_is_refused_never_reaches_a_motor(
 
 def test_an_original_peer_is_never_sent_what_it_hangs_at() -> None:
     session = robot(original_peer=True)
-    assert sent(session.command(MotorCommand(1, "velocity", 1.0), 0)) == [SetValue(53, 1, 1.0)]
+    assert sent(commanded(session, MotorCommand(1, "velocity", 1.0), 0)) == [SetValue(53, 1, 1.0)]
     refused = [
-        session.command(MotorSettings(1, 0.5, 1.0, -1.0, 10.0), 0),
+        commanded(session, MotorSettings(1, 0.5, 1.0, -1.0, 10.0), 0),
         session.switch(0, None, 0),
         session.switch(0, 64.0, 0),
     ]
@@ -281,23 +281,23 @@ def test_an_original_peer_is_never_sent_what_it_hangs_at() -> None:
 
 def test_what_an_original_peer_lacks_is_left_out_of_a_command() -> None:
     session = robot(original_peer=True)
-    (notice,) = session.command(MotorCommand(1, "acceleration", 1.0), 0)
+    (notice,) = commanded(session, MotorCommand(1, "acceleration", 1.0), 0)
     assert isinstance(notice, Notice) and "acceleration" in notice.text
-    written, *notices = session.command(MotorSettings(1, INF, 1.0, -1.0, 1.0), 0)
+    written, *notices = commanded(session, MotorSettings(1, INF, 1.0, -1.0, 1.0), 0)
     assert sent([written]) == [SetValue(53, 1, 1.0)]
     assert ["available torque" in each.text for each in notices if isinstance(each, Notice)]
-    without_torque = session.command(MotorSettings(1, INF, 1.0, -1.0, 0.0), 0)
+    without_torque = commanded(session, MotorSettings(1, INF, 1.0, -1.0, 0.0), 0)
     assert sent(without_torque) == [SetValue(53, 1, 0.0)]
     assert session.counts["dropped_available"] == 2 and session.counts["dropped_acceleration"] == 2
 
 
 def test_a_rate_is_followed_and_a_stop_is_not_held_back() -> None:
     session = robot(limits={"left": MotorLimits(rate=50)})
-    values = [sent(session.command(MotorCommand(1, "velocity", 2.5), 0))]
+    values = [sent(commanded(session, MotorCommand(1, "velocity", 2.5), 0))]
     while (due := session.next_deadline()) is not None:
         values.append(sent(session.expire(due)))
     assert [[message.value for message in each] for each in values] == [[1.0], [2.0], [2.5]]  # type: ignore[union-attr]
-    session.command(MotorCommand(1, "velocity", 6.0), 10**9)
+    commanded(session, MotorCommand(1, "velocity", 6.0), 10**9)
     assert session.next_deadline() is not None
     assert sent(session.stop("test", 10**9))[0] == SetValue(53, 1, 0.0)
     assert session.next_deadline() is None  # the rise does not go on
@@ -308,7 +308,7 @@ def test_a_rate_is_followed_and_a_stop_is_not_held_back() -> None:
 
 def test_the_default_is_sent_once_in_one_write_and_counted() -> None:
     session = robot(default_position={"lift": 0.1})
-    session.command(MotorCommand(1, "velocity", 2.0), 0)
+    commanded(session, MotorCommand(1, "velocity", 2.0), 0)
     (write,) = session.stop("disconnected", 0)
     assert isinstance(write, Write)
     assert write.data.hex() == (
@@ -316,21 +316,21 @@ def test_the_default_is_sent_once_in_one_write_and_counted() -> None:
     )
     assert session.stop("disconnected", 0) == []
     assert (session.counts["stops"], session.counts["stop_disconnected"]) == (1, 1)
-    session.command(MotorCommand(2, "velocity", 1.0), 0)
+    commanded(session, MotorCommand(2, "velocity", 1.0), 0)
     assert len(session.stop("silence", 0)) == 1
     assert session.counts["stops"] == 2
 
 
 def test_a_linear_motor_without_a_default_holds() -> None:
     session = robot()
-    session.command(MotorCommand(3, "position", 0.5), 0)
+    commanded(session, MotorCommand(3, "position", 0.5), 0)
     wheels = [SetValue(53, 1, 0.0), SetValue(53, 2, 0.0)]
     assert sent(session.stop("test", 0)) == wheels  # it stays where it was sent
     session.receive(raw(SensorData(46, 3, 0.3)), 0)
-    session.command(MotorCommand(3, "position", 0.5), 0)
+    commanded(session, MotorCommand(3, "position", 0.5), 0)
     assert sent(session.stop("test", 0)) == [*wheels, SetValue(46, 3, 0.3)]  # where it is
     session = robot()
-    session.command(MotorCommand(3, "position", INF), 0)
+    commanded(session, MotorCommand(3, "position", INF), 0)
     assert sent(session.stop("test", 0))[-1] == SetMotor(46, 3, INF, 0.0, -1.0, 10.0)
 
 
@@ -353,11 +353,11 @@ def test_each_mode_of_a_motor_has_its_stop_command_or_none() -> None:
 
 def test_nothing_is_written_where_nobody_is() -> None:
     session = robot()
-    session.command(MotorCommand(1, "velocity", 2.0), 0)
+    commanded(session, MotorCommand(1, "velocity", 2.0), 0)
     assert session.close() == [Disconnected("connection closed")]
     assert session.close() == []
     assert session.stop("test", 0) == []
-    assert reasons(session.command(MotorCommand(1, "velocity", 2.0), 0)) == ["down"]
+    assert reasons(commanded(session, MotorCommand(1, "velocity", 2.0), 0)) == ["down"]
     assert session.receive(raw(SensorData(38, 0, 1.0)), 0) == []
     assert session.counts["stops"] == 0
 
@@ -448,16 +448,16 @@ def test_a_good_frame_is_the_connect_and_silence_the_disconnect() -> None:
     assert line.opened == [] and line.session.next_deadline() is None
     events = line.receive(5 * MS, *REGISTRATIONS[:3])
     assert isinstance(events[0], Connected) and len(events) == 4
-    line.session.command(MotorCommand(1, "velocity", 2.0), 6 * MS)
+    commanded(line.session, MotorCommand(1, "velocity", 2.0), 6 * MS)
     assert line.session.expire(304 * MS)[1:] == []  # the keepalive alone
     events = line.session.expire(305 * MS)
     stop = line.session.stop("body", 305 * MS)
     assert line.sent(stop) == [SetValue(53, 1, 0.0), SetValue(53, 2, 0.0)]
     assert [e for e in events if isinstance(e, Disconnected)] == [Disconnected("silent for 0.3 s")]
-    assert reasons(line.session.command(MotorCommand(1, "velocity", 2.0), 306 * MS)) == ["down"]
+    assert reasons(commanded(line.session, MotorCommand(1, "velocity", 2.0), 306 * MS)) == ["down"]
     events = line.receive(400 * MS, SensorData(38, 0, 1.0))  # it still knows its devices
     assert isinstance(events[0], Connected) and SensorValue(0, 1.0) in events
-    assert len(line.session.command(MotorCommand(1, "velocity", 2.0), 401 * MS)) == 1
+    assert len(commanded(line.session, MotorCommand(1, "velocity", 2.0), 401 * MS)) == 1
 
 
 def test_a_robot_whose_registration_was_cut_is_not_silent_while_its_values_come() -> None:
@@ -479,7 +479,7 @@ def test_a_robot_whose_registration_was_cut_is_not_silent_while_its_values_come(
 def test_a_pause_of_ours_is_a_disconnect_before_the_backlog_is_read() -> None:
     line = Line()
     line.receive(0, *REGISTRATIONS)
-    line.session.command(MotorCommand(1, "velocity", 2.0), 1)
+    commanded(line.session, MotorCommand(1, "velocity", 2.0), 1)
     events = line.receive(3_000 * MS, SensorData(38, 0, 1.0))
     kinds = [type(event).__name__ for event in events]
     assert kinds == ["Disconnected", "Connected", "SensorValue"]
@@ -492,7 +492,7 @@ def test_our_own_silence_is_broken_by_the_last_commands() -> None:
     greeting = line.sent(line.session.expire(100 * MS))
     assert greeting == [SetValue(53, 1, 0.0), SetValue(53, 2, 0.0)]
     line.receive(101 * MS, SensorData(38, 0, 1.0))
-    line.session.command(MotorCommand(1, "velocity", 2.0), 150 * MS)
+    commanded(line.session, MotorCommand(1, "velocity", 2.0), 150 * MS)
     assert line.session.next_deadline() == 250 * MS
     assert line.sent(line.session.expire(250 * MS))[0] == SetValue(53, 1, 2.0)
 
@@ -628,11 +628,11 @@ def speaks(session: Wc2ecBodySession, now: int) -> bool:
 def test_nothing_is_said_while_a_registration_is_missing() -> None:
     session = on_line(0, 2)
     assert not speaks(session, 400 * MS)
-    (refused,) = session.command(MotorCommand(2, "velocity", 1.0), 400 * MS)
+    (refused,) = commanded(session, MotorCommand(2, "velocity", 1.0), 400 * MS)
     assert isinstance(refused, Refused) and refused.reason == "down"
     hear(session, 0, 1, 2, now=400 * MS)
     assert speaks(session, 700 * MS)
-    assert isinstance(session.command(MotorCommand(2, "velocity", 1.0), 700 * MS)[0], Write)
+    assert isinstance(commanded(session, MotorCommand(2, "velocity", 1.0), 700 * MS)[0], Write)
 
 
 def test_a_value_of_a_device_that_was_not_registered_tells_that_one_is_missing() -> None:
@@ -673,7 +673,7 @@ def test_a_robot_that_means_its_gap_is_spoken_to_in_the_end() -> None:
 def test_asking_what_a_stop_would_write_changes_nothing() -> None:
     session = robot()
     assert session.stop_bytes() == b""
-    session.command(MotorCommand(1, "velocity", 5.0), 0)
+    commanded(session, MotorCommand(1, "velocity", 5.0), 0)
     asked = session.stop_bytes()
     assert session.stop_bytes() == asked
     assert raw(SetValue(53, 1, 0.0)) in asked
@@ -684,8 +684,8 @@ def test_asking_what_a_stop_would_write_changes_nothing() -> None:
 
 def test_what_wc2ec_cannot_set_is_refused() -> None:
     for session in (robot(), robot(extensions=True), robot(original_peer=True)):
-        assert reasons(session.command(MotorCommand(1, "torque", 1.0), 0)) == ["not_settable"]
-        (notice,) = session.command(MotorPid(1, 1.0, 0.0, 0.0), 0)
+        assert reasons(commanded(session, MotorCommand(1, "torque", 1.0), 0)) == ["not_settable"]
+        (notice,) = commanded(session, MotorPid(1, 1.0, 0.0, 0.0), 0)
         assert isinstance(notice, Notice) and "gains" in notice.text
         for setting in (LedValue(0, 1), BrakeDamping(0, 1.0), FeedbackSwitch(1, 32.0)):
             assert reasons(session.tune(setting, 0)) == ["not_settable"]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hilgw.bodies.webots.emitters import REQUEST_BYTES
+from hilgw.bodies.webots.robot import REQUEST_BYTES
 from hilgw.control.events import (
     BrakeDamping,
     Connected,
@@ -33,6 +33,7 @@ from hilgw.control.events import (
     Write,
 )
 from hilgw.errors import PortError
+from tests.bodies.bench import commanded
 from tests.bodies.webots_bench import MS, Bench, body
 
 HELLO = b"CTR\nRobot-Name: gateway"
@@ -370,7 +371,7 @@ def test_periods_indicators_brakes_and_radios_are_set() -> None:
     for settings_ in (LedValue(index("ds"), 1), EmitterSettings(index("receiver"), 1, 1.0)):
         assert reasons(session.tune(settings_, 0)) == ["not_settable"]
     assert reasons(session.switch(index("left"), 32, 0)) == ["not_settable"]
-    assert reasons(session.command(MotorCommand(index("ds"), "velocity", 1.0), 0)) == [
+    assert reasons(commanded(session, MotorCommand(index("ds"), "velocity", 1.0), 0)) == [
         "not_settable"
     ]
     for wrong in (-2, 2**31):

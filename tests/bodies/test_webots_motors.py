@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from hilgw.control.events import (
+    Accepted,
     Command,
     Disconnected,
     MotorCommand,
@@ -23,6 +24,7 @@ from hilgw.control.events import (
 from hilgw.control.limits import check_command
 from hilgw.control.safety import Mode
 from hilgw.devices.kinds import MotorLimits
+from tests.bodies.bench import commanded
 from tests.bodies.webots_bench import Bench, body
 
 INF = math.inf
@@ -46,10 +48,11 @@ def test_a_robot_that_an_earlier_controller_left_moving_stops() -> None:
 def test_commands_reach_the_motors_with_the_next_request() -> None:
     bench = Bench().start()
     session, index = bench.session, bench.index
-    assert session.command(MotorCommand(index("left"), "velocity", 3.0), 0)
-    session.command(MotorSettings(index("right"), 1.5, 2.0, 4.0, 7.0), 0)
-    session.command(MotorCommand(index("lift"), "position", 0.1), 0)
-    session.command(MotorPid(index("lift"), 5.0, 1.0, 0.5), 0)
+    outcome, _ = session.command(MotorCommand(index("left"), "velocity", 3.0), 0)
+    assert outcome is Accepted.SENT
+    commanded(session, MotorSettings(index("right"), 1.5, 2.0, 4.0, 7.0), 0)
+    commanded(session, MotorCommand(index("lift"), "position", 0.1), 0)
+    commanded(session, MotorPid(index("lift"), 5.0, 1.0, 0.5), 0)
     bench.step(2)
     assert motors(bench)["left"] == (INF, 3.0) and motors(bench)["right"] == (1.5, 2.0)
     right, lift = bench.device("right"), bench.device("lift")
@@ -57,9 +60,9 @@ def test_commands_reach_the_motors_with_the_next_request() -> None:
     assert lift.target == 0.1 and lift.wanted > 0 and lift.pid == (5.0, 1.0, 0.5)
     bench.step(100)
     assert lift.position == pytest.approx(0.1)
-    session.command(MotorCommand(index("left"), "acceleration", 9.0), 0)
-    session.command(MotorCommand(index("left"), "available_torque", 8.0), 0)
-    session.command(MotorCommand(index("left"), "torque", 0.5), 0)
+    commanded(session, MotorCommand(index("left"), "acceleration", 9.0), 0)
+    commanded(session, MotorCommand(index("left"), "available_torque", 8.0), 0)
+    commanded(session, MotorCommand(index("left"), "torque", 0.5), 0)
     bench.step(2)
     left = bench.device("left")
     assert (left.acceleration, left.available, left.force) == (9.0, 8.0, 0.5)
@@ -68,7 +71,7 @@ def test_commands_reach_the_motors_with_the_next_request() -> None:
 def test_a_stop_is_reported_when_it_has_left_not_before() -> None:
     bench = Bench().start()
     session = bench.session
-    session.command(MotorCommand(bench.index("left"), "velocity", 3.0), 0)
+    commanded(session, MotorCommand(bench.index("left"), "velocity", 3.0), 0)
     bench.step(2)
     bench.events.clear()
     assert session.stop_commands() == [] and session.stop(StopReason.DISCONNECTED, 0) == []
@@ -79,7 +82,7 @@ def test_a_stop_is_reported_when_it_has_left_not_before() -> None:
     assert session.is_idle() and session.stop(StopReason.DISCONNECTED, 0) == []
     bench.step()
     assert bench.device("left").velocity == 0.0
-    session.command(MotorCommand(bench.index("left"), "velocity", 3.0), 0)
+    commanded(session, MotorCommand(bench.index("left"), "velocity", 3.0), 0)
     session.stop(StopReason.DISCONNECTED, 0)
     bench.events.clear()
     bench.disconnect()
@@ -90,7 +93,7 @@ def test_the_emergency_stop_is_a_request_of_its_own_and_the_session_begins_anew(
     bench = Bench().start()
     session = bench.session
     assert session.stop_bytes() == b""
-    session.command(MotorCommand(bench.index("left"), "velocity", 3.0), 0)
+    commanded(session, MotorCommand(bench.index("left"), "velocity", 3.0), 0)
     bench.step(2)
     stop = session.stop_bytes()
     assert stop == session.stop_bytes()  # changes nothing
@@ -109,14 +112,14 @@ def test_the_emergency_stop_is_a_request_of_its_own_and_the_session_begins_anew(
 def test_a_position_without_a_velocity_is_approached_within_the_limit_of_velocity() -> None:
     for limits, speed in ((MotorLimits(), 10.0), (MotorLimits(max_velocity=3.0), 3.0)):
         bench = Bench(body(limits={"left": limits})).start()
-        bench.session.command(MotorCommand(bench.index("left"), "position", 1.0), bench.now)
+        commanded(bench.session, MotorCommand(bench.index("left"), "position", 1.0), bench.now)
         bench.step(2)
         assert (bench.device("left").target, bench.device("left").wanted) == (1.0, speed)
 
 
 def test_a_rate_limit_holds_and_never_delays_a_stop() -> None:
     bench = Bench(body(limits={"left": MotorLimits(rate=10.0)})).start()
-    bench.session.command(MotorCommand(bench.index("left"), "velocity", 3.0), bench.now)
+    commanded(bench.session, MotorCommand(bench.index("left"), "velocity", 3.0), bench.now)
     seen = []
     for _ in range(18):
         bench.step()
@@ -147,7 +150,8 @@ class EveryMotorStops(RuleBasedStateMachine):
         device = self.bench.session.devices.by_index(command.index)
         assert device is not None
         if check_command(device, command) is None:
-            assert self.bench.session.command(command, self.bench.now)
+            outcome, _ = self.bench.session.command(command, self.bench.now)
+            assert outcome is Accepted.SENT
             self.stopped = False
 
     @rule(name=st.sampled_from(MOTORS), field=st.sampled_from(FIELDS), value=VALUES)

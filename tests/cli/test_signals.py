@@ -28,6 +28,7 @@ while True:
 """
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_nothing_slow_is_imported_first_and_a_late_signal_has_its_code(
     number: signal.Signals, tmp_path: Path

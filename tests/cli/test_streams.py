@@ -13,6 +13,8 @@ import pytest
 from hilgw.cli.output import files
 from hilgw.errors import HilgwError
 
+pytestmark = pytest.mark.process
+
 ROOT = Path(__file__).parents[2]
 COMMANDS = ["--version", "--help", "example", "mock --list", "adapters", "ports --json"]
 

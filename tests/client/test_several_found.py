@@ -9,8 +9,8 @@ import pytest
 
 from hilgw.cli.main import main
 from hilgw.client import arming, control_socket, finding
-from hilgw.client.control_paths import control_folder
 from hilgw.client.modes import robot_mode
+from hilgw.engine.control_folder import control_folder
 from hilgw.errors import PeerError, UsageError
 from hilgw.testing.sim import DEADLINE_S
 from tests.client.several import frozen, killed, peer, running, with_robots

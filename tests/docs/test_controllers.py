@@ -14,6 +14,8 @@ from hilgw.api.robot import CLASSES
 from hilgw.testing.sim import wait_until
 from tests.e2e.running import Gateway, run
 
+pytestmark = pytest.mark.process
+
 PAGE = (Path(__file__).parents[2] / "docs" / "controllers.md").read_text()
 FILES = dict(re.findall(r"```\w+ file=(\S+)\n(.*?)```", PAGE, re.DOTALL))
 

@@ -6,7 +6,11 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.running import Gateway, run, wait_until
+
+pytestmark = pytest.mark.process
 
 PAGE = (Path(__file__).parents[2] / "docs" / "modes.md").read_text()
 

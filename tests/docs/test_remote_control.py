@@ -41,6 +41,7 @@ def test_the_explanation_is_what_the_command_prints(
     assert block.strip("\n") == f"```text\n{capsys.readouterr().out}```"
 
 
+@pytest.mark.process
 def test_the_commands_in_their_order(tmp_path: Path) -> None:
     simulated, _, mock, start, arm, disarm, at_once = COMMANDS
     # tests/e2e/test_configs.py runs the first one.

@@ -29,6 +29,7 @@ from hilgw.engine.simulated.clock import SimulatedClock
 from hilgw.engine.simulated.event_loop import PacedLoop
 from hilgw.errors import HilgwError
 from hilgw.testing.sim import Clock, SimEventLoop, elapse, local_sockets
+from tests.cosimulation import CoSimulation, Side
 
 MS = 1_000_000
 SILENCE_NS = 20 * MS  # bytes of one direction that come so close together are one line
@@ -319,45 +320,41 @@ def new_mock(
     )
 
 
-class Modules:
-    """Firmware mocks in one air on a clock of their own; who said what, and at which instant.
+class Modules(CoSimulation):
+    """Firmware mocks in one air; which bytes each gets and gives, and at which instant.
 
-    Each step of a script is (milliseconds to wait, who, what): bytes for the module, or the name
-    of one of its methods and what it is given; `now` is added where the method takes the time.
+    Each step of a script is (milliseconds to wait, module, what): bytes for the module, or the name
+    of one of its methods and its arguments; `now` is added where the method takes the time.
     """
 
     def __init__(self, *modules: tuple[str, Mapping[str, Any]], seed: int = 1) -> None:
-        self.air = Air(seed=seed)
-        self.now = 1000 * MS
-        self.modules = []
+        super().__init__(Air(seed=seed))
         self.lines: list[str] = []
         for at, (kind, parameters) in enumerate(modules):
             name = "abcdef"[at]
             mock = new_mock(kind, name, self.air, parameters, (2.0 * at, 0.0, 0.0))
             self.lines.append(f"{name}: {kind} {json.dumps(parameters)}")
-            self.modules.append(mock)
-            mock.advance(self.now)
+            self.start(Side(self, mock=mock))
         self._collect()
 
     def play(self, script: Iterable[Sequence[Any]], rest_ms: float = 3000) -> str:
-        for wait_ms, who, what, *given in script:
-            self.run(wait_ms)
-            self._do("abcdef".index(who), what, given)
-        self.run(rest_ms)
-        for mock in self.modules:
+        for wait_ms, name, what, *given in script:
+            self.run(wait_ms / 1000)
+            self._do(self.sides["abcdef".index(name)].mock, what, given)
+        self.run(rest_ms / 1000)
+        for mock in (side.mock for side in self.sides):
             self.lines.append(
                 f"{mock.name}: {mock.baud_rate} bit/s, {mock.bits_per_byte} bit a byte"
             )
         return "\n".join([*self.lines, ""])
 
-    def _do(self, at: int, what: bytes | str, given: Sequence[Any]) -> None:
-        mock = self.modules[at]
+    def _do(self, mock: Any, what: bytes | str, given: Sequence[Any]) -> None:
         if isinstance(what, bytes):
             self._say(mock, ">", what)
             mock.receive(what, self.now)
         else:
-            told = "" if not given else " ".join(map(str, given))
-            self.lines.append(f"{self._instant()} {mock.name} . {what} {told}".rstrip())
+            arguments = " ".join(map(str, given))
+            self.lines.append(f"{self._instant()} {mock.name} . {what} {arguments}".rstrip())
             if what == "host_baud":
                 mock.host_baud = given[0]
             elif what == "switch_off":
@@ -376,24 +373,12 @@ class Modules:
         except ValueError:
             self.lines.append(f"{self._instant()} {mock.name} ! ValueError")
 
-    def run(self, ms: float) -> None:
-        end = self.now + round(ms * MS)
-        for _ in range(1_000_000):
-            dues = [self.air.next_deadline(), *(m.next_deadline() for m in self.modules)]
-            due = min((each for each in dues if each is not None), default=end + 1)
-            if due > end:
-                break
-            self.now = max(self.now, due)
-            self.air.advance(self.now)
-            for mock in self.modules:
-                mock.advance(self.now)
-            self._collect()
-        self.now = end
-
     def _collect(self) -> None:
-        for mock in self.modules:
-            if data := mock.take(self.now):
-                self._say(mock, "<", data)
+        for side in self.sides:
+            side.collect()
+
+    def collected(self, mock: Any, data: bytes) -> None:
+        self._say(mock, "<", data)
 
     def _say(self, mock: Any, way: str, data: bytes) -> None:
         first, *rest = _hex(data) or [""]

@@ -14,6 +14,8 @@ import pytest
 
 from tests.e2e.running import ROOT, environment, run
 
+pytestmark = pytest.mark.process
+
 ADAPTER = "hilgw/adapters/buzz.py"
 MOCK = "firmware_mocks/buzz.py"
 CONFIG = "configs/buzz.yaml"

@@ -17,6 +17,8 @@ import pytest
 
 from tests.e2e.running import ROOT, Gateway, environment, run
 
+pytestmark = pytest.mark.process
+
 BEEP = (Path(__file__).parent / "beep.py").read_text()
 
 ADAPTER = f"""{BEEP}

@@ -33,10 +33,11 @@ from hilgw.control.events import (
     Notice,
     ProtocolFailure,
     SensorValue,
+    StopReason,
     Write,
 )
 from hilgw.control.safety import Mode
-from hilgw.devices.kinds import Refusal
+from hilgw.devices.kinds import Device, Refusal
 from hilgw.reasons import RequestRefused
 from hilgw.units import NS_PER_S, ms_to_ns, s_to_ns
 
@@ -307,8 +308,8 @@ class DynamixelSession(RobotSession):
 
     # --- from the control loop ----------------------------------------------------------------
 
-    def _move(self, command: Command, now: int) -> list[Event] | Refusal:
-        """While answers are on the bus, the bytes follow them, and the Write is empty."""
+    def _move(self, device: Device, command: Command, now: int) -> list[Event] | Refusal:
+        """While answers are on the bus, the bytes follow them."""
         servo = self._servos[command.index]
         if command.index in self._commanded and servo.is_still(command):
             servo.still(command)
@@ -320,11 +321,7 @@ class DynamixelSession(RobotSession):
             if refusal is not None:
                 return refusal
         self._stopped.discard(command.index)
-        return self._with_write(self._flush(now))
-
-    @staticmethod
-    def _with_write(events: list[Event]) -> list[Event]:
-        return events if events and isinstance(events[0], Write) else [Write(b""), *events]
+        return self._flush(now)
 
     def stop_command(self, index: int, mode: Mode) -> Command | None:
         """Velocity 0, or holding the present position."""
@@ -339,7 +336,7 @@ class DynamixelSession(RobotSession):
         commands = (self._servos[index].stop_command() for index in sorted(self._commanded))
         return [command for command in commands if command is not None]
 
-    def _halt(self, now: int) -> list[Event]:
+    def _halt(self, reason: StopReason, now: int) -> list[Event]:
         """Stops every servo that was commanded."""
         self._halt_now(self._commanded, now)
         return self._flush(now)
@@ -352,7 +349,7 @@ class DynamixelSession(RobotSession):
             return self._flush(now)
         self._goals.drop(self._servos[index])
         self._stopping.add(index)
-        return self._with_write(self._flush(now))
+        return self._flush(now)
 
     def _halt_now(self, indices: Collection[int], now: int) -> None:
         """At once, and again when the bus is free: an answer may be on it."""

@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from hilgw.bodies.base import DeferringSession
 from hilgw.control.events import (
     BrakeDamping,
     Command,
@@ -290,7 +289,8 @@ class ControlLoop:
         controller = self._controller
         if self._steps is not None and controller is not None and controller.transport:
             return False
-        return all(_has_drained(end.link) for end in self._bodies)
+        links = [end.link for end in self._bodies]
+        return all(link.session.is_idle() and link.has_drained() for link in links)
 
     def close(self) -> None:
         self._status.stop()
@@ -542,9 +542,3 @@ class ControlLoop:
         if self._steps is not None:
             report["robot"] = self._steps.report()
         return report | mode_report(self._bodies, self._modes.comparison)
-
-
-def _has_drained(body: PeerLink[BodySession]) -> bool:
-    if isinstance(body.session, DeferringSession) and not body.session.is_idle():
-        return False
-    return body.has_drained()

@@ -19,6 +19,8 @@ import serial
 
 from hilgw.testing.sim import wait_until
 
+pytestmark = pytest.mark.process
+
 DEADLINE_S = 20.0
 ASK_AP = bytes.fromhex("7E 00 04 08 01 41 50 65")
 AP_IS_1 = bytes.fromhex("7E 00 06 88 01 41 50 00 01 E4")

@@ -50,6 +50,7 @@ def output(*command: str, cwd: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(("line", "expected"), WORDS, ids=[line for line, _ in WORDS])
 def test_bash_completes(line: str, expected: set[str], tmp_path: Path) -> None:
     shown = output(
@@ -59,6 +60,7 @@ def test_bash_completes(line: str, expected: set[str], tmp_path: Path) -> None:
     assert {word for word in found if line[-1] != " " or word[:2] != "--"} == expected
 
 
+@pytest.mark.process
 @pytest.mark.judge("fish")
 def test_fish_completes(tmp_path: Path) -> None:
     file = script_file("fish", tmp_path)
@@ -69,11 +71,13 @@ def test_fish_completes(tmp_path: Path) -> None:
         assert expected <= {each.partition("\t")[0] for each in answer}, line
 
 
+@pytest.mark.process
 def test_bash_completes_a_file_in_the_place_of_a_command(tmp_path: Path) -> None:
     source = f"source {script_file('bash', tmp_path)}; complete -p hilgw"
     assert "-o default" in output("bash", "-c", source, cwd=tmp_path)
 
 
+@pytest.mark.process
 @pytest.mark.judge("fish")
 def test_fish_completes_a_file_in_the_place_of_a_command(tmp_path: Path) -> None:
     asked = f"source {script_file('fish', tmp_path)}; complete -C 'hilgw my'"
@@ -90,12 +94,14 @@ zpty -d z
 """
 
 
+@pytest.mark.process
 @pytest.mark.judge("zsh")
 def test_zsh_completes_a_file_in_the_place_of_a_command(tmp_path: Path) -> None:
     script_file("zsh", tmp_path)
     assert output("zsh", "-f", "-c", ZPTY, cwd=tmp_path) == "found\n"
 
 
+@pytest.mark.process
 @pytest.mark.judge("zsh")
 def test_zsh_loads_it(tmp_path: Path) -> None:
     file = script_file("zsh", tmp_path)
@@ -125,6 +131,7 @@ def test_the_manual_page_has_every_command_and_exit_code() -> None:
         assert f".B {code}\n{meaning}" in page
 
 
+@pytest.mark.process
 @pytest.mark.judge("mandoc")
 def test_mandoc_finds_no_fault_in_the_manual_page(tmp_path: Path) -> None:
     (tmp_path / "hilgw.1").write_text(manual("1.2"))

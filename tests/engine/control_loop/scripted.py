@@ -9,11 +9,13 @@ from functools import cached_property
 from typing import Any
 
 from hilgw.control.events import (
+    Accepted,
     Command,
     Connected,
     Disconnected,
     Event,
     MotorCommand,
+    Outcome,
     Refused,
     Registered,
     Write,
@@ -21,7 +23,7 @@ from hilgw.control.events import (
 from hilgw.control.modes import RobotMode
 from hilgw.control.safety import Mode, SafetyState
 from hilgw.control.safety_settings import SafetySettings
-from hilgw.devices.kinds import Device, Devices
+from hilgw.devices.kinds import Device, Devices, Refusal
 from hilgw.devices.properties import DeviceFields
 from hilgw.engine.control_loop.devices.radios import Radios
 from hilgw.engine.control_loop.loop import ControlLoop
@@ -90,11 +92,11 @@ class ScriptedBody(ScriptedSession):
         self.devices.clear()
         return super().close()
 
-    def command(self, command: Command, now: int) -> list[Event]:
+    def command(self, command: Command, now: int) -> tuple[Outcome, list[Event]]:
         if command.index not in self.devices:
-            return [Refused(command.index, "unknown_device", "?")]
+            return Refusal("unknown_device", "?"), []
         self.commanded.add(command.index)
-        return self.record("command", command)
+        return Accepted.SENT, self.record("command", command)
 
     def own_period(self, index: int) -> float | None:
         return None
@@ -122,8 +124,8 @@ class ScriptedBody(ScriptedSession):
         self.commanded.clear()
         return self.record("stop", reason)
 
-    def stop_motor(self, index: int, now: int) -> list[Event]:
-        return self.record("stop_motor", index) if index in self.commanded else []
+    def stop_motor(self, index: int, now: int) -> list[Event] | None:
+        return self.record("stop_motor", index) if index in self.commanded else None
 
     def faults(self) -> list[str]:
         return self.hardware_faults

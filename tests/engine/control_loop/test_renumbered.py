@@ -23,6 +23,7 @@ from hilgw.control.events import (
 from hilgw.control.safety import Mode
 from hilgw.devices.kinds import Device
 from hilgw.engine.control_loop.bodies.renumbered import RenumberedSession
+from tests.bodies.bench import commanded
 from tests.engine.control_loop.scripted import ScriptedBody
 
 WHEEL = Device(name="wheel", kind="RotationalMotor", index=3)
@@ -86,7 +87,7 @@ def test_events_have_the_indices_of_the_table() -> None:
 
 def test_requests_reach_the_body_in_its_own_indices() -> None:
     body, session, calls = renumbered()
-    session.command(MotorCommand(0, "velocity", 1.0), 0)
+    commanded(session, MotorCommand(0, "velocity", 1.0), 0)
     session.switch(1, 32.0, 0)
     session.send(PacketOut(1, 2, b"p"), 0)
     session.tune(LedValue(0, 1), 0)
@@ -111,7 +112,7 @@ def test_a_device_that_the_body_does_not_have_is_refused() -> None:
     """Also where its own device of this index is another one."""
     _, session, calls = renumbered()
     for events in (
-        session.command(MotorCommand(3, "velocity", 1.0), 0),
+        commanded(session, MotorCommand(3, "velocity", 1.0), 0),
         session.send(PacketOut(7, 2, b"p"), 0),
         session.tune(LedValue(5, 1), 0),
     ):
@@ -124,7 +125,7 @@ def test_a_device_that_the_body_does_not_have_is_refused() -> None:
 def test_its_own_indices_come_back() -> None:
     body, session, calls = renumbered()
     session.renumber(None)
-    session.command(MotorCommand(3, "velocity", 1.0), 0)
+    commanded(session, MotorCommand(3, "velocity", 1.0), 0)
     body.script(SensorValue(7, 1.0))
     assert session.receive(b"?", 0) == [SensorValue(7, 1.0)]
     assert calls[0][2].index == 3 and len(session.devices) == 3

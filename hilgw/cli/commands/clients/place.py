@@ -6,6 +6,7 @@ import argparse
 
 from hilgw.cli.commands.clients.gateway_request import add_options, request_gateway
 from hilgw.errors import UsageError
+from hilgw.protocols.gateway.messages import Do
 
 
 def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -41,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("the rotation has no axis", fix="e.g. --rotation 0 0 1 1.57")
     position = None if args.unknown else args.position
     request = {
-        "do": "place",
+        "do": Do.PLACE,
         "object": args.object,
         "position": position,
         "rotation": args.rotation,

@@ -5,16 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from hilgw.control.events import (
+    Accepted,
     Connected,
     Disconnected,
     HardwareFault,
     MotorCommand,
+    MotorField,
     MotorHeld,
     Refused,
     Registered,
     Write,
 )
 from hilgw.control.safety import mode_of, stands_still
+from hilgw.devices.kinds import Refusal
 from hilgw.engine.control_loop.bodies.deferred import Deferred
 from hilgw.engine.control_loop.bodies.renumbered import RenumberedSession
 from hilgw.engine.control_loop.bodies.repeater import MOTIONS, Repeater, kind_of, superseded_by
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
 
     from hilgw.bodies.base import BodySession
     from hilgw.control.events import Command, Event
-    from hilgw.devices.kinds import Device, Devices, Refusal
+    from hilgw.devices.kinds import Device, Devices
     from hilgw.engine.control_loop.peer_link import PeerLink
     from hilgw.engine.control_loop.safety import Safety
     from hilgw.transports.base import Scheduler, Transport
@@ -156,18 +159,20 @@ class BodyEnd(PeerListener):
         """Writes the command, unless the session refuses it."""
         link = self.link
         try:
-            events = link.session.command(command, now)
+            outcome, events = link.session.command(command, now)
         except Exception as error:  # noqa: BLE001 - as in PeerLink.call, without its allocation
             return self._fault(error)
         link.handle(events, now)
-        if events and type(events[0]) is Write:
+        if outcome is Accepted.SENT:
             self._held.discard(command.index)
             self._owner.commanded(self, command)
             if self._repeater is not None:
                 self._repeater.keep(command, now, first=not self.safety.state.moving)
             self.safety.commanded(command, now)
             return True
-        if any(type(event) is Refused for event in events):
+        if isinstance(outcome, Refusal):
+            refused = Refused(command.index, outcome.reason, outcome.text)
+            self._owner.from_body(self, [refused], now)
             if mode_of(command) is not None:
                 self.stop_motor(command.index, now)
             return False
@@ -206,10 +211,10 @@ class BodyEnd(PeerListener):
             events = session.stop_motor(index, now)
         except Exception as error:  # noqa: BLE001 - as in PeerLink.call
             return self._fault(error)
-        if events and link.discard_unsent(now):
+        if events is not None and link.discard_unsent(now):
             # The robot may take the first stop for the end of a frame that was cut.
             events = [*(each for each in events if type(each) is Write), *events]
-        stopped = bool(events) and link.handle(events, now)
+        stopped = events is not None and link.handle(events, now)
         if stopped:
             self._hold(index)
         self._owner.motor_stopped(self, index, stops if stopped else [], now)
@@ -247,8 +252,9 @@ class BodyEnd(PeerListener):
             return
         for command in self._repeater.due(now):
             try:
-                refused = self.safety.check(link, command, now)
-                events = [] if refused else link.session.command(command, now)
+                if self.safety.check(link, command, now) is not None:
+                    continue
+                _, events = link.session.command(command, now)
             except Exception as error:  # noqa: BLE001 - as in PeerLink.call
                 link.fault(error)
                 return
@@ -266,7 +272,7 @@ class BodyEnd(PeerListener):
                 self._registered_ns = now
             case MotorHeld(index):
                 self._hold(index)
-                still = MotorCommand(index, "velocity", 0.0)
+                still = MotorCommand(index, MotorField.VELOCITY, 0.0)
                 self._owner.motor_stopped(self, index, [still], now)
             case HardwareFault():
                 self.safety.stop_after_hardware_fault(now)

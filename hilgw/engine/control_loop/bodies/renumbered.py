@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-from hilgw.bodies.base import DeferringSession
 from hilgw.control.events import (
     DeviceFault,
     HardwareFault,
@@ -23,14 +22,21 @@ from hilgw.control.events import (
     StopSent,
 )
 from hilgw.control.modes import is_same
-from hilgw.devices.kinds import Devices
+from hilgw.devices.kinds import Devices, Refusal
 from hilgw.reasons import RequestRefused
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from hilgw.bodies.base import BodySession
-    from hilgw.control.events import Command, DeviceSettings, Event, PacketOut, StopReason
+    from hilgw.control.events import (
+        Command,
+        DeviceSettings,
+        Event,
+        Outcome,
+        PacketOut,
+        StopReason,
+    )
     from hilgw.control.safety import Mode
     from hilgw.devices.kinds import Device
 
@@ -104,18 +110,18 @@ class RenumberedSession:
         return self._session.describe(data, received=received)
 
     def is_idle(self) -> bool:
-        session = self._session
-        return session.is_idle() if isinstance(session, DeferringSession) else True
+        return self._session.is_idle()
 
     # --- requests of the controller -----------------------------------------------------------
 
-    def command(self, command: Command, now: int) -> list[Event]:
+    def command(self, command: Command, now: int) -> tuple[Outcome, list[Event]]:
         if self._to_table is None:
             return self._session.command(command, now)
         own = self._to_body.get(command.index)
         if own is None:
-            return [_unknown(command.index)]
-        return self._out(self._session.command(dataclasses.replace(command, index=own), now))
+            return _unknown(command.index), []
+        outcome, events = self._session.command(dataclasses.replace(command, index=own), now)
+        return outcome, self._out(events)
 
     def switch(self, index: int, period_ms: float | None, now: int) -> list[Event]:
         own = self._own(index)
@@ -128,13 +134,13 @@ class RenumberedSession:
     def send(self, packet: PacketOut, now: int) -> list[Event]:
         own = self._own(packet.index)
         if own is None:
-            return [_unknown(packet.index)]
+            return [_refused(packet.index)]
         return self._out(self._session.send(dataclasses.replace(packet, index=own), now))
 
     def tune(self, settings: DeviceSettings, now: int) -> list[Event]:
         own = self._own(settings.index)
         if own is None:
-            return [_unknown(settings.index)]
+            return [_refused(settings.index)]
         return self._out(self._session.tune(dataclasses.replace(settings, index=own), now))
 
     # --- stops --------------------------------------------------------------------------------
@@ -150,9 +156,10 @@ class RenumberedSession:
     def stop(self, reason: StopReason, now: int) -> list[Event]:
         return self._out(self._session.stop(reason, now))
 
-    def stop_motor(self, index: int, now: int) -> list[Event]:
+    def stop_motor(self, index: int, now: int) -> list[Event] | None:
         own = self._own(index)
-        return [] if own is None else self._out(self._session.stop_motor(own, now))
+        events = None if own is None else self._session.stop_motor(own, now)
+        return None if events is None else self._out(events)
 
     def faults(self) -> list[str]:
         return self._session.faults()
@@ -198,6 +205,10 @@ class RenumberedSession:
         return dataclasses.replace(item, index=table[item.index])
 
 
-def _unknown(index: int) -> Refused:
-    text = f"this body has no device of index {index}"
-    return Refused(index, RequestRefused.UNKNOWN_DEVICE, text)
+def _unknown(index: int) -> Refusal:
+    return Refusal(RequestRefused.UNKNOWN_DEVICE, f"this body has no device of index {index}")
+
+
+def _refused(index: int) -> Refused:
+    refusal = _unknown(index)
+    return Refused(index, refusal.reason, refusal.text)
