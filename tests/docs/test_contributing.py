@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.running import ROOT, run
 
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -20,21 +22,28 @@ COMMANDS = [line for line in LINES if line.startswith("hilgw ")]
 
 def test_every_line_is_of_a_kind_that_is_run() -> None:
     assert [*TOOLS, *COMMANDS] == LINES and COMMANDS
-    # tests/e2e/test_readme.py runs tools/run; this is a run of tools/test.
-    assert TOOLS[:2] == ["tools/run", "tools/test"]
+    # tests/e2e/test_readme.py runs tools/run; this is a run of tools/test, with or without --fast.
+    assert TOOLS[:3] == ["tools/run", "tools/test", "tools/test --fast"]
 
 
+@pytest.mark.process
 def test_a_part_of_the_tests_can_be_selected() -> None:
-    for line in TOOLS[2:]:
+    for line in TOOLS[3:]:
         program, *arguments = shlex.split(line)
         assert (ROOT / program).exists()
-        pytest = [sys.executable, "-m", "pytest", "--collect-only", "-p", "no:cacheprovider"]
+        collect = [sys.executable, "-m", "pytest", "--collect-only", "-p", "no:cacheprovider"]
         done = subprocess.run(
-            [*pytest, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+            [*collect, *arguments],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
         )
         assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.process
 def test_the_commands_run(tmp_path: Path) -> None:
     for line in COMMANDS:
         done = run(*shlex.split(line)[1:], cwd=tmp_path)
