@@ -14,7 +14,7 @@ from hilgw.bodies.text import BODY
 from hilgw.bodies.text.lines import number_of
 from hilgw.bodies.text.motors import written
 from hilgw.bodies.text.settings import (
-    Lamp,
+    LedLine,
     Line,
     Motion,
     Request,
@@ -585,7 +585,7 @@ def test_unexpected_lines_are_counted_and_reported_once() -> None:
 
 
 def test_an_led_that_was_lost_is_set_again() -> None:
-    hand = Hand(minimal(leds={"l": Lamp(send="L{value}", expect="l")}))
+    hand = Hand(minimal(leds={"l": LedLine(send="L{value}", expect="l")}))
     hand.take(hand.session.tune(LedValue(2, 3), hand.now))
     hand.run(0)
     assert hand.sent() == b"L3\r\n"

@@ -1,4 +1,5 @@
-"""Hardware errors: the servos whose answers have the alert bit, and what their register says."""
+"""Hardware errors: the servos whose answers have the alert bit, and the contents of their
+register."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ class Faults:
         return False
 
     def read(self, servo: Servo, status: Status) -> bool:
-        """The register of this servo; whether it says something new."""
+        """Reads the register of this servo; returns whether its value has changed."""
         if not status.data or servo.number not in self._found:
             return False
         names = packet.HARDWARE_ERRORS

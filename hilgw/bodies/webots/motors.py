@@ -118,7 +118,7 @@ class Motor:
         return [SetPosition(self._tag, math.inf), *stop] if self._mode is Mode.FORCE else stop
 
     def stop(self) -> Command:
-        """The motor was told to stop; returns the command that does it."""
+        """Notes that the motor stops; returns the command that stops it."""
         command = self.stop_command(self._mode)
         if self._mode is Mode.FORCE:
             self._mode = Mode.VELOCITY

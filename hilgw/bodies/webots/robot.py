@@ -50,7 +50,7 @@ REQUEST_BYTES = 128 * 1024
 
 
 class WebotsRobot:
-    """codec: knows the kinds of the devices. An index is the tag on the wire less 1. time_s:
+    """codec: has the kinds of the devices. An index is the tag on the wire less 1. time_s:
     simulation time of the last answer."""
 
     def __init__(self, settings: WebotsBodySettings, version: str) -> None:
@@ -153,7 +153,8 @@ class WebotsRobot:
         ]
 
     def report(self, message: Message) -> Event | None:
-        """What a message says of a device; None when it concerns nothing in a control loop."""
+        """The event in a message about a device; None when it concerns nothing in a control
+        loop."""
         match message:
             case Time(time):
                 self.time_s = time

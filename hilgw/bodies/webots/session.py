@@ -297,7 +297,7 @@ class WebotsBodySession(MotorSession):
         return []
 
     def stop(self, reason: StopReason, now: int) -> list[Event]:
-        """As every session. At the end of the gateway the controller says goodbye, too."""
+        """Stops the motors. At the end of the gateway the controller leaves the simulator, too."""
         events = super().stop(reason, now)
         if reason is StopReason.ENDED and self._state is _State.RUNNING:
             self._is_leaving = True
@@ -306,8 +306,8 @@ class WebotsBodySession(MotorSession):
 
     def _halt(self, reason: StopReason, now: int) -> list[Event]:
         """Every motor stops with the next request. After the gateway was late, the emergency stop
-        may have been written between two requests, so that answers no longer tell which request
-        they belong to: the session begins anew."""
+        may have been written between two requests, so that answers no longer match their requests:
+        the session begins anew."""
         if reason is StopReason.LATE:
             return self._end("the gateway was late")
         self._stopping = reason, tuple(self._robot.stop())
