@@ -16,7 +16,7 @@ def press(
     control: str | None = None,
     config: str | None = None,
 ) -> Gateway:
-    """Holds these keys (`hilgw.devices.keys`) down for so long of simulated time. Returns the
+    """Holds these keys (`hilgw.devices.keys`) down for this time, in simulated time. Returns the
     gateway that has the robot. control, config: as `gateways_with`. HilgwError when there is no
     such robot or gateway, several have it, or nothing reads keys."""
     gateway = gateway_with("robot", robot, control, config)
@@ -25,7 +25,7 @@ def press(
 
 
 def press_at(gateway: Gateway, robot: str, keys: Sequence[int], hold_s: float = 0.5) -> None:
-    """As `press`, at a gateway that was found before."""
+    """Holds keys down as `press` does, at a gateway that was found before."""
     request = {"do": Do.KEY, "robot": robot, "keys": list(keys), "hold_s": hold_s}
     request_of(gateway, request, robot)
 

@@ -1,4 +1,4 @@
-"""For tests: the conformance class that every adapter passes, and fixtures for your own tests.
+"""Helps to test: the conformance class that every adapter passes, and fixtures for your own tests.
 
 Imports are lazy, because pytest loads the plugin in each run.
 """

@@ -127,7 +127,7 @@ def _refuse_taken(root: Path, paths: Iterable[str], name: str) -> None:
 
 
 def _imports(adapter: str, *, inside: bool) -> str:
-    """Of the test; hilgw is a third party for another distribution."""
+    """The imports of the test; hilgw is a third party for another distribution."""
     own = f"from {adapter.removesuffix('.py').replace('/', '.')} import ADAPTER\n"
     conformance = "from hilgw.testing import AdapterConformance, Vector\n"
     return own + conformance if inside else f"{conformance}\n{own}"
