@@ -218,7 +218,7 @@ def test_the_wheels_turn_and_report_their_angles(one: Wheeled) -> None:
 
 
 @ALL
-def test_what_is_no_device(one: Wheeled) -> None:
+def test_what_is_not_a_device(one: Wheeled) -> None:
     line = one.robot.up()
     index = line.index(one.sensor)
     for events in (
@@ -276,7 +276,7 @@ SIX: dict[str, Any] = {"motors": {f"m{number}": ServoSettings(id=number) for num
 
 
 @pytest.mark.parametrize(
-    ("robot", "slow", "error", "mended"),
+    ("robot", "slow", "error", "recovered"),
     [
         (
             CREATE2,
@@ -323,7 +323,7 @@ SIX: dict[str, Any] = {"motors": {f"m{number}": ServoSettings(id=number) for num
     ids=["create2", "epuck", "dynamixel", "khepera"],
 )
 def test_a_line_that_is_too_slow_is_an_error_with_numbers(
-    robot: Robot, slow: dict[str, Any], error: tuple[str, str, str], mended: dict[str, Any]
+    robot: Robot, slow: dict[str, Any], error: tuple[str, str, str], recovered: dict[str, Any]
 ) -> None:
     assert robot.body.check(robot.settings(**slow)) == [error]
-    assert robot.body.check(robot.settings(**{**slow, **mended})) == []
+    assert robot.body.check(robot.settings(**{**slow, **recovered})) == []

@@ -83,7 +83,7 @@ def option(stream: Any, level: int, name: int) -> int:
 
 
 @pytest.mark.parametrize("host", HOSTS)
-async def test_both_ends_talk(host: str, path: str) -> None:
+async def test_both_ends_send_and_receive(host: str, path: str) -> None:
     before = descriptors()
     async with serving(host) as server:
         ours = Client(await connect_tcp(host, server.listener.port))
@@ -91,8 +91,8 @@ async def test_both_ends_talk(host: str, path: str) -> None:
         theirs = server.clients[0]
         ours.transport.write(ALL_VALUES)
         theirs.transport.write(ALL_VALUES)
-        assert await ours.heard(256) == ALL_VALUES
-        assert await theirs.heard(256) == ALL_VALUES
+        assert await ours.received(256) == ALL_VALUES
+        assert await theirs.received(256) == ALL_VALUES
         assert ("[" in server.peers[0]) == (":" in server.peers[0].rpartition(":")[0])
         await ours.close()
         await until(lambda: bool(theirs.lost))
@@ -153,7 +153,7 @@ async def test_half_closed_by_the_peer_the_answer_still_gets_through(path: str) 
             assert not client.lost
 
 
-async def test_a_peer_that_goes_while_nobody_reads_is_seen(path: str) -> None:
+async def test_a_peer_that_goes_while_reading_is_paused_is_seen(path: str) -> None:
     async with serving() as server:
         peer = socket.create_connection(("127.0.0.1", server.listener.port))
         await until(lambda: bool(server.clients))
@@ -181,7 +181,7 @@ async def test_a_peer_that_does_not_read_blocks_nothing_and_its_buffer_is_bounde
 
 
 class TestConnecting:
-    async def test_nobody_listens(self) -> None:
+    async def test_a_port_without_a_listener(self) -> None:
         before = descriptors()
         with socket.create_server(("127.0.0.1", 0)) as server:
             port = server.getsockname()[1]
@@ -232,7 +232,7 @@ class TestConnecting:
             client = Client(stream)
             await until(lambda: bool(server.clients))
             server.clients[0].transport.write(b"hello")
-            assert await client.heard(5) == b"hello"
+            assert await client.received(5) == b"hello"
             await client.close()
 
 
@@ -307,7 +307,7 @@ class TestListening:
             assert tries == 3
             assert asyncio.get_running_loop().time() - begin >= 2 * accepting.ACCEPT_PAUSE_S
 
-    async def test_closed_it_takes_nobody_and_keeps_those_it_has(self, path: str) -> None:
+    async def test_closed_it_accepts_none_and_keeps_those_it_has(self, path: str) -> None:
         async with serving() as server:
             port = server.listener.port
             with socket.create_connection(("127.0.0.1", port)) as peer:
@@ -316,7 +316,7 @@ class TestListening:
                 with pytest.raises(ConnectionRefusedError):
                     socket.create_connection(("127.0.0.1", port))
                 peer.sendall(b"still here")
-                await server.clients[0].heard(10)
+                await server.clients[0].received(10)
 
     async def test_a_thousand_connects_leave_nothing(self, path: str) -> None:
         async with serving() as server:
@@ -394,7 +394,7 @@ async def test_socat_as_the_client(host: str, family: str) -> None:
             process.stdin.write(BLOCK)
             await until(lambda: bool(server.clients))
             client = server.clients[0]
-            assert await client.heard(len(BLOCK)) == BLOCK
+            assert await client.received(len(BLOCK)) == BLOCK
             sent = 0
             echoed = bytearray()
             while len(echoed) < len(BLOCK):
@@ -421,6 +421,6 @@ async def test_socat_as_the_server(host: str, family: socket.AddressFamily, list
     async with socat(listen.format(port), "EXEC:cat") as process:
         client = Client(await connect_when_up(host, port))
         client.transport.write(BLOCK[:200_000])
-        assert await client.heard(200_000) == BLOCK[:200_000]
+        assert await client.received(200_000) == BLOCK[:200_000]
         process.send_signal(signal.SIGKILL)
         await client.close()

@@ -29,7 +29,7 @@ class Faults:
         return False
 
     def read(self, servo: Servo, status: Status) -> bool:
-        """The register of this servo; whether it has changed."""
+        """Reads the register of this servo; returns whether its value has changed."""
         if not status.data or servo.number not in self._found:
             return False
         names = packet.HARDWARE_ERRORS

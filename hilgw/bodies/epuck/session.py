@@ -1,8 +1,8 @@
 """The session of body `epuck`: handshake, one exchange in each period, and the way back into step.
 
 Each exchange is one binary request: speeds and LEDs that changed, the sensors that are due, and the
-robot's speeds. The last shows whether the answer is whole and the robot has its last speeds. When
-it does not, or an answer is late, the session ends what the robot is in the middle of, sets its
+robot's speeds. The last shows whether the answer is whole and the robot has the commanded speeds.
+When it has not, or an answer is late, the session ends what the robot is in the middle of, sets its
 speeds anew by a line of text, and goes on.
 """
 

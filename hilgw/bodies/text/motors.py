@@ -236,7 +236,7 @@ class Motions:
         return bool(self._waiting)
 
     def due(self) -> list[tuple[MotionLine, bytes]]:
-        """The lines to send and their bytes, in the order of the file. Those that say nothing new
+        """The lines to send and their bytes, in the order of the file. Those that change nothing
         are forgotten."""
         found = []
         for place, line in sorted(self._waiting.items()):

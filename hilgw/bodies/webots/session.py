@@ -303,8 +303,8 @@ class WebotsBodySession(MotorSession):
 
     def _halt(self, reason: StopReason, now: int) -> list[Event]:
         """Every motor stops with the next request. After the gateway was late, the emergency stop
-        may have been written between two requests, so that answers no longer tell which request
-        they belong to: the session begins anew."""
+        may have been written between two requests, so that answers no longer match their requests:
+        the session begins anew."""
         if reason is StopReason.LATE:
             return self._end("the gateway was late")
         self._stopping = reason, tuple(self._robot.stop())

@@ -99,13 +99,13 @@ def use_colour(stream: TextIO | ConsoleWriter) -> bool:
 
 
 def listing(names: Sequence[str], shown: int = NAMES_SHOWN) -> str:
-    """At most `shown` names, and the number of the others."""
+    """Lists at most `shown` names, and the number of the others."""
     more = f" and {len(names) - shown} more" if len(names) > shown else ""
     return ", ".join(names[:shown]) + more
 
 
 def reason_counts(counts: Mapping[str, int]) -> str:
-    """Such as "2 buffer full, 1 range"."""
+    """Lists reasons with their counts, such as "2 buffer full, 1 range"."""
     return ", ".join(f"{count} {in_words(reason)}" for reason, count in counts.items())
 
 

@@ -47,7 +47,7 @@ class LiveRules(PayloadRules):
     """The same packets, through all layers between a robot and its hardware."""
 
     def test_round_trip_on_a_pipe(self) -> None:
-        """In memory, at the rate of the line."""
+        """Two modules exchange packets in memory, at the rate of the line."""
         self._live("pipe", self._round_trip)
 
     def test_round_trip_on_a_virtual_port(self) -> None:

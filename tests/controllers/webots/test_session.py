@@ -253,7 +253,7 @@ def test_enabling_again_restarts_the_period_and_0_disables() -> None:
     assert value not in run.step(100)
 
 
-def test_a_period_that_is_no_multiple_of_the_step() -> None:
+def test_a_period_that_is_not_a_multiple_of_the_step() -> None:
     run = running()
     run.session.report([(0, 1.0)], 0)
     answers = [run.step(32, *([block(DS, "01 3000")] if n == 0 else [])) for n in range(6)]
