@@ -190,7 +190,7 @@ def _refuse_taken(root: Path, paths: Iterable[str]) -> None:
 
 
 def _imports(part: Part, module: str, *, inside: bool) -> str:
-    """Of the test; hilgw is a third party for another distribution."""
+    """The imports of the test; hilgw is a third party for another distribution."""
     name = module.removesuffix(".py").replace("/", ".")
     own = f"from {name} import {part.group.export}\n"
     return own + part.conformance if inside else f"{part.conformance}\n{own}"
