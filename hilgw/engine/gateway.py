@@ -164,7 +164,7 @@ class Gateway:
             host.close()
 
     def _demand_all_up(self) -> None:
-        beside = self.control_loops.beside(shadows=False)
+        beside = self.control_loops.unused(shadows=False)
         for name, supervisor in self.supervisors.items():
             if not supervisor.was_up and name not in beside:
                 error = supervisor.last_error
@@ -176,7 +176,7 @@ class Gateway:
         """Calls `on_ready`, once, when every port is up but those of bodies beside."""
         if self._was_ready:
             return
-        beside = self.control_loops.beside(shadows=False)
+        beside = self.control_loops.unused(shadows=False)
         if all(each.ready for name, each in self.supervisors.items() if name not in beside):
             self._was_ready = True
             if self.on_ready is not None:

@@ -8,10 +8,9 @@ from hilgw.engine.processes import ProgramState
 from hilgw.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from hilgw.engine.control_loop.notices import Notices
-    from hilgw.transports.base import Handle, Scheduler
+    from hilgw.engine.control_loop.context import LoopContext
+    from hilgw.engine.control_loop.parts import LoopController
+    from hilgw.transports.base import Handle
 
 NONE_RUNS = "no controller runs"
 # From the return of a body until its controller should be there: libController tries each second.
@@ -30,15 +29,14 @@ class ControllerProgram(Protocol):
 
 class Presence:
     """The controller of one control loop. is_connected: a controller of another process is there.
-    program: the one that hilgw starts. advice: how to get a controller where none is connected;
-    None: the controller is a part of the gateway. clock: of the time in which one may come back."""
+    program: the one that hilgw starts."""
 
-    def __init__(self, notices: Notices, clock: Scheduler) -> None:
+    def __init__(self, context: LoopContext, controller: LoopController) -> None:
         self.is_connected = False
         self.program: ControllerProgram | None = None
-        self.advice: Callable[[], str] | None = None
-        self.clock = clock
-        self._notices = notices
+        self._advice = controller.advice
+        self._clock = controller.clock
+        self._notices = context.notices
         self._body_was_lost = False
         self._timer: Handle | None = None
 
@@ -49,9 +47,8 @@ class Presence:
         if program is not None:
             runs = program.state is ProgramState.RUNNING
             return "" if runs else f"{NONE_RUNS}: {program.reason}"
-        if self.is_connected or self.advice is None:
-            return ""
-        return f"{NONE_RUNS}: {self.advice()}"
+        advice = "" if self.is_connected else self._advice()
+        return f"{NONE_RUNS}: {advice}" if advice else ""
 
     def dismissed(self) -> None:
         """hilgw ends the controller's connection, because its body is lost."""
@@ -69,7 +66,7 @@ class Presence:
         if not was_lost:
             return
         if self.program is None:
-            self._timer = self.clock.call_at(self.clock.now() + RETURN_NS, self._show)
+            self._timer = self._clock.call_at(self._clock.now() + RETURN_NS, self._show)
         elif self.program.state is ProgramState.DOWN:
             self._show()
 
