@@ -32,7 +32,7 @@ class Radio(Protocol):
     def band(self) -> Hashable:
         """Its channel; radios with equal bands receive each other. None: off or asleep."""
 
-    def hear(self, signal: Signal, rssi_dbm: float, now: int) -> bool:
+    def signal_received(self, signal: Signal, rssi_dbm: float, now: int) -> bool:
         """A whole frame arrived; true when this radio acknowledges it."""
 
 
@@ -103,7 +103,7 @@ class Air:
             rssi = self.loudness_dbm(signal.sender, signal.power_at_1m_dbm, radio)
             if rssi < radio.sensitivity_dbm or self._lost():
                 continue
-            if radio.hear(signal, rssi, now) and not self._lost():
+            if radio.signal_received(signal, rssi, now) and not self._lost():
                 acknowledged.append(radio)
         self.call_at(now + signal.answer_ns, lambda when: sent(acknowledged, when))
 

@@ -86,7 +86,7 @@ class Transceiver(Mock):
 
     # --- the light ------------------------------------------------------------------------------
 
-    def hear(self, signal: Signal, rssi_dbm: float, now: int) -> bool:
+    def signal_received(self, signal: Signal, rssi_dbm: float, now: int) -> bool:
         data = signal.frame
         assert isinstance(data, bytes)
         if self._replies:

@@ -262,7 +262,7 @@ class TextModule(Mock):
         signal = Signal(self, ("text", self._band), packet, self._loudness, duration_ns)
         self.air.transmit(signal, sent, now)
 
-    def hear(self, signal: Signal, rssi_dbm: float, now: int) -> bool:
+    def signal_received(self, signal: Signal, rssi_dbm: float, now: int) -> bool:
         packet = signal.frame
         assert isinstance(packet, Packet)
         if self._power != "on" or packet.destination not in (self._to_all, self.address):

@@ -19,7 +19,7 @@ from firmware_mocks._webots.script import FAULTS, Statement, parsed, run
 from firmware_mocks.air import Air
 from firmware_mocks.base import MS, Mock
 
-SUMMARY = "a controller of a Webots robot, as its library talks to the simulator"
+SUMMARY = "a controller of a Webots robot, with the protocol of Webots' library"
 SCRIPT = (
     "enable ds_front 64; enable receiver 32; position left_wheel inf; position right_wheel inf; "
     "velocity left_wheel 3; velocity right_wheel 3; send emitter hello; step 32 x 0"

@@ -23,3 +23,8 @@ def ns_to_s(nanoseconds: int) -> float:
 
 def ns_to_ms(nanoseconds: int) -> float:
     return nanoseconds / NS_PER_MS
+
+
+def earliest(*times: int | None) -> int | None:
+    """The first of these times; None where there is none."""
+    return min((time for time in times if time is not None), default=None)

@@ -8,7 +8,9 @@ import gc
 import inspect
 import os
 import shutil
-from collections.abc import Iterator
+import signal
+import subprocess
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -20,9 +22,10 @@ from hypothesis import settings
 from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.testing.sim import Clock, SimEventLoop
 
-# How long one example takes says nothing on a busy machine. The suite's cases are the same in each
-# run; `tools/test --hypothesis-profile explore tests/framing` looks for others.
-settings.register_profile("suite", deadline=None, derandomize=True)
+# How long one example takes shows nothing on a busy machine. The suite's cases are the same in each
+# run, so more of them find nothing new: `tools/test --hypothesis-profile explore tests/framing`
+# looks for others.
+settings.register_profile("suite", deadline=None, derandomize=True, max_examples=40)
 settings.register_profile("explore", deadline=None, max_examples=1000)
 settings.load_profile("suite")
 
@@ -51,6 +54,28 @@ REAL = {  # file of tests/real: the option that names its device
 SEARCH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
 
 
+# nohup ignores the first of them, and a shell ignores the second in a background job. Programs that
+# tests start would inherit that: a handler that does nothing keeps this process going, and its
+# children begin with the default.
+IGNORED = (signal.SIGHUP, signal.SIGINT)
+FROM_THE_START = [each.name for each in IGNORED if signal.getsignal(each) == signal.SIG_IGN]
+
+
+def handle_instead_of_ignoring(names: Sequence[str]) -> None:
+    for name in names:
+        signal.signal(signal.Signals[name], lambda *_: None)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    handle_instead_of_ignoring(getattr(config, "workerinput", {}).get("ignored", FROM_THE_START))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """A worker of pytest-xdist goes on, too."""
+    node.workerinput["ignored"] = FROM_THE_START
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("real devices")
     for option, meaning in REAL.values():
@@ -60,6 +85,38 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     option = REAL.get(collection_path.name, ("", ""))[0]
     return True if option and not config.getoption(option) else None
+
+
+# --- tests that start programs -------------------------------------------------------------------
+
+E2E = Path(__file__).parent / "e2e"
+UNMARKED = "this test starts a program: mark it with @pytest.mark.process"
+at_work: list[pytest.Item] = []  # the test that runs
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if E2E in item.path.parents:
+            item.add_marker(pytest.mark.process)
+
+
+def start(*given: Any, **more: Any) -> Any:
+    if at_work and at_work[0].get_closest_marker("process") is None:
+        pytest.fail(UNMARKED)
+    return start_process(*given, **more)
+
+
+start_process = getattr(subprocess.Popen, "_execute_child")  # noqa: B009 - typeshed has no such
+patch.object(subprocess.Popen, "_execute_child", start).start()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    at_work[:] = [item]
+    try:
+        return (yield)
+    finally:
+        at_work.clear()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -12,9 +12,9 @@ ROOT = Path(__file__).parent.parent
 LAYERS = [
     {"reasons", "errors", "records", "settings", "units", "plugins", "__init__"},
     {"devices", "framing"},
-    {"medium", "protocols", "control", "worlds", "transports", "client"},
-    {"adapters", "bodies", "controllers", "record", "api"},
-    {"engine", "security", "discovery", "config"},
+    {"medium", "protocols", "control", "worlds", "transports"},
+    {"adapters", "bodies", "controllers", "record", "client"},
+    {"engine", "security", "discovery", "config", "api"},
     {"bridge", "assemble"},
     {"monitor", "web", "testing"},
     {"cli"},
@@ -69,6 +69,22 @@ def test_imports_go_one_way(path: Path) -> None:
 def test_pure_code_does_no_io(path: Path) -> None:
     found = {name.split(".")[0] for name in imports_of(path)} & IMPURE
     assert not found, f"{found} imported in pure code"
+
+
+CLIENT = {"api", "client"}
+CLIENT_MAY_IMPORT = CLIENT | {"errors", "devices", "protocols", "settings", "units"}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_only_the_command_line_and_the_client_import_the_client(path: Path) -> None:
+    """Client code runs in a user's process: it shares with the gateway only what is pure."""
+    names = imports_of(path)
+    rooms = {name.split(".")[1] for name in names if name.startswith("hilgw.")}
+    if room_of(path) in CLIENT:
+        assert rooms <= CLIENT_MAY_IMPORT, f"client code imports {rooms - CLIENT_MAY_IMPORT}"
+        assert not names & {"asyncio", "pydantic"}
+    elif room_of(path) != "cli":
+        assert not rooms & CLIENT, f"{room_of(path)} imports {rooms & CLIENT}"
 
 
 @pytest.mark.parametrize("path", MOCKS, ids=lambda p: str(p.relative_to(ROOT)))

@@ -1,6 +1,6 @@
 """Motors, brakes and LEDs of the robot in the Webots simulator mock (section 2.5).
 
-Each device knows its configuration, executes its commands and writes its messages.
+Each device has its configuration, executes its commands and writes its messages.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Body:
 
 
 class Device:
-    """`fields` are those of the Webots node that the device knows."""
+    """`fields` are those fields of the Webots node that the device supports."""
 
     FIELDS: dict[str, Any] = {}
 

@@ -120,7 +120,7 @@ class Receiver(Sampled):
         else:
             raise ValueError(f"Receiver command {command}")
 
-    def hears(self, emitter: Emitter, packet: Packet, distance_m: float) -> bool:
+    def receives(self, emitter: Emitter, packet: Packet, distance_m: float) -> bool:
         """Whether it takes this packet now, from a robot so far away."""
         same = self.radio.channel == packet.channel or -1 in (self.radio.channel, packet.channel)
         in_range = packet.range_m < 0 or distance_m <= packet.range_m

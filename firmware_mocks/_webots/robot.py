@@ -85,7 +85,8 @@ def _of_mapping(name: str, value: Any) -> tuple[str, str, Mapping[str, Any]]:
 
 
 class Robot:
-    """custom_data, console, wwi: as its controller sent them last. leaving: it said goodbye."""
+    """custom_data, console, wwi: as its controller sent them last. leaving: the controller
+    announced its end."""
 
     def __init__(self, name: str, room: Room, given: Parts, settings: Mapping[str, Any]) -> None:
         self.name = name

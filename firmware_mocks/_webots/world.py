@@ -135,7 +135,7 @@ def _deliver(sender: Robot, emitter: Emitter, robot: Robot) -> None:
     far_m, direction = robot.body.room.towards(place.x, place.y)
     for packet in emitter.sent:
         for device in robot.devices:
-            if isinstance(device, Receiver) and device.hears(emitter, packet, far_m):
+            if isinstance(device, Receiver) and device.receives(emitter, packet, far_m):
                 device.receive(packet, direction, far_m)
 
 

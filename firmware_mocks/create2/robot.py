@@ -1,7 +1,8 @@
 """The robot: modes, commands, sensors. Sections of the Open Interface (OI) specification.
 
-The OI has no watchdog: a robot that was told to drive drives on when the line is dead. In safe mode
-it stops and returns to passive mode at a cliff, a wheel drop or a charger, and at nothing else.
+The OI has no watchdog: a robot that got a drive command drives on when the line is dead. In safe
+mode it stops and returns to passive mode at a cliff, a wheel drop or a charger, and at nothing
+else.
 """
 
 from __future__ import annotations
@@ -63,8 +64,8 @@ BOOT_TEXT = b"bl-start\r\nbattery-current-zero 266\r\n"
 
 
 class Robot(Adjustable):
-    """`drive` are the speeds of the left and right wheel in mm/s that it was told. commands: those
-    it has executed, by opcode."""
+    """`drive` are the speeds of the left and right wheel in mm/s of the last command.
+    commands: those it has executed, by opcode."""
 
     def __init__(self, name: str, settings: dict[str, Any]) -> None:
         super().__init__(name, settings, PARAMETERS)
@@ -137,8 +138,8 @@ class Robot(Adjustable):
     # --- commands -----------------------------------------------------------------------------
 
     def _size(self) -> int:
-        """Bytes of the command that the input begins with; 0: unknown yet. A byte that is no
-        opcode is a command of its own."""
+        """Bytes of the command that the input begins with; 0: unknown yet. A byte that is not
+        an opcode is a command of its own."""
         command, have = self._input[0], len(self._input)
         if command in (STREAM, QUERY):
             return 2 + self._input[1] if have > 1 else 0

@@ -124,7 +124,7 @@ class Bus(Adjustable):
         self._set_states()
         for servo in self.servos.values():
             servo.boot()
-            servo.moved_ns = servo.heard_ns = now
+            servo.moved_ns = servo.instruction_ns = now
         self._set_states()
         self.timers.start("step", now + STEP_NS, self._step)
 
@@ -160,7 +160,7 @@ class Bus(Adjustable):
                 self._answer_to_damage(number, now)
                 continue
             for servo in self.servos.values():
-                servo.heard(now)
+                servo.instruction_received(now)
             self._execute(number, instruction, parameters, now)
             self._move(now)
 

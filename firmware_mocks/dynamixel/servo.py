@@ -69,7 +69,7 @@ class Servo:
         self.model = model
         self.traits = MODELS[model]
         self.tripped = False
-        self.heard_ns = 0
+        self.instruction_ns = 0
         self.moved_ns = 0
         self.pulses = 0.0 if model in SERIES_P else 2048.0
         self.speed = 0.0  # pulses/s
@@ -100,7 +100,7 @@ class Servo:
 
     def boot(self) -> None:
         """Power on: the RAM has its defaults, which means no torque and no bus watchdog. A servo of
-        series X knows its angle within one turn only."""
+        series X measures its angle within one turn only."""
         self.table[EEPROM:] = bytes(TABLE_BYTES - EEPROM)
         for address, value, size in (
             (STATUS_RETURN, 2, 1), (TEMPERATURE, 31, 1),
@@ -242,15 +242,15 @@ class Servo:
 
     # --- time ---------------------------------------------------------------------------------
 
-    def heard(self, now: int) -> None:
+    def instruction_received(self, now: int) -> None:
         """An instruction came: the watchdog begins anew."""
-        self.heard_ns = now
+        self.instruction_ns = now
 
     def move(self, now: int) -> None:
         """Turns until `now`, and trips the bus watchdog at its time."""
         limit_ns = self.table[WATCHDOG] * 20_000_000
-        if limit_ns and not self.tripped and self.torque and now - self.heard_ns > limit_ns:
-            self._turn(self.heard_ns + limit_ns)
+        if limit_ns and not self.tripped and self.torque and now - self.instruction_ns > limit_ns:
+            self._turn(self.instruction_ns + limit_ns)
             self.tripped = True
             self.table[WATCHDOG] = 255
         self._turned_ns += max(0, now - self.moved_ns) if self.moves else 0

@@ -1,6 +1,6 @@
 """The robot: its parameters, its motion, and the numbers that its sensors show.
 
-The firmware has no watchdog: a robot that was told to drive drives on when the line is dead.
+The firmware has no watchdog: a robot that got a speed drives on when the line is dead.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ STEP_NS = 5 * MS
 
 
 class Robot(Adjustable):
-    """`speeds`: steps/s of the left and right wheel that it was told, before the limit. leds: the
-    state of each, by number. lines, requests: those it has executed."""
+    """`speeds`: steps/s of the left and right wheel in the last command, before the limit. leds:
+    the state of each, by number. lines, requests: those it has executed."""
 
     def __init__(self, name: str, settings: dict[str, Any]) -> None:
         super().__init__(name, settings, PARAMETERS)
@@ -168,8 +168,8 @@ class Robot(Adjustable):
         self.uart.write(data, self._now + self._delay_ns)
 
     def restart(self) -> None:
-        """The processor starts: wheels and LEDs are off, the encoders at 0. What it was told
-        before is lost."""
+        """The processor starts: wheels and LEDs are off, the encoders at 0. Earlier
+        commands are lost."""
         self.speeds = (0, 0)
         self.leds = dict.fromkeys(range(10), 0)
         self.set_encoders(0, 0)

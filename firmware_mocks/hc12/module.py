@@ -269,7 +269,7 @@ class Module(Mock):
         duration_ns = (len(chunk) + OVERHEAD) * 8 * 1_000_000_000 // held.air_bps
         self.air.transmit(Signal(self, self._tuned, chunk, power, duration_ns), sent, now)
 
-    def hear(self, signal: Signal, rssi_dbm: float, now: int) -> bool:
+    def signal_received(self, signal: Signal, rssi_dbm: float, now: int) -> bool:
         """A chunk from the air. The module has no acknowledgements."""
         chunk = signal.frame
         assert isinstance(chunk, bytes)

@@ -75,7 +75,7 @@ class IrReceiver:
     def position(self, point: Point) -> None:
         self.placement = replace(self.placement, position=point)
 
-    def hear(self, signal: Signal, rssi_dbm: float, now: int) -> bool:
+    def signal_received(self, signal: Signal, rssi_dbm: float, now: int) -> bool:
         return False
 
     @property

@@ -45,7 +45,7 @@ class Module(Mock):
         self._reader = Reader()
         self._power = "new"
         self._awake = True
-        self.radio = Transceiver(name, air, self.settings, position, self._hear)
+        self.radio = Transceiver(name, air, self.settings, position, self._packet_received)
         self._use_line(0)
         for key in sorted(given, key=lambda key: key.upper() != "NETWORKID"):
             self.set(key, given[key])
@@ -251,7 +251,7 @@ class Module(Mock):
         self.radio.send(*request, lambda when: self._send_line("+OK", when), now)
         return ""
 
-    def _hear(self, packet: Packet, rssi_dbm: float, now: int) -> None:
+    def _packet_received(self, packet: Packet, rssi_dbm: float, now: int) -> None:
         """A packet for this module."""
         if self._power != "on":
             return

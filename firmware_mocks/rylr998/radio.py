@@ -104,7 +104,7 @@ class Transceiver:
         signal = Signal(self, self._tuned, packet, power, self.air_ns(len(data)))
         self._air.transmit(signal, sent, now)
 
-    def hear(self, signal: Signal, rssi_dbm: float, now: int) -> bool:
+    def signal_received(self, signal: Signal, rssi_dbm: float, now: int) -> bool:
         """A frame arrived. LoRa has no acknowledgements."""
         packet = signal.frame
         assert isinstance(packet, Packet)

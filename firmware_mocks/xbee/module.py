@@ -61,7 +61,7 @@ class Module(Mock):
         line = self.line = SerialLine(self.uart, settings)
         addressing = self.addressing = self._make_addressing()
         radio = self.radio = Transceiver(
-            name, air, settings, addressing, self._hear, lambda now: self.input.work(now)
+            name, air, settings, addressing, self._packet_received, lambda now: self.input.work(now)
         )
         self._discovery = Discovery(settings, radio, self.timers, air.random)
         searches: dict[str, Search] = {"ND": self._discovery.search, "DN": self._discovery.resolve}
@@ -167,7 +167,7 @@ class Module(Mock):
 
     # --- packets from the air -------------------------------------------------------------------
 
-    def _hear(self, packet: Packet, rssi_dbm: float, now: int) -> None:
+    def _packet_received(self, packet: Packet, rssi_dbm: float, now: int) -> None:
         """A packet for this module, for the first time."""
         if self._power == "new":
             self.reset(now)

@@ -6,18 +6,14 @@ Source: Webots user guide, "Running Extern Robot Controllers"; the search of lib
 from __future__ import annotations
 
 import getpass
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from hilgw.errors import PeerError
-from hilgw.protocols.webots import encode_name
+from hilgw.protocols.webots.address import DEFAULT_PORT, EXTERN, URL, instances_of, socket_path
 
-DEFAULT_PORT = 1234
-INSTANCES = Path("/tmp/webots")
-EXTERN = "extern"
 _FIX = "write tcp://HOST:PORT/ROBOT, tls://HOST:PORT/ROBOT or ipc://INSTANCE/ROBOT"
 
 
@@ -55,7 +51,7 @@ def find(environment: Mapping[str, str]) -> TcpAddress | LocalAddress:
     )
     if instance and robot:  # started by the simulator itself
         return LocalAddress(socket_path(Path(instance), robot, "intern"))
-    url = environment.get("WEBOTS_CONTROLLER_URL", "")
+    url = environment.get(URL, "")
     if "://" not in url:
         return _newest(url or None, environment)
     parts = urlsplit(url)
@@ -70,17 +66,13 @@ def find(environment: Mapping[str, str]) -> TcpAddress | LocalAddress:
         (token,) = parse_qs(parts.query).get("token", [None])[:1]
         return TcpAddress(parts.hostname, port, name, parts.scheme == "tls", token)
     if parts.scheme == "ipc":
-        return _in_instance(instances_of(environment) / unquote(parts.netloc), name)
+        instances = instances_of(environment, getpass.getuser)
+        return _in_instance(instances / unquote(parts.netloc), name)
     raise PeerError(f"cannot use '{parts.scheme}://'", where=url, fix=_FIX)
 
 
-def instances_of(environment: Mapping[str, str]) -> Path:
-    """The folder of this user's simulators; each has a folder in it."""
-    return INSTANCES / (environment.get("USER") or getpass.getuser())
-
-
 def _newest(robot: str | None, environment: Mapping[str, str]) -> LocalAddress:
-    folder = instances_of(environment)
+    folder = instances_of(environment, getpass.getuser)
     try:
         found = [path for path in folder.iterdir() if path.is_dir() and path.name.isdecimal()]
         newest = max(found, key=lambda path: path.stat().st_mtime)
@@ -108,10 +100,3 @@ def _in_instance(instance: Path, robot: str | None) -> LocalAddress:
             fix="name one in WEBOTS_CONTROLLER_URL",
         )
     return LocalAddress(found[0])
-
-
-def socket_path(instance: Path, robot: str, end: str) -> Path:
-    """The local socket of a robot. end: EXTERN, or "intern" for a controller that the simulator
-    starts itself."""
-    around = len(os.fsencode(instance / "ipc" / end)) + 1
-    return instance / "ipc" / encode_name(robot, around) / end

@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from hilgw.api.environment import CONTROL
 from hilgw.client.modes import robot_mode, set_robot_mode
 from hilgw.errors import HilgwError
+from hilgw.protocols.webots.address import CONTROL
 
 SIMULATION, REMOTE = "simulation", "remote"
 

@@ -6,7 +6,7 @@ import sys
 from typing import Any, ClassVar
 
 from hilgw.api import current
-from hilgw.api._errors import report
+from hilgw.api._errors import is_period, report, report_disabled
 from hilgw.api.connection import Closed, connect
 from hilgw.api.devices.actuators import LED, Brake, Motor
 from hilgw.api.devices.base import Device
@@ -23,7 +23,6 @@ from hilgw.api.devices.sensors import (
     PositionSensor,
     TouchSensor,
 )
-from hilgw.api.devices.states import period_refusal
 from hilgw.api.modes import Modes
 from hilgw.api.old_names import OldNames
 from hilgw.api.session import Session, fail
@@ -294,10 +293,7 @@ class Robot(OldNames):
     def batterySensorGetValue(self) -> float:
         """In J; NaN before the first answer."""
         if not self._battery_period:
-            report(
-                "wb_robot_battery_sensor_get_value() called for a disabled device! "
-                "Please use: wb_robot_battery_sensor_enable()."
-            )
+            report_disabled("robot_battery_sensor_get_value", "robot_battery_sensor_enable")
         return self._session.battery
 
     @property
@@ -307,9 +303,6 @@ class Robot(OldNames):
 
     @battery_sensor_sampling_period.setter
     def battery_sensor_sampling_period(self, period: int) -> None:
-        refusal = period_refusal(period)
-        if refusal:
-            report(f"wb_robot_battery_sensor_enable() {refusal}.")
-        else:
+        if is_period(period, "robot_battery_sensor_enable"):
             self._battery_period = period
             self._session.put(BatterySamplingPeriod(period))

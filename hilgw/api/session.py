@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from hilgw.api._errors import report
 from hilgw.api.connection import Closed
-from hilgw.api.devices.states import STATES, State
+from hilgw.api.devices.states import STATES, EmitterState, State
 from hilgw.errors import PeerError
 from hilgw.protocols.webots import (
     IMMEDIATE,
@@ -37,6 +37,7 @@ from hilgw.protocols.webots import (
     WwiMessage,
     encode_request,
 )
+from hilgw.protocols.webots.queues import EmitterQueue, WaitingCommands
 
 ENDED = -1
 FAREWELL_S = 1.0
@@ -87,6 +88,8 @@ class Session:
         self.version = version
         self._codec = Codec(version)
         self._robot_commands: list[Command] = [JoystickSamplingPeriod(0)]
+        self._waiting = WaitingCommands()
+        self._emitters: list[EmitterQueue] = []
         self._begun = False
         self._exchange(0)
         if not hasattr(self, "configuration"):
@@ -144,8 +147,9 @@ class Session:
 
     def _send(self, duration_ms: int) -> None:
         commands, self._robot_commands = self._robot_commands, []
-        for device in self.devices.values():
-            commands += device.commands(duration_ms)
+        commands += self._waiting.take()
+        for emitter in self._emitters:
+            commands += emitter.leave(duration_ms)
         blocks = self._encoded(commands) if commands else ()
         self._connection.send(encode_request(duration_ms, blocks))
 
@@ -201,13 +205,15 @@ class Session:
         self.time, self.model = message.time, message.model
         self.custom_data = message.customData
         unknown = []
-        self.devices = {}
+        self.devices, self._waiting = {}, WaitingCommands()
         for tag, (node, name, model) in enumerate(message.devices, 1):
             kind = self._codec.kinds[tag]
             if kind not in KINDS:
                 unknown.append(f"'{name}' ({kind})")
             else:
-                self.devices[tag] = STATES[kind](tag, kind, node, name, model)
+                self.devices[tag] = STATES[kind](self._waiting, tag, kind, node, name, model)
+        states = self.devices.values()
+        self._emitters = [each.queue for each in states if isinstance(each, EmitterState)]
         if unknown:
             raise PeerError(
                 f"hilgw.api does not support {', '.join(unknown)}",

@@ -9,11 +9,10 @@ from ipaddress import ip_address
 from hilgw.api.address import TcpAddress
 from hilgw.errors import PeerError
 from hilgw.protocols.webots import Forbidden
-
-VARIABLE = "HILGW_TOKEN"
+from hilgw.protocols.webots.address import TOKEN
 
 FIXES = {
-    Forbidden.NO_TOKEN: f"set {VARIABLE} for an address tls://, or write ?token=TOKEN behind the "
+    Forbidden.NO_TOKEN: f"set {TOKEN} for an address tls://, or write ?token=TOKEN behind the "
     "robot in WEBOTS_CONTROLLER_URL for a gateway with plaintext: true",
     Forbidden.WRONG_TOKEN: "use a token of `access: tokens:` of that gateway",
     Forbidden.MONITOR_TOKEN: "use a token with role: drive or admin of that gateway",
@@ -23,7 +22,7 @@ FIXES = {
 
 def token_of(address: TcpAddress, environment: Mapping[str, str]) -> str | None:
     """The token in the URL, or that of the environment."""
-    return address.token or environment.get(VARIABLE) or None
+    return address.token or environment.get(TOKEN) or None
 
 
 def hosts_of(address: TcpAddress, environment: Mapping[str, str]) -> list[str]:
@@ -37,10 +36,10 @@ def hosts_of(address: TcpAddress, environment: Mapping[str, str]) -> list[str]:
     if all(_is_loopback(host) for host in hosts):
         return hosts
     raise PeerError(
-        f"{VARIABLE} would leave this machine in clear text: the address is tcp://",
+        f"{TOKEN} would leave this machine in clear text: the address is tcp://",
         where=f"{address.host}:{address.port}",
         fix="write tls:// into WEBOTS_CONTROLLER_URL; for a gateway with plaintext: true, write "
-        f"?token=TOKEN behind the robot there; for any other simulator, unset {VARIABLE}",
+        f"?token=TOKEN behind the robot there; for any other simulator, unset {TOKEN}",
     )
 
 

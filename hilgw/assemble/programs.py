@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from hilgw.api.environment import environment
 from hilgw.engine.control_loop.servers.webots_port import WebotsPort
 from hilgw.engine.control_loop.servers.webots_server import WebotsServer
 from hilgw.engine.processes import Child, Program
+from hilgw.protocols.webots.address import program_environment
 from hilgw.security.access import Access, TokenCheck
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def add_program(
 
     def start(host: str, number: int) -> None:
         url = f"tcp://{host}:{number}/{quote(loop.name, safe='')}"
-        child.start(environment(url, os.environ, token, gateway.control_path))
+        child.start(program_environment(url, os.environ, token, gateway.control_path))
 
     server = WebotsServer(LOOPBACK, 0, gateway.observer, check_token=check)
     where = Path(settings.file).name

@@ -79,7 +79,6 @@ class Bridge(Observer):
         inform: Callable[[str], None] = lambda text: None,
     ) -> None:
         self.settings = settings
-        self.to_serial, self.to_tcp = Flow(), Flow()
         self.on_ready: Callable[[], None] | None = None
         self._scheduler = scheduler
         self._observer = observer
@@ -88,18 +87,17 @@ class Bridge(Observer):
         self._listening = False
         self._started_ns = scheduler.now()
         new_reframer = _reframer_factory(new_framing, scheduler)
-        self._port = BridgePort(NAME, settings.line, self.to_serial, self._pause, self._resume)
+        self._port = BridgePort(NAME, settings.line)
         self._clients = Clients(
             scheduler,
             self._port,
-            self.to_serial,
-            self.to_tcp,
             rule=settings.writer,
             new_reframer=new_reframer,
             inform=inform,
             warn=lambda text: observer.notice("tcp", text),
             idle_ns=None if settings.idle_s is None else round(settings.idle_s * 1e9),
         )
+        self.to_serial, self.to_tcp = self._port.flow, self._clients.from_port
         self._connect_port(new_reframer)
         self._line = PortLine(
             settings.line,
@@ -164,12 +162,6 @@ class Bridge(Observer):
     def _line_changed(self, line: LineSettings) -> None:
         self._port.set_line(line)
         self._inform(f"the line is set to {line}{' with RTS/CTS' if line.rtscts else ''}")
-
-    def _pause(self) -> None:
-        self._clients.pause()
-
-    def _resume(self) -> None:
-        self._clients.resume()
 
     # --- life -------------------------------------------------------------------------------------
 

@@ -6,12 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from hilgw.bridge.backlog import StaleWatch
 from hilgw.bridge.flow import (
-    CLIENT_GONE,
-    CLIENT_SLOW,
-    NO_CLIENT,
-    NOT_WRITER,
-    TELNET,
-    WRITER_GONE,
+    BridgeDropped,
     Flow,
     NewReframer,
     Reframer,
@@ -29,7 +24,6 @@ if TYPE_CHECKING:
     from hilgw.transports.base import Handle, Scheduler, Transport
 
 WriterRule = Literal["first", "last", "all"]
-WRITER_RULES: tuple[WriterRule, ...] = ("first", "last", "all")
 MAX_CLIENTS = 64
 MAX_PER_ADDRESS = MAX_CLIENTS // 2
 # A client that does not keep up pauses the port for this time, then it is disconnected. A single
@@ -90,8 +84,8 @@ class Client:
         if self.writes:
             self._clients.port.write(data, self)
         else:
-            self._clients.to_port.drop(NOT_WRITER, len(data))
-            self.to_serial.drop(NOT_WRITER, len(data))
+            self._clients.to_port.drop(BridgeDropped.NOT_WRITER, len(data))
+            self.to_serial.drop(BridgeDropped.NOT_WRITER, len(data))
 
     def report(self) -> dict[str, Any]:
         """The bytes from and for this client."""
@@ -152,25 +146,22 @@ class Clients:
         self,
         scheduler: Scheduler,
         port: BridgePort,
-        to_port: Flow,
-        from_port: Flow,
         *,
         rule: WriterRule,
         new_reframer: NewReframer | None,
         inform: Callable[[str], None],
         warn: Callable[[str], None],
         idle_ns: int | None = None,
-        telnet_fix: str = "start the bridge with --rfc2217",
     ) -> None:
+        port.on_full, port.on_room = self.pause, self.resume
         self.port = port
-        self.to_port = to_port
-        self.from_port = from_port
+        self.to_port, self.from_port = port.flow, Flow()
         self.accepted = 0
         self.refused = 0
         self.slow = 0
         self.idle_ns = idle_ns
         self.scheduler = scheduler
-        self.telnet_fix = telnet_fix
+        self.telnet_fix = "start the bridge with --rfc2217"
         self._rule = rule
         self._new_reframer = new_reframer
         self._inform = inform
@@ -242,15 +233,15 @@ class Clients:
 
     def refuse_telnet(self, client: Client, size: int) -> None:
         """Its stream begins with a negotiation, which the device must not receive."""
-        self.port.drop_held(size, TELNET, client)
-        self._remove(client, "it uses telnet", CLIENT_GONE)
+        self.port.drop_held(size, BridgeDropped.TELNET, client)
+        self._remove(client, "it uses telnet", BridgeDropped.CLIENT_GONE)
         if not self._telnet_warned:
             self._telnet_warned = True
             self._warn(f"client {client.peer} disconnected: it uses telnet; {self.telnet_fix}")
 
     def close(self) -> None:
         for client in self._clients:
-            self._close_stream(client, CLIENT_GONE)
+            self._close_stream(client, BridgeDropped.CLIENT_GONE)
         self._clients = ()
         self._waiting.clear()
         self._stale.close()
@@ -268,20 +259,20 @@ class Clients:
 
     def _drop_unread(self, client: Client, size: int) -> None:
         if size:
-            self.port.drop_held(size, WRITER_GONE, client)
+            self.port.drop_held(size, BridgeDropped.WRITER_GONE, client)
 
     def _lose(self, client: Client, error: PortError) -> None:
         """The connection was reset, or it broke after the client had ended its direction; or the
         client does not read the replies that it asks for."""
         if not client.ended:
-            self.port.drop_from(client, WRITER_GONE)
+            self.port.drop_from(client, BridgeDropped.WRITER_GONE)
         if error.reason == PortError.FULL:
             self.slow += 1
-            self._remove(client, "too slow, it reads no replies", CLIENT_SLOW)
+            self._remove(client, "too slow, it reads no replies", BridgeDropped.CLIENT_SLOW)
         else:
             self._remove(client, error.what)
 
-    def _remove(self, client: Client, why: str, reason: str = CLIENT_GONE) -> None:
+    def _remove(self, client: Client, why: str, reason: str = BridgeDropped.CLIENT_GONE) -> None:
         if client not in self._clients:
             return
         self._close_stream(client, reason)
@@ -344,12 +335,12 @@ class Clients:
         return unread or self.port.waiting_from(client) > 0
 
     def _drop_stale(self, client: Client) -> None:
-        before = self.to_port.dropped[WRITER_GONE]
+        before = self.to_port.dropped[BridgeDropped.WRITER_GONE]
         if client in self._clients and not client.finished:
             self._drop_unread(client, client.stream.discard_received())
             self._finish(client)
-        self.port.drop_from(client, WRITER_GONE)
-        dropped = self.to_port.dropped[WRITER_GONE] - before
+        self.port.drop_from(client, BridgeDropped.WRITER_GONE)
+        dropped = self.to_port.dropped[BridgeDropped.WRITER_GONE] - before
         self._warn(f"{dropped} B of client {client.peer} dropped: the device accepted nothing")
 
     def _watch_idle(self) -> None:
@@ -373,7 +364,7 @@ class Clients:
         flow, size = self.from_port, len(data)
         if not clients:
             self._offered_bytes += size
-            flow.drop(NO_CLIENT, size)
+            flow.drop(BridgeDropped.NO_CLIENT, size)
         for client in clients:
             stream = client.stream
             self._offered_bytes += size
@@ -382,8 +373,8 @@ class Clients:
                 stream.write(data)
             except PortError as error:
                 if error.reason == PortError.LOST:  # the stream reports the loss itself
-                    flow.drop(CLIENT_GONE, size)
-                    client.to_tcp.drop(CLIENT_GONE, size)
+                    flow.drop(BridgeDropped.CLIENT_GONE, size)
+                    client.to_tcp.drop(BridgeDropped.CLIENT_GONE, size)
                 else:
                     self._disconnect_slow(client, size)
                 continue
@@ -426,9 +417,9 @@ class Clients:
         lost = client.stream.pending + refused_bytes
         self.slow += 1
         if refused_bytes:
-            self.from_port.drop(CLIENT_SLOW, refused_bytes)
-            client.to_tcp.drop(CLIENT_SLOW, refused_bytes)
-        self._remove(client, "too slow", CLIENT_SLOW)
+            self.from_port.drop(BridgeDropped.CLIENT_SLOW, refused_bytes)
+            client.to_tcp.drop(BridgeDropped.CLIENT_SLOW, refused_bytes)
+        self._remove(client, "too slow", BridgeDropped.CLIENT_SLOW)
         self._warn(f"client {client.peer} disconnected: too slow, {lost} B unsent")
 
     def reports(self) -> list[dict[str, Any]]:

@@ -31,17 +31,6 @@ class BridgeDropped(DroppedReason):
     CANNOT_CARRY = "cannot_carry", "a frame that the framing cannot carry"
 
 
-PORT_DOWN = BridgeDropped.PORT_DOWN
-NOT_WRITER = BridgeDropped.NOT_WRITER
-NO_CLIENT = BridgeDropped.NO_CLIENT
-CLIENT_SLOW = BridgeDropped.CLIENT_SLOW
-CLIENT_GONE = BridgeDropped.CLIENT_GONE
-WRITER_GONE = BridgeDropped.WRITER_GONE
-PURGED = BridgeDropped.PURGED
-TELNET = BridgeDropped.TELNET
-FULL = BridgeDropped.FULL
-CANNOT_CARRY = BridgeDropped.CANNOT_CARRY
-
 Feed = Callable[[bytes], None]
 
 
@@ -163,7 +152,7 @@ class Reframer:
                 self._framing.encode(payload)
                 fit.append(payload)
             except FrameError:
-                self._flow.drop(CANNOT_CARRY, 1)
+                self._flow.drop(BridgeDropped.CANNOT_CARRY, 1)
         return fit
 
 

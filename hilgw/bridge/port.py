@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, cast
 
 from hilgw.bridge.backlog import Backlog
-from hilgw.bridge.flow import FULL, PORT_DOWN, Flow, read_in_turns
+from hilgw.bridge.flow import BridgeDropped, Flow, read_in_turns
 from hilgw.engine.supervisor import PortListener, Unsupervised
 from hilgw.errors import PortError
 from hilgw.transports.virtual.pacing import PacedLine
@@ -40,23 +40,16 @@ class BridgePort:
     counted: a late command must not reach the device when it is back.
     """
 
-    def __init__(
-        self,
-        name: str,
-        line: LineSettings,
-        flow: Flow,
-        on_full: Callable[[], None],
-        on_room: Callable[[], None],
-    ) -> None:
+    def __init__(self, name: str, line: LineSettings) -> None:
         self.name = name
         self.identity = str(line)
         self.supervisor: PortListener = Unsupervised()
         self.data_received: Callable[[bytes], None] = lambda data: None
         self.on_lost: Callable[[], None] = lambda: None
         self.framed = False
-        self._flow = flow
-        self._on_full = on_full
-        self._on_room = on_room
+        self.flow = Flow()
+        self.on_full: Callable[[], None] = lambda: None
+        self.on_room: Callable[[], None] = lambda: None
         self._stream: Transport | None = None
         self._full = False
         self._held = False
@@ -105,9 +98,9 @@ class BridgePort:
         stream, self._stream = self._stream, None
         unsent = 0 if stream is None else stream.unsent
         paced = 0 if self._paced is None else self._paced.clear()
-        self._flow.take_back(unsent, PORT_DOWN)
-        self._flow.drop(PORT_DOWN, paced)
-        self._take_back_from_writers(unsent + paced, PORT_DOWN)
+        self.flow.take_back(unsent, BridgeDropped.PORT_DOWN)
+        self.flow.drop(BridgeDropped.PORT_DOWN, paced)
+        self._take_back_from_writers(unsent + paced, BridgeDropped.PORT_DOWN)
         if self._paced is not None:
             self._paced.release()
         self._make_room()
@@ -120,7 +113,7 @@ class BridgePort:
         size = len(data)
         stream = self._stream
         if stream is None:
-            self._drop(PORT_DOWN, size, client)
+            self._drop(BridgeDropped.PORT_DOWN, size, client)
             return
         if self._paced is not None:
             self._paced.put(data)
@@ -136,7 +129,7 @@ class BridgePort:
             self._drop(_reason(error), size, client)
             return
         client.to_serial.sent_bytes += size
-        self._flow.sent_bytes += size
+        self.flow.sent_bytes += size
         self._taken += size
         pending = stream.pending
         if pending:
@@ -165,7 +158,7 @@ class BridgePort:
 
     def report(self) -> dict[str, Any]:
         """The ledger of all bytes for the port."""
-        return self._flow.as_dict(self._unaccepted, self.waiting_bytes)
+        return self.flow.as_dict(self._unaccepted, self.waiting_bytes)
 
     def report_of(self, client: Writer) -> dict[str, Any]:
         """The ledger of the bytes of one client."""
@@ -183,14 +176,14 @@ class BridgePort:
         if stream is None or stream.unsent or not self.waiting_from(client):
             return
         unsent = stream.take_unsent()
-        self._flow.sent_bytes -= len(unsent)
+        self.flow.sent_bytes -= len(unsent)
         self._taken -= len(unsent)
         queue = unsent if self._paced is None else unsent + self._paced.take()
         self._backlog.shrink(len(queue))  # some transports keep the first bytes
         kept = self._backlog.without(client, queue)
         self._backlog = Backlog()
         dropped = len(queue) - sum(len(data) for _, data in kept)
-        self._flow.drop(reason, dropped)
+        self.flow.drop(reason, dropped)
         client.to_serial.take_back(dropped, reason)
         for each, data in kept:
             writer = cast(Writer, each)
@@ -208,7 +201,7 @@ class BridgePort:
         unsent = len(self._stream.take_unsent())
         paced = 0 if self._paced is None else self._paced.clear()
         self.take_back(unsent, reason)
-        self._flow.drop(reason, paced)
+        self.flow.drop(reason, paced)
         self._take_back_from_writers(unsent + paced, reason)
         self._drained()
         if not self.waiting_bytes:
@@ -216,7 +209,7 @@ class BridgePort:
 
     def drop_held(self, size: int, reason: str, client: Writer | None) -> None:
         """Counts bytes of a client that were never written here."""
-        self._flow.received_bytes += size
+        self.flow.received_bytes += size
         if client is not None:
             client.to_serial.received_bytes += size
         self._drop(reason, size, client)
@@ -224,12 +217,12 @@ class BridgePort:
     def take_back(self, size: int, reason: str) -> None:
         """Counts bytes that were written and never sent; at most those that this bridge wrote, as
         a driver may hold bytes of the program before it."""
-        size = min(size, self._flow.sent_bytes)
-        self._flow.take_back(size, reason)
+        size = min(size, self.flow.sent_bytes)
+        self.flow.take_back(size, reason)
         self._taken -= size
 
     def _drop(self, reason: str, size: int, client: Writer | None) -> None:
-        self._flow.drop(reason, size)
+        self.flow.drop(reason, size)
         if client is not None:
             client.to_serial.drop(reason, size)
 
@@ -262,7 +255,7 @@ class BridgePort:
         except PortError as error:
             self._slice_refused(len(data), _reason(error))
             return
-        self._flow.sent_bytes += len(data)
+        self.flow.sent_bytes += len(data)
         self._taken += len(data)
         if stream.pending:
             paced.hold()  # the device accepts less than the line rate
@@ -271,7 +264,7 @@ class BridgePort:
 
     def _slice_refused(self, size: int, reason: str) -> None:
         """The slice was the first that waited: none is sent before the transport is empty."""
-        self._flow.drop(reason, size)
+        self.flow.drop(reason, size)
         self._backlog.shrink(self.waiting_bytes + size)
         for owner, dropped in self._backlog.sizes(size):
             cast(Writer, owner).to_serial.take_back(dropped, reason)
@@ -285,17 +278,17 @@ class BridgePort:
     def _stop_writers(self) -> None:
         if not self._full:
             self._full = True
-            self._on_full()
+            self.on_full()
 
     def _make_room(self) -> None:
         if self._full:
             self._full = False
-            self._on_room()
+            self.on_room()
 
 
 def _reason(error: PortError) -> str:
     """The stream is full or lost; the transport reports a loss to the supervisor itself."""
-    return PORT_DOWN if error.reason == PortError.LOST else FULL
+    return BridgeDropped.PORT_DOWN if error.reason == PortError.LOST else BridgeDropped.FULL
 
 
 def slice_bytes(line: LineSettings) -> int:

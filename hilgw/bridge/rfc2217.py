@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hilgw.bridge.backlog import TelnetQueue
-from hilgw.bridge.flow import PURGED
+from hilgw.bridge.flow import BridgeDropped
 from hilgw.errors import PortError
 from hilgw.protocols.rfc2217 import (
     Agreed,
@@ -183,11 +183,11 @@ class Rfc2217Stream(TransportDefaults):
 
     def _purge(self, purge: Purge) -> None:
         if purge.to_send:
-            self._port.drop_held(len(self._held), PURGED, self.writer)
+            self._port.drop_held(len(self._held), BridgeDropped.PURGED, self.writer)
             self._held.clear()
-            self._port.drop_all(PURGED)
+            self._port.drop_all(BridgeDropped.PURGED)
         unsent = self._line.purge(received=purge.received, to_send=purge.to_send)
-        self._port.take_back(unsent, PURGED)
+        self._port.take_back(unsent, BridgeDropped.PURGED)
 
     def _suspend(self, suspended: bool) -> None:
         self._suspended = suspended

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hilgw.cli.commands import COMMANDS
+from hilgw.cli.run_options import RUN
 
 _HEAD = """\
 usage: hilgw [OPTIONS] FILE.yaml
@@ -14,22 +15,6 @@ infra-red and radio hardware.
 options:
   -h, --help          show this help and exit
   --version           show versions, and which C forms are active
-  -c, --config FILE   the configuration to run, or a shipped one, as xbee
-  --set PATH=VALUE    override one value, e.g. --set adapters.xbee0.channel=13
-                      (repeatable)
-  --backend NAME      real, mock or loopback: what is behind the ports
-  --speed N           simulated time per real time, or max (mocks only)
-  --duration TIME     stop after e.g. 10s, 500ms, 2min; of simulated time
-                      with --speed
-  --arm               arm all robots at the start, real ones too
-  --report FILE       write counts and latencies as JSON; -: to stdout
-  --ready-file FILE   write this file when every required part is up
-  --control PATH      control socket for `hilgw send` (default: found by it)
-  --log FILE          append what happens, with deliveries and time of day
-  -q, --quiet         show only errors, notices and the summary
-  -v, --verbose       show deliveries too
-
-commands:
 """
 
 _TAIL = """
@@ -59,6 +44,17 @@ EXIT_CODES = {
 
 def help_text() -> str:
     """The help of the command without a subcommand."""
+    options = "".join(_option(*option) for option in RUN)
     commands = "".join(f"  {name:<14}{summary}\n" for name, (_, summary) in COMMANDS.items())
     codes = "".join(f"  {code:<4} {meaning}\n" for code, meaning in EXIT_CODES.items())
-    return _HEAD + commands + _TAIL + codes
+    return f"{_HEAD}{options}\ncommands:\n{commands}{_TAIL}{codes}"
+
+
+def _option(names: str, metavar: str, text: str) -> str:
+    """The lines of one option, at most 80 characters wide."""
+    lines = [f"  {', '.join(names.split())} {metavar}".ljust(21)]
+    for word in text.split():
+        if len(lines[-1]) + 1 + len(word) > 80:
+            lines.append(" " * 21)
+        lines[-1] += f" {word}"
+    return "".join(f"{line}\n" for line in lines)

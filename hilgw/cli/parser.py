@@ -13,15 +13,9 @@ from typing import Any, NoReturn
 
 from hilgw.cli.commands import COMMANDS
 from hilgw.cli.help import help_text
+from hilgw.cli.run_options import WITH_VALUE
 from hilgw.cli.version import print_version
 from hilgw.errors import nearest, printable, quoted, suggest
-
-_WITH_VALUE = {"--config", "-c", "--set", "--backend", "--speed", "--duration", "--report"} | {
-    "--ready-file",
-    "--control",
-    "--log",
-}
-
 
 FILES = (".yaml", ".yml")
 
@@ -58,6 +52,39 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 def parsers(command: str | None) -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
     """The whole parser, with the options of this command only (all others would slow every
     start), and the part of it that reads the options of the command."""
+    parser, commands = _default_parser()
+    wanted, _ = COMMANDS.get(command or "", ("", ""))
+    for name, (module, _) in COMMANDS.items():
+        if module != wanted:
+            commands.add_parser(name, add_help=False)
+    if wanted:
+        _add_commands(wanted, commands)
+    return parser, commands.choices.get(command or "", parser)
+
+
+def whole_parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+    """The parser with the options of all commands, and its part for each command."""
+    parser, commands = _default_parser()
+    for module in dict.fromkeys(module for module, _ in COMMANDS.values()):
+        _add_commands(module, commands)
+    for name, (_, summary) in COMMANDS.items():
+        commands._choices_actions.append(commands._ChoicesPseudoAction(name, [], summary))
+    return parser, {name: commands.choices[name] for name in COMMANDS}
+
+
+def _add_commands(name: str, commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds the parsers of a module, with the functions that run its commands."""
+    module = import_module(f"hilgw.cli.commands.{name}")
+    module.add_parsers(commands)
+    for command in (command for command, (its, _) in COMMANDS.items() if its == name):
+        function = getattr(module, f"run_{command}", None) or module.run
+        commands.choices[command].set_defaults(run=function)
+
+
+def _default_parser() -> tuple[
+    argparse.ArgumentParser, argparse._SubParsersAction[argparse.ArgumentParser]
+]:
+    """The parser of the default command, and where the parsers of the others are added."""
     run = import_module("hilgw.cli.commands.run")
     parser = _Parser(prog="hilgw")
     parser.add_argument(
@@ -65,14 +92,7 @@ def parsers(command: str | None) -> tuple[argparse.ArgumentParser, argparse.Argu
     )
     run.add_options(parser)
     parser.set_defaults(run=run.run)
-    commands = parser.add_subparsers(metavar="COMMAND", parser_class=CommandParser)
-    wanted, _ = COMMANDS.get(command or "", ("", ""))
-    for name, (module, _) in COMMANDS.items():
-        if module != wanted:
-            commands.add_parser(name, add_help=False)
-    if wanted:
-        import_module(f"hilgw.cli.commands.{wanted}").add_parsers(commands)
-    return parser, commands.choices.get(command or "", parser)
+    return parser, parser.add_subparsers(metavar="COMMAND", parser_class=CommandParser)
 
 
 def _place_of_command(arguments: list[str]) -> int | None:
@@ -81,7 +101,7 @@ def _place_of_command(arguments: list[str]) -> int | None:
     for place, argument in enumerate(arguments):
         if not is_value and not argument.startswith("-"):
             return place
-        is_value = not is_value and argument in _WITH_VALUE
+        is_value = not is_value and argument in WITH_VALUE
     return None
 
 

@@ -30,7 +30,7 @@ def leave_at_once_on_signals() -> None:
         signal.signal(number, lambda *_, code=code: os._exit(code))
 
 
-class Stop:
+class StopSignal:
     """Handles Ctrl-C, SIGTERM and a closed terminal in the running event loop.
 
     The first signal sets `event`, `code` is its exit code (None before), and it calls `at_once`;

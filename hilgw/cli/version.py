@@ -7,7 +7,16 @@ import sys
 
 from hilgw import __version__
 
-LIBRARIES = ("pyserial", "pyserial-asyncio", "crcmod", "cobs", "PyYAML", "pydantic", "google-re2")
+LIBRARIES = (
+    "pyserial",
+    "pyserial-asyncio",
+    "crcmod",
+    "cobs",
+    "PyYAML",
+    "pydantic",
+    "google-re2",
+    "shtab",
+)
 
 
 def print_version() -> None:

@@ -20,6 +20,7 @@ from hilgw.client.control_socket import (
 )
 from hilgw.client.finding import gateways_with
 from hilgw.errors import HilgwError, PeerError, printable, quoted
+from hilgw.protocols.gateway.messages import Do
 
 ANSWER_S = 5.0  # of a gateway that `control` selects: no other waits for it
 NOT_CONFIRMED = "stop NOT confirmed"
@@ -55,7 +56,7 @@ def arm_each(
     else:
         chosen = {Gateway(find_gateway(control, config)): []}
     for gateway, names in chosen.items():
-        request = {"do": "arm", **_robots(names)}
+        request = {"do": Do.ARM, **_robots(names)}
         answer = request_of(gateway, request, ", ".join(names))
         for robot in answer["robots"]:
             yield str(robot), gateway
@@ -67,10 +68,10 @@ def arm_each(
 def disarm(*robots: str, control: str | None = None, config: str | None = None) -> list[str]:
     """Stops these robots, or all; their motors do not move until `arm`. Returns their names.
 
-    All running gateways are asked at the same time, and each stops the robots that it knows;
-    control, config: one gateway, as in `arm`. HilgwError when no gateway knows a robot, PeerError
-    when a gateway did not confirm the stop, or could not send it as the body is down; the others
-    were stopped then.
+    All running gateways are asked at the same time, and each stops those of these robots that it
+    has; control, config: one gateway, as in `arm`. HilgwError when no gateway has a robot,
+    PeerError when a gateway did not confirm the stop, or could not send it as the body is down; the
+    others were stopped then.
     """
     stopped = disarm_each(robots, control, config)
     if stopped.errors:
@@ -96,7 +97,7 @@ class Disarmed:
 def disarm_each(robots: Sequence[str], control: str | None, config: str | None) -> Disarmed:
     """As `disarm`, with what each gateway answered. The request is the first message to each."""
     robots = list(dict.fromkeys(robots))
-    request = {"do": "disarm", **_robots(robots)}
+    request = {"do": Do.DISARM, **_robots(robots)}
     if control is not None:
         path = Path(control)
         return _judge(robots, {path: _answer(path, request, ANSWER_S)})
@@ -119,7 +120,7 @@ def _answer(path: Path, request: dict[str, Any], timeout_s: float) -> Answer:
 def _answer_of_config(path: Path, request: dict[str, Any], config: str | None) -> Answer | None:
     """None of a gateway that runs another configuration; it is not disarmed."""
     if config is not None:
-        known = _answer(path, {"do": "identify"}, ASK_ALL_S)
+        known = _answer(path, {"do": Do.IDENTIFY}, ASK_ALL_S)
         if isinstance(known, PeerError):
             return known
         if not is_named(str(known.get("config", "")), config):
@@ -192,7 +193,7 @@ def _confirmed(answer: Answer) -> list[str] | None:
 
 
 def _not_confirmed(path: Path, answer: Answer) -> PeerError:
-    """Names the gateway, and its process where it does not tell its configuration."""
+    """Names the gateway, and its process where its configuration is unknown."""
     if not isinstance(answer, PeerError):
         why = printable(str(answer.get("error", "its answer is not valid")))
         return PeerError(f"{NOT_CONFIRMED}: {why}", where=label(path, answer.get("config")))

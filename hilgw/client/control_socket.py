@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 
 from hilgw.client.control_paths import live_sockets
 from hilgw.errors import HilgwError, PeerError, UsageError, printable
+from hilgw.protocols.gateway.messages import LINE_BYTES, Do, encode
 
-LINE_BYTES = 256 * 1024
 ASK_ALL_S = 1.0  # for the answer of each gateway, where all are asked at the same time
 CONNECT_AGAIN_S = 0.01  # its queue of connections is full
 T = TypeVar("T")
@@ -69,9 +69,9 @@ def label(path: Path, config: object = None) -> str:
 
 
 def config_of(path: Path) -> str:
-    """The configuration that the gateway at this socket runs; "" when it does not tell."""
+    """The configuration that the gateway at this socket runs; "" when it does not answer."""
     try:
-        return str(ask(path, {"do": "identify"}, ASK_ALL_S).get("config", ""))
+        return str(ask(path, {"do": Do.IDENTIFY}, ASK_ALL_S).get("config", ""))
     except PeerError:
         return ""
 
@@ -95,7 +95,7 @@ def is_named(running: str, config: str) -> bool:
 def ask(path: Path, request: dict[str, Any], timeout_s: float = 5.0) -> dict[str, Any]:
     """One request to a running gateway, and its answer. PeerError when it does not answer."""
     try:
-        answer = json.loads(_exchange(path, json.dumps(request).encode() + b"\n", timeout_s))
+        answer = json.loads(_exchange(path, encode(request), timeout_s))
     except (OSError, ValueError, RecursionError):
         raise PeerError(
             "the gateway does not answer", where=str(path), fix="is it still running?"

@@ -16,6 +16,7 @@ from hilgw.client.control_socket import (
     label,
 )
 from hilgw.errors import HilgwError, PeerError, UsageError, quoted
+from hilgw.protocols.gateway.messages import Do
 
 SELECT = "name one gateway with --config, or with --control"
 
@@ -42,7 +43,7 @@ def gateways_with(
     if len(live) < 2:
         only = live[0] if live else find_gateway(control, config)
         return {Gateway(only): list(names)}
-    question = {"do": "find", "kind": kind, "names": list(names)}
+    question = {"do": Do.FIND, "kind": kind, "names": list(names)}
     answers = dict(zip(live, in_parallel(lambda path: _answer(path, question), live), strict=True))
     gateways = {path: Gateway(path, label(path, answers[path].get("config"))) for path in live}
     found: dict[Gateway, list[str]] = {}

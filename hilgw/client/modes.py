@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from hilgw.client.control_socket import request_of
 from hilgw.client.finding import gateway_with
+from hilgw.protocols.gateway.messages import Do
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ def set_robot_mode(
 
 
 def _request(robot: str, mode: str | None, control: str | None, config: str | None) -> RobotState:
-    request = {"do": "mode", "robot": robot, "mode": mode}
+    request = {"do": Do.MODE, "robot": robot, "mode": mode}
     gateway = gateway_with("robot", robot, control, config)
     answer = request_of(gateway, request, robot)
     return RobotState(robot, str(answer["mode"]), dict(answer["bodies"]), gateway.label)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from hilgw.client.control_socket import Gateway, request_of
 from hilgw.client.finding import gateway_with
+from hilgw.protocols.gateway.messages import Do
 
 
 def press(
@@ -25,12 +26,12 @@ def press(
 
 def press_at(gateway: Gateway, robot: str, keys: Sequence[int], hold_s: float = 0.5) -> None:
     """As `press`, at a gateway that was found before."""
-    request = {"do": "key", "robot": robot, "keys": list(keys), "hold_s": hold_s}
+    request = {"do": Do.KEY, "robot": robot, "keys": list(keys), "hold_s": hold_s}
     request_of(gateway, request, robot)
 
 
 def say(robot: str, text: str, control: str | None = None, config: str | None = None) -> Gateway:
     """A text for the controller's wwiReceiveText. Returns and raises as `press`."""
     gateway = gateway_with("robot", robot, control, config)
-    request_of(gateway, {"do": "say", "robot": robot, "text": text}, robot)
+    request_of(gateway, {"do": Do.SAY, "robot": robot, "text": text}, robot)
     return gateway

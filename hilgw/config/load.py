@@ -77,7 +77,7 @@ def load_text(
 
 
 def _is_newer(document: Document) -> bool:
-    """Reports a file of a newer version; what it says may mean something else there."""
+    """Reports a file of a newer version, whose keys may have another meaning."""
     data = document.data
     version = data.get("version") if isinstance(data, dict) else None
     if type(version) is not int or version <= VERSION:

@@ -139,14 +139,25 @@ class MotorFeedback:
     value: float
 
 
+class MotorField(StrEnum):
+    """One setting of a motor, under the name of its quantity (`hilgw.devices.kinds`). A motor
+    applies FORCE or TORQUE until it gets a position or a velocity."""
+
+    POSITION = "position"
+    VELOCITY = "velocity"
+    ACCELERATION = "acceleration"
+    AVAILABLE_FORCE = "available_force"
+    AVAILABLE_TORQUE = "available_torque"
+    FORCE = "force"
+    TORQUE = "torque"
+
+
 @record
 class MotorCommand:
-    """One setting of a motor; `field` is "position", "velocity", "acceleration",
-    "available_force", "available_torque", or "force" or "torque", which the motor then applies
-    until it gets a position or a velocity."""
+    """Sets one field of a motor."""
 
     index: int
-    field: str
+    field: MotorField
     value: float
 
 

@@ -130,13 +130,14 @@ def limit_errors(limits: MotorLimits, default: float | None) -> list[tuple[str, 
 class Slew:
     """The rate limit of a motor: `value` follows the target at `rate` per second.
 
-    brakes: the value is a velocity, and slowing down is never limited.
+    rate None: it follows at once. brakes: the value is a velocity, and slowing down is never
+    limited.
     """
 
-    def __init__(self, rate: float, value: float, *, brakes: bool) -> None:
+    def __init__(self, rate: float | None, value: float = 0.0, *, brakes: bool = True) -> None:
         self.value = value
-        self._step = rate * STEP_NS / NS_PER_S
-        self._rate = rate
+        self._rate = math.inf if rate is None else rate
+        self._step = self._rate * STEP_NS / NS_PER_S
         self._brakes = brakes
         self._target = value
         self._moved_ns: int | None = None
@@ -144,6 +145,9 @@ class Slew:
     def aim(self, target: float, now: int) -> float:
         """Sets the target; returns the value to command now. Infinity selects a mode and passes."""
         self._target = target
+        if self._rate == math.inf:
+            self.value = target
+            return target
         return self._move(now)
 
     def expire(self, now: int) -> float | None:
@@ -156,7 +160,7 @@ class Slew:
             return None
         return self._moved_ns + STEP_NS
 
-    def settle(self, value: float) -> None:
+    def settle(self, value: float = 0.0) -> None:
         """The value was set without the limit, by a safety stop."""
         self.value = self._target = value
 

@@ -6,7 +6,14 @@ import math
 from collections import Counter
 from enum import StrEnum
 
-from hilgw.control.events import Command, MotorCommand, MotorPid, MotorSettings, StopReason
+from hilgw.control.events import (
+    Command,
+    MotorCommand,
+    MotorField,
+    MotorPid,
+    MotorSettings,
+    StopReason,
+)
 from hilgw.control.safety_settings import REAL_BODY_TIMEOUT_S, STEPPED_TIMEOUT_S, SafetySettings
 from hilgw.devices.kinds import LINEAR_MOTOR, ROTATIONAL_MOTOR, Device
 from hilgw.units import s_to_ns
@@ -97,22 +104,26 @@ class Mode(StrEnum):
     FORCE = "force"
 
 
+_SELECTS = {
+    MotorField.POSITION: Mode.POSITION,
+    MotorField.VELOCITY: Mode.VELOCITY,
+    MotorField.FORCE: Mode.FORCE,
+    MotorField.TORQUE: Mode.FORCE,
+}
+
+
 def mode_of(command: Command) -> Mode | None:
     """The mode that this command selects; None: it leaves the mode as it is."""
     if isinstance(command, MotorCommand):
-        name = command.field
-        if name == "velocity":
-            return Mode.VELOCITY
-        if name == "position":
-            return _mode_at(command.value)
-        return Mode.FORCE if name in ("force", "torque") else None
+        mode = _SELECTS.get(command.field)
+        return _mode_at(command.value) if mode is Mode.POSITION else mode
     return None if isinstance(command, MotorPid) else _mode_at(command.position)
 
 
 def stands_still(command: Command) -> bool:
     """Whether this command has a motor stand still: velocity 0, also on the way to a position."""
     if isinstance(command, MotorCommand):
-        return command.field == "velocity" and command.value == 0
+        return command.value == 0 and command.field == MotorField.VELOCITY
     return isinstance(command, MotorSettings) and command.velocity == 0
 
 
@@ -127,8 +138,10 @@ def default_command(device: Device, reported: float | None) -> MotorCommand | No
     it last reported. None for a linear motor with neither.
     """
     if device.kind == ROTATIONAL_MOTOR:
-        return MotorCommand(device.index, "velocity", 0.0)
+        return MotorCommand(device.index, MotorField.VELOCITY, 0.0)
     if device.kind != LINEAR_MOTOR:
         return None
     position = reported if device.default is None else device.default
-    return None if position is None else MotorCommand(device.index, "position", position)
+    if position is None:
+        return None
+    return MotorCommand(device.index, MotorField.POSITION, position)

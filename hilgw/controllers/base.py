@@ -125,10 +125,6 @@ class SteppedSession(PeerSession, Protocol):
     local: bool
     armed: bool
 
-    @property
-    def is_configured(self) -> bool:
-        """Whether the first request of the present peer has come."""
-
     def next_sample(self) -> int | None:
         """The simulation time at which something that the peer enabled is due next; that may be
         past. None: nothing is enabled."""

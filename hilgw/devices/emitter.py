@@ -34,17 +34,6 @@ _NEVER = 1 << 64
 _FREE_RUNNING = StepClock(0)
 
 
-@dataclass(frozen=True, slots=True)
-class SendResult:
-    """The result of a `send`. reason: "" when accepted, else a RejectedReason."""
-
-    accepted: bool
-    reason: str = ""
-
-    def __bool__(self) -> bool:
-        return self.accepted
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Departure:
     """A packet that left, with channel and range as they were at `send`."""
@@ -56,15 +45,12 @@ class Departure:
     departed_ns: int
 
 
-_ACCEPTED = SendResult(True)
-_FULL = SendResult(False, RejectedReason.FULL)
-_INVALID = SendResult(False, RejectedReason.INVALID)
-_CAP = SendResult(False, RejectedReason.CAP)
-
-
 class Emitter:
     """One Emitter device. `notify` gets the lines Webots prints when a call is refused. steps: of
-    a stepped world; without them, packets leave at any instant."""
+    a stepped world; without them, packets leave at any instant.
+
+    range: of the packets that are sent from now on, in m; -1 is infinite.
+    """
 
     def __init__(
         self,
@@ -85,7 +71,7 @@ class Emitter:
     def restore(self) -> None:
         """Sets channel and range as the fields give them."""
         self._channel = self.fields.channel
-        self._range = self._field_range = self.fields.range
+        self.range = self._field_range = self.fields.range
 
     @property
     def queued(self) -> int:
@@ -97,22 +83,22 @@ class Emitter:
         """Their bytes."""
         return self._used + self._left_bytes
 
-    def send(self, data: bytes, now: int) -> SendResult:
-        """Queues one packet, or returns the reason why not. Never truncates."""
+    def send(self, data: bytes, now: int) -> RejectedReason | None:
+        """Queues one packet whole; returns None when it was accepted, else the reason."""
         size = len(data)
         if size == 0:
             self._notify("wb_emitter_send(): invalid size=0 argument.")
-            return _INVALID
+            return RejectedReason.INVALID
         self._settle(now + 1 if self._steps.step_ns else now)
         limit = self.fields.bufferSize
         if limit != UNLIMITED and size > limit - self._used:
-            return _FULL
+            return RejectedReason.FULL
         if size > CAP_BYTES - self.queued_bytes or self.queued >= CAP_PACKETS:
-            return _CAP
+            return RejectedReason.CAP
         leaves = self._reserve_line(size, now)
-        self._waiting.append(Departure(bytes(data), self._channel, self._range, now, leaves))
+        self._waiting.append(Departure(bytes(data), self._channel, self.range, now, leaves))
         self._used += size
-        return _ACCEPTED
+        return None
 
     def settle(self, now: int) -> None:
         """Frees the buffer of the packets that have left by `now`; `depart` still returns them."""
@@ -138,13 +124,6 @@ class Emitter:
             self._used -= len(packet.data)
             return packet
         return None
-
-    def departures(self, now: int) -> list[Departure]:
-        """All packets that have left by `now`, in order."""
-        left = []
-        while (packet := self.depart(now)) is not None:
-            left.append(packet)
-        return left
 
     def expire_all(self) -> int:
         """Clears the queue (shutdown); returns the number of packets in it."""
@@ -176,15 +155,11 @@ class Emitter:
     def setChannel(self, channel: int) -> bool:
         """Sets the channel of packets sent from now on; False, with a notice, when not allowed."""
         refusal = channel_refusal(channel, self.fields.allowedChannels)
-        if refusal:
+        if refusal is not None:
             self._notify(f"wb_emitter_set_channel() called with {refusal}")
             return False
         self._channel = channel
         return True
-
-    def getRange(self) -> float:
-        """The range the next packet will carry; -1 is infinite."""
-        return self._range
 
     def setRange(self, range: float) -> bool:
         """Clips to maxRange; -1 sets maxRange. NaN is refused; Webots accepts it. Packets with a
@@ -195,7 +170,7 @@ class Emitter:
         largest = self.fields.maxRange
         if largest != UNLIMITED and (range == UNLIMITED or range > largest):
             range = largest
-        self._range = float(range)
+        self.range = float(range)
         return True
 
     def _reserve_line(self, size: int, now: int) -> int:

@@ -172,8 +172,8 @@ def normalise(given: Fields) -> tuple[Fields, list[str]]:
     return _normalise_emitter(given)
 
 
-def channel_refusal(channel: int, allowed: tuple[int, ...]) -> str:
-    """Why setChannel refuses this channel, in Webots' words where it has some; "" when it does
+def channel_refusal(channel: int, allowed: tuple[int, ...]) -> str | None:
+    """Why setChannel refuses this channel, in Webots' words where it has some; None when it does
     not."""
     if channel < BROADCAST:
         return f"an invalid channel={channel}. Please use a channel inside the range [-1,inf)."
@@ -184,7 +184,7 @@ def channel_refusal(channel: int, allowed: tuple[int, ...]) -> str:
             f"channel={channel}, which is not between allowed channels. "
             "Please use an allowed channel."
         )
-    return ""
+    return None
 
 
 def line_difference(emitter: EmitterFields, receiver: ReceiverFields) -> str:

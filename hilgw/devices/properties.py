@@ -21,7 +21,6 @@ DISTANCE_SENSOR_TYPES = ("generic", "infra-red", "sonar", "laser")
 TOUCH_SENSOR_TYPES = ("bumper", "force", "force-3d")
 GPS_COORDINATE_SYSTEMS = ("local", "WGS84")
 COORDINATE_SYSTEMS = ("ENU", "NUE")
-FORCE_3D = "force-3d"
 WGS84 = "WGS84"
 LINEAR = "linear"
 

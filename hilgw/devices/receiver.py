@@ -7,7 +7,6 @@ frees the buffer. `now` is integer nanoseconds.
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,18 +24,12 @@ from hilgw.devices.fields import (
 from hilgw.reasons import PacketRefused
 from hilgw.units import NS_PER_MS
 
-_UNKNOWN_DIRECTION = (math.nan, math.nan, math.nan)
-
 
 class ReceivedPacket(Protocol):
     """The part of a packet that the Receiver uses."""
 
     @property
     def data(self) -> bytes: ...
-    @property
-    def rssi_dbm(self) -> float | None: ...
-    @property
-    def sent_ns(self) -> int: ...
 
 
 class ReceivedCopy(Protocol):
@@ -44,12 +37,6 @@ class ReceivedCopy(Protocol):
 
     @property
     def packet(self) -> ReceivedPacket: ...
-    @property
-    def arrived_ns(self) -> int: ...
-    @property
-    def signal_strength(self) -> float: ...
-    @property
-    def direction(self) -> tuple[float, float, float]: ...
 
 
 C = TypeVar("C", bound=ReceivedCopy)
@@ -57,14 +44,12 @@ C = TypeVar("C", bound=ReceivedCopy)
 
 @dataclass(frozen=True, slots=True)
 class Sampled(Generic[C]):
-    """The result of one sample: copies that became readable, and copies that did not fit.
-
-    `reasons` runs beside `refused`: a RefusedReason each.
-    """
+    """The result of one sample: copies that became readable, and copies that did not fit, with
+    the reason of each in `reasons`."""
 
     readable: tuple[C, ...] = ()
     refused: tuple[C, ...] = ()
-    reasons: tuple[str, ...] = ()
+    reasons: tuple[PacketRefused, ...] = ()
 
 
 class Receiver(Generic[C]):
@@ -113,8 +98,8 @@ class Receiver(Generic[C]):
         """Their bytes."""
         return self._held_bytes + self._used
 
-    def receive(self, copy: C, now: int) -> str:
-        """Takes one copy and holds it for the next sample; returns "" or why it was refused."""
+    def receive(self, copy: C, now: int) -> PacketRefused | None:
+        """Takes one copy and holds it for the next sample; returns None, or why it was refused."""
         if not self.enabled:
             return PacketRefused.DISABLED
         size = len(copy.packet.data)
@@ -122,7 +107,7 @@ class Receiver(Generic[C]):
             return PacketRefused.CAP
         self._held.append((now, copy))
         self._held_bytes += size
-        return ""
+        return None
 
     def next_sample(self) -> int | None:
         """When `sample` would make something readable; None when nothing is held."""
@@ -141,7 +126,7 @@ class Receiver(Generic[C]):
             copy = self._held.popleft()[1]
             self._held_bytes -= len(copy.packet.data)
             reason = self._admit(copy)
-            if reason:
+            if reason is not None:
                 refused.append(copy)
                 reasons.append(reason)
             else:
@@ -208,41 +193,6 @@ class Receiver(Generic[C]):
         """The head packet, left where it is."""
         return self._queue[0] if self._queue else None
 
-    def getData(self) -> bytes:
-        """The head packet's bytes; empty, with a notice, when there is none."""
-        copy = self._head("wb_receiver_get_data")
-        return copy.packet.data if copy else b""
-
-    def getDataSize(self) -> int:
-        """The head packet's length; -1, with a notice, when there is none."""
-        copy = self._head("wb_receiver_get_data_size")
-        return len(copy.packet.data) if copy else -1
-
-    def getSignalStrength(self) -> float:
-        """The head packet's signal strength; NaN, with a notice, when there is none."""
-        copy = self._head("wb_receiver_get_signal_strength")
-        return copy.signal_strength if copy else math.nan
-
-    def getEmitterDirection(self) -> tuple[float, float, float]:
-        """The direction of the head packet's source; NaN x 3, with a notice, when there is none."""
-        copy = self._head("wb_receiver_get_emitter_direction")
-        return copy.direction if copy else _UNKNOWN_DIRECTION
-
-    @property
-    def rssi_dbm(self) -> float | None:
-        """The head packet's RSSI; None when it has none or there is no packet."""
-        return self._queue[0].packet.rssi_dbm if self._queue else None
-
-    @property
-    def sent_ns(self) -> int | None:
-        """When the head packet left its sender."""
-        return self._queue[0].packet.sent_ns if self._queue else None
-
-    @property
-    def arrived_ns(self) -> int | None:
-        """When the head packet arrived."""
-        return self._queue[0].arrived_ns if self._queue else None
-
     def getChannel(self) -> int:
         """The channel listened to; -1 is all."""
         return self._channel
@@ -252,23 +202,17 @@ class Receiver(Generic[C]):
         if channel == self._channel:
             return True
         refusal = channel_refusal(channel, self.fields.allowedChannels)
-        if refusal:
+        if refusal is not None:
             self._notify(f"wb_receiver_set_channel() called with {refusal}")
             return False
         self._channel = self._requested_channel = channel
         return True
 
-    def _head(self, function: str) -> C | None:
-        if not self._queue:
-            self._notify(f"{function}(): the receiver queue is empty.")
-            return None
-        return self._queue[0]
-
-    def _admit(self, copy: C) -> str:
+    def _admit(self, copy: C) -> PacketRefused | None:
         size = len(copy.packet.data)
         limit = self.fields.bufferSize  # `receive` has checked the cap
         if limit != UNLIMITED and size > limit - self._used:
             return PacketRefused.OVERFLOW
         self._queue.append(copy)
         self._used += size
-        return ""
+        return None

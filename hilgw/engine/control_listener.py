@@ -14,7 +14,7 @@ import stat
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from hilgw.client.control_paths import control_folder, is_live
+from hilgw.engine.control_folder import control_folder, is_live
 from hilgw.errors import HilgwError
 
 BACKLOG = 64

@@ -14,7 +14,6 @@ import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hilgw.client.control_socket import LINE_BYTES
 from hilgw.control.modes import RobotMode
 from hilgw.devices.fields import BROADCAST, CHANNEL_MAX
 from hilgw.devices.keys import is_code
@@ -22,6 +21,7 @@ from hilgw.engine.control_listener import ControlListener
 from hilgw.engine.simulated.event_loop import in_real_time
 from hilgw.errors import HilgwError, PeerError, UsageError, known_here, quoted
 from hilgw.medium.pose import Pose
+from hilgw.protocols.gateway.messages import LINE_BYTES, Do, encode
 from hilgw.units import s_to_ns
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class ControlServer:
             self._refused += 1
             with connection:
                 try:
-                    connection.send(_encode({"error": "too many connections to the gateway"}))
+                    connection.send(encode({"error": "too many connections to the gateway"}))
                 except OSError:
                     pass  # the client left
             return
@@ -94,7 +94,7 @@ class ControlServer:
                     answer = await self._answer(line)
                     if self._config:
                         answer["config"] = self._config  # every answer names its gateway
-                    await in_real_time(loop.sock_sendall(connection, _encode(answer)), IDLE_S)
+                    await in_real_time(loop.sock_sendall(connection, encode(answer)), IDLE_S)
             except (OSError, ValueError, TimeoutError):
                 pass  # the client left, stalled, or sent an endless line
 
@@ -102,7 +102,7 @@ class ControlServer:
         try:
             request = json.loads(line)
             match request:
-                case {"do": "send", "station": str(station), "data": str(text)}:
+                case {"do": Do.SEND, "station": str(station), "data": str(text)}:
                     channel = request.get("channel")
                     if channel is not None and (
                         type(channel) is not int or not BROADCAST <= channel <= CHANNEL_MAX
@@ -113,10 +113,10 @@ class ControlServer:
                         }
                     reason = self._gateway.send(station, bytes.fromhex(text), channel)
                     return {"refused": reason} if reason else {"ok": True}
-                case {"do": "place", "object": str(name), "position": position}:
+                case {"do": Do.PLACE, "object": str(name), "position": position}:
                     self._gateway.place(name, _pose(position, request.get("rotation")))
                     return {"ok": True}
-                case {"do": "set", "device": str(device)}:
+                case {"do": Do.SET, "device": str(device)}:
                     channel, range_m = request.get("channel"), request.get("range")
                     if not (channel is None or type(channel) is int) or not (
                         range_m is None or type(range_m) in (int, float)
@@ -124,31 +124,31 @@ class ControlServer:
                         return {"error": "channel and range must be numbers", "exit_code": 2}
                     reason = self._gateway.set(device, channel, range_m)
                     return {"refused": reason} if reason else {"ok": True}
-                case {"do": "command", "station": str(station), "address": str(address)}:
+                case {"do": Do.COMMAND, "station": str(station), "address": str(address)}:
                     return await self._command(station, address, request)
-                case {"do": "identify"}:
+                case {"do": Do.IDENTIFY}:
                     return {"ok": True, "config": self._config, "pid": os.getpid()}
-                case {"do": "find", "kind": str(kind), "names": [*names]}:
+                case {"do": Do.FIND, "kind": str(kind), "names": [*names]}:
                     return {"ok": True, **self._find(kind, names)}
-                case {"do": "mode", "robot": str(robot)}:
+                case {"do": Do.MODE, "robot": str(robot)}:
                     return {"ok": True, **self._mode(robot, request.get("mode"))}
-                case {"do": "key", "robot": str(robot), "keys": [*keys]}:
+                case {"do": Do.KEY, "robot": str(robot), "keys": [*keys]}:
                     hold_ns = _hold_ns(request.get("hold_s", HOLD_S))
                     self._gateway.control_loops[robot].steps.press(_keys(keys), hold_ns)
                     return {"ok": True}
-                case {"do": "say", "robot": str(robot), "text": str(text)}:
+                case {"do": Do.SAY, "robot": str(robot), "text": str(text)}:
                     self._gateway.control_loops[robot].steps.say(text)
                     return {"ok": True}
-                case {"do": "arm"}:
+                case {"do": Do.ARM}:
                     robots = _robots(request)
                     robots = self._gateway.control_loops.names() if robots is None else robots
                     loops = self._gateway.control_loops
                     loops.arm(*robots)
                     notes = loops.absences(*robots)
                     return {"ok": True, "robots": robots} | ({"notes": notes} if notes else {})
-                case {"do": "disarm"}:
+                case {"do": Do.DISARM}:
                     return self._disarm(_robots(request))
-                case {"do": "report"}:
+                case {"do": Do.REPORT}:
                     return {"ok": True, "report": self._gateway.report()}
         except HilgwError as error:
             return {"error": str(error), "exit_code": error.exit_code}
@@ -232,10 +232,6 @@ def _robots(request: dict[str, Any]) -> list[str] | None:
         case {"all": True}:
             return None
     raise UsageError("robots must be a list of names")
-
-
-def _encode(answer: dict[str, Any]) -> bytes:
-    return json.dumps(answer).encode() + b"\n"
 
 
 def _keys(given: list[object]) -> list[int]:

@@ -212,7 +212,7 @@ class Gateway:
         if not data:
             count.offer(RejectedReason.INVALID)
             return RejectedReason.INVALID
-        count.offer("")
+        count.offer(None)
         count.depart()
         now = self.timer.now()
         packet = Packet(

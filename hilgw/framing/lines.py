@@ -1,7 +1,9 @@
-"""Lines of text: a packet is a line without its terminator."""
+"""Lines of text: a packet is a line without its terminator; and a splitter for lines of answers."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -29,6 +31,51 @@ class LinesSettings:
 
 
 DEFAULTS = LinesSettings()
+
+
+class LineSplitter:
+    """Splits a module's answers into lines without their ends; it skips empty lines.
+
+    A line longer than `longest` is dropped, and its bytes are counted in `dropped`. With
+    `keeps_tail` its last `longest` bytes are the line instead: an answer may follow noise that has
+    no line end. A line that is not complete takes no more memory than the longest one.
+    """
+
+    def __init__(self, ends: Sequence[bytes], longest: int, *, keeps_tail: bool = False) -> None:
+        """ends: each of them ends a line."""
+        self._ends = re.compile(b"|".join(map(re.escape, ends)))
+        self._longest = longest
+        self._overlap = max(map(len, ends)) - 1  # these bytes may be the start of an end
+        self._keeps_tail = keeps_tail
+        self.dropped = 0
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget the incomplete line."""
+        self._held = b""
+        self._is_cut = False
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """Received bytes, in any chunks; the lines they complete, in order."""
+        *ended, held = self._ends.split(self._held + data)
+        lines = [line for line in map(self._bounded, ended) if line]
+        excess = len(held) - self._longest - self._overlap
+        if excess > 0 and not self._keeps_tail:
+            excess += self._longest
+            self.dropped += excess
+            self._is_cut = True
+        self._held = held[max(excess, 0) :]
+        return lines
+
+    def _bounded(self, line: bytes) -> bytes:
+        """The line, or what is left of one that is too long."""
+        if self._keeps_tail:
+            return line[-self._longest :]
+        if not self._is_cut and len(line) <= self._longest:
+            return line
+        self.dropped += len(line)
+        self._is_cut = False
+        return b""
 
 
 class Lines(Delimited):

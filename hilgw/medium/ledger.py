@@ -46,10 +46,10 @@ class EmitterCount:
         self.rejected: Counter[str] = Counter()
         self.expired: Counter[str] = Counter()
 
-    def offer(self, reason: str) -> None:
-        """Counts one offered packet: accepted when the reason is "", else rejected for it."""
+    def offer(self, reason: RejectedReason | None) -> None:
+        """Counts one offered packet: accepted without a reason, else rejected for it."""
         self.offered += 1
-        if reason:
+        if reason is not None:
             self.rejected[RejectedReason.check(reason)] += 1
         else:
             self.accepted += 1

@@ -118,6 +118,40 @@ class Dialogue(Generic[EventT, AnswerT, ResultT]):
         return [] if question is None else [question]
 
 
+class LineDialogue(Dialogue[EventT, re.Match[bytes], ResultT]):
+    """A dialogue with a device whose questions and answers are lines of text.
+
+    other: the last line since the present step that does not answer it. repeated: a question was
+    asked again, so that what was written before it may be lost.
+    """
+
+    def __init__(
+        self,
+        script: LineScript[EventT, ResultT],
+        write: Callable[[bytes], EventT],
+        fail: Callable[[HilgwError], EventT],
+    ) -> None:
+        """write: makes the event that writes bytes."""
+        super().__init__(script, self._question, fail)
+        self._write = write
+        self.other = b""
+        self.repeated = False
+
+    def take_line(self, line: bytes, now: int) -> list[EventT] | None:
+        """A line of the device; None when it does not answer the present step."""
+        found = match_line(self.step, line)
+        if found is None:
+            self.other = line
+            return None
+        return self.answer(found, now)
+
+    def _question(self, step: Step, attempt: int) -> EventT | None:
+        if attempt == 1:
+            self.other = b""
+        self.repeated |= attempt > 1
+        return self._write(step.text) if isinstance(step, AskLine) and step.text else None
+
+
 def match_line(step: Step | None, line: bytes) -> re.Match[bytes] | None:
     """The match of a line that answers this step, or None."""
     if not isinstance(step, AskLine):

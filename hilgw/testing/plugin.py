@@ -30,7 +30,8 @@ def hilgw_bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
     """The base of the other fixtures: one event loop in its own thread."""
     from hilgw.testing.fixtures.bench import Bench
 
-    bench = Bench()
+    of_xdist = getattr(request.config, "workerinput", None) is not None
+    bench = Bench(concurrent=of_xdist)
     request.node.stash[_BENCH] = bench
     try:
         yield bench

@@ -1,4 +1,5 @@
-"""The interface of a transport: it moves bytes and reports up or down. It knows no protocol."""
+"""The interface of a transport: it moves bytes and reports up or down. It has no knowledge of any
+protocol."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hilgw.worlds.frames import Frame, Vector
 from hilgw.worlds.kinds import BOUNDS, KNOWN
 from hilgw.worlds.nodes import Node
-from hilgw.worlds.scene import Bounds, Work, pose_of
+from hilgw.worlds.survey import Bounds, Work, pose_of
 
 MAX_SHAPES = 10_000
 """Nodes visited of one boundingObject."""

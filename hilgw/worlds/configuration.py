@@ -15,8 +15,8 @@ from hilgw.worlds.bounds import Shape, shapes_of
 from hilgw.worlds.fields import FROM_WORLD, settings_of
 from hilgw.worlds.frames import NO_ROTATION, Rotation, Vector
 from hilgw.worlds.nodes import Node, Text, World
-from hilgw.worlds.scene import Bounds, SceneDevice, SceneRobot, Work, survey
-from hilgw.worlds.words import LONGEST_COMMENT, Names, comment, item, number, text
+from hilgw.worlds.survey import Bounds, SceneDevice, SceneRobot, Work, survey
+from hilgw.worlds.yaml_text import LONGEST_COMMENT, Names, comment, item, number, text
 
 OLDEST = "R2019a"
 """The oldest version whose rules are known. Earlier ones have the same cones and cylinders."""
@@ -290,7 +290,7 @@ def _version(header: str) -> tuple[str, str]:
             raise ConfigError("unknown")
         upright_axis(match[1])
     except ConfigError:
-        known = f"{quoted(header)} is not a version that hilgw knows"
+        known = f"{quoted(header)} is not a version that hilgw supports"
         return OLDEST, f"{known}: the rules of {OLDEST} apply"
     return match[1], ""
 

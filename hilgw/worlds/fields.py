@@ -15,7 +15,7 @@ from hilgw.devices.fields import EmitterFields, ReceiverFields, normalise
 from hilgw.devices.properties import FIELDS
 from hilgw.errors import ConfigError, quoted
 from hilgw.worlds.nodes import Node, Parameter
-from hilgw.worlds.scene import SceneDevice
+from hilgw.worlds.survey import SceneDevice
 
 Settings = dict[str, Any]
 

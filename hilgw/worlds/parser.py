@@ -1,4 +1,5 @@
-"""Parses a world file. The parser knows no node: a field has the values that are written.
+"""Parses a world file. The parser is independent of the types of nodes: a field has the values
+that are written.
 
 It keeps the open nodes in a list and never recurses, so nesting is limited by `MAX_DEPTH` alone.
 """

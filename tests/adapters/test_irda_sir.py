@@ -96,6 +96,7 @@ def test_what_sir_does_not_allow(common: dict[str, object], path: str) -> None:
     assert [problem[0] for problem in ADAPTER.check(IrdaSettings(), settings)] == [path]
 
 
+@pytest.mark.process
 @pytest.mark.judge("tshark", "text2pcap")
 def test_tshark_reads_our_frames_and_finds_the_damaged_one(tmp_path: Path) -> None:
     # tshark 4.0 takes a frame in which nothing is escaped for one that was cut short.

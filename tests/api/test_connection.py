@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from hilgw.api import address, connection
+from hilgw.api import connection
 from hilgw.api.address import LocalAddress, NotReady, TcpAddress, find
 from hilgw.api.connection import RETRIES, connect
 from hilgw.errors import PeerError
@@ -25,6 +25,7 @@ from hilgw.protocols.webots import (
     encode_answer,
     encode_reason,
 )
+from hilgw.protocols.webots.address import MODULE_FOLDER
 from tests.e2e.running import HOST, free_port
 
 
@@ -51,7 +52,7 @@ def test_addresses_that_never_work(url: str) -> None:
 
 
 def test_local_addresses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(address, "INSTANCES", tmp_path)
+    monkeypatch.setattr("hilgw.protocols.webots.address.INSTANCES", tmp_path)
     user = {"USER": "me"}
 
     def robots(instance: str, *names: str, age_s: int = 0) -> Path:
@@ -266,6 +267,7 @@ print("not reached", flush=True)
 """
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_a_simulator_that_freezes_does_not_keep_a_program_that_is_to_end(
     sent: signal.Signals,
@@ -283,9 +285,7 @@ def test_a_simulator_that_freezes_does_not_keep_a_program_that_is_to_end(
     with Server(freeze) as server:
         program = subprocess.Popen(
             [sys.executable, "-c", STUCK],
-            env=os.environ
-            | server.url()
-            | {"PYTHONPATH": str(Path(address.__file__).parent / "path")},
+            env=os.environ | server.url() | {"PYTHONPATH": str(MODULE_FOLDER)},
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
@@ -307,6 +307,7 @@ print(robot.getName(), robot.step(32), robot.getTime(), flush=True)
 """
 
 
+@pytest.mark.process
 def test_an_unmodified_script_runs_and_leaves_in_order() -> None:
     """As a program that was written for Webots: `from controller import Robot`."""
     codec, received = Codec(), bytearray()
@@ -321,7 +322,7 @@ def test_an_unmodified_script_runs_and_leaves_in_order() -> None:
         while data := connection.recv(200):
             received.extend(data)
 
-    folder = Path(address.__file__).parent / "path"
+    folder = MODULE_FOLDER
     with Server(simulate) as server:
         done = subprocess.run(
             [sys.executable, "-c", SCRIPT],

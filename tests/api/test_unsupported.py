@@ -44,6 +44,7 @@ def test_a_supervisor_is_a_robot_without_functions_of_a_supervisor() -> None:
         robot.close()
 
 
+@pytest.mark.process
 def test_a_bare_python_runs_the_api() -> None:
     """Without any other package, and without those of the user."""
     code = (
@@ -72,6 +73,7 @@ def test_a_bare_python_runs_the_api() -> None:
     assert (done.stdout, done.stderr) == ("hilgw.api.robot\n", "")
 
 
+@pytest.mark.process
 def test_the_api_imports_no_event_loop_and_no_large_library() -> None:
     """It runs on small boards, in a program of the user: what it imports counts."""
     code = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
@@ -15,7 +14,6 @@ from firmware_mocks.create2 import create
 from firmware_mocks.create2.packets import stream_frame
 from hilgw.bodies.create2 import BODY, Create2Settings, oi
 from hilgw.bodies.create2.settings import Create2Sensor
-from hilgw.bodies.create2.wheels import Odometer
 from hilgw.control.events import (
     Connected,
     Disconnected,
@@ -237,26 +235,6 @@ def test_devices_are_those_of_webots_create_in_order() -> None:
         *("led_on", "led_play", "led_step"),
     ]
     assert names[9:13] == ["cliff_right", "cliff_front_right", "cliff_front_left", "cliff_left"]
-
-
-def test_the_encoders_count_across_the_end_of_their_range() -> None:
-    odometer = Odometer(0.036)
-    turn = 508.8
-    assert odometer.read(65_500) == 0.0
-    assert odometer.read(200) == pytest.approx(236 / turn * math.tau)
-    assert odometer.read(65_500) == pytest.approx(0.0)
-    assert odometer.read(65_000) == pytest.approx(-500 / turn * math.tau)
-
-
-@given(st.lists(st.integers(-32_767, 32_767), max_size=30))
-def test_the_encoders_add_up(steps: list[int]) -> None:
-    odometer = Odometer(0.036)
-    raw = 12_345
-    odometer.read(raw)
-    for step in steps:
-        raw = raw + step & 0xFFFF
-        angle = odometer.read(raw)
-    assert not steps or angle == pytest.approx(sum(steps) / 508.8 * math.tau)
 
 
 # --- motors and LEDs ------------------------------------------------------------------------------

@@ -102,13 +102,6 @@ def test_the_mock_reads_every_request(left: int, right: int, letters: str, cut: 
     assert (robot.speeds, robot.leds[3], robot.requests[-1]) == ((left, right), 1, "DL" + letters)
 
 
-@given(st.lists(st.binary(max_size=40), max_size=10))
-def test_lines_in_any_chunks(parts: list[bytes]) -> None:
-    lines, data = sercom.Lines(), b"".join(parts)
-    found = [line for part in [*parts, b"\n"] for line in lines.feed(part)]
-    assert found == [line for line in re.split(rb"[\r\n]+", data) if line]
-
-
 # --- the scales of Webots' own remote control -----------------------------------------------------
 
 
@@ -150,26 +143,6 @@ def test_an_epuck2_is_faster() -> None:
 )
 def test_acceleration(raw: tuple[int, int, int], expected: tuple[float, ...]) -> None:
     assert units.acceleration(raw) == pytest.approx(expected, abs=1e-3)
-
-
-def test_the_encoders_count_across_the_end_of_their_range() -> None:
-    odometer = units.Odometer()
-    assert odometer.read(1000) == pytest.approx(1000 / 159.23)
-    assert odometer.read(32_767) == pytest.approx(32_767 / 159.23)
-    assert odometer.read(-32_767) == pytest.approx(32_769 / 159.23)
-    assert odometer.read(32_000) == pytest.approx(32_000 / 159.23)
-    odometer.rebase()
-    assert odometer.read(0) == pytest.approx(32_000 / 159.23)
-
-
-@given(st.lists(st.integers(-32_767, 32_767), max_size=30))
-def test_the_encoders_add_up(steps: list[int]) -> None:
-    odometer, total = units.Odometer(), 12_345
-    odometer.read(total)
-    for step in steps:
-        total += step
-        angle = odometer.read((total + 0x8000 & 0xFFFF) - 0x8000)
-    assert not steps or angle == pytest.approx(total / 159.23)
 
 
 # --- the handshake --------------------------------------------------------------------------------

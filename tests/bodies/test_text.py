@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from firmware_mocks import khepera, text_module
 from hilgw.bodies.text import BODY
-from hilgw.bodies.text.lines import LineReader, number_of
+from hilgw.bodies.text.lines import number_of
 from hilgw.bodies.text.motors import written
 from hilgw.bodies.text.settings import (
     Lamp,
@@ -604,27 +604,6 @@ def test_hostile_bytes_of_a_robot_give_finite_values_alone(parts: list[bytes]) -
     for event in hand.events:
         assert not isinstance(event, SensorValue) or math.isfinite(event.value)
     assert len(hand.sent()) < 400 * (len(parts) + 1)
-
-
-@given(st.binary(max_size=400), st.lists(st.integers(1, 50), max_size=20))
-def test_lines_do_not_depend_on_chunks(data: bytes, sizes: list[int]) -> None:
-    whole, parts = LineReader(b"\r\n", 32), LineReader(b"\r\n", 32)
-    expected, found, at = whole.feed(data), [], 0
-    for size in [*sizes, len(data)]:
-        found += parts.feed(data[at : at + size])
-        at += size
-    assert found == expected and whole.garbage + sum(map(len, expected)) <= len(data)
-    assert expected == [
-        line for line in data.replace(b"\r", b"\n").split(b"\n")[:-1] if 0 < len(line) <= 32
-    ]
-
-
-def test_a_line_end_of_its_own() -> None:
-    reader = LineReader(b"##", 16)
-    assert [line for byte in b"a#b##\r\n##c" for line in reader.feed(bytes((byte,)))] == [
-        b"a#b",
-        b"\r\n",
-    ]
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False), st.integers(0, 9))

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hilgw.bodies.webots.emitters import REQUEST_BYTES
+from hilgw.bodies.webots.robot import REQUEST_BYTES
 from hilgw.control.events import (
     BrakeDamping,
     Connected,

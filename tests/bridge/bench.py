@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from hilgw.bridge.clients import Clients
-from hilgw.bridge.flow import Flow
 from hilgw.bridge.port import BridgePort
 from hilgw.testing.sim import Clock, FakeTransport
 from hilgw.transports.base import LineSettings
@@ -17,30 +16,22 @@ class Bench:
 
     def __init__(self, rule: Any = "first", *, pace: bool = False, **more: Any) -> None:
         self.scheduler = Clock()
-        self.to_port, self.from_port = Flow(), Flow()
-        self.said: list[str] = []
+        self.reported: list[str] = []
         self.warned: list[str] = []
         line = LineSettings(115200)
-        self.port = BridgePort(
-            "port",
-            line,
-            self.to_port,
-            lambda: self.clients.pause(),
-            lambda: self.clients.resume(),
-        )
+        self.port = BridgePort("port", line)
         if pace:
             self.port.pace(self.scheduler, line)
         self.clients = Clients(
             self.scheduler,
             self.port,
-            self.to_port,
-            self.from_port,
             rule=rule,
             new_reframer=None,
-            inform=self.said.append,
+            inform=self.reported.append,
             warn=self.warned.append,
             **more,
         )
+        self.to_port, self.from_port = self.port.flow, self.clients.from_port
         self.device = FakeTransport()
         self.port.attach(self.device)
         self._number = 1000

@@ -123,7 +123,7 @@ class Rig:
             inform=self.log.lines.append,
         )
         self._stop = asyncio.Event()
-        self._heard = bytearray()
+        self._received = bytearray()
         self._task = asyncio.create_task(self.bridge.run(self._stop))
 
     @property
@@ -144,7 +144,7 @@ class Rig:
     async def client(
         self, *, reading: bool = True, receive_bytes: int | None = None, source: str = "127.0.0.1"
     ) -> Client:
-        """A client that the bridge knows of when this returns. receive_bytes: size of its
+        """A client that the bridge has registered when this returns. receive_bytes: size of its
         buffer in the kernel, to make it slow."""
         import socket
 
@@ -162,16 +162,16 @@ class Rig:
         await until(lambda: self.report["clients"]["accepted"] > count)
         return client
 
-    async def device_heard(self, size: int) -> bytes:
+    async def device_received(self, size: int) -> bytes:
         """The next `size` bytes at the device, exactly."""
 
         def enough() -> bool:
-            self._heard += self.device.read()
-            return len(self._heard) >= size
+            self._received += self.device.read()
+            return len(self._received) >= size
 
         await until(enough)
-        data = bytes(self._heard[:size])
-        del self._heard[:size]
+        data = bytes(self._received[:size])
+        del self._received[:size]
         return data
 
     async def close(self) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hilgw.bridge.clients import MAX_CLIENTS
-from hilgw.bridge.flow import CANNOT_CARRY, Flow, Reframer
+from hilgw.bridge.flow import BridgeDropped, Flow, Reframer
 from hilgw.engine.observer import State
 from hilgw.errors import FrameError
 from hilgw.framing import create
@@ -32,7 +32,7 @@ def test_all_values_pass_both_ways(tmp_path: Path, loop: str) -> None:
     async def scenario(rig: Rig) -> None:
         client = await rig.client()
         client.send(ALL_VALUES)
-        assert await rig.device_heard(256) == ALL_VALUES
+        assert await rig.device_received(256) == ALL_VALUES
         rig.device.write(ALL_VALUES)
         await until(lambda: client.data == ALL_VALUES)
         both = {
@@ -55,16 +55,16 @@ def test_much_passes_both_ways_at_once(tmp_path: Path, loop: str) -> None:
     async def scenario(rig: Rig) -> None:
         client = await rig.client()
         client.send(BULK)
-        heard, sent = bytearray(), 0
+        received, sent = bytearray(), 0
 
         def both_done() -> bool:
             nonlocal sent
-            heard.extend(rig.device.read())
+            received.extend(rig.device.read())
             sent += rig.device.write(BULK[sent : sent + 4096])
-            return len(heard) == len(BULK) == len(client.data)
+            return len(received) == len(BULK) == len(client.data)
 
         await until(both_done)
-        assert heard == BULK
+        assert received == BULK
         assert client.data == BULK
 
     run_bridge(tmp_path, scenario, loop=loop)
@@ -80,7 +80,7 @@ def test_a_device_that_takes_nothing_stops_the_writer_and_loses_nothing(tmp_path
         rig.device.write(b"still heard")
         await until(lambda: client.data == b"still heard")
         assert rig.report["to_serial"]["received_bytes"] <= 256 * 1024
-        assert await rig.device_heard(len(BULK) * 6) == BULK * 6
+        assert await rig.device_received(len(BULK) * 6) == BULK * 6
         assert rig.report["to_serial"]["dropped"] == {}
 
     run_bridge(tmp_path, scenario)
@@ -93,7 +93,7 @@ def test_a_client_that_comes_while_the_device_takes_nothing_waits_too(tmp_path: 
         await until(lambda: rig.report["clients"]["paused"])
         second = await rig.client()
         second.send(b"x" * 500_000)
-        assert len(await rig.device_heard(len(BULK) * 6 + 500_000)) == len(BULK) * 6 + 500_000
+        assert len(await rig.device_received(len(BULK) * 6 + 500_000)) == len(BULK) * 6 + 500_000
         assert rig.report["to_serial"]["dropped"] == {}
 
     run_bridge(tmp_path, scenario, writer="all")
@@ -121,8 +121,8 @@ async def who_writes(rig: Rig, clients: dict[str, Client]) -> str:
     expected = before["received_bytes"] + len(clients)
     await until(lambda: rig.report["to_serial"]["received_bytes"] == expected)
     after = rig.report["to_serial"]
-    heard = await rig.device_heard(after["sent_bytes"] - before["sent_bytes"])
-    return "".join(sorted(heard.decode()))
+    received = await rig.device_received(after["sent_bytes"] - before["sent_bytes"])
+    return "".join(sorted(received.decode()))
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_a_client_that_has_finished_sending_gets_the_answer(tmp_path: Path) -> N
         asker, other = await rig.client(), await rig.client()
         asker.send(b"question")
         asker.writer.write_eof()
-        assert await rig.device_heard(8) == b"question"
+        assert await rig.device_received(8) == b"question"
         await until(lambda: rig.log.lines[-1].endswith("finished sending"))
         rig.device.write(b"answer")
         await until(lambda: asker.data == b"answer" == other.data)
@@ -233,7 +233,7 @@ def test_clients_stay_while_the_port_is_away(tmp_path: Path, loop: str) -> None:
         rig.device.plug()
         await until(lambda: rig.log.entered.count(State.UP) == 2)
         client.send(b"for you")
-        assert await rig.device_heard(7) == b"for you"
+        assert await rig.device_received(7) == b"for you"
         rig.device.write(b"and back")
         await until(lambda: client.data == b"and back")
 
@@ -261,7 +261,7 @@ def test_a_port_that_leaves_while_writers_wait_lets_them_go_on(tmp_path: Path) -
         rig.device.plug()
         await until(lambda: rig.log.entered.count(State.UP) == 2)
         client.send(b"fresh")
-        assert await rig.device_heard(5) == b"fresh"
+        assert await rig.device_received(5) == b"fresh"
 
     run_bridge(tmp_path, scenario)
 
@@ -306,7 +306,7 @@ def test_what_waits_for_a_client_that_leaves_was_not_sent(how: str, tmp_path: Pa
     assert flow.received_bytes == flow.sent_bytes + sum(flow.dropped.values())
 
 
-def test_what_the_device_says_to_nobody_is_counted_and_not_kept(tmp_path: Path) -> None:
+def test_bytes_of_the_device_without_a_client_are_counted_and_not_kept(tmp_path: Path) -> None:
     async def scenario(rig: Rig) -> None:
         rig.device.write(b"stale")
         await until(lambda: rig.report["to_tcp"]["dropped"] == {"no_client_bytes": 5})
@@ -335,7 +335,7 @@ def test_good_frames_pass_and_bad_ones_are_dropped_and_counted(name: str, tmp_pa
     async def scenario(rig: Rig) -> None:
         client = await rig.client()
         client.send(stream)
-        assert await rig.device_heard(len(b"".join(good))) == b"".join(good)
+        assert await rig.device_received(len(b"".join(good))) == b"".join(good)
         rig.device.write(stream)
         await until(lambda: client.data == b"".join(good))
         for direction in ("to_serial", "to_tcp"):
@@ -364,7 +364,7 @@ def test_a_framing_gets_a_bounded_number_of_bytes_at_a_time(
     async def scenario(rig: Rig) -> None:
         client = await rig.client()
         client.send(stream)
-        assert await rig.device_heard(len(stream)) == stream
+        assert await rig.device_received(len(stream)) == stream
         rig.device.write(stream)
         await until(lambda: client.data == stream)
 
@@ -406,7 +406,7 @@ def test_frames_cut_anywhere_arrive_whole(tmp_path: Path) -> None:
                     and rig.report["to_serial"]["received_bytes"] == size
                 )
             )
-        assert await rig.device_heard(len(stream)) == stream
+        assert await rig.device_received(len(stream)) == stream
         await until(lambda: client.data == stream)
         assert rig.report["to_tcp"]["frames"] == 40
 
@@ -421,9 +421,9 @@ def test_frames_of_several_writers_are_never_mixed(tmp_path: Path) -> None:
         first.send(a[:50])
         await until(lambda: rig.report["to_serial"]["received_bytes"] == 50)
         second.send(b)
-        assert await rig.device_heard(len(b)) == b
+        assert await rig.device_received(len(b)) == b
         first.send(a[50:])
-        assert await rig.device_heard(len(a)) == a
+        assert await rig.device_received(len(a)) == a
         assert rig.report["to_serial"]["dropped"] == {}
 
     run_bridge(tmp_path, scenario, frame="cobs-crc16", writer="all")
@@ -450,7 +450,7 @@ def test_half_a_frame_does_not_survive_its_port_or_its_client(how: str, tmp_path
         rig.device.write(frame)
         await until(lambda: client.data == frame)
         client.send(frame)
-        assert await rig.device_heard(len(frame)) == frame
+        assert await rig.device_received(len(frame)) == frame
         assert rig.report["to_tcp"]["dropped"] == {"truncated": 1}
         assert rig.report["to_serial"]["dropped"] == {"truncated": 1}
 
@@ -475,7 +475,7 @@ def test_an_unfinished_length_frame_gives_way_in_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("frame", [None, "cobs-crc16", "length"])
-def test_noise_from_everywhere_harms_nobody(frame: str | None, tmp_path: Path) -> None:
+def test_noise_from_everywhere_harms_no_client(frame: str | None, tmp_path: Path) -> None:
     random_ = random.Random(3)
 
     async def scenario(rig: Rig) -> None:
@@ -520,4 +520,4 @@ def test_what_a_framing_gave_and_cannot_carry_again_is_counted() -> None:
     reframer.feed(b"!")
     assert passed == b"abc"
     assert flow.frames == 3
-    assert flow.dropped == {CANNOT_CARRY: 4}
+    assert flow.dropped == {BridgeDropped.CANNOT_CARRY: 4}

@@ -1,4 +1,4 @@
-"""esptool, unmodified, resets a chip through the bridge and talks to its boot loader."""
+"""esptool, unmodified, resets a chip through the bridge and uses its boot loader."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ import subprocess
 import sys
 from typing import Any
 
+import pytest
+
 from tests.bridge.served import RecordedPort, served
+
+pytestmark = pytest.mark.process
 
 SYNC, READ_REG = 0x08, 0x0A
 SYNC_ANSWERS = 8

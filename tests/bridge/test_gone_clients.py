@@ -239,7 +239,7 @@ def test_a_client_without_traffic_is_disconnected_after_that_time() -> None:
         bench.wait(3 * SECOND)
     assert silent.closed
     assert not sends.closed
-    assert "it was idle for 10 s" in bench.said[-1]
+    assert "it was idle for 10 s" in bench.reported[-1]
     bench.wait(4 * SECOND)
     bench.clients.broadcast(b"from the device")
     bench.wait(9 * SECOND)
@@ -252,7 +252,7 @@ def test_a_client_without_traffic_is_disconnected_after_that_time() -> None:
 
 
 @pytest.mark.parametrize("cut", [1, 2, 3, 6])
-def test_a_negotiation_is_not_passed_on_and_the_user_is_told_once(cut: int) -> None:
+def test_a_negotiation_is_not_passed_on_and_the_user_is_warned_once(cut: int) -> None:
     bench = Bench()
     stream = b"\xff\xfd\x01\xff\xfb\x2c"
     for _ in range(2):
@@ -316,7 +316,7 @@ def test_the_owners_of_a_queue_follow_its_bytes() -> None:
     assert queue.without("b", b"abbbba") == [("a", b"a"), ("a", b"a")]
     queue.shrink(1)
     assert queue.without("b", b"a") == [("a", b"a")]
-    queue.shrink(5)  # more than it knows of: nothing has left
+    queue.shrink(5)  # more than the bridge counts: nothing has left
     assert queue.of("a") == 1
 
 
@@ -379,15 +379,15 @@ def test_clients_that_come_and_go_while_the_device_is_stuck_leave_nothing(
         client = await rig.client()
         client.send(b"fresh")
         await until(lambda: rig.report["to_serial"]["received_bytes"] >= dropped + 5)
-        heard = bytearray()
+        arrived = bytearray()
 
         def fresh() -> bool:
-            heard.extend(rig.device.read())
-            return heard.endswith(b"fresh")
+            arrived.extend(rig.device.read())
+            return arrived.endswith(b"fresh")
 
         await until(fresh)
-        assert len(heard) < 64 * 1024  # what the kernel of the pty had accepted before
-        assert set(heard) == set(b"afresh")
+        assert len(arrived) < 64 * 1024  # what the kernel of the pty had accepted before
+        assert set(arrived) == set(b"afresh")
 
     run_bridge(tmp_path, scenario)
 
@@ -419,8 +419,8 @@ def test_one_shot_of_a_client_is_delivered(tmp_path: Path) -> None:
         visitor.close()
         await until(lambda: rig.report["clients"]["accepted"] == 2)
         rig.device.write(b"an answer that resets the connection")
-        heard = await rig.device_heard(500_008)
-        assert heard.replace(b"a", b"") == b"one shot"
+        arrived = await rig.device_received(500_008)
+        assert arrived.replace(b"a", b"") == b"one shot"
         assert rig.report["to_serial"]["dropped"] == {}
 
     run_bridge(tmp_path, scenario, writer="all")

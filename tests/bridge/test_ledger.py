@@ -239,7 +239,7 @@ def test_bytes_of_a_port_that_is_lost_were_not_sent_at_any_instant() -> None:
     bench.device.stalled = True
     first.send(b"waits")
     second.send(b"waits too")
-    bench.device.close()  # the transport knows, and reports it in the next turn of the event loop
+    bench.device.close()  # it is reported in the next turn of the event loop
     assert bench.adds_up
     assert bench.port.report()["sent_bytes"] == 4
     first.lose()

@@ -28,16 +28,13 @@ class TimedPort(FakeTransport):
 class Bench:
     def __init__(self, baud_rate: int = 115200, **line: object) -> None:
         self.scheduler = Clock()
-        self.flow, self.to_serial = Flow(), Flow()  # of all, and of the one that writes
-        self.told: list[str] = []
+        self.to_serial = Flow()  # of the one that writes
+        self.notified: list[str] = []
         settings = LineSettings(baud_rate, **line)  # type: ignore[arg-type]
-        self.port = BridgePort(
-            "port",
-            settings,
-            self.flow,
-            lambda: self.told.append("full"),
-            lambda: self.told.append("room"),
-        )
+        self.port = BridgePort("port", settings)
+        self.port.on_full = lambda: self.notified.append("full")
+        self.port.on_room = lambda: self.notified.append("room")
+        self.flow = self.port.flow
         self.port.pace(self.scheduler, settings)
         self.device = TimedPort(self.scheduler)
         self.port.attach(self.device)
@@ -99,13 +96,13 @@ def test_a_pause_of_the_whole_process_is_caught_up() -> None:
 def test_writers_wait_above_the_high_mark_and_go_on_below_the_low_one() -> None:
     bench = Bench()
     bench.port.write(bytes(PACED_HIGH_BYTES), bench)
-    assert bench.told == []
+    assert bench.notified == []
     bench.port.write(b"x", bench)
-    assert bench.told == ["full"]
-    while bench.told == ["full"]:
+    assert bench.notified == ["full"]
+    while bench.notified == ["full"]:
         assert bench.port.waiting_bytes > PACED_LOW_BYTES
         bench.scheduler.run_until(bench.scheduler.now() + 100_000)
-    assert bench.told == ["full", "room"]
+    assert bench.notified == ["full", "room"]
     assert bench.port.waiting_bytes <= PACED_LOW_BYTES
 
 
@@ -131,7 +128,7 @@ def test_what_waits_when_the_port_leaves_is_dropped_and_counted() -> None:
     sent = len(bench.device.data())
     bench.port.detach()
     assert bench.flow.dropped == {"port_down_bytes": PACED_HIGH_BYTES + 1 - sent}
-    assert bench.told == ["full", "room"]
+    assert bench.notified == ["full", "room"]
     bench.port.write(b"late", bench)
     assert bench.flow.dropped == {"port_down_bytes": PACED_HIGH_BYTES + 5 - sent}
     fresh = TimedPort(bench.scheduler)

@@ -407,4 +407,4 @@ def test_a_client_that_reads_no_answers_is_disconnected() -> None:
     assert len(bench.clients) == 0
     assert line.scheduler.waiting <= 1
     line.wait(1_000_000_000)
-    assert line.scheduler.waiting == 0  # the modem lines are read for nobody
+    assert line.scheduler.waiting == 0  # the modem lines are read without a client

@@ -43,6 +43,7 @@ def imported(*command_lines: str) -> set[str]:
     return set(done.stdout.split())
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("option", ["--help", "-h"])
 def test_the_help_imports_no_parser(option: str) -> None:
     found = imported(option)
@@ -50,6 +51,7 @@ def test_the_help_imports_no_parser(option: str) -> None:
     assert not found & HEAVY_FOR_TEXT
 
 
+@pytest.mark.process
 def test_the_version_and_the_help_of_commands_import_nothing_heavy() -> None:
     found = imported("--version", *(f"{command} --help" for command in COMMANDS))
     assert "argparse" in found

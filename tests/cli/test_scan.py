@@ -91,7 +91,7 @@ def test_the_same_question_is_asked_once_at_each_rate() -> None:
         ({}, ["/dev/ttyS0", "/dev/ttyS1", "/dev/ttyUSB0"]),
     ],
 )
-def test_a_uart_without_hardware_is_no_port(
+def test_a_uart_without_hardware_is_not_a_port(
     kernel: dict[str, str], listed: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The kernel lists ttyS ports for UARTs that are not there; their type is 0."""

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from hilgw.cli.signals import ECHO_S, Stop
+from hilgw.cli.signals import ECHO_S, StopSignal
 from hilgw.testing.sim import until
 
 AFTER_A_RUN = """
@@ -28,6 +28,7 @@ while True:
 """
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_nothing_slow_is_imported_first_and_a_late_signal_has_its_code(
     number: signal.Signals, tmp_path: Path
@@ -67,7 +68,7 @@ def test_a_signal_that_comes_twice_at_once_is_one(
     monkeypatch.setattr("hilgw.cli.signals.time", SimpleNamespace(monotonic=lambda: now_s[0]))
 
     async def test() -> None:
-        stop = Stop()
+        stop = StopSignal()
         os.kill(os.getpid(), signal.SIGTERM)
         await until(stop.event.is_set)
         if is_over:
@@ -92,7 +93,7 @@ def test_a_lost_reader_stops_the_robots_before_a_signal_ends_the_process(
     monkeypatch.setattr(os, "_exit", lambda code: done.append(f"exit {code}"))
 
     async def test() -> None:
-        stop = Stop()
+        stop = StopSignal()
         stop.at_once = lambda: done.append("stopped")
         stop.output_lost(BrokenPipeError())
         os.kill(os.getpid(), signal.SIGINT)

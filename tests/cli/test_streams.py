@@ -13,6 +13,8 @@ import pytest
 from hilgw.cli.output import files
 from hilgw.errors import HilgwError
 
+pytestmark = pytest.mark.process
+
 ROOT = Path(__file__).parents[2]
 COMMANDS = ["--version", "--help", "example", "mock --list", "adapters", "ports --json"]
 
@@ -46,8 +48,12 @@ def test_streams_closed_by_who_starts_us(closed: str, tmp_path: Path) -> None:
 
 
 def test_files_are_looked_at_before_the_start(tmp_path: Path) -> None:
-    for path, says in {"": "directory", str(tmp_path): "directory", "/none/x": "folder"}.items():
-        with pytest.raises(HilgwError, match=says):
+    for path, expected in {
+        "": "directory",
+        str(tmp_path): "directory",
+        "/none/x": "folder",
+    }.items():
+        with pytest.raises(HilgwError, match=expected):
             files.expect(path)
     files.expect(str(tmp_path / "new"))
     assert list(tmp_path.iterdir()) == []

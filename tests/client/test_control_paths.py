@@ -9,16 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from hilgw.client import control_paths
-from hilgw.client.control_paths import control_folder, live_sockets
+from hilgw.client.control_paths import live_sockets
+from hilgw.engine.control_folder import control_folder
 from hilgw.errors import HilgwError
+from hilgw.protocols.gateway import paths
 
 
 @pytest.fixture
 def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Replaces /tmp; XDG_RUNTIME_DIR is not set."""
     monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
-    monkeypatch.setattr(control_paths, "SHARED", tmp_path)
+    monkeypatch.setattr(paths, "SHARED", tmp_path)
     return tmp_path
 
 
@@ -97,7 +98,7 @@ def test_beside_a_shared_folder_of_another_user_a_new_one_is_made_and_found(
 
 def test_no_folder_at_all_is_an_error(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (shared / "file").touch()
-    monkeypatch.setattr(control_paths, "SHARED", shared / "file")
+    monkeypatch.setattr(paths, "SHARED", shared / "file")
     with pytest.raises(HilgwError, match="cannot make a private folder"):
         control_folder()
 

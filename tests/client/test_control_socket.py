@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from hilgw.client.control_paths import control_folder
-from hilgw.client.control_socket import LINE_BYTES, ask, find_gateway
+from hilgw.client.control_socket import ask, find_gateway
+from hilgw.engine.control_folder import control_folder
 from hilgw.errors import PeerError, UsageError
+from hilgw.protocols.gateway.messages import LINE_BYTES
 
 
 @pytest.fixture

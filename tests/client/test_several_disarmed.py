@@ -12,7 +12,7 @@ import pytest
 
 from hilgw.cli.main import main
 from hilgw.client import arming, control_socket
-from hilgw.client.control_paths import control_folder
+from hilgw.engine.control_folder import control_folder
 from hilgw.errors import HilgwError, PeerError
 from hilgw.testing.sim import DEADLINE_S
 from tests.client.several import frozen, killed, peer, running, with_robots
@@ -34,7 +34,7 @@ def limit_answers(monkeypatch: pytest.MonkeyPatch, limit_s: float) -> None:
         monkeypatch.setattr(module, "ASK_ALL_S", limit_s)
 
 
-def test_each_gateway_disarms_the_names_that_it_knows(
+def test_each_gateway_disarms_the_names_that_it_has(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     robots = {"a": with_robots("cab", "bus"), "b": with_robots("cab", "van"), "c": "version: 1"}
@@ -75,7 +75,7 @@ def test_an_unknown_name_is_reported_after_the_others_are_disarmed(
 
 
 @pytest.mark.parametrize("selected", [[], ["--control", "a.sock"], ["--config", "a"]])
-def test_the_only_gateway_disarms_what_it_knows_too(
+def test_the_only_gateway_disarms_what_it_has_too(
     selected: list[str],
     folder: Path,
     capsys: pytest.CaptureFixture[str],

@@ -9,8 +9,8 @@ import pytest
 
 from hilgw.cli.main import main
 from hilgw.client import arming, control_socket, finding
-from hilgw.client.control_paths import control_folder
 from hilgw.client.modes import robot_mode
+from hilgw.engine.control_folder import control_folder
 from hilgw.errors import PeerError, UsageError
 from hilgw.testing.sim import DEADLINE_S
 from tests.client.several import frozen, killed, peer, running, with_robots
@@ -117,7 +117,7 @@ def test_a_name_that_no_gateway_has_is_an_error(
 
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("garbage", [b"", b"{", b'{"error": "unknown request"}\n', b'{"found": 1}'])
-def test_a_gateway_that_does_not_tell_is_named_and_nothing_is_sent(
+def test_a_gateway_that_does_not_identify_itself_is_named_and_nothing_is_sent(
     command: str, garbage: bytes, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with (

@@ -66,7 +66,7 @@ def test_nan_is_a_number_here_and_refused_where_it_does_not_belong() -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "says"),
+    ("word", "expected"),
     [
         ("yes", 'write true, or "yes" if it is text'),
         ("No", 'write false, or "No" if it is text'),
@@ -99,12 +99,12 @@ def test_nan_is_a_number_here_and_refused_where_it_does_not_belong() -> None:
         ("2026-01-31T10:00:00Z", "a date"),
     ],
 )
-def test_surprises_are_refused_with_what_to_write(word: str, says: str) -> None:
+def test_surprises_are_refused_with_what_to_write(word: str, expected: str) -> None:
     document = compose(f"a: 1\nkey:  {word}\n", "f")
     assert len(document.problems) == 1
     line = str(document.problems[0])
     assert line.startswith("f:2:7: key: ")
-    assert says in line
+    assert expected in line
     assert len(line) < 300
     assert document.data == {"a": 1, "key": BAD}
 
@@ -219,7 +219,7 @@ def test_beyond_plain_data(text: str, line: str) -> None:
         ("a: {b: !}\n", "f:1:9: a value cannot begin with '!'; put it in quotes"),
     ],
 )
-def test_syntax_errors_are_said_plainly(text: str, line: str) -> None:
+def test_syntax_errors_are_reported_plainly(text: str, line: str) -> None:
     document = compose(text, "f")
     assert document.syntax
     assert str(document.problems[-1]).startswith(line)
@@ -262,7 +262,7 @@ def test_the_nearest_place_is_found_for_what_is_not_there() -> None:
     assert document.position_of_value(("a", "b", "c")).column == 10
 
 
-def test_what_was_said_covers_what_is_below() -> None:
+def test_what_was_reported_covers_what_is_below() -> None:
     document = Document("f", bad={("a",)})
     assert document.is_bad(("a", "b"))
     assert not document.is_bad(("b",))

@@ -26,6 +26,7 @@ def generate(root: Path, *options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
 
+@pytest.mark.process
 def test_nothing_is_stale() -> None:
     done = generate(ROOT, "--check")
     assert done.stderr == ""
@@ -33,6 +34,7 @@ def test_nothing_is_stale() -> None:
     assert done.returncode == 0
 
 
+@pytest.mark.process
 def test_stale_pages_are_named_and_written(tmp_path: Path) -> None:
     for name in ("hilgw", "firmware_mocks", "tools", "docs", "configs"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))

@@ -91,12 +91,14 @@ WRONG = cases("wrong_xbee.txt")
 def test_one_thing_wrong(xbee_yaml: str, errors: Lines, old: str, new: str, line: str) -> None:
     start = xbee_yaml.index(old, xbee_yaml.index("version:"))
     text = xbee_yaml[:start] + new + xbee_yaml[start + len(old) :]
-    assert any(said.split(": ", 1)[1].startswith(line) for said in errors(text)), errors(text)
+    assert any(reported.split(": ", 1)[1].startswith(line) for reported in errors(text)), errors(
+        text
+    )
     row = text[:start].count("\n") + 1
-    said = next(said for said in errors(text) if line in said)
-    place = re.match(r"f:(\d+):(\d+): ", said)
+    reported = next(reported for reported in errors(text) if line in reported)
+    place = re.match(r"f:(\d+):(\d+): ", reported)
     assert place
-    assert abs(int(place[1]) - row) <= 12  # a missing key is said at what should hold it
+    assert abs(int(place[1]) - row) <= 12  # a missing key is reported at what should hold it
 
 
 def test_exact_places(errors: Lines) -> None:
@@ -126,7 +128,7 @@ adapters:
     ]
 
 
-def test_syntax_types_names_and_values_are_said_in_one_run(errors: Lines) -> None:
+def test_syntax_types_names_and_values_are_reported_in_one_run(errors: Lines) -> None:
     text = """\
 version: 1
 version: 1
@@ -163,7 +165,7 @@ def test_a_thousand_errors_are_shown_shortly(errors: Lines) -> None:
 
 
 @pytest.mark.parametrize("text", ["5\n", "text\n", "- a\n- b\n", "null\n", "[]\n"])
-def test_a_file_that_is_no_mapping(errors: Lines, text: str) -> None:
+def test_a_file_that_is_not_a_mapping(errors: Lines, text: str) -> None:
     assert errors(text) == [
         line for line in errors(text) if line.startswith("f:1:1: must be a mapping")
     ]

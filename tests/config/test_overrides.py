@@ -53,7 +53,7 @@ def test_the_last_one_wins(xbee_yaml: str) -> None:
     assert load_text(xbee_yaml, "f", overrides).config.adapters["xbee0"].common.channel == 15
 
 
-def test_a_word_the_file_may_not_have_is_not_cured_by_an_override(
+def test_a_word_the_file_may_not_have_is_not_corrected_by_an_override(
     xbee_yaml: str, errors: Lines
 ) -> None:
     text = xbee_yaml.replace("channel: 12   ", "channel: 014   ")
@@ -138,10 +138,10 @@ def test_backend_goes_over_all(xbee_yaml: str) -> None:
     ],
 )
 def test_errors_name_the_option(xbee_yaml: str, errors: Lines, override: str, line: str) -> None:
-    said = errors(xbee_yaml, override)
+    reported = errors(xbee_yaml, override)
     place = "--set " + override.replace("\x1b", "\\x1b")
-    assert any(one.startswith(place[:40]) and f": {line}" in one for one in said), said
-    assert all(one.isprintable() for one in said)
+    assert any(one.startswith(place[:40]) and f": {line}" in one for one in reported), reported
+    assert all(one.isprintable() for one in reported)
 
 
 def test_a_wrong_back_end_names_the_option(xbee_yaml: str, errors: Lines) -> None:
@@ -156,5 +156,5 @@ def test_the_old_name_of_a_back_end_leads_to_the_new_one(xbee_yaml: str, errors:
 
 
 def test_errors_of_the_file_come_first(xbee_yaml: str, errors: Lines) -> None:
-    said = errors(xbee_yaml.replace("loss: 0.0", "loss: 2"), "adapters.xbee0.channel=x")
-    assert [one.split(":")[0] for one in said] == ["f", "--set adapters.xbee0.channel=x"]
+    reported = errors(xbee_yaml.replace("loss: 0.0", "loss: 2"), "adapters.xbee0.channel=x")
+    assert [one.split(":")[0] for one in reported] == ["f", "--set adapters.xbee0.channel=x"]

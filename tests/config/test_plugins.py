@@ -105,7 +105,7 @@ def test_kinds_of_this_package() -> None:
 
 
 @pytest.mark.parametrize("kind", ["base", "_xbee_session", "xbee.x", "", "XBee", "a" * 5000])
-def test_what_is_no_kind(kind: str) -> None:
+def test_what_is_not_a_kind(kind: str) -> None:
     with pytest.raises(ConfigError) as caught:
         plugins.load(plugins.ADAPTERS, kind)
     assert "unknown kind" in caught.value.what
@@ -136,7 +136,7 @@ def test_ours_goes_before_a_third_partys_of_the_same_name(third_party: Path) -> 
 
 
 @pytest.mark.parametrize("kind", BROKEN)
-def test_one_that_does_not_load_is_said(third_party: Path, errors: Lines, kind: str) -> None:
+def test_one_that_does_not_load_is_reported(third_party: Path, errors: Lines, kind: str) -> None:
     (line,) = errors(f"version: 1\nadapters: {{a: {{kind: {kind}}}}}\n")
     assert "adapters.a.kind: " in line
     assert BROKEN[kind] in line
@@ -158,4 +158,4 @@ def test_the_others_go_on(third_party: Path, capsys: pytest.CaptureFixture[str])
     assert {"xbee", "foo"} <= kinds
     assert not kinds & set(BROKEN)
     assert len(err.splitlines()) == len(BROKEN)
-    assert all(said in err for said in BROKEN.values())
+    assert all(reported in err for reported in BROKEN.values())

@@ -55,7 +55,9 @@ def test_all_of_it_is_taken() -> None:
 
 
 @pytest.mark.parametrize(("old", "new", "line"), cases("wrong_scene.txt"))
-def test_what_is_wrong_is_said_at_its_place(old: str, new: str, line: str, errors: Lines) -> None:
+def test_what_is_wrong_is_reported_at_its_place(
+    old: str, new: str, line: str, errors: Lines
+) -> None:
     assert any(line in each for each in errors(changed(old, new)))
 
 
@@ -119,7 +121,7 @@ def test_a_file_without_this_body(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "reported"),
     [
         (b"0,rover,0,0\n", "poses.csv:1:1: not a timed pose: '0,rover,0,0'; write time_s,name,x"),
         (POSES.encode() + POSES.encode(), "poses.csv:3:1: rover: times do not ascend"),
@@ -132,15 +134,15 @@ def test_a_file_without_this_body(tmp_path: Path) -> None:
     ],
     ids=["short", "twice", "binary", "large", "far"],
 )
-def test_a_file_that_holds_none(tmp_path: Path, content: bytes, said: str) -> None:
+def test_a_file_that_holds_none(tmp_path: Path, content: bytes, reported: str) -> None:
     (tmp_path / "c.yaml").write_text(FILE)
     (tmp_path / "poses.csv").write_bytes(content)
     (line,) = refused(tmp_path / "c.yaml")
-    assert f"robots.rover.motion.path: {tmp_path}/{said}" in line
+    assert f"robots.rover.motion.path: {tmp_path}/{reported}" in line
 
 
 @pytest.mark.parametrize(
-    ("path", "said"),
+    ("path", "reported"),
     [
         ("none.csv", "cannot be read: No such file or directory"),
         (".", "is not a regular file"),
@@ -148,8 +150,8 @@ def test_a_file_that_holds_none(tmp_path: Path, content: bytes, said: str) -> No
         ('"a\\0b"', "embedded null"),
     ],
 )
-def test_a_path_that_leads_to_no_file(tmp_path: Path, path: str, said: str) -> None:
+def test_a_path_that_leads_to_no_file(tmp_path: Path, path: str, reported: str) -> None:
     (tmp_path / "c.yaml").write_text(FILE.replace("poses.csv", path))
     (line,) = refused(tmp_path / "c.yaml")
     assert "c.yaml:2:" in line
-    assert said in line
+    assert reported in line

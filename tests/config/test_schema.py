@@ -260,7 +260,7 @@ def test_the_schema_of_settings_has_docs_limits_and_defaults() -> None:
     assert properties["shape"]["default"] == {"by": "square", "edge_m": 1.0}
 
 
-def test_the_schema_says_the_same_as_the_checks() -> None:
+def test_the_schema_reports_the_same_as_the_checks() -> None:
     editor = jsonschema.Draft202012Validator(sample_schema())
     good = [{}, {"integer": -1}, {"shape": {"by": "circle", "radius_m": 1}}, {"mixed": "a"}]
     bad = [
@@ -389,7 +389,7 @@ def test_a_faulty_entry_has_one_message_at_its_line(
 
 
 @pytest.mark.parametrize(
-    ("change", "place", "said"),
+    ("change", "place", "reported"),
     [
         ({"framing": {"framing": "slip", "crk": "none"}}, ["framing"], "'crk' was unexpected"),
         ({"framing": {"framing": "slip", "crc": 5}}, ["framing", "crc"], "5 is not of type"),
@@ -404,13 +404,13 @@ def test_a_faulty_entry_has_one_message_at_its_line(
     ids=str,
 )
 def test_choices_inside_an_entry_have_one_message_too(
-    editor: jsonschema.Draft202012Validator, change: dict[str, Any], place: list[Any], said: str
+    editor: jsonschema.Draft202012Validator, change: dict[str, Any], place: list[Any], reported: str
 ) -> None:
     entry = {"kind": "uart", "port": "/dev/ttyUSB0"}
     assert errors(editor, {"version": 1, "adapters": {"line": entry}}) == []
     found = errors(editor, {"version": 1, "adapters": {"line": entry | change}})
     assert found[0][0] == ["adapters", "line", *place]
-    assert said in found[0][1]
+    assert reported in found[0][1]
     assert {len(where) for where, _ in found} == {2 + len(place)}
 
 

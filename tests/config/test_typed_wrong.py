@@ -83,7 +83,7 @@ def test_two_mistyped_keys_are_two_errors_and_a_missing_one_is_its_own(
 
 
 @pytest.mark.parametrize(
-    ("value", "says"),
+    ("value", "message"),
     [
         ("", "replies: mock: must have a value; write it, or delete the key"),
         ("[ping, pong]", "replies: mock: a list is not KEY:VALUE, e.g. ping:pong; replies: "),
@@ -95,11 +95,11 @@ def test_the_value_of_a_mock_in_words_of_yaml(
     errors: Callable[[str], list[str]],
     warnings: Callable[[str], list[str]],
     value: str,
-    says: str,
+    message: str,
 ) -> None:
     text = f"{GOOD}    mock: {{replies: {value}}}\nbackend: mock\n"
-    if not says:
+    if not message:
         assert warnings(text) == []
         return
     (found,) = errors(text)
-    assert found.startswith("f:14:") and says in found
+    assert found.startswith("f:14:") and message in found

@@ -167,3 +167,10 @@ def test_the_value_never_grows_faster_than_its_rate(
         grown = abs(value) - (abs(last) if value * last > 0 else 0.0)
         assert grown <= rate * STEP_NS / 1e9 + 1e-9
         last = value
+
+
+def test_without_a_rate_the_value_follows_at_once_and_nothing_is_due() -> None:
+    slew = Slew(None)
+    for target in (3.0, -50.0, math.inf, 0.0):
+        assert slew.aim(target, 0) == target == slew.value
+        assert slew.next_deadline() is None and slew.expire(10**12) is None

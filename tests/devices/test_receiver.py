@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,20 +17,15 @@ MS = 1_000_000
 @dataclass(frozen=True)
 class Packet:
     data: bytes
-    rssi_dbm: float | None = None
-    sent_ns: int = 0
 
 
 @dataclass(frozen=True)
 class Copy:
     packet: Packet
-    arrived_ns: int = 0
-    signal_strength: float = 0.25
-    direction: tuple[float, float, float] = (0.0, 1.0, 0.0)
 
 
-def copy(size: int, now: int = 0) -> Copy:
-    return Copy(Packet(bytes(size)), now)
+def copy(size: int) -> Copy:
+    return Copy(Packet(bytes(size)))
 
 
 def started(period_ms: int = 32, now: int = 0, **fields: Any) -> Receiver[Copy]:
@@ -93,32 +87,21 @@ def test_default_period() -> None:
     assert (disabled.initial_period_ms, disabled.default_period_ms) == (0, 8)
 
 
-def test_what_the_head_packet_tells() -> None:
+def test_the_head_packet_stays_until_it_is_taken() -> None:
     receiver = started(32)
-    receiver.receive(Copy(Packet(b"ab", -67.0, 3), 7, 0.5, (0.0, 0.0, 1.0)), 7)
+    assert receiver.head is None
+    receiver.receive(copy(2), 7)
+    receiver.receive(copy(3), 8)
     receiver.sample(32 * MS)
-    assert receiver.head is not None
-    assert (receiver.getData(), receiver.getDataSize()) == (b"ab", 2)
-    assert receiver.getSignalStrength() == 0.5
-    assert receiver.getEmitterDirection() == (0.0, 0.0, 1.0)
-    assert (receiver.rssi_dbm, receiver.sent_ns, receiver.arrived_ns) == (-67.0, 3, 7)
-
-
-def test_an_empty_queue_says_so_and_harms_nobody() -> None:
-    notices: list[str] = []
-    receiver: Receiver[Copy] = Receiver(ReceiverFields(), notify=notices.append)
-    assert receiver.getData() == b""
-    assert receiver.getDataSize() == -1
-    assert math.isnan(receiver.getSignalStrength())
-    assert all(map(math.isnan, receiver.getEmitterDirection()))
-    assert len(notices) == 4
-    assert all("the receiver queue is empty." in notice for notice in notices)
-    assert (receiver.head, receiver.rssi_dbm, receiver.sent_ns, receiver.arrived_ns) == (None,) * 4
+    first = receiver.head
+    assert first is not None and len(first.packet.data) == 2
+    assert receiver.nextPacket() is first
+    assert receiver.head is not first
 
 
 def test_the_cap_bounds_what_is_held_too() -> None:
     receiver = started(32)
-    assert receiver.receive(copy(CAP_BYTES), 0) == ""
+    assert receiver.receive(copy(CAP_BYTES), 0) is None
     assert receiver.receive(copy(1), 0) == "cap"
     assert receiver.queued == 1
     assert receiver.expire_all() == 1

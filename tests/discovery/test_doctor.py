@@ -1,4 +1,4 @@
-"""The doctor on folders that look like machines: each trouble is found, with its cure."""
+"""The doctor on folders that look like machines: each trouble is found, with its fix."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def put(folder: Path, path: str, text: str = "") -> None:
     target.write_text(text)
 
 
-def nobody(port: str) -> list[str]:
+def no_holders(port: str) -> list[str]:
     return []
 
 
@@ -26,7 +26,7 @@ def machine(
     folder: Path,
     *,
     groups: frozenset[str] = frozenset({"dialout"}),
-    holders: Callable[[str], list[str]] = nobody,
+    holders: Callable[[str], list[str]] = no_holders,
     c_forms: bool = True,
     owner: str = "dialout",
     members: list[str] | None = None,
@@ -115,7 +115,7 @@ def test_a_login_prompt_that_got_its_port_open(healthy: Path) -> None:
 
 
 def test_the_rule_applies_to_what_is_plugged_in_already() -> None:
-    """`udevadm trigger`, which the cure names, says `change`, not `add`."""
+    """`udevadm trigger`, which the fix names, sends `change`, not `add`."""
     rules = (ROOT / "tools" / "udev" / RULES).read_text()
     (latency,) = (line for line in rules.splitlines() if "ATTR{latency_timer}" in line)
     assert 'ACTION=="add|change"' in latency

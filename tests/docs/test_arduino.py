@@ -16,6 +16,8 @@ from hilgw.cli.main import main
 from hilgw.testing.sim import wait_until
 from tests.e2e.running import ROOT, Gateway, run
 
+pytestmark = pytest.mark.process
+
 PAGE = (ROOT / "docs" / "arduino.md").read_text(encoding="utf-8")
 SKETCH = ROOT / "docs" / "arduino" / "rover" / "rover.ino"
 MAIN = """

@@ -1,4 +1,5 @@
-"""The controller of docs/controller-kinds.md, installed as the page says, runs in a gateway."""
+"""The controller of docs/controller-kinds.md, installed as the page describes, runs in a
+gateway."""
 
 from __future__ import annotations
 
@@ -40,10 +41,10 @@ def test_the_example_returns_packets() -> None:
     running.begin()
     running.at(1000 * MS)
     robots = running.gateway.robots
-    heard = [packet.data for packet in running.auditor.sent if packet.source == "rover.tx"]
-    assert heard[:2] == [b"re: ping 1", b"re: ping 2"]
-    assert robots["rover"].summary() == f"returned {len(heard)}, refused 0"
-    assert len(heard) >= 8
+    received = [packet.data for packet in running.auditor.sent if packet.source == "rover.tx"]
+    assert received[:2] == [b"re: ping 1", b"re: ping 2"]
+    assert robots["rover"].summary() == f"returned {len(received)}, refused 0"
+    assert len(received) >= 8
     assert running.gateway.report()["stations"]["rover.rx"]["refused"] == {}
     assert ("rover", "echo is ready") in running.auditor.notices
     running.close()

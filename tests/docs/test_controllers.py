@@ -1,4 +1,4 @@
-"""The program and the configuration of docs/controllers.md run, and do what the page says."""
+"""The program and the configuration of docs/controllers.md run, and do what the page describes."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ import hilgw.api
 from hilgw.api.robot import CLASSES
 from hilgw.testing.sim import wait_until
 from tests.e2e.running import Gateway, run
+
+pytestmark = pytest.mark.process
 
 PAGE = (Path(__file__).parents[2] / "docs" / "controllers.md").read_text()
 FILES = dict(re.findall(r"```\w+ file=(\S+)\n(.*?)```", PAGE, re.DOTALL))

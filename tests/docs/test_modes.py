@@ -1,4 +1,4 @@
-"""The commands and the file of docs/modes.md do what the page says."""
+"""The commands and the file of docs/modes.md do what the page describes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.running import Gateway, run, wait_until
+
+pytestmark = pytest.mark.process
 
 PAGE = (Path(__file__).parents[2] / "docs" / "modes.md").read_text()
 

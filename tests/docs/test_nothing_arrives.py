@@ -42,7 +42,7 @@ def mocked(name: str, *edits: tuple[str, Any], seconds: float = 2.2) -> Callable
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "faulty.yaml"
             file.write_text(yaml.safe_dump(content))
-            return run_config(str(file), seconds).split("=== events")[0]
+            return run_config(str(file), seconds, terminal=True).split("=== events")[0]
 
     return shown
 

@@ -22,6 +22,7 @@ PLAIN_EM, BOLD_EM = 0.60, 0.69
 LIGHT_PAGE, DARK_PAGE = "#ffffff", "#0d1117"
 
 
+@pytest.mark.process
 def test_none_is_stale() -> None:
     command = [sys.executable, str(ROOT / "tools" / "draw_pictures"), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)

@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "remote-control.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"^    hilgw (.*)$", PAGE, re.MULTILINE)
 WIDTH = "92"
-PATIENT = [  # a busy machine is no fault of the robot or the program
+PATIENT = [  # a busy machine is not a fault of the robot or the program
     f"--set=robots.e-puck.{key}"
     for key in (
         "safety={command_timeout_s: 30, late_s: 30}",
@@ -41,6 +41,7 @@ def test_the_explanation_is_what_the_command_prints(
     assert block.strip("\n") == f"```text\n{capsys.readouterr().out}```"
 
 
+@pytest.mark.process
 def test_the_commands_in_their_order(tmp_path: Path) -> None:
     simulated, _, mock, start, arm, disarm, at_once = COMMANDS
     # tests/e2e/test_configs.py runs the first one.

@@ -15,6 +15,8 @@ from hilgw.medium.ledger import Ledger
 from hilgw.reasons import ExpiredReason
 from tests.e2e.running import ROOT, Gateway, report_of, run_program
 
+pytestmark = pytest.mark.process
+
 PAGE = (ROOT / "docs" / "report.md").read_text(encoding="utf-8")
 KEYS = re.findall(r"^\| `([\w.]+)` \|", PAGE, re.M)
 # The names of what these hold are those of the device or the protocol.

@@ -166,6 +166,7 @@ while robot.step(16) != -1:
 """
 
 
+@pytest.mark.process
 def test_the_commands_of_the_page_drive_a_program(tmp_path: Path) -> None:
     (tmp_path / "rover.yaml").write_text(ROVER)
     (tmp_path / "brain.py").write_text(BRAIN)

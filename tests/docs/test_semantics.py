@@ -7,6 +7,8 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 from hilgw.assemble.gateway import build
 from hilgw.client.control_socket import ask
 from hilgw.config.load import load_config, load_text
@@ -31,6 +33,7 @@ def test_the_configuration_it_shows(tmp_path: Path) -> None:
     assert set(loaded.config.obstacles) == {"wall", "turret"}
 
 
+@pytest.mark.process
 def test_the_page_begins_with_an_example_and_its_output(tmp_path: Path) -> None:
     assert PAGE.index("## An example") < PAGE.index("| case |")
     file = tmp_path / "example.yaml"
@@ -45,7 +48,7 @@ def test_the_page_begins_with_an_example_and_its_output(tmp_path: Path) -> None:
 
 
 def test_the_example_without_steps() -> None:
-    """25 ms for the first packet, as the text says."""
+    """25 ms for the first packet, as in the text."""
     (shown, _) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
     config = load_text(shown, "f").config
     field = config.robots["rover"].devices["tx"]

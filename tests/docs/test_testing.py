@@ -22,6 +22,7 @@ PAGE = (ROOT / "docs" / "testing.md").read_text()
 EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("at", range(3))
 def test_its_examples_pass(at: int, tmp_path: Path) -> None:
     (tmp_path / "test_example.py").write_text(EXAMPLES[at])
@@ -32,6 +33,7 @@ def test_its_examples_pass(at: int, tmp_path: Path) -> None:
     assert len(EXAMPLES) == 3
 
 
+@pytest.mark.process
 def test_its_commands_run_faster_than_real_time(tmp_path: Path) -> None:
     (tmp_path / "configs").symlink_to(ROOT / "configs")
     section = PAGE.split("## CI faster than real time")[1].split("\n## ")[0]

@@ -18,6 +18,7 @@ FILES = dict(re.findall(r"```yaml file=(\S+)\n(.*?)```", PAGE, re.S))
 COMMANDS = [shlex.split(line) for line in re.findall(r"^    hilgw (.*)$", PAGE, re.M)]
 
 
+@pytest.mark.process
 def test_both_gateways_receive_the_other(tmp_path: Path) -> None:
     mock, rover, base, send = COMMANDS
     with Gateway(tmp_path, mock) as air:

@@ -107,6 +107,7 @@ int main(void) {
 """
 
 
+@pytest.mark.process
 @pytest.mark.judge("cc")
 def test_the_c_code_makes_the_same_frames(tmp_path: Path) -> None:
     source = tmp_path / "frame.c"

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 import trustme
 
 import hilgw
@@ -52,6 +53,7 @@ def wait_for(process: subprocess.Popen[str], pattern: str) -> str:
     raise AssertionError(f"the program ended without {pattern!r}")
 
 
+@pytest.mark.process
 def test_from_a_world_to_a_packet_on_an_xbee(tmp_path: Path) -> None:
     (tmp_path / "lab.yaml").write_text(blocks("yaml")[0].replace(":1234", ":0"))
     (tmp_path / "brain.py").write_text(blocks("python")[0])
@@ -79,6 +81,7 @@ def run_brain(folder: Path, address: str) -> str:
     return brain.stdout
 
 
+@pytest.mark.process
 def test_ones_own_controller_meets_a_mocked_xbee(tmp_path: Path) -> None:
     (tmp_path / "brain.py").write_text(blocks("python")[0])
     words = command("--config configs/\\S+ --set .*")
@@ -90,6 +93,7 @@ def test_ones_own_controller_meets_a_mocked_xbee(tmp_path: Path) -> None:
         assert run_brain(tmp_path, address) == "b'pong 1'\n"
 
 
+@pytest.mark.process
 def test_a_controller_of_another_host_has_a_token_and_tls(tmp_path: Path) -> None:
     """Both ways of the page, on the addresses of this machine."""
     authority = trustme.CA()

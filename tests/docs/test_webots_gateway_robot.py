@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from hilgw.bodies.webots import BODY
@@ -82,6 +83,7 @@ def test_the_settings_on_the_page_are_accepted(tmp_path: Path) -> None:
         assert f"`{name}" in PAGE and name in BODY.Settings.__dataclass_fields__
 
 
+@pytest.mark.process
 def test_the_command_of_the_page_runs() -> None:
     (line,) = block("sh").splitlines()
     done = run(*line.split()[1:], cwd=ROOT)

@@ -14,6 +14,8 @@ from hilgw.config.load import load_text
 from tests.e2e.plugin_host import VELOCITY, Built, PluginHost
 from tests.e2e.running import COMMAND, ROOT, Gateway, environment, run, run_program, wait_until
 
+pytestmark = pytest.mark.process
+
 PAGE = (ROOT / "docs" / "webots-plugin.md").read_text(encoding="utf-8")
 (CONFIG,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
 COMMANDS = re.findall(r"^    ((?:make|hilgw) .*)$", PAGE, re.MULTILINE)

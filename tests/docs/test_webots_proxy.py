@@ -39,6 +39,7 @@ def test_the_world_has_the_devices_of_the_configuration() -> None:
     assert 'name "rover"' in world and 'controller "<extern>"' in world
 
 
+@pytest.mark.process
 def test_the_commands_it_shows(tmp_path: Path) -> None:
     commands = re.findall(r"^ +hilgw (.*)$", PAGE, re.MULTILINE)
     first, second = (each.split() for each in commands)

@@ -1,8 +1,10 @@
-"""Pages and configurations use the words of the field, one word for one thing."""
+"""Pages, configurations and code use the words of the field, one word for one thing."""
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -60,3 +62,135 @@ def test_pages_link_to_what_they_speak_of() -> None:
         "robotis.com",
     ):
         assert site in links, site
+
+
+# --- the code ------------------------------------------------------------------------------
+
+PYTHON = sorted(
+    file for room in ("hilgw", "firmware_mocks", "tests") for file in (ROOT / room).rglob("*.py")
+)
+# What to write instead of a word that only people, and not machines, would use of themselves.
+INSTEAD = {
+    "heard|hears?|hearing|overhears?|overheard": "received, receives",
+    "unheard": "not received",
+    "told|tells?|telling": "requested, reports, passes, distinguishes",
+    "said|says?|saying": "reported, reports, sent, contains",
+    "knows": "has, stores, supports",
+    "nobody|whoever": "no client, no robot, no listener; each client that",
+    "talks?|talking|talked": "sends, exchanges, dialogue",
+    "tally|tallies": "statistics, counts",
+    "outbox": "transmit queue",
+    "ears?": "receiver",
+    "standins?": "mock",
+    "cures?|cured|mends?|mended": "fix, recovery",
+    "doors?": "peer link, tcp server",
+    "failsafe": "safety",
+    "farewell": "the last bytes, time to close",
+    "lamps?": "LED",
+    "(?<!there )is no(?! (?:longer|more|such)\\b)": "is not a, is not valid",
+}
+# Places where such a word is a term of the field, or hilgw did not choose it.
+TERMS = {
+    ("say", "hilgw/cli"): "the command `hilgw say`",
+    ("say", "hilgw/client"): "the command `hilgw say`",
+    ("say", "tests/cli"): "the command `hilgw say`",
+    ("say", "hilgw/engine/control_socket.py"): "the command `hilgw say`",
+    ("failsafe", "hilgw/config/diagnose.py"): "a key of earlier versions, suggested as safety",
+    ("lamp", "firmware_mocks"): "a lamp in a room, not the LED of a robot",
+}
+# Rooms whose language is not checked yet.
+LATER = (
+    *("hilgw/adapters", "hilgw/api", "hilgw/assemble", "hilgw/bodies", "hilgw/control"),
+    *("hilgw/controllers", "hilgw/devices", "hilgw/engine", "hilgw/framing", "hilgw/medium"),
+    *("hilgw/protocols", "hilgw/config/checks", "hilgw/config/explain", "hilgw/cli/output"),
+    *("hilgw/testing/fixtures/watcher.py", "tests/adapters", "tests/api", "tests/assemble"),
+    *("tests/bodies", "tests/controllers", "tests/devices", "tests/e2e", "tests/engine"),
+    *("tests/docs/test_webots_plugin.py", "tests/firmware_mocks", "tests/framing"),
+    *("tests/golden", "tests/medium", "tests/protocols", "tests/real", "tests/testing"),
+    *("tests/transports",),
+)
+
+
+def _pattern(words: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![a-z])(?:{words})(?![a-z])")
+
+
+CHECKS = {_pattern(words): instead for words, instead in INSTEAD.items()}
+ANY = _pattern("|".join(INSTEAD))
+ROUGHLY = re.compile("|".join(INSTEAD).replace("is no", "is[ _]no"), re.IGNORECASE)
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+def names_and_texts(file: Path, *, messages: bool) -> Iterator[tuple[int, str]]:
+    """Line and text of each identifier, docstring and comment, and of each other string.
+
+    messages: false leaves these out; strings of tests are what robots send, or what users write.
+    """
+    source = file.read_text(encoding="utf-8")
+    docstrings = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, (*DEFINITIONS, ast.Module)) and node.body:
+            first = node.body[0]
+            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+                docstrings.add(first.value)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            if messages or node in docstrings:
+                yield node.lineno, node.value
+        elif isinstance(node, DEFINITIONS):
+            yield node.lineno, node.name
+        elif isinstance(node, ast.Name):
+            yield node.lineno, node.id
+        elif isinstance(node, ast.Attribute):
+            yield node.lineno, node.attr
+        elif isinstance(node, ast.arg | ast.keyword) and node.arg:
+            yield node.lineno, node.arg
+    for number, line in enumerate(source.splitlines(), 1):
+        if comment := re.search(r"(?:^|\s)# (.*)", line):
+            yield number, comment[1]
+
+
+def spelled(text: str) -> str:
+    """Words in small letters, apart: `heardBy` and `heard_by` have the word heard."""
+    apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text)
+    return " ".join(apart.replace("stand-in", "standin").replace("_", " ").lower().split())
+
+
+def private_words(file: Path) -> Iterator[str]:
+    path = file.relative_to(ROOT).as_posix()
+    if not ROUGHLY.search(file.read_text(encoding="utf-8") + file.stem):
+        return  # quick: most files have none of the letters
+    texts = [(1, file.stem), *names_and_texts(file, messages=not path.startswith("tests/"))]
+    for line, text in texts:
+        if len(text) > 2 and ANY.search(words := spelled(text)):
+            for pattern, instead in CHECKS.items():
+                for found in pattern.finditer(words):
+                    if not _is_term(found[0], path):
+                        yield f"{path}:{line}: {found[0]!r}; write {instead}: {words[:90]}"
+
+
+def _is_term(word: str, path: str) -> bool:
+    return any(word == term and path.startswith(place) for term, place in TERMS)
+
+
+def test_no_private_words_in_python() -> None:
+    """In names, docstrings, comments and messages of all rooms."""
+    found = {
+        line
+        for file in PYTHON
+        if file != Path(__file__) and not file.relative_to(ROOT).as_posix().startswith(LATER)
+        for line in private_words(file)
+    }
+    assert sorted(found) == []
+
+
+def test_private_words_are_found_in_all_kinds_of_names_and_texts(tmp_path: Path) -> None:
+    for text in ("heard_by", "HeardBy", "A mock says so.", "its stand-in", "it is no XBee"):
+        assert ANY.search(spelled(text)), text
+    for text in ("rehearse", "it is no longer one", "there is no XBee", "bear", "essays"):
+        assert not ANY.search(spelled(text)), text
+    file = tmp_path / "part.py"
+    file.write_text("class HeardBy:\n    'Told.'\n    nobody = 'tally'  # mends\n")
+    found = [text for _, text in names_and_texts(file, messages=True)]
+    assert sorted(found) == ["HeardBy", "Told.", "mends", "nobody", "tally"]
+    found = [text for _, text in names_and_texts(file, messages=False)]
+    assert sorted(found) == ["HeardBy", "Told.", "mends", "nobody"]

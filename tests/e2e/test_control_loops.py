@@ -300,6 +300,11 @@ def test_a_robot_that_never_comes_is_waited_for_in_one_line(tmp_path: Path) -> N
 # --- our mocks as processes of their own ------------------------------------------------------
 
 
+def _more_than(count: int, gateway: Gateway) -> bool:
+    loops = gateway.report()["control_loops"]
+    return bool(min(loops["mouse"]["commands_out"], loops["rat"]["values_in"]) > count)
+
+
 def test_mocks_on_tcp_and_on_a_line_drive_through_a_real_gateway(tmp_path: Path) -> None:
     ports = [free_port(), free_port()]
     listen = free_port()
@@ -329,6 +334,7 @@ robots:
     ):
         wait_until(lambda: "cab.controller up" in gateway.text())
         wait_until(lambda: gateway.text().count("left_wheel 5") >= 2, what="both driving")
+        wait_until(lambda: _more_than(20, gateway), what="commands of mouse, values of rat")
         program.kill()
         wait_until(lambda: "motors stopped: the controller disconnected" in gateway.text())
         assert gateway.stop(signal.SIGINT) == 7  # real bodies latch

@@ -126,7 +126,7 @@ class Bench:
         self._emitted = self.ledger.emitter("rover.tx")
 
     def send(self, data: bytes, channel: int = 5) -> None:
-        self._emitted.offer("")
+        self._emitted.offer(None)
         self._emitted.depart()
         now = self.scheduler.now()
         self.medium.transmit(Packet(data, channel, "radio", "rover.tx", "rover", sent_ns=now))

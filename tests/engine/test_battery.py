@@ -37,7 +37,7 @@ def ran(tmp_path: Path, charge: int) -> tuple[str, dict[str, Any]]:
     """What was to be seen, and the report of the control loop."""
     config = tmp_path / "c.yaml"
     config.write_text(CONFIG.format(charge=charge))
-    text = run_config(str(config), 3.0)
+    text = run_config(str(config), 3.0, terminal=True)
     report = json.loads(text.partition("=== report\n")[2].partition("\n\n===")[0])
     return text, report["control_loops"]["create"]
 

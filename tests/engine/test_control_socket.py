@@ -48,7 +48,7 @@ class Bench:
                 if robot := gateway.robots.get("rover"):
                     self.pose = gateway.scene.pose_of("rover")
                     self.state = (
-                        robot.emitters["tx"].emitter.getRange(),
+                        robot.emitters["tx"].emitter.range,
                         robot.receivers["rx"].receiver.getChannel(),
                     )
                 return found

@@ -21,7 +21,7 @@ def ran(tmp_path: Path, mode: str, duration_s: float, *requests: Request) -> str
     """The shipped configuration in this mode."""
     config = tmp_path / "c.yaml"
     config.write_text(SHADOW.read_text().replace("mode: shadow", f"mode: {mode}"))
-    return run_config(str(config), duration_s, requests)
+    return run_config(str(config), duration_s, requests, terminal=True)
 
 
 @pytest.mark.parametrize(("mode", "is_needed"), [("simulation", False), ("shadow", True)])

@@ -17,6 +17,8 @@ from hilgw.engine.processes import LINE_BYTES, Child, Program
 from hilgw.engine.restarts import FAILURES, Restart
 from hilgw.testing.sim import Recorder, until, wait_until
 
+pytestmark = pytest.mark.process
+
 
 def child(
     code: str, restart: Restart = "never", body_is_up: Callable[[], bool] = lambda: True

@@ -151,6 +151,7 @@ async def child(program: str, loop: PacedLoop) -> tuple[subprocess.Popen[bytes],
     return process, ours
 
 
+@pytest.mark.process
 def test_time_waits_for_a_process_that_holds_it() -> None:
     """The controller computes in real time; its steps take the simulated time that they should."""
     answered: list[int] = []
@@ -171,6 +172,7 @@ def test_time_waits_for_a_process_that_holds_it() -> None:
     assert answered == pytest.approx([32 * NS_PER_MS * n for n in range(5)], abs=100)
 
 
+@pytest.mark.process
 def test_a_frozen_process_is_waited_for_no_longer_than_its_deadline() -> None:
     expired: list[str] = []
 
@@ -210,6 +212,7 @@ def test_deadlines_of_other_processes_are_in_real_time() -> None:
     assert run(scenario) >= 50 * NS_PER_MS
 
 
+@pytest.mark.process
 def test_an_outside_event_comes_at_the_time_that_the_pace_has_reached() -> None:
     async def scenario(loop: PacedLoop) -> None:
         process, connection = await child(CONTROLLER, loop)

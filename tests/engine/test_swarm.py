@@ -203,7 +203,7 @@ def test_placed_and_tuned_at_run_time() -> None:
     assert pose.position == (2, 0, 0)
     assert gateway.set("lamp.ir", channel=3, range=2.0) is None
     emitter = gateway.robots["lamp"].emitters["ir"].emitter
-    assert (emitter.getChannel(), emitter.getRange()) == (3, 2.0)
+    assert (emitter.getChannel(), emitter.range) == (3, 2.0)
     assert gateway.set("eye.ir", channel=3) is None
     assert gateway.set("eye.ir", channel=-2) == "channel"
     assert gateway.set("lamp.ir", range=-2.0) == "range"

@@ -7,8 +7,8 @@ from typing import Any
 from firmware_mocks import xbee
 from firmware_mocks.air import Air
 from firmware_mocks.xbee.module import Module
+from tests.cosimulation import MS, CoSimulation, Side
 
-MS = 1_000_000
 BROADCAST = 0xFFFF
 
 
@@ -29,49 +29,32 @@ def unwrap(wire: bytes) -> list[bytes]:
     return frames
 
 
-class AirBench:
+class AirBench(CoSimulation):
     """Mocks in one air, driven by deadlines as a host does it; their output is collected."""
 
     def __init__(self, seed: int = 0, loss: float = 0.0, now: int = 0) -> None:
-        self.air = Air(seed=seed, loss=loss)
-        self.now = now
+        super().__init__(Air(seed=seed, loss=loss), now)
         self.modules: list[Any] = []
-        self.output: dict[Any, bytearray] = {}
         self.log: list[tuple[int, Any, bytes]] = []  # time, module, bytes that left together
 
     def join(self, module: Any) -> Any:
         self.modules.append(module)
-        self.output[module] = bytearray()
-        module.advance(self.now)
+        self.start(Side(self, mock=module))
         return module
 
     def run(self, ms: float) -> None:
-        end = self.now + round(ms * MS)
-        while True:
-            dues = [self.air.next_deadline(), *(m.next_deadline() for m in self.modules)]
-            due = min((d for d in dues if d is not None), default=None)
-            if due is None or due > end:
-                break
-            self.now = max(self.now, due)
-            self.air.advance(self.now)
-            for module in self.modules:
-                module.advance(self.now)
-            self.collect()
-        self.now = end
+        super().run(ms / 1000)
 
-    def collect(self) -> None:
-        for module in self.modules:
-            data = module.take(self.now)
-            if data:
-                self.output[module] += data
-                self.log.append((self.now, module, data))
+    def collected(self, mock: Any, data: bytes) -> None:
+        self.log.append((self.now, mock, data))
+
+    def side(self, module: Any) -> Side:
+        """Of a module, or of the one with this number."""
+        return self.sides[module if isinstance(module, int) else self.modules.index(module)]
 
     def taken(self, module: Any = 0) -> bytes:
-        """The output of a module, or of the one with this number, since the last call."""
-        output = self.output[self.modules[module] if isinstance(module, int) else module]
-        data = bytes(output)
-        output.clear()
-        return data
+        """The output of a module since the last call."""
+        return self.side(module).taken()
 
 
 class Bench(AirBench):
@@ -96,8 +79,8 @@ class Bench(AirBench):
     def settle(self) -> None:
         """Let modules boot (and join); forget their output."""
         self.run(500)
-        for output in self.output.values():
-            output.clear()
+        for side in self.sides:
+            side.taken()
         self.log.clear()
 
     def put(self, module: Module, data: bytes) -> None:

@@ -19,7 +19,7 @@ class Listener:
     acknowledges: bool = True
     heard: list[tuple[int, object, float]] = field(default_factory=list)
 
-    def hear(self, signal: Signal, rssi_dbm: float, now: int) -> bool:
+    def signal_received(self, signal: Signal, rssi_dbm: float, now: int) -> bool:
         self.heard.append((now, signal.frame, rssi_dbm))
         return self.acknowledges
 

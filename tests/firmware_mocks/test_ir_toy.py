@@ -41,7 +41,7 @@ class Bench(AirBench):
 
     def put(self, toy: Toy, data: bytes) -> None:
         toy.receive(data, self.now)
-        self.collect()
+        self.side(toy).collect()
 
     def ask(self, toy: Toy, data: bytes, ms: float = 1) -> bytes:
         self.put(toy, data)
@@ -55,11 +55,11 @@ class Bench(AirBench):
         assert self.ask(toy, b"\x24\x25\x26\x03") == b"\x3e"
         for start in range(0, len(wire), 62):
             self.put(toy, wire[start : start + 62])
-            while not self.output[toy]:
+            while not self.side(toy).output:
                 self.run(1)
-            assert self.output[toy][:1] == b"\x3e"
-            del self.output[toy][:1]
-        while not self.output[toy].endswith((b"C", b"F")):
+            assert self.side(toy).output[:1] == b"\x3e"
+            del self.side(toy).output[:1]
+        while not self.side(toy).output.endswith((b"C", b"F")):
             self.run(1)
         return self.taken(toy)
 
@@ -309,10 +309,10 @@ def test_blocks_of_any_size_are_one_burst_each(bench: Bench, size: int) -> None:
     acknowledged = 0
     for start in range(0, len(wire), size):
         bench.put(toy, wire[start : start + size])
-        while not bench.output[toy]:
+        while not bench.side(toy).output:
             bench.run(0.5)
-        assert bench.output[toy].startswith(b"\x3e")
-        del bench.output[toy][:1]
+        assert bench.side(toy).output.startswith(b"\x3e")
+        del bench.side(toy).output[:1]
         acknowledged += 1
     bench.run(500)
     assert acknowledged == math.ceil(84 / size)

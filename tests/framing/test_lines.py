@@ -1,10 +1,15 @@
 """Lines: terminators in one and in several chunks, invalid lines, names."""
 
+import pickle
+import re
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hilgw.errors import ConfigError, FrameError
 from hilgw.framing import create
-from hilgw.framing.lines import Lines, LinesSettings
+from hilgw.framing.lines import Lines, LineSplitter, LinesSettings
 
 
 def lines(terminator: str, max_payload: int = 8) -> Lines:
@@ -81,3 +86,52 @@ def test_a_packet_that_ends_in_cr_is_refused_with_its_reason() -> None:
     for name in ("lines-lf", "lines-crlf"):
         framing = create(name)
         assert framing.feed(framing.encode(b"temp=20\r")) == [b"temp=20\r"]
+
+
+# --- the splitter of answers ----------------------------------------------------------------------
+
+ENDS = [(b"\r\n",), (b"\r",), (b"\r", b"\n"), (b"##",)]
+
+
+@pytest.mark.parametrize("ends", ENDS)
+@given(
+    st.lists(st.binary(max_size=40) | st.sampled_from([b"\r", b"\n", b"#", b"12345678", b"a" * 9])),
+    st.booleans(),
+)
+def test_lines_of_answers_are_the_same_in_any_chunks(
+    ends: tuple[bytes, ...], chunks: list[bytes], keeps_tail: bool
+) -> None:
+    splitter = LineSplitter(ends, 8, keeps_tail=keeps_tail)
+    found = [line for chunk in chunks for line in splitter.feed(chunk)]
+    *ended, rest = re.split(b"|".join(ends), b"".join(chunks))
+    if keeps_tail:
+        assert found == [line[-8:] for line in ended if line]
+        assert splitter.dropped == 0
+    else:
+        assert found == [line for line in ended if 0 < len(line) <= 8]
+        long = sum(len(line) for line in ended if len(line) > 8)
+        assert long <= splitter.dropped <= long + len(rest)
+
+
+def test_a_longest_line_whose_end_comes_in_two_chunks_is_kept() -> None:
+    splitter = LineSplitter([b"\r\n"], 8)
+    assert splitter.feed(b"12345678\r") == []
+    assert splitter.feed(b"\nnext\r\n") == [b"12345678", b"next"]
+    assert splitter.dropped == 0
+
+
+@pytest.mark.parametrize("keeps_tail", [False, True])
+def test_an_endless_line_of_answers_takes_no_memory(keeps_tail: bool) -> None:
+    splitter = LineSplitter([b"\r\n"], 8, keeps_tail=keeps_tail)
+    for _ in range(100):
+        assert splitter.feed(b"x" * 100) == []
+    assert len(pickle.dumps(splitter)) < 1000
+    assert splitter.feed(b"OK\r\nOK\r\n") == ([b"xxxxxxOK", b"OK"] if keeps_tail else [b"OK"])
+    assert splitter.dropped == (0 if keeps_tail else 10_002)
+
+
+def test_a_cleared_splitter_forgets_the_incomplete_line() -> None:
+    splitter = LineSplitter([b"\n"], 8)
+    splitter.feed(b"an endless line")
+    splitter.clear()
+    assert splitter.feed(b"OK\n") == [b"OK"]

@@ -50,6 +50,7 @@ def test_neither_a_name_nor_settings(spec: object) -> None:
         create(spec)
 
 
+@pytest.mark.process
 def test_only_the_framing_asked_for_is_loaded() -> None:
     script = (
         "import sys, hilgw.framing; assert 'dataclasses' not in sys.modules;"

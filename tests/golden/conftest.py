@@ -1,4 +1,5 @@
-"""`tools/test tests/golden --update-golden` writes the golden files anew."""
+"""`tools/test tests/golden --update-golden` writes the golden files anew; where a hash differs,
+HILGW_GOLDEN_WHOLE=1 keeps the lines behind it."""
 
 from __future__ import annotations
 

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import importlib
 import io
+import itertools
 import json
+import os
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,13 +29,14 @@ from hilgw.engine.simulated.clock import SimulatedClock
 from hilgw.engine.simulated.event_loop import PacedLoop
 from hilgw.errors import HilgwError
 from hilgw.testing.sim import Clock, SimEventLoop, elapse, local_sockets
+from tests.cosimulation import CoSimulation, Side
 
 MS = 1_000_000
 SILENCE_NS = 20 * MS  # bytes of one direction that come so close together are one line
 WIDTH = 48  # bytes of a line
-QUIET = re.compile(r"latency|sensor_to_motor|duration_s|speed|.*_(ms|ns|us)")
 STAMP = re.compile(r"^ *\d+\.\d{3}  ", re.M)
-FIGURE = re.compile(r"\d+\.\d+ ms")
+BEGIN, END = 12, 4  # lines that are kept of a long section; of the others only a hash
+QUIET = re.compile(r"latency|sensor_to_motor|duration_s|speed|.*_(ms|ns|us)")
 
 
 # --- gateways -------------------------------------------------------------------------------------
@@ -46,12 +50,14 @@ def run_config(
     duration_s: float,
     requests: Sequence[Request] = (),
     speed: float | str | None = None,
+    *,
+    terminal: bool = False,
 ) -> str:
-    """A configuration as shipped, its mocks on pipes in memory; what there was to be seen.
+    """Bytes, packets and report of a configuration as shipped, its mocks on pipes in memory.
 
     requests: as `hilgw send` and others make them on the control socket; and {"unplug": NAME} or
     {"plug": NAME} for the cable of a mock. speed: on the event loop that a gateway has
-    at this speed, and without help of tests.
+    at this speed, and without help of tests. terminal: begins with what the terminal shows.
     """
     loaded = load_config(path, [], "loopback")
     links = [
@@ -64,19 +70,18 @@ def run_config(
     if speed is not None:
         loop = PacedLoop(loaded.config.speed)
         with asyncio.Runner(loop_factory=lambda: loop) as runner:
-            return runner.run(_run(loaded, duration_s, loop.clock, requests))
+            return runner.run(_run(loaded, duration_s, loop.clock, requests, terminal))
     time = Clock()
     with local_sockets(), asyncio.Runner(loop_factory=lambda: SimEventLoop(time)) as runner:
-        return runner.run(_run(loaded, duration_s, time, requests))
-
-
-def _said(warnings: Iterable[Any]) -> list[str]:
-    """Without the folder of the file."""
-    return [f"{each.line}:{each.column}: {each.path}: {each.message}" for each in warnings]
+        return runner.run(_run(loaded, duration_s, time, requests, terminal))
 
 
 async def _run(
-    loaded: Any, duration_s: float, time: SimulatedClock, requests: Sequence[Request]
+    loaded: Any,
+    duration_s: float,
+    time: SimulatedClock,
+    requests: Sequence[Request],
+    terminal: bool,
 ) -> str:
     lines, ports, answers = io.StringIO(), Ports(time), list[str]()
     observer = Recorder(lines, clock=lambda: time.now() / 1e9)
@@ -85,26 +90,24 @@ async def _run(
         for mock in host.mocks:
             kind = type(mock).__module__.split(".")[1]  # a robot's body and program share its name
             ports.tap(f"{mock.name} ({kind})", mock)
-    for line in (*_said(loaded.warnings), *gateway.description):
+    for line in (*(str(each) for each in loaded.warnings), *gateway.description):
         observer.line(line)
     gateway.on_ready = lambda: observer.line("ready")
     ended = "in time"
-    asking = asyncio.create_task(_ask(gateway, requests, answers))
+    asking = asyncio.create_task(_ask(gateway, requests, answers, terminal))
     try:
         await gateway.run(asyncio.Event(), duration_s)
     except HilgwError as error:
-        ended = f"{type(error).__name__}, exit code {error.exit_code}: {error}"
+        ended = f"{type(error).__name__}, exit code {error.exit_code}"
     finally:
         gateway.close()
     await asking
     report = gateway.report()
     report.pop("speed", None)  # the machine's
     observer.summary(report)
-    shown = STAMP.sub("", FIGURE.sub("# ms", lines.getvalue()))
     return "\n".join(
         [
-            "=== terminal",
-            shown,
+            *(["=== terminal", STAMP.sub("", lines.getvalue())] if terminal else []),
             *answers,
             *observer.written(),
             *ports.written(),
@@ -117,7 +120,24 @@ async def _run(
     )
 
 
-async def _ask(gateway: Any, requests: Sequence[Request], answers: list[str]) -> None:
+def _folded(lines: Iterable[str]) -> list[str]:
+    """Equal lines in succession become one, with their number; of what is then still longer than
+    BEGIN and END, the middle becomes a hash. HILGW_GOLDEN_WHOLE in the environment keeps all lines:
+    two trees that differ in a hash can be compared so."""
+    if "HILGW_GOLDEN_WHOLE" in os.environ:
+        return list(lines)
+    counted = []
+    for line, equal in itertools.groupby(lines):
+        times = len(list(equal))
+        counted.append(line if times == 1 else f"{line}  (x {times})")
+    middle = counted[BEGIN:-END]
+    if len(middle) <= END:
+        return counted
+    digest = hashlib.sha256("\n".join(middle).encode()).hexdigest()[:16]
+    return [*counted[:BEGIN], f"... {len(middle)} lines more, sha256 {digest}", *counted[-END:]]
+
+
+async def _ask(gateway: Any, requests: Sequence[Request], answers: list[str], words: bool) -> None:
     """Asks each at its time, through a real control socket."""
     if not requests:
         return
@@ -137,7 +157,7 @@ async def _ask(gateway: Any, requests: Sequence[Request], answers: list[str]) ->
                     for mock in host.mocks:
                         if mock.name == name:
                             getattr(host, do)(mock)
-            answers.append(f"{json.dumps(request)} -> {json.dumps(_without_times(answer))}")
+            answers.append(f"{json.dumps(request)} -> {json.dumps(_outcome(answer, words))}")
         await server.close()
     answers.append("")
 
@@ -158,8 +178,16 @@ def _without_times(value: Any) -> Any:
     return [_without_times(each) for each in value] if isinstance(value, list) else value
 
 
+def _outcome(answer: Any, words: bool) -> Any:
+    """An answer of the control socket. words: with its wording."""
+    answer = _without_times(answer)
+    if not words and isinstance(answer, dict) and "error" in answer:
+        return {**answer, "error": "..."}
+    return answer
+
+
 class Recorder(Terminal):
-    """What a gateway tells the terminal; and all of it, by subject."""
+    """The terminal; and the events of a gateway by subject, without their wording."""
 
     def __init__(self, out: Any, clock: Callable[[], float]) -> None:
         super().__init__(out, clock=clock)
@@ -169,14 +197,14 @@ class Recorder(Terminal):
         return [
             line
             for subject in sorted(self.events)
-            for line in [f"=== events of {subject}", *self.events[subject], ""]
+            for line in [f"=== events of {subject}", *_folded(self.events[subject]), ""]
         ]
 
     def _note(self, subject: str, text: str) -> None:
         self.events.setdefault(subject, []).append(text)
 
     def state(self, station: str, state: Any, reason: str) -> None:
-        self._note(station, f"state {state.value}: {reason}")
+        self._note(station, f"state {state.value}")
         super().state(station, state, reason)
 
     def transmitted(
@@ -199,20 +227,12 @@ class Recorder(Terminal):
         super().delivered(station, copy)
 
     def refused(self, station: str, reason: str, text: str) -> None:
-        self._note(station, f"refused {reason}: {text}")
+        self._note(station, f"refused {reason}")
         super().refused(station, reason, text)
 
-    def notice(self, source: str, text: str) -> None:
-        self._note(source, f"notice {text}")
-        super().notice(source, text)
-
     def stopped(self, robot: str, reason: str, text: str) -> None:
-        self._note(robot, f"stopped {reason}: {text}")
+        self._note(robot, f"stopped {reason}")
         super().stopped(robot, reason, text)
-
-    def control_loop(self, robot: str, status: Any) -> None:
-        self._note(robot, f"loop sensors {dict(status.sensors)}, motors {dict(status.motors)}")
-        super().control_loop(robot, status)
 
 
 def _packet(packet: Any) -> str:
@@ -272,10 +292,10 @@ class Ports:
     def written(self) -> list[str]:
         lines = []
         for (name, way), pieces in sorted(self._pieces.items()):
-            lines.append(f"=== bytes {way} {name}")
+            rows: list[str] = []
             for _, piece in pieces:
-                lines += [f"({piece})"] if isinstance(piece, str) else _hex(piece)
-            lines.append("")
+                rows += [f"({piece})"] if isinstance(piece, str) else _hex(piece)
+            lines += [f"=== bytes {way} {name}", *_folded(rows), ""]
         return lines
 
 
@@ -300,45 +320,41 @@ def new_mock(
     )
 
 
-class Modules:
-    """Firmware mocks in one air on a clock of their own; who said what, and at which instant.
+class Modules(CoSimulation):
+    """Firmware mocks in one air; which bytes each gets and gives, and at which instant.
 
-    Each step of a script is (milliseconds to wait, who, what): bytes for the module, or the name
-    of one of its methods and what it is given; `now` is added where the method takes the time.
+    Each step of a script is (milliseconds to wait, module, what): bytes for the module, or the name
+    of one of its methods and its arguments; `now` is added where the method takes the time.
     """
 
     def __init__(self, *modules: tuple[str, Mapping[str, Any]], seed: int = 1) -> None:
-        self.air = Air(seed=seed)
-        self.now = 1000 * MS
-        self.modules = []
+        super().__init__(Air(seed=seed))
         self.lines: list[str] = []
         for at, (kind, parameters) in enumerate(modules):
             name = "abcdef"[at]
             mock = new_mock(kind, name, self.air, parameters, (2.0 * at, 0.0, 0.0))
             self.lines.append(f"{name}: {kind} {json.dumps(parameters)}")
-            self.modules.append(mock)
-            mock.advance(self.now)
+            self.start(Side(self, mock=mock))
         self._collect()
 
     def play(self, script: Iterable[Sequence[Any]], rest_ms: float = 3000) -> str:
-        for wait_ms, who, what, *given in script:
-            self.run(wait_ms)
-            self._do("abcdef".index(who), what, given)
-        self.run(rest_ms)
-        for mock in self.modules:
+        for wait_ms, name, what, *given in script:
+            self.run(wait_ms / 1000)
+            self._do(self.sides["abcdef".index(name)].mock, what, given)
+        self.run(rest_ms / 1000)
+        for mock in (side.mock for side in self.sides):
             self.lines.append(
                 f"{mock.name}: {mock.baud_rate} bit/s, {mock.bits_per_byte} bit a byte"
             )
         return "\n".join([*self.lines, ""])
 
-    def _do(self, at: int, what: bytes | str, given: Sequence[Any]) -> None:
-        mock = self.modules[at]
+    def _do(self, mock: Any, what: bytes | str, given: Sequence[Any]) -> None:
         if isinstance(what, bytes):
             self._say(mock, ">", what)
             mock.receive(what, self.now)
         else:
-            told = "" if not given else " ".join(map(str, given))
-            self.lines.append(f"{self._instant()} {mock.name} . {what} {told}".rstrip())
+            arguments = " ".join(map(str, given))
+            self.lines.append(f"{self._instant()} {mock.name} . {what} {arguments}".rstrip())
             if what == "host_baud":
                 mock.host_baud = given[0]
             elif what == "switch_off":
@@ -357,24 +373,12 @@ class Modules:
         except ValueError:
             self.lines.append(f"{self._instant()} {mock.name} ! ValueError")
 
-    def run(self, ms: float) -> None:
-        end = self.now + round(ms * MS)
-        for _ in range(1_000_000):
-            dues = [self.air.next_deadline(), *(m.next_deadline() for m in self.modules)]
-            due = min((each for each in dues if each is not None), default=end + 1)
-            if due > end:
-                break
-            self.now = max(self.now, due)
-            self.air.advance(self.now)
-            for mock in self.modules:
-                mock.advance(self.now)
-            self._collect()
-        self.now = end
-
     def _collect(self) -> None:
-        for mock in self.modules:
-            if data := mock.take(self.now):
-                self._say(mock, "<", data)
+        for side in self.sides:
+            side.collect()
+
+    def collected(self, mock: Any, data: bytes) -> None:
+        self._say(mock, "<", data)
 
     def _say(self, mock: Any, way: str, data: bytes) -> None:
         first, *rest = _hex(data) or [""]

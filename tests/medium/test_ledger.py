@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from hilgw.medium.ledger import Ledger
+from hilgw.reasons import RejectedReason
 
 
 def test_a_ledger_in_order() -> None:
@@ -15,7 +16,7 @@ def test_a_ledger_in_order() -> None:
     queue = [1]
     emitter = ledger.emitter("a.tx", lambda: len(queue))
     station = ledger.station("b.rx", lambda: len(queue))
-    for reason in ("", "", "", "full"):
+    for reason in (None, None, None, RejectedReason.FULL):
         emitter.offer(reason)
     emitter.depart()
     emitter.expire(1, "stopped")
@@ -81,7 +82,7 @@ BREAKING: dict[str, Callable[[Ledger], object]] = {
 def test_each_equation_is_a_check(what: str) -> None:
     ledger = Ledger()
     emitter = ledger.emitter("a.tx", lambda: 0)
-    emitter.offer("")
+    emitter.offer(None)
     emitter.depart()
     ledger.source("a.tx").enter(1, "")
     station = ledger.station("b.rx", lambda: 0)

@@ -51,7 +51,7 @@ class Bench:
         """Who heard it, in order."""
         if packet.air is None:
             count = self.ledger.emitter(packet.source)
-            count.offer("")
+            count.offer(None)
             count.depart()
         else:
             self.ledger.station(packet.source).receive()
@@ -391,7 +391,7 @@ def test_two_that_answer_each_other_do_not_recurse_and_keep_their_order() -> Non
                     source=f"{name}.tx", owner=name, data=f"{name}{len(order)}".encode()
                 )
                 emitter = bench.ledger.emitter(answer.source)
-                emitter.offer("")
+                emitter.offer(None)
                 emitter.depart()
                 bench.medium.transmit(answer, ORIGIN)
                 assert bench.ledger.violations() == []

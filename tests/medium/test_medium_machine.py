@@ -224,8 +224,8 @@ class Machine(RuleBasedStateMachine):
         return self.said.to_bytes(5, "big") + bytes(size - 5) if size >= 5 else b""
 
     def offer(self, robot: Robot, size: int) -> None:
-        result = robot.emitter.send(self.words(size), self.now)
-        self.ledger.emitter(f"{robot.name}.tx").offer(result.reason)
+        reason = robot.emitter.send(self.words(size), self.now)
+        self.ledger.emitter(f"{robot.name}.tx").offer(reason)
 
     def depart(self, robot: Robot) -> None:
         while (packet := robot.emitter.depart(self.now)) is not None:

@@ -151,14 +151,14 @@ class BeepSession:
             self.is_ready, self.ask_at = True, None
             return [Ready(f"beep {body.hex()}")]
         if kind == b"R" and self.is_ready:
-            return self.hear(body)
+            return self.packet_received(body)
         if kind == b"S" and len(body) == 2:
             return self.settle(body[0], body[1])
         if kind == b"B" and self.is_ready:
             return self.booted(now)
         return []
 
-    def hear(self, body: bytes) -> list[Event]:
+    def packet_received(self, body: bytes) -> list[Event]:
         if len(body) < 3 or body[1] not in (self.channels or range(256)):
             return [Dropped("no_packet", "nothing in it for us")]
         return [Received(body[2:], body[1], -body[0])]
@@ -323,7 +323,7 @@ class BeepMock(Mock):
             signal = Signal(self, "beep", (body[1], body[2:]), -40.0, len(body) * 40_000)
             self.air.transmit(signal, lambda _, at: self.say(b"S", body[:1] + b"\0", at), now)
 
-    def hear(self, signal: Signal, rssi_dbm: float, now: int) -> bool:
+    def signal_received(self, signal: Signal, rssi_dbm: float, now: int) -> bool:
         channel, data = signal.frame  # type: ignore[misc]
         self.say(b"R", bytes((round(-rssi_dbm), channel)) + data, now)
         return True

@@ -36,9 +36,9 @@ from tests.testing.beep import (
 )
 
 VECTORS = (
-    Vector(data=b"ping", channel=7, hears=frame(b"R", b"\x28\x07ping"), rssi_dbm=-40),
+    Vector(data=b"ping", channel=7, receives=frame(b"R", b"\x28\x07ping"), rssi_dbm=-40),
     Vector(data=b"ping", channel=7, sends=frame(b"T", b"\x01\x07ping")),
-    Vector(data=bytes((0xA5, 0, 0x28)), hears=frame(b"R", b"\x50\x07\xa5\x00\x28")),
+    Vector(data=bytes((0xA5, 0, 0x28)), receives=frame(b"R", b"\x50\x07\xa5\x00\x28")),
 )
 
 
@@ -67,7 +67,7 @@ RULES = sorted(name for name in dir(OnBeep) if name.startswith("test_"))
 
 
 class RssiStaysInThePacket(BeepSession):
-    def hear(self, body: bytes) -> list[Event]:
+    def packet_received(self, body: bytes) -> list[Event]:
         return [Received(body[:1] + body[2:], 7, -body[0])]
 
 
@@ -134,7 +134,7 @@ class Trusting(BeepSession):
 
 
 class HearsNothingAsPacket(BeepSession):
-    def hear(self, body: bytes) -> list[Event]:
+    def packet_received(self, body: bytes) -> list[Event]:
         return [Received(body[2:2], 7)]
 
 
@@ -144,13 +144,13 @@ class NotAList(BeepSession):
 
 
 class LosesCount(BeepSession):
-    def hear(self, body: bytes) -> list[Event]:
-        return [*super().hear(body), Dropped("bad_frame", "")]
+    def packet_received(self, body: bytes) -> list[Event]:
+        return [*super().packet_received(body), Dropped("bad_frame", "")]
 
 
 class InventsAReason(BeepSession):
-    def hear(self, body: bytes) -> list[Event]:
-        return [*super().hear(body), Dropped("bad_luck", "no text")]
+    def packet_received(self, body: bytes) -> list[Event]:
+        return [*super().packet_received(body), Dropped("bad_luck", "no text")]
 
 
 class DescribesText(BeepSession):
@@ -196,8 +196,8 @@ class Backwards(BeepSession):
 
     kept: list[Event] | None = None
 
-    def hear(self, body: bytes) -> list[Event]:
-        heard = super().hear(body)
+    def packet_received(self, body: bytes) -> list[Event]:
+        heard = super().packet_received(body)
         if self.frame_id == 0 and self.kept is None:
             self.kept = heard
             return []
@@ -315,7 +315,7 @@ class Unfinished(BeepSession):
 
 
 class Strange(BeepSession):
-    def hear(self, body: bytes) -> list[Event]:
+    def packet_received(self, body: bytes) -> list[Event]:
         return [Ready(""), Delivered(99)]
 
 
@@ -529,12 +529,12 @@ def test_the_simplest_case_is_shown() -> None:
     assert len(bytes.fromhex(line.split("bytes:")[1])) <= 2 * frames + 4  # noise of a few bytes
 
 
-@pytest.mark.parametrize("side", ["hears", "sends"])
+@pytest.mark.parametrize("side", ["receives", "sends"])
 def test_vectors_must_be_named(side: str) -> None:
     class OnHalf(OnBeep):
         vectors = tuple(v for v in VECTORS if getattr(v, side) is None)
 
-    test = {"hears": "vectors_are_received", "sends": "vectors_are_sent"}[side]
+    test = {"receives": "vectors_are_received", "sends": "vectors_are_sent"}[side]
     found = verdict_on(OnHalf(), test)
     assert found.rule == "vectors"
     assert side in found.expected

@@ -14,6 +14,8 @@ import yaml
 
 from tests.e2e.running import ROOT, environment, run
 
+pytestmark = pytest.mark.process
+
 SAMPLE = ROOT / "docs" / "firmware-ci"
 
 

@@ -14,6 +14,8 @@ import pytest
 
 from tests.e2e.running import ROOT, environment, run
 
+pytestmark = pytest.mark.process
+
 ADAPTER = "hilgw/adapters/buzz.py"
 MOCK = "firmware_mocks/buzz.py"
 CONFIG = "configs/buzz.yaml"
@@ -170,7 +172,7 @@ def test_from_four_files_to_an_adapter(checkout: Path) -> None:
     assert "error" not in fresh.splitlines()[-1]
     for said in (
         f"expected: {ADAPTER}, encode(): the frame around one packet",
-        "got:      no vector of TestBuzz has hears or wire",
+        "got:      no vector of TestBuzz has receives or wire",
         "expected: Vector(data=b'...', sends=bytes.fromhex('...'))",
         'expected: Mapped("channel", "exact" | "approximate" | "cannot", "how")',
         "expected: a few words, no full stop",

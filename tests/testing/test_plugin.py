@@ -6,7 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.running import ROOT, environment
+
+pytestmark = pytest.mark.process
 
 FAILING = f"""
 import serial
@@ -167,3 +171,25 @@ def test_of_a_broken_mock(firmware_mock):
     assert code == 1
     assert "1 passed, 1 error" in output
     assert "failed in the background: ZeroDivisionError" in output
+
+
+def test_several_gateways_of_one_file_run_at_the_same_time(tmp_path: Path) -> None:
+    text = f"""
+import pytest, serial
+
+XBEE = {str(ROOT / "configs" / "xbee.yaml")!r}
+
+@pytest.mark.parametrize("each", range(4))
+def test_two(gateway, each):
+    both = [gateway(XBEE), gateway(XBEE)]
+    ports = [running.mock("spare").port for running in both]
+    assert ports[0] != ports[1]
+    for running, port in zip(both, ports):
+        with serial.Serial(port, 9600, timeout=30) as spare:
+            spare.write(bytes.fromhex("7E 00 04 08 01 41 50 65"))
+            assert spare.read_until(bytes.fromhex("41 50 00 01 E4"))
+        running.wait_for(b"pong 1")
+"""
+    code, output = pytest_run(tmp_path, text, "-n", "2")
+    assert code == 0, output
+    assert not list(tmp_path.glob("xbee-spare"))

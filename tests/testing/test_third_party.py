@@ -17,6 +17,8 @@ import pytest
 
 from tests.e2e.running import ROOT, Gateway, environment, run
 
+pytestmark = pytest.mark.process
+
 BEEP = (Path(__file__).parent / "beep.py").read_text()
 
 ADAPTER = f"""{BEEP}
@@ -84,7 +86,7 @@ class TestBeep(AdapterConformance):
     settings = {"power_dbm": 3}
     common = {"baudRate": 115200, "channel": 7}
     vectors = (
-        Vector(data=b"ping", hears=frame(b"R", b"(\\x07ping")),
+        Vector(data=b"ping", receives=frame(b"R", b"(\\x07ping")),
         Vector(data=b"ping", sends=frame(b"T", b"\\x01\\x07ping")),
     )
 

@@ -533,6 +533,7 @@ sys.stdin.read()
 """
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("exclusive", [True, None])
 async def test_a_port_of_another_program_is_refused_and_it_is_named(
     exclusive: bool | None, path: DataPath, monkeypatch: pytest.MonkeyPatch

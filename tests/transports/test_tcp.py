@@ -332,6 +332,7 @@ class TestListening:
 # --- a network that fails -----------------------------------------------------------------------
 
 
+@pytest.mark.process
 @pytest.mark.judge("ip", "unshare")
 @pytest.mark.parametrize("what", ["writes", "is idle"])
 def test_a_peer_that_vanishes_without_a_word_is_noticed(what: str) -> None:
@@ -381,6 +382,7 @@ def free_port(family: socket.AddressFamily, host: str) -> int:
 BLOCK = os.urandom(300_000)
 
 
+@pytest.mark.process
 @pytest.mark.judge("socat")
 @pytest.mark.parametrize(("host", "family"), [("127.0.0.1", "TCP4"), ("::1", "TCP6")])
 async def test_socat_as_the_client(host: str, family: str) -> None:
@@ -405,6 +407,7 @@ async def test_socat_as_the_client(host: str, family: str) -> None:
             await until(lambda: bool(client.lost))
 
 
+@pytest.mark.process
 @pytest.mark.judge("socat")
 @pytest.mark.parametrize(
     ("host", "family", "listen"),

@@ -252,6 +252,7 @@ async def ser2net(device: str, folder: Path) -> AsyncIterator[str]:
 
 @pytest.mark.judge("ser2net")
 class TestRfc2217:
+    @pytest.mark.process
     async def test_bytes_and_settings_reach_the_far_port(
         self, tmp_path: Path, timer: Timer
     ) -> None:
@@ -276,6 +277,7 @@ class TestRfc2217:
         await ended()
         port.close()
 
+    @pytest.mark.process
     async def test_a_server_that_dies_is_seen(self, tmp_path: Path, timer: Timer) -> None:
         before = descriptors()
         port = VirtualPort(timer, str(tmp_path / "port"), baud_rate=115200)
@@ -289,6 +291,7 @@ class TestRfc2217:
         port.close()
         assert descriptors().items() <= before.items()
 
+    @pytest.mark.process
     async def test_paused_the_bytes_stay_in_the_network(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, timer: Timer
     ) -> None:

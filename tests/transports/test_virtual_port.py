@@ -331,6 +331,7 @@ class TestName:
         assert list(tmp_path.iterdir()) == [path]
         port.close()
 
+    @pytest.mark.process
     async def test_a_stale_link_whose_number_is_a_terminal_now_is_replaced(
         self, tmp_path: Path, timer: Timer
     ) -> None:
@@ -349,6 +350,7 @@ class TestName:
             port.close()
             terminal.kill()
 
+    @pytest.mark.process
     async def test_a_killed_port_whose_number_is_reused_leads_nobody_elsewhere(
         self, tmp_path: Path, timer: Timer
     ) -> None:

@@ -14,7 +14,7 @@ from hilgw.config.load import load_text
 from hilgw.config.model import GatewayConfig
 from hilgw.errors import ConfigError
 from hilgw.medium.pose import Pose
-from hilgw.worlds import bounds, scene, syntax
+from hilgw.worlds import bounds, survey, syntax
 from hilgw.worlds.configuration import Limits, configuration
 from hilgw.worlds.parser import parse
 
@@ -144,7 +144,7 @@ def test_the_obstacles_of_an_arena() -> None:
     assert (top.shape, top.position) == ("box", (3, 0, 1))
 
 
-def test_what_blocks_no_ray_is_no_obstacle() -> None:
+def test_what_blocks_no_ray_is_not_an_obstacle() -> None:
     body = "Fluid { boundingObject Box { } } Solid { children Shape { geometry Box { } } }"
     assert not loaded(body).obstacles
 
@@ -279,7 +279,7 @@ def test_versions(header: str, webots: str, upright: str) -> None:
     config = loaded(body, header)
     assert config.webots == webots
     assert config.robots["robot"].devices["inertial unit"].coordinateSystem == upright
-    assert ("is not a version that hilgw knows" in imported(body, header)) == (
+    assert ("is not a version that hilgw supports" in imported(body, header)) == (
         not header.startswith(webots)
     )
 
@@ -367,7 +367,7 @@ Solid { boundingObject Box { size 1 1 1e7 } } Solid { boundingObject Sphere { ra
 def test_a_world_that_uses_itself_billions_of_times_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(scene, "MAX_VISITS", 1000)
+    monkeypatch.setattr(survey, "MAX_VISITS", 1000)
     monkeypatch.setattr(bounds, "MAX_SHAPES", 1000)
     body = "DEF A0 Group { }\n" + "".join(
         f"DEF A{n} Group {{ children [ {f'USE A{n - 1} ' * 20} ] }}\n" for n in range(1, 9)
@@ -438,8 +438,8 @@ def work_of(body: str) -> tuple[int, str]:
 @pytest.mark.parametrize("body", HOSTILE.values(), ids=HOSTILE)
 def test_the_work_of_an_import_is_bounded(body: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(syntax, "MAX_TOKENS", 20_000)
-    monkeypatch.setattr(scene, "MAX_VISITS", 2000)
-    monkeypatch.setattr(scene, "MAX_VALUES", 50_000)
+    monkeypatch.setattr(survey, "MAX_VISITS", 2000)
+    monkeypatch.setattr(survey, "MAX_VALUES", 50_000)
     calls, problem = work_of(body)
     assert calls < 1_500_000
     if problem:
@@ -455,7 +455,7 @@ def test_each_limit_names_what_where_and_the_fix(monkeypatch: pytest.MonkeyPatch
         "or move them to PROTO files"
     )
     assert work_of("\n" + "Solid { } " * 33)[1] == ""  # 99
-    monkeypatch.setattr(scene, "MAX_VALUES", 100)
+    monkeypatch.setattr(survey, "MAX_VALUES", 100)
     assert work_of("\nGroup { children [ " + "1 " * 100 + "] }")[1] == (
         "arena.wbt:3:1: nodes with more than 100 values; USE fewer nodes"
     )

@@ -246,7 +246,7 @@ class Transceiver:
 
     # --- receive --------------------------------------------------------------------------------
 
-    def hear(self, signal: Signal, rssi_dbm: float, now: int) -> bool:
+    def signal_received(self, signal: Signal, rssi_dbm: float, now: int) -> bool:
         """A frame arrived. Acknowledged when it is addressed to this module alone."""
         packet = signal.frame
         if not isinstance(packet, Packet) or not self._accepts(packet):
@@ -257,7 +257,7 @@ class Transceiver:
 
     def _is_repeated(self, packet: Packet) -> bool:
         """Has this packet come before (its acknowledgement was lost, or it is sent several
-        times)? Only Digi's header tells."""
+        times)? Only Digi's header shows it."""
         if not packet.header:
             return False
         repeated = self._seen.get(packet.source64) == packet.sequence

@@ -65,12 +65,12 @@ class ActiveScan:
 
     def _networks(self, channels: list[int], now: int) -> Iterator[list[Field]]:
         most = None if self._settings.hardware.scans_all else MOST_PANS
-        heard = [
+        received = [
             (other, round(rssi_dbm))
             for other, rssi_dbm in self._radio.neighbours()
             if other.settings.number("CH") in channels and self._sends_beacons(other)
         ]
-        for other, rssi_dbm in heard[:most]:
+        for other, rssi_dbm in received[:most]:
             yield self._descriptor(other, rssi_dbm, now)
 
     def _sends_beacons(self, other: Transceiver) -> bool:

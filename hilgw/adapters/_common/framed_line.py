@@ -52,6 +52,12 @@ def line_route(mapping: object, channel: int) -> Route:
     return HeaderRoute("") if isinstance(mapping, ByHeader) else OneChannelRoute(channel)
 
 
+def cannot_frame(framing: framings.Framing, payload: bytes, error: FrameError) -> CannotSend:
+    """The framing refuses this payload."""
+    too_long = len(payload) > framing.max_payload
+    return CannotSend(PacketRefused.TOO_LONG if too_long else PacketRefused.UNFRAMABLE, str(error))
+
+
 class FramedLine:
     """Packets to frames and back, between `start` and `close`.
 
@@ -159,9 +165,7 @@ class FramedLine:
         try:
             frame = framing.encode(payload)
         except FrameError as error:
-            too_long = len(payload) > framing.max_payload
-            reason = PacketRefused.TOO_LONG if too_long else PacketRefused.UNFRAMABLE
-            return CannotSend(reason, str(error))
+            return cannot_frame(framing, payload, error)
         refusal = self._refuse(payload, frame)
         if refusal is not None:
             return refusal

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import TypeVar
 
 from hilgw.adapters.base import Event, Failed, Notice, Write
-from hilgw.protocols.dialogue import AskLine, Dialogue, LineScript, Step, match_line
+from hilgw.errors import PeerError
+from hilgw.protocols import dialogue
+from hilgw.protocols.dialogue import LineScript
 
 T = TypeVar("T")
 
@@ -60,33 +61,31 @@ class DropCounts:
         return [(reason, count) for reason, count in grown if count]
 
 
+MOST_RESTARTS = 6
+
+
 class RestartLimit:
     """Counts restarts of a module that does not become ready in between."""
 
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
+    def __init__(self) -> None:
         self._count = 0
+
+    @property
+    def error(self) -> PeerError:
+        """Of a module that restarts too often."""
+        return PeerError("the module keeps restarting", fix="check its power supply")
 
     def exceeded(self) -> bool:
         """Counts one more restart; true when there were too many."""
         self._count += 1
-        return self._count > self._limit
+        return self._count > MOST_RESTARTS
 
     def clear(self) -> None:
         self._count = 0
 
 
-class LineDialogue(Dialogue[Event, re.Match[bytes], T]):
+class LineDialogue(dialogue.LineDialogue[Event, T]):
     """A dialogue with a module whose commands and answers are lines of text."""
 
     def __init__(self, script: LineScript[Event, T]) -> None:
-        super().__init__(script, _write, Failed)
-
-    def take_line(self, line: bytes, now: int) -> list[Event] | None:
-        """A line came in; None when it does not answer the current step."""
-        found = match_line(self.step, line)
-        return None if found is None else self.answer(found, now)
-
-
-def _write(step: Step, attempt: int) -> Event | None:
-    return Write(step.text) if isinstance(step, AskLine) and step.text else None
+        super().__init__(script, Write, Failed)

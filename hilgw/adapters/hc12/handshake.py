@@ -41,7 +41,7 @@ _READS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Module:
+class Hc12Module:
     """A module as read in command mode; known: false when it could not be read."""
 
     version: str = "HC-12"
@@ -79,12 +79,12 @@ def command_for(name: str, value: int) -> str:
     return f"AT+P{POWERS_DBM.index(value) + 1}" if name == "P" else f"AT+{name}{value}"
 
 
-def handshake(settings: Hc12Settings, common: StationSettings) -> LineScript[Event, Module]:
+def handshake(settings: Hc12Settings, common: StationSettings) -> LineScript[Event, Hc12Module]:
     """Enter command mode, check, set, verify, leave."""
     low = settings.set_low == "on"
     if settings.set_line == "manual":
         yield Notice(_unverified(settings, common))
-        return Module()
+        return Hc12Module()
     if settings.set_line == "held":
         return (yield from _verify_held(settings, common))
     yield SetLine(settings.set_line, not low)
@@ -103,7 +103,7 @@ def handshake(settings: Hc12Settings, common: StationSettings) -> LineScript[Eve
     values = yield from _adjust(settings, common)
     yield SetLine(settings.set_line, not low)
     yield Pause(AFTER_HIGH_S)
-    return Module(version, True, values)
+    return Hc12Module(version, True, values)
 
 
 def _unverified(settings: Hc12Settings, common: StationSettings) -> str:
@@ -172,12 +172,12 @@ def _require_values(wanted: dict[str, int], values: dict[str, int]) -> None:
             )
 
 
-def _verify_held(settings: Hc12Settings, common: StationSettings) -> LineScript[Event, Module]:
+def _verify_held(settings: Hc12Settings, common: StationSettings) -> LineScript[Event, Hc12Module]:
     """SET is held low by hand: read, compare, and wait until it is released."""
     found = yield AskLine(b"AT", _OK, timeout_s=ANSWER_S, tries=TRIES)
     if found is None:
         yield Notice("no answer in command mode (is SET low?): " + _unverified(settings, common))
-        return Module()
+        return Hc12Module()
     version = yield from _version()
     values = yield from _read_all()
     _require_values(wanted_of(settings, common), values)
@@ -186,5 +186,5 @@ def _verify_held(settings: Hc12Settings, common: StationSettings) -> LineScript[
         yield Pause(HELD_S)
         found = yield AskLine(b"AT", _OK, timeout_s=ANSWER_S)
         if found is None:
-            return Module(version, True, values)
+            return Hc12Module(version, True, values)
     raise PeerError("the module stays in command mode", fix="release SET")

@@ -6,6 +6,7 @@ from functools import partial
 
 from hilgw.adapters._common.framed_line import FramedLineSession, line_route
 from hilgw.adapters._common.framing_settings import name_of
+from hilgw.adapters._common.module import ModuleSession
 from hilgw.adapters._common.session_parts import LineDialogue, NotBefore, notice
 from hilgw.adapters.base import (
     NOT_YET,
@@ -16,7 +17,7 @@ from hilgw.adapters.base import (
     Transmission,
     line_of,
 )
-from hilgw.adapters.hc12.handshake import Module, handshake
+from hilgw.adapters.hc12.handshake import Hc12Module, handshake
 from hilgw.adapters.hc12.settings import (
     FU4_FRAME,
     LONGEST,
@@ -25,18 +26,21 @@ from hilgw.adapters.hc12.settings import (
     mode_of,
 )
 from hilgw.framing import create
-from hilgw.framing.guess import FirstFrame
+from hilgw.framing.lines import LineSplitter
 from hilgw.medium.packet import Packet
 from hilgw.reasons import PacketRefused
-from hilgw.units import NS_PER_S, s_to_ns
+from hilgw.units import NS_PER_S, earliest, s_to_ns
 
 LONGEST_REPLY = 64
 
 
-class Hc12Session:
+class Hc12Session(ModuleSession[Hc12Module]):
     """The AdapterSession of an HC-12. Frames have no token: the module does not acknowledge."""
 
+    kind = "hc12"
+
     def __init__(self, settings: Hc12Settings, common: StationSettings) -> None:
+        super().__init__(common.baudRate)
         self._settings = settings
         self._common = common
         self._stream = FramedLineSession(
@@ -50,39 +54,24 @@ class Hc12Session:
         self._mode = mode_of(settings)
         line = line_of(common)[0]
         self._byte_ns = line.byteSize * NS_PER_S // line.baudRate
-        self._dialogue: LineDialogue[Module] | None = None
-        self._line = b""
-        self._first_answer = FirstFrame()
-        self._ready = False
+        self._dialogue: LineDialogue[Hc12Module] | None = None
+        self._lines = LineSplitter([b"\r\n"], LONGEST_REPLY, keeps_tail=True)
         self._quiet = NotBefore()  # the mode's pause after the last packet
 
-    def open(self, now: int) -> list[Event]:
-        events = self.close()
-        self._first_answer = FirstFrame("hc12", self._common.baudRate)
-        self._dialogue = LineDialogue(handshake(self._settings, self._common))
-        return events + self._after_dialogue(self._dialogue.start(now))
-
     def close(self) -> list[Event]:
-        self._dialogue = None
-        self._line = b""
-        self._first_answer.found()
-        self._ready = False
+        self._lines.clear()
         self._quiet.clear()
-        return self._stream.close()
+        return super().close() + self._stream.close()
 
-    def _after_dialogue(self, events: list[Event]) -> list[Event]:
-        dialogue = self._dialogue
-        if dialogue is None or not dialogue.over:
-            return events
-        self._dialogue, module = None, dialogue.result
-        if module is None:
-            return notice(self._first_answer.give_up()) + events
-        self._first_answer.found()
-        self._ready = True
+    def _new_handshake(self) -> LineDialogue[Hc12Module]:
+        return LineDialogue(handshake(self._settings, self._common))
+
+    def _begin_packets(self, module: Hc12Module, now: int) -> list[Event]:
+        self._lines.clear()
+        self._first_frame.found()
         if module.values is not None:
             self._mode = f"FU{module.values['FU']}"
-        ready = Ready(f"{module.identity}; {self._stream.identity}")
-        return [*events, *self._stream.start(), ready]
+        return [*self._stream.start(), Ready(f"{module.identity}; {self._stream.identity}")]
 
     # --- from the module -------------------------------------------------------------------------
 
@@ -90,18 +79,14 @@ class Hc12Session:
         if self._ready:
             return self._stream.receive(data, now)
         events: list[Event] = []
-        *lines, rest = (self._line + data).split(b"\r\n")
-        self._line = rest[-LONGEST_REPLY:]
-        for line in lines:
+        for line in self._lines.feed(data):
             if self._dialogue is not None:
-                taken = self._dialogue.take_line(line[-LONGEST_REPLY:], now)
+                taken = self._dialogue.take_line(line, now)
                 if taken is not None:
-                    self._first_answer.found()
-                events += self._after_dialogue(taken or [])
-        if self._ready:
-            self._line = b""
-        elif not self._first_answer.over:
-            self._first_answer.take(data, now)
+                    self._first_frame.found()
+                events += self._after_dialogue(taken or [], now)
+        if not self._first_frame.over:
+            self._first_frame.take(data, now)
         return events
 
     # --- to the module ---------------------------------------------------------------------------
@@ -131,15 +116,13 @@ class Hc12Session:
 
     def next_deadline(self) -> int | None:
         if self._dialogue is not None:
-            waits = [self._dialogue.deadline, self._first_answer.deadline]
-            return min((due for due in waits if due is not None), default=None)
-        waits = [self._stream.next_deadline(), self._quiet.deadline]
-        return min((due for due in waits if due is not None), default=None)
+            return earliest(self._dialogue.deadline, self._first_frame.deadline)
+        return earliest(self._stream.next_deadline(), self._quiet.deadline)
 
     def expire(self, now: int) -> list[Event]:
         if self._dialogue is not None:
-            events = notice(self._first_answer.expire(now))
-            return events + self._after_dialogue(self._dialogue.expire(now))
+            events = notice(self._first_frame.expire(now))
+            return events + self._after_dialogue(self._dialogue.expire(now), now)
         self._quiet.expire(now)
         return self._stream.expire(now)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from hilgw import framing as framings
+from hilgw.adapters._common.framed_line import cannot_frame
 from hilgw.adapters._common.session_parts import DropCounts
 from hilgw.adapters.base import CannotSend, Dropped, Event, Received, StationSettings
 from hilgw.adapters.ir_toy.reasons import IrToyDropped
@@ -26,7 +27,7 @@ from hilgw.protocols.ir import Code, Traits
 from hilgw.protocols.ir.payload import ByteDecoder, encode_bytes
 from hilgw.protocols.ir.receiver import MARK_LIMIT_US
 from hilgw.reasons import PacketDropped, PacketRefused
-from hilgw.units import ms_to_ns
+from hilgw.units import earliest, ms_to_ns
 
 LONGEST_FRAMED = 256  # bytes; NEC takes half a minute for them
 LONGEST_RAW = 256  # durations
@@ -287,9 +288,7 @@ class Streams:
         try:
             return self._sender.encode(payload)
         except FrameError as error:
-            too_long = len(payload) > self._sender.max_payload
-            reason = PacketRefused.TOO_LONG if too_long else PacketRefused.UNFRAMABLE
-            return CannotSend(reason, str(error))
+            return cannot_frame(self._sender, payload, error)
 
     def feed(self, code: Code, now: int) -> list[Event]:
         """A code of an address: the packets it completes, and the drops."""
@@ -308,7 +307,7 @@ class Streams:
     def next_deadline(self) -> int | None:
         dues = [stream.last_ns + self._silent_ns for stream in self._streams.values()]
         timed = (stream.framing.next_deadline() for stream in self._streams.values())
-        return min((due for due in (*dues, *timed) if due is not None), default=None)
+        return earliest(*dues, *timed)
 
     def expire(self, now: int) -> list[Event]:
         events: list[Event] = []

@@ -17,7 +17,7 @@ from enum import Enum
 from hilgw.adapters.base import Event, Failed, Write
 from hilgw.adapters.ir_toy.reasons import IrToyRefused
 from hilgw.errors import HilgwError, MismatchError, PeerError
-from hilgw.reasons import PacketRefused
+from hilgw.reasons import PacketRefused, RefusedReason
 from hilgw.units import NS_PER_MS
 
 # FFFF ends an unfinished transmission, even between the bytes of a count; five zeros leave every
@@ -72,9 +72,9 @@ class BurstStarted:
 
 @dataclass(frozen=True, slots=True)
 class BurstEnded:
-    """A burst is over. reason: empty when all of it was sent, else a word for the ledger."""
+    """A burst is over. reason: None when all of it was sent, else why it is lost."""
 
-    reason: str = ""
+    reason: RefusedReason | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,8 +194,9 @@ class SampleMode:
         if verdict not in (GOOD, UNDERRUN) or not whole:
             why = IrToyRefused.UNDERRUN if verdict == UNDERRUN else IrToyRefused.PROTOCOL
             return [BurstEnded(why), *self.restart("ended a transmission early", now)]
-        good = "" if count == size else IrToyRefused.COUNT
-        reason = IrToyRefused.UNDERRUN if verdict == UNDERRUN else good
+        reason = None if count == size else IrToyRefused.COUNT
+        if verdict == UNDERRUN:
+            reason = IrToyRefused.UNDERRUN
         self._enter(Phase.LEAVING, now + APART_NS)
         return [BurstEnded(reason), Write(LEAVE)]
 

@@ -40,8 +40,8 @@ from hilgw.protocols.ir import CODECS, Code
 from hilgw.protocols.ir.base import SHORT_FRAME, TOGGLE, WHOLE_FRAME
 from hilgw.protocols.ir.nec import REPEAT_FRAME
 from hilgw.protocols.ir.receiver import Held, Pressed
-from hilgw.reasons import PacketRefused
-from hilgw.units import NS_PER_MS, NS_PER_US
+from hilgw.reasons import PacketRefused, RefusedReason
+from hilgw.units import NS_PER_MS, NS_PER_US, earliest
 
 LONGEST_WAIT_NS = 500 * NS_PER_MS  # for the end of a code being received; then we transmit over it
 LEAD_NS = APART_NS  # least time from the command to the light
@@ -89,7 +89,7 @@ class IrToySession:
         self._free_at = self._distinct_at = 0
         return events
 
-    def _refuse_packet(self, reason: str) -> list[Event]:
+    def _refuse_packet(self, reason: RefusedReason) -> list[Event]:
         """The packet being sent is lost."""
         if not self._bursts:
             return []
@@ -240,8 +240,8 @@ class IrToySession:
                 now + (last_frame_us + traits.repeat_window_us + traits.period_us) * NS_PER_US
             )
 
-    def _burst_ended(self, reason: str, now: int) -> list[Event]:
-        if reason:
+    def _burst_ended(self, reason: RefusedReason | None, now: int) -> list[Event]:
+        if reason is not None:
             return self._refuse_packet(reason)
         self._bursts.popleft()
         if self._bursts:
@@ -265,14 +265,13 @@ class IrToySession:
     # --- time ------------------------------------------------------------------------------------
 
     def next_deadline(self) -> int | None:
-        dues = (
+        return earliest(
             self._toy.deadline,
             self._receiver.next_deadline(),
             self._packets.next_deadline(),
             self._wait_until,
             self._due(),
         )
-        return min((due for due in dues if due is not None), default=None)
 
     def expire(self, now: int) -> list[Event]:
         if self._wait_until is not None and now >= self._wait_until:

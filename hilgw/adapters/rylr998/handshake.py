@@ -74,7 +74,7 @@ def error_text(code: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Module:
+class RylrModule:
     """A module after the handshake. parameter: spreading factor, bandwidth code, coding rate,
     preamble."""
 
@@ -105,7 +105,7 @@ class Module:
         return round((preamble + 4.25 + symbols) * symbol_s * 1e9)
 
 
-def handshake(settings: RylrSettings, common: StationSettings) -> LineScript[Event, Module]:
+def handshake(settings: RylrSettings, common: StationSettings) -> LineScript[Event, RylrModule]:
     """Find, check, set, verify."""
     yield from _find(common)
     version = yield from _read("VER", rb"[^\r\n]{1,64}")
@@ -138,7 +138,7 @@ def handshake(settings: RylrSettings, common: StationSettings) -> LineScript[Eve
             )
     if changed:
         yield Notice("module set to " + ", ".join(changed))
-    return Module(
+    return RylrModule(
         version,
         uid.upper(),
         _number("ADDRESS", values),

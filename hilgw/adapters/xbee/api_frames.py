@@ -49,7 +49,7 @@ def _unescape(data: bytes) -> bytes:
     return data.replace(_ESCAPED_ESCAPE, b"\x7d")
 
 
-class Decoder:
+class FrameDecoder:
     """Bytes in any chunks in; frame data out. Other bytes are skipped and counted.
 
     dropped_bytes: bytes outside good frames. bad_frames: starts without a good frame: impossible
@@ -80,26 +80,11 @@ class Decoder:
 
     def feed(self, data: bytes) -> list[bytes]:
         """Frame data of every frame completed by these bytes."""
-        return self._feed_escaped(data) if self._escaped else self._feed_raw(data)
-
-    def flush(self) -> list[bytes]:
-        """The line is silent: drop the unfinished frame; returns frames after a false start."""
-        frames: list[bytes] = []
-        while self._rest:
-            rest, self._rest = self._rest[1:], b""
-            self.bad_frames += 1
-            self.dropped_bytes += 1
-            frames += self.feed(rest)
-        return frames
-
-    def reset(self) -> None:
-        """Drop the unfinished frame; the counts stay."""
-        self._rest = b""
-
-    def _feed_raw(self, data: bytes) -> list[bytes]:
+        if self._escaped:
+            return self._feed_escaped(data)
         # In API mode 1 a 7E inside a frame is data: a start is dropped only when its length or
         # type is impossible or its checksum wrong, and the search continues at the next byte.
-        buffer = self._rest + data
+        buffer = self._rest + data if self._rest else data
         size = len(buffer)
         limit, types = self._limit, self._types
         frames: list[bytes] = []
@@ -123,6 +108,9 @@ class Decoder:
                         break
                     if sum(body) & 0xFF == 0xFF:
                         frames.append(body[:-1])
+                        if end == size:
+                            self._rest = b""
+                            return frames
                         position = end
                         continue
             self.bad_frames += 1
@@ -130,6 +118,20 @@ class Decoder:
             position = start + 1
         self._rest = buffer[start:]
         return frames
+
+    def flush(self) -> list[bytes]:
+        """The line is silent: drop the unfinished frame; returns frames after a false start."""
+        frames: list[bytes] = []
+        while self._rest:
+            rest, self._rest = self._rest[1:], b""
+            self.bad_frames += 1
+            self.dropped_bytes += 1
+            frames += self.feed(rest)
+        return frames
+
+    def reset(self) -> None:
+        """Drop the unfinished frame; the counts stay."""
+        self._rest = b""
 
     def _feed_escaped(self, data: bytes) -> list[bytes]:
         # In API mode 2 an unescaped 7E is always a start, so the stream falls into segments.

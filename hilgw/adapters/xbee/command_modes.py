@@ -56,11 +56,12 @@ class Commands(Protocol):
     """One way to send commands.
 
     received_bytes, received_frames: whether any came in so far; the runner sets them, so that the
-    error for a missing answer can name the cause.
+    error for a missing answer can name the cause. frame_id: of the last command in a frame.
     """
 
     received_bytes: bool
     received_frames: bool
+    frame_id: int
 
     def find(self) -> Script[None]:
         """Find a module in the mode of the settings; PeerError or MismatchError if there is
@@ -84,6 +85,7 @@ class _CommandMode:
         self._wanted = settings.api_mode
         self._baud = common.baudRate
         self.received_bytes = self.received_frames = False
+        self.frame_id = 0
 
     def _no_answer(self) -> PeerError:
         if self.received_frames:

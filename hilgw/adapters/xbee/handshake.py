@@ -1,107 +1,22 @@
 """The handshake with an XBee: find it, check it against the settings, set what differs.
 
 The handshake only reads until it knows that this is the module of the settings. Sources: Digi's
-802.15.4, DigiMesh and Zigbee user guides, "AT commands"; Digi's XBee host libraries for hardware
-(HV, high byte) and firmware (VR, first digit).
+802.15.4, DigiMesh and Zigbee user guides, "AT commands".
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from hilgw.adapters._common.session_parts import RestartLimit
-from hilgw.adapters.base import Event, Failed, Notice, StationSettings, Write
+from hilgw.adapters.base import Notice, StationSettings
 from hilgw.adapters.xbee import describe as words
-from hilgw.adapters.xbee.api_frames import encode
-from hilgw.adapters.xbee.command_modes import (
-    Answer,
-    AskAt,
-    AwaitNetwork,
-    Commands,
-    Script,
-    commands_for,
-)
-from hilgw.adapters.xbee.frames import AtCommand, AtResponse, Frame, ModemStatus
+from hilgw.adapters.xbee.command_modes import AwaitNetwork, Commands, Script
+from hilgw.adapters.xbee.frames import AtResponse
+from hilgw.adapters.xbee.module import FIRMWARES, RAW_802, ZIGBEE, XBeeModule, hardware_of, runs
 from hilgw.adapters.xbee.settings import ModuleChannel, XBeeSettings, normal_address
 from hilgw.errors import MismatchError, PeerError
-from hilgw.protocols.dialogue import AskLine, Dialogue, Step, match_line
 
-MAX_STARTS = 6
-MAX_LINE = 64
-
-# --- the module -----------------------------------------------------------------------------------
-
-RAW_802, DIGIMESH, MULTIPOINT, ZIGBEE = "802.15.4", "DigiMesh", "point-to-multipoint", "Zigbee"
-# The setting `firmware` -> its name, and the protocols it allows.
-FIRMWARES = {
-    "802.15.4": (RAW_802, (RAW_802,)),
-    "digimesh": (DIGIMESH, (DIGIMESH, MULTIPOINT)),
-    "zigbee": (ZIGBEE, (ZIGBEE,)),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Module:
-    """A module after the handshake. my: FFFE where there is none; channel: -1 where there is no
-    CH; payload, broadcast: bytes to one module and to all; explicit: frames 11 and 91 are used."""
-
-    hardware: str
-    serial: str
-    my: int
-    channel: int
-    pan_id: int
-    payload: int
-    protocol: str = RAW_802
-    broadcast: int = 0
-    explicit: bool = False
-
-    @property
-    def identity(self) -> str:
-        parts = [self.hardware, self.protocol, self.serial]
-        if self.protocol in (RAW_802, ZIGBEE):
-            parts.append(f"MY {self.my:04X}")
-        if self.channel >= 0:
-            parts.append(f"CH {self.channel:02X}")
-        width = 16 if self.protocol == ZIGBEE else 4
-        return " ".join([*parts, f"PAN {self.pan_id:0{width}X}", f"NP {self.payload}"])
-
-
-_SERIES = {
-    0x17: "XBee S1", 0x18: "XBee S1 PRO", 0x19: "XBee S2", 0x1A: "XBee S2 PRO",
-    0x1E: "XBee S2B PRO", 0x21: "XBee S2C PRO", 0x22: "XBee S2C", 0x23: "XBee-PRO 900HP",
-    0x24: "XBee 868", 0x2D: "XBee S2C PRO", 0x2E: "XBee S2C", 0x30: "XBee S2C PRO",
-    0x31: "XBee SX PRO", 0x3E: "XBee SX", 0x41: "XBee 3", 0x42: "XBee 3", 0x45: "XB8X",
-    0x50: "XBee XR 900", 0x51: "XBee XR 868", 0x52: "XBee RR", 0x57: "XBee RR",
-}  # fmt: skip
-# First hex digit of VR -> protocol; None: all other digits.
-_S1: dict[int | None, str] = {8: "DigiMesh", None: "802.15.4"}
-_S2C: dict[int | None, str] = {
-    2: "802.15.4", 9: "DigiMesh", 5: "Smart Energy", 6: "Smart Energy", None: "Zigbee",
-}  # fmt: skip
-_XBEE_3: dict[int | None, str] = {2: "802.15.4", 3: "DigiMesh", None: "Zigbee"}
-_SUB_GHZ: dict[int | None, str] = {8: "DigiMesh", 1: "point-to-multipoint", None: ""}
-_SX: dict[int | None, str] = {None: "DigiMesh"}  # or point-to-multipoint, by BR: the same frames
-_PROTOCOLS: dict[int, dict[int | None, str]] = {
-    0x17: _S1, 0x18: _S1, 0x21: _S2C, 0x22: _S2C, 0x2D: _S2C, 0x2E: _S2C, 0x30: _S2C,
-    0x41: _XBEE_3, 0x42: _XBEE_3, 0x19: {None: "Zigbee"}, 0x1A: {None: "Zigbee"},
-    0x1E: {None: "Zigbee"}, 0x23: _SUB_GHZ, 0x24: _SUB_GHZ, 0x31: _SX, 0x3E: _SX,
-    0x45: _SX, 0x50: _SX, 0x51: _SX,
-}  # fmt: skip
-
-
-def hardware_of(hv: int, vr: int) -> tuple[str, str]:
-    """Series and protocol by hardware and firmware version; "" for an unknown protocol."""
-    series = _SERIES.get(hv >> 8, f"hardware {hv:04X}")
-    protocols = _PROTOCOLS.get(hv >> 8, {None: ""})
-    return series, protocols.get(int(f"{vr:04X}"[0], 16), protocols[None])
-
-
-def runs(hv: int, protocol: str) -> bool:
-    """Whether firmware of this protocol is known for this hardware."""
-    return protocol in _PROTOCOLS.get(hv >> 8, {}).values()
-
-
-# --- its registers --------------------------------------------------------------------------------
+# --- registers of the module ----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,15 +76,7 @@ def _of_firmware(settings: XBeeSettings, common: StationSettings) -> Wanted:
 
 def _target(destination: str) -> tuple[int, int]:
     """DH and DL for this destination."""
-    address = normal_address(destination)
-    return (
-        (int(address[:8], 16), int(address[8:], 16))
-        if len(address) == 16
-        else (
-            0,
-            int(address, 16),
-        )
-    )
+    return divmod(int(normal_address(destination), 16), 1 << 32)
 
 
 # --- the script -----------------------------------------------------------------------------------
@@ -180,26 +87,29 @@ ZIGBEE_BROADCAST = (92, 74)  # a broadcast is never fragmented, so NP does not a
 LOOK_S = 2.0  # period of reading AI while the module searches its network
 
 
-class HandshakeScript:
-    """The script for these settings, in this commands."""
+def handshake(
+    settings: XBeeSettings, common: StationSettings, commands: Commands
+) -> Script[XBeeModule]:
+    """Find, check, set, verify."""
+    yield from commands.find()
+    try:
+        module = yield from _Setup(settings, common, commands).examine()
+    except MismatchError:
+        yield from commands.leave()
+        raise
+    yield from commands.leave()
+    return module
+
+
+class _Setup:
+    """Compares the module with the settings and sets the registers that differ."""
 
     def __init__(self, settings: XBeeSettings, common: StationSettings, commands: Commands) -> None:
         self._settings = settings
         self._common = common
         self._commands = commands
 
-    def run(self) -> Script[Module]:
-        """Find, check, set, verify."""
-        yield from self._commands.find()
-        try:
-            module = yield from self._examine()
-        except MismatchError:
-            yield from self._commands.leave()
-            raise
-        yield from self._commands.leave()
-        return module
-
-    def _examine(self) -> Script[Module]:
+    def examine(self) -> Script[XBeeModule]:
         hv = yield from self._read("HV")
         vr = yield from self._read("VR")
         sh = yield from self._read("SH")
@@ -210,7 +120,7 @@ class HandshakeScript:
         if protocol == ZIGBEE:
             yield from self._join(values)
         payload, broadcast = yield from self._payload_limits(protocol)
-        return Module(
+        return XBeeModule(
             hardware,
             serial,
             values.get("MY", 0xFFFE),
@@ -346,96 +256,3 @@ class HandshakeScript:
         if protocol != ZIGBEE:
             return limit, limit
         return limit, min(limit, ZIGBEE_BROADCAST[encrypted])
-
-
-# --- its runner -----------------------------------------------------------------------------------
-
-
-class Handshake:
-    """One run from the open port to a `module`, or to Failed.
-
-    deadline: when `expire` wants to be called. rest: bytes after the last line of command mode.
-    When the module restarts during the handshake, so does the handshake, a few times.
-    """
-
-    def __init__(self, settings: XBeeSettings, common: StationSettings) -> None:
-        self._commands = commands_for(settings, common)
-        self._script = HandshakeScript(settings, common, self._commands)
-        self._escaped = settings.api_mode == 2
-        self._starts = RestartLimit(MAX_STARTS)
-        self._frame_id = 0
-        self._asked: set[int] = set()  # frame ids under which the current step was asked
-        self._line = b""
-        self._dialogue = self._new_dialogue()
-        self.rest = b""
-
-    def _new_dialogue(self) -> Dialogue[Event, Answer, Module]:
-        return Dialogue(self._script.run(), self._ask, Failed)
-
-    @property
-    def module(self) -> Module | None:
-        return self._dialogue.result
-
-    @property
-    def deadline(self) -> int | None:
-        return self._dialogue.deadline
-
-    def start(self, now: int) -> list[Event]:
-        self._dialogue = self._new_dialogue()
-        if self._starts.exceeded():
-            return [Failed(PeerError("the module keeps restarting", fix="check its power supply"))]
-        return self._dialogue.start(now)
-
-    def take_packet(self) -> None:
-        """A good frame came in that is not an answer."""
-        self._commands.received_frames = True
-
-    def take_frame(self, frame: Frame, now: int) -> list[Event]:
-        """A good frame came in that may be an answer."""
-        self._commands.received_frames = True
-        step = self._dialogue.step
-        if isinstance(frame, ModemStatus):
-            if frame.status in words.RESETS:
-                return self.start(now)
-            joined = isinstance(step, AwaitNetwork) and frame.status in words.JOINED
-            return self._dialogue.answer(None, now) if joined else []
-        if not isinstance(frame, AtResponse):
-            return []
-        if isinstance(step, AskAt):
-            expected = frame.name == step.name and frame.frame_id in self._asked
-            return self._dialogue.answer(frame, now) if expected else []
-        if step is None or isinstance(step, AwaitNetwork):
-            return []
-        return self.start(now)  # a late answer: the module is in API mode after all
-
-    def take_text(self, data: bytes, now: int) -> list[Event]:
-        """Bytes as they came in: in command mode they are lines."""
-        self._commands.received_bytes = True
-        if not isinstance(self._dialogue.step, AskLine):
-            return []
-        *lines, rest = (self._line + data).split(b"\r")
-        for number, line in enumerate(lines, 1):
-            found = match_line(self._dialogue.step, line[-MAX_LINE:])
-            if found:
-                self.rest = b"\r".join([*lines[number:], rest])
-                return self._dialogue.answer(found, now)
-        self._line = rest[-MAX_LINE:]
-        return []
-
-    def expire(self, now: int) -> list[Event]:
-        return self._dialogue.expire(now)
-
-    def _ask(self, step: Step, attempt: int) -> Event | None:
-        self._line = b""
-        if isinstance(step, AskLine):
-            return Write(step.text)
-        if not isinstance(step, AskAt):
-            return None
-        if attempt == 1:
-            self._asked.clear()
-        # With the first ids no byte of the AP command or of its answer needs an escape: both API
-        # modes understand them, so a wrong API mode is recognised.
-        self._frame_id = self._frame_id % 255 + 1
-        self._asked.add(self._frame_id)
-        command = AtCommand(self._frame_id, step.name, step.value, step.queued)
-        return Write(encode(command.pack(), self._escaped))

@@ -10,7 +10,7 @@ from typing import Protocol
 from hilgw.adapters._common.routes import Route, route_for
 from hilgw.adapters.base import Dropped, Received, StationSettings
 from hilgw.adapters.xbee import frames
-from hilgw.adapters.xbee.handshake import RAW_802, Module
+from hilgw.adapters.xbee.module import RAW_802, XBeeModule
 from hilgw.adapters.xbee.settings import FACTORY_MY, XBeeSettings, normal_address
 from hilgw.reasons import DroppedReason, PacketDropped
 
@@ -27,7 +27,6 @@ BAD_FRAME = Dropped(
     PacketDropped.BAD_FRAME, "a frame with a wrong checksum or length, or without its end"
 )
 DATA_ENDPOINTS = frames.Endpoints()
-_UNKNOWN_64 = b"\xff" * 8
 _EMPTY = Dropped(PacketDropped.EMPTY, "a received frame without data")
 _ENDPOINT = Dropped(XBeeDropped.ENDPOINT, "a frame for another endpoint, cluster or profile")
 
@@ -63,7 +62,7 @@ def endpoints_of(settings: XBeeSettings) -> frames.Endpoints:
     return frames.Endpoints(chosen.source, chosen.destination, chosen.cluster, chosen.profile)
 
 
-def transmit_frames_for(settings: XBeeSettings, module: Module) -> TransmitFrames:
+def transmit_frames_for(settings: XBeeSettings, module: XBeeModule) -> TransmitFrames:
     if module.protocol == RAW_802:
         return ShortFrames()
     return MeshFrames(endpoints_of(settings) if module.explicit else None)
@@ -192,12 +191,10 @@ class PacketDecoder:
         network = ""
         if offset == 5:
             address = frame[1:3].hex().upper()
-        elif frame[1:9] != _UNKNOWN_64:
-            address = frame[1:9].hex().upper()
-            if offset > 11:
-                network = frame[9:11].hex().upper()
-        else:
+        elif (address := frame[1:9].hex().upper()) == frames.UNKNOWN_64:
             address = frame[9:11].hex().upper()
+        elif offset > 11:
+            network = frame[9:11].hex().upper()
         taken = self._route.inward(payload, address, network)
         if isinstance(taken, Dropped):
             return taken

@@ -11,9 +11,7 @@ from hilgw.adapters.base import (
     Delivered,
     Dropped,
     Event,
-    Failed,
     Notice,
-    NotReady,
     Ready,
     Received,
     Refused,
@@ -24,8 +22,9 @@ from hilgw.adapters.base import (
 )
 from hilgw.adapters.xbee import describe as words
 from hilgw.adapters.xbee import frames
-from hilgw.adapters.xbee.api_frames import FROM_MODULE, Decoder, encode
-from hilgw.adapters.xbee.handshake import RAW_802, ZIGBEE, Handshake, Module
+from hilgw.adapters.xbee.api_frames import FROM_MODULE, FrameDecoder, encode
+from hilgw.adapters.xbee.module import RAW_802, ZIGBEE, XBeeModule
+from hilgw.adapters.xbee.module_session import XBeeModuleSession
 from hilgw.adapters.xbee.network import Network
 from hilgw.adapters.xbee.packets import (
     BAD_FRAME,
@@ -40,9 +39,8 @@ from hilgw.adapters.xbee.packets import (
 from hilgw.adapters.xbee.rssi import LastHop
 from hilgw.adapters.xbee.settings import FACTORY_MY, XBeeSettings
 from hilgw.errors import FrameError
-from hilgw.framing.guess import FirstFrame
 from hilgw.medium.packet import Packet
-from hilgw.reasons import PacketDropped, PacketRefused
+from hilgw.reasons import PacketDropped, PacketRefused, RefusedReason
 from hilgw.units import NS_PER_S, s_to_ns
 
 # Bytes that the smallest UART buffer (174 bytes, S2C) accepts before CTS falls, 17 bytes from full:
@@ -54,26 +52,22 @@ _EARLY = Dropped(PacketDropped.NOT_READY, "received while the module was being s
 _TO_ALL = (frames.BROADCAST_16, frames.BROADCAST_64)
 
 
-class XBeeSession:
+class XBeeSession(XBeeModuleSession):
     """The AdapterSession of a module in API mode 1 or 2.
 
     unknown_statuses: number of transmit statuses without an outstanding frame.
     """
 
     def __init__(self, settings: XBeeSettings, common: StationSettings) -> None:
-        self._settings = settings
-        self._common = common
+        super().__init__(settings, common)
         self._escaped = settings.api_mode == 2
         self._route = route_of(settings, common)
         self.channels = self._route.channels
         self.unknown_statuses = 0
-        self._decoder = Decoder(self._escaped, types=FROM_MODULE)
+        self._decoder = FrameDecoder(self._escaped, types=FROM_MODULE)
         self._bad_frames = 0
         self._gap_deadline: int | None = None
-        self._line = line_of(common)[0]
-        self._first_frame = FirstFrame()
-        self._handshake: Handshake | None = None
-        self._module: Module | None = None
+        self._module: XBeeModule | None = None
         self._transmit_frames: TransmitFrames | None = None
         self._frame_id = 0
         room = None if common.rtscts else UART_ROOM
@@ -82,46 +76,31 @@ class XBeeSession:
         self._network = Network(raw)
         self._rssi: LastHop | None = None
         if settings.rssi_from_db or (settings.rssi_from_db is None and not raw):
-            byte_ns = self._line.byteSize * NS_PER_S // common.baudRate
-            self._rssi = LastHop(byte_ns)
+            self._rssi = LastHop(line_of(common)[0].byteSize * NS_PER_S // common.baudRate)
         self._packet_decoder = PacketDecoder(self._route, None if raw else endpoints_of(settings))
 
     # --- open and close -----------------------------------------------------------------------
 
-    def open(self, now: int) -> list[Event]:
-        events = self.close()
-        self._first_frame = FirstFrame("xbee", self._line.baudRate)
-        return events + self._start_handshake(now)
-
     def close(self) -> list[Event]:
-        events = self._refuse_all(PacketRefused.DOWN)
+        events = self._refuse_outstanding(PacketRefused.DOWN)
         self._decoder.reset()
-        self._gap_deadline = None
-        self._first_frame.found()
-        self._handshake = self._module = None
-        return events
+        self._gap_deadline = self._module = None
+        return events + super().close()
 
-    def _start_handshake(self, now: int) -> list[Event]:
+    def _set_up(self, now: int) -> list[Event]:
         self._module = None
-        self._handshake = Handshake(self._settings, self._common)
-        return self._after_handshake(self._handshake.start(now))
+        return super()._set_up(now)
 
-    def _after_handshake(self, events: list[Event]) -> list[Event]:
-        """Become ready when the handshake has found its module, closed when it has failed."""
-        module = self._handshake.module if self._handshake else None
-        if module is None:
-            if any(isinstance(event, Failed) for event in events):
-                self._handshake = None
-            return events
-        self._handshake, self._module = None, module
+    def _begin_packets(self, module: XBeeModule, now: int) -> list[Event]:
+        self._module = module
         self._transmit_frames = transmit_frames_for(self._settings, module)
         addresses = [module.serial]
-        unique = module.my < 0xFFFE and f"{module.my:04X}" != FACTORY_MY
-        if unique:
+        if module.my < 0xFFFE and f"{module.my:04X}" != FACTORY_MY:  # it is unique
             addresses.append(f"{module.my:04X}")
+        events = super()._begin_packets(module, now)
         return [*events, Ready(module.identity, tuple(addresses))]
 
-    def _refuse_all(self, reason: str) -> list[Event]:
+    def _refuse_outstanding(self, reason: str) -> list[Event]:
         """The session is interrupted: refuse everything that waits for an answer."""
         events = self._rssi.release() if self._rssi is not None else []
         events += [Refused(token, reason) for token in self._window.clear()]
@@ -130,12 +109,13 @@ class XBeeSession:
     # --- from the module ----------------------------------------------------------------------
 
     def receive(self, data: bytes, now: int) -> list[Event]:
-        if self._module is None and self._handshake is None:
+        handshake = self._dialogue
+        if handshake is None and self._module is None:
             return []
         events: list[Event] = []
         found = self._decoder.feed(data)
-        if self._handshake is not None:
-            events += self._after_handshake(self._handshake.take_text(data, now))
+        if handshake is not None:
+            events += self._after_dialogue(handshake.take_text(data, now), now)
         if not self._first_frame.over:
             if found or events:  # a frame, or an answer in command mode
                 self._first_frame.found()
@@ -155,8 +135,8 @@ class XBeeSession:
                     events += self._rssi.receive(received, now, self._ask)
                 else:
                     events.append(received)
-            elif self._handshake is not None:
-                self._handshake.take_packet()
+            elif self._dialogue is not None:
+                self._commands.received_frames = True
                 events.append(_EARLY)
         if self._decoder.bad_frames != self._bad_frames:
             events += [BAD_FRAME] * (self._decoder.bad_frames - self._bad_frames)
@@ -169,8 +149,8 @@ class XBeeSession:
             record = frames.parse(frame)
         except FrameError as error:
             return [Notice(f"received frame ignored: {error.what}")]
-        if self._handshake is not None:
-            return self._after_handshake(self._handshake.take_frame(record, now))
+        if self._dialogue is not None:
+            return self._take_answer(record, now)
         if self._module is None:
             return []
         if isinstance(record, frames.TransmitStatus | frames.ExtendedStatus):
@@ -188,13 +168,14 @@ class XBeeSession:
 
     def _take_modem_status(self, status: int, now: int) -> list[Event]:
         text = words.modem_text(status)
+        lost_by: RefusedReason
         if status in words.RESETS:
-            lost, why = self._refuse_all(PacketRefused.RESET), f"the module restarted: {text}"
+            lost_by, why = PacketRefused.RESET, f"the module restarted: {text}"
         elif status == words.LEFT and self._module and self._module.protocol == ZIGBEE:
-            lost, why = self._refuse_all(words.XBeeRefused.NOT_JOINED), f"the module {text}"
+            lost_by, why = words.XBeeRefused.NOT_JOINED, f"the module {text}"
         else:
             return [Notice(f"module: {text}")]
-        return [*lost, NotReady(why), *self._start_handshake(now)]
+        return self._restart(why, lost_by, now)
 
     def _settle(self, frame_id: int, status: int) -> list[Event]:
         """The transmit status of a frame."""
@@ -268,7 +249,7 @@ class XBeeSession:
             self._window.deadline,
             self._network.deadline,
             None if self._rssi is None else self._rssi.deadline,
-            None if self._handshake is None else self._handshake.deadline,
+            None if self._dialogue is None else self._dialogue.deadline,
             self._first_frame.deadline,
         ):
             if other is not None and (due is None or other < due):
@@ -284,8 +265,8 @@ class XBeeSession:
         if self._rssi is not None:
             events += self._rssi.expire(now)
         events += self._network.expire(now)
-        if self._handshake is not None:
-            events += self._after_handshake(self._handshake.expire(now))
+        if self._dialogue is not None:
+            events += self._after_dialogue(self._dialogue.expire(now), now)
         return events + notice(self._first_frame.expire(now, self._decoder.pending))
 
     # --- as text ------------------------------------------------------------------------------
@@ -294,7 +275,7 @@ class XBeeSession:
         """Wire bytes (one or more frames, from 7E on) or frame data as text; never raises."""
         if frame[:1] != b"\x7e":
             return words.describe(frame)
-        decoder = Decoder(self._escaped)
+        decoder = FrameDecoder(self._escaped)
         found = decoder.feed(frame)
         found += decoder.flush()
         if not found:

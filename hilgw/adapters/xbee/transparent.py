@@ -9,12 +9,10 @@ from __future__ import annotations
 from functools import partial
 
 from hilgw.adapters._common.framed_line import FramedLine, payload_text
-from hilgw.adapters._common.session_parts import notice
 from hilgw.adapters.base import (
     NOT_YET,
     CannotSend,
     Event,
-    Failed,
     Notice,
     Ready,
     StationSettings,
@@ -23,13 +21,13 @@ from hilgw.adapters.base import (
 )
 from hilgw.adapters.xbee import describe as words
 from hilgw.adapters.xbee import frames
-from hilgw.adapters.xbee.api_frames import FROM_MODULE, Decoder
-from hilgw.adapters.xbee.handshake import Handshake, Module
+from hilgw.adapters.xbee.api_frames import FROM_MODULE, FrameDecoder
+from hilgw.adapters.xbee.module import XBeeModule
+from hilgw.adapters.xbee.module_session import XBeeModuleSession
 from hilgw.adapters.xbee.packets import route_of
 from hilgw.adapters.xbee.settings import XBeeSettings
 from hilgw.errors import FrameError
 from hilgw.framing import create
-from hilgw.framing.guess import FirstFrame
 from hilgw.medium.packet import Packet
 from hilgw.reasons import PacketRefused
 
@@ -40,7 +38,7 @@ _LOSSES = Notice(
 )
 
 
-class TransparentSession:
+class TransparentSession(XBeeModuleSession):
     """The AdapterSession of a module with AP = 0.
 
     Frames have no token. The module splits the stream into radio packets by itself (RO, NP): a
@@ -49,8 +47,7 @@ class TransparentSession:
     """
 
     def __init__(self, settings: XBeeSettings, common: StationSettings) -> None:
-        self._settings = settings
-        self._common = common
+        super().__init__(settings, common)
         framing = create(settings.framing)
         self._is_timed = framing.pause_ns > 0
         self._stream = FramedLine(
@@ -61,69 +58,60 @@ class TransparentSession:
             self._refuse,
         )
         self.channels = self._stream.channels
-        self._decoder = Decoder(types=FROM_MODULE)  # for a module that is in API mode after all
-        self._handshake: Handshake | None = None
-        self._first_answer = FirstFrame()
-        self._module: Module | None = None
+        self._decoder = FrameDecoder(
+            types=FROM_MODULE
+        )  # for a module that is in API mode after all
+        self._limit = 0  # of the module's radio packets, in bytes
 
     # --- open and close -----------------------------------------------------------------------
 
-    def open(self, now: int) -> list[Event]:
-        events = self.close()
-        self._handshake = Handshake(self._settings, self._common)
-        self._first_answer = FirstFrame("xbee", self._common.baudRate)
-        return events + self._after_handshake(self._handshake.start(now), now)
-
     def close(self) -> list[Event]:
         self._decoder.reset()
-        self._first_answer.found()
-        self._handshake = self._module = None
-        return self._stream.close()
+        return super().close() + self._stream.close()
 
-    def _after_handshake(self, events: list[Event], now: int) -> list[Event]:
-        handshake = self._handshake
-        if handshake is None or handshake.module is None:
-            if any(isinstance(event, Failed) for event in events):
-                self._handshake = None
-                return notice(self._first_answer.give_up()) + events
+    def _after_dialogue(self, events: list[Event], now: int) -> list[Event]:
+        handshake = self._dialogue
+        events = super()._after_dialogue(events, now)
+        if not self._ready or handshake is None or not handshake.rest:
             return events
-        self._first_answer.found()
-        self._handshake, self._module = None, handshake.module
-        ready = Ready(f"{handshake.module.identity}, transparent, {self._stream.name}")
-        events = [*events, ready, _LOSSES, *self._stream.start()]
-        return events + (self._stream.receive(handshake.rest, now) if handshake.rest else [])
+        return events + self._stream.receive(handshake.rest, now)
+
+    def _begin_packets(self, module: XBeeModule, now: int) -> list[Event]:
+        self._first_frame.found()
+        self._limit = module.payload
+        ready = Ready(f"{module.identity}, transparent, {self._stream.name}")
+        return [*super()._begin_packets(module, now), ready, _LOSSES, *self._stream.start()]
 
     # --- from the module ----------------------------------------------------------------------
 
     def receive(self, data: bytes, now: int) -> list[Event]:
-        if self._handshake is None:
+        if self._dialogue is None:
             return self._stream.receive(data, now)
-        events = self._after_handshake(self._handshake.take_text(data, now), now)
+        events = self._after_dialogue(self._dialogue.take_text(data, now), now)
         for found in self._decoder.feed(data):
-            if self._handshake is None:
+            if self._dialogue is None:
                 break
             try:
                 record = frames.parse(found)
             except FrameError:
                 continue
-            events += self._after_handshake(self._handshake.take_frame(record, now), now)
-        if not self._first_answer.over:
+            events += self._take_answer(record, now)
+        if not self._first_frame.over:
             if events:
-                self._first_answer.found()
+                self._first_frame.found()
             else:
-                self._first_answer.take(data, now)
+                self._first_frame.take(data, now)
         return events
 
     # --- to the module ------------------------------------------------------------------------
 
     def send(self, packet: Packet, now: int) -> Transmission | CannotSend | None:
-        return NOT_YET if self._module is None else self._stream.send(packet, now)
+        return self._stream.send(packet, now) if self._ready else NOT_YET
 
     def _refuse(self, payload: bytes, frame: bytes) -> CannotSend | None:
-        if self._module and self._is_timed and len(payload) > self._module.payload:
+        if self._is_timed and len(payload) > self._limit:
             # Split by the module, it would be received as two packets.
-            limit = self._module.payload
-            text = f"{len(payload)} bytes for the radio, the module's limit is {limit}"
+            text = f"{len(payload)} bytes for the radio, the module's limit is {self._limit}"
             return CannotSend(PacketRefused.TOO_LONG, text)
         if frame == SEQUENCE:
             return CannotSend(PacketRefused.UNFRAMABLE, "+++ alone would enter command mode")
@@ -132,14 +120,14 @@ class TransparentSession:
     # --- time ---------------------------------------------------------------------------------
 
     def next_deadline(self) -> int | None:
-        if self._handshake is not None:
-            return self._handshake.deadline
+        if self._dialogue is not None:
+            return self._dialogue.deadline
         return self._stream.next_deadline()
 
     def expire(self, now: int) -> list[Event]:
-        if self._handshake is not None:
+        if self._dialogue is not None:
             # Its guard times alone take 2 s: bytes without a frame are shown when it fails.
-            return self._after_handshake(self._handshake.expire(now), now)
+            return self._after_dialogue(self._dialogue.expire(now), now)
         return self._stream.expire(now)
 
     # --- as text ------------------------------------------------------------------------------

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from hilgw.api import current
-from hilgw.api._errors import report
-from hilgw.api.devices.base import Device
-from hilgw.api.devices.states import period_refusal
+from hilgw.api._errors import is_period, report, report_disabled
+from hilgw.api.devices.base import Device, HasBrake, HasMotor, HasPositionSensor
+from hilgw.api.devices.states import BrakeState, LedState, MotorState
 from hilgw.protocols.webots import (
     SetAcceleration,
     SetAvailableForce,
@@ -20,20 +19,25 @@ from hilgw.protocols.webots import (
 )
 
 
-def _refusal(name: str, value: float, low: float = -math.inf, also: float = math.nan) -> str | None:
-    """low, also: the smallest value, and one below it that is valid too."""
+def _is_valid(
+    setter: str, name: str, value: float, low: float = -math.inf, also: float = math.nan
+) -> bool:
+    """Whether an argument is valid; prints why it is not. low, also: the smallest value, and one
+    below it that is valid too."""
     if math.isnan(value):
-        return f"called with an invalid '{name}' argument (NaN)"
-    if value < low and value != also:
-        return f"called with negative{' or zero' if low else ''} '{name}' argument"
-    return None
+        report(f"wb_{setter}() called with an invalid '{name}' argument (NaN).")
+    elif value < low and value != also:
+        report(f"wb_{setter}() called with negative{' or zero' if low else ''} '{name}' argument.")
+    else:
+        return True
+    return False
 
 
-class Motor(Device):
+class Motor(HasBrake, HasPositionSensor):
     """A motor of a joint: rad, rad/s and N m; of a slider m, m/s and N."""
 
-    ROTATIONAL, LINEAR = range(2)
     kinds = ("RotationalMotor", "LinearMotor")
+    _state: MotorState
 
     def setPosition(self, position: float) -> None:
         self.target_position = position
@@ -92,11 +96,8 @@ class Motor(Device):
     def getMaxForce(self) -> float:
         return self.max_force
 
-    def getAvailableTorque(self) -> float:
-        return self.available_torque
-
-    def getMaxTorque(self) -> float:
-        return self.max_torque
+    getAvailableTorque = getAvailableForce
+    getMaxTorque = getMaxForce
 
     def getMultiplier(self) -> float:
         return self.multiplier
@@ -119,39 +120,15 @@ class Motor(Device):
     def disableTorqueFeedback(self) -> None:
         self.torque_feedback_sampling_period = 0
 
-    def getTorqueFeedbackSamplingPeriod(self) -> int:
-        return self.torque_feedback_sampling_period
+    getTorqueFeedbackSamplingPeriod = getForceFeedbackSamplingPeriod
 
     def getTorqueFeedback(self) -> float:
         return self.torque_feedback
 
-    def getType(self) -> int:
-        return self.type
-
-    def getBrake(self) -> Any:
-        return self.brake
-
-    def getPositionSensor(self) -> Any:
-        return self.position_sensor
-
-    @property
-    def type(self) -> int:
-        return int(self._configured("type", self.ROTATIONAL))
-
-    @property
-    def brake(self) -> Any:
-        """The Brake of the same joint, or None."""
-        return current.associated(self._state, "Brake")
-
-    @property
-    def position_sensor(self) -> Any:
-        """The PositionSensor of the same joint, or None."""
-        return current.associated(self._state, "PositionSensor")
-
     @property
     def target_position(self) -> float:
         """+infinity: velocity control."""
-        return float(self._state.position)
+        return self._state.position
 
     @target_position.setter
     def target_position(self, position: float) -> None:
@@ -161,7 +138,7 @@ class Motor(Device):
 
     @property
     def target_velocity(self) -> float:
-        return float(self._state.velocity)
+        return self._state.velocity
 
     @target_velocity.setter
     def target_velocity(self, velocity: float) -> None:
@@ -178,7 +155,7 @@ class Motor(Device):
     @property
     def target_acceleration(self) -> float:
         """-1: unlimited."""
-        return float(self._state.acceleration)
+        return self._state.acceleration
 
     @target_acceleration.setter
     def target_acceleration(self, acceleration: float) -> None:
@@ -188,7 +165,7 @@ class Motor(Device):
 
     @property
     def available_force(self) -> float:
-        return float(self._state.available)
+        return self._state.available
 
     @available_force.setter
     def available_force(self, force: float) -> None:
@@ -196,7 +173,7 @@ class Motor(Device):
 
     @property
     def available_torque(self) -> float:
-        return float(self._state.available)
+        return self._state.available
 
     @available_torque.setter
     def available_torque(self, torque: float) -> None:
@@ -204,7 +181,7 @@ class Motor(Device):
 
     @property
     def force_feedback_sampling_period(self) -> int:
-        return int(self._state.feedback_period)
+        return self._state.feedback_period
 
     @force_feedback_sampling_period.setter
     def force_feedback_sampling_period(self, sampling_period: int) -> None:
@@ -212,7 +189,7 @@ class Motor(Device):
 
     @property
     def torque_feedback_sampling_period(self) -> int:
-        return int(self._state.feedback_period)
+        return self._state.feedback_period
 
     @torque_feedback_sampling_period.setter
     def torque_feedback_sampling_period(self, sampling_period: int) -> None:
@@ -243,27 +220,16 @@ class Motor(Device):
     def max_force(self) -> float:
         return float(self._configured("maxForce", math.nan))
 
-    @property
-    def max_torque(self) -> float:
-        return float(self._configured("maxForce", math.nan))
+    max_torque = max_force
 
     @property
     def multiplier(self) -> float:
         """Of a coupled motor."""
         return float(self._configured("multiplier", math.nan))
 
-    def _refused(
-        self,
-        setter: str,
-        name: str,
-        value: float,
-        low: float = -math.inf,
-        also: float = math.nan,
-    ) -> bool:
-        refusal = _refusal(name, value, low, also)
-        if refusal:
-            report(f"wb_motor_set_{setter}() {refusal}.")
-        return refusal is not None
+    def _refused(self, setter: str, *checked: Any) -> bool:
+        """checked: as of `_is_valid`."""
+        return not _is_valid(f"motor_set_{setter}", *checked)
 
     def _apply_force(self, name: str, force: float) -> None:
         if not self._refused(name, name, force):
@@ -275,66 +241,34 @@ class Motor(Device):
             self._state.put(SetAvailableForce(self.tag, force))
 
     def _sample(self, name: str, period: int) -> None:
-        refusal = period_refusal(period)
-        if refusal:
-            report(f"wb_motor_enable_{name}_feedback() {refusal}.")
-        else:
+        if is_period(period, f"motor_enable_{name}_feedback"):
             self._state.feedback_period = period
             self._state.put(SetFeedbackPeriod(self.tag, period))
 
     def _feedback(self, name: str) -> float:
         if not self._state.feedback_period:
-            report(
-                f"wb_motor_get_{name}_feedback() called for a disabled device! "
-                f"Please use: wb_motor_enable_{name}_feedback()."
-            )
-        return float(self._state.feedback)
+            report_disabled(f"motor_get_{name}_feedback", f"motor_enable_{name}_feedback")
+        return self._state.feedback
 
 
-class Brake(Device):
+class Brake(HasMotor, HasPositionSensor):
     """The brake of a joint."""
 
-    ROTATIONAL, LINEAR = range(2)
     kinds = ("Brake",)
+    _state: BrakeState
 
     def setDampingConstant(self, c: float) -> None:
-        refusal = _refusal("dampingConstant", c, 0.0)
-        if refusal:
-            report(f"wb_brake_set_damping_constant() {refusal}.")
-        else:
-            self._state.damping = float(c)
+        if _is_valid("brake_set_damping_constant", "dampingConstant", c, 0.0):
+            self._state.set(float(c))
 
     dampingConstant = property(fset=setDampingConstant)
-
-    def getType(self) -> int:
-        return self.type
-
-    def getMotor(self) -> Any:
-        return self.motor
-
-    def getPositionSensor(self) -> Any:
-        return self.position_sensor
-
-    @property
-    def type(self) -> int:
-        return int(self._configured("type", self.ROTATIONAL))
-
-    @property
-    def motor(self) -> Any:
-        """The Motor of the same joint, or None."""
-        kind = "LinearMotor" if self.type == self.LINEAR else "RotationalMotor"
-        return current.associated(self._state, kind)
-
-    @property
-    def position_sensor(self) -> Any:
-        """The PositionSensor of the same joint, or None."""
-        return current.associated(self._state, "PositionSensor")
 
 
 class LED(Device):
     """value: 0 is off; the number of a colour, or a colour as 0xRRGGBB."""
 
     kinds = ("LED",)
+    _state: LedState
 
     def set(self, v: int) -> None:
         self.value = v
@@ -344,7 +278,7 @@ class LED(Device):
 
     @property
     def value(self) -> int:
-        return int(self._state.value)
+        return self._state.value
 
     @value.setter
     def value(self, v: int) -> None:

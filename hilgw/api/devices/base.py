@@ -1,12 +1,14 @@
-"""What all devices of a robot have, and all sensors."""
+"""What all devices of a robot have, all that is sampled, and all on a joint."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any, ClassVar
 
 from hilgw.api import current
-from hilgw.api._errors import report
-from hilgw.api.devices.states import STATES, SensorState, State, period_refusal
+from hilgw.api._errors import is_period, report, report_disabled
+from hilgw.api.devices.states import STATES, SensorState, State
+from hilgw.protocols.webots.queues import WaitingCommands
 
 
 class Device:
@@ -14,9 +16,10 @@ class Device:
     by its tag instead."""
 
     kinds: ClassVar[tuple[str, ...]] = ()  # of nodes; empty: all
+    _state: Any  # a class of devices narrows it
 
     def __init__(self, name: str | int) -> None:
-        self._state: Any = self._find(name)
+        self._state = self._find(name)
 
     def _find(self, name: str | int) -> State:
         found = current.device(name)
@@ -27,13 +30,12 @@ class Device:
         else:
             return found
         kind = self.kinds[0] if self.kinds else "LED"
-        return STATES[kind](0, kind, 0, "", "")  # tag 0: nothing of it is sent
+        return STATES[kind](WaitingCommands(), 0, kind, 0, "", "")  # nothing of it is sent
 
     @property
     def tag(self) -> int:
         """The number of the device; 0 when the robot has none of this name and kind."""
-        tag: int = self._state.tag
-        return tag
+        return int(self._state.tag)
 
     def getName(self) -> str:
         return self.name
@@ -61,60 +63,118 @@ class Device:
         configuration = self._state.configuration
         return default if configuration is None else getattr(configuration, field)
 
-    def _table(self) -> list[float]:
-        """The rows of the lookup table, one after the other: value, response, noise."""
-        return [number for row in self._configured("lookupTable", ()) for number in row]
 
+class Sampled:
+    """Has a sampling period in ms; 0 is off. function: its part in the names of the C functions."""
 
-class Sensor(Device):
-    """A device with a sampling period in ms. Made by its name it is enabled: at the basic time step
-    when no period is given."""
-
-    function: ClassVar[str] = "sensor"  # in the names of the C functions
-
-    def __init__(self, name: str | int, sampling_period: int | None = None) -> None:
-        super().__init__(name)
-        if isinstance(name, str):
-            self.enable(current.basic_time_step() if sampling_period is None else sampling_period)
+    function: ClassVar[str]
 
     def enable(self, p: int) -> None:
         """Samples at this period in ms; 0 disables."""
-        refusal = period_refusal(p)
-        if refusal:
-            report(f"wb_{self.function}_enable() {refusal}.")
-        else:
-            state: SensorState = self._state
-            state.enable(p)
+        if is_period(p, f"{self.function}_enable"):
+            self._sample(p)
 
     def disable(self) -> None:
         """Samples no more; the last value stays."""
-        self._state.enable(0)
+        self._sample(0)
 
     def getSamplingPeriod(self) -> int:
         return self.sampling_period
 
     @property
     def sampling_period(self) -> int:
-        return int(self._state.period)
+        return self._period
 
     @sampling_period.setter
     def sampling_period(self, p: int | None) -> None:
         self.enable(p or 0)
 
     def _checked(self, getter: str) -> None:
-        """Reports when the program reads a sensor that is off."""
-        if not self._state.period:
-            report(
-                f"wb_{self.function}_{getter}() called for a disabled device! "
-                f"Please use: wb_{self.function}_enable()."
-            )
+        """Reports when the program reads what is off."""
+        if not self._period:
+            report_disabled(f"{self.function}_{getter}", f"{self.function}_enable")
 
-    def _scalar(self, getter: str = "get_value") -> float:
-        """The last value; NaN when the sensor is off and never was on."""
-        self._checked(getter)
-        value: float = self._state.value
-        return value
+    @property
+    @abstractmethod
+    def _period(self) -> int: ...
 
-    def _vector(self, getter: str = "get_values") -> list[float]:
+    @abstractmethod
+    def _sample(self, period: int) -> None: ...
+
+
+class Sensor(Sampled, Device):
+    """A device with a sampling period in ms. Made by its name it is enabled: at the basic time step
+    when no period is given."""
+
+    function = "sensor"
+    _state: SensorState
+
+    def __init__(self, name: str | int, sampling_period: int | None = None) -> None:
+        super().__init__(name)
+        if isinstance(name, str):
+            self.enable(current.basic_time_step() if sampling_period is None else sampling_period)
+
+    @property
+    def _period(self) -> int:
+        return self._state.period
+
+    def _sample(self, period: int) -> None:
+        self._state.enable(period)
+
+    def _vector(self, getter: str) -> list[float]:
         self._checked(getter)
         return list(self._state.value)
+
+
+class Typed(Device):
+    """A device with the field `type`."""
+
+    def getType(self) -> int:
+        return self.type
+
+    @property
+    def type(self) -> int:
+        return int(self._configured("type", 0))
+
+
+class OnJoint(Typed):
+    """A device of a joint, which may have a motor, a brake and a position sensor."""
+
+    ROTATIONAL, LINEAR = range(2)
+
+
+class HasMotor(OnJoint):
+    """On a joint with a motor."""
+
+    def getMotor(self) -> Any:
+        return self.motor
+
+    @property
+    def motor(self) -> Any:
+        """The Motor of the same joint, or None."""
+        kind = "LinearMotor" if self.type == self.LINEAR else "RotationalMotor"
+        return current.associated(self._state, kind)
+
+
+class HasBrake(OnJoint):
+    """On a joint with a brake."""
+
+    def getBrake(self) -> Any:
+        return self.brake
+
+    @property
+    def brake(self) -> Any:
+        """The Brake of the same joint, or None."""
+        return current.associated(self._state, "Brake")
+
+
+class HasPositionSensor(OnJoint):
+    """On a joint with a position sensor."""
+
+    def getPositionSensor(self) -> Any:
+        return self.position_sensor
+
+    @property
+    def position_sensor(self) -> Any:
+        """The PositionSensor of the same joint, or None."""
+        return current.associated(self._state, "PositionSensor")

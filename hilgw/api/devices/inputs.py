@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 from hilgw.api import current
 from hilgw.api._errors import report
-from hilgw.api.devices.states import period_refusal
+from hilgw.api.devices.base import Sampled
 from hilgw.protocols.webots import (
-    Command,
     JoystickAutoCenteringGain,
     JoystickForceAxis,
     JoystickForceFeedback,
@@ -23,41 +22,19 @@ from hilgw.protocols.webots import (
 )
 
 
-class _Input(ABC):
-    """sampling_period in ms; 0 is off. Made with a period other than 0 it is enabled."""
+class _Input(Sampled):
+    """Made with a period other than 0 it is enabled. command: sets the period."""
 
-    name = ""
+    command: ClassVar[type[KeyboardSamplingPeriod | MouseSamplingPeriod | JoystickSamplingPeriod]]
+    _period = 0
 
     def __init__(self, sampling_period: int | None = None) -> None:
-        self._period = 0
         if sampling_period != 0:
             self.enable(current.basic_time_step() if sampling_period is None else sampling_period)
 
-    def enable(self, p: int) -> None:
-        refusal = period_refusal(p)
-        if refusal:
-            report(f"wb_{self.name}_enable() {refusal}.")
-        else:
-            self._period = p
-            current.session().put(self._command(p))
-
-    def disable(self) -> None:
-        self.enable(0)
-
-    def getSamplingPeriod(self) -> int:
-        return self.sampling_period
-
-    @property
-    def sampling_period(self) -> int:
-        return self._period
-
-    @sampling_period.setter
-    def sampling_period(self, p: int | None) -> None:
-        self.enable(p or 0)
-
-    @abstractmethod
-    def _command(self, period: int) -> Command:
-        """The command that sets this period."""
+    def _sample(self, period: int) -> None:
+        self._period = period
+        current.session().put(self.command(period))
 
 
 class Keyboard(_Input):
@@ -68,14 +45,11 @@ class Keyboard(_Input):
     NUMPAD_HOME, NUMPAD_LEFT, NUMPAD_UP, NUMPAD_RIGHT, NUMPAD_DOWN = range(375, 380)
     NUMPAD_END = 382
     KEY, SHIFT, CONTROL, ALT = 0xFFFF, 0x10000, 0x20000, 0x40000
-    name = "keyboard"
+    function = "keyboard"
+    command = KeyboardSamplingPeriod
 
     def getKey(self) -> int:
-        if not self._period:
-            report(
-                "wb_keyboard_get_key() called for a disabled device! "
-                "Please use: wb_keyboard_enable()."
-            )
+        self._checked("get_key")
         keys = current.session().keys
         return keys.pop(0) if keys else -1
 
@@ -90,9 +64,6 @@ class Keyboard(_Input):
         modifiers = ((self.SHIFT, "shift-"), (self.CONTROL, "control-"), (self.ALT, "alt-"))
         words = "".join(word for bit, word in modifiers if key & bit)
         return words + (_KEYS.get(key & self.KEY) or chr(key & self.KEY))
-
-    def _command(self, period: int) -> Command:
-        return KeyboardSamplingPeriod(period)
 
 
 _KEYS = {
@@ -133,7 +104,8 @@ class MouseState:
 class Mouse(_Input):
     """The mouse on the view."""
 
-    name = "mouse"
+    function = "mouse"
+    command = MouseSamplingPeriod
     _with_position = False
 
     def getState(self) -> MouseState:
@@ -153,14 +125,12 @@ class Mouse(_Input):
     def is3dPositionEnabled(self) -> bool:
         return self._with_position
 
-    def _command(self, period: int) -> Command:
-        return MouseSamplingPeriod(period)
-
 
 class Joystick(_Input):
     """The first joystick of the machine."""
 
-    name = "joystick"
+    function = "joystick"
+    command = JoystickSamplingPeriod
     _next_button = 0
 
     def isConnected(self) -> bool:
@@ -225,9 +195,6 @@ class Joystick(_Input):
             return -1
         self._next_button += 1
         return buttons[self._next_button - 1]
-
-    def _command(self, period: int) -> Command:
-        return JoystickSamplingPeriod(period)
 
 
 def _item(values: tuple[int, ...], index: int) -> int:

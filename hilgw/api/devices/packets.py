@@ -10,16 +10,39 @@ from typing import Any
 
 from hilgw.api._errors import deprecated, report
 from hilgw.api.devices.base import Device, Sensor
+from hilgw.api.devices.states import EmitterState, ReceiverState
 from hilgw.protocols.webots import Receive
 
 Message = bytes | bytearray | memoryview | str | list[Any] | tuple[Any, ...]
 
 
-class Emitter(Device):
-    """Packets leave with the steps, at the Emitter's baudRate."""
+class _Radio(Device):
+    """A device with a channel."""
 
     CHANNEL_BROADCAST = -1
+    _state: EmitterState | ReceiverState
+
+    def getChannel(self) -> int:
+        return self.channel
+
+    def setChannel(self, channel: int) -> None:
+        self.channel = channel
+
+    @property
+    def channel(self) -> int:
+        """Of an Emitter: that of the packets sent from now on. -1: all channels."""
+        return self._state.channel
+
+    @channel.setter
+    def channel(self, channel: int) -> None:
+        self._state.set_channel(operator.index(channel))
+
+
+class Emitter(_Radio):
+    """Packets leave with the steps, at the Emitter's baudRate."""
+
     kinds = ("Emitter",)
+    _state: EmitterState
 
     def send(self, message: Message, length: int | None = None) -> int:
         """Queues one packet: bytes, text as UTF-8, or numbers (int: 32 bits, float: 64 bits, the
@@ -39,16 +62,11 @@ class Emitter(Device):
         if not data:
             report("wb_emitter_send(): invalid size=0 argument.")
             return 0
-        return int(self._state.send(data))
+        queue = self._state.queue
+        return int(queue.put(queue.channel, data))
 
     def getBufferSize(self) -> int:
         return self.buffer_size
-
-    def getChannel(self) -> int:
-        return self.channel
-
-    def setChannel(self, channel: int) -> None:
-        self.channel = channel
 
     def getRange(self) -> float:
         return self.range
@@ -59,21 +77,12 @@ class Emitter(Device):
     @property
     def buffer_size(self) -> int:
         """In bytes; -1: unlimited."""
-        return int(self._state.buffer_size)
-
-    @property
-    def channel(self) -> int:
-        """Of the packets sent from now on; -1: all channels."""
-        return int(self._state.channel)
-
-    @channel.setter
-    def channel(self, channel: int) -> None:
-        self._state.set_channel(operator.index(channel))
+        return self._state.queue.buffer_size
 
     @property
     def range(self) -> float:
         """Of the packets sent from now on, in m; -1: unlimited."""
-        return float(self._state.range)
+        return float(self._state.queue.range)
 
     @range.setter
     def range(self, range: float) -> None:
@@ -100,12 +109,12 @@ def _encode(message: Any) -> bytes | None:
     return struct.pack(f"{len(message)}{letter}", *message)
 
 
-class Receiver(Sensor):
+class Receiver(Sensor, _Radio):
     """A queue of packets; the getters read the first one, `nextPacket` removes it."""
 
-    CHANNEL_BROADCAST = -1
     kinds = ("Receiver",)
     function = "receiver"
+    _state: ReceiverState
 
     def nextPacket(self) -> None:
         """Removes the first packet; without one it does nothing."""
@@ -149,12 +158,6 @@ class Receiver(Sensor):
     def getEmitterDirection(self) -> list[float]:
         return self.emitter_direction
 
-    def getChannel(self) -> int:
-        return self.channel
-
-    def setChannel(self, channel: int) -> None:
-        self.channel = channel
-
     @property
     def queue_length(self) -> int:
         self._checked("get_queue_length")
@@ -187,20 +190,10 @@ class Receiver(Sensor):
         head = self._head("get_emitter_direction")
         return list(head.direction) if head else [math.nan] * 3
 
-    @property
-    def channel(self) -> int:
-        """-1: all channels."""
-        return int(self._state.channel)
-
-    @channel.setter
-    def channel(self, channel: int) -> None:
-        self._state.set_channel(operator.index(channel))
-
     def _head(self, getter: str) -> Receive | None:
         queue = self._state.queue
         if queue:
-            head: Receive = queue[0]
-            return head
+            return queue[0]
         report(f"wb_receiver_{getter}(): the receiver queue is empty.")
         return None
 

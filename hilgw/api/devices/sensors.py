@@ -3,22 +3,53 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
-from hilgw.api import current
 from hilgw.api._errors import report
-from hilgw.api.devices.base import Sensor
+from hilgw.api.devices.base import HasBrake, HasMotor, Sensor, Typed
+from hilgw.api.devices.states import GpsState, TouchState
 
 
-class DistanceSensor(Sensor):
+class _Scalar(Sensor):
+    """A sensor that reports one number. value: NaN when the sensor is off and never was on."""
+
+    def getValue(self) -> float:
+        return self.value
+
+    @property
+    def value(self) -> float:
+        self._checked("get_value")
+        return float(self._state.value)
+
+
+class _Vector(Sensor):
+    """A sensor that reports several numbers."""
+
+    def getValues(self) -> list[float]:
+        return self.value
+
+    @property
+    def value(self) -> list[float]:
+        return self._vector("get_values")
+
+
+class _Mapped(Sensor):
+    """A sensor with a lookup table."""
+
+    def getLookupTable(self) -> list[float]:
+        return self.lookup_table
+
+    @property
+    def lookup_table(self) -> list[float]:
+        """The rows, one after the other: value, response, noise."""
+        return [number for row in self._configured("lookupTable", ()) for number in row]
+
+
+class DistanceSensor(_Scalar, _Mapped, Typed):
     """value: as the lookup table maps the distance."""
 
     GENERIC, INFRA_RED, SONAR, LASER = range(4)
     kinds = ("DistanceSensor",)
     function = "distance_sensor"
-
-    def getValue(self) -> float:
-        return self.value
 
     def getMaxValue(self) -> float:
         return self.max_value
@@ -28,16 +59,6 @@ class DistanceSensor(Sensor):
 
     def getAperture(self) -> float:
         return self.aperture
-
-    def getLookupTable(self) -> list[float]:
-        return self.lookup_table
-
-    def getType(self) -> int:
-        return self.type
-
-    @property
-    def value(self) -> float:
-        return self._scalar()
 
     @property
     def max_value(self) -> float:
@@ -52,112 +73,42 @@ class DistanceSensor(Sensor):
         """In rad."""
         return float(self._configured("aperture", math.nan))
 
-    @property
-    def lookup_table(self) -> list[float]:
-        return self._table()
 
-    @property
-    def type(self) -> int:
-        return int(self._configured("type", self.GENERIC))
-
-
-class LightSensor(Sensor):
+class LightSensor(_Scalar, _Mapped):
     """value: as the lookup table maps the irradiance."""
 
     kinds = ("LightSensor",)
     function = "light_sensor"
 
-    def getValue(self) -> float:
-        return self.value
 
-    def getLookupTable(self) -> list[float]:
-        return self.lookup_table
-
-    @property
-    def value(self) -> float:
-        return self._scalar()
-
-    @property
-    def lookup_table(self) -> list[float]:
-        return self._table()
-
-
-class PositionSensor(Sensor):
+class PositionSensor(_Scalar, HasMotor, HasBrake):
     """value: of the joint, in rad or m."""
 
-    ROTATIONAL, LINEAR = range(2)
     kinds = ("PositionSensor",)
     function = "position_sensor"
 
-    def getValue(self) -> float:
-        return self.value
 
-    def getType(self) -> int:
-        return self.type
-
-    def getMotor(self) -> Any:
-        return self.motor
-
-    def getBrake(self) -> Any:
-        return self.brake
-
-    @property
-    def value(self) -> float:
-        return self._scalar()
-
-    @property
-    def type(self) -> int:
-        return int(self._configured("type", self.ROTATIONAL))
-
-    @property
-    def motor(self) -> Any:
-        """The Motor of the same joint, or None."""
-        kind = "LinearMotor" if self.type == self.LINEAR else "RotationalMotor"
-        return current.associated(self._state, kind)
-
-    @property
-    def brake(self) -> Any:
-        """The Brake of the same joint, or None."""
-        return current.associated(self._state, "Brake")
-
-
-class TouchSensor(Sensor):
+class TouchSensor(_Scalar, _Mapped, Typed):
     """value: of a bumper 0 or 1, of a force sensor N; values: of a force-3d sensor, in N."""
 
     BUMPER, FORCE, FORCE3D = range(3)
     kinds = ("TouchSensor",)
     function = "touch_sensor"
-
-    def getValue(self) -> float:
-        return self.value
+    _state: TouchState
 
     def getValues(self) -> list[float]:
         return self.values
 
-    def getLookupTable(self) -> list[float]:
-        return self.lookup_table
-
-    def getType(self) -> int:
-        return self.type
-
     @property
     def value(self) -> float:
         self._check_type(vector=False)
-        return self._scalar()
+        return super().value
 
     @property
     def values(self) -> list[float]:
         self._check_type(vector=True)
         self._checked("get_values")
         return list(self._state.values)
-
-    @property
-    def lookup_table(self) -> list[float]:
-        return self._table()
-
-    @property
-    def type(self) -> int:
-        return int(self._configured("type", self.BUMPER))
 
     def _check_type(self, *, vector: bool) -> None:
         """Reports the getter of another type than that of this sensor."""
@@ -171,49 +122,34 @@ class TouchSensor(Sensor):
         )
 
 
-class _VectorSensor(Sensor):
-    def getValues(self) -> list[float]:
-        return self.value
-
-    def getLookupTable(self) -> list[float]:
-        return self.lookup_table
-
-    @property
-    def value(self) -> list[float]:
-        return self._vector()
-
-    @property
-    def lookup_table(self) -> list[float]:
-        return self._table()
-
-
-class Accelerometer(_VectorSensor):
+class Accelerometer(_Vector, _Mapped):
     """value: x, y, z in m/s^2."""
 
     kinds = ("Accelerometer",)
     function = "accelerometer"
 
 
-class Gyro(_VectorSensor):
+class Gyro(_Vector, _Mapped):
     """value: x, y, z in rad/s."""
 
     kinds = ("Gyro",)
     function = "gyro"
 
 
-class Compass(_VectorSensor):
+class Compass(_Vector, _Mapped):
     """value: the direction of north, x, y, z."""
 
     kinds = ("Compass",)
     function = "compass"
 
 
-class GPS(Sensor):
+class GPS(_Vector):
     """value: x, y, z in m, or latitude, longitude in degrees and altitude in m."""
 
     LOCAL, WGS84 = range(2)
     kinds = ("GPS",)
     function = "gps"
+    _state: GpsState
 
     @staticmethod
     def convertToDegreesMinutesSeconds(decimalDegrees: float) -> str:
@@ -221,9 +157,6 @@ class GPS(Sensor):
         seconds = round(abs(decimalDegrees) * 3600)
         sign = "-" if decimalDegrees < 0 and seconds else ""
         return f"{sign}{seconds // 3600}° {seconds // 60 % 60}′ {seconds % 60}″"
-
-    def getValues(self) -> list[float]:
-        return self.value
 
     def getSpeed(self) -> float:
         return self.speed
@@ -235,14 +168,10 @@ class GPS(Sensor):
         return self.coordinate_system
 
     @property
-    def value(self) -> list[float]:
-        return self._vector()
-
-    @property
     def speed(self) -> float:
         """In m/s."""
         self._checked("get_speed")
-        return float(self._state.speed)
+        return self._state.speed
 
     @property
     def speed_vector(self) -> list[float]:

@@ -12,6 +12,7 @@ from hilgw.control.events import (
     Command,
     Event,
     MotorCommand,
+    MotorField,
     MotorPid,
     MotorSettings,
     Notice,
@@ -60,6 +61,8 @@ class MissingSettings:
     def reduce(self, device: Device, command: Command, events: list[Event]) -> Reduced:
         """What the robot can do of a command to this motor. events: gets the notices."""
         index = command.index
+        if not self._missing:
+            return Reduced(command, False)
         if isinstance(command, MotorPid):
             if GAINS not in self._missing:
                 return Reduced(command, False)
@@ -90,9 +93,10 @@ class MissingSettings:
 def _limits_in(command: MotorCommand | MotorSettings) -> list[tuple[str, float]]:
     if isinstance(command, MotorSettings):
         return [(ACCELERATION, command.acceleration), (AVAILABLE, command.available)]
-    if command.field == "acceleration":
+    if command.field == MotorField.ACCELERATION:
         return [(ACCELERATION, command.value)]
-    return [(AVAILABLE, command.value)] if command.field.startswith("available_") else []
+    is_available = command.field in (MotorField.AVAILABLE_FORCE, MotorField.AVAILABLE_TORQUE)
+    return [(AVAILABLE, command.value)] if is_available else []
 
 
 def _default(device: Device, name: str) -> float:

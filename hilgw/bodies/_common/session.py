@@ -1,7 +1,7 @@
-"""The session of a robot on a serial line whose devices the configuration declares.
+"""What the sessions of all bodies share, and what those of robots on a serial line share beside.
 
-It refuses what the robot cannot do, counts commands, stops and refusals, and knows which motors
-were commanded since the last stop. The robot's own session adds the bytes.
+`MotorSession` refuses what the robot cannot do, counts commands, stops and refusals, and knows
+which motors were commanded since the last stop. The robot's own session adds the bytes.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from hilgw.control.events import (
     Event,
     LedValue,
     MotorCommand,
+    MotorField,
     Outcome,
     PacketOut,
     Refused,
@@ -30,6 +31,148 @@ from hilgw.control.events import (
 from hilgw.control.safety import Mode
 from hilgw.devices.kinds import LED, MOTOR, SENSOR, Device, Devices, Refusal
 from hilgw.reasons import RequestRefused
+
+
+class MotorSession(ABC):
+    """The part of a `hilgw.bodies.base.BodySession` that all bodies share."""
+
+    down: ClassVar[str] = "not sent: body down"
+    """The answer to a request while the robot takes none."""
+    no_device: ClassVar[str] = "the robot has no device"
+
+    def __init__(self, devices: Devices, missing: Iterable[str]) -> None:
+        """missing: the settings of motors that the robot lacks (`hilgw.bodies._common.missing`)."""
+        self.devices = devices
+        self.counts: Counter[str] = Counter()
+        self._missing = MissingSettings(missing, self.counts)
+        self._commanded: set[int] = set()  # motors that were commanded since the last stop
+
+    # --- the robot ----------------------------------------------------------------------------
+
+    @abstractmethod
+    def _takes_requests(self, now: int) -> bool:
+        """Whether the robot is there, and a request may be written."""
+
+    @property
+    @abstractmethod
+    def _can_stop(self) -> bool:
+        """Whether a stop may be written: also to a robot that has not answered yet."""
+
+    def _is_motor(self, device: Device) -> bool:
+        return device.role == MOTOR
+
+    def _may_move(self, index: int) -> bool:
+        """Whether this motor may move, after a command to one of the motors."""
+        return index in self._commanded
+
+    @abstractmethod
+    def _move(self, device: Device, command: Command, now: int) -> list[Event] | Refusal:
+        """A command to a motor of the robot, which takes requests: the bytes that leave now, none
+        where they follow; or why the robot cannot execute it."""
+
+    @abstractmethod
+    def _halt(self, reason: StopReason, now: int) -> list[Event]:
+        """Stops the motors: the bytes that leave now, none where they follow."""
+
+    @abstractmethod
+    def _halt_motor(self, index: int, now: int) -> list[Event] | None:
+        """Stops one motor: the bytes of its goal, none where they follow. None: it has no stop."""
+
+    @abstractmethod
+    def _stop_data(self) -> bytes:
+        """The bytes that stop the motors in any case. Changes nothing."""
+
+    # --- motors -------------------------------------------------------------------------------
+
+    def command(self, command: Command, now: int) -> tuple[Outcome, list[Event]]:
+        """A command to a motor, which the control loop has checked."""
+        index = command.index
+        device = self._find(index, now)
+        if not isinstance(device, Refusal) and not self._is_motor(device):
+            device = self._unknown(index, "is not a motor")
+        if isinstance(device, Refusal):
+            return counted(self.counts, device), []
+        notices: list[Event] = []
+        left, stops = self._missing.reduce(device, command, notices)
+        if stops and (stop := self.stop_motor(index, now)) is not None:
+            return Accepted.SENT, stop + notices
+        if left is None:
+            return Accepted.DROPPED, notices
+        events = self._move(device, left, now)
+        if isinstance(events, Refusal):
+            return counted(self.counts, events), notices
+        self._commanded.add(index)
+        self.counts["commands"] += 1
+        return Accepted.SENT, events + notices
+
+    def stop(self, reason: StopReason, now: int) -> list[Event]:
+        """Stops all motors; does nothing unless a command came since the last stop."""
+        self._missing.stopped(reason)
+        if not self._must_stop:
+            return []
+        self.counts["stops"] += 1
+        self.counts[f"stop_{reason}"] += 1
+        events = self._halt(reason, now)
+        self._commanded.clear()
+        return events
+
+    def stop_motor(self, index: int, now: int) -> list[Event] | None:
+        """Stops one motor; None: it was not commanded since the last stop."""
+        must_stop = self._must_stop and self._may_move(index)
+        return self._halt_motor(index, now) if must_stop else None
+
+    def stop_bytes(self) -> bytes:
+        """The bytes that stop the motors now. Changes nothing."""
+        return self._stop_data() if self._must_stop else b""
+
+    @property
+    def _must_stop(self) -> bool:
+        return bool(self._commanded) and self._can_stop
+
+    def is_idle(self) -> bool:
+        """What this session writes never waits, unless the robot's own session says otherwise."""
+        return True
+
+    def faults(self) -> list[str]:
+        """The hardware faults of the robot; most robots report none."""
+        return []
+
+    # --- requests -----------------------------------------------------------------------------
+
+    def own_period(self, index: int) -> float | None:
+        """The period of a sensor without a controller. None: the robot enables all of them."""
+        return None
+
+    def _find(self, index: int, now: int) -> Device | Refusal:
+        """The device of a request, or why the request cannot be sent."""
+        if not self._takes_requests(now):
+            return Refusal(RequestRefused.DOWN, self.down)
+        return self.devices.by_index(index) or self._unknown(index, "")
+
+    def _unknown(self, index: int, text: str) -> Refusal:
+        """Why the robot has no such device: text says what a device of this index lacks."""
+        device = self.devices.by_index(index)
+        if device is None:
+            return Refusal(RequestRefused.UNKNOWN_DEVICE, f"{self.no_device} {index}")
+        return Refusal(RequestRefused.NOT_SETTABLE, f"{device.kind} '{device.name}' {text}")
+
+    def _answer(self, index: int, answer: list[Event] | Refusal) -> list[Event]:
+        """The events of a request that moves no motor, or of its refusal."""
+        if not isinstance(answer, Refusal):
+            return answer
+        return [refused(self.counts, index, answer.reason, answer.text)]
+
+
+def counted(counts: Counter[str], refusal: Refusal) -> Refusal:
+    """The refusal of a command, after it was counted."""
+    counts[f"refused_{refusal.reason}"] += 1
+    return refusal
+
+
+def refused(counts: Counter[str], index: int | None, reason: str, text: str) -> Refused:
+    """What a session reports of a request that it refuses, and counts."""
+    counts[f"refused_{reason}"] += 1
+    return Refused(index, reason, text)
 
 
 class Phase(Enum):
@@ -42,26 +185,19 @@ class Phase(Enum):
     UP = "up"
 
 
-DOWN = Refusal(RequestRefused.DOWN, "not sent: body down")
-
-
-class RobotSession(ABC):
-    """The part of a `hilgw.bodies.base.BodySession` that these robots share."""
+class RobotSession(MotorSession):
+    """The session of a robot on a serial line, whose devices the configuration declares."""
 
     missing: ClassVar[tuple[str, ...]] = ()
-    """The settings of motors that the robot lacks; see `hilgw.bodies._common.missing`."""
 
     def __init__(self, settings: RobotSettings, devices: Iterable[Device]) -> None:
-        self.devices = Devices()
-        self.counts: Counter[str] = Counter()
+        super().__init__(Devices(), self.missing)
         for device in devices:
             self.devices.add(device)
         sensors = self.devices.of_role(SENSOR)
         self._always_on = [each.index for each in sensors if each.name in settings.always_on]
         self._motor_indices = [each.index for each in self.devices.of_role(MOTOR)]
-        self._missing = MissingSettings(self.missing, self.counts)
         self._phase = Phase.CLOSED
-        self._commanded: set[int] = set()  # motors that were commanded since the last stop
 
     # --- the robot ----------------------------------------------------------------------------
 
@@ -70,34 +206,24 @@ class RobotSession(ABC):
         return
 
     @abstractmethod
-    def _move(self, command: Command, now: int) -> list[Event] | Refusal:
-        """A command to a motor of the robot, which is up: the bytes that leave now, none where they
-        follow; or why the robot cannot execute it."""
-
-    @abstractmethod
-    def _halt(self, now: int) -> list[Event]:
-        """Stops the motors: writes the stop at once."""
-
-    @abstractmethod
-    def _halt_motor(self, index: int, now: int) -> list[Event]:
-        """Stops one motor, which was commanded: the bytes of its goal, none where they follow."""
-
-    @abstractmethod
-    def _stop_data(self) -> bytes:
-        """The bytes that stop the motors in any case. Changes nothing."""
-
-    @abstractmethod
     def _enable(self, index: int, period_ms: float | None, now: int) -> list[Event]:
         """Sets the period of a sensor of the robot; None: every step, 0: off."""
 
-    def _shine(self, led: Device, value: int, now: int) -> list[Event]:
+    def _set_led(self, led: Device, value: int, now: int) -> list[Event]:
         """Sets an LED of the robot, which is up."""
-        return self._refuse(led.index, self._unknown(led.index, "cannot be set so"))
+        return self._answer(led.index, self._unknown(led.index, "cannot be set so"))
 
     # --- the connection -----------------------------------------------------------------------
 
     @property
     def _is_up(self) -> bool:
+        return self._phase is Phase.UP
+
+    @property
+    def _can_stop(self) -> bool:
+        return self._phase is not Phase.CLOSED
+
+    def _takes_requests(self, now: int) -> bool:
         return self._phase is Phase.UP
 
     def close(self) -> list[Event]:
@@ -113,66 +239,17 @@ class RobotSession(ABC):
 
     def command(self, command: Command, now: int) -> tuple[Outcome, list[Event]]:
         """A command to a motor, which the control loop has checked."""
-        index = command.index
-        if not self._is_up:
-            return counted(self.counts, DOWN), []
-        if index not in self._motor_indices:
-            return counted(self.counts, self._unknown(index, "is not a motor")), []
-        device = self.devices.by_index(index)
-        assert device is not None
-        notices: list[Event] = []
-        left, stops = self._missing.reduce(device, without_default_velocity(command), notices)
-        if stops and (stop := self.stop_motor(index, now)) is not None:
-            return Accepted.SENT, stop + notices
-        if left is None:
-            return Accepted.DROPPED, notices
-        events = self._move(left, now)
-        if isinstance(events, Refusal):
-            return counted(self.counts, events), notices
-        self._commanded.add(index)
-        self.counts["commands"] += 1
-        return Accepted.SENT, events + notices
+        return super().command(without_default_velocity(command), now)
 
     def stop_command(self, index: int, mode: Mode) -> Command | None:
         """The command that would stop this motor in any mode."""
-        return MotorCommand(index, "velocity", 0.0) if index in self._motor_indices else None
+        is_motor = index in self._motor_indices
+        return MotorCommand(index, MotorField.VELOCITY, 0.0) if is_motor else None
 
     def stop_commands(self) -> list[Command]:
         """The commands that `stop` would send now. Changes nothing."""
         commands = (self.stop_command(index, Mode.VELOCITY) for index in self._motor_indices)
         return [each for each in commands if each is not None] if self._must_stop else []
-
-    def stop(self, reason: StopReason, now: int) -> list[Event]:
-        """Stops all motors at once; does nothing unless a command came since the last."""
-        self._missing.stopped(reason)
-        if not self._must_stop:
-            return []
-        self.counts["stops"] += 1
-        self.counts[f"stop_{reason}"] += 1
-        events = self._halt(now)
-        self._commanded.clear()
-        return events
-
-    def stop_motor(self, index: int, now: int) -> list[Event] | None:
-        """Stops one motor at once; None: it was not commanded since the last stop."""
-        must_stop = self._must_stop and index in self._commanded
-        return self._halt_motor(index, now) if must_stop else None
-
-    def faults(self) -> list[str]:
-        """The hardware faults of the robot; most report none."""
-        return []
-
-    def is_idle(self) -> bool:
-        """Whether nothing waits to be written; most sessions write at once."""
-        return True
-
-    def stop_bytes(self) -> bytes:
-        """The bytes that stop the motors now. Changes nothing."""
-        return self._stop_data() if self._must_stop else b""
-
-    @property
-    def _must_stop(self) -> bool:
-        return self._phase is not Phase.CLOSED and bool(self._commanded)
 
     # --- other devices ------------------------------------------------------------------------
 
@@ -180,7 +257,7 @@ class RobotSession(ABC):
         """The period of a sensor; None: every step, 0: off."""
         device = self.devices.by_index(index)
         if device is None or device.role != SENSOR:
-            return self._refuse(index, self._unknown(index, "is not a sensor"))
+            return self._answer(index, self._unknown(index, "is not a sensor"))
         return self._enable(index, period_ms, now)
 
     def own_period(self, index: int) -> float | None:
@@ -190,37 +267,15 @@ class RobotSession(ABC):
     def send(self, packet: PacketOut, now: int) -> list[Event]:
         """The protocol carries no packets of the robot's radios."""
         index = packet.index
-        return self._refuse(index, self._unknown(index, "is not an Emitter of the robot"))
+        return self._answer(index, self._unknown(index, "is not an Emitter of the robot"))
 
     def tune(self, settings: DeviceSettings, now: int) -> list[Event]:
-        """LEDs only."""
-        device = self.devices.by_index(settings.index)
-        if not isinstance(settings, LedValue) or device is None or device.kind != LED:
-            index = settings.index
-            return self._refuse(index, self._unknown(index, "cannot be set so"))
-        if not self._is_up:
-            return self._refuse(device.index, DOWN)
-        return self._shine(device, settings.value, now)
-
-    # --- refusals -----------------------------------------------------------------------------
-
-    def _unknown(self, index: int, text: str) -> Refusal:
+        """Sets an LED; the robot has nothing else to set."""
+        index = settings.index
         device = self.devices.by_index(index)
-        if device is None:
-            return Refusal(RequestRefused.UNKNOWN_DEVICE, f"the robot has no device {index}")
-        return Refusal(RequestRefused.NOT_SETTABLE, f"{device.kind} '{device.name}' {text}")
-
-    def _refuse(self, index: int, refusal: Refusal) -> list[Event]:
-        return [refused(self.counts, index, refusal.reason, refusal.text)]
-
-
-def counted(counts: Counter[str], refusal: Refusal) -> Refusal:
-    """The refusal of a command, after it was counted."""
-    counts[f"refused_{refusal.reason}"] += 1
-    return refusal
-
-
-def refused(counts: Counter[str], index: int | None, reason: str, text: str) -> Refused:
-    """What a session reports of a request that it refuses, and counts."""
-    counts[f"refused_{reason}"] += 1
-    return Refused(index, reason, text)
+        if not isinstance(settings, LedValue) or device is None or device.kind != LED:
+            return self._answer(index, self._unknown(index, "cannot be set so"))
+        led = self._find(index, now)
+        if isinstance(led, Refusal):
+            return self._answer(index, led)
+        return self._set_led(led, settings.value, now)

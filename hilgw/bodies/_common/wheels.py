@@ -8,16 +8,16 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from hilgw.bodies._common.missing import ACCELERATION, AVAILABLE, GAINS
-from hilgw.bodies._common.paced import Paced
 from hilgw.bodies._common.session import RobotSession
 from hilgw.bodies._common.settings import RobotSettings
-from hilgw.control.events import Command, Event, MotorCommand, MotorSettings, Notice
+from hilgw.control.events import Command, Event, MotorCommand, MotorField, MotorSettings, Notice
+from hilgw.control.limits import Slew
 from hilgw.devices.kinds import Device, Refusal
 from hilgw.reasons import RequestRefused
 
 
-class Wheel(Paced):
-    """One motor: its velocity in rad/s; 0 until a controller commands one."""
+class Wheel(Slew):
+    """One motor. value: its velocity in rad/s; 0 until a controller commands one."""
 
     def __init__(self, device: Device) -> None:
         super().__init__(device.limits.rate)
@@ -25,7 +25,7 @@ class Wheel(Paced):
 
     def command(self, command: Command, now: int) -> Refusal | None:
         """Follows a command that the control loop has checked, or refuses it."""
-        wanted = _velocity_of(command, self.velocity)
+        wanted = _velocity_of(command, self.value)
         if wanted is None:
             text = f"'{self.device.name}': the robot has velocity control only"
             return Refusal(RequestRefused.NOT_SETTABLE, text)
@@ -38,9 +38,9 @@ def _velocity_of(command: Command, present: float) -> float | None:
     alone selects velocity control and leaves the velocity. At velocity 0 a motor stands still, also
     on its way to a position."""
     if isinstance(command, MotorCommand):
-        if command.field == "velocity":
+        if command.field == MotorField.VELOCITY:
             return command.value
-        is_mode = command.field == "position" and command.value == math.inf
+        is_mode = command.field == MotorField.POSITION and command.value == math.inf
         return present if is_mode else None
     if isinstance(command, MotorSettings) and (
         command.position == math.inf or command.velocity == 0
@@ -76,13 +76,13 @@ class WheeledSession(RobotSession):
         """The velocities of the wheels were commanded: the bytes that leave now, none where they
         follow."""
 
-    def _move(self, command: Command, now: int) -> list[Event] | Refusal:
+    def _move(self, device: Device, command: Command, now: int) -> list[Event] | Refusal:
         wheel = self._wheels[command.index]
         refusal = wheel.command(command, now)
         if refusal is not None:
             return refusal
         events = self._drive_on(now)
-        if abs(wheel.velocity) >= self._cut_from:
+        if abs(wheel.value) >= self._cut_from:
             what = f"velocities beyond {self._fastest:.4g} rad/s are cut to it"
             events.append(Notice(f"'{wheel.device.name}': {what}"))
         return events
@@ -104,4 +104,4 @@ class WheeledSession(RobotSession):
     def _speed_up(self, now: int) -> bool:
         """Whether the velocity of a wheel changed on its way to the one commanded."""
         changed = [wheel.expire(now) for wheel in self._wheels.values()]
-        return any(changed)
+        return any(value is not None for value in changed)

@@ -5,7 +5,7 @@ The robot has no watchdog: when the line is dead it drives on.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from hilgw.bodies._common.body import BITS_PER_BYTE, SerialRobot
 from hilgw.bodies._common.check import Problem, device_problems, load_problems, table_problems
@@ -17,9 +17,6 @@ from hilgw.control.stop_frame import StopFrame
 from hilgw.settings import MockSpec
 from hilgw.units import NS_PER_MS
 
-if TYPE_CHECKING:
-    from hilgw.framing.base import Framing
-
 
 class Create2Body(SerialRobot):
     """The kind of body `create2`."""
@@ -27,6 +24,7 @@ class Create2Body(SerialRobot):
     kind: ClassVar[str] = "create2"
     summary: ClassVar[str] = "an iRobot Create 2 or Roomba 600, on a serial line"
     Settings: ClassVar[type[Any]] = Create2Settings
+    Session: ClassVar[type[Any]] = Create2Session
 
     def check(self, settings: Create2Settings) -> list[Problem]:
         """Errors that span fields: (path below the body, message, fix)."""
@@ -68,11 +66,6 @@ class Create2Body(SerialRobot):
             "and its charger only",
             has_watchdog=False,
         )
-
-    def session(
-        self, settings: Create2Settings, version: str, framing: Framing | None = None
-    ) -> Create2Session:
-        return Create2Session(settings)
 
 
 BODY = Create2Body()

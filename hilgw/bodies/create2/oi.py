@@ -6,6 +6,7 @@ Commands", "Actuator Commands", "Input Commands" and "Sensor Packets". Numbers a
 
 from __future__ import annotations
 
+import math
 import struct
 from collections import Counter
 from collections.abc import Iterable
@@ -15,6 +16,7 @@ START, SAFE, FULL = b"\x80", b"\x83", b"\x84"
 PASSIVE_MODE, SAFE_MODE, FULL_MODE = 1, 2, 3
 MODES = ("off", "passive", "safe", "full")
 FASTEST_MM_S = 500
+MM_PER_COUNT = math.pi * 72.0 / 508.8  # packets 43 and 44: wheel diameter, counts per turn
 STREAM_PERIOD_MS = 15
 HEADER = 19
 OVERHEAD = 3  # header, length, checksum
@@ -81,6 +83,15 @@ SOURCES: dict[str, Source] = {
 def drive_direct(left: int, right: int) -> bytes:
     """Command 145, mm/s. The right wheel comes first."""
     return struct.pack(">Bhh", 145, right, left)
+
+
+def drive(left: float, right: float, radius_m: float) -> bytes:
+    """The same for two velocities in rad/s. One beyond the robot's 500 mm/s is cut to it."""
+    return drive_direct(_mm_s(left, radius_m), _mm_s(right, radius_m))
+
+
+def _mm_s(velocity: float, radius_m: float) -> int:
+    return round(max(-FASTEST_MM_S, min(FASTEST_MM_S, velocity * radius_m * 1000)))
 
 
 STOP = b"\0" + 3 * drive_direct(0, 0)
@@ -179,3 +190,48 @@ class StreamReader:
             values[packet] = value_of(packet, frame[at + 1 : after])
             at = after
         return values
+
+
+_WORDS = {128: "start", 131: "safe mode", 132: "full mode"}
+_DATA = {139: 3, 145: 4}
+
+
+def describe(data: bytes, *, received: bool) -> str:
+    """Never raises; what is no command or frame is shown in hex."""
+    return _frames(data) if received else "; ".join(_commands(data))
+
+
+def _frames(data: bytes) -> str:
+    frames = StreamReader(SIZES).feed(data)
+    shown = [" ".join(f"{packet}={value}" for packet, value in each.items()) for each in frames]
+    return "; ".join(shown) or data.hex(" ")
+
+
+def _commands(data: bytes) -> list[str]:
+    words: list[str] = []
+    at = 0
+    while at < len(data):
+        command = data[at]
+        size = 1 + _DATA.get(command, 0)
+        if data.startswith(STOP, at):
+            words.append("stop")
+            at += len(STOP)
+            continue
+        if command == 148:
+            size = 2 + (data[at + 1] if at + 1 < len(data) else 0)
+        body = data[at + 1 : at + size]
+        if at + size > len(data) or command not in {*_WORDS, *_DATA, 148}:
+            return [*words, data[at:].hex(" ")]
+        if command == 145:
+            right, left = struct.unpack(">hh", body)
+            text = f"drive left {left}, right {right} mm/s"
+        elif command == 139:
+            text = f"LEDs {body[0]:04b}, power {body[1]} {body[2]}"
+        elif command == 148:
+            text = f"stream {' '.join(map(str, body[1:]))}"
+        else:
+            text = _WORDS[command]
+        if not words or words[-1] != text:
+            words.append(text)
+        at += size
+    return words

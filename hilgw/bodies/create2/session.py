@@ -6,6 +6,7 @@ reports the mode. A robot that leaves the mode, or is silent, is gone: the sessi
 
 from __future__ import annotations
 
+from hilgw.bodies._common.odometer import Odometer
 from hilgw.bodies._common.session import Phase
 from hilgw.bodies._common.wheels import WheeledSession
 from hilgw.bodies.create2 import oi
@@ -19,9 +20,15 @@ from hilgw.bodies.create2.settings import (
     devices_of,
     sensors_of,
 )
-from hilgw.bodies.create2.wheels import Odometer, drive
-from hilgw.bodies.create2.words import describe
-from hilgw.control.events import Connected, Disconnected, Event, Notice, SensorValue, Write
+from hilgw.control.events import (
+    Connected,
+    Disconnected,
+    Event,
+    Notice,
+    SensorValue,
+    StopReason,
+    Write,
+)
 from hilgw.devices.kinds import Device, Value
 from hilgw.devices.lookup import look_up
 from hilgw.units import NS_PER_MS, NS_PER_S, s_to_ns
@@ -43,6 +50,7 @@ class Create2Session(WheeledSession):
     def __init__(self, settings: Create2Settings) -> None:
         names = LEFT_MOTOR, RIGHT_MOTOR
         per_mm_s = 1 / 1000 / settings.wheel_radius
+        self._rad_per_count = oi.MM_PER_COUNT / 1000 / settings.wheel_radius
         fastest, cut_from = oi.FASTEST_MM_S * per_mm_s, (oi.FASTEST_MM_S + 0.5) * per_mm_s
         super().__init__(settings, devices_of(settings), names, fastest, cut_from)
         self._settings = settings
@@ -65,7 +73,7 @@ class Create2Session(WheeledSession):
         for device in self.devices:
             if device.name in encoders:
                 self._sources[device.index] = oi.Source(encoders[device.name])
-                self._odometers[device.index] = Odometer(self._settings.wheel_radius)
+                self._odometers[device.index] = Odometer(0x10000, start=0)
             elif device.name in sensors:
                 sensor = sensors[device.name]
                 self._sources[device.index] = oi.SOURCES[sensor.packet]
@@ -107,7 +115,7 @@ class Create2Session(WheeledSession):
         return [Write(self._drive())] if is_faster and self._phase is Phase.UP else []
 
     def describe(self, data: bytes, *, received: bool) -> str:
-        return describe(data, received=received)
+        return oi.describe(data, received=received)
 
     def _start(self, now: int) -> list[Event]:
         self._phase = Phase.QUIET
@@ -184,7 +192,7 @@ class Create2Session(WheeledSession):
 
     def _value(self, index: int, source: oi.Source, raw: int) -> Value:
         if index in self._odometers:
-            return self._odometers[index].read(raw)
+            return self._odometers[index].read(raw) * self._rad_per_count
         number = raw if source.bit < 0 else raw >> source.bit & 1
         return float(look_up(self._tables[index], number))
 
@@ -193,7 +201,7 @@ class Create2Session(WheeledSession):
     def _drive_on(self, now: int) -> list[Event]:
         return [Write(self._drive())]
 
-    def _halt(self, now: int) -> list[Event]:
+    def _halt(self, reason: StopReason, now: int) -> list[Event]:
         self._rest()
         return [Write(oi.STOP)]
 
@@ -212,7 +220,7 @@ class Create2Session(WheeledSession):
             return []
         return [Write(request)]
 
-    def _shine(self, led: Device, value: int, now: int) -> list[Event]:
+    def _set_led(self, led: Device, value: int, now: int) -> list[Event]:
         """One that is on shines red (led_on) or in its own colour."""
         self._led_values[led.name] = value
         return [Write(self._leds())]
@@ -220,8 +228,8 @@ class Create2Session(WheeledSession):
     # --- bytes --------------------------------------------------------------------------------
 
     def _drive(self) -> bytes:
-        left, right = (wheel.velocity for wheel in self._wheels.values())
-        return drive(left, right, self._settings.wheel_radius)
+        left, right = (wheel.value for wheel in self._wheels.values())
+        return oi.drive(left, right, self._settings.wheel_radius)
 
     def _request(self) -> bytes:
         """The mode, and the packets of the enabled sensors."""

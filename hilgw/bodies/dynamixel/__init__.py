@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from hilgw.bodies._common.body import BITS_PER_BYTE, SerialRobot
 from hilgw.bodies._common.check import Problem, device_problems, load_problems
@@ -24,9 +24,6 @@ from hilgw.control.stop_frame import StopFrame
 from hilgw.settings import MockSpec
 from hilgw.units import NS_PER_US, ms_to_ns
 
-if TYPE_CHECKING:
-    from hilgw.framing.base import Framing
-
 XL430 = 1060  # model
 READ_BYTES = 10  # of a servo's registers with feedback: load, velocity, position
 
@@ -39,6 +36,7 @@ class DynamixelBody(SerialRobot):
         "Dynamixel X and P servos on a bus, each a motor with a position sensor"
     )
     Settings: ClassVar[type[Any]] = DynamixelSettings
+    Session: ClassVar[type[Any]] = DynamixelSession
 
     def check(self, settings: DynamixelSettings) -> list[Problem]:
         """Errors that span fields: (path below the body, message, fix)."""
@@ -106,11 +104,6 @@ class DynamixelBody(SerialRobot):
             f"{watchdog}, Bus Watchdog)",
             has_watchdog=True,
         )
-
-    def session(
-        self, settings: DynamixelSettings, version: str, framing: Framing | None = None
-    ) -> DynamixelSession:
-        return DynamixelSession(settings)
 
 
 BODY = DynamixelBody()

@@ -12,7 +12,7 @@ from collections import Counter
 from hilgw.bodies.dynamixel import packet
 from hilgw.bodies.dynamixel.series import SERIES, P
 from hilgw.bodies.dynamixel.settings import ServoSettings
-from hilgw.control.events import Command, MotorCommand, MotorSettings
+from hilgw.control.events import Command, MotorCommand, MotorField, MotorSettings
 from hilgw.control.limits import Slew
 from hilgw.devices.kinds import Device, Refusal
 from hilgw.reasons import RequestRefused
@@ -51,8 +51,7 @@ class Servo:
         self._rad_per_pulse = math.tau / self.series.pulses
         self._zero = self.series.zero if settings.zero is None else settings.zero
         self.wanted = 0.0
-        rate = device.limits.rate
-        self._slew = None if rate is None else Slew(rate, 0.0, brakes=True)
+        self._slew = Slew(device.limits.rate)
         self.pulses: int | None = None
         self.answered_ns = 0
         self.waiting: Writes = {}
@@ -91,8 +90,7 @@ class Servo:
 
     def _rest(self) -> None:
         self.wanted = 0.0
-        if self._slew is not None:
-            self._slew.settle(0.0)
+        self._slew.settle()
 
     def hold(self, mode: int) -> None:
         """It was found in this mode with its torque on, and holds its position."""
@@ -141,16 +139,16 @@ class Servo:
         """A command that the control loop has checked: it waits, in place of the one before."""
         if isinstance(command, MotorSettings):
             return self._settings(command, now)
-        if not isinstance(command, MotorCommand) or command.field == "torque":
+        if not isinstance(command, MotorCommand) or command.field == MotorField.TORQUE:
             what = "gains and torque control are not supported; set the available torque"
             return Refusal(RequestRefused.NOT_SETTABLE, f"'{self.device.name}': {what}")
-        if command.field == "velocity":
+        if command.field == MotorField.VELOCITY:
             self._by_velocity(command.value, now)
-        elif command.field == "position":
+        elif command.field == MotorField.POSITION:
             if command.value != math.inf:
                 return self._by_position(command.value)
             self._by_velocity(self.wanted, now)
-        elif command.field == "acceleration":
+        elif command.field == MotorField.ACCELERATION:
             self._acceleration = self._profile_acceleration(command.value)
             self._wait({packet.PROFILE_ACCELERATION: self._acceleration})
         else:
@@ -178,7 +176,7 @@ class Servo:
             self._speed = max(1, speed)
 
     def _by_velocity(self, velocity: float, now: int) -> None:
-        self.wanted = velocity if self._slew is None else self._slew.aim(velocity, now)
+        self.wanted = self._slew.aim(velocity, now)
         self._aim(VELOCITY_MODE, {packet.GOAL_VELOCITY: self._raw_velocity()})
 
     def _by_position(self, position: float, *, still: bool = False) -> Refusal | None:
@@ -230,11 +228,11 @@ class Servo:
         return round(raw) * self._sign
 
     def next_deadline(self) -> int | None:
-        return None if self._slew is None else self._slew.next_deadline()
+        return self._slew.next_deadline()
 
     def expire(self, now: int) -> None:
         """The next velocity on the way to the one commanded."""
-        value = None if self._slew is None else self._slew.expire(now)
+        value = self._slew.expire(now)
         if value is not None and self._target == VELOCITY_MODE:
             self.wanted = value
             self.waiting[packet.GOAL_VELOCITY] = self._raw_velocity()
@@ -285,9 +283,11 @@ class Servo:
             return command.velocity == 0
         if not isinstance(command, MotorCommand):
             return False
-        if command.field == "velocity":
+        if command.field == MotorField.VELOCITY:
             return command.value == 0
-        return command.field == "position" and command.value == math.inf and self.wanted == 0
+        return (
+            command.field == MotorField.POSITION and command.value == math.inf and self.wanted == 0
+        )
 
     def still(self, command: Command) -> None:
         """Velocity 0 after another command. It needs a goal only, and no other mode: under position
@@ -317,7 +317,7 @@ class Servo:
         if mode is None:
             return None
         if mode == VELOCITY_MODE:
-            return MotorCommand(self.device.index, "velocity", 0.0)
+            return MotorCommand(self.device.index, MotorField.VELOCITY, 0.0)
         return self.hold_command()
 
     def hold_command(self) -> MotorCommand | None:
@@ -325,7 +325,7 @@ class Servo:
         position = self.position
         if position is None:
             return None
-        return MotorCommand(self.device.index, "position", position)
+        return MotorCommand(self.device.index, MotorField.POSITION, position)
 
 
 def _profile(amount: float, unit: float, largest: int) -> int:

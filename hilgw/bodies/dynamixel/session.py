@@ -33,10 +33,11 @@ from hilgw.control.events import (
     Notice,
     ProtocolFailure,
     SensorValue,
+    StopReason,
     Write,
 )
 from hilgw.control.safety import Mode
-from hilgw.devices.kinds import Refusal
+from hilgw.devices.kinds import Device, Refusal
 from hilgw.reasons import RequestRefused
 from hilgw.units import NS_PER_S, ms_to_ns, s_to_ns
 
@@ -307,7 +308,7 @@ class DynamixelSession(RobotSession):
 
     # --- from the control loop ----------------------------------------------------------------
 
-    def _move(self, command: Command, now: int) -> list[Event] | Refusal:
+    def _move(self, device: Device, command: Command, now: int) -> list[Event] | Refusal:
         """While answers are on the bus, the bytes follow them."""
         servo = self._servos[command.index]
         if command.index in self._commanded and servo.is_still(command):
@@ -335,7 +336,7 @@ class DynamixelSession(RobotSession):
         commands = (self._servos[index].stop_command() for index in sorted(self._commanded))
         return [command for command in commands if command is not None]
 
-    def _halt(self, now: int) -> list[Event]:
+    def _halt(self, reason: StopReason, now: int) -> list[Event]:
         """Stops every servo that was commanded."""
         self._halt_now(self._commanded, now)
         return self._flush(now)

@@ -6,7 +6,7 @@ The robot has no watchdog: when the line is dead it drives on.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from hilgw.bodies._common.body import BITS_PER_BYTE, SerialRobot
 from hilgw.bodies._common.check import Problem, device_problems, load_problems, table_problems
@@ -26,9 +26,6 @@ from hilgw.control.stop_frame import StopFrame
 from hilgw.settings import MockSpec
 from hilgw.units import ms_to_ns
 
-if TYPE_CHECKING:
-    from hilgw.framing.base import Framing
-
 NOT_CARRIED = {
     "camera": "camera images are not carried yet",
     "speaker": "sounds are not carried yet",
@@ -43,6 +40,7 @@ class EPuckBody(SerialRobot):
     kind: ClassVar[str] = "epuck"
     summary: ClassVar[str] = "an e-puck or e-puck2 with sercom, on a serial line or Bluetooth"
     Settings: ClassVar[type[Any]] = EPuckSettings
+    Session: ClassVar[type[Any]] = EPuckSession
 
     def check(self, settings: EPuckSettings) -> list[Problem]:
         """Errors that span fields: (path below the body, message, fix)."""
@@ -85,11 +83,6 @@ class EPuckBody(SerialRobot):
             "it drives on at its last speed",
             has_watchdog=False,
         )
-
-    def session(
-        self, settings: EPuckSettings, version: str, framing: Framing | None = None
-    ) -> EPuckSession:
-        return EPuckSession(settings)
 
 
 BODY = EPuckBody()

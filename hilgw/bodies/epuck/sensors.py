@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hilgw.bodies._common.odometer import Odometer
 from hilgw.bodies.epuck import sercom, units
 from hilgw.bodies.epuck.settings import SOURCES, WHEEL_SOURCES, EPuckSettings, sensors_of
 from hilgw.control.events import SensorValue
@@ -31,7 +32,7 @@ class Sensors:
 
     def reset(self) -> None:
         """As when a port is opened: the angles begin at 0, and what is always on is enabled."""
-        self._odometers = [units.Odometer() for _ in WHEEL_SOURCES]
+        self._odometers = [Odometer(0x10000) for _ in WHEEL_SOURCES]
         self._next_ns = dict.fromkeys(self._always_on, 0)
         self._periods_ns = dict.fromkeys(self._always_on, 0)
 
@@ -73,7 +74,7 @@ class Sensors:
         letter, place = self._sources[index]
         found = numbers[letter]
         if letter == "Q":
-            return self._odometers[place].read(found[place])
+            return self._odometers[place].read(found[place]) / units.STEPS_PER_RAD
         table = self._tables[index]
         if place >= 0:
             return float(look_up(table, found[place]))

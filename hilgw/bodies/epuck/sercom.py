@@ -34,7 +34,9 @@ WELCOME = (b"SerCom", b"EPFL education")
 """Words of the two lines that the robot sends after a reset."""
 
 _OWN = re.compile(rb"[a-y](?:,[-\d]+)*|HW version.*|V|D,0,0")
-_LONGEST_LINE = 256
+LINE_ENDS = b"\r", b"\n"
+LONGEST_LINE = 256
+"""The end of a longer line is taken as the line: the rest of a binary answer may precede it."""
 
 
 def command(letter: str) -> int:
@@ -92,22 +94,6 @@ def _count(letter: str, ground_values: int) -> int:
 def is_own(line: bytes) -> bool:
     """Whether sercom sends such a line, to whatever it was asked before, or an echo has it."""
     return _OWN.fullmatch(line) is not None or any(word in line for word in WELCOME)
-
-
-class Lines:
-    """Lines of text from bytes in any chunks, without their ends; the longest has 256 bytes, and
-    what is longer begins a new one."""
-
-    def __init__(self) -> None:
-        self._rest = b""
-
-    def clear(self) -> None:
-        self._rest = b""
-
-    def feed(self, data: bytes) -> list[bytes]:
-        *lines, self._rest = re.split(rb"[\r\n]+", self._rest + data)
-        self._rest = self._rest[-_LONGEST_LINE:]
-        return [line[-_LONGEST_LINE:] for line in lines if line]
 
 
 def describe(data: bytes, *, received: bool) -> str:

@@ -9,13 +9,13 @@ speeds anew by a line of text, and goes on.
 from __future__ import annotations
 
 from collections import deque
-from re import Match
+from dataclasses import dataclass, field
 from typing import Any
 
 from hilgw.bodies._common.session import Phase
 from hilgw.bodies._common.wheels import WheeledSession
 from hilgw.bodies.epuck import sercom, units
-from hilgw.bodies.epuck.exchange import Exchange
+from hilgw.bodies.epuck.handshake import Found, back_in_step, handshake
 from hilgw.bodies.epuck.sensors import Sensors
 from hilgw.bodies.epuck.settings import (
     LEDS,
@@ -23,11 +23,18 @@ from hilgw.bodies.epuck.settings import (
     EPuckSettings,
     devices_of,
 )
-from hilgw.bodies.epuck.talk import Found, back_in_step, handshake
-from hilgw.control.events import Connected, Disconnected, Event, Notice, ProtocolFailure, Write
+from hilgw.control.events import (
+    Connected,
+    Disconnected,
+    Event,
+    Notice,
+    ProtocolFailure,
+    StopReason,
+    Write,
+)
 from hilgw.devices.kinds import Device
-from hilgw.errors import HilgwError
-from hilgw.protocols.dialogue import AskLine, Dialogue, LineScript, Step, match_line
+from hilgw.framing.lines import LineSplitter
+from hilgw.protocols.dialogue import LineDialogue, LineScript
 from hilgw.units import NS_PER_S, ms_to_ns, s_to_ns
 
 SILENT = "no answer: is the robot switched on, with sercom, and baudRate its own?"
@@ -47,15 +54,15 @@ class EPuckSession(WheeledSession):
         self._answer_ns = ms_to_ns(settings.answer_ms)
         self._period_ns = ms_to_ns(settings.period_ms)
         self._silence_ns = s_to_ns(settings.silence_s)
-        self._dialogue: Dialogue[Event, Match[bytes], Any] | None = None
+        self._dialogue: LineDialogue[Event, Any] | None = None
         self._exchange: Exchange | None = None
         self._due_ns = self._begun_ns = self._good_ns = 0  # exchanges: next, last, last valid
         self._sent = (0, 0)  # the speeds that the robot has
         self._shown: dict[int, int] = {}  # the LEDs that it has
         self._has_echo = self._is_hurried = False
         self._sensors = Sensors(settings, self.devices, self._always_on)
-        self._lines = sercom.Lines()
-        self._heard: deque[bytes] = deque(maxlen=8)  # lines in a handshake
+        self._lines = LineSplitter(sercom.LINE_ENDS, sercom.LONGEST_LINE, keeps_tail=True)
+        self._lines_seen: deque[bytes] = deque(maxlen=8)  # lines in a handshake
         self._unasked = b""  # the end of what came without a request
         self._found: Found | None = None
         self._forget()
@@ -86,7 +93,7 @@ class EPuckSession(WheeledSession):
             self.counts["unasked"] += len(data)
             self._unasked = (self._unasked + data)[-64:]
             return self._reset_seen(self._unasked, now)
-        self._exchange.heard += data
+        self._exchange.received += data
         return self._answered(self._exchange, now) if self._exchange.is_complete else []
 
     def next_deadline(self) -> int | None:
@@ -119,28 +126,28 @@ class EPuckSession(WheeledSession):
         self._phase = Phase.SETUP
         self._rest()
         self._sensors.rebase()
-        self._heard.clear()
+        self._lines_seen.clear()
         self._has_echo = False
         script = handshake(
-            self._heard,
+            self._lines_seen,
             self._settings.answer_ms / 1000,
             at_first=self._at_first,
             has_ground=self._sensors.has_ground,
         )
-        return self._talk(script, now)
+        return self._converse(script, now)
 
     def _resync(self, now: int) -> list[Event]:
         """Gets back into step with the robot; what it should do now is set again."""
         self.counts["resyncs"] += 1
         self._sent = self._speeds()
         wait_ns = self._answer_ns + (len(sercom.drive_line(*self._sent)) + 64) * self._byte_ns
-        return self._talk(back_in_step(*self._sent, wait_ns / NS_PER_S), now)
+        return self._converse(back_in_step(*self._sent, wait_ns / NS_PER_S), now)
 
-    def _talk(self, script: LineScript[Event, Any], now: int) -> list[Event]:
+    def _converse(self, script: LineScript[Event, Any], now: int) -> list[Event]:
         self._exchange = None
         self._lines.clear()
         self._unasked = b""
-        dialogue = self._dialogue = Dialogue(script, _question, _failure)
+        dialogue = self._dialogue = LineDialogue(script, Write, ProtocolFailure)
         return dialogue.start(now)
 
     def _text(self, data: bytes, now: int) -> list[Event]:
@@ -152,10 +159,11 @@ class EPuckSession(WheeledSession):
             if self._phase is Phase.UP and (reset := self._reset_seen(line, now)):
                 return events + reset
             if self._phase is Phase.SETUP:
-                self._heard.append(line)
+                self._lines_seen.append(line)
                 self._has_echo |= line == sercom.VERSION.strip()
-            if (match := match_line(dialogue.step, line)) is not None:
-                events += self._follow(dialogue.answer(match, now), now)
+            taken = dialogue.take_line(line, now)
+            if taken is not None:
+                events += self._follow(taken, now)
         return events
 
     def _follow(self, events: list[Event], now: int) -> list[Event]:
@@ -174,7 +182,7 @@ class EPuckSession(WheeledSession):
             return events + self._ask(now)
         if self._phase is Phase.SETUP:
             self.counts["retries"] += 1
-            trouble = Notice(STRANGE if self._heard else SILENT)
+            trouble = Notice(STRANGE if self._lines_seen else SILENT)
             return [*events, trouble, *self._begin(now)]
         return events + (self._ask(now) if result else self._missed(now))
 
@@ -217,7 +225,7 @@ class EPuckSession(WheeledSession):
 
     def _speeds(self) -> tuple[int, int]:
         left, right = self._wheels.values()
-        return units.steps_s(left.velocity, self._limit), units.steps_s(right.velocity, self._limit)
+        return units.steps_s(left.value, self._limit), units.steps_s(right.value, self._limit)
 
     def _hurry(self, now: int) -> None:
         """The next exchange begins at once, where none is under way."""
@@ -230,7 +238,7 @@ class EPuckSession(WheeledSession):
         values = exchange.values()
         if values is None:
             self.counts["damaged"] += 1
-            reset = self._reset_seen(bytes(exchange.heard), now)
+            reset = self._reset_seen(bytes(exchange.received), now)
             return reset or self._missed(now)
         self._good_ns = now
         events: list[Event] = []
@@ -282,7 +290,7 @@ class EPuckSession(WheeledSession):
             self._hurry(now)  # the step of the controller and the exchange begin together
         return []
 
-    def _halt(self, now: int) -> list[Event]:
+    def _halt(self, reason: StopReason, now: int) -> list[Event]:
         self._rest()
         return self._resync(now) if self._phase is Phase.UP else [Write(sercom.STOP)]
 
@@ -294,7 +302,7 @@ class EPuckSession(WheeledSession):
         self._sensors.switch(index, period_ms, now)
         return []
 
-    def _shine(self, led: Device, value: int, now: int) -> list[Event]:
+    def _set_led(self, led: Device, value: int, now: int) -> list[Event]:
         """Off at 0, on at any other value."""
         self._lights[LEDS.index(led.name)] = int(value != 0)
         if self._lights != self._shown:
@@ -302,9 +310,37 @@ class EPuckSession(WheeledSession):
         return []
 
 
-def _question(step: Step, attempt: int) -> Event | None:
-    return Write(step.text) if isinstance(step, AskLine) and step.text else None
+@dataclass(slots=True)
+class Exchange:
+    """A request that was written. letters: its commands that are answered, the speeds last.
+    speeds: those that the robot has then. indices: the sensors whose values are wanted. echo: the
+    line returns the request before the answer. until_ns: when the answer is late."""
 
+    request: bytes
+    letters: str
+    speeds: tuple[int, int]
+    indices: list[int]
+    ground_values: int
+    echo: bool
+    until_ns: int = 0
+    received: bytearray = field(default_factory=bytearray)
 
-def _failure(error: HilgwError) -> Event:
-    return ProtocolFailure(error)
+    @property
+    def size(self) -> int:
+        """Bytes that come back."""
+        answer = sercom.answer_size(self.letters, self.ground_values)
+        return answer + (len(self.request) if self.echo else 0)
+
+    @property
+    def is_complete(self) -> bool:
+        return len(self.received) >= self.size
+
+    def values(self) -> dict[str, tuple[int, ...]] | None:
+        """The numbers of each command; None: bytes were lost or added on the way, as the speeds at
+        the end are not those that were set."""
+        received = bytes(self.received)
+        if len(received) != self.size or (self.echo and not received.startswith(self.request)):
+            return None
+        data = received[len(self.request) :] if self.echo else received
+        found = sercom.decode(self.letters, data, self.ground_values)
+        return found if found[sercom.SPEEDS] == self.speeds else None

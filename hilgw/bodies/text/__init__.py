@@ -5,7 +5,7 @@ Whether such a robot stops by itself when the line is dead is the robot's; most 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from hilgw.bodies._common.body import SerialRobot
 from hilgw.bodies.text.check import line_load, problems_of
@@ -16,9 +16,6 @@ from hilgw.control.line_load import LineLoad
 from hilgw.control.stop_frame import StopFrame
 from hilgw.settings import MockSpec
 
-if TYPE_CHECKING:
-    from hilgw.framing.base import Framing
-
 
 class TextBody(SerialRobot):
     """The kind of body `text`."""
@@ -26,6 +23,7 @@ class TextBody(SerialRobot):
     kind: ClassVar[str] = "text"
     summary: ClassVar[str] = "any robot with lines of text, declared in the configuration"
     Settings: ClassVar[type[Any]] = TextBodySettings
+    Session: ClassVar[type[Any]] = TextBodySession
 
     def check(self, settings: TextBodySettings) -> list[tuple[str, str, str]]:
         """Errors that span fields: (path below the body, message, fix)."""
@@ -58,11 +56,6 @@ class TextBody(SerialRobot):
                 "line_end": settings.line_end,
             }
         return MockSpec(name, line | given)
-
-    def session(
-        self, settings: TextBodySettings, version: str, framing: Framing | None = None
-    ) -> TextBodySession:
-        return TextBodySession(settings)
 
 
 BODY = TextBody()

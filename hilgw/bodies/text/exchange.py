@@ -10,7 +10,7 @@ from hilgw.protocols.text.patterns import Match
 from hilgw.units import NS_PER_S
 
 LONGEST_QUIET_NS = NS_PER_S
-"""A robot that never stops talking is not waited for any longer."""
+"""A robot that never stops sending is not waited for any longer."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,12 +106,12 @@ class Silence:
         self._latest_ns = 0
 
     def expect(self, now: int) -> None:
-        """It begins."""
+        """The time begins."""
         self._latest_ns = now + LONGEST_QUIET_NS
-        self.heard(now)
+        self.restart(now)
 
-    def heard(self, now: int) -> None:
-        """The robot was not silent: it begins again."""
+    def restart(self, now: int) -> None:
+        """The robot was not silent: the time begins again."""
         self.until_ns = min(now + self._quiet_ns, self._latest_ns)
 
     def end(self, now: int) -> None:

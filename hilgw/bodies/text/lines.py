@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from hilgw.bodies.text.settings import Line
+from hilgw.framing.lines import LineSplitter
 from hilgw.protocols.text.patterns import Match, Pattern, compiled
 from hilgw.units import s_to_ns
 
@@ -40,42 +41,10 @@ def number_of(text: bytes, *, hexadecimal: bool = False) -> float | None:
     return number if math.isfinite(number) else None
 
 
-class LineReader:
-    """Bytes in any chunks in; lines without their ends out. An empty line is none. Holds at most
-    `longest` bytes: what a longer line has is dropped, and counted in `garbage`."""
-
-    def __init__(self, line_end: bytes, longest: int) -> None:
-        ends = [line_end] if line_end.strip(b"\r\n") else [b"\r", b"\n"]
-        self._ends = re.compile(b"|".join(map(re.escape, ends)))
-        self._overlap = len(ends[0]) - 1
-        self._longest = longest
-        self.garbage = 0
-        self.clear()
-
-    def clear(self) -> None:
-        self._held = b""
-        self._is_cut = False
-
-    def feed(self, data: bytes) -> list[bytes]:
-        lines: list[bytes] = []
-        for start in range(0, len(data), self._longest):
-            lines += self._take(data[start : start + self._longest])
-        return lines
-
-    def _take(self, data: bytes) -> list[bytes]:
-        *ended, self._held = self._ends.split(self._held + data)
-        lines: list[bytes] = []
-        for line in ended:
-            if self._is_cut or len(line) > self._longest:
-                self.garbage += len(line)
-                self._is_cut = False
-            elif line:
-                lines.append(line)
-        if len(self._held) > self._longest:
-            kept = len(self._held) - self._overlap
-            self.garbage += kept
-            self._held, self._is_cut = self._held[kept:], True
-        return lines
+def splitter(line_end: bytes, longest: int) -> LineSplitter:
+    """Of the robot's lines, which end at CR, LF or both where ours do, else at the same text."""
+    ends = [line_end] if line_end.strip(b"\r\n") else [b"\r", b"\n"]
+    return LineSplitter(ends, longest)
 
 
 @dataclass(frozen=True, slots=True)

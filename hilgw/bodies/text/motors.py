@@ -1,25 +1,25 @@
-"""The motors of body `text`, and the lines that move them."""
+"""The motors of body `text`, and the lines that move and stop them."""
 
 from __future__ import annotations
 
 import math
 from enum import Enum
 
-from hilgw.bodies._common.paced import Paced
 from hilgw.bodies.text.lines import PLACEHOLDER, Sendable, sendable
-from hilgw.bodies.text.settings import Motion, TextMotor
-from hilgw.control.events import Command, MotorCommand, MotorSettings
-from hilgw.devices.kinds import Device, Refusal
+from hilgw.bodies.text.settings import Motion, TextBodySettings, TextMotor
+from hilgw.control.events import Command, MotorCommand, MotorField, MotorSettings
+from hilgw.control.limits import Slew
+from hilgw.devices.kinds import Device, Devices, Refusal
 from hilgw.reasons import RequestRefused
 
 VELOCITY = "velocity"  # the placeholder
 LARGEST_NUMBER = 1e15  # on a line
 
 
-class Motor(Paced):
-    """velocity: in rad/s or m/s; with position control the largest. target: the position that was
-    commanded since the last stop, None without one. cut: its last number was beyond the limits of
-    the line."""
+class Motor(Slew):
+    """value: a velocity in rad/s or m/s; with position control the largest. target: the position
+    that was commanded since the last stop, None without one. cut: its last number was beyond the
+    limits of the line."""
 
     def __init__(self, device: Device, settings: TextMotor) -> None:
         self.device = device
@@ -35,9 +35,7 @@ class Motor(Paced):
 
     def rest(self) -> None:
         """It was stopped."""
-        self.settle()
-        if self.by_position:
-            self.velocity = self._settings.maxVelocity
+        self.settle(self._settings.maxVelocity if self.by_position else 0.0)
         self.target: float | None = None
         self.is_held = False
 
@@ -52,12 +50,12 @@ class Motor(Paced):
     def largest_velocity(self) -> float:
         """With position control: the velocity, within the limits of velocity and rate, which also
         hold before a controller has set one."""
-        return min(abs(self.velocity), self._fastest)
+        return min(abs(self.value), self._fastest)
 
     @property
     def moves(self) -> bool:
         """With position control: it has a position to go to, and may."""
-        return self.target is not None and self.velocity != 0 and not self.is_held
+        return self.target is not None and self.value != 0 and not self.is_held
 
     def command(self, command: Command, now: int) -> Refusal | None:
         """Follows a command that the control loop has checked, or refuses it."""
@@ -69,7 +67,7 @@ class Motor(Paced):
                 return self._refuse("has position control only")
             if position is not None and abs(self._number(position)) >= LARGEST_NUMBER:
                 return self._too_large(position)
-            self.velocity = self.velocity if velocity is None else velocity
+            self.settle(self.value if velocity is None else velocity)
             self.target = self.target if position is None else position
             self.is_held &= position is None
             return None
@@ -99,7 +97,7 @@ class Motor(Paced):
 
     def text(self) -> str:
         """Its number as it is written on the line."""
-        amount = (self.target or 0.0) if self.by_position else self.velocity
+        amount = (self.target or 0.0) if self.by_position else self.value
         number = written(self._number(amount), self._settings.decimals)
         return self._settings.text.replace("{}", number)
 
@@ -163,8 +161,144 @@ def _wanted(command: Command) -> tuple[float | None, float | None]:
     if isinstance(command, MotorSettings):
         return command.position, command.velocity
     if isinstance(command, MotorCommand):
-        if command.field == "velocity":
+        if command.field == MotorField.VELOCITY:
             return None, command.value
-        if command.field == "position":
+        if command.field == MotorField.POSITION:
             return command.value, None
     return None, None
+
+
+class Motions:
+    """motors: by the index of the device. stops: the lines that stop all of them."""
+
+    def __init__(self, settings: TextBodySettings, devices: Devices, end: bytes) -> None:
+        named: dict[str, Motor] = {}
+        for name, each in settings.motors.items():
+            device = devices.by_name(name)
+            assert device is not None
+            named[name] = Motor(device, each)
+        self.motors = {motor.device.index: motor for motor in named.values()}
+        self.stops = [sendable(each, end, settings.failed) for each in settings.stop]
+        self._lines = [MotionLine(each, named, end, settings.failed) for each in settings.commands]
+        self._line_of = {motor.device.index: line for line in self._lines for motor in line.motors}
+        self._waiting: dict[int, MotionLine] = {}  # by their place: lines with a new command
+        self._must_halt = False  # for one motor that is held
+
+    # --- motions ------------------------------------------------------------------------------
+
+    def command(self, motor: Motor, command: Command, now: int) -> Refusal | None:
+        """Follows a command that the control loop has checked, or refuses it."""
+        refusal = motor.command(command, now)
+        if refusal is None:
+            self._wait(self._line_of[motor.device.index])
+        return refusal
+
+    def hold(self, motor: Motor) -> None:
+        """One motor stops: its line is sent with velocity 0, or the stop, which holds a position,
+        and then the line again for its other motors."""
+        line = self._line_of[motor.device.index]
+        motor.hold()
+        self._must_halt |= motor.by_position and line.active
+        self._wait(line)
+
+    def line_of(self, index: int) -> MotionLine:
+        """The line of this motor."""
+        return self._line_of[index]
+
+    def demand_halt(self) -> None:
+        """A stop is due: a line may not wait."""
+        self._must_halt = True
+
+    def refused(self, line: MotionLine) -> None:
+        """The robot refused this line, and goes on with the one before: a stop is due, and its
+        motors wait for another command."""
+        for motor in line.motors:
+            motor.hold()
+        line.rest()
+        self._waiting.pop(self._lines.index(line), None)
+        self._must_halt = True
+
+    def _wait(self, line: MotionLine) -> None:
+        self._waiting[self._lines.index(line)] = line
+
+    def next_deadline(self) -> int | None:
+        """When the rate of a motor allows its next velocity."""
+        dues = (motor.next_deadline() for motor in self.motors.values())
+        return min((due for due in dues if due is not None), default=None)
+
+    def expire(self, now: int) -> None:
+        for index, motor in self.motors.items():
+            if motor.expire(now) is not None:
+                self._wait(self._line_of[index])
+
+    @property
+    def has_waiting(self) -> bool:
+        return bool(self._waiting)
+
+    def due(self) -> list[tuple[MotionLine, bytes]]:
+        """The lines to send and their bytes, in the order of the file. Those that say nothing new
+        are forgotten."""
+        found = []
+        for place, line in sorted(self._waiting.items()):
+            data = line.data()
+            if isinstance(data, bytes) and (line.repeats or data != line.last):
+                found.append((line, data))
+            else:
+                del self._waiting[place]
+        return found
+
+    def left(self, line: MotionLine, data: bytes) -> list[str]:
+        """The line was sent; the names of the motors whose number was cut."""
+        line.active, line.last = True, data
+        self._waiting.pop(self._lines.index(line), None)
+        return [motor.device.name for motor in line.motors if motor.cut]
+
+    def lost(self, line: MotionLine) -> None:
+        """The line was not answered: it is sent again, with the numbers of then."""
+        line.last = None
+        if line.active:
+            self._wait(line)
+
+    def active(self) -> list[MotionLine]:
+        """The lines that were sent since the last stop."""
+        return [line for line in self._lines if line.active]
+
+    # --- stops --------------------------------------------------------------------------------
+
+    def halt(self) -> bool:
+        """Whether the stop is due because a motor under position control is held, or all motors of
+        a line got velocity 0. It stops every motor: lines whose motors may move on wait again."""
+        halted = {
+            place: line for place, line in self._waiting.items() if line.data() is Halted.STOPPED
+        }
+        for place in halted:
+            del self._waiting[place]
+        if not (self._must_halt or any(line.active for line in halted.values())):
+            return False
+        self._must_halt = False
+        for line in halted.values():
+            line.rest()
+        self.repeat()
+        return True
+
+    def repeat(self) -> None:
+        """A stop leaves that was not meant for the motions that were sent since: they follow it."""
+        for line in self.active():
+            line.rest()
+            self._wait(line)
+
+    def rest(self) -> None:
+        """The motors were stopped: what was commanded before is void."""
+        self._waiting.clear()
+        self._must_halt = False
+        for motor in self.motors.values():
+            motor.rest()
+        for line in self._lines:
+            line.rest()
+
+    def stop_commands(self) -> list[Command]:
+        """The commands that the stop lines stand for."""
+        return [MotorCommand(index, MotorField.VELOCITY, 0.0) for index in self.motors]
+
+    def stop_data(self) -> bytes:
+        return b"".join(line.filled({}) for line in self.stops)

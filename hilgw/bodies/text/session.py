@@ -10,8 +10,7 @@ from typing import ClassVar
 
 from hilgw.bodies._common.missing import ACCELERATION, AVAILABLE, GAINS
 from hilgw.bodies._common.session import Phase, RobotSession
-from hilgw.bodies.text.handshake import Handshake
-from hilgw.bodies.text.lines import SHOWN, LineReader, shown
+from hilgw.bodies.text.lines import SHOWN, shown, splitter, to_bytes
 from hilgw.bodies.text.settings import TextBodySettings, devices_of
 from hilgw.bodies.text.traffic import Traffic
 from hilgw.control.events import (
@@ -21,10 +20,14 @@ from hilgw.control.events import (
     Event,
     Notice,
     ProtocolFailure,
+    StopReason,
     Write,
 )
 from hilgw.devices.kinds import Device, Refusal
-from hilgw.protocols.text.patterns import compiled
+from hilgw.errors import MismatchError
+from hilgw.protocols.dialogue import AskLine, LineDialogue, LineScript
+from hilgw.protocols.text.patterns import compiled, groups_of, names_of_groups
+from hilgw.protocols.text.steps import Step, question
 
 
 class TextBodySession(RobotSession):
@@ -36,13 +39,13 @@ class TextBodySession(RobotSession):
         super().__init__(settings, devices_of(settings))
         self._settings = settings
         self._traffic = Traffic(settings, self.devices, self._always_on, self.counts)
-        self._reader = LineReader(self._traffic.end, settings.longest_line)
-        self._handshake = Handshake(settings, self._traffic.end)
+        self._reader = splitter(self._traffic.end, settings.longest_line)
+        self._setup = Setup(settings, self._traffic.end)
         self._restarted, self._ignored = (
             compiled(text, whole=True) if text else None
             for text in (settings.restarted, settings.ignore)
         )
-        self._told_unexpected = False
+        self._reported_unexpected = False
 
     # --- the connection -----------------------------------------------------------------------
 
@@ -50,7 +53,7 @@ class TextBodySession(RobotSession):
         """The port is open: counters that wrap around begin anew."""
         self._traffic.forget()
         self._commanded.clear()
-        self._told_unexpected = False
+        self._reported_unexpected = False
         return self._begin(now)
 
     def _end(self) -> None:
@@ -72,9 +75,9 @@ class TextBodySession(RobotSession):
         if self._phase is Phase.CLOSED:
             return []
         lines = self._reader.feed(data)
-        self.counts["garbage"] = self._reader.garbage
+        self.counts["garbage"] = self._reader.dropped
         if now < self._traffic.silence.until_ns and not self._is_restart(lines):
-            self._traffic.silence.heard(now)
+            self._traffic.silence.restart(now)
             self.counts["late_lines"] += len(lines)
             return []
         events: list[Event] = []
@@ -95,7 +98,7 @@ class TextBodySession(RobotSession):
             case Phase.QUIET:
                 return self._traffic.silence.until_ns
             case Phase.SETUP:
-                return self._handshake.deadline
+                return self._setup.deadline
         return self._traffic.next_deadline()
 
     def expire(self, now: int) -> list[Event]:
@@ -105,7 +108,7 @@ class TextBodySession(RobotSession):
             case Phase.QUIET:
                 return self._start_setup(now) if now >= self._traffic.silence.until_ns else []
             case Phase.SETUP:
-                return self._after_setup(self._handshake.expire(now), now)
+                return self._after_setup(self._setup.expire(now), now)
         if self._traffic.is_lost(now):
             self.counts["silences"] += 1
             return self._lose(f"no answer for {self._settings.silence_s:g} s", now)
@@ -124,30 +127,31 @@ class TextBodySession(RobotSession):
 
     def _start_setup(self, now: int) -> list[Event]:
         self._phase = Phase.SETUP
-        return self._after_setup(self._handshake.start(now), now)
+        self._setup = Setup(self._settings, self._traffic.end)
+        return self._after_setup(self._setup.start(now), now)
 
     def _after_setup(self, events: list[Event], now: int) -> list[Event]:
         """Its events, and what follows once it is over."""
-        handshake = self._handshake
-        if not handshake.over:
+        setup = self._setup
+        if not setup.over:
             return events
         if any(isinstance(event, ProtocolFailure) for event in events):
             self._phase = Phase.CLOSED
             return events
-        if handshake.identity is None:
+        if setup.result is None:
             self.counts["retries"] += 1
             return [*events, *self._begin(now)]
         self._phase = Phase.UP
         self._traffic.start(now)
-        events.append(Connected(handshake.identity))
-        if handshake.repeated:  # the stop before the setup may be lost, and the robot may drive
+        events.append(Connected(setup.result))
+        if setup.repeated:  # the stop before the setup may be lost, and the robot may drive
             events.append(Write(self._traffic.stop(now)))
         return events + self._traffic.pump(now)
 
     def _take(self, line: bytes, now: int) -> list[Event]:
         """A line of the robot."""
         if self._phase is Phase.SETUP:
-            return self._after_setup(self._handshake.take(line, now), now)
+            return self._after_setup(self._setup.take_line(line, now) or [], now)
         if self._phase is not Phase.UP:
             return []
         events = self._traffic.take(line, now)
@@ -159,19 +163,19 @@ class TextBodySession(RobotSession):
         if self._ignored is not None and self._ignored.search(line):
             return []
         self.counts["unexpected_lines"] += 1
-        if self._told_unexpected:
+        if self._reported_unexpected:
             return []
-        self._told_unexpected = True
+        self._reported_unexpected = True
         return [Notice(f"the robot sends lines that no pattern describes: {shown(line)}")]
 
     # --- from the control loop ----------------------------------------------------------------
 
-    def _move(self, command: Command, now: int) -> list[Event] | Refusal:
+    def _move(self, device: Device, command: Command, now: int) -> list[Event] | Refusal:
         """The line leaves at once when the window has room, with all commands of this instant."""
         data = self._traffic.command(command, now)
         return data if isinstance(data, Refusal) else _written(data)
 
-    def _halt(self, now: int) -> list[Event]:
+    def _halt(self, reason: StopReason, now: int) -> list[Event]:
         return [Write(self._traffic.stop(now))]
 
     def _halt_motor(self, index: int, now: int) -> list[Event]:
@@ -186,7 +190,7 @@ class TextBodySession(RobotSession):
         self._traffic.switch(index, period_ms, now)
         return []
 
-    def _shine(self, led: Device, value: int, now: int) -> list[Event]:
+    def _set_led(self, led: Device, value: int, now: int) -> list[Event]:
         """The newest value of each LED leaves when the window has room."""
         self._traffic.shine(led.name, value, now)
         return []
@@ -194,3 +198,51 @@ class TextBodySession(RobotSession):
 
 def _written(data: bytes) -> list[Event]:
     return [Write(data)] if data else []
+
+
+IDENTITY = "identity"
+
+
+class Setup(LineDialogue[Event, str | None]):
+    """The steps of the setup, one after the other; their result is the identity of the robot, None
+    when a step has failed."""
+
+    def __init__(self, settings: TextBodySettings, end: bytes) -> None:
+        super().__init__(self._steps(), Write, ProtocolFailure)
+        self._settings = settings
+        self._end = end
+
+    def _steps(self) -> LineScript[Event, str | None]:
+        """Returns the identity; None when the robot does not answer, or rejects a step. Raises
+        MismatchError when another robot answers."""
+        identity = self._settings.name
+        for step in self._settings.setup:
+            text = to_bytes(step.send) + self._end if step.send else b""
+            if not step.expect:
+                yield Write(text)
+                continue
+            asked = question(step, text)
+            found = yield asked
+            if found is None:
+                yield self._silence(step, asked)
+                return None
+            if found.re is asked.refusal:
+                yield Notice(f"the {self._settings.name} rejects {step.send!r}: {shown(found[0])}")
+                return None
+            named = groups_of(found).get(IDENTITY)
+            if named:
+                words = named.decode("latin-1").strip()
+                identity = f"{self._settings.name} {words}".encode("unicode_escape").decode()
+        return identity
+
+    def _silence(self, step: Step, asked: AskLine) -> Event:
+        """Why a step has no answer. Raises MismatchError when another robot answered."""
+        name = self._settings.name
+        if not self.other:
+            return Notice(
+                f"no answer to {step.send!r}: is the {name} switched on, and baudRate its own?"
+            )
+        if IDENTITY in names_of_groups(asked.answer):
+            what = f"this is not the {name}: it answered {shown(self.other)} to {step.send!r}"
+            raise MismatchError(what, fix="check port, baudRate and the pattern in setup")
+        return Notice(f"the {name} answered {shown(self.other)} to {step.send!r}")

@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections import Counter
 
 from hilgw.bodies._common.session import refused
+from hilgw.bodies.text.devices import Leds, RequestLine, Requests
 from hilgw.bodies.text.exchange import Answer, Exchange, Outstanding, Silence
-from hilgw.bodies.text.lamps import Lamps
 from hilgw.bodies.text.lines import Sendable, sendable, shown, to_bytes
-from hilgw.bodies.text.motions import Motions
-from hilgw.bodies.text.motors import Halted, MotionLine
-from hilgw.bodies.text.sensors import RequestLine, Requests
+from hilgw.bodies.text.motors import Halted, MotionLine, Motions
 from hilgw.bodies.text.settings import Line, TextBodySettings
 from hilgw.control.events import Command, Event, MotorHeld, Notice, SensorValue, Write
 from hilgw.control.safety import stands_still
@@ -53,11 +51,11 @@ class Traffic:
         self._counts = counts
         self._exchange = Exchange(settings.window, settings.window_bytes)
         self._motions = Motions(settings, devices, self.end)
-        self._lamps = Lamps(settings, self.end)
+        self._leds = Leds(settings, self.end)
         self._silence_ns = s_to_ns(settings.silence_s)
         self._stop_again = self._is_blocked = False
         self._stop_tries = 0
-        self._heard_ns = self._asked_ns = self._work_ns = 0
+        self._answered_ns = self._asked_ns = self._work_ns = 0
         self.forget()
         self._alive = self._alive_line()
 
@@ -76,7 +74,7 @@ class Traffic:
     def forget(self) -> None:
         """Another robot may be there: counters that wrap around begin anew."""
         self._requests = Requests(self._settings, self._devices, self._always_on, self.end)
-        self._lamps.forget()
+        self._leds.forget()
 
     def end_all(self) -> None:
         """No answer is expected any more."""
@@ -90,10 +88,10 @@ class Traffic:
     def start(self, now: int) -> None:
         """The setup has ended: LEDs and sensors are due."""
         self.end_all()
-        self._heard_ns = self._asked_ns = self._work_ns = now
+        self._answered_ns = self._asked_ns = self._work_ns = now
         self.silence.end(now)
         self._stop_tries, self._is_blocked = 0, False
-        self._lamps.restart()
+        self._leds.restart()
         self._requests.restart(now)
 
     # --- what is wanted of the robot ----------------------------------------------------------
@@ -136,7 +134,7 @@ class Traffic:
         self._requests.switch(index, period_ms, now)
 
     def shine(self, name: str, value: int, now: int) -> None:
-        self._lamps.set(name, value)
+        self._leds.set(name, value)
         self._work_ns = now
 
     def stop(self, now: int) -> bytes:
@@ -164,7 +162,7 @@ class Traffic:
     # --- time ---------------------------------------------------------------------------------
 
     def next_deadline(self) -> int:
-        dues = [self._heard_ns + self._silence_ns, self._exchange.next_deadline()]
+        dues = [self._answered_ns + self._silence_ns, self._exchange.next_deadline()]
         dues.append(self._motions.next_deadline())
         work_ns = self._next_work_ns()
         if work_ns is not None:
@@ -173,7 +171,7 @@ class Traffic:
 
     def is_lost(self, now: int) -> bool:
         """Whether the robot has answered nothing for too long."""
-        return now - self._heard_ns >= self._silence_ns
+        return now - self._answered_ns >= self._silence_ns
 
     def expire(self, now: int) -> list[Event]:
         events = self._resync(self._exchange.overdue(now), now)
@@ -197,7 +195,7 @@ class Traffic:
         answer = self._exchange.take(line)
         if answer is None:
             return None
-        self._heard_ns = now
+        self._answered_ns = now
         events: list[Event] = []
         for each in answer.skipped:
             events += self._not_answered(each)
@@ -258,7 +256,7 @@ class Traffic:
             if not self._stop_again:
                 return [Notice("the robot does not acknowledge its stop", once=False)]
         elif isinstance(subject, str):
-            self._lamps.lost(subject)
+            self._leds.lost(subject)
         return []
 
     # --- lines to the robot -------------------------------------------------------------------
@@ -300,7 +298,7 @@ class Traffic:
             if request.line.realtime or not self._is_blocked
         ]
         if not self._is_blocked:
-            if self._motions.has_waiting or self._lamps.has_waiting:
+            if self._motions.has_waiting or self._leds.has_waiting:
                 dues.append(self._work_ns)
             if self._exchange.idle:
                 dues.append(self._alive_ns)
@@ -309,14 +307,14 @@ class Traffic:
     @property
     def _alive_ns(self) -> int:
         """When the robot is asked for a sign of life."""
-        return max(self._heard_ns, self._asked_ns) + self._silence_ns // 3
+        return max(self._answered_ns, self._asked_ns) + self._silence_ns // 3
 
     def _due_lines(self, now: int) -> list[tuple[Sendable, bytes, object]]:
         """Lines that are due, in their order: bytes and subject of each."""
         found: list[tuple[Sendable, bytes, object]] = [
             (motion.line, data, motion) for motion, data in self._motions.due()
         ]
-        found += self._lamps.due()
+        found += self._leds.due()
         found += [
             (request.line, request.data, request)
             for request in self._asked_requests()
@@ -341,7 +339,7 @@ class Traffic:
         if isinstance(subject, RequestLine):
             self._counts["late_requests"] += subject.left(now, self._requests.enabled)
         elif isinstance(subject, str):
-            self._lamps.left(subject)
+            self._leds.left(subject)
         return []
 
     def _moves_on_its_way(self) -> bool:

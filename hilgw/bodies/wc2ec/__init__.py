@@ -10,9 +10,8 @@ import dataclasses
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from hilgw.bodies._common.check import Problem, load_problems
-from hilgw.bodies.wc2ec.load import LOAD_FIX, line_load
 from hilgw.bodies.wc2ec.session import Wc2ecBodySession
-from hilgw.bodies.wc2ec.settings import Wc2ecBodySettings
+from hilgw.bodies.wc2ec.settings import LOAD_FIX, Wc2ecBodySettings, line_load
 from hilgw.control.limits import limit_errors
 from hilgw.control.line_load import LineLoad
 from hilgw.control.stop_frame import StopFrame

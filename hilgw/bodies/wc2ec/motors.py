@@ -25,12 +25,12 @@ class _Motor:
     type: int
     settings: list[float]
     shown: int  # which of the settings a single value sets
-    slew: Slew | None
+    slew: Slew
     last: Sent | None = None
 
     def settle(self) -> None:
         """The rate limit begins anew at the value that was sent."""
-        if self.slew is not None and not math.isnan(self.settings[self.shown]):
+        if not math.isnan(self.settings[self.shown]):
             self.slew.settle(self.settings[self.shown])
 
 
@@ -40,23 +40,22 @@ class Motors:
     def __init__(self, *, original_peer: bool) -> None:
         self._original_peer = original_peer
         self._motors: dict[int, _Motor] = {}
-        self._slews: list[Slew] = []
+        self._limited: list[_Motor] = []  # those with a rate limit
 
     def clear(self) -> None:
         self._motors.clear()
-        self._slews.clear()
+        self._limited.clear()
 
     def add(self, device: Device, number: int) -> None:
         """number: the type byte of the motor's registration, which commands to it carry, too."""
         linear = device.kind == LINEAR_MOTOR
         start = [math.nan if linear else math.inf, 0.0, -1.0, AVAILABLE]
-        slew = None
-        if device.limits.rate is not None:
-            slew = Slew(device.limits.rate, 0.0, brakes=not linear)
-            self._slews.append(slew)
         assert device.value is not None
         shown = list(KINDS[device.kind].quantity).index(device.value.name)
-        self._motors[device.index] = _Motor(device, number, start, shown, slew)
+        slew = Slew(device.limits.rate, brakes=not linear)
+        motor = self._motors[device.index] = _Motor(device, number, start, shown, slew)
+        if device.limits.rate is not None:
+            self._limited.append(motor)
 
     def lacks(self, names: Iterable[str]) -> list[str]:
         """The names that no motor has."""
@@ -67,11 +66,7 @@ class Motors:
     ) -> Sent | Refusal:
         """The message for a command: setValue where it sets the device's value, else setSensor with
         the other settings as last sent. reported: the last position of a linear motor, or None."""
-        motor = self._motors.get(device.index)
-        if motor is None:
-            return Refusal(
-                RequestRefused.NOT_SETTABLE, f"{device.kind} '{device.name}' is not a motor"
-            )
+        motor = self._motors[device.index]
         if isinstance(command, MotorSettings):
             settings = [command.position, command.velocity, command.acceleration, command.available]
             return self._all(motor, settings, now)
@@ -147,19 +142,19 @@ class Motors:
         return [motor.last for motor in self._motors.values() if motor.last is not None]
 
     def next_deadline(self) -> int | None:
-        if not self._slews:
+        if not self._limited:
             return None
-        dues = (slew.next_deadline() for slew in self._slews)
+        dues = (motor.slew.next_deadline() for motor in self._limited)
         return min((due for due in dues if due is not None), default=None)
 
     def expire(self, now: int) -> list[Sent]:
         """The next values of motors with a rate limit."""
         messages: list[Sent] = []
-        for index, motor in self._motors.items():
-            value = motor.slew.expire(now) if motor.slew else None
+        for motor in self._limited:
+            value = motor.slew.expire(now)
             if value is not None:
                 motor.settings[motor.shown] = value
-                motor.last = SetValue(motor.type, index, value)
+                motor.last = SetValue(motor.type, motor.device.index, value)
                 messages.append(motor.last)
         return messages
 
@@ -181,8 +176,6 @@ class Motors:
         return motor.last
 
     def _follow(self, motor: _Motor, value: float, position: float | None, now: int) -> float:
-        if motor.slew is None:
-            return value
         if math.isnan(motor.settings[motor.shown]):
             # The first position: from the present position, or at once when that is unknown.
             motor.slew.settle(value if position is None else position)

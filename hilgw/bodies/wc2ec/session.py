@@ -5,19 +5,16 @@ The robot's registrations define the devices; commands carry the type byte of th
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from hilgw.bodies._common.missing import ACCELERATION, AVAILABLE, GAINS, MissingSettings
-from hilgw.bodies._common.session import counted, refused
-from hilgw.bodies.wc2ec.load import LOAD_FIX, line_load
+from hilgw.bodies._common.missing import ACCELERATION, AVAILABLE, GAINS
+from hilgw.bodies._common.session import MotorSession, refused
 from hilgw.bodies.wc2ec.messages import send_message, switch_message, tune_message
 from hilgw.bodies.wc2ec.motors import Motors
-from hilgw.bodies.wc2ec.registrations import Registrations
+from hilgw.bodies.wc2ec.settings import LOAD_FIX, line_load
 from hilgw.control.events import (
-    Accepted,
     Command,
     Connected,
     DeviceFault,
@@ -27,7 +24,6 @@ from hilgw.control.events import (
     Event,
     FrameNotice,
     Notice,
-    Outcome,
     PacketIn,
     PacketOut,
     ProtocolFailure,
@@ -50,7 +46,7 @@ from hilgw.devices.kinds import (
 from hilgw.errors import ConfigError, FrameError, HilgwError, PeerError
 from hilgw.protocols import wc2ec
 from hilgw.reasons import RequestRefused
-from hilgw.units import s_to_ns
+from hilgw.units import NS_PER_S, s_to_ns
 
 if TYPE_CHECKING:
     from hilgw.bodies.wc2ec.settings import Wc2ecBodySettings
@@ -59,14 +55,17 @@ if TYPE_CHECKING:
 EARLY = "sends values before it registers its devices: dropped until it has, at most a second"
 
 
-class Wc2ecBodySession:
+class Wc2ecBodySession(MotorSession):
     """The pure session; see `hilgw.bodies.base.BodySession`."""
+
+    down: ClassVar[str] = "not sent: body down, or it has not registered all its devices"
+    no_device: ClassVar[str] = "the robot registered no device"
 
     def __init__(
         self, settings: Wc2ecBodySettings, version: str, framing: Framing | None = None
     ) -> None:
-        self.devices = Devices()
-        self.counts: Counter[str] = Counter()
+        missing = (ACCELERATION, AVAILABLE, GAINS) if settings.original_peer else (GAINS,)
+        super().__init__(Devices(), missing)
         self.positions: dict[int, float] = {}
         self._settings = settings
         self._framing = framing
@@ -76,9 +75,7 @@ class Wc2ecBodySession:
         self._types: dict[int, int] = {}
         self._motors = Motors(original_peer=settings.original_peer)
         self._registrations = Registrations(on_line=framing is not None)
-        missing = (ACCELERATION, AVAILABLE, GAINS) if settings.original_peer else (GAINS,)
-        self._missing = MissingSettings(missing, self.counts)
-        self._commanded = self._all_registered = False
+        self._all_registered = False
         self._wrote_ns = 0
 
     # --- the connection -----------------------------------------------------------------------
@@ -90,7 +87,8 @@ class Wc2ecBodySession:
         self._types.clear()
         self._link.kinds.clear()
         self._motors.clear()
-        self._commanded = self._all_registered = False
+        self._commanded.clear()
+        self._all_registered = False
         self._link.open(now)
         self._registrations.open(now)
         self._wrote_ns = now
@@ -100,7 +98,7 @@ class Wc2ecBodySession:
         """The connection is gone: the robot stops its motors itself."""
         was_there = self._link.alive
         self._link.close()
-        self._commanded = False
+        self._commanded.clear()
         self._missing.forget()
         return [Disconnected("connection closed")] if was_there else []
 
@@ -141,29 +139,20 @@ class Wc2ecBodySession:
 
     # --- from the control loop ----------------------------------------------------------------
 
-    def command(self, command: Command, now: int) -> tuple[Outcome, list[Event]]:
-        """A command to a motor, which the control loop has checked."""
-        index = command.index
-        device = self.devices.by_index(index)
-        notices: list[Event] = []
-        left: Command | None = command
-        if device is not None and device.role == MOTOR and self._link.alive:
-            left, stops = self._missing.reduce(device, command, notices)
-            if stops and (stop := self.stop_motor(index, now)) is not None:
-                return Accepted.SENT, stop + notices
-        if left is None:
-            return Accepted.DROPPED, notices
-        motion = left
+    def _takes_requests(self, now: int) -> bool:
+        return self._link.alive and self._registrations.is_complete(now)
 
-        def make(device: Device, number: int) -> wc2ec.Sent | Refusal:
-            return self._motors.command(device, motion, self.positions.get(index), now)
+    @property
+    def _can_stop(self) -> bool:
+        return self._link.can_write
 
-        answer = self._ask(index, make, now)
-        if isinstance(answer, Refusal):
-            return counted(self.counts, answer), notices
-        self._commanded = True
-        self.counts["commands"] += 1
-        return Accepted.SENT, answer + notices
+    def _may_move(self, index: int) -> bool:
+        """Any motor: the robot's own program may have set it."""
+        return True
+
+    def _move(self, device: Device, command: Command, now: int) -> list[Event] | Refusal:
+        position = self.positions.get(command.index)
+        return self._send(self._motors.command(device, command, position, now), now)
 
     def stop_command(self, index: int, mode: Mode) -> Command | None:
         """The command that would stop this motor in this mode now; None: there is none."""
@@ -171,42 +160,21 @@ class Wc2ecBodySession:
 
     def stop_commands(self) -> list[Command]:
         """The commands that `stop` would send now. Changes nothing."""
-        if not (self._commanded and self._link.can_write):
-            return []
-        return self._motors.stop_commands(self.positions)
+        return self._motors.stop_commands(self.positions) if self._must_stop else []
 
-    def stop(self, reason: StopReason, now: int) -> list[Event]:
-        """Sets every motor to its default; does nothing unless a command came since the last."""
-        self._missing.stopped(reason)
-        if not (self._commanded and self._link.can_write):
-            return []
-        self._commanded = False
-        self.counts["stops"] += 1
-        self.counts[f"stop_{reason}"] += 1
+    def _halt(self, reason: StopReason, now: int) -> list[Event]:
+        """Sets every motor to its default."""
         return self._write(self._motors.adopt(self._defaults()), now)
 
-    def stop_motor(self, index: int, now: int) -> list[Event] | None:
-        """Sets one motor to its default; None: no command came since the last stop."""
-        if not (self._commanded and self._link.can_write):
-            return None
+    def _halt_motor(self, index: int, now: int) -> list[Event] | None:
+        """Sets one motor to its default; None where it has none."""
         command = self._motors.stop_now(index, self.positions.get(index))
         if command is None:
             return None
         return self._write([self._motors.adopt_one(self._motors.message(command))], now)
 
-    def faults(self) -> list[str]:
-        """None: an Error of WC2EC is a report."""
-        return []
-
-    def stop_bytes(self) -> bytes:
-        """The bytes that `stop` would write now. Changes nothing."""
-        return b"".join(
-            self._link.wrap(self._motors.message(command)) for command in self.stop_commands()
-        )
-
-    def is_idle(self) -> bool:
-        """What it writes never waits in the session."""
-        return True
+    def _stop_data(self) -> bytes:
+        return b"".join(self._link.wrap(message) for message in self._defaults())
 
     def switch(self, index: int, period_ms: float | None, now: int) -> list[Event]:
         """The period of a sensor; None: every step, 0: off. Refused for an original peer."""
@@ -218,10 +186,6 @@ class Wc2ecBodySession:
             return switch_message(device, number, period_ms)
 
         return self._request(index, make, now)
-
-    def own_period(self, index: int) -> float | None:
-        """A robot enables its sensors by itself."""
-        return None
 
     def send(self, packet: PacketOut, now: int) -> list[Event]:
         """One packet through an Emitter of the robot (extension)."""
@@ -243,32 +207,16 @@ class Wc2ecBodySession:
         *,
         extension: bool = False,
     ) -> list[Event]:
-        """A request that moves no motor."""
-        answer = self._ask(index, make, now, extension=extension)
-        if isinstance(answer, Refusal):
-            return self._refuse(index, answer.reason, answer.text)
-        return answer
-
-    def _ask(
-        self,
-        index: int,
-        make: Callable[[Device, int], wc2ec.Sent | Refusal],
-        now: int,
-        *,
-        extension: bool = False,
-    ) -> list[Event] | Refusal:
         """Writes the message that `make` returns for the device and its type byte, or refuses."""
-        device = self.devices.by_index(index)
-        if not (self._link.alive and self._registrations.is_complete(now)):
-            text = "not sent: body down, or it has not registered all its devices"
-            return Refusal(RequestRefused.DOWN, text)
-        if device is None:
-            text = f"the robot registered no device {index}"
-            return Refusal(RequestRefused.UNKNOWN_DEVICE, text)
+        device = self._find(index, now)
+        if isinstance(device, Refusal):
+            return self._answer(index, device)
         if extension and not self._settings.extensions:
             text = f"'{device.name}': extensions are off"
-            return Refusal(wc2ec.Wc2ecRefused.NO_EXTENSIONS, text)
-        message = make(device, self._types[index])
+            return self._answer(index, Refusal(wc2ec.Wc2ecRefused.NO_EXTENSIONS, text))
+        return self._answer(index, self._send(make(device, self._types[index]), now))
+
+    def _send(self, message: wc2ec.Sent | Refusal, now: int) -> list[Event] | Refusal:
         if isinstance(message, Refusal):
             return message
         try:
@@ -301,7 +249,7 @@ class Wc2ecBodySession:
                     self._registrations.unknown(index)
                     if self._link.framed and not self._all_registered:
                         return self._early()
-                return self._refuse(index, reason, text)
+                return [refused(self.counts, index, reason, text)]
             case wc2ec.Failure(error, _, tail):
                 return self._fail(error, tail)
         return []
@@ -395,5 +343,45 @@ class Wc2ecBodySession:
         self._wrote_ns = now
         return [Write(b"".join(map(self._link.wrap, messages)))]
 
-    def _refuse(self, index: int, reason: str, text: str) -> list[Event]:
-        return [refused(self.counts, index, reason, text)]
+
+PATIENCE_NS = 3 * NS_PER_S
+"""A gap in the registered indices that lasts so long is taken as intended."""
+
+
+class Registrations:
+    """on_line: False for TCP, which loses nothing.
+
+    A robot on a serial line stops registering when it receives a good frame, and the line may lose
+    frames: the session sends nothing until the registered indices have no gap. An index that came
+    with a value only counts as one to be registered.
+    """
+
+    def __init__(self, *, on_line: bool) -> None:
+        self._on_line = on_line
+        self._highest = -1
+        self._missing: set[int] = set()
+        self._until = 0
+
+    def open(self, now: int) -> None:
+        self._highest = -1
+        self._missing.clear()
+        self._until = now + PATIENCE_NS
+
+    def registered(self, index: int) -> None:
+        self._missing.update(range(self._highest + 1, index))
+        self._missing.discard(index)
+        self._highest = max(self._highest, index)
+
+    def unknown(self, index: int) -> None:
+        """A message came from a device that was not registered."""
+        self._missing.add(index)
+
+    def is_complete(self, now: int) -> bool:
+        """Whether the session may send."""
+        if not self._on_line:
+            return True
+        return self._highest >= 0 and (not self._missing or now >= self._until)
+
+    def due(self) -> int:
+        """The latest time from which the session may send."""
+        return self._until if self._missing else 0

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from hilgw.control.line_load import LineLoad
 from hilgw.devices.kinds import MotorLimits
+from hilgw.protocols.wc2ec.codec import encode_value
 from hilgw.settings import boot_setting, setting
+from hilgw.units import ms_to_ns
 
 URL = r"tcp://(\[[0-9A-Fa-f:.]+\]|[^\s:/\[\]]+):[0-9]{1,5}"
 
@@ -70,3 +73,17 @@ class Wc2ecBodySettings:
         "parameters of the mock of the robot (`hilgw mock wc2ec-robot --list`)",
         default_factory=dict,
     )
+
+
+if TYPE_CHECKING:
+    from hilgw.bodies.wc2ec.settings import Wc2ecBodySettings
+    from hilgw.framing.base import Framing
+
+LOAD_FIX = "raise baudRate, or step_ms where the robot is slower"
+
+
+def line_load(settings: Wc2ecBodySettings, count: int, framing: Framing) -> LineLoad:
+    """Of so many values in one direction; those of the other direction run beside them."""
+    size = len(framing.encode(encode_value(0, 0, 0.0)))
+    bits, period_ns = max(10, settings.byteSize), ms_to_ns(settings.step_ms)
+    return LineLoad(size * count, settings.baudRate, bits, period_ns)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from hilgw.control.events import Command, MotorCommand, MotorPid, MotorSettings
+from hilgw.control.events import Command, MotorCommand, MotorField, MotorPid, MotorSettings
 from hilgw.control.limits import Slew
 from hilgw.control.safety import Mode, mode_of
 from hilgw.devices.kinds import LINEAR_MOTOR, Device
@@ -39,11 +39,9 @@ class Motor:
         self._acceleration = configuration.acceleration
         self._available = configuration.maxForce
         self._is_stopped = False
-        self._slew: Slew | None = None
         self._linear = device.kind == LINEAR_MOTOR
-        if device.limits.rate is not None:
-            start = _finite(configuration.targetPosition) if self._linear else 0.0
-            self._slew = Slew(device.limits.rate, start, brakes=not self._linear)
+        start = _finite(configuration.targetPosition) if self._linear else 0.0
+        self._slew = Slew(device.limits.rate, start, brakes=not self._linear)
 
     def apply(self, command: Command, now: int) -> list[webots.Command]:
         """A command that the control loop has checked, as commands on the wire."""
@@ -55,15 +53,15 @@ class Motor:
             return self._all(command, now)
         value = command.value
         match command.field:
-            case "position":
+            case MotorField.POSITION:
                 return self._position(value, now)
-            case "velocity":
+            case MotorField.VELOCITY:
                 self._velocity = value
                 return [SetPosition(tag, math.inf), self._set_velocity(value, now)]
-            case "acceleration":
+            case MotorField.ACCELERATION:
                 self._acceleration = value
                 return [SetAcceleration(tag, value)]
-            case "force" | "torque":
+            case MotorField.FORCE | MotorField.TORQUE:
                 return [SetForce(tag, value)]
         self._available = value
         return [SetAvailableForce(tag, value)]
@@ -71,7 +69,7 @@ class Motor:
     def _all(self, command: MotorSettings, now: int) -> list[webots.Command]:
         self._velocity = command.velocity
         position = command.position
-        if self._linear and self._slew is not None:
+        if self._linear:
             position = self._slew.aim(position, now)
         made: list[webots.Command] = [SetPosition(self._tag, position)]
         made.append(self._set_velocity(command.velocity, now))
@@ -86,7 +84,7 @@ class Motor:
     def _position(self, value: float, now: int) -> list[webots.Command]:
         """After a stop, a motor that gets a position needs its speed back. One whose own speed is
         beyond its limit gets the limit."""
-        if self._linear and self._slew is not None:
+        if self._linear:
             value = self._slew.aim(value, now)
         made: list[webots.Command] = [SetPosition(self._tag, value)]
         if (self._is_stopped or self._is_too_fast) and math.isfinite(value):
@@ -96,13 +94,13 @@ class Motor:
 
     def _set_velocity(self, value: float, now: int) -> SetVelocity:
         self._is_stopped = self._is_too_fast = False
-        if self._slew is not None and not self._linear:
+        if not self._linear:
             value = self._slew.aim(value, now)
         return SetVelocity(self._tag, value)
 
     def expire(self, now: int) -> list[webots.Command]:
         """The next value of a motor with a rate limit."""
-        value = None if self._slew is None or self._is_stopped else self._slew.expire(now)
+        value = None if self._is_stopped else self._slew.expire(now)
         if value is None:
             return []
         return [SetPosition(self._tag, value) if self._linear else SetVelocity(self._tag, value)]
@@ -111,7 +109,7 @@ class Motor:
         """The command that stops the motor in this mode."""
         index = self.device.index
         if mode is not Mode.FORCE:
-            return MotorCommand(index, "velocity", 0.0)
+            return MotorCommand(index, MotorField.VELOCITY, 0.0)
         return MotorSettings(index, math.inf, 0.0, self._acceleration, self._available)
 
     def stopping(self) -> list[webots.Command]:
@@ -125,7 +123,7 @@ class Motor:
         if self._mode is Mode.FORCE:
             self._mode = Mode.VELOCITY
         self._is_stopped = True
-        if self._slew is not None and not self._linear:
+        if not self._linear:
             self._slew.settle(0.0)
         return command
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from hilgw.bodies.webots.devices import fields_of
-from hilgw.bodies.webots.emitters import REQUEST_BYTES, EmitterQueue
 from hilgw.bodies.webots.motors import Motor, stopping
 from hilgw.bodies.webots.settings import LONGEST_STEP_MS
 from hilgw.control.events import (
@@ -18,11 +17,10 @@ from hilgw.control.events import (
     PacketIn,
     SensorValue,
 )
-from hilgw.devices.fields import channel_refusal
+from hilgw.devices.fields import CAP_BYTES, CAP_PACKETS, channel_refusal
 from hilgw.devices.kinds import EMITTER, MOTOR, NO_LIMITS, RECEIVER, SENSOR, Device, Devices
 from hilgw.protocols import webots
 from hilgw.protocols.webots import (
-    BrakeCommand,
     Codec,
     EmitterConfiguration,
     GpsValues,
@@ -34,13 +32,7 @@ from hilgw.protocols.webots import (
     ReceiverConfiguration,
     RobotConfiguration,
     Send,
-    SetAcceleration,
-    SetAvailableForce,
-    SetChannel,
-    SetControlPid,
-    SetFeedbackPeriod,
     SetForce,
-    SetLed,
     SetPosition,
     SetSamplingPeriod,
     SetVelocity,
@@ -48,25 +40,13 @@ from hilgw.protocols.webots import (
     Value,
     Values,
 )
+from hilgw.protocols.webots.queues import EmitterQueue, WaitingCommands
 
 if TYPE_CHECKING:
     from hilgw.bodies.webots.settings import WebotsBodySettings
 
-_ORDER = (
-    SetSamplingPeriod,
-    SetPosition,
-    SetVelocity,
-    SetAvailableForce,
-    SetForce,
-    SetFeedbackPeriod,
-    SetAcceleration,
-    SetControlPid,
-    SetChannel,
-    SetLed,
-    BrakeCommand,
-)
-"""Of the commands of one device in a request: libController's, by their numbers."""
-_RANK = {kind: rank for rank, kind in enumerate(_ORDER)}
+REQUEST_BYTES = 128 * 1024
+"""Packets of all Emitters in one request: what is more leaves with the next."""
 
 
 class WebotsRobot:
@@ -81,7 +61,7 @@ class WebotsRobot:
         self.step_ms = 0
         self.time_s = 0.0
         self._settings = settings
-        self._waiting: dict[tuple[int, type], webots.Command] = {}
+        self.waiting = WaitingCommands()
         self._receivers: dict[int, ReceiverConfiguration] = {}
 
     @staticmethod
@@ -101,7 +81,7 @@ class WebotsRobot:
         """Forgets all that waits; returns the packets among it."""
         discarded = sum(map(len, self.emitters.values()))
         self.emitters.clear()
-        self._waiting.clear()
+        self.waiting.take()
         return discarded
 
     # --- from Webots --------------------------------------------------------------------------
@@ -117,7 +97,7 @@ class WebotsRobot:
             self._add(index, self.codec.kind(entry.node), entry, configured.get(self.tag(index)))
         for device in self.devices:
             if device.role == SENSOR or device.kind == RECEIVER:
-                self.set(SetSamplingPeriod(self.tag(device.index), self.step_ms))
+                self.waiting.put(SetSamplingPeriod(self.tag(device.index), self.step_ms))
         self.stop()
         return self._notices()
 
@@ -149,7 +129,9 @@ class WebotsRobot:
             case MotorConfiguration() if device.role == MOTOR:
                 self.motors[index] = Motor(device, message)
             case EmitterConfiguration():
-                self.emitters[index] = EmitterQueue(entry.name, message)
+                queue = EmitterQueue(message.tag, cap_bytes=CAP_BYTES, cap_packets=CAP_PACKETS)
+                queue.follow(message)
+                self.emitters[index] = queue
             case ReceiverConfiguration():
                 self._receivers[index] = message
 
@@ -196,10 +178,6 @@ class WebotsRobot:
 
     # --- to Webots ----------------------------------------------------------------------------
 
-    def set(self, command: webots.Command) -> None:
-        """Leaves with the next request; of several of one kind for a device the last."""
-        self._waiting[getattr(command, "tag", 0), type(command)] = command
-
     def command(self, command: Command, now: int) -> bool:
         """A command to a motor; False when this device is not one."""
         motor = self.motors.get(command.index)
@@ -207,40 +185,31 @@ class WebotsRobot:
             return False
         for each in motor.apply(command, now):
             if isinstance(each, SetPosition | SetVelocity):
-                self._waiting.pop((each.tag, SetForce), None)  # it would come after them
-            self.set(each)
+                self.waiting.drop(SetForce, each.tag)  # it would come after them
+            self.waiting.put(each)
         return True
 
     def move(self, now: int) -> None:
         """Motors with a rate limit go on."""
         for motor in self.motors.values():
             for command in motor.expire(now):
-                self.set(command)
+                self.waiting.put(command)
 
     def stop(self) -> list[Command]:
         """All motors stop with the next request; returns the commands that do it."""
-        for command in self.stopping():
-            self._waiting.pop((getattr(command, "tag", 0), SetForce), None)
-            self.set(command)
-        return [motor.stop() for motor in self.motors.values()]
+        return [self.stop_motor(index) for index in self.motors]
 
-    def stop_motor(self, index: int) -> None:
-        """One motor stops with the next request."""
+    def stop_motor(self, index: int) -> Command:
+        """One motor stops with the next request; returns the command that does it."""
         motor = self.motors[index]
+        self.waiting.drop(SetForce, self.tag(index))
         for command in motor.stopping():
-            self._waiting.pop((getattr(command, "tag", 0), SetForce), None)
-            self.set(command)
-        motor.stop()
+            self.waiting.put(command)
+        return motor.stop()
 
     def stopping(self) -> list[webots.Command]:
         """The commands on the wire that stop all motors. Changes nothing."""
         return stopping(self.motors.values())
-
-    def take_commands(self) -> list[webots.Command]:
-        """The commands that wait, in the order of the wire; they wait no longer."""
-        waiting = sorted(self._waiting.items(), key=lambda item: (item[0][0], _RANK[item[0][1]]))
-        self._waiting.clear()
-        return [command for _, command in waiting]
 
     def leaving(self, step_ms: int) -> list[Send]:
         """The packets that leave with a request of a step of this duration."""
@@ -251,7 +220,7 @@ class WebotsRobot:
             packets += leaving
         return packets
 
-    def channel_refusal(self, index: int, channel: int) -> str:
-        """Why a Receiver may not listen to this channel; "" when it may."""
+    def channel_refusal(self, index: int, channel: int) -> str | None:
+        """Why a Receiver may not listen to this channel; None when it may."""
         receiver = self._receivers.get(index)
         return channel_refusal(channel, () if receiver is None else receiver.allowedChannels)

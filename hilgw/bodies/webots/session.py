@@ -9,30 +9,27 @@ libController R2025a, on the wire of hilgw.protocols.webots; Webots reference ma
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable
 from enum import Enum, auto
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from hilgw.bodies._common.session import counted, refused
+from hilgw.bodies._common.session import MotorSession
 from hilgw.bodies.webots.robot import WebotsRobot
 from hilgw.bodies.webots.tuning import send, set_period, tune
 from hilgw.control.events import (
-    Accepted,
     Command,
     Connected,
     DeviceSettings,
     Disconnected,
     Event,
     Notice,
-    Outcome,
     PacketOut,
     ProtocolFailure,
     StopReason,
     StopSent,
     Write,
 )
-from hilgw.devices.kinds import MOTOR, Device, Devices, Refusal
+from hilgw.devices.kinds import MOTOR, Device, Refusal
 from hilgw.errors import PortError, quoted
 from hilgw.protocols import webots
 from hilgw.protocols.webots import (
@@ -51,7 +48,6 @@ from hilgw.protocols.webots import (
     encode_request,
     in_words,
 )
-from hilgw.reasons import RequestRefused
 from hilgw.units import NS_PER_MS, NS_PER_S
 
 if TYPE_CHECKING:
@@ -85,24 +81,22 @@ class _State(Enum):
     OVER = auto()  # nothing is read or written any more
 
 
-class WebotsBodySession:
+class WebotsBodySession(MotorSession):
     """The pure session; see `hilgw.bodies.base.BodySession`."""
 
+    down: ClassVar[str] = "not sent: body down (Webots is not connected)"
+
     def __init__(self, settings: WebotsBodySettings, version: str) -> None:
-        self.counts: Counter[str] = Counter()
-        self._settings = settings
         self._robot = WebotsRobot(settings, version)
+        super().__init__(self._robot.devices, missing=())
+        self._settings = settings
         self._hello = encode_hello(settings.robot)
         self._state = _State.CLOSED
         self._word = b""
         self._reader = AnswerReader(ANSWER_BYTES)
         self._due_ns: int | None = None
-        self._is_commanded = self._is_leaving = False
+        self._is_leaving = False
         self._stopping: tuple[StopReason, tuple[Command, ...]] | None = None
-
-    @property
-    def devices(self) -> Devices:
-        return self._robot.devices
 
     # --- the connection -----------------------------------------------------------------------
 
@@ -127,7 +121,8 @@ class WebotsBodySession:
         self._word = b""
         self._reader = AnswerReader(ANSWER_BYTES)
         self._due_ns = self._stopping = None
-        self._is_commanded = self._is_leaving = False
+        self._is_leaving = False
+        self._commanded.clear()
 
     def receive(self, data: bytes, now: int) -> list[Event]:
         events: list[Event] = []
@@ -229,7 +224,7 @@ class WebotsBodySession:
         elif self._is_leaving:
             self._due_ns = self._due_ns or now + GOODBYE_NS
             self._state = _State.GOODBYE
-            self._ask(0, [*self._robot.take_commands(), ClientExitNotify()], events)
+            self._ask(0, [*self._robot.waiting.take(), ClientExitNotify()], events)
         else:
             self.counts["steps"] += 1
             self.counts["late_ms"] += answer.delay
@@ -240,7 +235,7 @@ class WebotsBodySession:
         self._robot.move(now)
         packets = self._robot.leaving(step_ms)
         self.counts["packets_out"] += len(packets)
-        self._ask(step_ms, [*self._robot.take_commands(), *packets], events)
+        self._ask(step_ms, [*self._robot.waiting.take(), *packets], events)
 
     def _ask(self, step_ms: int, commands: Iterable[webots.Command], events: list[Event]) -> None:
         """The next request, and the report of a stop that leaves with it."""
@@ -258,7 +253,8 @@ class WebotsBodySession:
         greeted = self._state is not _State.HELLO
         self._discard()
         self._state = _State.OVER
-        self._is_leaving = self._is_commanded = False
+        self._is_leaving = False
+        self._commanded.clear()
         self._stopping = self._due_ns = None
         events: list[Event] = [Write(LEAVE)] if greeted else []
         if was_up:
@@ -270,18 +266,26 @@ class WebotsBodySession:
 
     # --- from the control loop: motors --------------------------------------------------------
 
-    def command(self, command: Command, now: int) -> tuple[Outcome, list[Event]]:
-        """A command to a motor, which the control loop has checked. It leaves with the next
-        request."""
-        device = self._find(command.index)
-        if isinstance(device, Refusal):
-            return counted(self.counts, device), []
-        if device.role != MOTOR or not self._robot.command(command, now):
-            text = f"{device.kind} '{device.name}' is not a motor that Webots configured"
-            return counted(self.counts, Refusal(RequestRefused.NOT_SETTABLE, text)), []
-        self._is_commanded = True
-        self.counts["commands"] += 1
-        return Accepted.SENT, []
+    def _takes_requests(self, now: int) -> bool:
+        return self._state is _State.RUNNING and not self._is_leaving
+
+    @property
+    def _can_stop(self) -> bool:
+        return self._state is _State.RUNNING
+
+    def _is_motor(self, device: Device) -> bool:
+        """`_move` refuses a device that Webots did not configure as a motor."""
+        return True
+
+    def _may_move(self, index: int) -> bool:
+        """Any motor: an earlier controller may have set it."""
+        return index in self._robot.motors
+
+    def _move(self, device: Device, command: Command, now: int) -> list[Event] | Refusal:
+        """The command leaves with the next request."""
+        if device.role == MOTOR and self._robot.command(command, now):
+            return []
+        return self._unknown(device.index, "is not a motor that Webots configured")
 
     def stop_command(self, index: int, mode: Mode) -> Command | None:
         """Velocity 0, which stops and holds a motor of Webots in every mode."""
@@ -293,47 +297,36 @@ class WebotsBodySession:
         return []
 
     def stop(self, reason: StopReason, now: int) -> list[Event]:
-        """Every motor stops with the next request; does nothing unless a command came since the
-        last. At the end of the gateway the controller says goodbye, too. After the gateway was
-        late, the emergency stop may have been written between two requests, so that answers no
-        longer tell which request they belong to: the session begins anew."""
-        if self._state is not _State.RUNNING:
-            return []
-        if self._is_commanded:
-            self._is_commanded = False
-            self.counts["stops"] += 1
-            self.counts[f"stop_{reason}"] += 1
-            if reason is StopReason.LATE:
-                return self._end("the gateway was late")
-            self._stopping = reason, tuple(self._robot.stop())
-        if reason is StopReason.ENDED:
+        """As every session. At the end of the gateway the controller says goodbye, too."""
+        events = super().stop(reason, now)
+        if reason is StopReason.ENDED and self._state is _State.RUNNING:
             self._is_leaving = True
             self._due_ns = now + GOODBYE_NS
+        return events
+
+    def _halt(self, reason: StopReason, now: int) -> list[Event]:
+        """Every motor stops with the next request. After the gateway was late, the emergency stop
+        may have been written between two requests, so that answers no longer tell which request
+        they belong to: the session begins anew."""
+        if reason is StopReason.LATE:
+            return self._end("the gateway was late")
+        self._stopping = reason, tuple(self._robot.stop())
         return []
 
-    def stop_motor(self, index: int, now: int) -> list[Event] | None:
-        """One motor stops with the next request; None: no command came since the last stop."""
-        running = self._state is _State.RUNNING and not self._is_leaving
-        if not (running and self._is_commanded and index in self._robot.motors):
-            return None
+    def _halt_motor(self, index: int, now: int) -> list[Event]:
+        """The motor stops with the next request."""
         self._robot.stop_motor(index)
         return []
 
-    def faults(self) -> list[str]:
-        """None: Webots reports no faults of hardware."""
-        return []
-
-    def stop_bytes(self) -> bytes:
+    def _stop_data(self) -> bytes:
         """A request of its own that stops the motors: for the time when no other can be written."""
-        if self._state is not _State.RUNNING or not self._is_commanded:
-            return b""
         return self._request(0, self._robot.stopping()).data
 
     def _leave_at_once(self) -> list[Event]:
         """The answer does not come (Webots is paused): the last words leave without it."""
         events: list[Event] = []
         if self._state is _State.RUNNING:
-            self._ask(0, [*self._robot.take_commands(), ClientExitNotify()], events)
+            self._ask(0, [*self._robot.waiting.take(), ClientExitNotify()], events)
         self._state = _State.OVER
         self._is_leaving = False
         return [*events, Write(LEAVE)]
@@ -344,33 +337,18 @@ class WebotsBodySession:
         """The period of a sensor or Receiver; None: every step, 0: off."""
         if self._is_leaving:  # the robot leaves Webots, and its periods with it
             return []
-        return self._set(index, lambda device: set_period(self._robot, device, period_ms))
-
-    def own_period(self, index: int) -> float | None:
-        """Every step: the session enables all sensors."""
-        return None
+        return self._set(index, lambda device: set_period(self._robot, device, period_ms), now)
 
     def send(self, packet: PacketOut, now: int) -> list[Event]:
         """Sends one packet through an Emitter in Webots, with the next request."""
-        return self._set(packet.index, lambda device: send(self._robot, device, packet))
+        return self._set(packet.index, lambda device: send(self._robot, device, packet), now)
 
     def tune(self, settings: DeviceSettings, now: int) -> list[Event]:
         """Sets an LED, a brake, a radio, or the period of a motor's feedback."""
-        return self._set(settings.index, lambda device: tune(self._robot, device, settings))
+        return self._set(settings.index, lambda device: tune(self._robot, device, settings), now)
 
-    def _set(self, index: int, change: Callable[[Device], Refusal | None]) -> list[Event]:
+    def _set(self, index: int, change: Callable[[Device], Refusal | None], now: int) -> list[Event]:
         """Changes a device with the next request, unless the robot refuses it."""
-        device = self._find(index)
+        device = self._find(index, now)
         refusal = device if isinstance(device, Refusal) else change(device)
-        if refusal is None:
-            return []
-        return [refused(self.counts, index, refusal.reason, refusal.text)]
-
-    def _find(self, index: int) -> Device | Refusal:
-        if self._state is not _State.RUNNING or self._is_leaving:
-            text = "not sent: body down (Webots is not connected)"
-            return Refusal(RequestRefused.DOWN, text)
-        device = self.devices.by_index(index)
-        if device is None:
-            return Refusal(RequestRefused.UNKNOWN_DEVICE, f"the robot has no device {index}")
-        return device
+        return self._answer(index, refusal or [])

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from typing import assert_never
 
-from hilgw.bodies.webots.robot import WebotsRobot
+from hilgw.bodies.webots.robot import REQUEST_BYTES, WebotsRobot
 from hilgw.control.events import (
     BrakeDamping,
     DeviceSettings,
@@ -16,6 +16,7 @@ from hilgw.control.events import (
     PacketOut,
     ReceiverSettings,
 )
+from hilgw.devices.fields import channel_refusal
 from hilgw.devices.kinds import BRAKE, LED, MOTOR, PACKETS, RECEIVER, SENSOR, Device, Refusal
 from hilgw.protocols.webots import (
     BrakeCommand,
@@ -23,6 +24,7 @@ from hilgw.protocols.webots import (
     SetFeedbackPeriod,
     SetLed,
     SetSamplingPeriod,
+    WebotsRefused,
 )
 from hilgw.reasons import RequestRefused
 
@@ -35,7 +37,7 @@ def set_period(robot: WebotsRobot, device: Device, period_ms: float | None) -> R
         text = f"{device.kind} '{device.name}' has no period"
         return Refusal(RequestRefused.NOT_SETTABLE, text)
     period = robot.step_ms if period_ms is None else _period(period_ms)
-    robot.set(SetSamplingPeriod(robot.tag(device.index), period))
+    robot.waiting.put(SetSamplingPeriod(robot.tag(device.index), period))
     return None
 
 
@@ -45,7 +47,15 @@ def send(robot: WebotsRobot, device: Device, packet: PacketOut) -> Refusal | Non
     if emitter is None:
         text = f"{device.kind} '{device.name}' is not an Emitter that Webots configured"
         return Refusal(RequestRefused.NOT_SETTABLE, text)
-    return emitter.send(packet.channel, packet.data)
+    size = len(packet.data)
+    if not size or size > REQUEST_BYTES:
+        return Refusal(RequestRefused.UNSENDABLE, f"'{device.name}': a packet of {size} bytes")
+    if why := channel_refusal(packet.channel, emitter.allowed):
+        return Refusal(RequestRefused.NOT_ALLOWED, f"'{device.name}': {why}")
+    if not emitter.put(packet.channel, packet.data):
+        text = f"its buffer of {emitter.limit} bytes has no room for {size} bytes"
+        return Refusal(WebotsRefused.NO_ROOM, f"'{device.name}': {text}")
+    return None
 
 
 def tune(robot: WebotsRobot, device: Device, settings: DeviceSettings) -> Refusal | None:
@@ -56,18 +66,19 @@ def tune(robot: WebotsRobot, device: Device, settings: DeviceSettings) -> Refusa
     tag = robot.tag(settings.index)
     match settings:
         case LedValue(_, value):
-            robot.set(SetLed(tag, value))
+            robot.waiting.put(SetLed(tag, value))
         case BrakeDamping(_, damping):
-            robot.set(BrakeCommand(tag, damping))
+            robot.waiting.put(BrakeCommand(tag, damping))
         case FeedbackSwitch(_, period_ms):
-            robot.set(SetFeedbackPeriod(tag, _period(period_ms)))
+            robot.waiting.put(SetFeedbackPeriod(tag, _period(period_ms)))
         case ReceiverSettings(index, channel, period_ms):
             if why := robot.channel_refusal(index, channel):
                 return Refusal(RequestRefused.NOT_ALLOWED, f"'{device.name}': {why}")
-            robot.set(SetSamplingPeriod(tag, _period(period_ms)))
-            robot.set(SetChannel(tag, channel))
+            robot.waiting.put(SetSamplingPeriod(tag, _period(period_ms)))
+            robot.waiting.put(SetChannel(tag, channel))
         case EmitterSettings(index, _, range):
-            return robot.emitters[index].tune(range)
+            if not robot.emitters[index].tune(range):
+                return Refusal(RequestRefused.NOT_ALLOWED, f"'{device.name}': range {range:g}")
         case _:
             assert_never(settings)
     return None

@@ -1,6 +1,7 @@
 """The commands in the order of the help, each with its module in this folder and its summary.
 
-A module has `add_parsers`, which adds the parsers of its commands. It is imported only for these.
+A module has `add_parsers`, which adds the parsers of its commands, and `run`, or `run_NAME` for
+each of several commands; these return the exit code. A module is imported only for its commands.
 """
 
 COMMANDS = {

@@ -85,7 +85,6 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     option("--report", metavar="FILE", help="write counts as JSON; -: to stdout")
     option("--ready-file", metavar="FILE", help="write this file when listening and the port is up")
     option("-q", "--quiet", action="store_true", help="show only errors and notices")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -195,10 +194,10 @@ async def _run(args: argparse.Namespace, settings: BridgeSettings, frame: str | 
 
     from hilgw.cli.output.console import console_writer
     from hilgw.cli.output.terminal import Terminal
-    from hilgw.cli.signals import Stop
+    from hilgw.cli.signals import StopSignal
     from hilgw.engine.event_loop.scheduler import Timer
 
-    stop = Stop()
+    stop = StopSignal()
     out = sys.stderr if args.report == "-" else sys.stdout
     console = console_writer(out)
     lost = (lambda error: None) if args.quiet else stop.output_lost

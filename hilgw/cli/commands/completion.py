@@ -18,12 +18,11 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("shell", metavar="SHELL", choices=SHELLS, help="bash, zsh or fish")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Prints the script; returns 0."""
     from hilgw.cli.reference import completion
 
-    print(completion.SHELLS[args.shell](), end="")
+    print(completion.script(args.shell), end="")
     return 0

@@ -34,7 +34,7 @@ examples:
 """
 
 
-class Module:
+class GivenModule:
     """One module of the command line.
 
     option: link, listen or connect; empty: the one that fits its kind. address: the path or
@@ -89,7 +89,6 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     parser.add_argument("--loss", type=float, default=0.0, metavar="P", help="share of frames lost")
     parser.add_argument("--ready-file", metavar="FILE", help="write this file when all ports exist")
     parser.add_argument("--json", action="store_true", help="print as JSON, one line")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -113,9 +112,9 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(error.what, where=error.where, fix=error.fix) from None
 
 
-def _modules(given: list[tuple[str, str]], settings: list[str]) -> list[Module]:
+def _modules(given: list[tuple[str, str]], settings: list[str]) -> list[GivenModule]:
     """The modules of --link, --listen, --connect (option, address) and --set. UsageError."""
-    modules = [Module(*each) for each in given] or [Module("", "")]
+    modules = [GivenModule(*each) for each in given] or [GivenModule("", "")]
     shared: dict[str, Any] = {}
     for setting in settings:
         match = re.fullmatch(r"(?:(\d{1,9})\.)?([^=.]+)=(.*)", setting, re.DOTALL)
@@ -128,7 +127,7 @@ def _modules(given: list[tuple[str, str]], settings: list[str]) -> list[Module]:
         if int(index) >= MOST_MODULES:
             raise UsageError(f"--set {setting}: more than {MOST_MODULES} modules")
         while len(modules) <= int(index):
-            modules.append(Module())
+            modules.append(GivenModule())
         modules[int(index)].parameters[name.strip()] = value
     for module in modules:
         module.parameters = {**shared, **module.parameters}
@@ -147,27 +146,27 @@ def _list(args: argparse.Namespace) -> int:
                 sys.stderr.write(f"hilgw: {error}\n")
     else:
         entries = dict(load_mock(args.kind.replace("-", "_")).parameters)
-    from hilgw.cli.output.text import table
+    from hilgw.cli.output.text import print_json, table
 
     if args.json:
-        print(json.dumps(entries, indent=2))
+        print_json(entries)
         return 0
     for line in table(entries.items()):
         print(line)
     return 0
 
 
-async def _serve(args: argparse.Namespace, modules: list[Module]) -> int:
+async def _serve(args: argparse.Namespace, modules: list[GivenModule]) -> int:
     import asyncio
     import contextlib
 
     from hilgw.cli.output import files
-    from hilgw.cli.signals import Stop
+    from hilgw.cli.signals import StopSignal
     from hilgw.engine.event_loop.scheduler import Timer
     from hilgw.engine.mock_host import MockHost
     from hilgw.plugins import new_air
 
-    stop = Stop()
+    stop = StopSignal()
     timer = Timer(asyncio.get_running_loop())
     host = MockHost(timer, new_air(args.seed, args.loss))
     try:
@@ -185,7 +184,7 @@ async def _serve(args: argparse.Namespace, modules: list[Module]) -> int:
 
 
 async def _plug_in(
-    kind: str, host: MockHost, timer: Any, modules: list[Module]
+    kind: str, host: MockHost, timer: Any, modules: list[GivenModule]
 ) -> list[dict[str, Any]]:
     """Makes and hosts the modules; returns a description of each, as --json prints it."""
     from hilgw.engine.mock_host import create_mock, network_of
@@ -213,7 +212,7 @@ async def _plug_in(
     return described
 
 
-async def _device(mock: Mock, module: Module, index: int, timer: Any) -> DeviceSide:
+async def _device(mock: Mock, module: GivenModule, index: int, timer: Any) -> DeviceSide:
     """The mock's end of its virtual port or TCP connection."""
     from hilgw.engine.mock_host import ServingMock, retry_s_of
     from hilgw.transports.tcp.address import parse_address

@@ -6,9 +6,10 @@ import argparse
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from hilgw import __version__
+from hilgw.cli import run_options
 from hilgw.cli.commands.configurations import loading
 from hilgw.errors import HilgwError, SafetyError, UsageError, printable
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from hilgw.cli.output.console import ConsoleWriter
     from hilgw.cli.output.log import Terminals
     from hilgw.cli.output.terminal import Terminal
-    from hilgw.cli.signals import Stop
+    from hilgw.cli.signals import StopSignal
     from hilgw.config.model import GatewayConfig
     from hilgw.engine.gateway import Gateway
     from hilgw.engine.observer import Observer
@@ -33,35 +34,12 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     )
     parser.add_argument("file", metavar="FILE", nargs="?", help="the configuration, as --config")
     add_options(parser)
-    parser.set_defaults(run=run)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `run`; SUPPRESS, because they may precede or follow the command."""
     from hilgw.cli.output.text import duration
 
-    def option(*names: str, **kwargs: Any) -> None:
-        parser.add_argument(*names, default=argparse.SUPPRESS, **kwargs)
-
-    option(
-        "-c", "--config", metavar="FILE", help="the configuration to run, or a shipped one, as xbee"
-    )
-    loading.add_options(parser)
-    option(
-        "--duration",
-        metavar="TIME",
-        type=duration,
-        help="stop after e.g. 10s, 500ms, 2min; of simulated time with --speed",
-    )
-    option("--arm", action="store_true", help="arm all robots at the start, real ones too")
-    option("--report", metavar="FILE", help="write counts and latencies as JSON; -: to stdout")
-    option("--ready-file", metavar="FILE", help="write this file when every required part is up")
-    option(
-        "--control", metavar="PATH", help="control socket for `hilgw send` (default: found by it)"
-    )
-    option("--log", metavar="FILE", help="append what happens, with deliveries and time of day")
-    option("-q", "--quiet", action="store_true", help="show only errors, notices and the summary")
-    option("-v", "--verbose", action="store_true", help="show deliveries too")
+    run_options.add(parser, run_options.RUN, duration=duration)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -131,9 +109,9 @@ async def _run(args: argparse.Namespace, config: GatewayConfig, out: TextIO) -> 
     from hilgw.cli.output import files
     from hilgw.cli.output.console import console_writer, finish
     from hilgw.cli.output.log import log_to, open_log
-    from hilgw.cli.signals import Stop
+    from hilgw.cli.signals import StopSignal
 
-    stop = Stop()
+    stop = StopSignal()
     console = console_writer(out)
     fatal: HilgwError | None = None
     with open_log(getattr(args, "log", None)) as log:
@@ -163,7 +141,7 @@ async def _run(args: argparse.Namespace, config: GatewayConfig, out: TextIO) -> 
 
 
 def _screen(
-    args: argparse.Namespace, console: TextIO | ConsoleWriter, stop: Stop, *, is_logged: bool
+    args: argparse.Namespace, console: TextIO | ConsoleWriter, stop: StopSignal, *, is_logged: bool
 ) -> Terminal:
     """The terminal of the run; without its reader the run ends, unless its output is not needed."""
     import asyncio

@@ -13,7 +13,6 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         epilog="example: hilgw token lab.token",
     )
     parser.add_argument("file", metavar="FILE", help="the new file")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

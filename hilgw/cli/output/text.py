@@ -9,7 +9,7 @@ import re
 import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from hilgw.cli.output.console import ConsoleWriter
@@ -82,6 +82,17 @@ def table(
         lines.append(f"{indent}{name:<{left}}  {first}".rstrip())
         lines += [margin + other for other in others]
     return lines
+
+
+def print_json(data: object) -> None:
+    """Prints mappings, lists and dataclasses as JSON."""
+    import dataclasses
+    import json
+
+    def as_mapping(record: Any) -> dict[str, Any]:
+        return dataclasses.asdict(record)
+
+    print(json.dumps(data, indent=2, default=as_mapping))
 
 
 def use_colour(stream: TextIO | ConsoleWriter) -> bool:

@@ -1,130 +1,69 @@
-"""Scripts that complete the command line in bash, zsh and fish."""
+"""Scripts that complete the command line in bash, zsh and fish; shtab writes them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from typing import Any
 
-from hilgw.cli.reference.options import FILES, Command, Option, commands
+from hilgw.cli.parser import whole_parser
 
-
-def bash() -> str:
-    """For `source` in bash 4 or later."""
-    every = commands()
-    names = " ".join(each.name for each in every if each.name)
-    values: dict[tuple[str, ...], set[str]] = {}
-    for option in (option for each in every for option in each.options if option.metavar):
-        values.setdefault(option.choices, set()).update(option.names)
-    lines = [
-        "# bash completion of hilgw",
-        "_hilgw() {",
-        "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}",
-        "    local command= words= index",
-        "    for ((index = 1; index < COMP_CWORD; index++)); do",
-        f"        case ${{COMP_WORDS[index]}} in {names.replace(' ', '|')})",
-        "            command=${COMP_WORDS[index]}; break ;;",
-        "        esac",
-        "    done",
-        "    COMPREPLY=()",
-        "    case $before in",
-    ]
-    lines += [
-        f"        {'|'.join(sorted(options))}) {_bash_values(choices)}; return ;;"
-        for choices, options in values.items()
-    ]
-    lines += ["    esac", "    case $command in"]
-    for each in every:
-        words = [name for option in each.options for name in option.names if name[:2] == "--"]
-        words += each.words if each.name else names.split()
-        pattern = each.name or '""'
-        lines.append(f'        {pattern}) words="{" ".join(words)}" ;;')
-    lines += [
-        "    esac",
-        '    COMPREPLY=($(compgen -W "$words" -- "$word"))',
-        "}",
-        "complete -o bashdefault -o default -F _hilgw hilgw",
-    ]
-    return "\n".join(lines) + "\n"
+_FILES = ("FILE", "PATH", "CONFIG")  # metavars
+# The name of a configuration may stand in the place of a command.
+_BASH_FILES = "\ncomplete -o bashdefault -o default -F _shtab_hilgw hilgw\n"
+_FISH_FILES = "complete -c hilgw -n '_shtab_hilgw_using' -a '(__fish_complete_path)'\n"
+_ZSH_COMMANDS = "_describe 'hilgw commands' _commands"
 
 
-def _bash_values(choices: tuple[str, ...]) -> str:
-    words = " ".join(choice for choice in choices if choice != FILES)
-    known = f'$(compgen -W "{words}" -- "$word")' if words else ""
-    files = '$(compgen -f -- "$word")' if FILES in choices else ""
-    return f"COMPREPLY=({' '.join(filter(None, (known, files)))})"
+def script(shell: str) -> str:
+    """The script for `source`; the one of zsh may also be in a folder of $fpath, as _hilgw."""
+    import shtab
+
+    parser, others = whole_parser()
+    for command, own in {"": parser, **others}.items():
+        for action in own._actions:
+            _describe(command, action)
+    text: str = shtab.complete(parser, shell)
+    if shell == "zsh":
+        text = text.replace(_ZSH_COMMANDS, f"{_ZSH_COMMANDS}; _files -g '*.(yaml|yml)'")
+        return text.replace("eval_context[-1] == eval", "eval_context[-1] == (eval|file)")
+    return text + {"bash": _BASH_FILES, "fish": _FISH_FILES}[shell]
 
 
-def zsh() -> str:
-    """For a folder of $fpath, as _hilgw, or for `source` after compinit."""
-    every = commands()
-    lines = ["#compdef hilgw", "# zsh completion of hilgw", "_hilgw() {", "    local -a commands"]
-    lines.append("    commands=(")
-    lines += [f"        {_quoted(f'{each.name}:{each.summary}')}" for each in every if each.name]
-    lines += ["    )", "    local curcontext=$curcontext state line", "    _arguments -C \\"]
-    lines += [f"        {spec} \\" for spec in _zsh_options(every[0])]
-    lines += [
-        "        '1: :->command' '*:: :->rest'",
-        "    case $state in",
-        "        command) _describe command commands; _files -g '*.(yaml|yml)' ;;",
-        "        rest)",
-        "            case $words[1] in",
-    ]
-    for each in every[1:]:
-        lines.append(f"                {each.name}) _arguments \\")
-        lines += [f"                    {spec} \\" for spec in _zsh_options(each)]
-        lines.append(f"                    {_zsh_words(each)} ;;")
-    lines += ["            esac ;;", "    esac", "}", "compdef _hilgw hilgw"]
-    return "\n".join(lines) + "\n"
+def _describe(command: str, action: Any) -> None:
+    """Gives the action the attributes that shtab reads."""
+    import shtab
+
+    known = _known(command, action.dest)
+    if action.metavar in _FILES and not action.choices:
+        action.complete = _words_and_files(" ".join(known)) if known else shtab.FILE
+    elif known:
+        action.choices = known
+    if action.metavar is not None:  # zsh separates parts of a description with colons
+        action.metavar = "".join(action.metavar).replace(":", " ")
 
 
-def _zsh_options(command: Command) -> Iterable[str]:
-    for option in command.options:
-        text = option.text.replace("\\", "").replace("[", "(").replace("]", ")")
-        for name in option.names:
-            value = f":{option.metavar.replace(':', ' ')}:{_zsh_values(option)}"
-            yield _quoted(f"*{name}[{text}]{value if option.metavar else ''}")
+def _words_and_files(words: str) -> dict[str, Any]:
+    """A completion of shtab: of these words, and of files."""
+    name = "_hilgw_configurations"
+    return {
+        "bash": name,
+        "zsh": f"{{compadd -- {words}; _files}}",
+        "fish": f"{words} (__fish_complete_path)",
+        "preamble": {"bash": f'{name}() {{ compgen -W "{words}" -- "$1"; compgen -f -- "$1"; }}'},
+    }
 
 
-def _zsh_values(option: Option) -> str:
-    words = [choice for choice in option.choices if choice != FILES]
-    if FILES in option.choices:
-        return "_files"
-    return f"({' '.join(words)})" if words else " "
+def _known(command: str, name: str) -> tuple[str, ...]:
+    """Known values of an option or an argument whose parser takes others, too."""
+    from hilgw import plugins
+    from hilgw.config.shipped import names
 
-
-def _zsh_words(command: Command) -> str:
-    words = f"({' '.join(command.words)})" if command.words else "_files"
-    return _quoted(f"*: :{words}")
-
-
-def fish() -> str:
-    """For ~/.config/fish/completions/hilgw.fish, or for `source`."""
-    lines = ["# fish completion of hilgw"]
-    for each in commands():
-        where = f"__fish_seen_subcommand_from {each.name}" if each.name else "__fish_use_subcommand"
-        head = f"complete -c hilgw -n {_quoted(where)}"
-        if each.name:
-            summary = _quoted(each.summary)
-            lines.append(f"complete -c hilgw -n __fish_use_subcommand -a {each.name} -d {summary}")
-        if each.words:
-            lines.append(f"{head} -f -a {_quoted(' '.join(each.words))}")
-        for option in each.options:
-            lines.append(f"{head} {_fish_option(option)}")
-    return "\n".join(lines) + "\n"
-
-
-def _fish_option(option: Option) -> str:
-    words = [f"-l {name[2:]}" if name[:2] == "--" else f"-s {name[1:]}" for name in option.names]
-    choices = [choice for choice in option.choices if choice != FILES]
-    if option.metavar:
-        words.append("-r" if FILES in option.choices else "-x")
-    if choices:
-        words.append(f"-a {_quoted(' '.join(choices))}")
-    return " ".join([*words, "-d", _quoted(option.text)])
-
-
-def _quoted(text: str) -> str:
-    """A word in single quotes, for all three shells."""
-    return "'" + text.replace("\\", "").replace("'", "’") + "'"
-
-
-SHELLS: dict[str, Callable[[], str]] = {"bash": bash, "zsh": zsh, "fish": fish}
+    match command, name:
+        case _, "backend":
+            return ("real", "mock", "loopback")
+        case (_, "config") | ("example", "name") | ("explain", "file"):
+            return tuple(names())
+        case ("scan", "kind") | ("adapters", "name"):
+            return tuple(plugins.names(plugins.ADAPTERS))
+        case "mock", "kind":
+            return tuple(name.replace("_", "-") for name in plugins.names(plugins.MOCKS))
+    return ()

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 
+from hilgw.cli.commands import COMMANDS
 from hilgw.cli.help import EXIT_CODES
-from hilgw.cli.reference.options import Command, commands
+from hilgw.cli.parser import whole_parser
 
 
 def manual(version: str) -> str:
     """The page of this version."""
-    default, *others = commands()
+    parser, commands = whole_parser()
     lines = [
         f'.TH HILGW 1 "" "hilgw {version}" "User Commands"',
         ".SH NAME",
@@ -27,28 +29,31 @@ def manual(version: str) -> str:
         "infra-red and radio hardware, and lets the same robot controllers drive real robots. "
         "Without a command it runs the gateway of a configuration.",
         ".SH OPTIONS",
-        *_options(default),
+        *_options(parser),
         ".SH COMMANDS",
     ]
-    for each in others:
-        lines += [f".SS hilgw {_plain(each.name)}", _plain(_sentence(each)), ".PP"]
-        options = [] if each.name == "run" else _options(each)  # those at the top
-        lines += [f".B {_plain(each.usage)}", *options, *_example(each.epilog)]
+    for name, own in commands.items():
+        sentence = own.description or f"{COMMANDS[name][1].capitalize()}."
+        usage = " ".join(own.format_usage().removeprefix("usage: ").split())
+        options = [] if name == "run" else _options(own)  # those at the top
+        lines += [f".SS hilgw {_plain(name)}", _plain(sentence), ".PP"]
+        lines += [f".B {_plain(usage)}", *options, *_example(own.epilog or "")]
     lines += [".SH EXIT STATUS", *_exit_codes()]
     lines += [".SH SEE ALSO", "The pages in the folder docs of the project."]
     return "\n".join(lines) + "\n"
 
 
-def _sentence(command: Command) -> str:
-    return command.description or f"{command.summary.capitalize()}."
-
-
-def _options(command: Command) -> list[str]:
+def _options(parser: argparse.ArgumentParser) -> list[str]:
     lines: list[str] = []
-    for option in command.options:
-        value = f" \\fI{_plain(option.metavar)}\\fR" if option.metavar else ""
-        names = ", ".join(f"\\fB{_plain(name)}\\fR" for name in option.names)
-        lines += [".TP", f"{names}{value}", _plain(option.text) or "\\&"]
+    for action in parser._actions:
+        if not action.option_strings:
+            continue
+        metavar = "" if action.nargs == 0 else action.metavar or action.dest.upper()
+        if isinstance(metavar, tuple):
+            metavar = " ".join(metavar)
+        value = f" \\fI{_plain(metavar)}\\fR" if metavar else ""
+        names = ", ".join(f"\\fB{_plain(name)}\\fR" for name in action.option_strings)
+        lines += [".TP", f"{names}{value}", _plain((action.help or "") % vars(action)) or "\\&"]
     return lines
 
 

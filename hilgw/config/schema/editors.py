@@ -16,7 +16,7 @@ from hilgw.errors import ConfigError
 
 _PART = "$part"  # a mapping of settings, before all have their names
 
-# Keywords that say nothing of null: a schema of these alone takes null by its type.
+# Keywords that neither allow nor forbid null: a schema of these alone allows it by its type.
 _OF_ONE_TYPE = {"type", "pattern", "items", "prefixItems", "minItems", "maxItems"} | {
     "minimum",
     "maximum",

@@ -17,6 +17,7 @@ from hilgw.control.events import (
     EmitterSettings,
     Event,
     MotorCommand,
+    MotorField,
     MotorSettings,
     PacketIn,
     PacketOut,
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
 
 REGISTER_NS = NS_PER_S
 """On a serial line, registrations are repeated at this period until a good frame comes."""
+_FIELDS = {str(each): each for each in MotorField}
 
 
 class Wc2ecControllerSession:
@@ -262,7 +264,7 @@ class Wc2ecControllerSession:
         quantity = self._known(index).value
         assert quantity is not None  # the decoder accepts setValue for motors only
         self.counts["commands"] += 1
-        return [MotorCommand(index, quantity.name, value)]
+        return [MotorCommand(index, _FIELDS[quantity.name], value)]
 
     def _switch(self, index: int, period_ms: float | None, now: int) -> list[Event]:
         self._sampling.switch(index, period_ms, now)

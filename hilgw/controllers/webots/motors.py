@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from hilgw.control.events import Event, MotorCommand, MotorPid, MotorSettings, Notice
+from hilgw.control.events import Event, MotorCommand, MotorField, MotorPid, MotorSettings, Notice
 from hilgw.controllers.webots.configuration import motor_of
 from hilgw.devices.kinds import LINEAR_MOTOR, Device
 from hilgw.protocols.webots import (
@@ -32,7 +32,9 @@ class MotorState:
         self.device = device
         self._own = motor_of(device)
         self.multiplier = self._own.multiplier
-        self._force = "force" if device.kind == LINEAR_MOTOR else "torque"
+        self._force, self._available_force = MotorField.TORQUE, MotorField.AVAILABLE_TORQUE
+        if device.kind == LINEAR_MOTOR:
+            self._force, self._available_force = MotorField.FORCE, MotorField.AVAILABLE_FORCE
         self.reset()
 
     def reset(self) -> None:
@@ -122,13 +124,13 @@ class MotorState:
         index = self.device.index
         match command:
             case SetPosition(_, value):
-                return [MotorCommand(index, "position", value)]
+                return [MotorCommand(index, MotorField.POSITION, value)]
             case SetVelocity(_, value):
-                return [MotorCommand(index, "velocity", value)]
+                return [MotorCommand(index, MotorField.VELOCITY, value)]
             case SetAcceleration(_, value):
-                return [MotorCommand(index, "acceleration", value)]
+                return [MotorCommand(index, MotorField.ACCELERATION, value)]
             case SetAvailableForce(_, value):
-                return [MotorCommand(index, f"available_{self._force}", value)]
+                return [MotorCommand(index, self._available_force, value)]
         return []
 
     def _clip_position(self, value: float, events: list[Event]) -> float:

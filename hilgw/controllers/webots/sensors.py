@@ -3,49 +3,14 @@ the answer that ends the controller's step."""
 
 from __future__ import annotations
 
-import struct
-from typing import NamedTuple
-
 from hilgw.controllers.webots.configuration import fields_of
 from hilgw.controllers.webots.receivers import Receivers
 from hilgw.controllers.webots.sampling import Grid, earliest
 from hilgw.devices.fields import ReceiverFields
-from hilgw.devices.kinds import MOTOR, RECEIVER, SENSOR, Device, Value
+from hilgw.devices.kinds import MOTOR, RECEIVER, ROTATIONAL_MOTOR, SENSOR, Device, Value
+from hilgw.protocols.webots.codec import NumbersMessage, numbers_message
 
-_COMMANDS = {
-    "DistanceSensor": 50,
-    "PositionSensor": 1,
-    "LightSensor": 55,
-    "Accelerometer": 51,
-    "Gyro": 53,
-    "Compass": 52,
-    "GPS": 2,
-    "InertialUnit": 54,
-}
-_TOUCH = 40
-_TOUCH_3D = 41
-_FEEDBACK = 5
-_ONE = struct.Struct("<HBd")
-
-
-class Form(NamedTuple):
-    """The message of one sensor: its head and as many numbers."""
-
-    pack: struct.Struct
-    tag: int
-    command: int
-    numbers: int
-
-    def encode(self, value: Value) -> bytes:
-        if isinstance(value, tuple):
-            return self.pack.pack(self.tag, self.command, *value)
-        return self.pack.pack(self.tag, self.command, value)
-
-
-def _form(tag: int, device: Device) -> Form:
-    numbers = len(device.reports)
-    command = _COMMANDS.get(device.kind, _TOUCH if numbers == 1 else _TOUCH_3D)
-    return Form(struct.Struct(f"<HB{numbers}d"), tag, command, numbers)
+_FEEDBACK = numbers_message(ROTATIONAL_MOTOR, 1)
 
 
 class Sensors:
@@ -54,7 +19,7 @@ class Sensors:
 
     def __init__(self) -> None:
         self.receivers = Receivers()
-        self._forms: dict[int, Form] = {}
+        self._forms: dict[int, NumbersMessage] = {}
         self._values: dict[int, bytes] = {}  # the messages
         self._feedback: dict[int, bytes] = {}
         self._grid: Grid[int] = Grid()
@@ -64,13 +29,14 @@ class Sensors:
         self._silent: set[int] = set()  # devices that report values Webots has no message for
 
     def reset(self, devices: dict[int, Device]) -> None:
-        """The robot has these devices by tag; a new controller has enabled none. What a sensor
-        reported before is still its value."""
-        forms = {tag: _form(tag, each) for tag, each in devices.items() if each.role == SENSOR}
-        if forms != self._forms:
-            self._forms = forms
-            self.forget_values()
-        self._forget_samples()
+        """The robot has these devices by tag; a new controller has enabled none, and gets what the
+        sensors report from now on."""
+        self._forms = {
+            tag: numbers_message(each.kind, len(each.reports))
+            for tag, each in devices.items()
+            if each.role == SENSOR
+        }
+        self.forget_values()
         self._silent = {tag for tag, each in devices.items() if each.role == MOTOR}
         self._grid.clear()
         self._feedback_grid.clear()
@@ -88,22 +54,20 @@ class Sensors:
         form = self._forms.get(tag)
         if form is None:
             return tag in self._silent
-        if (len(value) if isinstance(value, tuple) else 1) != form.numbers:
+        values = value if isinstance(value, tuple) else (value,)
+        if len(values) != form.numbers:
             return False
-        self._values[tag] = form.encode(value)
+        self._values[tag] = form.pack(tag, form.command, *values)
         return True
 
     def keep_feedback(self, tag: int, value: float) -> None:
         """The newest force or torque of a motor."""
-        self._feedback[tag] = _ONE.pack(tag, _FEEDBACK, value)
+        self._feedback[tag] = _FEEDBACK.pack(tag, _FEEDBACK.command, value)
 
     def forget_values(self) -> None:
         """What is kept is of a body that is gone; periods stay."""
         self._values.clear()
         self._feedback.clear()
-        self._forget_samples()
-
-    def _forget_samples(self) -> None:
         self._sampled.clear()
         self._sampled_feedback.clear()
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from enum import Enum, auto
 from typing import Any, cast
 
 from hilgw.control.events import (
@@ -68,6 +69,18 @@ NO_NOTICE = (
 )
 
 
+class _State(Enum):
+    CLOSED = auto()  # there is no connection
+    STARTING = auto()  # no request was answered: the first answer is the configuration
+    RUNNING = auto()
+    QUITTING = auto()  # QUIT was sent: further commands are ignored
+    LEFT = auto()  # the controller has ended, and the connection is not closed yet
+
+
+_STARTING, _QUITTING = _State.STARTING, _State.QUITTING  # faster to read, in each step
+_ENDED = (_State.CLOSED, _State.LEFT)
+
+
 class WebotsControllerSession:
     """The pure session; see `hilgw.controllers.base.PeerSession`.
 
@@ -88,7 +101,7 @@ class WebotsControllerSession:
     ) -> None:
         self.armed = True
         self._shows_arming = shows_arming
-        self._told_armed = True
+        self._shown_armed = True  # as the controller got it last
         self.devices = Devices()
         self.counts: Counter[str] = Counter()
         self._configuration = robot
@@ -99,23 +112,21 @@ class WebotsControllerSession:
         self._robot = RobotState(robot.name, robot.customData, battery or Battery())
         self._sensors = Sensors()
         self._commands = DeviceCommands(self._table, self._sensors)
-        self._reader: RequestReader | None = None
-        self._left = True  # there is no controller, or it has ended
+        self._reader = RequestReader()
+        self._state = _State.CLOSED
         self._waiting: Request | None = None  # the request that has no answer yet
         self._step = StepRequest(0)  # the last one: most are equal
-        self.is_configured = False
-        self._quit_sent = False
         self._owed = 0  # answers sent before their request: QUIT
-        self._time_ns = 0  # simulation time, and what the controller knows of it
-        self._told_ns: int | None = None
+        self._time_ns = 0  # simulation time
+        self._sent_ns: int | None = None  # the simulation time that the controller got last
 
     # --- the connection -----------------------------------------------------------------------
 
     def open(self, now: int) -> list[Event]:
         """The handshake is done."""
         self._reader = RequestReader()
-        self._left = self.is_configured = self._quit_sent = False
-        self._waiting = self._told_ns = None
+        self._state = _State.STARTING
+        self._waiting = self._sent_ns = None
         self._owed = 0
         self._robot.reset()
         self._table.assign(self.devices)
@@ -125,13 +136,10 @@ class WebotsControllerSession:
 
     def close(self) -> list[Event]:
         """The connection is gone."""
-        if self._reader is None:
+        state, self._state = self._state, _State.CLOSED
+        if state in _ENDED:
             return []
-        self._reader = None
-        if self._left:
-            return []
-        self._left = True
-        if self._robot.is_exiting or self._quit_sent:
+        if self._robot.is_exiting or state is _State.QUITTING:
             return self._gone("the controller ended")
         self.counts["ended_without_notice"] += 1
         return [Notice(NO_NOTICE, once=False), *self._gone("ended without notice")]
@@ -139,7 +147,7 @@ class WebotsControllerSession:
     def receive(self, data: bytes, now: int) -> list[Event]:
         """Bytes from the controller, in any chunks."""
         reader = self._reader
-        if reader is None or self._left:
+        if self._state in _ENDED:
             return []
         events: list[Event] = []
         try:
@@ -150,7 +158,7 @@ class WebotsControllerSession:
             reader.feed(data)
             while (request := reader.next()) is not None:
                 if isinstance(request, Leave):
-                    self._left = True
+                    self._state = _State.LEFT
                     return events + self._gone("the controller ended")
                 self._accept(request, events, now)
         except ProtocolError as error:
@@ -159,7 +167,7 @@ class WebotsControllerSession:
 
     def next_deadline(self) -> int | None:
         """When `expire` must be called, or None: the end of a wait for user input."""
-        waits = self._waiting is None and self._reader is not None
+        waits = self._waiting is None and self._state not in _ENDED
         return self._robot.input_due_ns if waits else None
 
     def expire(self, now: int) -> list[Event]:
@@ -186,7 +194,7 @@ class WebotsControllerSession:
         if refusal is not None:
             return [self._refuse(device.index, *refusal)]
         self.devices.add(device)
-        if self.is_configured and not self._left:
+        if self._state in (_State.RUNNING, _State.QUITTING):
             text = f"'{device.name}' is new: the controller learns of it when it connects again"
             return [Notice(text)]
         self._table.assign(self.devices)
@@ -233,12 +241,16 @@ class WebotsControllerSession:
         """One packet that a Receiver received: kept until the Receiver is due."""
         tag = self._table.tags.get(packet.index)
         receiver = None if tag is None else self._sensors.receivers.by_tag.get(tag)
-        if receiver is None or self._left:
+        if receiver is None or self._state in _ENDED:
             return [self._refuse(packet.index, RequestRefused.DOWN, "no controller is connected")]
-        reason = receiver.hold(packet)
+        reason = receiver.hold(packet, len(packet.data))
         if reason is not None:
             name = cast(Device, self.devices.by_index(packet.index)).name
-            return [self._refuse(packet.index, reason, f"Receiver '{name}' takes no packets")]
+            return [
+                self._refuse(
+                    packet.index, WebotsRefused.known(reason), f"Receiver '{name}' takes no packets"
+                )
+            ]
         self.counts["packets_in"] += 1
         return []
 
@@ -272,16 +284,11 @@ class WebotsControllerSession:
         return self._robot.report(self._time_ns)
 
     def _demand_controller(self) -> None:
-        if self._left or self._quit_sent or not self.is_configured:
+        if self._state is not _State.RUNNING:
             name = self._configuration.name
             raise PeerError("no controller is connected", where=name, fix="start it")
 
     # --- the answer ---------------------------------------------------------------------------
-
-    @property
-    def waiting_ms(self) -> int | None:
-        """The duration of the request that has no answer yet; None when there is none."""
-        return None if self._waiting is None else self._waiting.duration_ms
 
     def next_sample(self) -> int | None:
         """The simulation time at which something that the controller enabled is due next; that may
@@ -316,12 +323,13 @@ class WebotsControllerSession:
             return []
         self._waiting = None
         robot, commands, sensors = self._robot, self._commands, self._sensors
-        if not self.is_configured:
+        is_first = self._state is _STARTING
+        if is_first:
             robot.battery.begin(time_ns)
         has_battery = robot.battery.is_present
         if has_battery and robot.battery.is_empty(time_ns):
             return self._run_down(time_ns)
-        if not self.is_configured:
+        if is_first:
             return [self._configure(time_ns)]
         messages: list[Message] = []
         if robot.answers or commands.answers:
@@ -332,8 +340,8 @@ class WebotsControllerSession:
         self._time_ns = time_ns
         self.counts["steps"] += 1
         data = b""
-        if time_ns != self._told_ns:
-            self._told_ns = time_ns
+        if time_ns != self._sent_ns:
+            self._sent_ns = time_ns
             data = encode_time(ns_to_s(time_ns))
         self.sample(time_ns)
         if robot.keyboard.is_enabled:
@@ -343,7 +351,7 @@ class WebotsControllerSession:
         data += sensors.take()
         if sensors.receivers.are_enabled:
             messages += sensors.receivers.take()
-        if self._shows_arming and self.armed is not self._told_armed:
+        if self._shows_arming and self.armed is not self._shown_armed:
             messages.append(SimulationMode(self._mode()))
         if messages:
             data += self._table.codec.encode_messages(messages)
@@ -352,16 +360,19 @@ class WebotsControllerSession:
     def quit(self) -> list[Event]:
         """Ends the controller: its next step() returns -1. Always before the connection closes:
         libController would spin for ever. Commands that come after it are ignored."""
-        if self._reader is None or self._left or self._quit_sent:
+        if self._state not in (_State.STARTING, _State.RUNNING):
             return []
-        self._quit_sent = True
         if self._waiting is None:
             self._owed += 1
         self._waiting = None
-        messages: list[Message] = []
-        if not self.is_configured:  # libController cannot quit before it
-            messages = self._configuration_messages(self._time_ns)
-        return [self._write(0, [*messages, Quit()])]
+        return [self._write_quit(self._time_ns)]
+
+    def _write_quit(self, time_ns: int) -> Write:
+        """QUIT; libController cannot quit before it has a configuration."""
+        is_first = self._state is _State.STARTING
+        self._state = _State.QUITTING
+        first = self._configuration_messages(time_ns) if is_first else []
+        return self._write(0, [*first, Quit()])
 
     def rejection(self) -> bytes:
         """For a controller that asked when another one had the robot already: it ends at once. That
@@ -371,31 +382,25 @@ class WebotsControllerSession:
 
     def _run_down(self, time_ns: int) -> list[Event]:
         """The battery is empty: as in Webots, the robot stops and the controller ends."""
-        self._quit_sent, self._time_ns = True, time_ns
+        self._time_ns = time_ns
         self.counts["stop_battery"] += 1
-        messages: list[Message] = []
-        if not self.is_configured:  # of a controller that finds it empty
-            messages = self._configuration_messages(time_ns)
         error = PeerError(StopReason.BATTERY.doc, where=self._configuration.name)
-        farewell = self._write(0, [*messages, Quit()])
-        return [Stop(StopReason.BATTERY), farewell, ProtocolFailure(error)]
+        return [Stop(StopReason.BATTERY), self._write_quit(time_ns), ProtocolFailure(error)]
 
     def _configure(self, time_ns: int) -> Event:
-        self._time_ns = self._told_ns = time_ns
+        self._time_ns = self._sent_ns = time_ns
+        self._state = _State.RUNNING
         return self._write(0, self._configuration_messages(time_ns))
 
     def _configuration_messages(self, time_ns: int) -> list[Message]:
-        self.is_configured = True
-        return self._table.configuration(self._present(), time_ns)
-
-    def _present(self) -> RobotConfiguration:
         mode = self._mode() if self._shows_arming else self._configuration.mode
         data = self._robot.custom_data
-        return dataclasses.replace(self._configuration, customData=data, mode=mode)
+        robot = dataclasses.replace(self._configuration, customData=data, mode=mode)
+        return self._table.configuration(robot, time_ns)
 
     def _mode(self) -> int:
-        """The mode of the simulation, which the controller is about to learn."""
-        self._told_armed = self.armed
+        """The mode of the simulation, for the next message to the controller."""
+        self._shown_armed = self.armed
         return REAL_TIME if self.armed else PAUSED
 
     def _write(self, delay: int, messages: list[Message]) -> Write:
@@ -406,7 +411,7 @@ class WebotsControllerSession:
 
     def _accept(self, request: Request, events: list[Event], now: int) -> None:
         """One request; adds its events, the last of which is StepRequest."""
-        if self._quit_sent:
+        if self._state is _QUITTING:
             self._accept_after_quit(events)
             return
         if self._waiting is not None:
@@ -419,7 +424,7 @@ class WebotsControllerSession:
         self._waiting = request
         self._robot.begin_request()
         first = len(events)
-        if not self.is_configured:
+        if self._state is _STARTING:
             events += self._robot.watch_battery_of(self._table.devices.values())
         count = 0
         for block in request.blocks:
@@ -449,10 +454,10 @@ class WebotsControllerSession:
             events.append(self._write(0, [Quit()]))
 
     def _fail(self, error: ProtocolError) -> list[Event]:
-        """The stream cannot be decoded: the controller is told to quit, then closed."""
+        """The stream cannot be decoded: QUIT for the controller, then the connection closes."""
         self.counts["failures"] += 1
         farewell = self.quit()
-        self._left = True
+        self._state = _State.LEFT
         self.counts["stop_protocol"] += 1
         return [Stop(StopReason.PROTOCOL), *farewell, ProtocolFailure(error, error.tail)]
 

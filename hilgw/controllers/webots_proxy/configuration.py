@@ -14,10 +14,10 @@ from hilgw.protocols.webots import (
     ReceiverConfiguration,
     RobotConfiguration,
 )
+from hilgw.protocols.webots.codec import MESSAGE_HEAD
+from hilgw.protocols.webots.forms import CONFIGURE
 
-_MESSAGE = struct.Struct("<HB")
-_RECEIVER = struct.Struct("<HBiii")
-_CONFIGURE = 0
+_RECEIVER = struct.Struct(MESSAGE_HEAD.format + "iii")
 
 
 def robot_of(messages: list[Message]) -> RobotConfiguration | None:
@@ -44,7 +44,7 @@ def _candidates(data: bytes, at: int, tag: int, tags: int) -> set[int]:
     """The channels of everything that has the form of this Receiver's configuration, and behind it
     the end, or the head of the configuration of a later device."""
     found = set()
-    head = _MESSAGE.pack(tag, _CONFIGURE)
+    head = MESSAGE_HEAD.pack(tag, CONFIGURE)
     while (at := data.find(head, at)) >= 0 and len(data) - at >= _RECEIVER.size:
         _, _, size, channel, allowed = _RECEIVER.unpack_from(data, at)
         end = at + _RECEIVER.size + 4 * allowed
@@ -58,7 +58,7 @@ def _candidates(data: bytes, at: int, tag: int, tags: int) -> set[int]:
 def _is_head(data: bytes, at: int, tag: int, tags: int) -> bool:
     if at == len(data):
         return True
-    if len(data) - at < _MESSAGE.size:
+    if len(data) - at < MESSAGE_HEAD.size:
         return False
-    later, command = _MESSAGE.unpack_from(data, at)
-    return bool(later == 0 or (tag < later < tags and command == _CONFIGURE))
+    later, command = MESSAGE_HEAD.unpack_from(data, at)
+    return bool(later == 0 or (tag < later < tags and command == CONFIGURE))

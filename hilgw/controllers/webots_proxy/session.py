@@ -9,11 +9,9 @@ Webots, source/webots/control and libController, R2025a; docs of the wire: hilgw
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from hilgw.controllers.webots.sampling import Grid
-from hilgw.controllers.webots_proxy.answers import QUIT, AnswerPassage
 from hilgw.controllers.webots_proxy.configuration import channels_of, robot_of
 from hilgw.controllers.webots_proxy.events import (
     Delivered,
@@ -24,28 +22,34 @@ from hilgw.controllers.webots_proxy.events import (
     Sent,
     Tuned,
 )
-from hilgw.controllers.webots_proxy.receivers import HeldPackets
-from hilgw.controllers.webots_proxy.requests import RequestPassage
 from hilgw.medium.packet import Copy
 from hilgw.protocols.webots import (
+    LEAVE,
     Block,
     Codec,
     Message,
     ProtocolError,
     ReceiverConfiguration,
+    RequestReader,
     RobotConfiguration,
     Send,
     SetChannel,
     SetSamplingPeriod,
     encode_answer,
+    encode_request,
 )
+from hilgw.protocols.webots.codec import MESSAGE_HEAD, QUIT
+from hilgw.protocols.webots.forms import CONFIGURE, ROBOT_TAG
+from hilgw.protocols.webots.passage import AnswerPassage
+from hilgw.protocols.webots.queues import HeldPackets
+from hilgw.protocols.webots.requests import duration_of, spans_of
+from hilgw.reasons import PacketRefused
 from hilgw.units import NS_PER_MS
 
 Passed = tuple[bytes, Sequence[Event]]
 """Bytes for the other end, and what they meant for the named devices."""
 LONGEST_STEP_MS = 1e9
-_CONFIGURE = b"\0\0\0"
-_HEAD = struct.Struct("<HB")
+_CONFIGURE = MESSAGE_HEAD.pack(ROBOT_TAG, CONFIGURE)
 
 
 class ProxySession:
@@ -63,15 +67,16 @@ class ProxySession:
         receivers: Mapping[str, int],
         only: Collection[str] = (),
     ) -> None:
-        self.held = {name: HeldPackets() for name in receivers}
+        self.held: dict[str, HeldPackets[Copy]] = {name: HeldPackets() for name in receivers}
         self._codec = Codec(version)
         self._emitters = emitters
         self._channels = receivers
         self._only = only
         self._names: dict[int, str] = {}  # named devices by tag
-        self._by_tag: dict[int, HeldPackets] = {}
+        self._by_tag: dict[int, HeldPackets[Copy]] = {}
         self._heads: tuple[bytes, ...] = ()  # of messages that configure a Receiver again
-        self._requests = RequestPassage(self._names, self._requested, self._block)
+        self.left = False
+        self._requests = RequestReader()
         self._answers = AnswerPassage(self._answered, self._ended)
         self._grid: Grid[int] = Grid()
         self._configured = False
@@ -80,13 +85,17 @@ class ProxySession:
         self._time_ns = 0  # of the simulation, since the first step
         self._events: list[Event] = []
 
-    @property
-    def left(self) -> bool:
-        return self._requests.left
-
     def from_controller(self, data: bytes) -> Passed:
-        """Bytes of the controller -> bytes for Webots."""
-        return self._requests.feed(data), self._take_events()
+        """Bytes of the controller -> bytes for Webots, which gets whole requests: it acts on no
+        others, so waiting for the end of one costs no time."""
+        try:
+            if self._requests.is_whole(data):
+                return self._pass(data), self._take_events()
+            passed = b"".join([self._pass(each) for each in self._read(data)])
+        except ProtocolError:
+            self._requests = RequestReader()  # for the requests after `cut`
+            raise
+        return passed, self._take_events()
 
     def from_webots(self, data: bytes) -> Passed:
         """Bytes of Webots -> bytes for the controller."""
@@ -103,31 +112,22 @@ class ProxySession:
 
     def answer_goodbye(self, data: bytes) -> bytes:
         """After `cut`: bytes of the controller -> empty answers to its last requests."""
-        requests = 0
-
-        def count(duration_ms: int) -> None:
-            nonlocal requests
-            requests += 1
-
-        self._requests.follow(count)
         try:
-            self._requests.feed(data)
+            return b"".join([encode_answer(0) for each in self._read(data) if each != LEAVE])
         except ProtocolError:
             return b""
-        return encode_answer(0) * requests
 
-    def hold(self, receiver: str, copy: Copy) -> str:
-        """A copy for this Receiver: kept until it is due. Returns "", or why not."""
-        return self.held[receiver].hold(copy)
+    def hold(self, receiver: str, copy: Copy) -> PacketRefused | None:
+        """A copy for this Receiver: kept until it is due. Returns None, or why not."""
+        return self.held[receiver].hold(copy, len(copy.packet.data))
 
     def close(self) -> Sequence[Event]:
         """The connection is gone."""
         for name, held in self.held.items():
-            if held.enabled:
-                held.enabled = False
+            if held.period_ms:
                 self._events.append(Enabled(name, 0))
-            if held:
-                self._events.append(Lost(name, held.clear()))
+            if lost := held.discard():
+                self._events.append(Lost(name, tuple(lost)))
         return self._take_events()
 
     def _take_events(self) -> Sequence[Event]:
@@ -138,12 +138,33 @@ class ProxySession:
 
     # --- requests -----------------------------------------------------------------------------
 
-    def _requested(self, duration_ms: int) -> None:
-        self._step_ms = duration_ms
+    def _read(self, data: bytes) -> Iterator[bytes]:
+        """The complete requests."""
+        reader = self._requests
+        reader.feed(data)
+        while (request := reader.next_bytes()) is not None:
+            self.left = self.left or request == LEAVE
+            yield request
 
-    def _block(self, tag: int, data: bytes) -> bool:
+    def _pass(self, request: bytes) -> bytes:
+        """The bytes of a request, without the blocks that Webots does not get."""
+        if request == LEAVE:
+            return request
+        spans = spans_of(request)
+        self._step_ms = duration_of(request)
+        names = self._names
+        kept = [
+            (tag, request[begin:end])
+            for tag, begin, end in spans
+            if tag not in names or self._block(Block(tag, request[begin:end]))
+        ]
+        return request if len(kept) == len(spans) else encode_request(self._step_ms, kept)
+
+    def _block(self, block: Block) -> bool:
+        """The commands for a named device. Returns whether Webots gets them."""
+        tag = block.tag
         name = self._names[tag]
-        for command in self._codec.decode_commands(Block(tag, data)):
+        for command in self._codec.decode_commands(block):
             match command:
                 case Send():
                     self._events.append(Sent(name, command.channel, command.range, command.data))
@@ -156,8 +177,7 @@ class ProxySession:
         return name not in self._only
 
     def _enable(self, tag: int, name: str, period_ms: int) -> None:
-        held = self._by_tag[tag]
-        held.enabled = period_ms > 0  # what is held stays: only a sample takes it (WbReceiver)
+        self._by_tag[tag].period_ms = period_ms
         self._grid.switch(tag, period_ms, self._time_ns)
         self._events.append(Enabled(name, period_ms))
 
@@ -184,9 +204,12 @@ class ProxySession:
         for tag in self._grid.sample_steps(began_ns, self._time_ns, self._basic_ns):
             held = self._by_tag[tag]
             if held:
-                copies = held.clear()
-                received += [held.message(copy) for copy in copies]
-                self._events.append(Delivered(self._names[tag], copies))
+                held.sample()
+                copies = held.take()
+                for copy in copies:
+                    signal = copy.direction, copy.signal_strength
+                    received.append(held.message(tag, *signal, copy.packet.data))
+                self._events.append(Delivered(self._names[tag], tuple(copies)))
         return self._codec.encode_messages(received) if received else b""
 
     def _ended(self, messages: bytes) -> None:
@@ -224,13 +247,13 @@ class ProxySession:
             tag = self._find(robot, name, "Receiver")
             if tag is None:
                 continue
-            held.tag, self._by_tag[tag] = tag, held
+            self._by_tag[tag] = held
             self._tune(tag, channels.get(tag, self._channels[name]))
             if tag not in channels:
                 text = f"'{name}': its channel in the world is not certain behind devices of "
                 text += f"unknown kinds; {self._channels[name]} is taken, as configured"
                 self._events.append(Notice(text))
-        self._heads = tuple(_HEAD.pack(tag, 0) for tag in self._by_tag)
+        self._heads = tuple(MESSAGE_HEAD.pack(tag, CONFIGURE) for tag in self._by_tag)
 
     def _find(self, robot: RobotConfiguration, name: str, kind: str) -> int | None:
         """The tag of a named device: of two with one name, the first, as in libController."""

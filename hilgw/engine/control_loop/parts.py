@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +14,10 @@ from hilgw.reasons import RequestRefused
 
 if TYPE_CHECKING:
     from hilgw.bodies.base import BodySession
-    from hilgw.control.events import Command, DeviceSettings, PacketIn, PacketOut, StopReason
+    from hilgw.control.events import Command, DeviceSettings, PacketIn, PacketOut
     from hilgw.control.modes import RobotMode
-    from hilgw.control.safety import Mode, SafetyState
-    from hilgw.devices.kinds import Device, Value
+    from hilgw.control.safety import SafetyState
+    from hilgw.devices.kinds import Device
     from hilgw.engine.control_loop.context import LoopContext
     from hilgw.engine.control_loop.stepping import Stepping
     from hilgw.transports.base import Scheduler
@@ -59,89 +59,37 @@ class LoopController:
 
 def no_body(context: LoopContext, safety: SafetyState) -> LoopBody:
     """Stands for the body of a robot that has none: it never connects, and refuses all requests."""
-    link: PeerLink[BodySession] = _AbsentLink(
-        context.name, _NoBodySession(), context.scheduler, context.watchdog
-    )
-    return LoopBody(link, safety)
+    return LoopBody(_absent(context.name, _NoBodySession(), context), safety)
 
 
 def no_controller(context: LoopContext, advice: Callable[[], str] = no_advice) -> LoopController:
     """Stands for a controller that is no peer: it never connects."""
-    name = f"{context.name}.controller"
-    link = _AbsentLink(name, _NoControllerSession(), context.scheduler, context.watchdog)
+    link = _absent(f"{context.name}.controller", _NoControllerSession(), context)
     return LoopController(link, context.scheduler, advice)
 
 
-class _AbsentLink(PeerLink[Any]):
-    is_absent = True
+def _absent(name: str, session: Any, context: LoopContext) -> PeerLink[Any]:
+    link: PeerLink[Any] = PeerLink(name, session, context.scheduler, context.watchdog)
+    link.is_absent = True
+    return link
 
 
-class _NoSession:
-    """The session of an end that never connects. See `hilgw.control.session.LinkSession`."""
+class _NoBodySession:
+    """The part of a `hilgw.bodies.base.BodySession` that is used without a connection."""
 
     def __init__(self) -> None:
         self.devices = Devices()
         self.counts: Counter[str] = Counter()
 
-    def open(self, now: int) -> list[Event]:
-        return []
-
-    def close(self) -> list[Event]:
-        return []
-
-    def receive(self, data: bytes, now: int) -> list[Event]:
-        return []
-
-    def next_deadline(self) -> int | None:
-        return None
-
-    def expire(self, now: int) -> list[Event]:
-        return []
-
-    def describe(self, data: bytes, *, received: bool) -> str:
-        return ""
-
-
-class _NoBodySession(_NoSession):
-    """See `hilgw.bodies.base.BodySession`."""
-
-    def _count(self) -> Refusal:
-        self.counts[f"refused_{_NO_BODY.reason}"] += 1
-        return _NO_BODY
-
-    def _refuse(self, index: int) -> list[Event]:
-        refusal = self._count()
-        return [Refused(index, refusal.reason, refusal.text)]
-
     def command(self, command: Command, now: int) -> tuple[Outcome, list[Event]]:
-        return self._count(), []
+        self.counts[f"refused_{_NO_BODY.reason}"] += 1
+        return _NO_BODY, []
 
-    def switch(self, index: int, period_ms: float | None, now: int) -> list[Event]:
-        return []
+    def tune(self, request: PacketOut | DeviceSettings, now: int) -> list[Event]:
+        self.counts[f"refused_{_NO_BODY.reason}"] += 1
+        return [Refused(request.index, _NO_BODY.reason, _NO_BODY.text)]
 
-    def own_period(self, index: int) -> float | None:
-        return None
-
-    def send(self, packet: PacketOut, now: int) -> list[Event]:
-        return self._refuse(packet.index)
-
-    def tune(self, settings: DeviceSettings, now: int) -> list[Event]:
-        return self._refuse(settings.index)
-
-    def stop_command(self, index: int, mode: Mode) -> Command | None:
-        return None
-
-    def stop_commands(self) -> list[Command]:
-        return []
-
-    def stop(self, reason: StopReason, now: int) -> list[Event]:
-        return []
-
-    def stop_motor(self, index: int, now: int) -> list[Event] | None:
-        return None
-
-    def stop_bytes(self) -> bytes:
-        return b""
+    send = tune
 
     def faults(self) -> list[str]:
         return []
@@ -150,8 +98,11 @@ class _NoBodySession(_NoSession):
         return True
 
 
-class _NoControllerSession(_NoSession):
-    """See `hilgw.controllers.base.PeerSession`."""
+class _NoControllerSession:
+    """The part of a `hilgw.controllers.base.PeerSession` that is used without a connection."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
 
     def register(self, device: Device) -> list[Event]:
         return []
@@ -159,18 +110,8 @@ class _NoControllerSession(_NoSession):
     def forget(self) -> None:
         return
 
-    def forget_values(self) -> None:
-        return
-
-    def report(self, values: Iterable[tuple[int, Value]], now: int) -> list[Event]:
-        return []
-
-    def feedback(self, index: int, value: float, now: int) -> list[Event]:
-        return []
+    forget_values = forget
 
     def deliver(self, packet: PacketIn) -> list[Event]:
         self.counts[f"refused_{RequestRefused.NO_CONTROLLER}"] += 1
-        return []
-
-    def fault(self, index: int) -> list[Event]:
         return []

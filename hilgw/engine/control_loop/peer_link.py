@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from hilgw.control.events import Event, Notice, ProtocolFailure, Write
 from hilgw.control.session import LinkSession
@@ -40,29 +40,24 @@ BUSY_NS = 20 * NS_PER_MS
 HELD_UP_NS = 100 * NS_PER_MS
 
 
-class PeerListener(Protocol):
+class PeerListener:
     """What a control loop learns from the link to one of its peers. A subclass overrides the
     methods that it needs; the others do nothing."""
 
     def attached(self, transport: Transport) -> None:
         """The connection is up; the session opens next."""
-        return
 
     def detached(self, now: int) -> None:
         """The connection is gone, and the session is closed."""
-        return
 
     def events(self, events: list[Event], now: int) -> None:
         """Events of the session, in order: all but Write."""
-        return
 
     def faulted(self, now: int) -> None:
         """The session raised an exception; its connection will be closed."""
-        return
 
     def drained(self, now: int) -> None:
         """All that was written has left, after `congested`."""
-        return
 
     def swamped(self, now: int) -> bool:
         """The peer sends faster than it is read; True when it was dropped for that."""

@@ -18,16 +18,16 @@ class ProxyReceiverPort(ReceiverPort):
     """Copies wait in the proxy's session for the sampling period in Webots' time: this Receiver is
     on the medium only, as the controller enables and tunes it.
 
-    hold: takes a copy, returns "" or why not; None: no controller is connected.
+    hold: takes a copy, returns None or why not; None: no controller is connected.
     """
 
-    hold: Callable[[Copy], str] | None = None
+    hold: Callable[[Copy], PacketRefused | None] | None = None
     _held = 0
 
     def deliver(self, copy: Copy) -> None:
         """The medium hands over one copy."""
         reason = PacketRefused.DISABLED if self.hold is None else self.hold(copy)
-        if reason:
+        if reason is not None:
             self._statistics.refuse(reason, "not taken by the receiver")
         else:
             self._held += 1

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from hilgw.engine.observer import Observer
     from hilgw.engine.robot.robot import Robot
     from hilgw.medium.packet import Copy
+    from hilgw.reasons import PacketRefused
 
 
 class ProxiedRobot:
@@ -95,5 +96,5 @@ class ProxiedRobot:
         return port
 
     @staticmethod
-    def _holder(session: ProxySession, name: str) -> Callable[[Copy], str]:
+    def _holder(session: ProxySession, name: str) -> Callable[[Copy], PacketRefused | None]:
         return lambda copy: session.hold(name, copy)

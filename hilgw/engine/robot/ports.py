@@ -59,11 +59,11 @@ class EmitterPort:
             self._count.offer(RejectedReason.CHANNEL)
             return RejectedReason.CHANNEL
         emitter.settle(now)  # whether or not a step has ended, or a timer is late
-        result = emitter.send(data, now)
+        reason = emitter.send(data, now)
         emitter.setChannel(usual)
-        self._count.offer(result.reason)
-        if not result:
-            return result.reason
+        self._count.offer(reason)
+        if reason is not None:
+            return reason
         self._departure.set(emitter.next_departure())
         self._schedule.catch_up()
         return None
@@ -106,13 +106,13 @@ class EmitterPort:
         """A packet that has left the Emitter's queue elsewhere, in Webots' library: it enters the
         medium at once. Returns None, or the reason why not."""
         self._schedule.catch_up()
-        reason = ""
+        reason = None
         if not data:
             reason = RejectedReason.INVALID
         elif not BROADCAST <= channel <= CHANNEL_MAX:
             reason = RejectedReason.CHANNEL
         self._count.offer(reason)
-        if reason:
+        if reason is not None:
             return reason
         self._count.depart()
         range = 0.0 if math.isnan(range) else range  # the library lets NaN pass: reaches nothing
@@ -228,7 +228,7 @@ class ReceiverPort:
     def deliver(self, copy: Copy) -> None:
         """The medium hands over one copy."""
         reason = self.receiver.receive(copy, copy.arrived_ns)
-        if reason:
+        if reason is not None:
             self._statistics.refuse(reason, "not taken by the receiver")
         elif self._sampling.due is None:  # else it samples for the copies that it holds already
             self._sampling.set(self.receiver.next_sample())

@@ -24,15 +24,15 @@ IMMEDIATE = -1
 
 DATA_CHUNK = 0
 IMAGE_CHUNK = 1
+MOST_CHUNKS = 0xFFFF
 
-_HEAD = struct.Struct("<Hi")
-_CHUNK = struct.Struct("<iB")
-_IMAGE = struct.Struct("<HB")
+HEAD = struct.Struct("<Hi")
+CHUNK = struct.Struct("<iB")
+IMAGE_HEAD = struct.Struct("<HB")
 _INT = struct.Struct("<i")
-_PLAIN = struct.Struct("<HiiBi")
-_AROUND = _HEAD.size + _CHUNK.size
+PLAIN = struct.Struct("<HiiBi")
+AROUND = HEAD.size + CHUNK.size
 _LOCAL = struct.Struct("<ii")
-_MOST_CHUNKS = 0xFFFF
 _FIX = "check that the address is that of Webots, and its version"
 
 
@@ -76,24 +76,9 @@ class Answer:
         images = []
         for begin, end, kind in self.spans:
             if kind == IMAGE_CHUNK:
-                tag, command = _IMAGE.unpack_from(self.raw, begin - _IMAGE.size)
+                tag, command = IMAGE_HEAD.unpack_from(self.raw, begin - IMAGE_HEAD.size)
                 images.append(Image(tag, command, self.raw[begin:end]))
         return images
-
-    def appended(self, messages: bytes) -> bytes:
-        """The answer's bytes with these messages at its end; all other bytes stay as they are.
-
-        ProtocolError: one chunk or byte too many. On TCP they are one more data chunk at the end:
-        libController fails on one in front, or between two parts of a message.
-        """
-        if not messages:
-            return self.raw
-        if self.local:
-            return _encode_size(len(self.raw) + len(messages)) + self.raw[_INT.size :] + messages
-        count, total = _HEAD.unpack_from(self.raw)
-        head = _encode_head(count + 1, total + len(messages))
-        chunk = _CHUNK.pack(len(messages), DATA_CHUNK)
-        return b"".join((head, memoryview(self.raw)[_HEAD.size :], chunk, messages))
 
 
 def encode_answer(
@@ -108,11 +93,11 @@ def encode_answer(
             return _LOCAL.pack(_LOCAL.size + len(messages), delay) + messages
         size = _INT.size + len(messages)
         if not images:
-            return _PLAIN.pack(1, size, size, DATA_CHUNK, delay) + messages
-        parts = [_CHUNK.pack(size, DATA_CHUNK), _INT.pack(delay), messages]
+            return PLAIN.pack(1, size, size, DATA_CHUNK, delay) + messages
+        parts = [CHUNK.pack(size, DATA_CHUNK), _INT.pack(delay), messages]
         count = 1
         for tag, command, pixels in images:
-            parts += (_CHUNK.pack(len(pixels), IMAGE_CHUNK), _IMAGE.pack(tag, command), pixels)
+            parts += (CHUNK.pack(len(pixels), IMAGE_CHUNK), IMAGE_HEAD.pack(tag, command), pixels)
             count += 1
         return b"".join((_encode_head(count, size), *parts))
     except struct.error as error:
@@ -121,17 +106,28 @@ def encode_answer(
 
 def _encode_head(count: int, total: int) -> bytes:
     try:
-        return _HEAD.pack(count, total)
+        return HEAD.pack(count, total)
     except struct.error:
         what = f"an answer of {count} chunks, {total} bytes, is too long"
         raise ProtocolError(what, where="answer") from None
 
 
-def _encode_size(size: int) -> bytes:
-    try:
-        return _INT.pack(size)
-    except struct.error:
-        raise ProtocolError(f"an answer of {size} bytes is too long", where="answer") from None
+def encode_chunk(messages: bytes) -> bytes:
+    """One more data chunk of an answer. It is at its end: libController fails on one in front, or
+    between two parts of a message. No messages: no chunk."""
+    return CHUNK.pack(len(messages), DATA_CHUNK) + messages if messages else b""
+
+
+def plain_delay(data: bytes, limit: int = LARGEST_ANSWER) -> int | None:
+    """The delay of an answer, when the bytes are one whole answer of one data chunk, as most are;
+    else None."""
+    size = len(data)
+    if size < PLAIN.size:
+        return None
+    count, total, chunk, kind, delay = PLAIN.unpack_from(data)
+    if count != 1 or kind != DATA_CHUNK or not total == chunk == size - AROUND <= limit:
+        return None
+    return int(delay)
 
 
 class AnswerReader:
@@ -155,13 +151,12 @@ class AnswerReader:
     def whole(self, data: bytes) -> Answer | None:
         """Received bytes, when they are one answer of one data chunk as most are; None: `feed`
         takes them."""
-        size = len(data)
-        if self._buffer or self._local or self._error is not None or size < _PLAIN.size:
+        if self._buffer or self._local or self._error is not None:
             return None
-        count, total, chunk, kind, delay = _PLAIN.unpack_from(data)
-        if count != 1 or kind != DATA_CHUNK or not total == chunk == size - _AROUND <= self._limit:
+        delay = plain_delay(data, self._limit)
+        if delay is None:
             return None
-        return Answer(data, delay, (Span(_AROUND, size, DATA_CHUNK),))
+        return Answer(data, delay, (Span(AROUND, len(data), DATA_CHUNK),))
 
     def feed(self, data: bytes) -> None:
         """Received bytes; call `next` until it returns None."""
@@ -175,7 +170,7 @@ class AnswerReader:
         return self._next_local() if self._local else self._next_chunked()
 
     def _restart(self) -> None:
-        self._at = _HEAD.size  # the first byte that is not yet scanned
+        self._at = HEAD.size  # the first byte that is not yet scanned
         self._spans: list[Span] = []
         self._data_bytes = 0
 
@@ -195,16 +190,16 @@ class AnswerReader:
         """Goes on scanning where it stopped: each chunk is read once, however slowly it comes."""
         buffer = self._buffer
         end = len(buffer)
-        if end < _HEAD.size:
+        if end < HEAD.size:
             return None
-        count, total = _HEAD.unpack_from(buffer)
+        count, total = HEAD.unpack_from(buffer)
         if not count or not _INT.size <= total <= self._limit:
             raise self._fail(f"an answer of {count} chunks, {total} bytes,")
         while len(self._spans) < count:
-            if end - self._at < _CHUNK.size:
+            if end - self._at < CHUNK.size:
                 return None
-            size, kind = _CHUNK.unpack_from(buffer, self._at)
-            begin = self._at + _CHUNK.size + (_IMAGE.size if kind == IMAGE_CHUNK else 0)
+            size, kind = CHUNK.unpack_from(buffer, self._at)
+            begin = self._at + CHUNK.size + (IMAGE_HEAD.size if kind == IMAGE_CHUNK else 0)
             self._check(size, kind, begin + size, total)
             if end < begin + size:
                 return None

@@ -7,7 +7,7 @@ Neither has a length: the kind of the device with the tag, and the command numbe
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import fields
 from typing import Any, NamedTuple
 
@@ -41,7 +41,7 @@ from hilgw.protocols.webots.robot_messages import (
     RobotConfiguration,
     RobotMessage,
 )
-from hilgw.protocols.webots.wire import F64, U8, U16, Cursor, Field, Number
+from hilgw.protocols.webots.wire import F64, U8, U16, Cursor, Field, Number, Vector
 
 Message = RobotMessage | DeviceMessage
 Command = RobotCommand | DeviceCommand
@@ -55,6 +55,8 @@ MESSAGE_HEAD = struct.Struct("<HB")
 
 _TIME = struct.Struct("<HBd")
 _TIME_COMMAND = 4
+QUIT = MESSAGE_HEAD.pack(ROBOT_TAG, 2)
+"""The message Quit."""
 _BRAKE_DAMPING = 2
 _BRAKE_ASSOCIATED = 4
 _NAMED_FIRST = "R2023b"
@@ -127,6 +129,27 @@ _PLAIN_MESSAGES = {
     if each.tagged and (plain := each.numbers) is not None
 }
 """Messages of numbers alone, as of most sensors: the class, and the form with the head."""
+
+
+class NumbersMessage(NamedTuple):
+    """A message of so many floating-point numbers. pack: called with the tag, the command and the
+    numbers."""
+
+    pack: Callable[..., bytes]
+    command: int
+    numbers: int
+
+
+def numbers_message(kind: str, numbers: int) -> NumbersMessage:
+    """The message by which a device of this kind reports a value of so many numbers."""
+    for command, form in MESSAGES[kind].items():
+        parts = [each.form.format[1:] for each in form.fields if isinstance(each, Number | Vector)]
+        packed = struct.Struct(MESSAGE_HEAD.format + "".join(parts))
+        whole = len(parts) == len(form.fields) and packed.format.endswith("d")
+        if whole and packed.size == MESSAGE_HEAD.size + numbers * F64.size:
+            return NumbersMessage(packed.pack, command, numbers)
+    raise ValueError(f"{kind} has no message of {numbers} numbers")
+
 
 _ALONE = {kind: _alone(kind) for kind in COMMANDS if kind != ROBOT}
 """Of each kind of device: the size of a command's number, then by that number the class and the

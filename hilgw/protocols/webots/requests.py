@@ -59,6 +59,30 @@ def encode_request(duration_ms: int, blocks: Iterable[tuple[int, bytes]] = ()) -
         raise ProtocolError(f"the request cannot be encoded: {error}") from None
 
 
+def duration_of(request: bytes) -> int:
+    """The duration of a whole request in ms."""
+    return int(_HEAD.unpack_from(request)[1])
+
+
+def spans_of(request: bytes) -> list[tuple[int, int, int]]:
+    """The blocks in a whole request: tag, begin and end of the commands. ProtocolError: they do not
+    fill it."""
+    spans, at, size = [], _EMPTY_BYTES, len(request)
+    while at < size:
+        begin = at + _BLOCK.size
+        if begin > size:
+            raise _error("a request that ends inside the head of a block", request[at:])
+        tag, length = _BLOCK.unpack_from(request, at)
+        end = begin + length
+        if length < 0 or end > size:
+            raise _error(f"a block of {length} bytes for device {tag}", request[at:])
+        spans.append((tag, begin, end))
+        at = end
+    if len(spans) > MOST_BLOCKS:
+        raise _error(f"a request of more than {MOST_BLOCKS} blocks", request)
+    return spans
+
+
 class RequestReader:
     """Requests from a stream in any chunks. limit: bytes of one request.
 
@@ -76,19 +100,26 @@ class RequestReader:
         """Bytes of requests that `next` has not returned."""
         return len(self._buffer)
 
+    def is_whole(self, data: bytes) -> bool:
+        """Whether received bytes are one request as they are, as most are; else `feed` takes
+        them."""
+        size = len(data)
+        if self._buffer or self._error is not None or not _EMPTY_BYTES <= size <= self._limit:
+            return False
+        return bool(_SIZE.unpack_from(data)[0] == size)
+
     def whole(self, data: bytes) -> Request | None:
-        """Received bytes, when they are one request as most are; None: `feed` takes them. Raises
+        """Received bytes, when they are one request; None: `feed` takes them. Raises
         ProtocolError."""
         if self._buffer or self._error is not None:
             return None
         request = self._repeated.get(data)
         if request is not None:
             return request
-        size = len(data)
-        if not _EMPTY_BYTES <= size <= self._limit or _SIZE.unpack_from(data)[0] != size:
+        if not self.is_whole(data):
             return None
-        request = self._decode(data, size)
-        if size <= REPEATED_BYTES:
+        request = self._decode(data)
+        if len(data) <= REPEATED_BYTES:
             if len(self._repeated) == MOST_REPEATED:
                 self._repeated.clear()
             self._repeated[data] = request
@@ -101,47 +132,49 @@ class RequestReader:
 
     def next(self) -> Request | Leave | None:
         """The next complete request; None when more bytes are needed. Raises ProtocolError."""
+        data = self.next_bytes()
+        if data is None:
+            return None
+        return Leave() if data == LEAVE else self._decode(data)
+
+    def next_bytes(self) -> bytes | None:
+        """As `next`, not decoded."""
         if self._error is not None:
             raise self._error
         buffer = self._buffer
         if len(buffer) < _SIZE.size:
             return None
         size: int = _SIZE.unpack_from(buffer)[0]
-        if not _EMPTY_BYTES <= size <= self._limit:
-            if size == 0:
-                del buffer[: len(LEAVE)]
-                return Leave()
-            raise self._fail(f"a request of {size} bytes", bytes(buffer[:256]))
+        if size == 0:
+            size = len(LEAVE)
+        elif not _EMPTY_BYTES <= size <= self._limit:
+            raise self._fail(_error(f"a request of {size} bytes", bytes(buffer[:256])))
         if len(buffer) < size:
             return None
         data = bytes(memoryview(buffer)[:size])
         del buffer[:size]
-        return self._decode(data, size)
+        return data
 
-    def _decode(self, data: bytes, size: int) -> Request:
+    def _decode(self, data: bytes) -> Request:
+        size = len(data)
         if size == _EMPTY_BYTES:
             return Request(_HEAD.unpack(data)[1])
         if size >= _ONE_BLOCK.size:
             _, duration_ms, tag, length = _ONE_BLOCK.unpack_from(data)
             if length == size - _ONE_BLOCK.size:
                 return Request(duration_ms, (Block(tag, data[_ONE_BLOCK.size :]),))
-        blocks = []
-        at = _EMPTY_BYTES
-        while at < size:
-            body = at + _BLOCK.size
-            if body > size:
-                raise self._fail("a request that ends inside the head of a block", data[at:])
-            tag, length = _BLOCK.unpack_from(data, at)
-            after = body + length
-            if length < 0 or after > size:
-                raise self._fail(f"a block of {length} bytes for device {tag}", data[at:])
-            blocks.append(Block(tag, data[body:after]))
-            if len(blocks) > MOST_BLOCKS:
-                raise self._fail(f"a request of more than {MOST_BLOCKS} blocks", data[at:])
-            at = after
-        return Request(_HEAD.unpack_from(data)[1], tuple(blocks))
+        try:
+            spans = spans_of(data)
+        except ProtocolError as error:
+            raise self._fail(error) from None
+        blocks = tuple([Block(tag, data[begin:end]) for tag, begin, end in spans])
+        return Request(duration_of(data), blocks)
 
-    def _fail(self, what: str, tail: bytes) -> ProtocolError:
+    def _fail(self, error: ProtocolError) -> ProtocolError:
         self._buffer.clear()
-        self._error = ProtocolError(f"{what} is not possible", where="request", fix=_FIX, tail=tail)
-        return self._error
+        self._error = error
+        return error
+
+
+def _error(what: str, tail: bytes) -> ProtocolError:
+    return ProtocolError(f"{what} is not possible", where="request", fix=_FIX, tail=tail)

@@ -23,15 +23,15 @@ class Vector:
     """One packet and its bytes on the line, from the data sheet or a capture.
 
     sends: the bytes to the hardware for this packet, when it is the first one after the handshake.
-    hears: the bytes from the hardware when this packet is received. wire: both. channel None: the
-    channel of the station. rssi_dbm, address: of the received packet; None: not checked.
+    receives: the bytes from the hardware when this packet is received. wire: both. channel None:
+    the channel of the station. rssi_dbm, address: of the received packet; None: not checked.
     """
 
     data: bytes
     channel: int | None = None
     wire: bytes | None = None
     sends: bytes | None = None
-    hears: bytes | None = None
+    receives: bytes | None = None
     rssi_dbm: float | None = None
     address: str | None = None
 
@@ -41,7 +41,7 @@ class Vector:
 
     @property
     def inward(self) -> bytes | None:
-        return self.wire if self.hears is None else self.hears
+        return self.wire if self.receives is None else self.receives
 
 
 class Subject:
@@ -128,7 +128,7 @@ class Subject:
 
     def _incoming(self) -> list[tuple[bytes, Vector]]:
         """The vectors with bytes from the hardware."""
-        return self._with_bytes([(each.inward, each) for each in self.vectors], "hears")
+        return self._with_bytes([(each.inward, each) for each in self.vectors], "receives")
 
     def _outgoing(self) -> list[tuple[bytes, Vector]]:
         """The vectors with bytes to the hardware."""

@@ -2,7 +2,7 @@
 
     Clock           a scheduler; its time advances when the test advances it
     FakeTransport   a transport: the test is the other end
-    Recorder        an observer that keeps what it is told
+    Recorder        an observer that records all events
     SimEventLoop    an asyncio event loop on a Clock: hours take milliseconds
     local_sockets   TCP inside this process, for a SimEventLoop
     run             a coroutine in a SimEventLoop, which must report no error

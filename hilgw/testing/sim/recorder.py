@@ -1,4 +1,4 @@
-"""An observer that keeps what it is told."""
+"""An observer that records all events."""
 
 from __future__ import annotations
 

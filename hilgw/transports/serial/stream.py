@@ -65,7 +65,7 @@ class SerialStream(FdStream):
     # --- the line; none of these calls waits for bytes --------------------------------------------
 
     def set_line(self, line: LineSettings) -> None:
-        """A pty keeps 8 bits without parity; `notices` says so."""
+        """A pty keeps 8 bits without parity; `notices` reports it."""
         supported = supported_by_pty(line, self.notices) if self._is_pty else line
         try:
             self._port.reconfigure(supported)

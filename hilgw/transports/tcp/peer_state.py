@@ -1,7 +1,7 @@
 """Whether the peer of a loopback connection has closed its end, before that arrives (Linux).
 
 The end of a stream comes after its bytes, so it stays hidden until they are read. The kernel
-has both ends of a loopback connection, and sock_diag(7) tells the state of the other one.
+has both ends of a loopback connection, and sock_diag(7) reports the state of the other one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ _ENDED = frozenset({4, 5, 6, 7, 9, 11})
 
 
 def peer_has_ended(connection: socket.socket) -> bool:
-    """False also where it cannot be told: another system, another host, another namespace."""
+    """False also where the state is not available: another system, another host, another
+    namespace."""
     family = getattr(socket, "AF_NETLINK", None)
     if family is None:
         return False

@@ -92,7 +92,7 @@ class TcpStream(FdStream):
         return _discard(self._fd)
 
     def _hung_up(self) -> None:
-        """Linux tells a reset that follows an end (EPIPE) from one that does not."""
+        """Linux distinguishes a reset that follows an end (EPIPE) from one that does not."""
         error = self._connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
         if error == errno.EPIPE and self.on_peer_ended is not None:
             self._end_detected()

@@ -7,10 +7,8 @@ from typing import Any
 import pytest
 
 from firmware_mocks import hc12
-from firmware_mocks.air import Air
 from hilgw.adapters.base import (
     CannotSend,
-    Event,
     Failed,
     Notice,
     Ready,
@@ -24,6 +22,7 @@ from hilgw.adapters.hc12 import ADAPTER
 from hilgw.errors import MismatchError, PeerError
 from hilgw.medium.packet import Packet
 from hilgw.testing import AdapterConformance, Vector
+from tests.cosimulation import CoSimulation, Side
 
 SECOND = 1_000_000_000
 
@@ -36,51 +35,27 @@ class TestHc12(AdapterConformance):
     vectors = (Vector(data=b"123456789", wire=b"\xc0123456789\x29\xb1\xc0"),)
 
 
-class Bench:
-    """A session and a mock at both ends of a wire without delay, and time that is told."""
+class Bench(Side):
+    """A session and a mock at both ends of a wire without delay."""
 
     def __init__(self, mock: dict[str, Any], **settings: Any) -> None:
         common: dict[str, Any] = {"baudRate": 9600, "channel": 12}
         common |= {key: settings.pop(key) for key in ("baudRate", "channel") if key in settings}
         self.common = StationSettings(port="x", **common)
         self.settings = ADAPTER.Settings(**{"set_line": "dtr", **settings})
-        self.session = ADAPTER.session(self.settings, self.common)
         spec = ADAPTER.mock(self.settings, self.common)
-        self.air = Air()
-        self.module = hc12.create("m", self.air, spec.parameters | mock)
-        self.now = SECOND
-        self.events: list[Event] = []
-        self.module.advance(self.now)
-        self.take(self.session.open(self.now))
-
-    def take(self, events: list[Event]) -> None:
-        self.events += events
-        for event in events:
-            if isinstance(event, SetLine):
-                self.module.set_modem_line(event.name, event.on, self.now)
-            elif isinstance(event, Write):
-                self.module.receive(event.data, self.now)
+        world = CoSimulation()
+        module = hc12.create("m", world.air, spec.parameters | mock)
+        super().__init__(world, ADAPTER.session(self.settings, self.common), module)
+        world.start(self)
 
     def run(self, seconds: float) -> Bench:
-        end = self.now + round(seconds * SECOND)
-        while True:
-            ends = (self.session, self.module, self.air)
-            dues = [due for part in ends if (due := part.next_deadline()) is not None]
-            if not dues or min(dues) > end:
-                self.now = end
-                return self
-            self.now = max(self.now, min(dues))
-            self.air.advance(self.now)
-            self.module.advance(self.now)
-            if data := self.module.take(self.now):
-                self.take(self.session.receive(data, self.now))
-            self.take(self.session.expire(self.now))
-
-    def of(self, kind: type[Any]) -> list[Any]:
-        return [event for event in self.events if isinstance(event, kind)]
+        self.world.run(seconds)
+        return self
 
     @property
-    def written(self) -> list[bytes]:
+    def texts(self) -> list[bytes]:
+        """What the session wrote, line by line."""
         return [event.data for event in self.of(Write)]
 
 
@@ -89,24 +64,24 @@ def test_what_differs_is_set_and_read_back(spelling: str) -> None:
     bench = Bench({"spelling": spelling}, mode="FU1", power_dbm=8).run(5)
     (ready,) = bench.of(Ready)
     assert "channel 012 (437.8 MHz), FU1, 9600 baud, +8 dBm" in ready.identity
-    assert [text for text in bench.written if text[3:4] in (b"C", b"P", b"F")] == [
+    assert [text for text in bench.texts if text[3:4] in (b"C", b"P", b"F")] == [
         b"AT+C012",
         b"AT+P4",
     ]
     assert [event.on for event in bench.of(SetLine)] == [False, True, False]
-    assert (bench.module.settings.channel, bench.module.settings.power) == (12, 4)
+    assert (bench.mock.settings.channel, bench.mock.settings.power) == (12, 4)
 
 
 def test_a_module_that_is_right_is_not_written_to() -> None:
     bench = Bench({"C": 12}).run(5)
     assert bench.of(Ready)
-    assert bench.written == [b"AT", b"AT+V", b"AT+RB", b"AT+RC", b"AT+RF", b"AT+RP"]
+    assert bench.texts == [b"AT", b"AT+V", b"AT+RB", b"AT+RC", b"AT+RF", b"AT+RP"]
 
 
 def test_range_becomes_the_least_power_that_reaches_it() -> None:
     near, far = Bench({}, range_m=300.0).run(5), Bench({}, range_m=3000.0).run(5)
-    assert near.module.settings.power == 1
-    assert far.module.settings.power == 8
+    assert near.mock.settings.power == 1
+    assert far.mock.settings.power == 8
     too_far = ADAPTER.check(ADAPTER.Settings(range_m=1e5), near.common)
     assert [problem[0] for problem in too_far] == ["range_m"]
 
@@ -114,7 +89,7 @@ def test_range_becomes_the_least_power_that_reaches_it() -> None:
 def test_without_command_mode_nothing_is_sent_and_it_says_so() -> None:
     bench = Bench({}, set_line="manual").run(2)
     assert bench.of(Ready)
-    assert not bench.written
+    assert not bench.texts
     (notice,) = bench.of(Notice)
     assert "settings cannot be verified" in notice.text
     assert "AT+B9600, AT+C012, AT+FU3" in notice.text
@@ -124,9 +99,9 @@ def test_held_by_hand_it_only_verifies() -> None:
     bench = Bench({"set": "low", "C": 12}, set_line="held").run(3)
     assert not bench.of(Ready)
     assert "release SET" in bench.of(Notice)[-1].text
-    assert not [text for text in bench.written if text[3:4] not in (b"", b"R", b"V")]
-    bench.module.set("set", "high")
-    bench.module.reset(bench.now)
+    assert not [text for text in bench.texts if text[3:4] not in (b"", b"R", b"V")]
+    bench.mock.set("set", "high")
+    bench.mock.reset(bench.world.now)
     bench.run(4)
     assert bench.of(Ready)
     wrong = Bench({"set": "low", "C": 13}, set_line="held").run(3)
@@ -144,14 +119,14 @@ def test_a_module_that_does_not_answer_is_said() -> None:
 
 def test_packets_pass_after_command_mode() -> None:
     bench = Bench({}).run(5)
-    other = hc12.create("o", bench.air, {"C": 12, "replies": "ping:pong"}, (10.0, 0, 0))
-    other.advance(bench.now)
-    sent = bench.session.send(Packet(b"ping 1", 12, "radio", "t"), bench.now)
-    bench.module.receive(sent.data, bench.now)  # type: ignore[union-attr]
+    other = hc12.create("o", bench.world.air, {"C": 12, "replies": "ping:pong"}, (10.0, 0, 0))
+    other.advance(bench.world.now)
+    sent = bench.session.send(Packet(b"ping 1", 12, "radio", "t"), bench.world.now)
+    bench.mock.receive(sent.data, bench.world.now)  # type: ignore[union-attr]
     for _ in range(100):
         bench.run(0.01)
-        other.advance(bench.now)
-        other.take(bench.now)
+        other.advance(bench.world.now)
+        other.take(bench.world.now)
     assert bench.of(Received) == [Received(b"pong 1", 12)]
 
 
@@ -159,24 +134,27 @@ def test_fu4_refuses_what_its_framing_makes_too_long() -> None:
     bench = Bench({"FU": 4, "B": 1200}, mode="FU4", baudRate=1200, framing="slip").run(8)
     assert bench.of(Ready), bench.events
     twice_as_long = Packet(b"\xc0" * 50, 12, "radio", "t")
-    refused = bench.session.send(twice_as_long, bench.now)
+    refused = bench.session.send(twice_as_long, bench.world.now)
     assert isinstance(refused, CannotSend), refused
     assert refused.reason == "too_long"
     assert "the limit in FU4 is 60" in refused.text
     packet = Packet(b"\xc0" * 5 + bytes(45), 12, "radio", "t")
-    assert isinstance(bench.session.send(packet, bench.now), Transmission)
+    assert isinstance(bench.session.send(packet, bench.world.now), Transmission)
 
 
 def test_fu4_sends_little_and_seldom() -> None:
     bench = Bench({"FU": 4, "B": 1200}, mode="FU4", baudRate=1200).run(8)
     assert bench.of(Ready), bench.events
-    assert bench.session.send(Packet(bytes(51), 12, "radio", "t"), bench.now).reason == "too_long"  # type: ignore[union-attr]
+    assert (
+        bench.session.send(Packet(bytes(51), 12, "radio", "t"), bench.world.now).reason
+        == "too_long"
+    )  # type: ignore[union-attr]
     packet = Packet(bytes(50), 12, "radio", "t")
-    assert bench.session.send(packet, bench.now)
-    assert bench.session.send(packet, bench.now + SECOND) is None
+    assert bench.session.send(packet, bench.world.now)
+    assert bench.session.send(packet, bench.world.now + SECOND) is None
     due = bench.session.next_deadline()
     assert due is not None
-    assert 2 * SECOND < due - bench.now < 3 * SECOND
+    assert 2 * SECOND < due - bench.world.now < 3 * SECOND
     bench.session.expire(due)
     assert bench.session.send(packet, due)
 

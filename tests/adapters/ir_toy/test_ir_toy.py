@@ -59,8 +59,8 @@ class TestConformance(AdapterConformance):
     adapter = ADAPTER
     common: ClassVar[Any] = {"baudRate": 115200, "channel": 4}
     vectors = (
-        Vector(data=b"\x04\x08", hears=nec(4, 8) + OVER, sends=b"\0", address="04"),
-        Vector(data=b"\x10\xff", hears=nec(0x10, 0xFF) + OVER, sends=b"\0", address="10"),
+        Vector(data=b"\x04\x08", receives=nec(4, 8) + OVER, sends=b"\0", address="04"),
+        Vector(data=b"\x10\xff", receives=nec(0x10, 0xFF) + OVER, sends=b"\0", address="10"),
     )
     sizes = (2,)
     noise_costs = 1  # noise of an odd length puts the counts out of step, up to the next end

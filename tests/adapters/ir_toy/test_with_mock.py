@@ -29,9 +29,10 @@ from hilgw.framing.length import LengthSettings
 from hilgw.medium.packet import Packet
 from hilgw.protocols.ir import CODECS
 from tests.adapters import world
+from tests.cosimulation import CoSimulation
 
 MS = 1_000_000
-SECOND = world.SECOND
+SECOND = 1_000 * MS
 
 
 class Side(world.Side):
@@ -45,9 +46,10 @@ class Side(world.Side):
         self.waiting: list[Packet] = []
         self.sent = 0  # packets that the session has taken
 
-    def take(self, events: list[Event]) -> None:
+    def take(self, events: list[Event]) -> list[Event]:
         super().take(events)
         self.pump()
+        return events
 
     def send(self, data: bytes, channel: int = 4) -> None:
         self.waiting.append(Packet(data=data, channel=channel, type="infra-red", source="s"))
@@ -75,13 +77,13 @@ class Side(world.Side):
         return counts
 
 
-class World(world.World):
+class World(CoSimulation):
     def __init__(self, loss: float = 0.0) -> None:
         super().__init__(Air(seed=7, loss=loss))
 
     def add(self, mock: dict[str, Any] | None = None, **settings: Any) -> Side:
         side = Side(self, mock or {}, **settings)
-        self.opened(side)
+        self.start(side)
         return side
 
     def pair(self, mock: dict[str, Any] | None = None, **settings: Any) -> tuple[Side, Side]:

@@ -36,11 +36,11 @@ class TestRylr998(AdapterConformance):
         Vector(
             data=b"HELLO",
             sends=b"AT+SEND=0,5,HELLO\r\n",
-            hears=b"+RCV=50,5,HELLO,-99,40\r\n",
+            receives=b"+RCV=50,5,HELLO,-99,40\r\n",
             rssi_dbm=-99,
             address="50",
         ),
-        Vector(data=b"a,b\r\n,-1,2\r\n+OK", hears=b"+RCV=7,15,a,b\r\n,-1,2\r\n+OK,-40,11\r\n"),
+        Vector(data=b"a,b\r\n,-1,2\r\n+OK", receives=b"+RCV=7,15,a,b\r\n,-1,2\r\n+OK,-40,11\r\n"),
     )
 
 

@@ -86,7 +86,7 @@ class TestRn2483(AdapterConformance):
     largest = 64
     check_bits = 0
     vectors = (
-        Vector(data=b"ping\xff", hears=b"radio_rx  70696E67FF\r\n"),
+        Vector(data=b"ping\xff", receives=b"radio_rx  70696E67FF\r\n"),
         Vector(data=b"ping", sends=b"radio rxstop\r\n"),
     )
 
@@ -98,8 +98,10 @@ class TestAtRadio(AdapterConformance):
     largest = 64
     check_bits = 4
     vectors = (
-        Vector(data=b"a,b\r\n,-1", wire=None, hears=b"+RCV=7,8,a,b\r\n,-1,-40\r\n", rssi_dbm=-40),
-        Vector(data=b"ping", sends=b"AT+SEND=0,4,ping\r\n", hears=b"+RCV=50,4,ping,-70\r\n"),
+        Vector(
+            data=b"a,b\r\n,-1", wire=None, receives=b"+RCV=7,8,a,b\r\n,-1,-40\r\n", rssi_dbm=-40
+        ),
+        Vector(data=b"ping", sends=b"AT+SEND=0,4,ping\r\n", receives=b"+RCV=50,4,ping,-70\r\n"),
     )
 
 

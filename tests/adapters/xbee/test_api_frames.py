@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from hilgw.adapters.xbee.api_frames import FROM_MODULE, MAX_LENGTH, Decoder, encode
+from hilgw.adapters.xbee.api_frames import FROM_MODULE, MAX_LENGTH, FrameDecoder, encode
 from hilgw.errors import FrameError
 
 MANUAL = [
@@ -36,7 +36,7 @@ def cut(stream: bytes, sizes: list[int]) -> list[bytes]:
 @pytest.mark.parametrize(("data", "wire"), MANUAL)
 def test_frames_of_the_manual(data: str, wire: str) -> None:
     assert encode(bytes.fromhex(data)).hex().upper() == wire
-    assert Decoder().feed(bytes.fromhex(wire)) == [bytes.fromhex(data)]
+    assert FrameDecoder().feed(bytes.fromhex(wire)) == [bytes.fromhex(data)]
 
 
 def test_escapes_length_data_and_checksum() -> None:
@@ -54,8 +54,8 @@ def test_encode_refuses_what_no_frame_carries(data: bytes) -> None:
 @pytest.mark.parametrize("escaped", [False, True])
 def test_every_byte_value_and_the_longest_frame(escaped: bool) -> None:
     longest = bytes(range(256)) * (MAX_LENGTH // 256)
-    assert Decoder(escaped).feed(encode(longest, escaped)) == [longest]
-    too_long = Decoder(escaped)
+    assert FrameDecoder(escaped).feed(encode(longest, escaped)) == [longest]
+    too_long = FrameDecoder(escaped)
     assert too_long.feed(encode(bytes(MAX_LENGTH + 1), escaped)) == []
     assert too_long.pending == 0
 
@@ -69,7 +69,7 @@ def test_every_byte_value_and_the_longest_frame(escaped: bool) -> None:
 def test_any_chunking_of_anything_gives_the_same(
     stream: bytes, sizes: list[int], escaped: bool, types: frozenset[int] | None
 ) -> None:
-    whole, parts, single = (Decoder(escaped, types=types) for _ in range(3))
+    whole, parts, single = (FrameDecoder(escaped, types=types) for _ in range(3))
     expected = whole.feed(stream) + whole.flush()
     got = [frame for chunk in cut(stream, sizes) for frame in parts.feed(chunk)] + parts.flush()
     bytewise = [frame for byte in stream for frame in single.feed(bytes((byte,)))] + single.flush()
@@ -84,7 +84,7 @@ def test_every_byte_is_in_a_frame_or_counted(
     parts: list[tuple[bytes, bytes]], escaped: bool
 ) -> None:
     stream = b"".join(noise + encode(data, escaped) for noise, data in parts)
-    decoder = Decoder(escaped)
+    decoder = FrameDecoder(escaped)
     frames = decoder.feed(stream) + decoder.flush()
     assert decoder.pending == 0
     used = sum(len(encode(frame, escaped)) for frame in frames)
@@ -94,7 +94,7 @@ def test_every_byte_is_in_a_frame_or_counted(
 @given(st.lists(st.tuples(calm_noise, frame_data), min_size=1, max_size=6))
 def test_frames_between_garbage_raw(parts: list[tuple[bytes, bytes]]) -> None:
     stream = b"".join(noise + encode(data) for noise, data in parts)
-    decoder = Decoder()
+    decoder = FrameDecoder()
     assert decoder.feed(stream) == [data for _, data in parts]
     assert decoder.dropped_bytes == sum(len(noise) for noise, _ in parts)
 
@@ -102,7 +102,7 @@ def test_frames_between_garbage_raw(parts: list[tuple[bytes, bytes]]) -> None:
 @given(st.lists(st.tuples(st.binary(max_size=30), frame_data), min_size=1, max_size=6))
 def test_frames_between_any_garbage_escaped(parts: list[tuple[bytes, bytes]]) -> None:
     stream = b"".join(noise + encode(data, True) for noise, data in parts)
-    frames = Decoder(True).feed(stream)
+    frames = FrameDecoder(True).feed(stream)
     good = iter(frames)
     assert all(data in good for _, data in parts)  # a subsequence: noise may be a frame, too
 
@@ -116,7 +116,7 @@ def test_a_flipped_bit_is_no_frame_and_the_next_one_is(
     assume(escaped or 0x7E not in wire[1:])  # a false start inside may take the follower along
     at = 3 + place % (len(wire) - 3) if len(wire) > 3 else 3
     wire[at] ^= 1 << bit
-    decoder = Decoder(escaped)
+    decoder = FrameDecoder(escaped)
     frames = decoder.feed(bytes(wire) + encode(follower, escaped)) + decoder.flush()
     assert data not in frames or data == follower
     assert frames[-1:] == [follower]
@@ -134,13 +134,13 @@ def test_a_truncated_frame_costs_itself_only(data: bytes, keep: int, escaped: bo
         assume(
             all(sum(stream[a + 3 : e]) & 0xFF != 0xFF for a, e in zip(starts, ends, strict=True))
         )
-    decoder = Decoder(escaped)
+    decoder = FrameDecoder(escaped)
     assert (decoder.feed(stream) + decoder.flush())[-3:] == followers
 
 
 @pytest.mark.parametrize("escaped", [False, True])
 def test_a_frame_without_data_is_none(escaped: bool) -> None:
-    decoder = Decoder(escaped)
+    decoder = FrameDecoder(escaped)
     assert decoder.feed(bytes.fromhex("7E0000FF") + encode(b"\x8a\x00", escaped)) == [b"\x8a\x00"]
     assert decoder.bad_frames == 1
 
@@ -150,7 +150,7 @@ def test_good_frames_in_any_chunks(data: list[bytes], size: int, escaped: bool) 
     stream = b"".join(encode(item, escaped) for item in data)
     if escaped:
         assert not any(set(encode(item, True)[1:]) & {0x7E, 0x11, 0x13} for item in data)
-    decoder = Decoder(escaped)
+    decoder = FrameDecoder(escaped)
     chunks = [stream[at : at + size] for at in range(0, len(stream), size)]
     assert [frame for chunk in chunks for frame in decoder.feed(chunk)] == data
     assert (decoder.pending, decoder.dropped_bytes, decoder.bad_frames) == (0, 0, 0)
@@ -159,13 +159,13 @@ def test_good_frames_in_any_chunks(data: list[bytes], size: int, escaped: bool) 
 def test_an_escape_split_from_its_byte() -> None:
     wire = encode(b"\x81", escaped=True)
     assert wire[-2:] == b"\x7d\x5e"  # the checksum
-    decoder = Decoder(True)
+    decoder = FrameDecoder(True)
     assert decoder.feed(wire[:-1]) == []
     assert decoder.feed(wire[-1:]) == [b"\x81"]
 
 
 def test_a_false_start_waits_only_until_flush() -> None:
-    decoder = Decoder()
+    decoder = FrameDecoder()
     assert decoder.feed(b"\x7e\x00\x50" + encode(b"\x8a\x00") + encode(b"\x8a\x06")) == []
     assert decoder.flush() == [b"\x8a\x00", b"\x8a\x06"]
     assert (decoder.pending, decoder.bad_frames, decoder.dropped_bytes) == (0, 1, 3)
@@ -174,23 +174,23 @@ def test_a_false_start_waits_only_until_flush() -> None:
 def test_types_unmask_a_false_start_at_once() -> None:
     good = encode(b"\x8a\x00") + encode(b"\x89\x01\x00")
     cut_off = b"\x7e\x00\x0c"  # and the sum over the two frames that follow is right
-    assert Decoder().feed(cut_off + good + b"\x75") != [b"\x8a\x00", b"\x89\x01\x00"]
+    assert FrameDecoder().feed(cut_off + good + b"\x75") != [b"\x8a\x00", b"\x89\x01\x00"]
     for false_start in (cut_off, b"\x7e\x00\x7e\x00", b"\x7e\x01", b"\x7e\x00\x10\x10"):
-        decoder = Decoder(types=FROM_MODULE)
+        decoder = FrameDecoder(types=FROM_MODULE)
         assert decoder.feed(false_start + good) == [b"\x8a\x00", b"\x89\x01\x00"]
         assert decoder.dropped_bytes == len(false_start)
 
 
 def test_a_start_inside_a_frame_is_data_in_mode_1_and_a_start_in_mode_2() -> None:
     data = b"\x81\x00\x01\x28\x00a\x7eb"
-    assert Decoder().feed(encode(data)) == [data]
-    escaped = Decoder(True)
+    assert FrameDecoder().feed(encode(data)) == [data]
+    escaped = FrameDecoder(True)
     assert escaped.feed(encode(data)[:-1] + encode(b"\x8a\x00", True)) == [b"\x8a\x00"]
     assert escaped.bad_frames == 2
 
 
 def test_reset_forgets_the_partial_frame() -> None:
-    decoder = Decoder()
+    decoder = FrameDecoder()
     decoder.feed(b"\x7e\x00\x50abc")
     decoder.reset()
     assert decoder.pending == 0
@@ -202,7 +202,7 @@ def test_reset_forgets_the_partial_frame() -> None:
     "pattern", [b"\x7e", b"\x7e\x01\xff", b"\x7e\x01\xff\x7d", b"\x7d", b"\x7e\x00", b"garbage"]
 )
 def test_endless_garbage_keeps_the_buffer_bounded(escaped: bool, pattern: bytes) -> None:
-    decoder = Decoder(escaped)
+    decoder = FrameDecoder(escaped)
     bound = 2 * (MAX_LENGTH + 4)
     for _ in range(200):
         decoder.feed(pattern * 50)

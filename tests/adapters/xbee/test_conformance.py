@@ -20,10 +20,10 @@ class OnXBee(AdapterConformance):
     burst = 6  # what the module's buffers hold
     examples = 12
     vectors: tuple[Vector, ...] = (
-        Vector(data=b"Hello", sends=SENT, hears=HEARD, rssi_dbm=-40, address="5001"),
+        Vector(data=b"Hello", sends=SENT, receives=HEARD, rssi_dbm=-40, address="5001"),
         Vector(
             data=b"Hi",
-            hears=bytes.fromhex("7E 00 0D 80 00 13 A2 00 40 0A 01 27 3A 00 48 69 6D"),
+            receives=bytes.fromhex("7E 00 0D 80 00 13 A2 00 40 0A 01 27 3A 00 48 69 6D"),
             rssi_dbm=-58,
             address="0013A200400A0127",
         ),
@@ -43,12 +43,12 @@ class TestApi2(OnXBee):
         Vector(
             data=b"Hello",
             sends=SENT,
-            hears=HEARD[:-1] + b"\x7d\x31",  # the checksum 11
+            receives=HEARD[:-1] + b"\x7d\x31",  # the checksum 11
             address="5001",
         ),
         Vector(
             data=b"Hi",
-            hears=bytes.fromhex("7E 00 0D 80 00 7D 33 A2 00 40 0A 01 27 3A 00 48 69 6D"),
+            receives=bytes.fromhex("7E 00 0D 80 00 7D 33 A2 00 40 0A 01 27 3A 00 48 69 6D"),
             address="0013A200400A0127",
         ),
     )
@@ -61,4 +61,4 @@ class TestChannelHeader(OnXBee):
     far = {**OnXBee.far, "mapping": ByHeader()}
     largest = 101
     channels = (0, 254)
-    vectors = (Vector(data=b"ello", channel=ord("H"), sends=SENT, hears=HEARD, address="5001"),)
+    vectors = (Vector(data=b"ello", channel=ord("H"), sends=SENT, receives=HEARD, address="5001"),)

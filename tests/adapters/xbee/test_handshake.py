@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hilgw.adapters.base import Dropped, Failed, Notice, Ready, Write
-from hilgw.adapters.xbee.handshake import hardware_of
+from hilgw.adapters.xbee.module import hardware_of
 from hilgw.adapters.xbee.settings import ByDestination, ByHeader, Mapping
 from hilgw.errors import HilgwError, MismatchError, PeerError
 from tests.adapters.xbee.bench import SECOND, SERIAL, Bench, FakeModule, frame

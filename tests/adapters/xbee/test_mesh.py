@@ -23,7 +23,7 @@ from hilgw.adapters.base import (
     Write,
 )
 from hilgw.adapters.xbee import ADAPTER
-from hilgw.adapters.xbee.handshake import hardware_of
+from hilgw.adapters.xbee.module import hardware_of
 from hilgw.adapters.xbee.packets import DATA_ENDPOINTS, MeshFrames
 from hilgw.adapters.xbee.settings import ByDestination, ByHeader, EndpointSettings
 from hilgw.errors import MismatchError

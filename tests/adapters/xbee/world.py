@@ -9,6 +9,7 @@ from hilgw.adapters.base import StationSettings
 from hilgw.adapters.xbee import ADAPTER
 from hilgw.medium.packet import Packet
 from tests.adapters import world
+from tests.cosimulation import CoSimulation
 
 
 class Side(world.Side):
@@ -16,12 +17,12 @@ class Side(world.Side):
         return self.transmit(Packet(data=data, channel=channel, type="radio", source="s"))
 
 
-class World(world.World):
+class World(CoSimulation):
     def add(self, mock: dict[str, Any] | None = None, **settings: Any) -> Side:
         common = StationSettings(port="/dev/null", channel=settings.pop("channel", 12))
         chosen = ADAPTER.Settings(**settings)
         spec = ADAPTER.mock(chosen, common)
         module = xbee.create(f"m{len(self.sides)}", self.air, {**spec.parameters, **(mock or {})})
         side = Side(self, ADAPTER.session(chosen, common), module)
-        self.opened(side)
+        self.start(side)
         return side

@@ -19,6 +19,8 @@ import serial
 
 from hilgw.testing.sim import wait_until
 
+pytestmark = pytest.mark.process
+
 DEADLINE_S = 20.0
 ASK_AP = bytes.fromhex("7E 00 04 08 01 41 50 65")
 AP_IS_1 = bytes.fromhex("7E 00 06 88 01 41 50 00 01 E4")
@@ -82,8 +84,8 @@ def test_it_makes_ports_and_takes_them_away(
 def test_a_node_without_a_port_answers_over_the_air(start: Start, tmp_path: Path) -> None:
     process = start("xbee", "--link", "a", "--set", "1.replies=ping:pong", "--json")
     assert process.stdout is not None
-    said = json.loads(process.stdout.readline())
-    assert [module["link"] for module in said["modules"]] == ["a", None]
+    reported = json.loads(process.stdout.readline())
+    assert [module["link"] for module in reported["modules"]] == ["a", None]
     with serial.Serial(str(tmp_path / "a"), 9600, timeout=DEADLINE_S) as port:
         data = b"\x00\x00" + (0xFFFF).to_bytes(8, "big") + b"\x00ping 5"
         port.write(b"\x7e" + len(data).to_bytes(2, "big") + data)
@@ -126,7 +128,7 @@ def test_what_there_is_and_its_parameters(start: Start) -> None:
         (("xbee", "--ready-file", "missing/ready"), 1, "missing/ready"),
     ],
 )
-def test_what_is_wrong_is_said_in_a_line(
+def test_what_is_wrong_is_reported_in_a_line(
     start: Start, arguments: tuple[str, ...], code: int, words: str
 ) -> None:
     returned, out, err = finish(start(*arguments))

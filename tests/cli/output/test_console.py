@@ -44,19 +44,19 @@ def rest_of(reader: int) -> str:
     return taken.decode()
 
 
-def say(out: ConsoleWriter, text: str) -> None:
+def emit(out: ConsoleWriter, text: str) -> None:
     out.write(text + "\n")
     out.flush()
 
 
-def test_what_nobody_reads_is_kept_then_left_out_and_counted(pipe: tuple[int, TextIO]) -> None:
+def test_what_is_not_read_is_kept_then_left_out_and_counted(pipe: tuple[int, TextIO]) -> None:
     reader, stream = pipe
     out = begun(stream)
     for number in range(2000):
-        say(out, f"{number:099}")
+        emit(out, f"{number:099}")
     first = os.read(reader, PIPE_BYTES)
     out.flush()  # one more pipe full goes
-    say(out, "left out too")
+    emit(out, "left out too")
     text = first.decode()
     while piece := rest_of(reader):
         text += piece
@@ -64,18 +64,18 @@ def test_what_nobody_reads_is_kept_then_left_out_and_counted(pipe: tuple[int, Te
     kept = text.count("\n")
     assert [int(line) for line in text.splitlines()] == list(range(kept))
     assert 0 <= PIPE_BYTES + HELD_BYTES - len(text) < 200  # lines go whole
-    say(out, "again")
+    emit(out, "again")
     assert rest_of(reader) == f"... {2000 - kept + 1} lines dropped: not read in time\nagain\n"
     finish(out)
 
 
-def test_at_the_end_it_waits_a_little_and_says_what_is_missing(
+def test_at_the_end_it_waits_a_little_and_reports_what_is_missing(
     pipe: tuple[int, TextIO], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reader, stream = pipe
     monkeypatch.setattr("hilgw.cli.output.console.PATIENCE_S", 0.01)
     out = begun(stream)
-    say(out, "x" * 2 * PIPE_BYTES)
+    emit(out, "x" * 2 * PIPE_BYTES)
     finish(out)
     assert rest_of(reader) == "x" * PIPE_BYTES
 
@@ -87,7 +87,7 @@ def test_a_reader_that_is_gone_is_an_error_and_no_end(pipe: tuple[int, TextIO]) 
     os.dup2(spare, reader)
     os.close(spare)
     with pytest.raises(BrokenPipeError):
-        say(out, "x")
+        emit(out, "x")
     finish(out)
 
 
@@ -102,7 +102,7 @@ def test_characters_that_the_terminal_has_not() -> None:
     reader, writer = os.pipe()
     with os.fdopen(writer, "w", encoding="ascii") as stream:
         out = begun(stream)
-        say(out, "rövér 🤖")
+        emit(out, "rövér 🤖")
         finish(out)
     assert rest_of(reader) == "r\\xf6v\\xe9r \\U0001f916\n"
     os.close(reader)
@@ -121,7 +121,7 @@ def test_a_terminal_stays_one() -> None:
     with os.fdopen(slave, "w") as stream:
         out = begun(stream)
         assert out.isatty()
-        say(out, "x")
+        emit(out, "x")
         assert os.read(master, 10) == b"x\r\n"
         finish(out)
     os.close(master)

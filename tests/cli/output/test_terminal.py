@@ -188,7 +188,7 @@ def test_who_missed_a_packet_is_shown_by_reason_the_nearest_first() -> None:
     )
 
 
-def test_nobody_is_asked_who_missed_what_is_not_shown() -> None:
+def test_the_medium_is_not_asked_who_missed_what_is_not_shown() -> None:
     def never() -> dict[str, str]:
         raise AssertionError("asked")
 
@@ -271,7 +271,7 @@ def test_a_loop_with_nothing_else_to_show_shows_when_its_controller_comes_and_go
     assert ["no controller" in line for line in lines] == [True, False, True]
 
 
-def test_a_stop_is_shown_whatever_else_is_said_and_to_the_quiet_too() -> None:
+def test_a_stop_is_shown_whatever_else_is_reported_and_to_the_quiet_too() -> None:
     out = io.StringIO()
     shown = terminal(out, Clock(), quiet=True)
     for number in range(100):
@@ -282,7 +282,7 @@ def test_a_stop_is_shown_whatever_else_is_said_and_to_the_quiet_too() -> None:
     assert "values/s" not in out.getvalue()
 
 
-def test_what_is_said_once_is_not_lost_among_refusals() -> None:
+def test_what_is_reported_once_is_not_lost_among_refusals() -> None:
     out = io.StringIO()
     shown = terminal(out, Clock())
     for _ in range(100):

@@ -8,16 +8,20 @@ from pathlib import Path
 import pytest
 
 from hilgw.cli.commands import COMMANDS
+from hilgw.cli.commands.completion import SHELLS
 from hilgw.cli.help import EXIT_CODES
 from hilgw.cli.main import main
-from hilgw.cli.reference.completion import SHELLS
+from hilgw.cli.parser import whole_parser
+from hilgw.cli.reference.completion import script
 from hilgw.cli.reference.manual import manual
-from hilgw.cli.reference.options import commands
 
 WORDS = [
     ("hilgw sc", {"schema", "scan"}),
     ("hilgw scan --ba", {"--baudRate"}),
     ("hilgw mock xb", {"xbee"}),
+    ("hilgw adapters xb", {"xbee"}),
+    ("hilgw check my", {"my.yaml"}),
+    ("hilgw --log my", {"my.yaml"}),
     ("hilgw --backend ", {"real", "mock", "loopback"}),
     ("hilgw --config xbee-z", {"xbee-zigbee"}),
     ("hilgw example ir", {"ir_toy", "irda_sir"}),
@@ -28,14 +32,15 @@ source "$1"
 read -r -a COMP_WORDS <<< "$2"
 [[ $2 == *" " ]] && COMP_WORDS+=("")
 COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
-_hilgw
+_shtab_hilgw
 printf '%s\\n' "${COMPREPLY[@]}"
 """
 
 
-def script(shell: str, folder: Path) -> Path:
+def script_file(shell: str, folder: Path) -> Path:
     file = folder / f"hilgw.{shell}"
-    file.write_text(SHELLS[shell]())
+    file.write_text(script(shell))
+    (folder / "my.yaml").touch()
     return file
 
 
@@ -45,16 +50,20 @@ def output(*command: str, cwd: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(("line", "expected"), WORDS, ids=[line for line, _ in WORDS])
 def test_bash_completes(line: str, expected: set[str], tmp_path: Path) -> None:
-    shown = output("bash", "-c", BASH, "bash", str(script("bash", tmp_path)), line, cwd=tmp_path)
+    shown = output(
+        "bash", "-c", BASH, "bash", str(script_file("bash", tmp_path)), line, cwd=tmp_path
+    )
     found = set(shown.split()) - {"hilgw.bash"}
     assert {word for word in found if line[-1] != " " or word[:2] != "--"} == expected
 
 
+@pytest.mark.process
 @pytest.mark.judge("fish")
 def test_fish_completes(tmp_path: Path) -> None:
-    file = script("fish", tmp_path)
+    file = script_file("fish", tmp_path)
     asked = "; ".join(f"complete -C '{line}'; echo ---" for line, _ in WORDS)
     shown = output("fish", "--no-config", "-c", f"source {file}; {asked}", cwd=tmp_path)
     answers = [part.splitlines() for part in shown.split("---\n")]
@@ -62,24 +71,55 @@ def test_fish_completes(tmp_path: Path) -> None:
         assert expected <= {each.partition("\t")[0] for each in answer}, line
 
 
+@pytest.mark.process
+def test_bash_completes_a_file_in_the_place_of_a_command(tmp_path: Path) -> None:
+    source = f"source {script_file('bash', tmp_path)}; complete -p hilgw"
+    assert "-o default" in output("bash", "-c", source, cwd=tmp_path)
+
+
+@pytest.mark.process
+@pytest.mark.judge("fish")
+def test_fish_completes_a_file_in_the_place_of_a_command(tmp_path: Path) -> None:
+    asked = f"source {script_file('fish', tmp_path)}; complete -C 'hilgw my'"
+    assert output("fish", "--no-config", "-c", asked, cwd=tmp_path).split() == ["my.yaml"]
+
+
+ZPTY = r"""
+zmodload zsh/zpty
+zpty z zsh -f -i
+zpty -w z "autoload -U compinit; compinit -D; source hilgw.zsh; bindkey '^I' complete-word"
+zpty -w -n z $'hilgw my	'
+zpty -r -m z text '*my.yaml*' && print found
+zpty -d z
+"""
+
+
+@pytest.mark.process
+@pytest.mark.judge("zsh")
+def test_zsh_completes_a_file_in_the_place_of_a_command(tmp_path: Path) -> None:
+    script_file("zsh", tmp_path)
+    assert output("zsh", "-f", "-c", ZPTY, cwd=tmp_path) == "found\n"
+
+
+@pytest.mark.process
 @pytest.mark.judge("zsh")
 def test_zsh_loads_it(tmp_path: Path) -> None:
-    file = script("zsh", tmp_path)
+    file = script_file("zsh", tmp_path)
     command = f"autoload -U compinit; compinit -D; source {file}; print $_comps[hilgw]"
-    assert output("zsh", "-f", "-c", command, cwd=tmp_path) == "_hilgw\n"
+    assert output("zsh", "-f", "-c", command, cwd=tmp_path) == "_shtab_hilgw\n"
 
 
 def test_the_command_prints_each_script(capsys: pytest.CaptureFixture[str]) -> None:
-    for shell, made in SHELLS.items():
+    for shell in SHELLS:
         assert main(["completion", shell]) == 0
-        assert capsys.readouterr().out == made()
+        assert capsys.readouterr().out == script(shell)
 
 
 def test_every_command_and_option_is_described() -> None:
-    every = commands()
-    assert [each.name for each in every] == ["", *COMMANDS]
-    for each in every:
-        assert each.summary and all(option.text for option in each.options), each.name
+    parser, commands = whole_parser()
+    assert list(commands) == list(COMMANDS)
+    for each in (parser, *commands.values()):
+        assert all(action.help for action in each._actions if action.option_strings), each.prog
 
 
 def test_the_manual_page_has_every_command_and_exit_code() -> None:
@@ -91,6 +131,7 @@ def test_the_manual_page_has_every_command_and_exit_code() -> None:
         assert f".B {code}\n{meaning}" in page
 
 
+@pytest.mark.process
 @pytest.mark.judge("mandoc")
 def test_mandoc_finds_no_fault_in_the_manual_page(tmp_path: Path) -> None:
     (tmp_path / "hilgw.1").write_text(manual("1.2"))

@@ -68,7 +68,7 @@ def test_different_ports(warnings: Lines) -> None:
 
 
 @pytest.mark.parametrize(
-    ("port", "says"),
+    ("port", "expected"),
     [
         ('""', "the port is empty"),
         ('"  "', "the port is empty"),
@@ -91,8 +91,8 @@ def test_different_ports(warnings: Lines) -> None:
         ('"/dev/ttyS9\\n"', "adapters.a0.port: has unprintable characters"),
     ],
 )
-def test_odd_ports(errors: Lines, port: str, says: str) -> None:
-    assert any(says in line for line in errors(adapters(port))), errors(adapters(port))
+def test_odd_ports(errors: Lines, port: str, expected: str) -> None:
+    assert any(expected in line for line in errors(adapters(port))), errors(adapters(port))
 
 
 def test_a_port_of_a_body_is_a_port_too(errors: Lines) -> None:
@@ -140,7 +140,7 @@ def test_two_nodes_behind_one_link(errors: Lines) -> None:
     assert line.endswith("airs.lab.nodes.b.link: 'a' has this link too; use another link")
 
 
-def test_a_wrong_channel_of_a_table_is_said_at_its_place(errors: Lines) -> None:
+def test_a_wrong_channel_of_a_table_is_reported_at_its_place(errors: Lines) -> None:
     table = '{7: "1234", -1: "1234", -2: "xyz"}'
     (first, second) = errors(adapters(f"loop://, mapping: {{by: destination, table: {table}}}"))
     assert first.startswith("f:3:98: adapters.a0.mapping.table[-1]: -1 is not a valid channel")

@@ -28,7 +28,7 @@ def test_a_body_and_a_controller_or_one_of_them(
 
 
 @pytest.mark.parametrize(
-    ("second", "says"),
+    ("second", "expected"),
     [
         (CONTROLLER, "controller.listen: robots.r0.controller has this address too"),
         (
@@ -63,14 +63,14 @@ def test_a_body_and_a_controller_or_one_of_them(
         ("safety: {latch: maybe}", "safety.latch: must be true or false"),
     ],
 )
-def test_a_mistake_is_said_where_it_is(errors: Lines, second: str, says: str) -> None:
+def test_a_mistake_is_reported_where_it_is(errors: Lines, second: str, expected: str) -> None:
     found = errors(robots((BODY, CONTROLLER), (second,)))
     assert len(found) == 1
-    assert says in found[0]
+    assert expected in found[0]
     assert found[0].startswith("f:9:")
 
 
-def test_a_free_port_is_nobody_elses(warnings: Lines) -> None:
+def test_a_free_port_belongs_to_no_other_robot(warnings: Lines) -> None:
     any_port = 'controller: {kind: wc2ec, listen: "tcp://127.0.0.1:0"}'
     assert warnings(robots((any_port,), (any_port,))) == []
 
@@ -89,7 +89,7 @@ def test_a_version_whose_numbers_are_unknown(errors: Lines) -> None:
 
 
 @pytest.mark.parametrize(
-    ("keys", "says"),
+    ("keys", "expected"),
     [
         (
             'body: {kind: wc2ec, connect: "tcp://127.0.0.1:1", mock: {sensors: 999}}',
@@ -106,10 +106,10 @@ def test_a_version_whose_numbers_are_unknown(errors: Lines) -> None:
     ],
 )
 def test_the_stand_in_takes_its_parameters(
-    errors: Lines, warnings: Lines, keys: str, says: str
+    errors: Lines, warnings: Lines, keys: str, expected: str
 ) -> None:
     (found,) = errors(robots((keys,), backend="mock"))
-    assert says in found
+    assert expected in found
     assert warnings(robots((keys,), backend="real")) == []
 
 

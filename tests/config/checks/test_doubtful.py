@@ -79,7 +79,7 @@ def test_a_mistyped_rate_is_questioned(warnings: Lines, kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "rate", "says"),
+    ("kind", "rate", "message"),
     [
         ("xbee", 100, "does not support 100 baud; use 1200, 2400"),
         ("xbee", 1000000, "does not support 1000000 baud"),
@@ -90,16 +90,16 @@ def test_a_mistyped_rate_is_questioned(warnings: Lines, kind: str) -> None:
     ],
 )
 def test_a_rate_that_the_module_does_not_have(
-    errors: Lines, kind: str, rate: int, says: str
+    errors: Lines, kind: str, rate: int, message: str
 ) -> None:
     channel = {"xbee": 12, "hc12": 1, "rylr998": 3}.get(kind, 0)
     line = f"a: {{kind: {kind}, channel: {channel}, port: /dev/ttyS8, baudRate: {rate}}}"
     (found,) = errors(f"version: 1\nadapters:\n  {line}\n")
-    assert says in found
+    assert message in found
 
 
 @pytest.mark.parametrize(
-    ("port", "says"),
+    ("port", "message"),
     [
         ("com3", "'com3' is the name of a port on Windows; `hilgw ports`"),
         (r"\\.\COM10", "is the name of a port on Windows; `hilgw ports`"),
@@ -114,14 +114,18 @@ def test_a_rate_that_the_module_does_not_have(
         ("comport", ""),
     ],
 )
-def test_the_port_of_another_machine_is_questioned(warnings: Lines, port: str, says: str) -> None:
+def test_the_port_of_another_machine_is_questioned(
+    warnings: Lines, port: str, message: str
+) -> None:
     """Of hardware, and of a robot."""
     for place in (
         f"adapters: {{a: {{kind: uart, port: '{port}'}}}}",
         f"robots: {{a: {{body: {{kind: create2, port: '{port}'}}}}}}",
     ):
         found = [line for line in warnings(f"version: 1\n{place}\n") if ".port: " in line]
-        assert [says in line and line.startswith("f:2:") for line in found] == [True] * bool(says)
+        assert [message in line and line.startswith("f:2:") for line in found] == [True] * bool(
+            message
+        )
 
 
 def test_a_port_in_this_folder_is_not_questioned(

@@ -25,7 +25,7 @@ def test_two_bodies_and_a_mode(warnings: Lines, mode: str, backend: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("keys", "says"),
+    ("keys", "expected"),
     [
         ((REAL,), "6:13: robots.r0.remote: a remote body is the second one"),
         ((SIMULATED, "mode: remote"), "7:11: robots.r0.mode: mode remote needs a remote body"),
@@ -65,9 +65,9 @@ def test_two_bodies_and_a_mode(warnings: Lines, mode: str, backend: str) -> None
         ),
     ],
 )
-def test_each_mistake_at_its_place(errors: Lines, keys: tuple[str, ...], says: str) -> None:
+def test_each_mistake_at_its_place(errors: Lines, keys: tuple[str, ...], expected: str) -> None:
     found = errors(robot(*keys))
-    assert len(found) == 1 and says in found[0], found
+    assert len(found) == 1 and expected in found[0], found
 
 
 def test_devices_of_one_body_only_are_named(warnings: Lines) -> None:

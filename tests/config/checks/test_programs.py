@@ -44,7 +44,7 @@ EXPLICIT = ", restart: with-body"
 
 
 @pytest.mark.parametrize("keys", [(REAL,), (CREATE,), (SIMULATED, REMOTE)])
-def test_a_program_is_not_told_to_move_a_real_robot_that_its_loss_does_not_disarm(
+def test_a_program_is_not_requested_to_move_a_real_robot_that_its_loss_does_not_disarm(
     robot: Robot, keys: tuple[str, ...]
 ) -> None:
     error, file = robot(*keys, UNLATCHED, restart=EXPLICIT)

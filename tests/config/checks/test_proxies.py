@@ -30,7 +30,7 @@ def test_robots_of_one_webots_may_share_an_address(warnings: Lines, backend: str
 
 
 @pytest.mark.parametrize(
-    ("keys", "says"),
+    ("keys", "expected"),
     [
         (
             (RADIOS, proxy("only: [txx]")),
@@ -52,11 +52,11 @@ def test_robots_of_one_webots_may_share_an_address(warnings: Lines, backend: str
     ],
 )
 def test_each_error_is_reported_where_it_is(
-    errors: Lines, keys: tuple[str, ...], says: str
+    errors: Lines, keys: tuple[str, ...], expected: str
 ) -> None:
     found = errors(robots(keys, backend="mock" if "#mock" in keys else "real"))
     assert len(found) == 1
-    assert says in found[0] and found[0].startswith(("f:5:", "f:6:", "f:7:"))
+    assert expected in found[0] and found[0].startswith(("f:5:", "f:6:", "f:7:"))
 
 
 def test_two_robots_with_one_name_or_one_address_in_two_webots(errors: Lines) -> None:

@@ -114,6 +114,13 @@ def answers(data: bytes) -> list[Answer]:
     return found
 
 
+def with_chunk(answer: bytes, messages: bytes) -> bytes:
+    """The answer with one more data chunk at its end."""
+    count, total = struct.unpack_from("<Hi", answer)
+    head = struct.pack("<Hi", count + 1, total + len(messages))
+    return head + answer[6:] + struct.pack("<iB", len(messages), 0) + messages
+
+
 def split(data: bytes, cuts: Sequence[int]) -> list[bytes]:
     places = sorted({0, len(data), *(cut % (len(data) + 1) for cut in cuts)})
     return [data[a:b] for a, b in itertools.pairwise(places)]
@@ -252,12 +259,12 @@ def test_an_uncertain_channel_is_the_configured_one() -> None:
 
 def test_a_packet_is_the_last_chunk_of_the_next_step() -> None:
     made = connected()
-    assert made.hold("rx", copy := packet()) == ""
+    assert made.hold("rx", copy := packet()) is None
     data = encode_answer(0, b"\3\0\1 unknown", [Image(1, 0, b"pixels")])
     passed, events = made.from_webots(data)
     (answer,) = answers(passed)
     (plain,) = answers(data)
-    assert passed == plain.appended(receive(b"pong"))
+    assert passed == with_chunk(data, receive(b"pong"))
     assert answer.images == plain.images and answer.delay == 0
     assert events == [Delivered("rx", (copy,))]
     assert made.from_controller(STEP) == (STEP, ())
@@ -269,7 +276,7 @@ def test_a_step_of_several_answers_gets_it_once_in_the_last() -> None:
     made.hold("rx", packet())
     first = encode_answer(IMMEDIATE, b"\3\0\1")
     assert made.from_webots(first + first)[0] == first + first
-    assert made.from_webots(EMPTY)[0] == answers(EMPTY)[0].appended(receive(b"pong"))
+    assert made.from_webots(EMPTY)[0] == with_chunk(EMPTY, receive(b"pong"))
 
 
 def test_answers_outside_steps_get_none() -> None:
@@ -394,7 +401,7 @@ def test_the_longest_step_costs_no_more_than_a_short_one() -> None:
 def test_the_queue_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     made = connected()
     large = packet(bytes(4 * 1024 * 1024))
-    assert [made.hold("rx", large) for _ in range(5)] == ["", "", "", "", PacketRefused.CAP]
+    assert [made.hold("rx", large) for _ in range(5)] == [None, None, None, None, PacketRefused.CAP]
     assert CAP_PACKETS > 4
 
 

@@ -374,6 +374,7 @@ API_RECEIVER_CASES: dict[str, Case] = {
         line for getter, data in zip(GETTERS[:-1], NO_DATA, strict=False)
         for line in (("get", getter, data), ("said", EMPTY))
     ]]),
+    "R2a": (RECEIVER, [ON, ("size", -1), ("said", EMPTY)]),
     "R5": (RECEIVER, [ON, ("get", "getSignalStrength", NAN), ("said", EMPTY),
                       ("get", "getEmitterDirection", [NAN] * 3), ("said", EMPTY)]),
     "R17": (RECEIVER, [ON, ("arrive", SEVEN, None), ("step", 1), ("size", 7),

@@ -115,7 +115,7 @@ def test_what_one_controller_tuned_the_next_finds_as_the_file_has_it(tmp_path: P
         controller.send(tune_emitter(6, 1.0), tune_receiver(7, 20))
         running.until(lambda: robot.receivers["rx"].receiver.getChannel() == 7)
         assert robot.emitters["tx"].emitter.getChannel() == 6
-        assert robot.emitters["tx"].emitter.getRange() == 1.0
+        assert robot.emitters["tx"].emitter.range == 1.0
         controller.send(packet(5, b"near"))  # 2 m away: out of range
         controller.send(wire.bare(wire.DISABLE_SENSOR, RECEIVER, RX))
         running.until(lambda: not robot.receivers["rx"].receiver.enabled)
@@ -217,7 +217,7 @@ def check_not_carried(running: Radioed, controller: SimPeer, field: str) -> None
     controller.send(tune_emitter(7, 1.0) if field == "range" else packet(7, b"12345"))
     controller.wait_for_end()
     own = running.gateway.robots["cab"].emitters["tx"].emitter
-    assert (own.getChannel(), own.getRange(), own.queued) == (5, -1.0, 0)
+    assert (own.getChannel(), own.range, own.queued) == (5, -1.0, 0)
     assert running.heard("other") == 0
 
 
@@ -240,7 +240,7 @@ def check_carried(running: Radioed, controller: SimPeer, field: str) -> None:
     robot = running.gateway.robots["cab"]
     if field == "range":
         controller.send(tune_emitter(7, 1.5))
-        running.until(lambda: robot.emitters["tx"].emitter.getRange() == 1.5)
+        running.until(lambda: robot.emitters["tx"].emitter.range == 1.5)
     elif field == "channel":
         controller.send(tune_emitter(7, -1.0), tune_receiver(6, 1))
         running.until(lambda: robot.receivers["rx"].receiver.getChannel() == 6)

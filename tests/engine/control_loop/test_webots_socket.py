@@ -30,7 +30,7 @@ def instances(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="hw") as folder:
         root = Path(folder) / "webots"
         monkeypatch.setenv("USER", "ann")
-        monkeypatch.setattr("hilgw.api.address.INSTANCES", root)
+        monkeypatch.setattr("hilgw.protocols.webots.address.INSTANCES", root)
         monkeypatch.setattr("hilgw.engine.control_loop.servers.webots_socket.INSTANCES", root)
         yield root / "ann"
 

@@ -207,6 +207,7 @@ async def test_a_fault_is_reported_and_the_others_go_on(loop: DirectLoop) -> Non
     assert faults == ["on purpose"]
 
 
+@pytest.mark.process
 async def test_asyncios_own_transports_work_beside_it(loop: DirectLoop) -> None:
     busy = Busy(loop)
 

@@ -145,7 +145,7 @@ class Script:
             case "emitter_channel":
                 return (emitter.setChannel(*given), emitter.emitter.getChannel())
             case "range":
-                return (emitter.setRange(*given), emitter.emitter.getRange())
+                return (emitter.setRange(*given), emitter.emitter.range)
             case "receiver_channel":
                 return (receiver.setChannel(*given), receiver.receiver.getChannel())
             case "enable":

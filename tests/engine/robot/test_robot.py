@@ -123,7 +123,7 @@ def test_range_at_run_time_is_that_of_the_next_packet() -> None:
     assert not bench.tx.setRange(-3.0)
     assert bench.tx.setRange(0.0)
     bench.tx.send(b"3")
-    assert bench.tx.emitter.getRange() == 0.0
+    assert bench.tx.emitter.range == 0.0
     assert [packet.range for packet in bench.sent] == [2.0, 10.0, 10.0]
 
 

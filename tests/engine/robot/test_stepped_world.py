@@ -190,7 +190,7 @@ class EmitterBench(Bench):
 
     def setRange(self, range: float) -> float:
         self.tx.setRange(range)
-        return self.tx.emitter.getRange()
+        return self.tx.emitter.range
 
     def step(self, ms: int) -> list[int]:
         self.running.auditor.sent.clear()
@@ -235,7 +235,8 @@ class ReceiverBench(Bench):
         return self.rx.queue_length()
 
     def size(self) -> int:
-        return self.rx.receiver.getDataSize()
+        head = self.rx.receiver.head
+        return -1 if head is None else len(head.packet.data)
 
     def period(self) -> int:
         return self.rx.receiver.getSamplingPeriod()

@@ -30,6 +30,8 @@ from digi.xbee.reader import PacketListener
 
 from hilgw.testing.sim import wait_until
 
+pytestmark = pytest.mark.process
+
 RATE = 115200
 DEADLINE_S = 20.0
 

@@ -179,7 +179,9 @@ def test_the_firmwares_own_queue_is_bounded(bench: Bench) -> None:
     bench.settle()
     for number in range(60):
         packet = gone.addressing.packet(Request(b"%d" % number, BROADCAST))
-        chatty.radio.hear(Signal(gone.radio, gone.radio.band, packet, -40.0, 1), -40.0, bench.now)
+        chatty.radio.signal_received(
+            Signal(gone.radio, gone.radio.band, packet, -40.0, 1), -40.0, bench.now
+        )
     assert chatty.radio.dropped == 60 - 16
     gone.switch_off()
     bench.run(3000)

@@ -31,6 +31,8 @@ from zigpy_xbee.zigbee.application import ControllerApplication
 from hilgw.testing.sim import wait_until
 from tests.firmware_mocks.bench import unwrap, wrap
 
+pytestmark = pytest.mark.process
+
 RATE = 115200
 DEADLINE_S = 20.0
 WELL_KNOWN_KEY = b"ZigBeeAlliance09".hex()

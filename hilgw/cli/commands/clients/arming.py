@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from hilgw.cli.commands.clients import requests
+from hilgw.cli.commands.clients import gateway_request
 from hilgw.errors import UsageError, printable
 
 
@@ -24,7 +24,7 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "stop within 1 s is named, and so is a robot whose body is down; the exit code is 5.",
         epilog="example: hilgw disarm --all",
     )
-    for parser, run in ((arm, run_arm), (disarm, run_disarm)):
+    for parser in (arm, disarm):
         parser.add_argument(
             "robots",
             metavar="ROBOT",
@@ -32,8 +32,7 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
             help="a robot with a body or an external controller (repeatable)",
         )
         parser.add_argument("--all", action="store_true", help="all robots")
-        requests.add_options(parser)
-        parser.set_defaults(run=run)
+        gateway_request.add_options(parser)
 
 
 def run_arm(args: argparse.Namespace) -> int:
@@ -45,7 +44,7 @@ def run_arm(args: argparse.Namespace) -> int:
     def add(robot: str, text: str) -> None:
         notes.append(f"{printable(robot)}: {printable(text)}")
 
-    for robot, gateway in arm_each(_chosen(args), **requests.selected(args), on_note=add):
+    for robot, gateway in arm_each(_chosen(args), **gateway_request.selected(args), on_note=add):
         print(f"{printable(robot)}: armed{gateway.suffix()}", flush=True)
     for note in notes:
         print(note, file=sys.stderr)
@@ -57,7 +56,7 @@ def run_disarm(args: argparse.Namespace) -> int:
     unknown name: the others are stopped then."""
     from hilgw.client.arming import disarm_each
 
-    stopped = disarm_each(_chosen(args), **requests.selected(args))
+    stopped = disarm_each(_chosen(args), **gateway_request.selected(args))
     for robot, gateway in stopped.robots:
         print(f"{printable(robot)}: disarmed{gateway.suffix()}")
     sys.stdout.flush()

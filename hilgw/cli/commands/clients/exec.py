@@ -30,12 +30,11 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         nargs=argparse.REMAINDER,
         help="the configuration, without --url; the program and its arguments",
     )
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Becomes the program: its exit code is that of hilgw. Raises HilgwError when there is none."""
-    from hilgw.api.environment import environment
+    from hilgw.protocols.webots.address import program_environment
 
     words, url = list(args.words), args.url
     if url is None and len(words) == 1 and words[0].endswith(".py"):
@@ -54,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     _check(url)
     sys.stdout.flush()
     sys.stderr.flush()
-    os.execve(sys.executable, [sys.executable, *words], environment(url, os.environ))
+    os.execve(sys.executable, [sys.executable, *words], program_environment(url, os.environ))
     raise AssertionError("execve returned")
 
 
@@ -72,9 +71,9 @@ def _address(config: str, wanted: str | None) -> str:
     """Where the controller of a robot of this configuration connects. Raises HilgwError."""
     from urllib.parse import quote
 
-    from hilgw.api.address import DEFAULT_PORT
     from hilgw.config.load import load_config
     from hilgw.config.shipped import found
+    from hilgw.protocols.webots.address import DEFAULT_PORT
 
     file = found(config)
     addresses = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from hilgw.cli.commands.clients.requests import add_options, selected
+from hilgw.cli.commands.clients.gateway_request import add_options, selected
 
 MODES = ("simulation", "remote", "shadow")
 
@@ -23,7 +23,6 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     parser.add_argument("mode", metavar="MODE", nargs="?", choices=MODES, help=", ".join(MODES))
     parser.add_argument("--json", action="store_true", help="print JSON")
     add_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

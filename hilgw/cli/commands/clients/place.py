@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from hilgw.cli.commands.clients.requests import add_options, request_gateway
+from hilgw.cli.commands.clients.gateway_request import add_options, request_gateway
 from hilgw.errors import UsageError
+from hilgw.protocols.gateway.messages import Do
 
 
 def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -31,7 +32,6 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     )
     parser.add_argument("--unknown", action="store_true", help="the position is unknown")
     add_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("the rotation has no axis", fix="e.g. --rotation 0 0 1 1.57")
     position = None if args.unknown else args.position
     request = {
-        "do": "place",
+        "do": Do.PLACE,
         "object": args.object,
         "position": position,
         "rotation": args.rotation,

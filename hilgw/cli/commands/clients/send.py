@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from hilgw.cli.commands.clients.requests import add_options, request_gateway
+from hilgw.cli.commands.clients.gateway_request import add_options, request_gateway
 from hilgw.errors import UsageError
+from hilgw.protocols.gateway.messages import Do
 
 FIXES = {
     "invalid": "send at least one byte",
@@ -33,7 +34,6 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "--channel", type=_channel, metavar="N", help="channel; default: the station's own"
     )
     add_options(parser)
-    parser.set_defaults(run=run)
 
 
 def _channel(text: str) -> int:
@@ -63,7 +63,7 @@ def _payload(args: argparse.Namespace) -> bytes:
 def run(args: argparse.Namespace) -> int:
     """Returns 0 when the packet is queued. Raises HilgwError with the reason when refused."""
     data = _payload(args)
-    request = {"do": "send", "station": args.station, "data": data.hex(), "channel": args.channel}
+    request = {"do": Do.SEND, "station": args.station, "data": data.hex(), "channel": args.channel}
     _, gateway = request_gateway(args, request, "station", args.station, FIXES)
     print(f"{args.station}: {len(data)} B queued{gateway.suffix()}")
     return 0

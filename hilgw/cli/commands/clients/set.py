@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from hilgw.cli.commands.clients.requests import add_options, request_gateway
+from hilgw.cli.commands.clients.gateway_request import add_options, request_gateway
 from hilgw.errors import UsageError
+from hilgw.protocols.gateway.messages import Do
 
 TEXT = ("NI",)  # AT commands whose value is text
 ANSWER_S = 15.0  # a remote module has 10 s
@@ -35,7 +36,6 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "a value it reads",
     )
     add_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
         return _remote_at(args)
     if args.channel is None and args.range is None:
         raise UsageError("nothing to set", fix="give --channel N or --range M")
-    request = {"do": "set", "device": args.device, "channel": args.channel, "range": args.range}
+    request = {"do": Do.SET, "device": args.device, "channel": args.channel, "range": args.range}
     _, gateway = request_gateway(args, request, "device", args.device)
     range_m = None if args.range is None else "unlimited" if args.range < 0 else f"{args.range:g} m"
     channel = "all" if args.channel == -1 else args.channel
@@ -60,7 +60,7 @@ def _remote_at(args: argparse.Namespace) -> int:
         raise UsageError("--at takes REMOTE COMMAND [VALUE], and no other setting beside it")
     address, name = args.at[0], args.at[1].upper()
     value = _value(name, args.at[2]) if len(args.at) == 3 else b""
-    request = {"do": "command", "station": args.device, "address": address, "name": name}
+    request = {"do": Do.COMMAND, "station": args.device, "address": address, "name": name}
     request["value"] = value.hex()
     kind = "hardware station"
     answer, gateway = request_gateway(args, request, kind, args.device, timeout_s=ANSWER_S)

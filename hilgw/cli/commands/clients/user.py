@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from hilgw.cli.commands.clients.requests import add_options, selected
+from hilgw.cli.commands.clients.gateway_request import add_options, selected
 from hilgw.errors import UsageError, quoted
 
 HOLD_S = 0.5
@@ -24,7 +24,6 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     parser.add_argument("robot", metavar="ROBOT", help="a robot with a Webots or Python controller")
     parser.add_argument("text", metavar="TEXT", help="the text")
     add_options(parser)
-    parser.set_defaults(run=run_say)
 
 
 def _add_key(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -55,7 +54,6 @@ def _add_key(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         help="how long they are down, in simulated time; default 0.5",
     )
     add_options(parser)
-    parser.set_defaults(run=run_key)
 
 
 def run_key(args: argparse.Namespace) -> int:

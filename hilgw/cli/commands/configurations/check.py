@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import gc
 from typing import TYPE_CHECKING, Any
 
 from hilgw.cli.commands.configurations import loading
@@ -23,22 +22,16 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     parser.add_argument("files", metavar="FILE", nargs="+", help="configuration files")
     loading.add_options(parser)
     parser.add_argument("--json", action="store_true", help="print the findings as JSON")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Returns 0, or 3 when a file has errors."""
-    collects = gc.isenabled()
-    gc.disable()  # it takes 4 % of the time of a check, which leaves little garbage
-    try:
+    with loading.without_collection():  # it takes 4 % of the time of a check
         found = [(file, *_check(args, file)) for file in args.files]
-    finally:
-        if collects:
-            gc.enable()
     if args.json:
-        import json
+        from hilgw.cli.output.text import print_json
 
-        print(json.dumps({"files": [_as_data(*each) for each in found]}, indent=2))
+        print_json({"files": [_as_data(*each) for each in found]})
     else:
         for each in found:
             _print(*each)
@@ -56,14 +49,7 @@ def _check(args: argparse.Namespace, file: str) -> tuple[list[Diagnostic], list[
 
 
 def _as_data(file: str, errors: list[Diagnostic], warnings: list[Diagnostic]) -> dict[str, Any]:
-    import dataclasses
-
-    return {
-        "file": file,
-        "ok": not errors,
-        "errors": [dataclasses.asdict(diagnostic) for diagnostic in errors],
-        "warnings": [dataclasses.asdict(diagnostic) for diagnostic in warnings],
-    }
+    return {"file": file, "ok": not errors, "errors": errors, "warnings": warnings}
 
 
 def _print(file: str, errors: list[Diagnostic], warnings: list[Diagnostic]) -> None:

@@ -19,7 +19,6 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         epilog="example: hilgw example xbee > my.yaml && hilgw --config my.yaml",
     )
     parser.add_argument("name", metavar="NAME", nargs="?", help="a configuration, e.g. xbee")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

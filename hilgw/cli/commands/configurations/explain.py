@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hilgw.cli.commands.configurations import loading
+from hilgw.cli.output.text import print_json
 from hilgw.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         help="explain with all robots armed at the start",
     )
     parser.add_argument("--json", action="store_true", help="print the facts as JSON")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -44,14 +44,16 @@ def run(args: argparse.Namespace) -> int:
         loaded = loading.load(args, args.file)
     except ConfigErrors as errors:
         if args.json:
-            _print_json({"file": args.file, "ok": False, "errors": errors.diagnostics})
+            print_json({"file": args.file, "ok": False, "errors": errors.diagnostics})
         else:
             loading.print_findings(errors.diagnostics, errors.warnings)
         return ConfigError.exit_code
     if args.json:
+        from dataclasses import asdict
+
         from hilgw.config.explain import explain
 
-        _print_json({"file": args.file, "ok": True, "errors": [], **_plain(explain(loaded))})
+        print_json({"file": args.file, "ok": True, "errors": [], **asdict(explain(loaded))})
     else:
         _print(args.file, loaded)
     return 0
@@ -68,16 +70,3 @@ def _print(file: str, loaded: Loaded) -> None:
     width = min(max(columns, NARROWEST), WIDEST)
     glyphs = glyphs_of(sys.stdout.encoding)
     print("\n".join(in_words(explain(loaded), file, width, glyphs)))
-
-
-def _plain(facts: Any) -> dict[str, Any]:
-    import dataclasses
-
-    return dataclasses.asdict(facts)
-
-
-def _print_json(found: dict[str, Any]) -> None:
-    import dataclasses
-    import json
-
-    print(json.dumps(found, indent=2, default=dataclasses.asdict))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import gc
 import sys
 
+from hilgw.cli.commands.configurations import loading
 from hilgw.errors import ConfigError, HilgwError, printable
 
 
@@ -21,7 +21,6 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="write this file instead; it must not exist"
     )
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -50,13 +49,8 @@ def _imported(file: str) -> str:
     from hilgw.worlds.configuration import Limits, configuration
     from hilgw.worlds.parser import parse
 
-    collects = gc.isenabled()
-    gc.disable()  # what is made is kept until the end
-    try:
+    with loading.without_collection():
         return configuration(parse(_read(file), file), file, Limits(MAX_BYTES, MAX_VALUES))
-    finally:
-        if collects:
-            gc.enable()
 
 
 def _read(file: str) -> bytes:

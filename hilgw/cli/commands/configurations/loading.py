@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
+
+from hilgw.cli import run_options
 
 if TYPE_CHECKING:
     from hilgw.config.load import Loaded
@@ -13,27 +17,20 @@ if TYPE_CHECKING:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """SUPPRESS, because they may precede or follow the command."""
-    parser.add_argument(
-        "--set",
-        metavar="PATH=VALUE",
-        action="append",
-        dest="overrides",
-        default=argparse.SUPPRESS,
-        help="override one value, e.g. --set adapters.xbee0.channel=13 (repeatable)",
-    )
-    parser.add_argument(
-        "--backend",
-        metavar="NAME",
-        default=argparse.SUPPRESS,
-        help="real, mock or loopback: what is behind the ports",
-    )
-    parser.add_argument(
-        "--speed",
-        metavar="N",
-        default=argparse.SUPPRESS,
-        help="simulated time per real time, or max: as fast as the machine can (mocks only)",
-    )
+    """Adds the options that change a configuration."""
+    run_options.add(parser, run_options.LOADING)
+
+
+@contextmanager
+def without_collection() -> Iterator[None]:
+    """A block that makes much and leaves little garbage, or ends the process."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 def load(args: argparse.Namespace, path: str) -> Loaded:

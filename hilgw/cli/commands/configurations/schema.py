@@ -27,7 +27,6 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         const="",
         help=f"write {SCHEMA} beside this configuration; without FILE in this folder",
     )
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Iterable
 from typing import Any
 
-from hilgw.cli.output.text import table
+from hilgw.cli.output.text import print_json, table
 from hilgw.errors import UsageError
 
 WIDTH = 100  # without a terminal
@@ -23,14 +22,13 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     )
     parser.add_argument("name", metavar="NAME", nargs="?", help="a kind, e.g. xbee")
     parser.add_argument("--json", action="store_true", help="print as JSON")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Prints the kinds; returns 0. Raises UsageError for an unknown name."""
     kinds = _kinds(args.name)
     if args.json:
-        print(json.dumps([_as_data(adapter) for adapter in kinds], indent=2))
+        print_json([_as_data(adapter) for adapter in kinds])
     elif args.name is None:
         rows = ((each.kind, f"{each.type:<9}  {each.summary}") for each in kinds)
         for line in table(rows):
@@ -58,8 +56,6 @@ def _kinds(name: str | None) -> list[Any]:
 
 
 def _as_data(adapter: Any) -> dict[str, Any]:
-    import dataclasses
-
     from hilgw.adapters.base import StationSettings
     from hilgw.config.schema.describe import rows
 
@@ -67,9 +63,9 @@ def _as_data(adapter: Any) -> dict[str, Any]:
         "kind": adapter.kind,
         "type": adapter.type,
         "summary": adapter.summary,
-        "limits": dataclasses.asdict(adapter.limits),
-        "settings": [dataclasses.asdict(row) for row in rows(adapter.Settings)],
-        "common_settings": [dataclasses.asdict(row) for row in rows(StationSettings)],
+        "limits": adapter.limits,
+        "settings": list(rows(adapter.Settings)),
+        "common_settings": list(rows(StationSettings)),
     }
 
 

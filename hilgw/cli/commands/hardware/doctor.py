@@ -14,22 +14,17 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         epilog="example: hilgw doctor --json",
     )
     parser.add_argument("--json", action="store_true", help="print as JSON")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Returns 0 without problems, else 1."""
+    from hilgw.cli.output.text import Style, print_json, use_colour
     from hilgw.discovery.doctor import examine
 
     findings = examine()
     if args.json:
-        import json
-        from dataclasses import asdict
-
-        print(json.dumps([asdict(finding) for finding in findings], indent=2))
+        print_json(findings)
     else:
-        from hilgw.cli.output.text import Style, use_colour
-
         style = Style(use_colour(sys.stdout))
         for finding in findings:
             mark = style.good("ok     ") if finding.ok else style.bad("problem")

@@ -37,7 +37,6 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         help="a checkout of hilgw, or the folder of the distribution (default: this folder if it "
         "is a checkout, else hilgw-NAME)",
     )
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

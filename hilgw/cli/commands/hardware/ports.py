@@ -14,16 +14,15 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         epilog="example: hilgw ports --json",
     )
     parser.add_argument("--json", action="store_true", help="print as JSON")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Returns 0, also without any port."""
     ports = describe_ports()
     if args.json:
-        import json
+        from hilgw.cli.output.text import print_json
 
-        print(json.dumps(ports, indent=2))
+        print_json(ports)
         return 0
     if not ports:
         print("no serial ports; plug in a device, or try hilgw mock xbee --link ./xbee")

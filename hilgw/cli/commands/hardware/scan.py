@@ -36,7 +36,6 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     )
     parser.add_argument("--no-network", action="store_true", help="do not search for more nodes")
     parser.add_argument("--json", action="store_true", help="print as JSON")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -45,10 +44,9 @@ def run(args: argparse.Namespace) -> int:
 
     found = asyncio.run(_scan(args))
     if args.json:
-        import json
-        from dataclasses import asdict
+        from hilgw.cli.output.text import print_json
 
-        print(json.dumps([asdict(each) for each in found], indent=2))
+        print_json(found)
     if not found:
         raise PeerError(
             "no known hardware found", fix="check power and wiring, and run hilgw doctor"

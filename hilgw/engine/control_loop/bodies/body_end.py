@@ -10,6 +10,7 @@ from hilgw.control.events import (
     Disconnected,
     HardwareFault,
     MotorCommand,
+    MotorField,
     MotorHeld,
     Refused,
     Registered,
@@ -277,7 +278,7 @@ class BodyEnd(PeerListener):
                 self._registered_ns = now
             case MotorHeld(index):
                 self._hold(index)
-                still = MotorCommand(index, "velocity", 0.0)
+                still = MotorCommand(index, MotorField.VELOCITY, 0.0)
                 self._motor_stopped(index, [still], now)
             case HardwareFault():
                 self.safety.stop_after_hardware_fault(now)

@@ -7,13 +7,14 @@ freezes asks for no step, and the robot's own watchdog stops the motors.
 
 from __future__ import annotations
 
-from hilgw.control.events import Command, MotorCommand, MotorSettings
+from hilgw.control.events import Command, MotorCommand, MotorField, MotorSettings
 from hilgw.control.safety import Mode, mode_of
 from hilgw.units import NS_PER_MS
 
 REPEAT_NS = 100 * NS_PER_MS
-_MOTION = ("position", "velocity")
-_FORCE = ("force", "torque")
+_MOTION = (MotorField.POSITION, MotorField.VELOCITY)
+_FORCE = (MotorField.FORCE, MotorField.TORQUE)
+_LIMITS = (MotorField.ACCELERATION, MotorField.AVAILABLE_FORCE, MotorField.AVAILABLE_TORQUE)
 MOTIONS = (*_MOTION, *_FORCE, MotorSettings.__name__)
 """The kinds of commands that move a motor."""
 
@@ -74,7 +75,7 @@ def superseded_by(kind: str) -> tuple[str, ...]:
     """The kinds of earlier commands to the same motor that one of this kind makes void."""
     settings = MotorSettings.__name__
     if kind == settings:
-        return (*_MOTION, *_FORCE, "acceleration", "available_force", "available_torque")
+        return (*_MOTION, *_FORCE, *_LIMITS)
     if kind in _FORCE:
         return (*_MOTION, settings)
     return _FORCE if kind in _MOTION else ()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Protocol
 
-from hilgw.api.address import DEFAULT_PORT
 from hilgw.engine.control_loop.servers.controller_port import ControllerPort
 from hilgw.engine.observer import State
 from hilgw.engine.simulated.event_loop import call_in_real_time, sleep_in_real_time
@@ -14,6 +13,7 @@ from hilgw.engine.waiting_line import MOST_OF_ADDRESS, WaitingLine
 from hilgw.engine.webots_handshake import Handshake
 from hilgw.errors import HilgwError, PeerError
 from hilgw.protocols.webots import Acknowledgement
+from hilgw.protocols.webots.address import DEFAULT_PORT
 from hilgw.reasons import RequestRefused
 from hilgw.transports.tcp.stream import TcpStream
 

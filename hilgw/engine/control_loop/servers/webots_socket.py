@@ -8,14 +8,15 @@ Webots never drives the real robot by accident.
 
 from __future__ import annotations
 
+import getpass
 import os
 from typing import TYPE_CHECKING
 
-from hilgw.api.address import EXTERN, INSTANCES, instances_of, socket_path
-from hilgw.client.control_paths import control_folder
+from hilgw.engine.control_folder import control_folder
 from hilgw.engine.control_listener import ControlListener, remove_dead
 from hilgw.errors import HilgwError
 from hilgw.protocols.webots import encode_name
+from hilgw.protocols.webots.address import EXTERN, INSTANCES, instances_of, socket_path
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,7 +86,7 @@ class WebotsSocket:
 
     def open(self, instance: int) -> None:
         """Listens. HilgwError: another program has the socket, or it cannot be made."""
-        folder = instances_of(os.environ) / str(instance)
+        folder = instances_of(os.environ, getpass.getuser) / str(instance)
         path = socket_path(folder, self._robot, EXTERN)
         _make_folders(path.parent)
         # A dead one would make a controller without a name ask which robot it means.

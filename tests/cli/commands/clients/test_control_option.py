@@ -1,4 +1,4 @@
-"""--control names the gateway to talk to, before the command and after it."""
+"""--control names the gateway of a request, before the command and after it."""
 
 from __future__ import annotations
 

@@ -132,6 +132,7 @@ def test_without_a_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert "FILE" in capsys.readouterr().err
 
 
+@pytest.mark.process
 def test_a_check_imports_and_builds_what_the_file_uses() -> None:
     command = [sys.executable, "-c", NEEDED, SHIPPED]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)

@@ -101,6 +101,7 @@ def test_all_reasons_of_a_stop_are_explained() -> None:
     assert {reason for rule in rules for reason in rule.reasons} == set(StopReason)
 
 
+@pytest.mark.process
 def test_nothing_is_opened_and_no_engine_is_imported() -> None:
     for name in ("epuck", "webots-plugin"):
         command = [sys.executable, "-c", WATCHED, "explain", name, "--backend", "real"]

@@ -34,15 +34,15 @@ def test_it_is_written_beside_a_configuration(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     line = f"  {HEADER}{SCHEMA}"
-    told = written(capsys)
-    assert told == [f"wrote {SCHEMA}", told[1], line]
+    notified = written(capsys)
+    assert notified == [f"wrote {SCHEMA}", notified[1], line]
     assert json.loads((tmp_path / SCHEMA).read_text()) == json_schema()
     (tmp_path / "lab").mkdir()
     file = tmp_path / "lab" / "my.yaml"
     file.write_text("version: 1\n")
-    told = written(capsys, "lab/my.yaml")
-    assert told == [f"wrote lab/{SCHEMA}", told[1], line]
-    assert "the first line of lab/my.yaml" in told[1]
+    notified = written(capsys, "lab/my.yaml")
+    assert notified == [f"wrote lab/{SCHEMA}", notified[1], line]
+    assert "the first line of lab/my.yaml" in notified[1]
     assert (tmp_path / "lab" / SCHEMA).read_text() == (tmp_path / SCHEMA).read_text()
     file.write_text(f"{line.strip()}\nversion: 1\n")
     assert written(capsys, "lab/my.yaml") == [f"wrote lab/{SCHEMA}"]  # again, over its own

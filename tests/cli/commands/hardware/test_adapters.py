@@ -49,7 +49,7 @@ def test_an_unknown_one(capsys: pytest.CaptureFixture[str]) -> None:
     assert "unknown adapter 'xbbe'; did you mean 'xbee'?" in capsys.readouterr().err
 
 
-def test_one_that_does_not_load_is_said_and_left_out(
+def test_one_that_does_not_load_is_reported_and_left_out(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken() -> None:

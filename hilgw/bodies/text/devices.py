@@ -1,9 +1,10 @@
-"""The sensors of body `text`: from the groups of an answer to Webots' values."""
+"""The sensors of body `text`, from the groups of an answer to Webots' values, and its LEDs."""
 
 from __future__ import annotations
 
 import math
 
+from hilgw.bodies._common.odometer import Odometer
 from hilgw.bodies.text.lines import Sendable, number_of, sendable
 from hilgw.bodies.text.settings import Request, TextBodySettings, TextSensor, groups_of_sensor
 from hilgw.devices.kinds import Device, Devices, Value
@@ -19,8 +20,7 @@ class Sensor:
         self.device = device
         self.groups = groups_of_sensor(device.name, settings)
         self._settings = settings
-        self._raw: float | None = None  # of a counter that wraps
-        self._turns = 0
+        self._odometer = Odometer(settings.wraps) if settings.wraps else None
 
     def read(self, groups: dict[str, bytes | None]) -> Value | None:
         """Its value; None when a number of it is missing, is none, or is not finite."""
@@ -35,18 +35,10 @@ class Sensor:
         number = None if text is None else number_of(text, hexadecimal=settings.hex)
         if number is None:
             return None
-        if settings.wraps:
-            number = self._unwrapped(number)
+        if self._odometer is not None:
+            number = self._odometer.read(number)
         value = look_up(settings.table, number * settings.scale + settings.offset)
         return float(value) if math.isfinite(value) else None
-
-    def _unwrapped(self, raw: float) -> float:
-        """Between two readings the counter moves by less than half its range."""
-        half = self._settings.wraps / 2
-        if self._raw is not None:
-            self._turns += (raw - self._raw < -half) - (raw - self._raw >= half)
-        self._raw = raw
-        return raw + self._turns * self._settings.wraps
 
 
 class RequestLine:
@@ -118,3 +110,49 @@ class Requests:
         for line in self.asked():
             if line not in before:
                 line.due_ns = max(line.due_ns, now)
+
+
+class Leds:
+    """The LEDs by their names: the newest value of each waits until its line has left."""
+
+    def __init__(self, settings: TextBodySettings, end: bytes) -> None:
+        self._lines = {
+            name: sendable(each, end, settings.failed, fills=True)
+            for name, each in settings.leds.items()
+        }
+        self._values: dict[str, int] = {}
+        self._waiting: dict[str, int] = {}
+
+    @property
+    def has_waiting(self) -> bool:
+        return bool(self._waiting)
+
+    def forget(self) -> None:
+        """Another robot may be there."""
+        self._values.clear()
+        self._waiting.clear()
+
+    def restart(self) -> None:
+        """The robot was set up again: it gets all values anew."""
+        self._waiting = dict(self._values)
+
+    def set(self, name: str, value: int) -> None:
+        self._values[name] = self._waiting[name] = value
+
+    def due(self) -> list[tuple[Sendable, bytes, str]]:
+        """Line, bytes and name of each that waits."""
+        return [
+            (self._lines[name], self._lines[name].filled(_words(value)), name)
+            for name, value in self._waiting.items()
+        ]
+
+    def left(self, name: str) -> None:
+        self._waiting.pop(name, None)
+
+    def lost(self, name: str) -> None:
+        """Its line was not answered: it is sent again."""
+        self._waiting.setdefault(name, self._values[name])
+
+
+def _words(value: int) -> dict[str, str]:
+    return {"value": str(value), "on": str(int(value != 0))}

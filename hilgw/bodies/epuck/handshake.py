@@ -1,4 +1,4 @@
-"""What is said to an e-puck in lines of text: the handshake, and the way back into step."""
+"""The dialogues with an e-puck in lines of text: the handshake, and the way back into step."""
 
 from __future__ import annotations
 
@@ -37,22 +37,22 @@ class Found:
 
 
 def handshake(
-    heard: deque[bytes], answer_s: float, *, at_first: bool, has_ground: bool
+    seen: deque[bytes], answer_s: float, *, at_first: bool, has_ground: bool
 ) -> LineScript[Event, Found | None]:
     """Stops the robot, and asks it who it is. None: it is silent, or what comes is not text.
 
-    heard: the last lines that came, which the session keeps. at_first: the encoders begin at 0.
+    seen: the last lines that came, which the session keeps. at_first: the encoders begin at 0.
     Raises MismatchError for another device.
     """
     line_s = LINE_S + answer_s
     yield Write(sercom.STOP)
     yield Pause(DRAIN_S + answer_s)
-    heard.clear()
+    seen.clear()
     asked = yield AskLine(sercom.VERSION, sercom.VERSION_ANSWER, timeout_s=line_s, tries=TRIES)
     if asked is None:
-        _refuse_others(heard)
+        _refuse_others(seen)
         return None
-    listened = yield AskLine(b"", sercom.HARDWARE_ANSWER, timeout_s=LINE_S)
+    hardware = yield AskLine(b"", sercom.HARDWARE_ANSWER, timeout_s=LINE_S)
     selector = yield AskLine(sercom.SELECTOR, sercom.SELECTOR_ANSWER, timeout_s=line_s)
     if at_first:
         yield AskLine(sercom.ZERO_ENCODERS, sercom.ZERO_ANSWER, timeout_s=line_s)
@@ -64,7 +64,7 @@ def handshake(
     yield Pause(SETTLE_S)
     return Found(
         printable(asked[1]),
-        "" if listened is None else printable(listened[1]),
+        "" if hardware is None else printable(hardware[1]),
         None if selector is None else int(selector[1]),
         3 if ground is None else ground[1].count(b","),
     )
@@ -87,9 +87,9 @@ def printable(data: bytes) -> str:
     return "".join(each if each.isprintable() else "?" for each in text)[:80]
 
 
-def _refuse_others(heard: Iterable[bytes]) -> None:
+def _refuse_others(seen: Iterable[bytes]) -> None:
     """MismatchError where lines of text came that sercom does not send."""
-    others = [line for line in heard if not sercom.is_own(line)]
+    others = [line for line in seen if not sercom.is_own(line)]
     if others and all(0x20 <= byte < 0x7F for line in others for byte in line):
         raise MismatchError(
             f"not an e-puck with sercom: it answers '{printable(others[-1])}' to V",

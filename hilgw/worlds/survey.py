@@ -111,7 +111,7 @@ class Work:
 
 
 @dataclass(slots=True)
-class Scene:
+class WorldScene:
     """What a world contains. hidden: the instances of PROTOs that are no robots, by PROTO. notes:
     what else does not become part of a configuration, and why."""
 
@@ -131,7 +131,7 @@ class _Visit:
     axis: Axis | None = None
 
 
-def survey(world: World, file: str) -> Scene:
+def survey(world: World, file: str) -> WorldScene:
     """The scene of a world.
 
     Raises ConfigError, `where` as file:line, for a world that uses nodes too often.
@@ -142,11 +142,11 @@ def survey(world: World, file: str) -> Scene:
 class _Surveyor:
     def __init__(self, world: World, file: str) -> None:
         self._world = world
-        self._scene = Scene()
+        self._scene = WorldScene()
         self._work = Work(file)
         self._is_scaled = world.version < SCALED_UNTIL or not world.version.startswith("R")
 
-    def scene(self) -> Scene:
+    def scene(self) -> WorldScene:
         for line, name in self._world.unknown:
             self._scene.notes.append(f"line {line}: USE {quoted(name)} without a DEF before it")
         waiting = [_Visit(node, WORLD, None) for node in reversed(self._world.nodes)]

@@ -7,23 +7,30 @@ the total of an answer that gets one more chunk.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable
 
-from hilgw.protocols.webots import LARGEST_ANSWER, ProtocolError, encode_answer, encode_time
-from hilgw.protocols.webots.answers import DATA_CHUNK, IMAGE_CHUNK
+from hilgw.protocols.webots.answers import (
+    AROUND,
+    CHUNK,
+    DATA_CHUNK,
+    HEAD,
+    IMAGE_CHUNK,
+    IMAGE_HEAD,
+    LARGEST_ANSWER,
+    MOST_CHUNKS,
+    PLAIN,
+    encode_answer,
+    encode_chunk,
+    plain_delay,
+)
+from hilgw.protocols.webots.codec import QUIT, encode_time
+from hilgw.protocols.webots.errors import ProtocolError
 
 MOST_KEPT = 4 * 1024 * 1024
 """Bytes of messages that `end` gets; those of a longer answer are not kept for it."""
-MOST_CHUNKS = 0xFFFF
-QUIT = b"\0\0\2"
 _TIME = encode_time(0.0)
-
-_HEAD = struct.Struct("<Hi")
-_CHUNK = struct.Struct("<iB")
-_IMAGE = struct.Struct("<iBHB")
-_START = struct.Struct("<HiiBi")
-_AROUND = _HEAD.size + _CHUNK.size
+_LEAST = PLAIN.size - AROUND
+"""Bytes of the delay, with which the first chunk begins."""
 _FIX = "check that `connect` is the address of Webots, and its version"
 
 Begin = Callable[[int, bytes, bool], bytes]
@@ -54,11 +61,9 @@ class AnswerPassage:
             if self._image_left > len(data):
                 self._image_left -= len(data)
                 return data
-            if not self._chunks_left and len(data) >= _START.size:
-                count, total, size, kind, delay = _START.unpack_from(data)
-                whole = len(data) == _AROUND + size
-                if whole and count == 1 and kind == DATA_CHUNK and size == total >= 4:
-                    return self._pass_plain(data, delay, total)
+            delay = None if self._chunks_left else plain_delay(data)
+            if delay is not None:
+                return self._pass_plain(data, delay)
         held += data
         out: list[bytes] = []
         while self._advance(out):
@@ -73,22 +78,23 @@ class AnswerPassage:
             left = self._chunks_left - (1 if self._image_left else 0)
             filler = _filler(self._data_left)
             if left:
-                out += [_CHUNK.pack(len(filler), DATA_CHUNK), filler]
-                out += [_CHUNK.pack(0, DATA_CHUNK)] * (left - 1)
-            out.append(_chunk(self._more))
+                out += [CHUNK.pack(len(filler), DATA_CHUNK), filler]
+                out += [CHUNK.pack(0, DATA_CHUNK)] * (left - 1)
+            out.append(encode_chunk(self._more))
         self._chunks_left = self._image_left = 0
         self._held.clear()
         return b"".join((*out, encode_answer(0, first + QUIT)))
 
     # --- the answer of most steps: one chunk, in one piece --------------------------------------
 
-    def _pass_plain(self, data: bytes, delay: int, total: int) -> bytes:
-        messages = data[_START.size :]
+    def _pass_plain(self, data: bytes, delay: int) -> bytes:
+        messages = data[PLAIN.size :]
         more = self._begin(delay, messages, True)
         self._end(messages)
         if not more:
             return data
-        return _HEAD.pack(2, total + len(more)) + data[_HEAD.size :] + _chunk(more)
+        total = _LEAST + len(messages) + len(more)
+        return HEAD.pack(2, total) + data[HEAD.size :] + encode_chunk(more)
 
     # --- any answer -----------------------------------------------------------------------------
 
@@ -104,20 +110,20 @@ class AnswerPassage:
     def _pass_head(self, out: list[bytes]) -> bool:
         """The head waits for the first chunk, whose delay decides what is added."""
         held = self._held
-        if len(held) < _START.size:
+        if len(held) < PLAIN.size:
             return False
-        count, total, size, kind, delay = _START.unpack_from(held)
-        if not count or kind != DATA_CHUNK or not 4 <= size <= total <= LARGEST_ANSWER:
+        count, total, size, kind, delay = PLAIN.unpack_from(held)
+        if not count or kind != DATA_CHUNK or not _LEAST <= size <= total <= LARGEST_ANSWER:
             raise self._error(f"an answer of {count} chunks, {total} bytes,")
-        end = _AROUND + size
+        end = AROUND + size
         if len(held) < end:
             return False
-        messages = bytes(held[_START.size : end])
+        messages = bytes(held[PLAIN.size : end])
         self._more = self._begin(delay, messages, count < MOST_CHUNKS)
         more = len(self._more)
-        out.append(_HEAD.pack(count + bool(more), total + more))
-        del held[: _HEAD.size]
-        self._take(end - _HEAD.size, out)
+        out.append(HEAD.pack(count + bool(more), total + more))
+        del held[: HEAD.size]
+        self._take(end - HEAD.size, out)
         self._chunks_left, self._data_left = count, total - size
         self._keeps = total <= MOST_KEPT
         self._kept = [messages]
@@ -126,25 +132,25 @@ class AnswerPassage:
 
     def _pass_chunk(self, out: list[bytes]) -> bool:
         held = self._held
-        if len(held) < _CHUNK.size:
+        if len(held) < CHUNK.size:
             return False
-        size, kind = _CHUNK.unpack_from(held)
+        size, kind = CHUNK.unpack_from(held)
         if not 0 <= size <= LARGEST_ANSWER or kind not in (DATA_CHUNK, IMAGE_CHUNK):
             raise self._error(f"a chunk of type {kind}, {size} bytes,")
         if kind == IMAGE_CHUNK:
-            if len(held) < _IMAGE.size:
+            if len(held) < CHUNK.size + IMAGE_HEAD.size:
                 return False
             self._image_left = size
-            self._take(_IMAGE.size, out)
+            self._take(CHUNK.size + IMAGE_HEAD.size, out)
             return size > 0 or self._end_chunk(out)
         if size > self._data_left:
             raise self._error(f"a chunk of {size} bytes, with {self._data_left} left,")
-        if len(held) < _CHUNK.size + size:
+        if len(held) < CHUNK.size + size:
             return False
         self._data_left -= size
         if self._keeps:
-            self._kept.append(bytes(held[_CHUNK.size : _CHUNK.size + size]))
-        self._take(_CHUNK.size + size, out)
+            self._kept.append(bytes(held[CHUNK.size : CHUNK.size + size]))
+        self._take(CHUNK.size + size, out)
         return self._end_chunk(out)
 
     def _end_chunk(self, out: list[bytes]) -> bool:
@@ -152,7 +158,7 @@ class AnswerPassage:
         if not self._chunks_left:
             if self._data_left:
                 raise self._error(f"an answer with {self._data_left} bytes too few")
-            out.append(_chunk(self._more))
+            out.append(encode_chunk(self._more))
             kept, self._kept = b"".join(self._kept), []
             self._end(kept if self._keeps else b"")
         return True
@@ -164,10 +170,6 @@ class AnswerPassage:
     def _error(self, what: str) -> ProtocolError:
         tail = bytes(self._held[:64])
         return ProtocolError(f"{what} is not possible", where="answer", fix=_FIX, tail=tail)
-
-
-def _chunk(messages: bytes) -> bytes:
-    return _CHUNK.pack(len(messages), DATA_CHUNK) + messages if messages else b""
 
 
 def _filler(size: int) -> bytes:

@@ -1,0 +1,106 @@
+"""The session of a module that must be found, checked and configured before packets pass."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
+
+from hilgw.adapters._common.session_parts import RestartLimit, notice
+from hilgw.adapters.base import Event, Failed, NotReady
+from hilgw.errors import PeerError
+from hilgw.framing.guess import FirstFrame
+
+ModuleT = TypeVar("ModuleT")
+ResultT = TypeVar("ResultT", covariant=True)
+
+
+class Runner(Protocol[ResultT]):
+    """Runs a handshake, such as a `Dialogue`."""
+
+    @property
+    def deadline(self) -> int | None:
+        """When to call `expire`, or None."""
+
+    @property
+    def over(self) -> bool:
+        """Whether it has ended."""
+
+    @property
+    def result(self) -> ResultT | None:
+        """The module; None when it failed."""
+
+    def start(self, now: int) -> list[Event]:
+        """The port is open."""
+
+    def expire(self, now: int) -> list[Event]:
+        """The deadline has come (calls before it are harmless)."""
+
+
+class ModuleSession(ABC, Generic[ModuleT]):
+    """The part of an AdapterSession from the open port to the Ready module, and back.
+
+    kind: of the adapter.
+    """
+
+    kind: ClassVar[str]
+
+    def __init__(self, baud_rate: int) -> None:
+        self._baud_rate = baud_rate
+        self._first_frame = FirstFrame()
+        self._dialogue: Runner[Any] | None = None
+        # was_ready: at least once since `open`
+        self._open = self._ready = self._was_ready = False
+        self._restarts = RestartLimit()
+
+    @abstractmethod
+    def _new_handshake(self) -> Runner[ModuleT]:
+        """The handshake that finds and configures the module."""
+
+    @abstractmethod
+    def _begin_packets(self, module: ModuleT, now: int) -> list[Event]:
+        """The handshake has found this module: returns Ready, and what follows from it."""
+
+    def _refuse_outstanding(self, reason: str) -> list[Event]:
+        """Refused for each packet that waits for an answer."""
+        return []
+
+    def open(self, now: int) -> list[Event]:
+        events = self.close()
+        self._restarts.clear()
+        self._open = True
+        self._first_frame = FirstFrame(self.kind, self._baud_rate)
+        return events + self._set_up(now)
+
+    def close(self) -> list[Event]:
+        self._dialogue = None
+        self._open = self._ready = self._was_ready = False
+        self._first_frame.found()
+        return []
+
+    def _set_up(self, now: int) -> list[Event]:
+        self._dialogue = self._new_handshake()
+        return self._after_dialogue(self._dialogue.start(now), now)
+
+    def _restart(self, reason: str, lost_by: str, now: int) -> list[Event]:
+        """The module restarted, or its answers are out of step: begin again."""
+        events = self._refuse_outstanding(lost_by)
+        if self._ready:
+            events.append(NotReady(reason))
+        self._dialogue, self._ready = None, False
+        if self._restarts.exceeded():
+            return [*events, Failed(self._too_many_restarts(reason))]
+        return events + self._set_up(now)
+
+    def _too_many_restarts(self, reason: str) -> PeerError:
+        return self._restarts.error
+
+    def _after_dialogue(self, events: list[Event], now: int) -> list[Event]:
+        """Become ready when the handshake has found its module, idle when it has failed."""
+        dialogue = self._dialogue
+        if dialogue is None or not dialogue.over:
+            return events
+        self._dialogue, module = None, dialogue.result
+        if module is None:
+            return notice(self._first_frame.give_up()) + events
+        self._ready = self._was_ready = True
+        return events + self._begin_packets(module, now)

@@ -1,0 +1,1 @@
+"""The control socket of a running gateway: what the gateway and its clients agree on."""

@@ -1,0 +1,74 @@
+"""Where the control sockets of a user's gateways are.
+
+A gateway and its clients choose the same folder: $XDG_RUNTIME_DIR/hilgw; /tmp/hilgw-UID where that
+variable is not set or names a folder of another user; /tmp/hilgw-UID-* where that belongs to
+another user, too. Each has mode 0700.
+"""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Protocol
+
+from hilgw.errors import HilgwError
+
+SHARED = Path("/tmp")
+DEAD = (ConnectionRefusedError, FileNotFoundError)
+"""What connecting to the socket of a killed program raises. After any other error, the socket is
+live: its queue is full, or it belongs to another user."""
+
+
+class Status(Protocol):
+    """The part of `os.stat_result` that is used."""
+
+    @property
+    def st_uid(self) -> int: ...
+    @property
+    def st_mode(self) -> int: ...
+
+
+StatusOf = Callable[[Path], Status]
+"""Asks the file system, as `Path.stat`. Raises OSError."""
+
+
+def shared_folder(user: int) -> Path:
+    """The folder of this user where XDG_RUNTIME_DIR names none."""
+    return SHARED / f"hilgw-{user}"
+
+
+def folders(
+    user: int,
+    environment: Mapping[str, str],
+    status_of: StatusOf,
+    glob: Callable[[Path, str], Iterable[Path]],
+) -> Iterator[Path]:
+    """The folders to try, in this order. status_of, glob: `Path.stat` and `Path.glob`."""
+    runtime = environment.get("XDG_RUNTIME_DIR")
+    if runtime and _owner(Path(runtime), status_of) in (None, user):
+        yield Path(runtime) / "hilgw"
+    yield shared_folder(user)
+    yield from sorted(glob(SHARED, f"{shared_folder(user).name}-*"))
+
+
+def is_private(folder: Path, user: int, status_of: StatusOf) -> bool:
+    """False when it does not exist or belongs to another user. HilgwError when it belongs to this
+    user and is open to others. status_of: `Path.lstat`."""
+    if _owner(folder, status_of) != user:
+        return False
+    mode = status_of(folder).st_mode
+    if not stat.S_ISDIR(mode) or mode & 0o077:
+        raise HilgwError(
+            "not a private folder of this user",
+            where=str(folder),
+            fix="remove it, or set XDG_RUNTIME_DIR",
+        )
+    return True
+
+
+def _owner(path: Path, status_of: StatusOf) -> int | None:
+    try:
+        return status_of(path).st_uid
+    except OSError:
+        return None

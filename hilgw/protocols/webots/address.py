@@ -1,0 +1,68 @@
+"""Addresses that Webots and its controllers agree on: the port, the local sockets of a robot, and
+the variables in the environment of a controller.
+
+Source: Webots user guide, "Running Extern Robot Controllers"; libController R2025a.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from hilgw.protocols.webots.handshake import encode_name
+
+DEFAULT_PORT = 1234
+INSTANCES = Path("/tmp/webots")
+EXTERN = "extern"
+URL = "WEBOTS_CONTROLLER_URL"
+TOKEN = "HILGW_TOKEN"
+CONTROL = "HILGW_CONTROL"
+MODULE_FOLDER = Path(__file__).parents[2] / "api" / "path"
+"""Contains hilgw's module `controller`, for PYTHONPATH."""
+
+_LIST_SEPARATOR = ";" if sys.platform == "win32" else ":"
+
+
+def instances_of(environment: Mapping[str, str], system_user: Callable[[], str]) -> Path:
+    """The folder of the simulators that one user runs; each simulator has a folder in it.
+
+    system_user: returns the name of the user where USER is not set, as `getpass.getuser`.
+    """
+    return INSTANCES / (environment.get("USER") or system_user())
+
+
+def socket_path(instance: Path, robot: str, end: str) -> Path:
+    """The local socket of a robot. end: EXTERN, or "intern" for a controller that the simulator
+    starts itself."""
+    around = len(bytes(instance / "ipc" / end)) + 1
+    return instance / "ipc" / encode_name(robot, around) / end
+
+
+def program_environment(
+    url: str | None,
+    inherited: Mapping[str, str],
+    token: str | None = None,
+    control: str | None = None,
+) -> dict[str, str]:
+    """The environment of a program whose module `controller` is that of hilgw, and which connects
+    to this address.
+
+    url: None: the simulator on this machine, as without hilgw. token: for a gateway that asks for
+    one; None: that of the inherited environment. control: the control socket of the gateway; None:
+    that of the inherited environment.
+    """
+    found = dict(inherited)
+    if url is not None:
+        given = inherited.get(TOKEN) if token is None else token
+        # These name a simulator that started this program, or its library.
+        for name in ("WEBOTS_INSTANCE_PATH", "WEBOTS_ROBOT_NAME", URL, TOKEN):
+            found.pop(name, None)
+        found[URL] = url
+        if given:
+            found[TOKEN] = given
+    if control is not None:
+        found[CONTROL] = control
+    parts = (str(MODULE_FOLDER), inherited.get("PYTHONPATH", ""))
+    found["PYTHONPATH"] = _LIST_SEPARATOR.join(part for part in parts if part)
+    return found

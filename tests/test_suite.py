@@ -1,0 +1,50 @@
+"""The suite itself: where it may run, and what `tools/test --fast` leaves out."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+def run_tests(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
+    """A run of pytest in this checkout."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
+    env = {name: value for name, value in os.environ.items() if name not in ("USER", "LOGNAME")}
+    return subprocess.run(  # type: ignore[call-overload,no-any-return]
+        command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=300, check=False,
+        **options,
+    )  # fmt: skip
+
+
+def ignore_signals() -> None:
+    """As nohup and a background job of a shell begin."""
+    for number in (signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, signal.SIG_IGN)
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("workers", ["0", "1"])
+def test_it_passes_with_ignored_signals_and_without_a_user(workers: str) -> None:
+    done = run_tests(
+        "tests/e2e/test_exit_codes.py", "-k", "clean_stop", "-n", workers, preexec_fn=ignore_signals
+    )
+    assert done.returncode == 0, done.stdout
+    assert "3 passed" in done.stdout
+
+
+@pytest.mark.process
+def test_a_test_that_starts_a_process_says_so(tmp_path: Path) -> None:
+    text = "import subprocess\n\ndef test_it():\n    try:\n        subprocess.run(['true'])\n"
+    file = tmp_path / "test_one.py"
+    file.write_text(text + "    except Exception:\n        pass\n")
+    conftest = f"--confcutdir={ROOT}", "-p", "tests.conftest"
+    done = run_tests(str(file), *conftest)
+    assert done.returncode == 1
+    assert "mark it with @pytest.mark.process" in done.stdout
