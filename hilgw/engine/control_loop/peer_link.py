@@ -51,7 +51,7 @@ class PeerListener:
         """The connection is gone, and the session is closed."""
 
     def events(self, events: list[Event], now: int) -> None:
-        """Events of the session, in order: all but Write."""
+        """The session reports these events, in order: all but Write."""
 
     def faulted(self, now: int) -> None:
         """The session raised an exception; its connection will be closed."""

@@ -41,7 +41,7 @@ class Presence:
         self._timer: Handle | None = None
 
     def absence(self) -> str:
-        """That no controller runs, and what to do; empty where one runs, or is a part of the
+        """States that no controller runs, and what to do; empty where one runs, or is a part of the
         gateway. A program runs before it connects, too."""
         program = self.program
         if program is not None:
@@ -60,8 +60,8 @@ class Presence:
         self.close()
 
     def body_up(self) -> None:
-        """The body has registered its devices. When it comes back, a controller that does not is
-        shown. A program that waits for its body starts now, and has been shown."""
+        """The body has registered its devices. Where the body comes back and the controller does
+        not, the user gets a notice. A program that waits for its body starts now, without one."""
         was_lost, self._body_was_lost = self._body_was_lost, False
         if not was_lost:
             return

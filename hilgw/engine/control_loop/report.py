@@ -31,7 +31,7 @@ def report_of(
     safety: Safety,
     forwarder: Forwarder,
 ) -> dict[str, Any]:
-    """Plain JSON types, no NaN."""
+    """The report, in plain JSON types and without NaN."""
     links = {"body": body, "controller": controller}
     counts = {
         end: dict(link.session.counts)

@@ -240,7 +240,7 @@ class BodyEnd(PeerListener):
             act(now)
 
     def drop_waiting(self) -> None:
-        """The controller gets another body: what waits for this one is void."""
+        """Drops what waits: the controller gets another body."""
         self._deferred.clear()
 
     def for_another_body(self) -> list[Command]:
@@ -294,12 +294,12 @@ class BodyEnd(PeerListener):
             self.link.not_ready(reason)
 
     def is_registered(self, now: int, pause_ns: int = REGISTRATION_PAUSE_NS) -> bool:
-        """Whether it is there, and has registered no device for a while."""
+        """Whether the body is there, and has registered no device for a while."""
         return self.is_up and now - self._registered_ns >= pause_ns
 
     @property
     def own_devices(self) -> Devices:
-        """Those of the body, in its own indices."""
+        """The devices of the body, in its own indices."""
         return self.link.session.devices if self.numbered is None else self.numbered.own_devices
 
     def align(self, table: Mapping[str, Device]) -> None:

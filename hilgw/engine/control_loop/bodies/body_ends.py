@@ -1,4 +1,4 @@
-"""The bodies of a control loop, and which of them the controller has."""
+"""The bodies of a control loop, and which of them the controller moves."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 
 
 class BodyEnds:
-    """body: of the key `body`; remote: of the key `remote`, the second one, if any. active: the one
-    that the controller moves, and safety: its safety. shadow: the other one, where it follows."""
+    """The configuration has `body` and, for a robot with two bodies, `remote` under these keys. The
+    controller moves `active`, whose safety is `safety`. `shadow` is the other one where it follows.
+    """
 
     def __init__(
         self,
@@ -88,7 +89,7 @@ class BodyEnds:
         return outcome
 
     def repeat(self, now: int) -> None:
-        """The last commands, again."""
+        """Sends the last commands again."""
         self.active.repeat(now)
         if self.shadow is not None:
             self.shadow.end.repeat(now)
@@ -125,8 +126,8 @@ class BodyEnds:
 
     def demand(self, mode: RobotMode, table: Mapping[str, Device], now: int) -> None:
         """Raises HilgwError when the robot cannot have this mode now. table: the devices that the
-        controller knows, by name. Back to the simulation is refused only for other devices: it
-        stops the real robot."""
+        controller knows, by name. The way back to the simulation is always free: it stops the real
+        robot."""
         if self.remote is None:
             fix = "write the second body under `remote:` in its configuration"
             raise HilgwError("the robot has no remote body", where=self._context.name, fix=fix)

@@ -1,4 +1,4 @@
-"""Gives the controller of a robot with two bodies one or the other, while it stays connected."""
+"""Gives the controller of a robot one of its two bodies, while the controller stays connected."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class ModeSwitch:
         return self._bodies.mode
 
     def states(self) -> dict[str, str]:
-        """The bodies by their keys in the configuration: "up" or "down"."""
+        """Returns "up" or "down" for each body, by its key in the configuration."""
         words = {True: "up", False: "down"}
         return {end.link.name.rpartition(".")[2]: words[end.is_up] for end in self._bodies}
 
@@ -170,8 +170,8 @@ class ModeSwitch:
                 self._forwarder.adopt(device)
 
     def status(self, now: int) -> tuple[RobotMode, Mapping[str, Divergence]]:
-        """For observers, once a second: the mode, and what the shadow's sensors show. Names devices
-        of one body only, when both have registered all."""
+        """Returns the mode, and how the shadow's sensors differ; observers get both once a second.
+        Shows the devices that only one body has, once both have registered all."""
         shadow = self._bodies.shadow
         for end in self._bodies:
             is_other = end is not self._bodies.active and self._registration.is_complete

@@ -119,12 +119,12 @@ class Shadow:
     # --- the difference -----------------------------------------------------------------------
 
     def divergences(self) -> Mapping[str, Divergence]:
-        """For observers, once a second."""
+        """The differences so far; observers get them once a second."""
         self.comparison.estimate_one_delay()
         return self.comparison.divergences()
 
 
 def divergence_report(comparison: Comparison) -> dict[str, Any]:
-    """For `--report`: by sensor."""
+    """The differences by sensor, for `--report`."""
     comparison.estimate_delays()
     return {name: as_dict(each) for name, each in comparison.divergences().items()}

@@ -1,4 +1,4 @@
-"""What a body reports, on its way to the controller: values of sensors and feedback of motors."""
+"""The way of sensor values and motor feedback from the body to the controller."""
 
 from __future__ import annotations
 
