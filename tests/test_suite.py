@@ -40,7 +40,7 @@ def test_it_passes_with_ignored_signals_and_without_a_user(workers: str) -> None
 
 
 @pytest.mark.process
-def test_a_test_that_starts_a_process_says_so(tmp_path: Path) -> None:
+def test_a_test_that_starts_a_process_without_the_mark_fails(tmp_path: Path) -> None:
     text = "import subprocess\n\ndef test_it():\n    try:\n        subprocess.run(['true'])\n"
     file = tmp_path / "test_one.py"
     file.write_text(text + "    except Exception:\n        pass\n")

@@ -11,6 +11,7 @@ frames of each port. docs/testing.md has the details; imports wait until a fixtu
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING
 
@@ -30,8 +31,7 @@ def hilgw_bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
     """The base of the other fixtures: one event loop in its own thread."""
     from hilgw.testing.fixtures.bench import Bench
 
-    of_xdist = getattr(request.config, "workerinput", None) is not None
-    bench = Bench(concurrent=of_xdist)
+    bench = Bench(concurrent="PYTEST_XDIST_WORKER" in os.environ)
     request.node.stash[_BENCH] = bench
     try:
         yield bench

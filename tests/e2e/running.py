@@ -56,10 +56,12 @@ def run_program(
 
 
 def environment(cwd: Path, **env: str) -> dict[str, str]:
-    """Each test has its own control folder, and the checkout's package."""
+    """Each test has its own control folder, and the checkout's package. A pytest that it runs is no
+    worker of this one."""
     folder = cwd / "run"
     folder.mkdir(mode=0o700, exist_ok=True)
-    return {**os.environ, "XDG_RUNTIME_DIR": str(folder), "PYTHONPATH": str(ROOT), **env}
+    own = {name: value for name, value in os.environ.items() if name != "PYTEST_XDIST_WORKER"}
+    return {**own, "XDG_RUNTIME_DIR": str(folder), "PYTHONPATH": str(ROOT), **env}
 
 
 def report_of(cwd: Path, *arguments: str, timeout_s: float = 2 * DEADLINE_S) -> dict[str, Any]:
