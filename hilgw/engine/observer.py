@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 from hilgw.engine.latency import Latency
 from hilgw.medium.packet import Copy, Packet
+from hilgw.records import record
 
 if TYPE_CHECKING:
     from hilgw.control.divergence import Divergence
+    from hilgw.control.events import Command, Outcome
     from hilgw.devices.kinds import Quantity, Value
 
 
@@ -48,6 +50,34 @@ class ControlLoopStatus:
     divergences: Mapping[str, Divergence] = field(default_factory=dict)
 
 
+@record
+class CommandEvent:
+    """A controller gave a motor command.
+
+    robot, body, device: names; body is "" for the only body of a robot. command: in Webots' units,
+    its index is that of the controller's session. outcome: a command that waits is reported again
+    when it is sent, refused or replaced. now: nanoseconds of the gateway's clock.
+    """
+
+    robot: str
+    body: str
+    device: str
+    command: Command
+    outcome: Outcome
+    now: int
+
+
+@record
+class ValueEvent:
+    """A value of a sensor was passed on to the controller. value: in the units of the device's
+    `reports`. now: nanoseconds of the gateway's clock."""
+
+    robot: str
+    device: str
+    value: Value
+    now: int
+
+
 Missed = Callable[[], Mapping[str, str]]
 
 
@@ -57,7 +87,14 @@ def missed_by_none() -> Mapping[str, str]:
 
 
 class Observer:
-    """Does nothing; override the events of interest. Called in the event loop: must be quick."""
+    """Does nothing; override the events of interest. Called in the event loop: must be quick.
+
+    The events that are None here are reported often: where no observer overrides one, nothing is
+    built. Who reports such an event tests for None first.
+    """
+
+    motor_command: Callable[[CommandEvent], None] | None = None
+    sensor_value: Callable[[ValueEvent], None] | None = None
 
     def state(self, station: str, state: State, reason: str) -> None: ...
 

@@ -23,6 +23,7 @@ from hilgw.engine.control_loop.bodies.renumbered import RenumberedSession
 from hilgw.engine.control_loop.bodies.repeater import MOTIONS, Repeater, kind_of, superseded_by
 from hilgw.engine.control_loop.peer_link import PeerListener
 from hilgw.engine.control_loop.safety import Safety
+from hilgw.engine.observer import CommandEvent
 from hilgw.reasons import RequestRefused
 from hilgw.units import NS_PER_MS
 
@@ -81,6 +82,7 @@ class BodyEnd(PeerListener):
         if is_one_of_two:
             self.link.session = self.numbered = RenumberedSession(self.link.session)
         self._context = context
+        self._shown_as = self.link.name.rpartition(".")[2] if is_one_of_two else ""
         self._owner = owner
         keeps_commands = is_one_of_two or controller.stepping is not None
         self._repeater = Repeater() if keeps_commands else None
@@ -160,14 +162,17 @@ class BodyEnd(PeerListener):
         return self._settle(command, refusal)
 
     def _settle(self, command: Command, outcome: Outcome) -> Outcome:
-        """Counts what became of a command."""
-        statistics = self.safety.statistics
+        """Counts what became of a command, and reports it to the observers."""
+        context, statistics = self._context, self.safety.statistics
         if outcome is Accepted.SENT:
-            statistics.commanded(command, self._context.scheduler.now())
+            statistics.commanded(command, context.scheduler.now())
         elif outcome is Accepted.DROPPED:
             statistics.counts["commands_dropped"] += 1
         elif outcome is Accepted.REPLACED:
             statistics.counts["commands_superseded"] += 1
+        if (report := context.observer.motor_command) is not None:
+            device, now = context.statistics.name_of(command.index), context.scheduler.now()
+            report(CommandEvent(context.name, self._shown_as, device, command, outcome, now))
         return outcome
 
     def _defer(self, command: Command) -> Outcome:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hilgw.control.events import MotorFeedback
+from hilgw.engine.observer import ValueEvent
 
 if TYPE_CHECKING:
     from hilgw.controllers.base import PeerSession
@@ -17,6 +18,7 @@ class Readings:
     """A controller that reads too slowly gets the newest of each once it can read again."""
 
     def __init__(self, context: LoopContext, controller: PeerLink[PeerSession]) -> None:
+        self._context = context
         self._controller = controller
         self._statistics = context.statistics
         self._held_values: dict[int, Value] = {}
@@ -33,8 +35,15 @@ class Readings:
             superseded = before + len(values) - len(held)
             self._statistics.counts["values_superseded"] += superseded
         else:
-            controller.call(now, controller.session.report, values, now)
+            self._pass_on(values, now)
         self._statistics.received(values, now)  # counting can wait, the controller cannot
+
+    def _pass_on(self, values: list[tuple[int, Value]], now: int) -> None:
+        controller, context = self._controller, self._context
+        passed = controller.call(now, controller.session.report, values, now)
+        if passed and (report := context.observer.sensor_value) is not None:
+            for index, value in values:
+                report(ValueEvent(context.name, self._statistics.name_of(index), value, now))
 
     def report_feedback(self, event: MotorFeedback, now: int) -> None:
         controller, held = self._controller, self._held_feedback
@@ -50,9 +59,8 @@ class Readings:
         """The controller can read again."""
         values, self._held_values = list(self._held_values.items()), {}
         feedback, self._held_feedback = self._held_feedback, {}
-        controller = self._controller
         if values:
-            controller.call(now, controller.session.report, values, now)
+            self._pass_on(values, now)
         for index, value in feedback.items():
             self.report_feedback(MotorFeedback(index, value), now)
 
