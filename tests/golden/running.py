@@ -85,18 +85,17 @@ async def _run(
 ) -> str:
     lines, ports, answers = io.StringIO(), Ports(time), list[str]()
     observer = Recorder(lines, clock=lambda: time.now() / 1e9)
-    gateway = build(loaded.config, asyncio.get_running_loop(), observer, time)
+    gateway = build(loaded.config, asyncio.get_running_loop(), observer, timer=time)
     for host in gateway.hosts:
         for mock in host.mocks:
             kind = type(mock).__module__.split(".")[1]  # a robot's body and program share its name
             ports.tap(f"{mock.name} ({kind})", mock)
     for line in (*(str(each) for each in loaded.warnings), *gateway.description):
         observer.line(line)
-    gateway.on_ready = lambda: observer.line("ready")
     ended = "in time"
     asking = asyncio.create_task(_ask(gateway, requests, answers, terminal))
     try:
-        await gateway.run(asyncio.Event(), duration_s)
+        await gateway.run(asyncio.Event(), duration_s, lambda: observer.line("ready"))
     except HilgwError as error:
         ended = f"{type(error).__name__}, exit code {error.exit_code}"
     finally:
@@ -208,22 +207,26 @@ class Recorder(Terminal):
         super().state(station, state, reason)
 
     def transmitted(
-        self, packet: Any, listeners: Any, unheard: Any, missed: Callable[[], Mapping[str, str]]
+        self,
+        packet: Any,
+        listeners: Any,
+        not_received: Any,
+        missed: Callable[[], Mapping[str, str]],
     ) -> None:
-        text = f"transmitted {_packet(packet)} -> {' '.join(listeners) or unheard}"
+        text = f"transmitted {_packet(packet)} -> {' '.join(listeners) or not_received}"
         reasons: dict[str, list[str]] = {}
         for name, reason in missed().items():
             reasons.setdefault(reason, []).append(name)
         for reason, names in sorted(reasons.items()):
             text += f"; {reason}: {' '.join(sorted(names))}"
         self._note(packet.source, text)
-        super().transmitted(packet, listeners, unheard, missed)
+        super().transmitted(packet, listeners, not_received, missed)
 
     def delivered(self, station: str, copy: Any) -> None:
-        heard = f"strength {copy.signal_strength:.6g} direction " + " ".join(
+        signal = f"strength {copy.signal_strength:.6g} direction " + " ".join(
             f"{part + 0:.6f}" for part in copy.direction
         )
-        self._note(station, f"delivered {_packet(copy.packet)} from {copy.packet.source} {heard}")
+        self._note(station, f"delivered {_packet(copy.packet)} from {copy.packet.source} {signal}")
         super().delivered(station, copy)
 
     def refused(self, station: str, reason: str, text: str) -> None:

@@ -75,7 +75,7 @@ class Running:
         self.gateway = self.loop.run_until_complete(self._build(str(file)))
 
     async def _build(self, file: str) -> Gateway:
-        return build(load_config(file).config, self.loop, self.log, self.loop.clock)
+        return build(load_config(file).config, self.loop, self.log, timer=self.loop.clock)
 
     def __enter__(self) -> Running:
         self._running = self.loop.create_task(self.gateway.run(self._stop))
