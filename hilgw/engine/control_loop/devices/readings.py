@@ -18,7 +18,7 @@ class Readings:
     """A controller that reads too slowly gets the newest of each once it can read again."""
 
     def __init__(self, context: LoopContext, controller: PeerLink[PeerSession]) -> None:
-        self._context = context
+        self._name, self._observer = context.name, context.observer
         self._controller = controller
         self._statistics = context.statistics
         self._held_values: dict[int, Value] = {}
@@ -34,16 +34,17 @@ class Readings:
             held.update(values)
             superseded = before + len(values) - len(held)
             self._statistics.counts["values_superseded"] += superseded
-        else:
-            self._pass_on(values, now)
+        elif controller.call(now, controller.session.report, values, now) and (
+            self._observer.sensor_value is not None
+        ):
+            self._show(values, now)
         self._statistics.received(values, now)  # counting can wait, the controller cannot
 
-    def _pass_on(self, values: list[tuple[int, Value]], now: int) -> None:
-        controller, context = self._controller, self._context
-        passed = controller.call(now, controller.session.report, values, now)
-        if passed and (report := context.observer.sensor_value) is not None:
+    def _show(self, values: list[tuple[int, Value]], now: int) -> None:
+        """Reports values that were passed on to the observers, if any."""
+        if (report := self._observer.sensor_value) is not None:
             for index, value in values:
-                report(ValueEvent(context.name, self._statistics.name_of(index), value, now))
+                report(ValueEvent(self._name, self._statistics.name_of(index), value, now))
 
     def report_feedback(self, event: MotorFeedback, now: int) -> None:
         controller, held = self._controller, self._held_feedback
@@ -59,8 +60,9 @@ class Readings:
         """The controller can read again."""
         values, self._held_values = list(self._held_values.items()), {}
         feedback, self._held_feedback = self._held_feedback, {}
-        if values:
-            self._pass_on(values, now)
+        controller = self._controller
+        if values and controller.call(now, controller.session.report, values, now):
+            self._show(values, now)
         for index, value in feedback.items():
             self.report_feedback(MotorFeedback(index, value), now)
 
