@@ -8,7 +8,7 @@ motors: it is one end of a control loop; the other end is a body (`hilgw.bodies.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 from hilgw.control.session import LinkSession
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from hilgw.devices.kinds import Device, Value
     from hilgw.framing.base import Framing
     from hilgw.medium.packet import Copy
+    from hilgw.reasons import PacketRefused
     from hilgw.settings import MockSpec
 
 
@@ -189,6 +190,77 @@ class SteppedController(PeerController, Protocol):
         """The session of the robot of this name. step_ms: the basic time step."""
 
 
+class Sent(NamedTuple):
+    """An Emitter of the robot sent a packet; range in metres, -1 for infinite."""
+
+    device: str
+    channel: int
+    range: float
+    data: bytes
+
+
+class Enabled(NamedTuple):
+    """The controller set the sampling period of a Receiver; 0 disables it."""
+
+    device: str
+    period_ms: int
+
+
+class Tuned(NamedTuple):
+    """A Receiver listens to this channel, -1 to all."""
+
+    device: str
+    channel: int
+
+
+class Delivered(NamedTuple):
+    """These copies went to the controller."""
+
+    device: str
+    copies: tuple[Copy, ...]
+
+
+class Lost(NamedTuple):
+    """These copies waited for a Receiver whose controller is gone."""
+
+    device: str
+    copies: tuple[Copy, ...]
+
+
+ProxyEvent = Sent | Enabled | Tuned | Delivered | Lost | Notice
+"""What passes through a proxy and concerns the devices that the configuration names."""
+Passed = tuple[bytes, "Sequence[ProxyEvent]"]
+"""Bytes for the other end, and what they mean for the named devices."""
+
+
+class ProxySession(Protocol):
+    """One connection between a controller and the simulator of its robot.
+
+    left: the controller has sent its last bytes. `from_controller` and `from_webots` raise
+    PeerError for bytes that are not the protocol.
+    """
+
+    left: bool
+
+    def from_controller(self, data: bytes) -> Passed:
+        """Bytes of the controller -> bytes for the simulator."""
+
+    def from_webots(self, data: bytes) -> Passed:
+        """Bytes of the simulator -> bytes for the controller."""
+
+    def cut(self) -> bytes:
+        """The simulator is gone: the bytes that end the controller."""
+
+    def answer_last(self, data: bytes) -> bytes:
+        """After `cut`: bytes of the controller -> the answers to its last requests."""
+
+    def hold(self, receiver: str, copy: Copy) -> PacketRefused | None:
+        """Keeps a copy for this Receiver until it is due. Returns None, or why not."""
+
+    def close(self) -> Sequence[ProxyEvent]:
+        """The connection is gone."""
+
+
 @runtime_checkable
 class ProxyController(Protocol):
     """A kind of controller that is a peer whose robot is in a simulator behind hilgw: both talk to
@@ -220,7 +292,7 @@ class ProxyController(Protocol):
 
     def proxy(
         self, settings: Any, version: str, emitters: Collection[str], receivers: Mapping[str, int]
-    ) -> Any:
+    ) -> ProxySession:
         """The session of one connection. receivers: name -> channel in the configuration."""
 
 

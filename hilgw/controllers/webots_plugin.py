@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from hilgw.controllers.webots import WebotsController
 from hilgw.controllers.webots.session import WebotsControllerSession
-from hilgw.protocols.webots import RobotConfiguration
+from hilgw.protocols.webots.robot_messages import RobotConfiguration
 from hilgw.settings import setting
 
 

@@ -14,10 +14,10 @@ from collections import deque
 from typing import TYPE_CHECKING, Protocol
 
 from hilgw.engine.simulated.event_loop import call_in_real_time
-from hilgw.protocols.webots import Acknowledgement
+from hilgw.protocols.webots.handshake import Acknowledgement
 
 if TYPE_CHECKING:
-    from hilgw.engine.webots_handshake import Handshake
+    from hilgw.engine.control_loop.servers.webots_handshake import Handshake
     from hilgw.transports.base import Handle
 
 # libController asks within a round trip after the word.

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from hilgw.reasons import (
     DroppedReason,
@@ -31,6 +31,7 @@ from hilgw.reasons import (
 
 MOST_PAIRS = 65_536  # of a source and a listener
 OTHERS = "others"
+C = TypeVar("C")
 
 
 def _none() -> int:
@@ -255,46 +256,51 @@ class ReceivedBy:
         return found
 
 
+class _ByName(dict[str, C]):
+    """Counts by name, made when they are first asked for."""
+
+    def __init__(self, make: Callable[[str], C]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, name: str) -> C:
+        made = self[name] = self._make(name)
+        return made
+
+
 class Ledger:
     """All counts of one gateway."""
 
     def __init__(self) -> None:
-        self._emitters: dict[str, EmitterCount] = {}
-        self._stations: dict[str, StationCount] = {}
-        self._sources: dict[str, SourceCount] = {}
+        self._emitters = _ByName(EmitterCount)
+        self._stations = _ByName(StationCount)
+        self._sources = _ByName(SourceCount)
         self._received_by = ReceivedBy()
 
     def emitter(self, name: str, queued: Callable[[], int] | None = None) -> EmitterCount:
         """The counts of this emitter; `queued` returns the length of its queue."""
-        count = self._emitters.get(name)
-        if count is None:
-            count = self._emitters[name] = EmitterCount(name)
+        count = self._emitters[name]
         if queued is not None:
             count.queued = queued
         return count
 
     def station(self, name: str, queued: Callable[[], int] | None = None) -> StationCount:
         """The counts of this receiver or hardware station; `queued` as above."""
-        count = self._stations.get(name)
-        if count is None:
-            count = self._stations[name] = StationCount(name)
+        count = self._stations[name]
         if queued is not None:
             count.queued = queued
         return count
 
     def source(self, name: str) -> SourceCount:
         """The medium's counts of the packets from this emitter or hardware station."""
-        count = self._sources.get(name)
-        if count is None:
-            count = self._sources[name] = SourceCount(name)
-        return count
+        return self._sources[name]
 
     def enter(
         self, source: str, listeners: Sequence[str], reason: NotReceivedReason | None
     ) -> None:
         """Counts one packet on the medium: received by these listeners, or by none for this
         reason."""
-        self.source(source).enter(len(listeners), reason)
+        self._sources[source].enter(len(listeners), reason)
         self._received_by.count(source, listeners)
 
     def violations(self) -> list[str]:

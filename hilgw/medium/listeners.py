@@ -28,23 +28,19 @@ _EVERYONE = BROADCAST  # the bucket with all listeners of a type, next to those 
 Cell = tuple[int, int, int]
 
 
-def _names_none(channel: int) -> bool:
-    return False
-
-
 @dataclass(slots=True, eq=False, kw_only=True)
 class Listener:
     """A Receiver or a hardware station on a medium.
 
     owner: the robot it belongs to, None for a module without a robot. air: the air the module
     transmits in, None for a simulated Receiver. relay: accepts packets from another air. channels:
-    the channels it listens to, None: all. fits_explicitly: whether the mapping of a module names
-    this channel, which decides between modules of one air. deliver: takes each copy, and counts
-    it. on_fault: gets what `deliver` raises; None: the observer gets a notice. mounted_on: the
-    object it moves with (default: its owner, else itself). mount: its pose on that object.
+    the channels it listens to, None: all; of the modules of one air, one that names the channel
+    comes before one that listens to all. deliver: takes each copy, and counts it. on_fault: gets
+    what `deliver` raises; None: the observer gets a notice. mounted_on: the object it moves with
+    (default: its owner, else itself). mount: its pose on that object.
 
     `enabled`, `relay` and the noises may be set at any time; change channels and pose with
-    `Medium.retune`, `move` and `place`, which update the index.
+    `Medium.retune` and `place`, which update the index.
     """
 
     name: str
@@ -61,7 +57,6 @@ class Listener:
     enabled: bool = True
     signal_strength_noise: float = 0.0
     direction_noise: float = 0.0
-    fits_explicitly: Callable[[int], bool] = _names_none
     on_fault: Callable[[Exception], None] | None = None
     # Kept by the medium:
     order: int = field(default=0, init=False)

@@ -98,12 +98,6 @@ class Medium:
         if listener is not None:
             self._listeners.retune(listener, channels)
 
-    def move(self, name: str, pose: Pose | None) -> None:
-        """Changes the pose of one listener, None: unknown; does nothing when it is not attached."""
-        listener = self._listeners.by_name.get(name)
-        if listener is not None:
-            self._listeners.move(listener, pose)
-
     def place(self, name: str, pose: Pose | None) -> None:
         """Changes the pose of an object (None: unknown), and of all that is mounted on it."""
         if pose is None:
@@ -306,4 +300,5 @@ class Medium:
 
 
 def _fits_better(listener: Listener, chosen: Listener, channel: int) -> bool:
-    return listener.fits_explicitly(channel) and not chosen.fits_explicitly(channel)
+    """Whether its mapping names this channel explicitly, and that of the chosen one does not."""
+    return channel in (listener.channels or ()) and channel not in (chosen.channels or ())

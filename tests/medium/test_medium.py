@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -249,12 +249,9 @@ def test_air_is_a_reason() -> None:
 def test_one_module_per_air_the_one_whose_mapping_fits_else_the_first_named() -> None:
     bench = Bench()
 
-    def names(*channels: int) -> Callable[[int], bool]:
-        return lambda channel: channel in channels
-
     bench.listener("first", air="x")
-    bench.listener("second", air="x", fits_explicitly=names(1, 2))
-    bench.listener("third", air="x", fits_explicitly=names(2, 3))
+    bench.listener("second", air="x", channels=frozenset({1, 2}))
+    bench.listener("third", air="x", channels=frozenset({2, 3}))
     bench.listener("other", air="y")
     bench.listener("rx", channels=None)
     assert bench.send(packet(channel=0)) == ["first", "other", "rx"]
@@ -262,8 +259,8 @@ def test_one_module_per_air_the_one_whose_mapping_fits_else_the_first_named() ->
     assert bench.send(packet(channel=2)) == ["second", "other", "rx"]
     assert bench.send(packet(channel=3)) == ["third", "other", "rx"]
     assert bench.send(packet(channel=-1)) == ["first", "other", "rx"]
-    bench.medium.move("first", Pose((99.0, 0.0, 0.0)))  # only those in range are candidates
-    assert bench.send(packet(channel=0, range=5.0)) == ["second", "other", "rx"]
+    bench.medium.place("second", Pose((99.0, 0.0, 0.0)))  # only those in range are candidates
+    assert bench.send(packet(channel=2, range=5.0)) == ["third", "other", "rx"]
 
 
 @pytest.mark.parametrize(
@@ -377,7 +374,7 @@ def test_retuning_and_leaving() -> None:
     assert bench.why(packet()) == "no_listener"
     bench.medium.detach("rx")
     bench.medium.retune("rx", ONE)
-    bench.medium.move("rx", ORIGIN)
+    bench.medium.place("rx", ORIGIN)
     bench.listener("rx", channels=ONE)
     assert bench.send(packet()) == ["rx"]
     with pytest.raises(ConfigError):
@@ -485,3 +482,17 @@ def test_packets_are_not_changed_on_the_way() -> None:
     sent = replace(packet(), data=bytes(range(256)), address="0013A20040A1B2C3", rssi_dbm=-60.0)
     bench.send(sent)
     assert bench.heard[0][1].packet is sent
+
+
+def test_a_packet_to_one_listener_alone_follows_its_channels_only() -> None:
+    bench = Bench()
+    bench.listener("m1", channels=ONE, air="x", owner="a", pose=Pose((99.0, 0.0, 0.0)))
+    bench.listener("rx", channels=ONE)
+    for channel, reason in ((1, None), (-1, None), (2, "channel"), (1 << 31, "channel")):
+        count = bench.ledger.emitter("a.tx")
+        count.offer(None)
+        count.depart()
+        assert bench.medium.send_to(packet(channel=channel, range=1.0), "m1") == reason
+    assert [name for name, _ in bench.heard] == ["m1", "m1"]
+    assert bench.seen == [(b"x", ["m1"], None)] * 2 + [(b"x", [], "channel")] * 2
+    assert bench.ledger.violations() == []

@@ -129,7 +129,6 @@ class Machine(RuleBasedStateMachine):
             channels=None if name == "m1" else frozenset([1]),
             pose=Pose((1.0, 0.0, 0.0)),
             deliver=deliver,
-            fits_explicitly=lambda channel: name != "m1" and channel == 1,
         )
         self.modules[name] = Module(name, listener, queue)
         self.medium.attach(listener)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hilgw.framing.base import Framing
 
 SIMULATED_VERSIONS = ("R2023a", "R2023b", "R2024a", "R2025a")
-"""Those that the mock of Webots knows."""
+"""The versions that the mock of Webots has."""
 MOCKED_DEVICES = (
     "left_wheel:RotationalMotor",
     "right_wheel:RotationalMotor",

@@ -8,7 +8,7 @@ from hilgw.controllers.webots.battery import Battery
 from hilgw.controllers.webots.session import WebotsControllerSession
 from hilgw.controllers.webots.settings import WebotsControllerSettings
 from hilgw.devices.fields import DEFAULT_STEP_MS
-from hilgw.protocols.webots import RobotConfiguration
+from hilgw.protocols.webots.robot_messages import RobotConfiguration
 from hilgw.settings import MockSpec
 
 if TYPE_CHECKING:

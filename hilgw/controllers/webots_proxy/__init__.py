@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, ClassVar
 
-from hilgw.controllers.webots_proxy.session import ProxySession
+from hilgw.controllers.webots_proxy.session import WebotsProxySession
 from hilgw.controllers.webots_proxy.settings import WebotsProxySettings
 from hilgw.devices.properties import node_of
 from hilgw.settings import MockSpec
@@ -57,9 +57,9 @@ class WebotsProxyController:
         version: str,
         emitters: Collection[str],
         receivers: Mapping[str, int],
-    ) -> ProxySession:
+    ) -> WebotsProxySession:
         """A session. receivers: name -> channel. ConfigError: unknown version."""
-        return ProxySession(version, emitters, receivers, settings.only)
+        return WebotsProxySession(version, emitters, receivers, settings.only)
 
 
 CONTROLLER = WebotsProxyController()

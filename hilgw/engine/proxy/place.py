@@ -8,19 +8,15 @@ from typing import TYPE_CHECKING
 from hilgw.engine.proxy.connection import FLUSH_S, READ_BYTES, WRITE_LIMIT_BYTES
 from hilgw.engine.waiting_line import WaitingLine
 from hilgw.errors import PeerError, PortError
-from hilgw.protocols.webots import (
-    Acknowledgement,
-    ProtocolError,
-    decode_acknowledgement,
-    encode_hello,
-)
+from hilgw.protocols.webots.errors import ProtocolError
+from hilgw.protocols.webots.handshake import Acknowledgement, decode_acknowledgement, encode_hello
 from hilgw.transports.tcp.stream import connect_tcp
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from hilgw.engine.control_loop.servers.webots_handshake import Handshake
     from hilgw.engine.proxy.robot import ProxiedRobot
-    from hilgw.engine.webots_handshake import Handshake
     from hilgw.errors import HilgwError
     from hilgw.transports.base import Transport
 

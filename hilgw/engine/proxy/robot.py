@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from hilgw.controllers.webots_proxy.events import Delivered, Enabled, Event, Lost, Sent, Tuned
+from hilgw.controllers.base import Delivered, Enabled, Lost, Notice, Sent, Tuned
 from hilgw.engine.proxy.ports import ProxyReceiverPort
-from hilgw.protocols.webots import encode_name
+from hilgw.protocols.webots.handshake import encode_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from hilgw.controllers.webots_proxy.session import ProxySession
+    from hilgw.controllers.base import ProxyEvent, ProxySession
     from hilgw.engine.observer import Observer
     from hilgw.engine.robot.robot import Robot
     from hilgw.medium.packet import Copy
@@ -62,7 +62,7 @@ class ProxiedRobot:
                 assert isinstance(port, ProxyReceiverPort)
                 port.hold = None
 
-    def act(self, events: Iterable[Event]) -> None:
+    def act(self, events: Iterable[ProxyEvent]) -> None:
         """What passed through the session."""
         for event in events:
             match event:
@@ -77,8 +77,8 @@ class ProxiedRobot:
                     self._receiver(device).delivered(copies)
                 case Lost(device, copies):
                     self._receiver(device).lost(copies)
-                case _:
-                    self._observer.notice(self.name, event.text)
+                case Notice(text):
+                    self._observer.notice(self.name, text)
 
     def report(self) -> dict[str, Any]:
         """For `--report`."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from hilgw.engine.control_loop.servers.webots_handshake import HANDSHAKE_S, Handshake
 from hilgw.engine.observer import State
 from hilgw.engine.proxy.connection import WRITE_LIMIT_BYTES, ProxyConnection
 from hilgw.engine.proxy.place import ProxyPlace
 from hilgw.engine.supervisor import PortListener, PortStatus, Unsupervised
 from hilgw.engine.waiting_line import MOST_OF_ADDRESS, MOST_WAITING
-from hilgw.engine.webots_handshake import HANDSHAKE_S, Handshake
 from hilgw.errors import PeerError, PortError
-from hilgw.protocols.webots import Acknowledgement
+from hilgw.protocols.webots.handshake import Acknowledgement
 from hilgw.transports.tcp.address import format_address
 from hilgw.transports.tcp.listener import TcpListener
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     import ssl
     from collections.abc import Awaitable, Callable, Sequence
 
+    from hilgw.engine.control_loop.servers.webots_handshake import TokenCheck
     from hilgw.engine.observer import Observer
     from hilgw.engine.proxy.robot import ProxiedRobot
-    from hilgw.engine.webots_handshake import TokenCheck
     from hilgw.errors import HilgwError
     from hilgw.transports.base import Transport
 

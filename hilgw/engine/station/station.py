@@ -100,7 +100,6 @@ class Station:
             channels=session.channels,
             mounted_on=receive_filter.mount.object,
             mount=receive_filter.mount.pose,
-            fits_explicitly=self._names_channel,
         )
 
     @property
@@ -123,10 +122,6 @@ class Station:
             self.statistics.refuse(reason, f"the queue of {queue.limit} B is full")
         elif self.ready:
             self._pump(self._scheduler.now())
-
-    def _names_channel(self, channel: int) -> bool:
-        """Whether the mapping names this channel explicitly."""
-        return self.session.channels is not None and channel in self.session.channels
 
     # --- called for the user ------------------------------------------------------------------
 

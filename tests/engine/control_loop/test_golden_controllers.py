@@ -22,7 +22,7 @@ from hilgw.api import Emitter, Robot
 from hilgw.api.session import Session
 from hilgw.engine.observer import Observer
 from hilgw.medium.packet import Packet
-from hilgw.protocols.webots import Answer, AnswerReader
+from hilgw.protocols.webots.answers import Answer, AnswerReader
 from tests.devices.test_golden import (
     EMITTER,
     EMITTER_CASES,

@@ -15,9 +15,9 @@ import pytest
 
 from hilgw.assemble.gateway import build
 from hilgw.config.load import load_config
+from hilgw.engine.control_loop.servers.webots_handshake import HANDSHAKE_S
 from hilgw.engine.gateway import Gateway
 from hilgw.engine.observer import State
-from hilgw.engine.webots_handshake import HANDSHAKE_S
 from hilgw.security.access import write_token
 from hilgw.testing.sim import Recorder, SimEventLoop, local_sockets
 from tests.e2e.running import free_port

@@ -6,14 +6,14 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Protocol
 
 from hilgw.engine.control_loop.servers.controller_port import ControllerPort
+from hilgw.engine.control_loop.servers.webots_handshake import Handshake
 from hilgw.engine.observer import State
 from hilgw.engine.simulated.event_loop import call_in_real_time, sleep_in_real_time
 from hilgw.engine.supervisor import STALL_POLL_S
 from hilgw.engine.waiting_line import MOST_OF_ADDRESS, WaitingLine
-from hilgw.engine.webots_handshake import Handshake
 from hilgw.errors import HilgwError, PeerError
-from hilgw.protocols.webots import Acknowledgement
 from hilgw.protocols.webots.address import DEFAULT_PORT
+from hilgw.protocols.webots.handshake import Acknowledgement
 from hilgw.reasons import RequestRefused
 from hilgw.transports.tcp.stream import TcpStream
 

@@ -6,20 +6,20 @@ import asyncio
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
+from hilgw.engine.control_loop.servers.webots_handshake import HANDSHAKE_S, Handshake
 from hilgw.engine.control_loop.servers.webots_port import ANSWER_BYTES, WebotsPort
 from hilgw.engine.supervisor import STALL_POLL_S
 from hilgw.engine.waiting_line import MOST_OF_ADDRESS, MOST_WAITING
-from hilgw.engine.webots_handshake import HANDSHAKE_S, Handshake
 from hilgw.errors import PortError
-from hilgw.protocols.webots import Acknowledgement, encode_name
+from hilgw.protocols.webots.handshake import Acknowledgement, encode_name
 from hilgw.reasons import RequestRefused
 from hilgw.transports.tcp.listener import Listen, Listener, TcpListener
 
 if TYPE_CHECKING:
     import ssl
 
+    from hilgw.engine.control_loop.servers.webots_handshake import TokenCheck
     from hilgw.engine.observer import Observer
-    from hilgw.engine.webots_handshake import TokenCheck
     from hilgw.transports.base import Transport
 
 

@@ -13,21 +13,16 @@ from urllib.parse import unquote
 
 from hilgw.engine.simulated.event_loop import call_in_real_time, real_time
 from hilgw.errors import PortError
-from hilgw.protocols.webots import (
-    Acknowledgement,
-    Leave,
-    ProtocolError,
-    RequestReader,
-    decode_hello,
-    encode_reason,
-)
+from hilgw.protocols.webots.errors import ProtocolError
+from hilgw.protocols.webots.handshake import Acknowledgement, decode_hello, encode_reason
+from hilgw.protocols.webots.requests import Leave, RequestReader
 from hilgw.reasons import RequestRefused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
     from typing import Protocol
 
-    from hilgw.protocols.webots import Forbidden
+    from hilgw.protocols.webots.handshake import Forbidden
     from hilgw.transports.base import Handle, Transport
 
     class TokenCheck(Protocol):
