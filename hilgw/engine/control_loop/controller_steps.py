@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from hilgw.control.events import StepRequest
     from hilgw.engine.control_loop.bodies.body_ends import BodyEnds
     from hilgw.engine.control_loop.context import LoopContext
+    from hilgw.engine.control_loop.parts import LoopController
     from hilgw.engine.control_loop.peer_link import PeerLink
     from hilgw.engine.control_loop.stepping import Stepping
 
@@ -142,3 +143,10 @@ class ControllerSteps(NoSteps):
     def _ended_late(self, delay_ms: int) -> None:
         self._context.statistics.counts["late_steps"] += 1
         self._context.notices.add(f"a step ended {delay_ms} ms late: {LATE_STEP}", LATE_STEP)
+
+
+def steps_of(context: LoopContext, controller: LoopController, bodies: BodyEnds) -> NoSteps:
+    """The steps of this controller, which may ask for none."""
+    if controller.stepping is None:
+        return NoSteps(context)
+    return ControllerSteps(context, controller.link, bodies, controller.stepping)

@@ -47,7 +47,7 @@ from hilgw.devices.kinds import Refusal
 from hilgw.engine.control_loop.bodies.body_ends import BodyEnds
 from hilgw.engine.control_loop.bodies.forwarder import Forwarder
 from hilgw.engine.control_loop.bodies.mode_switch import ModeSwitch
-from hilgw.engine.control_loop.controller_steps import ControllerSteps, NoSteps
+from hilgw.engine.control_loop.controller_steps import steps_of
 from hilgw.engine.control_loop.devices.packets import Packets
 from hilgw.engine.control_loop.devices.periods import Periods
 from hilgw.engine.control_loop.devices.readings import Readings
@@ -106,31 +106,19 @@ class ControlLoop(PeerListener):
         self._context = context
         self._controller = link = controller.link
         self._radios = radios
-        self._forwarder = forwarder or Forwarder({}, Forwarding())
+        self._forwarder = forwarder = forwarder or Forwarder({}, Forwarding())
         self._bodies = bodies = BodyEnds(context, body, remote, controller, self)
         self.presence = Presence(context, controller)
-        stepping = controller.stepping
-        self.steps = (
-            NoSteps(context)
-            if stepping is None
-            else ControllerSteps(context, link, bodies, stepping)
+        self.steps = steps = steps_of(context, controller, bodies)
+        self._registration = registration = Registration(
+            context, bodies, link, ConfiguredDevices(devices), radios, self.presence, steps
         )
-        configured = ConfiguredDevices(devices)
-        self._registration = Registration(
-            context, bodies, link, configured, radios, self.presence, self.steps
-        )
-        self.packets = Packets(context, bodies, link, radios, self._forwarder)
-        self._readings = Readings(context, link)
-        self._periods = Periods()
-        self._requests = Requests(context, bodies, link, radios, self._periods)
+        self.packets = Packets(context, bodies, link, radios, forwarder)
+        self._readings = readings = Readings(context, link)
+        self._periods = periods = Periods()
+        self._requests = requests = Requests(context, bodies, link, radios, periods)
         self.modes = ModeSwitch(
-            context,
-            bodies,
-            self._registration,
-            self._readings,
-            self._periods,
-            self._requests,
-            self._forwarder,
+            context, bodies, registration, readings, periods, requests, forwarder
         )
         self._status = StatusTimer(context, bodies, self.modes, self.presence)
         self._controller_handlers = self._handlers_of_controller()
