@@ -22,14 +22,23 @@ from hilgw.control.safety import SafetyState
 from hilgw.devices.fields import DEFAULT_STEP_MS, UNLIMITED, EmitterFields, ReceiverFields
 from hilgw.devices.steps import StepClock
 from hilgw.engine.control_loop.bodies.forwarder import Forwarder
+from hilgw.engine.control_loop.context import LoopContext
 from hilgw.engine.control_loop.devices.radios import Radios
 from hilgw.engine.control_loop.loop import ControlLoop
+from hilgw.engine.control_loop.parts import (
+    LoopBody,
+    LoopController,
+    RemoteBody,
+    no_advice,
+    no_body,
+    no_controller,
+)
 from hilgw.engine.control_loop.peer_link import PeerLink
 from hilgw.engine.control_loop.servers.tcp_server import TcpServer
 from hilgw.engine.control_loop.servers.webots_port import WebotsPort
 from hilgw.engine.control_loop.servers.webots_server import WebotsServer
 from hilgw.engine.control_loop.servers.webots_socket import PluginSocket, WebotsSocket
-from hilgw.engine.control_loop.stepping import StepGrid
+from hilgw.engine.control_loop.stepping import StepGrid, Stepping
 from hilgw.engine.station.line_pacer import LinePacer
 from hilgw.engine.supervisor import Supervisor
 from hilgw.framing import create
@@ -46,7 +55,6 @@ if TYPE_CHECKING:
     from hilgw.engine.control_loop.servers.webots_socket import LocalSocket
     from hilgw.engine.gateway import Gateway
     from hilgw.engine.lines import Port
-    from hilgw.engine.robot.robot import Robot
     from hilgw.engine.robot.schedule import Schedule
 
 LOOPBACK = "127.0.0.1"
@@ -61,12 +69,6 @@ def passing_fields(fields: EmitterFields | ReceiverFields) -> EmitterFields | Re
     if isinstance(fields, EmitterFields):
         return replace(fields, baudRate=UNLIMITED, bufferSize=UNLIMITED, allowedChannels=())
     return replace(fields, bufferSize=UNLIMITED, allowedChannels=(), sampling_period_ms=0)
-
-
-def forwarder_of(part: PartConfig | None, robot: Robot) -> Forwarder | None:
-    """What the settings of a body forward between its radios and the medium."""
-    settings = forwarding_of(part)
-    return None if settings is None else Forwarder(robot, settings)
 
 
 class ControlLoopAssembly:
@@ -88,31 +90,28 @@ class ControlLoopAssembly:
         has_peer = peer_of(config.controller) is not None
         if config.body is None and not has_peer:
             return
+        context = LoopContext(name, gateway.timer, gateway.observer, gateway.control_loops.watchdog)
         simulated = config.body is None or is_simulated(self._config, name)
-        stepped = stepped_of(config.controller)
-        safety = SafetyState(config.safety, simulated=simulated, stepped=stepped is not None)
-        body = None if config.body is None else self._body(name, config.body)
-        link = self._controller_link(name, config.controller)
-        forwarder = forwarder_of(config.body, robot)
+        is_stepped = stepped_of(config.controller) is not None
+        safety = SafetyState(config.safety, simulated=simulated, stepped=is_stepped)
+        if config.body is None:
+            body = no_body(context, safety)
+        else:
+            body = LoopBody(self._body(name, config.body), safety)
+        controller = self._loop_controller(context, config)
         loop = ControlLoop(
-            name,
+            context,
             body,
-            link,
-            Radios(robot if has_peer else None, passing=stepped is not None),
-            safety,
-            gateway.timer,
-            gateway.observer,
+            controller,
+            Radios(robot if has_peer else None, passing=is_stepped),
             config.devices if has_peer else {},
-            forwarder,
+            Forwarder(robot.emitters, forwarding_of(config.body)),
+            self._remote(name, config, stepped=is_stepped),
         )
-        if has_peer or (config.controller is None and forwarder is None):
-            loop.presence.advice = lambda: self._advice(f"{name}.controller")
-        if config.remote is not None:
-            self._add_remote(loop, config, stepped=stepped is not None)
         gateway.control_loops.add(loop)
-        robot.on_packet = loop.packet
-        if stepped is not None and config.controller is not None and link is not None:
-            self._serve_stepped(loop, link, config.controller)
+        robot.on_packet = loop.packets.from_medium
+        if is_stepped and config.controller is not None:
+            self._serve_stepped(loop, controller.link, config.controller)
         if config.body is None:
             self._describe(name, "has no body: its controller moves no motors")
         elif config.controller is None:
@@ -121,18 +120,19 @@ class ControlLoopAssembly:
             on_line = is_on_line(config.controller.settings)
             self._describe_deadline(name, safety, simulated=simulated, on_line=on_line)
 
-    def _add_remote(self, loop: ControlLoop, config: RobotConfig, *, stepped: bool) -> None:
+    def _remote(self, name: str, config: RobotConfig, *, stepped: bool) -> RemoteBody | None:
         """The second body, with a safety of its own."""
-        assert config.remote is not None
-        simulated = is_simulated(self._config, loop.name, "remote")
+        if config.remote is None:
+            return None
+        simulated = is_simulated(self._config, name, "remote")
         safety = SafetyState(config.safety, simulated=simulated, stepped=stepped)
-        loop.add_remote(self._body(loop.name, config.remote, "remote"), safety)
-        loop.modes.begin(RobotMode(config.mode))
-        self._describe(loop.name, f"mode {config.mode}; `hilgw mode {loop.name}` changes it")
+        link = self._body(name, config.remote, "remote")
+        self._describe(name, f"mode {config.mode}; `hilgw mode {name}` changes it")
         if safety.timeout_ns:
             seconds = ns_to_s(safety.timeout_ns)
             text = f"its motors stop {seconds:g} s after the controller's last message"
-            self._describe(loop.name, f"remote {'simulated' if simulated else 'real'} body: {text}")
+            self._describe(name, f"remote {'simulated' if simulated else 'real'} body: {text}")
+        return RemoteBody(link, safety, RobotMode(config.mode))
 
     def _describe_deadline(
         self, name: str, safety: SafetyState, *, simulated: bool, on_line: bool
@@ -167,19 +167,32 @@ class ControlLoopAssembly:
         self._describe(name, f"{role} {part.kind}: {port.where}")
         return link
 
-    def _controller_link(self, name: str, part: PartConfig | None) -> PeerLink[Any] | None:
-        """The link to the controller, which has nothing that keeps it connected yet where the
-        controller is stepped; None where no peer controls the robot."""
+    def _loop_controller(self, context: LoopContext, config: RobotConfig) -> LoopController:
+        """The controller. One that is stepped has nothing yet that keeps it connected."""
+        part, name, timer = config.controller, context.name, context.scheduler
+
+        def advice() -> str:
+            return self._advice(f"{name}.controller")
+
         if part is None or peer_of(part) is None:
-            return None
-        stepped = stepped_of(part)
-        if stepped is None:
-            return self._controller(name, part)
-        session = stepped.robot_session(
-            part.settings, self._config.webots, name, self._step_grid().step_ms
-        )
-        watchdog = self._gateway.control_loops.watchdog
-        return PeerLink(f"{name}.controller", session, self._gateway.timer, watchdog)
+            is_missed = part is None and not forwarding_of(config.body)
+            return no_controller(context, advice if is_missed else no_advice)
+        kind = stepped_of(part)
+        if kind is None:
+            return LoopController(self._controller(name, part), timer, advice)
+        settings, grid = part.settings, self._step_grid()
+        session = kind.robot_session(settings, self._config.webots, name, grid.step_ms)
+        link: PeerLink[Any] = PeerLink(f"{name}.controller", session, timer, context.watchdog)
+        if self._computes_in_simulated_time(link.name, part):
+            stepping = Stepping(grid, settings.synchronization)
+            return LoopController(link, timer, advice, stepping)
+        holds = self._gateway.holds if settings.synchronization else None
+        stepping = Stepping(grid, settings.synchronization, holds)
+        return LoopController(link, self._gateway.real_timer, advice, stepping)
+
+    def _computes_in_simulated_time(self, name: str, part: PartConfig) -> bool:
+        """Whether a mock stands for this controller: it must not hold simulated time."""
+        return self._ports.is_mocked(name) and program_of(part) is None
 
     def _controller(self, name: str, part: PartConfig) -> PeerLink[Any]:
         controller: PeerController = load(CONTROLLERS, part.kind)
@@ -222,12 +235,7 @@ class ControlLoopAssembly:
     def _serve_stepped(self, loop: ControlLoop, link: PeerLink[Any], part: PartConfig) -> None:
         settings, name = part.settings, loop.name
         program = program_of(part)
-        # A mock computes in simulated time, which it must not hold.
-        mocked = self._ports.is_mocked(link.name) and program is None
-        holds = self._gateway.holds if settings.synchronization and not mocked else None
-        loop.step_on(self._step_grid(), synchronization=settings.synchronization, holds=holds)
-        if not mocked:
-            loop.use_deadlines(self._gateway.real_timer)
+        mocked = self._computes_in_simulated_time(link.name, part)
         if program is not None:
             latches = not moves_unlatched(self._config, name)
             words = add_program(self._gateway, loop, link, program, settings, latches=latches)
@@ -293,7 +301,7 @@ class ControlLoopAssembly:
             link,
             port,
             self._gateway.lines,
-            is_needed=lambda: link.name not in loops.beside(shadows=True),
+            is_needed=lambda: link.name not in loops.unused(shadows=True),
         )
 
     def _supervise_line(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from hilgw import plugins
 from hilgw.config.backends import Backend
 from hilgw.config.scene import air_of
+from hilgw.control.forwarding import Forwarding
 from hilgw.control.parts import InWebots, OnLine
 from hilgw.controllers.base import PEERS, STEPPED, Role
 from hilgw.devices.fields import BROADCAST, EmitterFields, ReceiverFields
@@ -15,10 +16,10 @@ from hilgw.transports.base import LineSettings
 from hilgw.transports.tcp.address import is_loopback, parse_address
 
 if TYPE_CHECKING:
+    from hilgw.bodies.base import Body
     from hilgw.config.context import Inspection
     from hilgw.config.model import AdapterConfig, GatewayConfig, PartConfig, RobotConfig
     from hilgw.config.source.positions import Path
-    from hilgw.control.forwarding import Forwarding
     from hilgw.controllers.base import (
         ControllerSession,
         InsideController,
@@ -204,12 +205,12 @@ def bodies(inspection: Inspection) -> Iterator[tuple[Path, Any]]:
         yield from inspection.made("robots", None, key)
 
 
-def forwarding_of(part: PartConfig | None) -> Forwarding | None:
-    """What the settings of a body forward between its radios and the medium; None: nothing."""
+def forwarding_of(part: PartConfig | None) -> Forwarding:
+    """What the settings of a body forward between its radios and the medium; false: nothing."""
     if part is None:
-        return None
-    forwarding: Forwarding = plugins.load(plugins.BODIES, part.kind).forwarding(part.settings)
-    return forwarding or None
+        return Forwarding()
+    body: Body = plugins.load(plugins.BODIES, part.kind)
+    return body.forwarding(part.settings)
 
 
 def meet(fields: Radio, adapter: AdapterConfig) -> bool:

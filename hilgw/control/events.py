@@ -322,6 +322,8 @@ class Accepted(StrEnum):
     """Its bytes leave now, or with the next request of the body's session."""
     WAITS = "waits"
     """It waits until the line to the body has room."""
+    REPLACED = "replaced"
+    """It waited, and a newer command or a stop has taken its place."""
     DROPPED = "dropped"
     """The robot has nothing of what the command sets, and goes on as it does."""
 

@@ -172,7 +172,7 @@ class Gateway:
             host.close()
 
     def _demand_all_up(self) -> None:
-        beside = self.control_loops.beside(shadows=False)
+        beside = self.control_loops.unused(shadows=False)
         for name, supervisor in self.supervisors.items():
             if not supervisor.was_up and name not in beside:
                 error = supervisor.last_error
@@ -184,7 +184,7 @@ class Gateway:
         """Calls `on_ready`, once, when every port is up but those of bodies beside."""
         if self._on_ready is None:
             return
-        beside = self.control_loops.beside(shadows=False)
+        beside = self.control_loops.unused(shadows=False)
         if all(each.ready for name, each in self.supervisors.items() if name not in beside):
             on_ready, self._on_ready = self._on_ready, None
             on_ready()

@@ -17,12 +17,12 @@ from hilgw.records import record
 
 if TYPE_CHECKING:
     from hilgw.control.divergence import Divergence
-    from hilgw.control.events import Command
+    from hilgw.control.events import Command, Outcome
     from hilgw.devices.kinds import Quantity, Value
     from hilgw.medium.medium import Missed
     from hilgw.medium.packet import Copy, Packet
     from hilgw.medium.pose import Pose
-    from hilgw.reasons import NotReceivedReason, RequestReason
+    from hilgw.reasons import NotReceivedReason
 
 
 class State(StrEnum):
@@ -58,23 +58,13 @@ class ControlLoopStatus:
     divergences: Mapping[str, Divergence] = field(default_factory=dict)
 
 
-class Outcome(StrEnum):
-    """What became of a command of the controller."""
-
-    ACCEPTED = "accepted"  # written to the body
-    REFUSED = "refused"  # not written, for a reason
-    DEFERRED = "deferred"  # it waits for the line, or for a body that is busy
-    REPLACED = "replaced"  # it waited, and a newer command to this motor took its place
-
-
 @record
 class CommandEvent:
     """A controller gave a motor command.
 
     robot, body, device: names; body is "" for the only body of a robot. command: in Webots' units,
-    its index is that of the controller's session. outcome: a deferred command is reported again
-    when it is written, refused or replaced. reason: why it was refused, else None. now: nanoseconds
-    of the gateway's clock.
+    its index is that of the controller's session. outcome: a command that waits is reported again
+    when it is sent, refused or replaced. now: nanoseconds of the gateway's clock.
     """
 
     robot: str
@@ -82,7 +72,6 @@ class CommandEvent:
     device: str
     command: Command
     outcome: Outcome
-    reason: RequestReason | None
     now: int
 
 

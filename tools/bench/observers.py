@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from hilgw.control.events import MotorCommand
+from hilgw.control.events import Accepted, MotorCommand
 from hilgw.devices.fields import ReceiverFields
 from hilgw.devices.receiver import Receiver
 from hilgw.devices.steps import StepClock
@@ -29,7 +29,6 @@ from hilgw.engine.observer import (
     LineEvent,
     Observer,
     Observers,
-    Outcome,
     ValueEvent,
 )
 from hilgw.engine.robot.ports import ReceiverPort
@@ -101,7 +100,7 @@ def command(observers: Observers) -> Callable[[], object]:
 
     def report() -> None:
         if (report := observers.motor_command) is not None:
-            report(CommandEvent("rover", "", "left", given, Outcome.ACCEPTED, None, 1))
+            report(CommandEvent("rover", "", "left", given, Accepted.SENT, 1))
 
     return report
 

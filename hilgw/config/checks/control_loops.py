@@ -148,7 +148,7 @@ def check_forwarding(inspection: Inspection) -> None:
     worlds: dict[Address, Path] = {}
     for path, robot in inspection.made("robots", None):
         forwarding = forwarding_of(robot.body)
-        if forwarding is None:
+        if not forwarding:
             continue
         at = (*path, "body", "to_medium" if forwarding.to_medium else "from_medium")
         try:

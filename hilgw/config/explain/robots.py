@@ -153,8 +153,6 @@ def _body(config: GatewayConfig, name: str, key: str) -> BodyFacts:
 
 def _forwards(part: PartConfig) -> Iterator[str]:
     forwarding = forwarding_of(part)
-    if forwarding is None:
-        return
     for world, medium in forwarding.to_medium.items():
         yield f"what the Receiver {world} of the world receives leaves through {medium}"
     for world, medium in forwarding.from_medium.items():

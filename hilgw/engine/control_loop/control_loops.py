@@ -35,7 +35,7 @@ class ControlLoops:
             self.watchdog.watch(safety)
 
     def __getitem__(self, robot: str) -> ControlLoop:
-        """The control loop of this robot. HilgwError for a robot without one."""
+        """Returns the control loop of this robot. HilgwError for a robot without one."""
         if robot not in self._loops:
             raise self._unknown(robot)
         return self._loops[robot]
@@ -49,9 +49,9 @@ class ControlLoops:
         named = ", ".join(map(repr, robots))
         return HilgwError(f"no robot {named} with a control loop here", fix=f"robots: {known}")
 
-    def beside(self, *, shadows: bool) -> set[str]:
-        """The names of the links to bodies that no controller has. shadows: with the shadows'."""
-        return set().union(*(loop.modes.beside(shadows=shadows) for loop in self._loops.values()))
+    def unused(self, *, shadows: bool) -> set[str]:
+        """The names of the links to bodies that no controller moves. shadows: with the shadows'."""
+        return set().union(*(loop.modes.unused(shadows=shadows) for loop in self._loops.values()))
 
     def names(self) -> list[str]:
         """The robots with a control loop. HilgwError when there is none."""
@@ -63,8 +63,7 @@ class ControlLoops:
         """The configuration file, which Webots' controllers learn as their world."""
         path = Path(file).absolute()
         for loop in self._loops.values():
-            if loop.is_stepped:
-                loop.steps.show_paths(str(path.parent), str(path))
+            loop.steps.show_paths(str(path.parent), str(path))
 
     def start(self) -> None:
         self.watchdog.start()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections import Counter
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from hilgw.control.events import Event, Notice, ProtocolFailure, Write
 from hilgw.control.session import LinkSession
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from hilgw.transports.base import Scheduler, Transport
 
 S = TypeVar("S", bound=LinkSession)
+T = TypeVar("T")
+F = TypeVar("F")
 
 # Bytes read in one turn of the event loop: nearly a hundred commands. The framings bound their work
 # for so many bytes.
@@ -38,29 +40,24 @@ BUSY_NS = 20 * NS_PER_MS
 HELD_UP_NS = 100 * NS_PER_MS
 
 
-class PeerListener(Protocol):
-    """What a control loop learns from the link to one of its peers. A subclass overrides what
-    concerns it; the other methods do nothing."""
+class PeerListener:
+    """What a control loop learns from the link to one of its peers. A subclass overrides the
+    methods that it needs; the others do nothing."""
 
     def attached(self, transport: Transport) -> None:
         """The connection is up; the session opens next."""
-        return
 
     def detached(self, now: int) -> None:
         """The connection is gone, and the session is closed."""
-        return
 
     def events(self, events: list[Event], now: int) -> None:
-        """Events of the session, in order: all but Write."""
-        return
+        """The session reports these events, in order: all but Write."""
 
     def faulted(self, now: int) -> None:
         """The session raised an exception; its connection will be closed."""
-        return
 
     def drained(self, now: int) -> None:
         """All that was written has left, after `congested`."""
-        return
 
     def swamped(self, now: int) -> bool:
         """The peer sends faster than it is read; True when it was dropped for that."""
@@ -73,10 +70,11 @@ class PeerLink(Generic[S]):
     listener: the control loop, which sets it before the first connection. supervisor: the
     supervisor or the TCP server. lock: held during a write. pacer: of a serial line, None on TCP.
     refused: connections that were refused, by reason. peer_confirmed: the peer of this connection
-    has sent a valid message.
+    has sent a valid message. is_absent: the robot does not have this end; nothing ever connects.
     """
 
     listener: PeerListener
+    is_absent = False
 
     def __init__(
         self,
@@ -123,7 +121,7 @@ class PeerLink(Generic[S]):
             self._pacer.reset()
             self._first_frame = FirstFrame("", self._pacer.baudRate)
         self.listener.attached(transport)
-        self.call(lambda: self.session.open(now), now)
+        self.call(now, self.session.open, now)
 
     def detach(self) -> None:
         """The connection is gone."""
@@ -132,7 +130,7 @@ class PeerLink(Generic[S]):
         self._wakeup.set(None)
         self._first_frame.found()
         self._first_frame_wakeup.set(None)
-        self.call(self.session.close, now)
+        self.call(now, self.session.close)
         self.listener.detached(now)
 
     def data_received(self, data: bytes) -> None:
@@ -146,7 +144,7 @@ class PeerLink(Generic[S]):
             return
         try:
             events = self.session.receive(data, now)
-        except Exception as error:  # noqa: BLE001 - as in call, which would cost an allocation
+        except Exception as error:  # noqa: BLE001 - as in ask, but the peer's bytes are the cause
             self.fault(error, by_peer=True)
             return
         if self._pacer is not None and not self._first_frame.over:
@@ -154,7 +152,7 @@ class PeerLink(Generic[S]):
         self.handle(events, now)
 
     def _watch(self, data: bytes, events: list[Event], now: int) -> None:
-        """Until the first bytes on a serial line that mean something to the session."""
+        """Called for all bytes on a serial line up to the first that are a frame of the session."""
         if all(type(event) is Notice for event in events):
             self._first_frame.take(data, now)
         else:
@@ -183,8 +181,8 @@ class PeerLink(Generic[S]):
     # --- called by the control loop -----------------------------------------------------------
 
     def checked_now(self) -> int:
-        """The time, wherever something comes from outside. Stops the motors first when the event
-        loop was late."""
+        """The time, at each entry from outside. Stops the motors first when the event loop was
+        late."""
         now = self._scheduler.now()
         self._watchdog.check(now)
         return now
@@ -204,15 +202,20 @@ class PeerLink(Generic[S]):
         """Whether bytes of the peer have arrived that the event loop has not read yet."""
         return self.transport is not None and self.transport.in_waiting > 0
 
-    def call(self, ask: Callable[[], list[Event]], now: int) -> bool:
-        """Calls the session and handles its events. An error it raises is contained here. Returns
-        whether there was none, and the connection took all that the session wrote."""
+    def ask(self, otherwise: F, method: Callable[..., T], *arguments: Any) -> T | F:
+        """What the session answers. An error that it raises is contained here, and reported; the
+        answer is `otherwise` then."""
         try:
-            events = ask()
+            return method(*arguments)
         except Exception as error:  # noqa: BLE001 - sessions of other distributions raise anything
             self.fault(error)
-            return False
-        return self.handle(events, now)
+            return otherwise
+
+    def call(self, now: int, method: Callable[..., list[Event]], *arguments: Any) -> bool:
+        """Asks the session, and handles the events that it answers. Returns whether it raised no
+        error, and the connection took all that it wrote."""
+        events = self.ask(None, method, *arguments)
+        return events is not None and self.handle(events, now)
 
     def handle(self, events: list[Event], now: int) -> bool:
         """Writes what the session wants to write, and passes its other events on. Returns whether
@@ -266,10 +269,10 @@ class PeerLink(Generic[S]):
         if self.supervisor.disconnect(PeerError(text, where=self.name)):
             return
         now = self._scheduler.now()
-        self.call(self.session.close, now)
+        self.call(now, self.session.close)
         self.listener.detached(now)
         self._discard_until_ns = now + STALE_INPUT_NS
-        self.call(lambda: self.session.open(now), now)
+        self.call(now, self.session.open, now)
         self.not_ready(text)
 
     def discard_stale_input(self, now: int) -> None:
@@ -373,4 +376,4 @@ class PeerLink(Generic[S]):
     def _wake(self, due: int) -> None:
         now = self.checked_now()
         if self.transport is not None:
-            self.call(lambda: self.session.expire(now), now)
+            self.call(now, self.session.expire, now)

@@ -8,10 +8,9 @@ from hilgw.engine.processes import ProgramState
 from hilgw.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from hilgw.engine.control_loop.notices import Notices
-    from hilgw.transports.base import Handle, Scheduler
+    from hilgw.engine.control_loop.context import LoopContext
+    from hilgw.engine.control_loop.parts import LoopController
+    from hilgw.transports.base import Handle
 
 NONE_RUNS = "no controller runs"
 # From the return of a body until its controller should be there: libController tries each second.
@@ -30,28 +29,26 @@ class ControllerProgram(Protocol):
 
 class Presence:
     """The controller of one control loop. is_connected: a controller of another process is there.
-    program: the one that hilgw starts. advice: how to get a controller where none is connected;
-    None: the controller is a part of the gateway. clock: of the time in which one may come back."""
+    program: the one that hilgw starts."""
 
-    def __init__(self, notices: Notices, clock: Scheduler) -> None:
+    def __init__(self, context: LoopContext, controller: LoopController) -> None:
         self.is_connected = False
         self.program: ControllerProgram | None = None
-        self.advice: Callable[[], str] | None = None
-        self.clock = clock
-        self._notices = notices
+        self._advice = controller.advice
+        self._clock = controller.clock
+        self._notices = context.notices
         self._body_was_lost = False
         self._timer: Handle | None = None
 
     def absence(self) -> str:
-        """That no controller runs, and what to do; empty where one runs, or is a part of the
+        """States that no controller runs, and what to do; empty where one runs, or is a part of the
         gateway. A program runs before it connects, too."""
         program = self.program
         if program is not None:
             runs = program.state is ProgramState.RUNNING
             return "" if runs else f"{NONE_RUNS}: {program.reason}"
-        if self.is_connected or self.advice is None:
-            return ""
-        return f"{NONE_RUNS}: {self.advice()}"
+        advice = "" if self.is_connected else self._advice()
+        return f"{NONE_RUNS}: {advice}" if advice else ""
 
     def dismissed(self) -> None:
         """hilgw ends the controller's connection, because its body is lost."""
@@ -63,13 +60,13 @@ class Presence:
         self.close()
 
     def body_up(self) -> None:
-        """The body has registered its devices. When it comes back, a controller that does not is
-        shown. A program that waits for its body starts now, and has been shown."""
+        """The body has registered its devices. Where the body comes back and the controller does
+        not, the user gets a notice. A program that waits for its body starts now, without one."""
         was_lost, self._body_was_lost = self._body_was_lost, False
         if not was_lost:
             return
         if self.program is None:
-            self._timer = self.clock.call_at(self.clock.now() + RETURN_NS, self._show)
+            self._timer = self._clock.call_at(self._clock.now() + RETURN_NS, self._show)
         elif self.program.state is ProgramState.DOWN:
             self._show()
 

@@ -15,32 +15,31 @@ if TYPE_CHECKING:
     from hilgw.engine.control_loop.bodies.body_ends import BodyEnds
     from hilgw.engine.control_loop.bodies.forwarder import Forwarder
     from hilgw.engine.control_loop.bodies.mode_switch import ModeSwitch
+    from hilgw.engine.control_loop.context import LoopContext
     from hilgw.engine.control_loop.peer_link import PeerLink
     from hilgw.engine.control_loop.presence import Presence
     from hilgw.engine.control_loop.safety import Safety
-    from hilgw.engine.observer import Observer
-    from hilgw.transports.base import Handle, Scheduler
+    from hilgw.transports.base import Handle
 
 STATUS_NS = NS_PER_S  # between two reports to the observer
 
 
 def report_of(
-    body: PeerLink[Any] | None,
-    controller: PeerLink[Any] | None,
+    body: PeerLink[Any],
+    controller: PeerLink[Any],
     statistics: ControlLoopStatistics,
     safety: Safety,
-    forwarder: Forwarder | None = None,
+    forwarder: Forwarder,
 ) -> dict[str, Any]:
-    """Plain JSON types, no NaN."""
-    ends = {"body": body, "controller": controller}
-    links = {end: link for end, link in ends.items() if link is not None}
+    """The report, in plain JSON types and without NaN."""
+    links = {"body": body, "controller": controller}
     counts = {
         end: dict(link.session.counts)
         | {f"frames_{reason}": count for reason, count in link.dropped.items()}
         for end, link in links.items()
     }
     return {
-        **{end: None if link is None else link.identity for end, link in ends.items()},
+        **{end: None if link.is_absent else link.identity for end, link in links.items()},
         "sensors": finite(statistics.named_values()),
         "units": statistics.units(),
         "motors": finite(statistics.motors),
@@ -55,26 +54,27 @@ def report_of(
         "latched": safety.state.latched,
         "emergency_stops": safety.emergency_stop.triggered,
         "sensor_to_motor": statistics.latency.as_dict(),
-        "counts": counts,
-        **({} if forwarder is None else {"forwarded": dict(forwarder.counts)}),
+        "counts": {end: counts[end] for end, link in links.items() if not link.is_absent},
+        **({"forwarded": dict(forwarder.counts)} if forwarder.is_used else {}),
     }
 
 
 def mode_report(bodies: BodyEnds, comparison: Comparison) -> dict[str, Any]:
-    """What a robot with two bodies adds. Empty for any other."""
+    """What a robot with two bodies adds; empty for any other robot."""
     if bodies.remote is None:
         return {}
     shadow = bodies.shadow
     return {
         "mode": bodies.mode,
         "bodies": {end.link.name.rpartition(".")[2]: _body(end) for end in bodies},
-        **(
-            {}
-            if shadow is None
-            else {"shadow": {"commands_out": shadow.commands_out, "refused": dict(shadow.refused)}}
-        ),
+        **({} if shadow is None else {"shadow": _shadow(shadow.statistics)}),
         "divergence": divergence_report(comparison),
     }
+
+
+def _shadow(statistics: ControlLoopStatistics) -> dict[str, Any]:
+    commands_out = statistics.counts["commands_out"]
+    return {"commands_out": commands_out, "refused": dict(statistics.refused)}
 
 
 def _body(end: BodyEnd) -> dict[str, Any]:
@@ -92,44 +92,31 @@ class StatusTimer:
     """Reports the control loop to the observer once a second."""
 
     def __init__(
-        self,
-        name: str,
-        statistics: ControlLoopStatistics,
-        scheduler: Scheduler,
-        observer: Observer,
-        bodies: BodyEnds,
-        presence: Presence,
+        self, context: LoopContext, bodies: BodyEnds, modes: ModeSwitch, presence: Presence
     ) -> None:
+        self._context = context
         self._bodies = bodies
+        self._modes = modes
         self._presence = presence
-        self._modes: ModeSwitch | None = None
-        self._name = name
-        self._statistics = statistics
-        self._scheduler = scheduler
-        self._observer = observer
         self._timer: Handle | None = None
         self._shown_ns = 0
 
-    def show_modes(self, modes: ModeSwitch) -> None:
-        """The robot has two bodies."""
-        self._modes = modes
-
     def start(self) -> None:
-        self._shown_ns = now = self._scheduler.now()
-        self._timer = self._scheduler.call_at(now + STATUS_NS, self._show)
+        self._shown_ns = now = self._context.scheduler.now()
+        self._timer = self._context.scheduler.call_at(now + STATUS_NS, self._show)
 
     def stop(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
 
     def _show(self) -> None:
-        now = self._scheduler.now()
+        context, now = self._context, self._context.scheduler.now()
         seconds, self._shown_ns = ns_to_s(now - self._shown_ns), now
-        status = self._statistics.status(seconds, armed=self._bodies.safety.state.armed)
+        status = context.statistics.status(seconds, armed=self._bodies.safety.state.armed)
         if self._presence.absence():
             status = dataclasses.replace(status, controller=False)
-        if self._modes is not None:
+        if self._bodies.remote is not None:
             mode, divergences = self._modes.status(now)
             status = dataclasses.replace(status, mode=mode, divergences=divergences)
-        self._observer.control_loop(self._name, status)
-        self._timer = self._scheduler.call_at(now + STATUS_NS, self._show)
+        context.observer.control_loop(context.name, status)
+        self._timer = context.scheduler.call_at(now + STATUS_NS, self._show)

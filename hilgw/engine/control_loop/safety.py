@@ -15,22 +15,17 @@ from hilgw.control.events import BrakeDamping, StopReason, Write
 from hilgw.control.limits import check_command, check_value
 from hilgw.control.safety import Mode, mode_of
 from hilgw.devices.kinds import MOTOR, Refusal
+from hilgw.engine.statistics import ControlLoopStatistics
 from hilgw.errors import PeerError
 from hilgw.reasons import RequestRefused
 from hilgw.transports.threads import start_thread
 from hilgw.units import NS_PER_MS, ns_to_s
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from hilgw.bodies.base import BodySession
     from hilgw.control.events import Command, Event, LedValue, StopSent
-    from hilgw.control.safety import SafetyState
-    from hilgw.controllers.base import PeerSession
-    from hilgw.engine.control_loop.peer_link import PeerLink
-    from hilgw.engine.observer import Observer
-    from hilgw.engine.statistics import ControlLoopStatistics
-    from hilgw.transports.base import Handle, Scheduler, Transport
+    from hilgw.engine.control_loop.context import LoopContext
+    from hilgw.engine.control_loop.parts import LoopBody, LoopController
+    from hilgw.transports.base import Handle, Transport
 
 # A command that would wait longer than this for the serial line is out of date when it arrives.
 LONGEST_DELAY_NS = 500 * NS_PER_MS
@@ -38,52 +33,46 @@ LONGEST_DELAY_NS = 500 * NS_PER_MS
 # At a deadline: time for the event loop to read what the controller has sent.
 UNREAD_NS = 5 * NS_PER_MS
 
+_ENDED = Refusal(RequestRefused.ENDED, "")
+
 
 class Safety:
     """Every stop of one body's motors, and the permission to move them.
 
-    Implements `hilgw.engine.control_loop.watchdog.Watched`. deadlines: the clock of the
-    controller's deadline: real for another process, also when time is simulated. drops_controller:
-    whether a stop disconnects the controller, too: not that of a body beside the controller's.
+    Implements `hilgw.engine.control_loop.watchdog.Watched`. has_controller: the controller moves
+    this body, so a stop for a fault of the controller disconnects it. statistics: of the commands
+    that were given to this body.
     """
 
     def __init__(
-        self,
-        name: str,
-        state: SafetyState,
-        controller: PeerLink[PeerSession] | None,
-        statistics: ControlLoopStatistics,
-        scheduler: Scheduler,
-        observer: Observer,
-        source: str = "",
+        self, context: LoopContext, body: LoopBody, controller: LoopController, source: str
     ) -> None:
-        """name: of the robot. source: the name of what stops, where it is not the robot."""
-        self.state = state
+        """source: the name under which stops are reported, of the robot or of the body."""
+        self.state = state = body.safety
         self.emergency_stop = EmergencyStop()
         self.late_ns = state.late_ns
         self.ending = False
         self.stop_calls = 0  # a command that waited meanwhile is void
-        self.drops_controller = True
-        self._name = name
-        self._source = source or name
-        self._body: PeerLink[BodySession] | None = None
-        self._controller = controller
-        self._statistics = statistics
-        self.deadlines = self._scheduler = scheduler
-        self._observer = observer
+        self.has_controller = False
+        self.statistics = ControlLoopStatistics()
+        self._name = context.name
+        self._source = source
+        self._body = body.link
+        self._controller = controller.link
+        self._clock, self._scheduler = controller.clock, context.scheduler
+        self._observer = context.observer
         self._deadline: Handle | None = None
         self._modes: dict[int, Mode | None] = {}  # of the motors since the last stop
         self._refusal_shown = False  # since the robot was disarmed
-
-    def attach(self, body: PeerLink[BodySession]) -> None:
-        """The link to the body that is stopped from now on."""
-        self._body = body
-        body.lock = self.emergency_stop.lock
+        body.link.lock = self.emergency_stop.lock
 
     # --- commands -----------------------------------------------------------------------------
 
-    def check(self, body: PeerLink[BodySession], command: Command, now: int) -> Refusal | None:
+    def check(self, command: Command, now: int) -> Refusal | None:
         """Checks one motor command immediately before the body's session gets it; None: allowed."""
+        body = self._body
+        if self.ending:
+            return _ENDED
         if not self.state.armed:
             return self._not_armed()
         if body.write_delay_ns(now) > LONGEST_DELAY_NS:
@@ -103,18 +92,16 @@ class Safety:
             return Refusal(RequestRefused.NO_STOP, text)
         return None
 
-    def check_value(
-        self, body: PeerLink[BodySession], command: LedValue | BrakeDamping
-    ) -> Refusal | None:
+    def check_value(self, command: LedValue | BrakeDamping) -> Refusal | None:
         """Checks a value for an LED or a brake; None: allowed. An LED moves nothing. A brake may
         release a load, so a robot that is not armed holds it."""
         if not self.state.armed and isinstance(command, BrakeDamping):
             return self._not_armed()
-        device = body.session.devices.by_index(command.index)
+        device = self._body.session.devices.by_index(command.index)
         return None if device is None else check_value(device, command)
 
     def _not_armed(self) -> Refusal:
-        """The refusal of a motor command; without words after the first, which is shown."""
+        """The refusal of a motor command. Only the first one has a text, which is shown."""
         latched, shown, self._refusal_shown = self.state.latched, self._refusal_shown, True
         reason = RequestRefused.LATCHED if latched else RequestRefused.DISARMED
         if shown:
@@ -126,9 +113,7 @@ class Safety:
 
     def faults(self) -> list[str]:
         """The hardware faults of the body that keep it from being armed now."""
-        if self._body is None or not self.state.stops_on_fault:
-            return []
-        return self._body.session.faults()
+        return self._body.session.faults() if self.state.stops_on_fault else []
 
     def stop_after_hardware_fault(self, now: int) -> None:
         """The body reports a fault of its hardware."""
@@ -154,13 +139,11 @@ class Safety:
     def alive(self, now: int) -> None:
         """The controller sent a valid message. What was written to it before may still be on the
         line: it waits for that, and its deadline counts from then."""
-        controller = self._controller
-        delay_ns = 0 if controller is None else controller.write_delay_ns(now)
-        self.state.alive(self._on_deadlines(now) + delay_ns)
+        self.state.alive(self._on_clock(now) + self._controller.write_delay_ns(now))
 
-    def _on_deadlines(self, now: int) -> int:
-        """The time on the clock of the deadlines."""
-        return now if self.deadlines is self._scheduler else self.deadlines.now()
+    def _on_clock(self, now: int) -> int:
+        """The time on the clock of the controller's deadline."""
+        return now if self._clock is self._scheduler else self._clock.now()
 
     def suspend_deadline(self) -> None:
         """The controller waits for an answer of the gateway: its silence means nothing."""
@@ -176,12 +159,12 @@ class Safety:
 
     def silent_ns(self, now: int) -> int:
         """For how long the controller has given no sign of life."""
-        return self.state.silent_ns(self._on_deadlines(now))
+        return self.state.silent_ns(self._on_clock(now))
 
     def inherit(self, silent_ns: int, now: int) -> None:
         """The commands that were given just now are those of another body: the controller has been
         silent for so long."""
-        self.state.alive(self._on_deadlines(now) - silent_ns)
+        self.state.alive(self._on_clock(now) - silent_ns)
         if self._deadline is not None:
             self._deadline.cancel()
             self._watch_deadline()
@@ -189,7 +172,7 @@ class Safety:
     def commanded(self, command: Command, now: int) -> None:
         """A motor command was written to the body."""
         began, mode = not self.state.moving, mode_of(command)
-        self.state.command(self._on_deadlines(now))
+        self.state.command(self._on_clock(now))
         if began or mode is not self._modes.get(command.index):
             self._modes[command.index] = mode
             self._prepare_emergency_stop()  # another mode may have another stop command
@@ -213,7 +196,7 @@ class Safety:
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
-        self._show_stopped(sent)
+        self.statistics.stopped(sent)
         text = reason.doc
         if self.state.latched:
             text += f"; latched until `hilgw arm {self._name}`"
@@ -222,45 +205,37 @@ class Safety:
         else:
             self._observer.notice(self._source, f"safety stop: {text}")
         if was_armed and not self.state.armed:
-            self._show_disarmed("")  # the stop has the words
+            self._show_disarmed("")  # the text of the stop says it
 
     def stop_sent(self, event: StopSent) -> None:
         """The body had to keep the commands of a stop until now."""
-        self._show_stopped(event.commands)
+        self.statistics.stopped(event.commands)
         self._observer.stopped(self._source, event.reason, event.reason.doc)
-
-    def _show_stopped(self, commands: Iterable[Command]) -> None:
-        """The statistics show the motors of the controller's body."""
-        if self.drops_controller:
-            self._statistics.stopped(commands)
 
     def _stop_body(self, reason: StopReason, now: int) -> list[Command]:
         """Sends the body its stop; returns the commands that were written for it."""
-        body = self._body
-        if body is None or body.transport is None:
+        if self._body.transport is None:
             return []
-        commands: list[Command] = []
+        answer = self._body.ask(None, self._stop_of_body, reason, now)
+        if answer is None:
+            return []
+        commands, events = answer
+        return commands if self._body.handle(events, now) else []
 
-        def ask() -> list[Event]:
-            commands.extend(body.session.stop_commands())
-            cut = body.session.stop_bytes() if body.discard_unsent(now) else b""
-            stop = body.session.stop(reason, now)
-            # The robot may take the first stop for the end of a frame that was cut.
-            return [Write(cut), *stop] if cut else stop
-
-        return commands if body.call(ask, now) else []
+    def _stop_of_body(self, reason: StopReason, now: int) -> tuple[list[Command], list[Event]]:
+        """The commands of a stop, and the session's events for it."""
+        body = self._body
+        commands = body.session.stop_commands()
+        cut = body.session.stop_bytes() if body.discard_unsent(now) else b""
+        stop = body.session.stop(reason, now)
+        # The robot may take the first stop for the end of a frame that was cut.
+        return commands, [Write(cut), *stop] if cut else stop
 
     def stop_after_body_fault(self, now: int) -> None:
         """The body's session raised. It may not stop the motors now: the bytes prepared before
         the fault do."""
         self.emergency_stop.trigger()
         self.stop(StopReason.FAULT, now)
-
-    def stop_swamping_controller(self, now: int) -> bool:
-        """The controller sends faster than it is read: its commands would outlive it."""
-        self.stop(StopReason.SWAMPED, now)
-        self._drop_controller("sends commands too fast")
-        return True
 
     def end(self, now: int) -> None:
         """The gateway ends in order, which latches nothing."""
@@ -270,39 +245,34 @@ class Safety:
     def _watch_deadline(self) -> None:
         due = self.state.deadline()
         if due is not None:
-            self._deadline = self.deadlines.call_at(due, self._check_deadline)
+            self._deadline = self._clock.call_at(due, self._check_deadline)
 
     def _check_deadline(self) -> None:
         """Stops the motors, unless the controller waits for this event loop, not the other way."""
         self._deadline = None
-        body = self._body
-        now = body.checked_now() if body is not None else self._scheduler.now()
-        due, time = self.state.deadline(), self._on_deadlines(now)
+        now = self._body.checked_now()
+        due, time = self.state.deadline(), self._on_clock(now)
         if due is None or time < due:
             self._watch_deadline()
             return
-        if self._controller is not None and self._controller.has_unread():
-            self._deadline = self.deadlines.call_at(time + UNREAD_NS, self._check_deadline)
+        if self._controller.has_unread():
+            self._deadline = self._clock.call_at(time + UNREAD_NS, self._check_deadline)
             return
         self.stop(StopReason.COMMAND_TIMEOUT, now)
         self._drop_controller(f"no message for {ns_to_s(self.state.timeout_ns):g} s")
 
     def _drop_controller(self, reason: str) -> None:
-        if self._controller is not None and self.drops_controller:
+        if self.has_controller:
             self._controller.dismiss(reason)
 
     def _prepare_emergency_stop(self) -> None:
-        if self._body is not None:
-            self.emergency_stop.prepare(self._body.session.stop_bytes())
+        self.emergency_stop.prepare(self._body.session.stop_bytes())
 
     # --- the watchdog -------------------------------------------------------------------------
 
     def in_time(self) -> None:
-        if self._body is not None and self.state.moving:
-            try:
-                self._prepare_emergency_stop()
-            except Exception as error:  # noqa: BLE001 - as in PeerLink.call
-                self._body.fault(error)
+        if self.state.moving:
+            self._body.ask(None, self._prepare_emergency_stop)
 
     def was_late(self, now: int) -> None:
         self.stop(StopReason.LATE, now)

@@ -15,25 +15,19 @@ All times are those of the schedule, so a simulated clock behind it moves the gr
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
 from hilgw.engine.robot.schedule import STEP
 from hilgw.engine.simulated.pace import Hold
 from hilgw.units import NS_PER_MS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
-    from hilgw.control.events import StepRequest
     from hilgw.devices.steps import StepClock
-    from hilgw.engine.control_loop.bodies.body_ends import BodyEnds
-    from hilgw.engine.control_loop.peer_link import PeerLink
     from hilgw.engine.robot.schedule import Schedule
     from hilgw.engine.simulated.pace import Holds
-    from hilgw.engine.statistics import ControlLoopStatistics
-    from hilgw.transports.base import Scheduler
-
-LATE_STEP = "the controller asked too late for its next step; the report counts late_steps"
 
 
 class StepGrid:
@@ -47,6 +41,16 @@ class StepGrid:
     @property
     def step_ms(self) -> int:
         return self.steps.step_ns // NS_PER_MS
+
+
+@dataclass(frozen=True, slots=True)
+class Stepping:
+    """A controller asks for steps, which end on this grid. holds: where the controller makes
+    simulated time wait; None: nowhere."""
+
+    grid: StepGrid
+    synchronization: bool
+    holds: Holds | None = None
 
 
 class Sampler(Protocol):
@@ -149,7 +153,7 @@ class Stepper:
         self._sampler.sample(self._grid.steps.time(at))
 
     def _reached(self, at: int) -> None:
-        """Controllers are told when all that is due at the step end is done."""
+        """Controllers get their answers when all that is due at the step end is done."""
         self._grid.schedule.deliver(lambda: self._step_is_over(at), at)
 
     def _step_is_over(self, at: int) -> None:
@@ -166,104 +170,3 @@ class Stepper:
         self._answer(self._grid.steps.time(end), delay_ms)
         if self._hold is not None:
             self._hold.begin()
-
-
-class ControllerSteps:
-    """The controller asks for steps, which end on a grid; each is answered once."""
-
-    def __init__(
-        self,
-        controller: PeerLink[Any],
-        bodies: BodyEnds,
-        grid: StepGrid,
-        scheduler: Scheduler,
-        statistics: ControlLoopStatistics,
-        notice: Callable[[str], None],
-        *,
-        synchronization: bool,
-        holds: Holds | None,
-    ) -> None:
-        """notice(text): called for a step that ends late. holds: where the controller makes
-        simulated time wait; None: nowhere."""
-        self._controller = controller
-        self._bodies = bodies
-        self._scheduler = scheduler
-        self._statistics = statistics
-        self._notice = notice
-        statistics.counts["late_steps"] = 0
-        longest_ns = bodies.safety.state.timeout_ns
-        self._stepper = Stepper(
-            grid,
-            self._answer,
-            self._ended_late,
-            synchronization=synchronization,
-            sampler=self,
-            hold=None if holds is None else Hold(holds, controller.name, longest_ns),
-        )
-        for end in bodies:
-            end.repeat_commands()
-
-    def expect(self) -> None:
-        """The controller is free to compute: simulated time waits for its next request."""
-        self._stepper.expect()
-
-    def reset(self) -> None:
-        """The controller is gone, or has to go."""
-        self._stepper.reset()
-
-    def request(self, event: StepRequest, now: int) -> None:
-        bodies = self._bodies
-        bodies.repeat(now)
-        bodies.suspend_deadlines()
-        self._stepper.request(event.duration_ms)
-
-    # --- the user -----------------------------------------------------------------------------
-
-    def press(self, keys: Sequence[int], hold_ns: int) -> None:
-        """Keys are down for so long of simulated time. HilgwError when nothing reads them."""
-        now = self._controller.checked_now()
-        self._controller.handle(self._controller.session.press(keys, hold_ns), now)
-
-    def say(self, text: str) -> None:
-        """A text for the controller, as from its robot window. HilgwError when it takes none."""
-        now = self._controller.checked_now()
-        self._controller.handle(self._controller.session.say(text), now)
-
-    def show_paths(self, project: str, world: str) -> None:
-        """What the controller learns as its project and world."""
-        self._controller.session.show_paths(project, world)
-
-    def report(self) -> dict[str, Any]:
-        """The part `robot` of the control loop's report."""
-        found: dict[str, Any] = self._controller.session.robot_report()
-        return found
-
-    # --- answers ------------------------------------------------------------------------------
-
-    def next_sample(self) -> int | None:
-        """See Sampler."""
-        due: int | None = self._controller.session.next_sample()
-        return due
-
-    def sample(self, time_ns: int) -> None:
-        """See Sampler."""
-        try:
-            self._controller.session.sample(time_ns)
-        except Exception as error:  # noqa: BLE001 - as in PeerLink.call
-            self._controller.fault(error)
-
-    def _answer(self, time_ns: int, delay_ms: int) -> None:
-        controller, now = self._controller, self._scheduler.now()
-        session = controller.session
-        session.armed = self._bodies.safety.state.armed
-        try:
-            events = session.answer(time_ns, delay_ms)
-        except Exception as error:  # noqa: BLE001 - as in PeerLink.call, without its allocation
-            controller.fault(error)
-        else:
-            controller.handle(events, now)
-        self._bodies.resume_deadlines(now)
-
-    def _ended_late(self, delay_ms: int) -> None:
-        self._statistics.counts["late_steps"] += 1
-        self._notice(f"a step ended {delay_ms} ms late: {LATE_STEP}")

@@ -41,8 +41,8 @@ class Watched(Protocol):
 
 
 class Watchdog:
-    """One per gateway. `check(now)` is called wherever something enters from outside. threaded:
-    with the thread that stops motors while the event loop hangs."""
+    """A gateway has one. `check(now)` is called at each entry from outside. threaded: with the
+    thread that stops motors while the event loop hangs."""
 
     def __init__(self, scheduler: Scheduler, *, threaded: bool = True) -> None:
         self.checked_ns = scheduler.now()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from firmware_mocks.wc2ec import wire
@@ -9,8 +10,10 @@ from hilgw.bodies.wc2ec import BODY, Wc2ecBodySettings
 from hilgw.control.safety import SafetyState
 from hilgw.control.safety_settings import SafetySettings
 from hilgw.controllers.wc2ec import CONTROLLER, Wc2ecControllerSettings
+from hilgw.engine.control_loop.context import LoopContext
 from hilgw.engine.control_loop.devices.radios import Radios
 from hilgw.engine.control_loop.loop import ControlLoop
+from hilgw.engine.control_loop.parts import LoopBody, LoopController, no_advice
 from hilgw.engine.control_loop.peer_link import PeerLink
 from hilgw.engine.control_loop.watchdog import Watchdog
 from hilgw.engine.station.line_pacer import LinePacer
@@ -55,7 +58,8 @@ class FakeSupervisor(PortListener):
 
 class FakeLoop:
     """`robot` and `pilot` are the connections of the two ends. serial: both are lines. body:
-    settings of the body besides its connection. session: of another body, on a line."""
+    settings of the body besides its connection. session: of another body, on a line. deadlines:
+    the clock of the controller's deadline. advice: how to get a controller."""
 
     def __init__(
         self,
@@ -66,6 +70,8 @@ class FakeLoop:
         body: dict[str, Any] | None = None,
         clock: Clock | None = None,
         session: Any = None,
+        deadlines: Clock | None = None,
+        advice: Callable[[], str] = no_advice,
         **safety: Any,
     ) -> None:
         self.devices = devices
@@ -98,13 +104,10 @@ class FakeLoop:
         self.controller.dropped = pilot_framing.dropped if serial else {}
         self.safety = SafetyState(SafetySettings(**safety), simulated=True)
         self.loop = ControlLoop(
-            "cab",
-            self.body,
-            self.controller,
+            LoopContext("cab", self.scheduler, self.observer, self.watchdog),
+            LoopBody(self.body, self.safety),
+            LoopController(self.controller, deadlines or self.scheduler, advice),
             Radios(None),
-            self.safety,
-            self.scheduler,
-            self.observer,
         )
         self.statistics = self.loop.statistics
         self.watchdog.watch(self.loop.safety)

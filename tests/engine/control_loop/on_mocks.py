@@ -67,7 +67,7 @@ class OnMock:
 
     @property
     def is_up(self) -> bool:
-        return self.loop.loop.body_is_up
+        return self.loop.loop.modes.states() == {"body": "up"}
 
     def run(self, milliseconds: int, until: Any = None, limit_ms: int = 0) -> None:
         """Time passes; bytes take no time. until: and on, until this holds."""

@@ -25,10 +25,15 @@ from hilgw.control.safety import Mode, SafetyState
 from hilgw.control.safety_settings import SafetySettings
 from hilgw.devices.kinds import Device, Devices, Refusal
 from hilgw.devices.properties import DeviceFields
+from hilgw.devices.steps import StepClock
+from hilgw.engine.control_loop.context import LoopContext
 from hilgw.engine.control_loop.devices.radios import Radios
 from hilgw.engine.control_loop.loop import ControlLoop
+from hilgw.engine.control_loop.parts import LoopBody, LoopController, RemoteBody, no_body
 from hilgw.engine.control_loop.peer_link import PeerLink
+from hilgw.engine.control_loop.stepping import StepGrid, Stepping
 from hilgw.engine.control_loop.watchdog import Watchdog
+from hilgw.engine.robot.schedule import Schedule
 from hilgw.testing.sim import Clock, FakeTransport, Recorder
 from tests.engine.control_loop.fakes import MS
 
@@ -174,7 +179,7 @@ class ScriptedController(ScriptedSession):
 
 class ScriptedLoop:
     """devices: of the body. remote: those of a second one. configured: those of the configuration,
-    by name."""
+    by name. step_ms: of a controller that is stepped."""
 
     def __init__(
         self,
@@ -184,6 +189,7 @@ class ScriptedLoop:
         body: bool = True,
         remote: Iterable[Device] | None = None,
         mode: RobotMode = RobotMode.SIMULATION,
+        step_ms: int = 0,
         **safety: Any,
     ) -> None:
         self.calls: Calls = []
@@ -193,24 +199,25 @@ class ScriptedLoop:
         self.observer = Recorder()
         self.controller_session = ScriptedController("controller", self.calls)
         self.controller: PeerLink[Any] = self.link("controller", self.controller_session)
+        context = LoopContext("cab", self.scheduler, self.observer, self.watchdog)
         self.body: PeerLink[Any] | None = self.new_body(devices) if body else None
+        self.remote = None if remote is None else self.new_body(remote, "remote")
+        state = SafetyState(SafetySettings(**safety), simulated=True)
+        remote_state = SafetyState(SafetySettings(**{"latch": False} | safety), simulated=False)
+        remote_state.arm()
+        stepping = None
+        if step_ms:
+            steps = StepClock(self.scheduler.now(), step_ms * MS)
+            grid = StepGrid(Schedule(self.scheduler, steps), steps)
+            stepping = Stepping(grid, synchronization=True)
         self.loop = ControlLoop(
-            "cab",
-            self.body,
-            self.controller,
+            context,
+            no_body(context, state) if self.body is None else LoopBody(self.body, state),
+            LoopController(self.controller, self.scheduler, stepping=stepping),
             Radios(None),
-            SafetyState(SafetySettings(**safety), simulated=True),
-            self.scheduler,
-            self.observer,
             configured or {},
+            remote=self.remote and RemoteBody(self.remote, remote_state, mode),
         )
-        self.remote: PeerLink[Any] | None = None
-        if remote is not None:
-            self.remote = self.new_body(remote, "remote")
-            state = SafetyState(SafetySettings(**{"latch": False} | safety), simulated=False)
-            state.arm()
-            self.loop.add_remote(self.remote, state)
-            self.loop.modes.begin(mode)
         self.loop.start()
         self.pilot = FakeTransport()
         self.controller.attach(self.pilot)

@@ -126,8 +126,7 @@ def test_a_controller_that_waits_for_the_body_is_not_late_with_its_first_message
 
 def test_the_deadline_of_another_process_is_in_real_time_though_the_gateway_is_not() -> None:
     real, simulated = Clock(), Clock()
-    loop = FakeLoop(clock=simulated, command_timeout_s=0.5, late_s=60)
-    loop.loop.safety.deadlines = real
+    loop = FakeLoop(clock=simulated, deadlines=real, command_timeout_s=0.5, late_s=60)
     loop.robot_comes()
     loop.controller_comes()
     loop.controller.data_received(GO)

@@ -150,7 +150,7 @@ class EveryRobotStops(RuleBasedStateMachine):
 
     @property
     def is_up(self) -> bool:
-        return self.loop.loop.body_is_up
+        return self.loop.loop.modes.states() == {"body": "up"}
 
     @property
     def is_connected(self) -> bool:

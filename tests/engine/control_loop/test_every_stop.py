@@ -53,7 +53,7 @@ def fails(robot: OnMock) -> None:
 
 
 def floods(robot: OnMock) -> None:
-    robot.loop.loop.safety.stop_swamping_controller(robot.loop.scheduler.now())
+    robot.loop.loop.swamped(robot.loop.scheduler.now())
 
 
 def ends(robot: OnMock) -> None:
@@ -213,7 +213,7 @@ def test_what_is_not_finite_reaches_no_motor_unless_a_stop_ends_it(
     for device in robot.motors:
         for name in KINDS[device.kind].quantity:
             command = MotorCommand(device.index, name, value)
-            if safety.check(robot.loop.body, command, now) is None:
+            if safety.check(command, now) is None:
                 allowed.append((name, value))
                 mode = mode_of(command)
                 assert mode is not None

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from hilgw.control.events import MotorCommand, MotorSettings, StepRequest, StopReason
 from hilgw.devices.kinds import Device
-from hilgw.devices.steps import StepClock
 from hilgw.engine.control_loop.bodies.repeater import REPEAT_NS, Repeater
-from hilgw.engine.control_loop.stepping import StepGrid
-from hilgw.engine.robot.schedule import Schedule
-from tests.engine.control_loop.fakes import MS
 from tests.engine.control_loop.scripted import ScriptedLoop
 
 WHEELS = tuple(Device(name=f"wheel{n}", kind="RotationalMotor", index=n) for n in range(2))
@@ -16,10 +12,7 @@ LEFT, RIGHT = (MotorCommand(index, "velocity", 3.0) for index in range(2))
 
 
 def stepped() -> ScriptedLoop:
-    run = ScriptedLoop(WHEELS)
-    steps = StepClock(run.scheduler.now(), 32 * MS)
-    run.loop.step_on(StepGrid(Schedule(run.scheduler, steps), steps), synchronization=True)
-    return run
+    return ScriptedLoop(WHEELS, step_ms=32)
 
 
 def commands(run: ScriptedLoop, steps: int) -> list[tuple[str, MotorCommand]]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import struct
+from collections import Counter
 
 from firmware_mocks.wc2ec import wire
 from firmware_mocks.wc2ec.cobs import FrameReader, frame
+from hilgw.engine.observer import CommandEvent
 from tests.e2e.control_loop_peers import (
     CAB,
     DISTANCE,
@@ -177,6 +179,8 @@ def test_a_robot_with_other_devices_moves_nothing_that_was_meant_for_the_first()
 
 def test_of_commands_that_would_wait_for_their_line_the_newest_is_sent() -> None:
     loop = on_lines(baud_rate=1200)
+    observed: list[CommandEvent] = []
+    loop.observer.motor_command = observed.append
     for speed in range(1, 50):
         loop.controller.data_received(frame(set_value(1, speed / 10)))
     loop.run(300)
@@ -185,6 +189,9 @@ def test_of_commands_that_would_wait_for_their_line_the_newest_is_sent() -> None
     counts = loop.statistics.counts
     assert counts["commands_superseded"] > 40
     assert counts["commands_in"] == counts["commands_out"] + counts["commands_superseded"] == 49
+    outcomes = Counter(each.outcome for each in observed)
+    assert outcomes["sent"] == counts["commands_out"]
+    assert outcomes["waits"] == outcomes["replaced"] + 1 == counts["commands_superseded"] + 1
     assert not loop.failures
 
 

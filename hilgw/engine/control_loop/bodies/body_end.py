@@ -22,51 +22,40 @@ from hilgw.engine.control_loop.bodies.deferred import Deferred
 from hilgw.engine.control_loop.bodies.renumbered import RenumberedSession
 from hilgw.engine.control_loop.bodies.repeater import MOTIONS, Repeater, kind_of, superseded_by
 from hilgw.engine.control_loop.peer_link import PeerListener
+from hilgw.engine.control_loop.safety import Safety
+from hilgw.engine.observer import CommandEvent
 from hilgw.reasons import RequestRefused
 from hilgw.units import NS_PER_MS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from hilgw.bodies.base import BodySession
-    from hilgw.control.events import Command, Event
+    from hilgw.control.events import Command, Event, Outcome
     from hilgw.devices.kinds import Device, Devices
-    from hilgw.engine.control_loop.peer_link import PeerLink
-    from hilgw.engine.control_loop.safety import Safety
-    from hilgw.transports.base import Scheduler, Transport
+    from hilgw.engine.control_loop.context import LoopContext
+    from hilgw.engine.control_loop.parts import LoopBody, LoopController
+    from hilgw.transports.base import Transport
 
 # A body registers its devices one by one; after this pause the registration is complete.
 REGISTRATION_PAUSE_NS = 100 * NS_PER_MS
-# Refusals that stop no motor: those of a disarmed robot were stopped before.
-_STOPS_NOTHING = (RequestRefused.DISARMED, RequestRefused.LATCHED)
+# Refusals that stop no motor: earlier stops have stopped all motors then.
+_STOPS_NOTHING = (RequestRefused.ENDED, RequestRefused.DISARMED, RequestRefused.LATCHED)
 
 
 class BodyOwner(Protocol):
-    """What a control loop does with its bodies."""
+    """What a body reports to its control loop."""
 
     def from_body(self, end: BodyEnd, events: list[Event], now: int) -> None:
-        """Events of the session of this body."""
+        """The session of this body reports events."""
 
     def body_detached(self, end: BodyEnd, now: int) -> None:
         """The connection to this body is gone."""
 
-    def refused(self, end: BodyEnd, refusal: Refusal) -> None:
-        """The safety refused a command to this body."""
+    def refused_late(self, index: int) -> None:
+        """The controller's body refuses a command to this motor, which waited for the line."""
 
-    def commanded(self, end: BodyEnd, command: Command) -> None:
-        """A command to this body was written."""
-
-    def not_commanded(self, end: BodyEnd, count: str) -> None:
-        """A command to this body was accepted and not written. count: commands_superseded, by a
-        newer one or a stop while the line was busy; commands_dropped, as the body lacks all that it
-        sets."""
-
-    def report_fault(self, end: BodyEnd, command: Command) -> None:
-        """A command that was accepted, and waited, is refused after all."""
-
-    def motor_stopped(self, end: BodyEnd, index: int, stops: Sequence[Command], now: int) -> None:
-        """A command to this motor was refused: these commands of a stop were written for it; none
-        where it was not commanded since the last stop."""
+    def motor_stopped(self, index: int, now: int) -> None:
+        """The controller's body refused a command to this motor, which stands still now."""
 
 
 class BodyEnd(PeerListener):
@@ -76,22 +65,31 @@ class BodyEnd(PeerListener):
 
     def __init__(
         self,
-        link: PeerLink[BodySession],
-        safety: Safety,
+        context: LoopContext,
+        body: LoopBody,
+        controller: LoopController,
         owner: BodyOwner,
-        scheduler: Scheduler,
+        source: str,
+        *,
+        is_one_of_two: bool,
     ) -> None:
-        self.link = link
-        self.safety = safety
+        """source: the name under which its stops are reported. is_one_of_two: the robot has two
+        bodies: each may take the other's place, and decides what the indices mean then."""
+        self.link = body.link
+        self.safety = Safety(context, body, controller, source)
         self.is_up = self.was_lost = False
         self.numbered: RenumberedSession | None = None
+        if is_one_of_two:
+            self.link.session = self.numbered = RenumberedSession(self.link.session)
+        self._context = context
+        self._shown_as = self.link.name.rpartition(".")[2] if is_one_of_two else ""
         self._owner = owner
-        self._repeater: Repeater | None = None
+        keeps_commands = is_one_of_two or controller.stepping is not None
+        self._repeater = Repeater() if keeps_commands else None
         self._registered_ns = 0  # the last device
         self._held: set[int] = set()  # motors that a refusal stopped, since their last command
-        self._deferred = Deferred(scheduler, link.is_busy)
-        safety.attach(link)
-        link.listener = self
+        self._deferred = Deferred(context.scheduler, self.link.is_busy)
+        self.link.listener = self
 
     # --- the link -----------------------------------------------------------------------------
 
@@ -112,113 +110,124 @@ class BodyEnd(PeerListener):
 
     # --- commands -----------------------------------------------------------------------------
 
-    def repeat_commands(self) -> None:
-        """From now on the last commands are kept: `repeat` sends them again."""
-        self._repeater = Repeater()
-
-    def command(self, command: Command, now: int) -> bool:
-        """One motor command of the controller; whether it was accepted. It leaves at once, or on a
-        busy line as soon as there is room, unless a newer one takes its place. A refused one that
-        would move the motor stops it: it cannot go where the controller wants it to go."""
-        try:
-            refusal = self.safety.check(self.link, command, now)
-        except Exception as error:  # noqa: BLE001 - as in PeerLink.call, without its allocation
-            return self._fault(error)
+    def command(self, command: Command, now: int, *, may_wait: bool = True) -> Outcome:
+        """One motor command of the controller. It leaves at once, or on a busy line as soon as
+        there is room, unless a newer one takes its place. A refused one that would move the motor
+        stops it: it cannot go where the controller wants it to go. Where the session raises an
+        error, all motors stop, and the command is dropped."""
+        refusal = self.link.ask(Accepted.DROPPED, self.safety.check, command, now)
         if refusal is not None:
-            return self._refuse(command, refusal, now)
-        if self.link.is_busy(now) or self._deferred.has(command.index):  # not before an older one
-            self._defer(command)
-            return True
+            return self._turn_down(command, refusal, now)
+        if may_wait and (self.link.is_busy(now) or self._deferred.has(command.index)):
+            return self._defer(command)  # not before an older one
         return self._send(command, now)
 
-    def _give(self, command: Command, now: int) -> bool:
-        """A command that has waited; whether it is still accepted."""
-        try:
-            refusal = self.safety.check(self.link, command, now)
-        except Exception as error:  # noqa: BLE001 - as in PeerLink.call
-            return self._fault(error)
-        return self._send(command, now) if refusal is None else self._refuse(command, refusal, now)
+    def _send(self, command: Command, now: int) -> Outcome:
+        """Writes the command, unless the session refuses it."""
+        link = self.link
+        answer = link.ask(None, link.session.command, command, now)
+        if answer is None:
+            return self._settle(command, Accepted.DROPPED)
+        outcome, events = answer
+        link.handle(events, now)
+        self._settle(command, outcome)
+        if outcome is Accepted.SENT:
+            self._held.discard(command.index)
+            if self._repeater is not None:
+                self._repeater.keep(command, now, first=not self.safety.state.moving)
+            self.safety.commanded(command, now)
+        elif isinstance(outcome, Refusal):
+            refused = Refused(command.index, outcome.reason, outcome.text)
+            self._context.notices.show(link.name, refused)
+            if mode_of(command) is not None:
+                self.stop_motor(command.index, now)
+        elif self._repeater is not None:
+            self._repeater.replace(command)
+        return outcome
 
-    def _defer(self, command: Command) -> None:
+    def _turn_down(self, command: Command, refusal: Refusal | Accepted, now: int) -> Outcome:
+        """The safety refused a command, or failed. Velocity 0 is what this does to a motor, so that
+        one is accepted."""
+        if isinstance(refusal, Accepted):
+            return self._settle(command, refusal)
+        stops = refusal.reason not in _STOPS_NOTHING and mode_of(command) is not None
+        if stops and stands_still(command) and self.stop_motor(command.index, now):
+            return self._settle(command, Accepted.SENT)
+        if self.safety.has_controller:
+            self._context.refuse(refusal.reason, refusal.text)
+        else:
+            self.safety.statistics.refused[refusal.reason] += 1
+        if stops:
+            self.stop_motor(command.index, now)
+        return self._settle(command, refusal)
+
+    def _settle(self, command: Command, outcome: Outcome) -> Outcome:
+        """Counts what became of a command, and reports it to the observers."""
+        context, statistics = self._context, self.safety.statistics
+        if outcome is Accepted.SENT:
+            statistics.commanded(command, context.scheduler.now())
+        elif outcome is Accepted.DROPPED:
+            statistics.counts["commands_dropped"] += 1
+        elif outcome is Accepted.REPLACED:
+            statistics.counts["commands_superseded"] += 1
+        if (report := context.observer.motor_command) is not None:
+            device, now = context.statistics.name_of(command.index), context.scheduler.now()
+            report(CommandEvent(context.name, self._shown_as, device, command, outcome, now))
+        return outcome
+
+    def _defer(self, command: Command) -> Outcome:
         """Keeps a command until the line has room. One that a stop overtakes is void."""
         kind, stops = kind_of(command), self.safety.stop_calls
         self._deferred.drop(command.index, *superseded_by(kind), kind)
 
         def send(now: int) -> None:
             if stops != self.safety.stop_calls:
-                superseded()
-            elif not self._give(command, now):
-                self._owner.report_fault(self, command)
+                replaced()
+                return
+            outcome = self.command(command, now, may_wait=False)
+            if isinstance(outcome, Refusal) and self.safety.has_controller:
+                self._owner.refused_late(command.index)
 
-        def superseded() -> None:
-            self._owner.not_commanded(self, "commands_superseded")
+        def replaced() -> None:
+            self._settle(command, Accepted.REPLACED)
 
-        self._deferred.put(command.index, kind, send, superseded)
-
-    def _send(self, command: Command, now: int) -> bool:
-        """Writes the command, unless the session refuses it."""
-        link = self.link
-        try:
-            outcome, events = link.session.command(command, now)
-        except Exception as error:  # noqa: BLE001 - as in PeerLink.call, without its allocation
-            return self._fault(error)
-        link.handle(events, now)
-        if outcome is Accepted.SENT:
-            self._held.discard(command.index)
-            self._owner.commanded(self, command)
-            if self._repeater is not None:
-                self._repeater.keep(command, now, first=not self.safety.state.moving)
-            self.safety.commanded(command, now)
-            return True
-        if isinstance(outcome, Refusal):
-            refused = Refused(command.index, outcome.reason, outcome.text)
-            self._owner.from_body(self, [refused], now)
-            if mode_of(command) is not None:
-                self.stop_motor(command.index, now)
-            return False
-        if self._repeater is not None:
-            self._repeater.replace(command)
-        self._owner.not_commanded(self, "commands_dropped")
-        return True
-
-    def _fault(self, error: Exception) -> bool:
-        """The session raised, which stops all motors."""
-        self.link.fault(error)
-        self._owner.not_commanded(self, "commands_dropped")
-        return True
-
-    def _refuse(self, command: Command, refusal: Refusal, now: int) -> bool:
-        """The safety refused a command. Velocity 0 is what this does to a motor, so that one is
-        accepted."""
-        if refusal.reason in _STOPS_NOTHING or mode_of(command) is None:
-            self._owner.refused(self, refusal)
-            return False
-        if stands_still(command) and self.stop_motor(command.index, now):
-            self._owner.commanded(self, command)
-            return True
-        self._owner.refused(self, refusal)
-        self.stop_motor(command.index, now)
-        return False
+        self._deferred.put(command.index, kind, send, replaced)
+        return self._settle(command, Accepted.WAITS)
 
     def stop_motor(self, index: int, now: int) -> bool:
         """Stops one motor that was commanded since the last stop; whether it stands now."""
-        link, session = self.link, self.link.session
+        link = self.link
         self._deferred.drop(index, *MOTIONS)
         if index in self._held or link.transport is None:
             return index in self._held
-        try:
-            stops = [each for each in session.stop_commands() if each.index == index]
-            events = session.stop_motor(index, now)
-        except Exception as error:  # noqa: BLE001 - as in PeerLink.call
-            return self._fault(error)
+        stops, events = link.ask(((), None), self._stop_of_motor, index, now)
         if events is not None and link.discard_unsent(now):
             # The robot may take the first stop for the end of a frame that was cut.
             events = [*(each for each in events if type(each) is Write), *events]
         stopped = events is not None and link.handle(events, now)
         if stopped:
             self._hold(index)
-        self._owner.motor_stopped(self, index, stops if stopped else [], now)
+        self._motor_stopped(index, stops if stopped else (), now)
         return stopped
+
+    def _stop_of_motor(self, index: int, now: int) -> tuple[Sequence[Command], list[Event] | None]:
+        """The commands of a stop of this motor, and the session's events for it."""
+        session = self.link.session
+        stops = [each for each in session.stop_commands() if each.index == index]
+        return stops, session.stop_motor(index, now)
+
+    def _motor_stopped(self, index: int, stops: Sequence[Command], now: int) -> None:
+        """A command to this motor was refused. stops: the commands that were written to stop it;
+        none where it was not commanded since the last stop."""
+        statistics, is_controllers = self.safety.statistics, self.safety.has_controller
+        if stops:
+            statistics.counts["motor_stops"] += 1
+            statistics.stopped(stops)
+            if is_controllers:
+                text = f"'{statistics.name_of(index)}' stopped: a command to it was refused"
+                self._context.notices.add(text)
+        if is_controllers:
+            self._owner.motor_stopped(index, now)
 
     def _hold(self, index: int) -> None:
         """This motor was stopped: what was commanded before is void."""
@@ -236,7 +245,7 @@ class BodyEnd(PeerListener):
             act(now)
 
     def drop_waiting(self) -> None:
-        """The controller gets another body: what waits for this one is void."""
+        """Drops what waits: the controller gets another body."""
         self._deferred.clear()
 
     def for_another_body(self) -> list[Command]:
@@ -246,24 +255,26 @@ class BodyEnd(PeerListener):
         return self._repeater.for_another_body()
 
     def repeat(self, now: int) -> None:
-        """Motors in Webots keep a command; robots with a watchdog need it again and again."""
+        """Sends the last commands again: motors in Webots keep a command, robots with a watchdog
+        need it again and again."""
         link = self.link
         if self._repeater is None or not self.safety.state.moving or link.is_busy(now):
             return
         for command in self._repeater.due(now):
-            try:
-                if self.safety.check(link, command, now) is not None:
-                    continue
-                _, events = link.session.command(command, now)
-            except Exception as error:  # noqa: BLE001 - as in PeerLink.call
-                link.fault(error)
+            if not link.call(now, self._again, command, now):
                 return
-            link.handle([event for event in events if type(event) is Write], now)
+
+    def _again(self, command: Command, now: int) -> list[Event]:
+        """The bytes of a command that was sent before."""
+        if self.safety.check(command, now) is not None:
+            return []
+        _, events = self.link.session.command(command, now)
+        return [event for event in events if type(event) is Write]
 
     # --- a body that the controller does not have ---------------------------------------------
 
     def note(self, event: Event, now: int) -> None:
-        """An event while another body is the controller's."""
+        """Follows an event that is not for the controller."""
         match event:
             case Connected(identity):
                 self.is_up, self.was_lost, self._registered_ns = True, False, now
@@ -273,7 +284,7 @@ class BodyEnd(PeerListener):
             case MotorHeld(index):
                 self._hold(index)
                 still = MotorCommand(index, MotorField.VELOCITY, 0.0)
-                self._owner.motor_stopped(self, index, [still], now)
+                self._motor_stopped(index, [still], now)
             case HardwareFault():
                 self.safety.stop_after_hardware_fault(now)
             case Disconnected(reason):
@@ -287,19 +298,13 @@ class BodyEnd(PeerListener):
             self.is_up, self.was_lost = False, True
             self.link.not_ready(reason)
 
-    def number(self) -> None:
-        """Another body may decide what the indices mean, and may take the place of this one;
-        before the first connection."""
-        self.repeat_commands()
-        self.link.session = self.numbered = RenumberedSession(self.link.session)
-
     def is_registered(self, now: int, pause_ns: int = REGISTRATION_PAUSE_NS) -> bool:
-        """Whether it is there, and has registered no device for a while."""
+        """Whether the body is there, and has registered no device for a while."""
         return self.is_up and now - self._registered_ns >= pause_ns
 
     @property
     def own_devices(self) -> Devices:
-        """Those of the body, in its own indices."""
+        """The devices of the body, in its own indices."""
         return self.link.session.devices if self.numbered is None else self.numbered.own_devices
 
     def align(self, table: Mapping[str, Device]) -> None:

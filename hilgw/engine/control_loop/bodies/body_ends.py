@@ -1,71 +1,98 @@
-"""The bodies of a control loop, and which of them the controller has."""
+"""The bodies of a control loop, and which of them the controller moves."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from hilgw.control.modes import RobotMode, differing, of_one_only
+from hilgw.devices.kinds import Refusal
+from hilgw.engine.control_loop.bodies.body_end import BodyEnd
+from hilgw.engine.statistics import ControlLoopStatistics
 from hilgw.errors import HilgwError, PeerError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from hilgw.bodies.base import BodySession
-    from hilgw.control.events import StopReason
+    from hilgw.control.events import Command, Outcome, StopReason
     from hilgw.devices.kinds import Device
-    from hilgw.engine.control_loop.bodies.body_end import BodyEnd
+    from hilgw.engine.control_loop.bodies.body_end import BodyOwner
     from hilgw.engine.control_loop.bodies.shadow import Shadow
+    from hilgw.engine.control_loop.context import LoopContext
+    from hilgw.engine.control_loop.parts import LoopBody, LoopController, RemoteBody
     from hilgw.engine.control_loop.peer_link import PeerLink
     from hilgw.engine.control_loop.safety import Safety
-    from hilgw.transports.base import Scheduler
 
 
 class BodyEnds:
-    """body: of the key `body`; remote: of the key `remote`, the second one. active: the one that
-    the controller has, and safety: its safety. shadow: the other one, where it follows."""
+    """The configuration has `body` and, for a robot with two bodies, `remote` under these keys. The
+    controller moves `active`, whose safety is `safety`. `shadow` is the other one where it follows.
+    """
 
-    def __init__(self, name: str, safety: Safety) -> None:
-        """safety: until there is a body."""
-        self.safety = safety
-        self.safeties = [safety]  # of all bodies; of a robot without one, that of the control loop
-        self.mode = RobotMode.SIMULATION
-        self.body: BodyEnd | None = None
-        self.remote: BodyEnd | None = None
-        self.active: BodyEnd | None = None
+    def __init__(
+        self,
+        context: LoopContext,
+        body: LoopBody,
+        remote: RemoteBody | None,
+        controller: LoopController,
+        owner: BodyOwner,
+    ) -> None:
+        def end(part: LoopBody, source: str) -> BodyEnd:
+            is_one_of_two = remote is not None
+            return BodyEnd(context, part, controller, owner, source, is_one_of_two=is_one_of_two)
+
+        self.body = end(body, context.name)
+        self.remote = None if remote is None else end(remote, remote.link.name)
+        self.mode = RobotMode.SIMULATION if remote is None else remote.mode
         self.shadow: Shadow | None = None
-        self._name = name
-        self._compared: set[str] = set()  # differences that were shown
-
-    def add(self, end: BodyEnd, *, remote: bool = False) -> None:
-        """A body, before the first connection; the remote one is the second."""
-        if remote:
-            self.remote = end
-        else:
-            self.body = end
+        self._context = context
+        self._ends = [each for each in (self.body, self.remote) if each is not None]
         self.safeties = [each.safety for each in self]
+        self._compared: set[str] = set()  # differences that were shown
+        self.activate(self.of(self.mode))
 
     def __iter__(self) -> Iterator[BodyEnd]:
-        return (end for end in (self.body, self.remote) if end is not None)
+        return iter(self._ends)
 
-    def of(self, mode: RobotMode) -> BodyEnd | None:
-        """The body that the controller has in this mode."""
-        return self.remote if mode is RobotMode.REMOTE else self.body
+    def of(self, mode: RobotMode) -> BodyEnd:
+        """The body that the controller moves in this mode."""
+        is_remote = mode is RobotMode.REMOTE and self.remote is not None
+        return self._ends[is_remote]
 
     @property
-    def link(self) -> PeerLink[BodySession] | None:
+    def link(self) -> PeerLink[BodySession]:
         """The link to the controller's body."""
-        return None if self.active is None else self.active.link
+        return self.active.link
 
     @property
     def commanded(self) -> list[Safety]:
-        """Of the bodies that get commands in this mode."""
+        """The safeties of the bodies that get commands in this mode."""
         return [self.safety] + ([] if self.shadow is None else [self.shadow.end.safety])
 
     def activate(self, end: BodyEnd) -> None:
-        """The controller has this body from now on."""
-        self.safety.drops_controller = False
+        """The controller moves this body from now on."""
+        for safety in self.safeties:
+            safety.has_controller, safety.statistics = False, ControlLoopStatistics()
         self.active, self.safety = end, end.safety
-        self.safety.drops_controller = True
+        self.safety.has_controller = True
+        self.safety.statistics = self._context.statistics
+
+    # --- commands -----------------------------------------------------------------------------
+
+    def command(self, command: Command, now: int) -> Outcome:
+        """One motor command for the controller's body, and for its shadow where that body accepts
+        the command."""
+        self._context.statistics.counts["commands_in"] += 1
+        outcome = self.active.command(command, now)
+        if self.shadow is not None and not isinstance(outcome, Refusal):
+            self.shadow.command(command, now)
+        return outcome
+
+    def repeat(self, now: int) -> None:
+        """Sends the last commands again."""
+        self.active.repeat(now)
+        if self.shadow is not None:
+            self.shadow.end.repeat(now)
 
     # --- stops --------------------------------------------------------------------------------
 
@@ -95,39 +122,25 @@ class BodyEnds:
         for safety in self.safeties:
             safety.resume_deadline(now)
 
-    def use_deadlines(self, clock: Scheduler) -> None:
-        """The clock of the controller's deadlines."""
-        for safety in self.safeties:
-            safety.deadlines = clock
-
-    def repeat(self, now: int) -> None:
-        """The last commands, again."""
-        if self.active is None:
-            return
-        self.active.repeat(now)
-        if self.shadow is not None:
-            self.shadow.end.repeat(now)
-
     # --- modes --------------------------------------------------------------------------------
 
     def demand(self, mode: RobotMode, table: Mapping[str, Device], now: int) -> None:
         """Raises HilgwError when the robot cannot have this mode now. table: the devices that the
-        controller knows, by name. Back to the simulation is refused only for other devices: it
-        stops the real robot."""
+        controller knows, by name. The way back to the simulation is always free: it stops the real
+        robot."""
         if self.remote is None:
             fix = "write the second body under `remote:` in its configuration"
-            raise HilgwError("the robot has no remote body", where=self._name, fix=fix)
+            raise HilgwError("the robot has no remote body", where=self._context.name, fix=fix)
         if mode is RobotMode.SIMULATION:
             return
         if not self.remote.is_registered(now):
             what = "the remote body is not connected"
-            fix = f"connect it; `hilgw mode {self._name}` shows its state"
-            raise PeerError(what, where=self._name, fix=fix)
+            fix = f"connect it; `hilgw mode {self._context.name}` shows its state"
+            raise PeerError(what, where=self._context.name, fix=fix)
         if differences := differing(table.values(), self.remote.own_devices):
             fix = "give the devices of both bodies one kind, or other names"
-            raise HilgwError(
-                f"the bodies differ: {'; '.join(differences)}", where=self._name, fix=fix
-            )
+            what = f"the bodies differ: {'; '.join(differences)}"
+            raise HilgwError(what, where=self._context.name, fix=fix)
 
     def differences(self, table: Mapping[str, Device], end: BodyEnd) -> list[str]:
         """Notices of devices that only one body has, and that are not the same; each once. table:

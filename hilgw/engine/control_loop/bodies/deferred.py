@@ -18,7 +18,7 @@ LOOK_NS = 5 * NS_PER_MS
 
 
 class Deferred:
-    """Bounded by the number of devices. A newer request takes the place of an older one."""
+    """A newer request takes the place of an older one: the number of devices bounds the memory."""
 
     def __init__(self, scheduler: Scheduler, is_busy: Callable[[int], bool]) -> None:
         """is_busy(now): whether the line has no room."""

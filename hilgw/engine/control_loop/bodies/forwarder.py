@@ -15,22 +15,23 @@ from hilgw.devices.kinds import EMITTER, RECEIVER, Device
 from hilgw.reasons import RequestRefused
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from hilgw.control.forwarding import Forwarding
-    from hilgw.engine.robot.robot import Robot
+    from hilgw.engine.robot.ports import EmitterPort
     from hilgw.medium.packet import Copy
 
 
 class Forwarder:
-    """counts: packets that went each way. Packets of the medium from before `open` are refused: a
-    world that begins anew gets nothing old."""
+    """counts: packets that went each way. is_used: the settings forward something. Packets of the
+    medium from before `open` are refused: a world that begins anew gets nothing old."""
 
-    def __init__(self, robot: Robot, settings: Forwarding) -> None:
-        """The names of the configuration's devices in the settings are those of the robot."""
+    def __init__(self, emitters: Mapping[str, EmitterPort], settings: Forwarding) -> None:
+        """emitters: of the robot, by the names that the settings have for them."""
         self.counts: Counter[str] = Counter()
+        self.is_used = bool(settings)
         self._settings = settings
-        self._emitters = {
-            name: robot.emitters[emitter] for name, emitter in settings.to_medium.items()
-        }
+        self._emitters = {name: emitters[emitter] for name, emitter in settings.to_medium.items()}
         self._outlets: dict[str, list[str]] = {}  # Receiver -> Emitters of the body
         for outlet, receiver in settings.from_medium.items():
             self._outlets.setdefault(receiver, []).append(outlet)

@@ -1,4 +1,4 @@
-"""Gives the controller of a robot with two bodies one or the other, while it stays connected."""
+"""Gives the controller of a robot one of its two bodies, while the controller stays connected."""
 
 from __future__ import annotations
 
@@ -11,19 +11,18 @@ from hilgw.engine.control_loop.bodies.shadow import Shadow
 from hilgw.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from hilgw.control.divergence import Divergence
     from hilgw.control.events import Command, Event
     from hilgw.engine.control_loop.bodies.body_end import BodyEnd
     from hilgw.engine.control_loop.bodies.body_ends import BodyEnds
     from hilgw.engine.control_loop.bodies.forwarder import Forwarder
+    from hilgw.engine.control_loop.context import LoopContext
     from hilgw.engine.control_loop.devices.periods import Periods
     from hilgw.engine.control_loop.devices.readings import Readings
     from hilgw.engine.control_loop.devices.registration import Registration
     from hilgw.engine.control_loop.devices.requests import Requests
-    from hilgw.engine.control_loop.notices import Notices
-    from hilgw.transports.base import Scheduler
 
 # A robot on a line that lost a registration repeats it after a second.
 LATE_DEVICES_NS = 2 * NS_PER_S
@@ -34,50 +33,39 @@ class ModeSwitch:
 
     def __init__(
         self,
+        context: LoopContext,
         bodies: BodyEnds,
         registration: Registration,
         readings: Readings,
         periods: Periods,
         requests: Requests,
-        give: Callable[[Command, int], None],
-        forwarder: Forwarder | None,
-        notices: Notices,
-        scheduler: Scheduler,
+        forwarder: Forwarder,
     ) -> None:
-        """give(command, now): to the controller's body, and its shadow."""
         self.comparison = Comparison()
         self._bodies = bodies
         self._registration = registration
         self._readings = readings
         self._periods = periods
         self._requests = requests
-        self._give = give
         self._forwarder = forwarder
-        self._notices = notices
-        self._scheduler = scheduler
+        self._notices = context.notices
+        self._follow(bodies.mode)
 
     @property
     def mode(self) -> RobotMode:
         return self._bodies.mode
 
     def states(self) -> dict[str, str]:
-        """The bodies by their keys in the configuration: "up" or "down"."""
+        """Returns "up" or "down" for each body, by its key in the configuration."""
         words = {True: "up", False: "down"}
         return {end.link.name.rpartition(".")[2]: words[end.is_up] for end in self._bodies}
 
-    def beside(self, *, shadows: bool) -> set[str]:
-        """The names of the links to bodies that the controller does not have. shadows: with the
+    def unused(self, *, shadows: bool) -> set[str]:
+        """The names of the links to bodies that the controller does not move. shadows: with the
         shadow's."""
         shadow, active = self._bodies.shadow, self._bodies.active
         kept = [active] if shadows or shadow is None else [active, shadow.end]
         return {end.link.name for end in self._bodies if end not in kept}
-
-    def begin(self, mode: RobotMode) -> None:
-        """The mode at the start, before the first connection."""
-        end = self._bodies.of(mode)
-        assert end is not None
-        self.take(end)
-        self._set_mode(mode)
 
     def switch(self, mode: RobotMode) -> None:
         """Gives the controller the body of this mode. The body that is left stops. The one that is
@@ -85,7 +73,8 @@ class ModeSwitch:
         velocities of a body that moved, gains and LEDs, and neither positions nor forces.
         HilgwError when that is not possible; then nothing changes.
         """
-        bodies, now = self._bodies, self._checked_now()
+        bodies = self._bodies
+        now = bodies.link.checked_now()
         if mode is bodies.mode:
             return
         bodies.demand(mode, self._registration.table, now)
@@ -95,26 +84,21 @@ class ModeSwitch:
             self._leave(bodies.shadow.end, now)
             bodies.shadow = None
         end, left = bodies.of(mode), bodies.active
-        if end is not None and end is not left:
+        if end is not left:
             self._exchange(end, now)
-        self._set_mode(mode)
+        self._follow(mode)
         self._notices.add(f"mode {mode}")
         self._go_on(commands, now, taken=bodies.active is not left)
         if commands:
             for safety in bodies.commanded:
                 safety.inherit(silent_ns, now)
 
-    def _checked_now(self) -> int:
-        """The time; stops the motors first when the gateway was late."""
-        link = self._bodies.link
-        return self._scheduler.now() if link is None else link.checked_now()
-
     def _carried(self, silent_ns: int) -> list[Command]:
         """The commands of the body that is left, as far as they hold for another one; none of a
         controller whose silence stops one of the bodies."""
         active = self._bodies.active
         deadlines = [each.state.timeout_ns for each in self._bodies.safeties]
-        if active is None or any(0 < deadline_ns <= silent_ns for deadline_ns in deadlines):
+        if any(0 < deadline_ns <= silent_ns for deadline_ns in deadlines):
             return []
         return active.for_another_body()
 
@@ -122,17 +106,18 @@ class ModeSwitch:
         """The controller's last settings, for the bodies that follow it from now on. taken: the
         controller's own body is one of them."""
         active, shadow = self._bodies.active, self._bodies.shadow
-        if taken and active is not None and self._registration.is_complete:
+        if taken and self._registration.is_complete:
             self._requests.light(active, now)
-            for command in commands:
-                self._give(command, now)
+            for command in commands:  # the controller does not give them now: it gets no refusal
+                self._bodies.command(command, now)
         elif shadow is not None:
             for command in commands:
                 shadow.command(command, now)
         if shadow is not None and shadow.is_ready(now):
             self._requests.light(shadow.end, now)
 
-    def _set_mode(self, mode: RobotMode) -> None:
+    def _follow(self, mode: RobotMode) -> None:
+        """The robot has this mode from now on: the remote body may become the shadow."""
         bodies = self._bodies
         bodies.mode = mode
         if mode is RobotMode.SHADOW and bodies.remote is not None:
@@ -145,20 +130,13 @@ class ModeSwitch:
         if end.is_up:
             self._periods.restore(end, now)
 
-    def take(self, end: BodyEnd) -> None:
-        """The controller has this body from now on."""
-        self._bodies.activate(end)
-        self._registration.attach(end.link.session)
-
     def _exchange(self, end: BodyEnd, now: int) -> None:
         """The controller gets another body. No value of the one that is left reaches it."""
-        old, registration = self._bodies.active, self._registration
-        if old is not None:
-            self._leave(old, now)
-        if self._forwarder is not None:
-            self._forwarder.close()
+        registration = self._registration
+        self._leave(self._bodies.active, now)
+        self._forwarder.close()
         self._readings.forget_all()
-        self.take(end)
+        self._bodies.activate(end)
         if registration.is_complete and end.is_registered(now):
             self._align(end)
             self._compare(end)
@@ -186,14 +164,14 @@ class ModeSwitch:
 
     def _open_forwarder(self, end: BodyEnd, now: int) -> None:
         """Packets are forwarded for the first body only."""
-        if self._forwarder is not None and end is self._bodies.body:
+        if end is self._bodies.body:
             self._forwarder.open(now)
             for device in end.link.session.devices:
                 self._forwarder.adopt(device)
 
     def status(self, now: int) -> tuple[RobotMode, Mapping[str, Divergence]]:
-        """For observers, once a second: the mode, and what the shadow's sensors show. Names devices
-        of one body only, when both have registered all."""
+        """Returns the mode, and how the shadow's sensors differ; observers get both once a second.
+        Shows the devices that only one body has, once both have registered all."""
         shadow = self._bodies.shadow
         for end in self._bodies:
             is_other = end is not self._bodies.active and self._registration.is_complete
@@ -202,8 +180,8 @@ class ModeSwitch:
         return self._bodies.mode, {} if shadow is None else shadow.divergences()
 
     def from_other(self, end: BodyEnd, events: list[Event], now: int) -> None:
-        """Events of a body that the controller does not have: none of its values count, unless it
-        is the shadow's."""
+        """Events of a body that the controller does not move: its values count only where it is the
+        shadow."""
         shadow = self._bodies.shadow
         if shadow is not None:
             shadow.handle(events, self._registration.devices, now)

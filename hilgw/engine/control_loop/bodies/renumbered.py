@@ -77,12 +77,12 @@ class RenumberedSession:
 
     @property
     def own_devices(self) -> Devices:
-        """In the body's own indices."""
+        """The devices in the body's own indices."""
         return self._session.devices
 
     @property
     def devices(self) -> Devices:
-        """In the indices of the table."""
+        """The devices in the indices of the table."""
         return self._session.devices if self._to_table is None else self._known
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from hilgw.control.divergence import Comparison, Divergence, as_dict
@@ -12,6 +11,7 @@ from hilgw.control.events import (
     SensorValue,
     StopReason,
 )
+from hilgw.engine.statistics import ControlLoopStatistics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 
 class Shadow:
-    """Commands of the controller that the first body took go to the second one, too; its own limits
-    and its own safety decide. Nothing that it does or fails to do reaches the controller. counts:
-    commands sent, and refused by reason."""
+    """Commands of the controller that the first body accepted go to the second one, too; its own
+    limits and its own safety decide. Nothing that it does or fails to do reaches the controller.
+    statistics: of the commands that the second body got as a shadow."""
 
     def __init__(
         self,
@@ -44,8 +44,7 @@ class Shadow:
         """align(end): gives the body the indices of the table; False while that is not complete."""
         self.end = end
         self.comparison = comparison
-        self.commands_out = 0
-        self.refused: Counter[str] = Counter()
+        self.statistics = end.safety.statistics = ControlLoopStatistics()
         self._periods = periods
         self._align = align
         self._is_aligned = False
@@ -64,10 +63,9 @@ class Shadow:
     # --- the first body -----------------------------------------------------------------------
 
     def command(self, command: Command, now: int) -> None:
-        """A command that the first body took."""
-        if not self.is_ready(now):
-            return
-        self.end.command(command, now)
+        """A command that the first body accepted."""
+        if self.is_ready(now):
+            self.end.command(command, now)
 
     def stop_motor(self, index: int, now: int) -> None:
         """A command to this motor of the first body was refused, and stopped it."""
@@ -79,12 +77,12 @@ class Shadow:
         if not self.is_ready(now):
             return
         link = self.end.link
-        if refusal := self.end.safety.check_value(link, command):
-            self.refused[refusal.reason] += 1
+        if refusal := self.end.safety.check_value(command):
+            self.statistics.refused[refusal.reason] += 1
             return
 
         def tune(now: int) -> None:
-            link.call(lambda: link.session.tune(command, now), now)
+            link.call(now, link.session.tune, command, now)
 
         self.end.when_free(command.index, type(command).__name__, tune, now)
 
@@ -118,15 +116,15 @@ class Shadow:
         self.realign()
         self.end.safety.stop(StopReason.BODY, now)
 
-    # --- what came of it ----------------------------------------------------------------------
+    # --- the difference -----------------------------------------------------------------------
 
     def divergences(self) -> Mapping[str, Divergence]:
-        """For observers, once a second."""
+        """The differences so far; observers get them once a second."""
         self.comparison.estimate_one_delay()
         return self.comparison.divergences()
 
 
 def divergence_report(comparison: Comparison) -> dict[str, Any]:
-    """For `--report`: by sensor."""
+    """The differences by sensor, for `--report`."""
     comparison.estimate_delays()
     return {name: as_dict(each) for name, each in comparison.divergences().items()}

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hilgw.reasons import RequestRefused
-
 if TYPE_CHECKING:
     from hilgw.control.events import PacketIn, PacketOut
     from hilgw.controllers.base import PeerSession
     from hilgw.engine.control_loop.bodies.body_ends import BodyEnds
     from hilgw.engine.control_loop.bodies.forwarder import Forwarder
+    from hilgw.engine.control_loop.context import LoopContext
     from hilgw.engine.control_loop.devices.radios import Radios
     from hilgw.engine.control_loop.peer_link import PeerLink
-    from hilgw.engine.statistics import ControlLoopStatistics
     from hilgw.medium.packet import Copy
-    from hilgw.transports.base import Scheduler
 
 
 class Packets:
@@ -23,52 +20,46 @@ class Packets:
 
     def __init__(
         self,
+        context: LoopContext,
         bodies: BodyEnds,
-        controller: PeerLink[PeerSession] | None,
+        controller: PeerLink[PeerSession],
         radios: Radios,
-        forwarder: Forwarder | None,
-        statistics: ControlLoopStatistics,
-        scheduler: Scheduler,
+        forwarder: Forwarder,
     ) -> None:
         self._bodies = bodies
         self._controller = controller
         self._radios = radios
         self._forwarder = forwarder
-        self._statistics = statistics
-        self._scheduler = scheduler
+        self._refused = context.statistics.refused
+        self._scheduler = context.scheduler
 
     def from_body(self, packet: PacketIn, now: int) -> None:
         """A packet that a Receiver of the body received."""
-        if self._forwarder is not None and self._forwarder.takes(packet.index):
+        if self._forwarder.takes(packet.index):
             self._forwarder.to_medium(packet)  # the Emitter counts a rejected packet
         elif packet.index not in self._radios:
             self._deliver(packet, now)
         elif (reason := self._radios.carry(packet)) is not None:
-            self._statistics.refused[reason] += 1
+            self._refused[reason] += 1
 
     def from_medium(self, receiver: str, copy: Copy) -> None:
         """A packet that a Receiver of the gateway's own has read."""
-        if self._forwarder is not None and self._forwarder.is_from_medium(receiver):
+        if self._forwarder.is_from_medium(receiver):
             for packet in self._forwarder.to_body(receiver, copy):
-                self._to_body(self._forwarder, packet)
+                self._to_body(packet)
             return
         event = self._radios.packet_in(receiver, copy)
         if event is not None:
             self._deliver(event, self._scheduler.now())
 
-    def _to_body(self, forwarder: Forwarder, packet: PacketOut | str) -> None:
+    def _to_body(self, packet: PacketOut | str) -> None:
         """packet: the reason, when the body does not get it."""
-        body, now = self._bodies.link, self._scheduler.now()
-        if body is None or isinstance(packet, str):
-            reason = packet if isinstance(packet, str) else RequestRefused.NO_BODY
-            self._statistics.refused[reason] += 1
+        if isinstance(packet, str):
+            self._refused[packet] += 1
             return
-        forwarder.counts["to_body"] += 1
-        body.call(lambda: body.session.send(packet, now), now)
+        self._forwarder.counts["to_body"] += 1
+        body, now = self._bodies.link, self._scheduler.now()
+        body.call(now, body.session.send, packet, now)
 
     def _deliver(self, packet: PacketIn, now: int) -> None:
-        controller = self._controller
-        if controller is None:
-            self._statistics.refused[RequestRefused.NO_CONTROLLER] += 1
-        else:
-            controller.call(lambda: controller.session.deliver(packet), now)
+        self._controller.call(now, self._controller.session.deliver, packet)

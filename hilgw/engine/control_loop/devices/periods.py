@@ -6,15 +6,14 @@ saves the bytes.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from hilgw.control.events import FeedbackSwitch, SensorSwitch, Write
 
 if TYPE_CHECKING:
     from hilgw.bodies.base import BodySession
+    from hilgw.control.events import Event
     from hilgw.engine.control_loop.bodies.body_end import BodyEnd
-    from hilgw.engine.control_loop.peer_link import PeerLink
 
 Switch = SensorSwitch | FeedbackSwitch
 
@@ -26,7 +25,7 @@ class Periods:
         self._sensors: dict[int, SensorSwitch] = {}
         self._feedback: dict[int, FeedbackSwitch] = {}
 
-    def switch(self, end: BodyEnd | None, switch: Switch, now: int) -> None:
+    def switch(self, end: BodyEnd, switch: Switch, now: int) -> None:
         """The controller sets a period."""
         if isinstance(switch, FeedbackSwitch):
             self._feedback[switch.index] = switch
@@ -36,14 +35,14 @@ class Periods:
             self._sensors[switch.index] = switch
         self.give(end, switch, now)
 
-    def apply(self, end: BodyEnd | None, now: int) -> None:
+    def apply(self, end: BodyEnd, now: int) -> None:
         """Gives this body the periods."""
         for switch in self._sensors.values():
             self.give(end, switch, now)
         for feedback in self._feedback.values():
             self.give(end, feedback, now)
 
-    def restore(self, end: BodyEnd | None, now: int) -> None:
+    def restore(self, end: BodyEnd, now: int) -> None:
         """Gives this body its own periods again."""
         for index in self._sensors:
             self.give(end, index, now)
@@ -56,26 +55,25 @@ class Periods:
         self._feedback.clear()
 
     @staticmethod
-    def give(end: BodyEnd | None, switch: Switch | int, now: int) -> None:
+    def give(end: BodyEnd, switch: Switch | int, now: int) -> None:
         """Gives this body one period. switch: an index means the own period of this sensor. A
         refusal of the body makes no difference to the controller."""
-        if end is None or end.link.transport is None:
+        if end.link.transport is None:
             return
         index = switch if isinstance(switch, int) else switch.index
         kind = type(switch).__name__ if isinstance(switch, FeedbackSwitch) else "period"
-        end.when_free(index, kind, partial(_write, end.link, switch), now)
+
+        def write(now: int) -> None:
+            end.link.call(now, _bytes_of, end.link.session, switch, now)
+
+        end.when_free(index, kind, write, now)
 
 
-def _write(body: PeerLink[BodySession], switch: Switch | int, now: int) -> None:
-    session = body.session
-    try:
-        if isinstance(switch, int):
-            switch = SensorSwitch(switch, session.own_period(switch))
-        if isinstance(switch, FeedbackSwitch):
-            events = session.tune(switch, now)
-        else:
-            events = session.switch(switch.index, switch.period_ms, now)
-    except Exception as error:  # noqa: BLE001 - as in PeerLink.call
-        body.fault(error)
+def _bytes_of(session: BodySession, switch: Switch | int, now: int) -> list[Event]:
+    if isinstance(switch, int):
+        switch = SensorSwitch(switch, session.own_period(switch))
+    if isinstance(switch, FeedbackSwitch):
+        events = session.tune(switch, now)
     else:
-        body.handle([event for event in events if type(event) is Write], now)
+        events = session.switch(switch.index, switch.period_ms, now)
+    return [event for event in events if type(event) is Write]

@@ -10,43 +10,46 @@ from hilgw.devices.properties import node_of
 from hilgw.engine.control_loop.bodies.body_end import REGISTRATION_PAUSE_NS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-    from hilgw.bodies.base import BodySession
     from hilgw.controllers.base import PeerSession
     from hilgw.devices.properties import DeviceFields
+    from hilgw.engine.control_loop.bodies.body_ends import BodyEnds
+    from hilgw.engine.control_loop.context import LoopContext
+    from hilgw.engine.control_loop.controller_steps import NoSteps
     from hilgw.engine.control_loop.devices.radios import Radios
     from hilgw.engine.control_loop.peer_link import PeerLink
-    from hilgw.engine.statistics import ControlLoopStatistics
-    from hilgw.transports.base import Handle, Scheduler
+    from hilgw.engine.control_loop.presence import Presence
+    from hilgw.transports.base import Handle
 
 
 class Registration:
-    """Announces the devices of the body, then those that only the configuration has.
+    """Announces the devices of the controller's body, then those that only the configuration has.
 
     is_complete: all devices are known; a controller may learn of them once only. under_way: the
-    body has registered a device, and may register more. on_complete: called when all are known.
-    on_dismissed: called before a controller that is connected loses its connection.
+    body has registered a device, and may register more.
     devices, table: the announced devices by index, and by name.
     """
 
     def __init__(
         self,
-        controller: PeerLink[PeerSession] | None,
+        context: LoopContext,
+        bodies: BodyEnds,
+        controller: PeerLink[PeerSession],
         configured: ConfiguredDevices,
         radios: Radios,
-        statistics: ControlLoopStatistics,
-        scheduler: Scheduler,
+        presence: Presence,
+        steps: NoSteps,
     ) -> None:
         self.is_complete = False
-        self.on_complete: Callable[[], None] | None = None
-        self.on_dismissed: Callable[[], None] | None = None
+        self._statistics = context.statistics
+        self._scheduler = context.scheduler
+        self._bodies = bodies
         self._controller = controller
         self._configured = configured
         self._radios = radios
-        self._statistics = statistics
-        self._scheduler = scheduler
-        self._body: BodySession | None = None
+        self._presence = presence
+        self._steps = steps
         self.devices: dict[int, Device] = {}
         self.table: dict[str, Device] = {}
         self._announced: dict[int, Device] = {}  # what a controller may mean by an index
@@ -58,10 +61,6 @@ class Registration:
         return self._timer is not None
 
     # --- the body -----------------------------------------------------------------------------
-
-    def attach(self, body: BodySession) -> None:
-        """The body from now on. Where the controller has devices of an earlier one, they stay."""
-        self._body = body
 
     def lost(self) -> None:
         """The body is gone, and its devices with it."""
@@ -83,14 +82,14 @@ class Registration:
     def complete(self, now: int) -> None:
         """The body has registered all its devices: the others of the configuration follow."""
         self.cancel()
-        devices = () if self._body is None else self._body.devices
+        devices = self._bodies.link.session.devices
         self._statistics.keep(devices)
         first = max((device.index for device in devices), default=-1) + 1
         for device in self._configured.missing(first):
             self._announce(device, now)
         self.is_complete = True
-        if self.on_complete is not None:
-            self.on_complete()
+        self._steps.expect()
+        self._presence.body_up()
 
     def cancel(self) -> None:
         """Waits for no further device."""
@@ -105,28 +104,26 @@ class Registration:
         self.table.setdefault(device.name, device)
         self._statistics.add(device)
         controller = self._controller
-        if controller is not None:
-            controller.call(lambda: controller.session.register(device), now)
-            if self._announced.get(device.index, device) != device:
-                controller.discard_stale_input(now)
-            self._announced[device.index] = device
+        controller.call(now, controller.session.register, device)
+        if self._announced.get(device.index, device) != device:
+            controller.discard_stale_input(now)
+        self._announced[device.index] = device
 
     # --- the controller -----------------------------------------------------------------------
 
     def dismiss_controller(self, text: str) -> None:
         """The devices that the controller knows are void: it has to connect anew."""
         controller = self._controller
-        if controller is not None:
-            self._are_stale = True
-            if controller.transport is not None and self.on_dismissed is not None:
-                self.on_dismissed()
-            controller.dismiss(text)
-            if controller.transport is None:
-                self.controller_left()
+        self._are_stale = True
+        if controller.transport is not None:
+            self._presence.dismissed()
+        controller.dismiss(text)
+        if controller.transport is None:
+            self.controller_left()
 
     def controller_left(self) -> None:
         """The next controller gets the devices of the present body only."""
-        if self._are_stale and self._controller is not None:
+        if self._are_stale:
             self._are_stale = False
             self._controller.session.forget()
 

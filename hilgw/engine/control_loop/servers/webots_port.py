@@ -177,7 +177,7 @@ class WebotsPort(ControllerPort):
     def _end_session(self) -> None:
         """Has the controller end: it does not notice that the connection is closed."""
         if not self._is_lost:
-            self._link.call(self._link.session.quit, self._link.checked_now())
+            self._link.call(self._link.checked_now(), self._link.session.quit)
 
     def _close(self, stream: Transport, error: HilgwError) -> None:
         if self._is_lost:

@@ -1,0 +1,117 @@
+"""The ends that a control loop connects, and what stands for an end that a robot does not have."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hilgw.control.events import Event, Outcome, Refused
+from hilgw.devices.kinds import Devices, Refusal
+from hilgw.engine.control_loop.peer_link import PeerLink
+from hilgw.reasons import RequestRefused
+
+if TYPE_CHECKING:
+    from hilgw.bodies.base import BodySession
+    from hilgw.control.events import Command, DeviceSettings, PacketIn, PacketOut
+    from hilgw.control.modes import RobotMode
+    from hilgw.control.safety import SafetyState
+    from hilgw.devices.kinds import Device
+    from hilgw.engine.control_loop.context import LoopContext
+    from hilgw.engine.control_loop.stepping import Stepping
+    from hilgw.transports.base import Scheduler
+
+_NO_BODY = Refusal(RequestRefused.NO_BODY, "this robot has no body")
+
+
+@dataclass(frozen=True, slots=True)
+class LoopBody:
+    """A body, whose link has no connection yet, with the state of its safety."""
+
+    link: PeerLink[BodySession]
+    safety: SafetyState
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteBody(LoopBody):
+    """The second body of a robot. mode: the robot's mode at the start."""
+
+    mode: RobotMode
+
+
+def no_advice() -> str:
+    """The controller is a part of the gateway, and always there."""
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class LoopController:
+    """A controller, whose link has no connection yet. clock: of its deadlines, which is real for
+    another process also while time is simulated. advice: returns how the user gets a controller
+    where none is connected. stepping: of a controller that asks for steps, else None."""
+
+    link: PeerLink[Any]
+    clock: Scheduler
+    advice: Callable[[], str] = no_advice
+    stepping: Stepping | None = None
+
+
+def no_body(context: LoopContext, safety: SafetyState) -> LoopBody:
+    """Stands for the body of a robot that has none: it never connects, and refuses all requests."""
+    return LoopBody(_absent(context.name, _NoBodySession(), context), safety)
+
+
+def no_controller(context: LoopContext, advice: Callable[[], str] = no_advice) -> LoopController:
+    """Stands for a controller that is no peer: it never connects."""
+    link = _absent(f"{context.name}.controller", _NoControllerSession(), context)
+    return LoopController(link, context.scheduler, advice)
+
+
+def _absent(name: str, session: Any, context: LoopContext) -> PeerLink[Any]:
+    link: PeerLink[Any] = PeerLink(name, session, context.scheduler, context.watchdog)
+    link.is_absent = True
+    return link
+
+
+class _NoBodySession:
+    """The part of a `hilgw.bodies.base.BodySession` that is used without a connection."""
+
+    def __init__(self) -> None:
+        self.devices = Devices()
+        self.counts: Counter[str] = Counter()
+
+    def command(self, command: Command, now: int) -> tuple[Outcome, list[Event]]:
+        self.counts[f"refused_{_NO_BODY.reason}"] += 1
+        return _NO_BODY, []
+
+    def tune(self, request: PacketOut | DeviceSettings, now: int) -> list[Event]:
+        self.counts[f"refused_{_NO_BODY.reason}"] += 1
+        return [Refused(request.index, _NO_BODY.reason, _NO_BODY.text)]
+
+    send = tune
+
+    def faults(self) -> list[str]:
+        return []
+
+    def is_idle(self) -> bool:
+        return True
+
+
+class _NoControllerSession:
+    """The part of a `hilgw.controllers.base.PeerSession` that is used without a connection."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+
+    def register(self, device: Device) -> list[Event]:
+        return []
+
+    def forget(self) -> None:
+        return
+
+    forget_values = forget
+
+    def deliver(self, packet: PacketIn) -> list[Event]:
+        self.counts[f"refused_{RequestRefused.NO_CONTROLLER}"] += 1
+        return []
