@@ -28,7 +28,8 @@ class Group(NamedTuple):
     package: the package with the kinds of this project. export: the name by which a module exports
     its part; empty: the module itself is the part. shared: modules of the package that are not
     kinds. open: whether entry points of the same name add kinds. check: raises AttributeError or
-    TypeError for an unsuitable part of another distribution.
+    TypeError for an unsuitable part of another distribution, ConfigError for one that lacks a
+    declaration.
     """
 
     name: str
@@ -65,6 +66,16 @@ def _has_settings(*traits: str) -> Callable[[Any], None]:
     return check
 
 
+def _declares(base: str) -> Callable[[Any], None]:
+    """A part with settings, which declares what the module `base` asks for."""
+
+    def check(part: Any) -> None:
+        _has_settings("summary")(part)
+        importlib.import_module(base).check_kind(part)
+
+    return check
+
+
 def _is_mock(part: Any) -> None:
     if not (callable(part.create) and isinstance(part.PARAMETERS, Mapping)):
         raise TypeError("create must be a function, PARAMETERS a mapping")
@@ -85,9 +96,15 @@ CONTROLLERS = Group(
     "hilgw.controllers",
     "kind",
     "CONTROLLER",
-    check=_has_settings("summary"),
+    check=_declares("hilgw.controllers.base"),
 )
-BODIES = Group("hilgw.bodies", "hilgw.bodies", "kind", "BODY", check=_has_settings("summary"))
+BODIES = Group(
+    "hilgw.bodies",
+    "hilgw.bodies",
+    "kind",
+    "BODY",
+    check=_declares("hilgw.bodies.base"),
+)
 FRAMINGS = Group(
     "hilgw.framings",
     "hilgw.framing",
@@ -134,18 +151,6 @@ def load(group: Group, kind: str) -> Any:
     if point is None:
         raise unknown(group.noun, kind, names(group))
     return _of_entry_point(group, point)()
-
-
-_conforming: dict[tuple[type[Any], Any], bool] = {}
-
-
-def conforms(part: Any, protocol: Any) -> bool:
-    """isinstance for a runtime protocol, once for each class: Python 3.11 takes some 30 us."""
-    key = (type(part), protocol)
-    found = _conforming.get(key)
-    if found is None:
-        found = _conforming[key] = isinstance(part, protocol)
-    return found
 
 
 def load_all(group: Group) -> tuple[dict[str, Any], list[ConfigError]]:
@@ -235,8 +240,11 @@ def _of_entry_point(group: Group, point: EntryPoint) -> Loader:
         except (Exception, SystemExit) as error:  # code of other distributions may raise anything
             owner = point.dist.name if point.dist else "an unknown distribution"
             noun = "mock" if group is MOCKS else group.noun
-            what = f"{noun} {quoted(point.name)} of {owner} does not load: {error!r:.200}"
-            raise ConfigError(what, fix=f"repair or remove {owner}") from error
+            why, fix = f"{error!r:.200}", f"repair or remove {owner}"
+            if isinstance(error, ConfigError):
+                why, fix = error.what, error.fix or fix
+            what = f"{noun} {quoted(point.name)} of {owner} does not load: {why}"
+            raise ConfigError(what, fix=fix) from error
         return part
 
     return loader

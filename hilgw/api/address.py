@@ -37,7 +37,7 @@ class LocalAddress:
 
 
 class NotReady(Exception):
-    """There is no simulator yet, or its world is loading; the text says which."""
+    """There is no simulator yet, or its world is loading, as the text reports."""
 
 
 def find(environment: Mapping[str, str]) -> TcpAddress | LocalAddress:

@@ -13,17 +13,16 @@ from contextlib import suppress
 from hilgw.api.address import LocalAddress, NotReady, TcpAddress, find
 from hilgw.api.token import FIXES, hosts_of, token_of
 from hilgw.errors import PeerError
-from hilgw.protocols.webots import (
-    LEAVE,
+from hilgw.protocols.webots.answers import Answer, AnswerReader
+from hilgw.protocols.webots.errors import ProtocolError
+from hilgw.protocols.webots.handshake import (
     Acknowledgement,
-    Answer,
-    AnswerReader,
     Forbidden,
-    ProtocolError,
     decode_acknowledgement,
     decode_reason,
     encode_hello,
 )
+from hilgw.protocols.webots.requests import LEAVE
 
 RETRY_S = 1.0
 RETRIES = 50
@@ -161,10 +160,10 @@ def _connect_tcp(address: TcpAddress, environment: Mapping[str, str]) -> Connect
             context = _tls(environment)
             connection = context.wrap_socket(connection, server_hostname=address.host)
         connection.sendall(encode_hello(_named(address, environment)))
-        word, more = _acknowledgement(connection)
-        if word is Acknowledgement.FORBIDDEN:
+        acknowledged, more = _acknowledgement(connection)
+        if acknowledged is Acknowledgement.FORBIDDEN:
             _forbid(address, decode_reason(more + _rest(connection)))
-        _check(word, address)
+        _check(acknowledged, address)
         connection.settimeout(None)
     except BaseException:
         connection.close()
@@ -204,16 +203,16 @@ def _named(address: TcpAddress, environment: Mapping[str, str]) -> str | None:
 
 
 def _acknowledgement(connection: socket.socket) -> tuple[Acknowledgement, bytes]:
-    """The word, and what came behind FORBIDDEN at once."""
+    """The acknowledgement, and what came behind FORBIDDEN at once."""
     data = b""
-    while (word := decode_acknowledgement(data)) is None:
+    while (acknowledged := decode_acknowledgement(data)) is None:
         more = connection.recv(_LONGEST_ACKNOWLEDGEMENT - len(data))
         if not more:
             raise ConnectionError("the peer closed the connection")
         data += more
         if data.startswith(_FORBIDDEN):
             return Acknowledgement.FORBIDDEN, data[len(_FORBIDDEN) :]
-    return word, b""
+    return acknowledged, b""
 
 
 def _rest(connection: socket.socket) -> bytes:
@@ -241,11 +240,11 @@ def _robot(address: TcpAddress) -> str:
     return f"robot '{address.robot}'" if address.robot else "the robot"
 
 
-def _check(word: Acknowledgement, address: TcpAddress) -> None:
+def _check(acknowledged: Acknowledgement, address: TcpAddress) -> None:
     where = f"{address.host}:{address.port}"
-    if word is Acknowledgement.PROCESSING:
+    if acknowledged is Acknowledgement.PROCESSING:
         raise _Loading("the simulator loads its world, or the gateway waits for the robot")
-    if word is Acknowledgement.FAILED:
+    if acknowledged is Acknowledgement.FAILED:
         raise NotReady(f"{where} has no {_robot(address)} with an <extern> controller")
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from hilgw.client.modes import robot_mode, set_robot_mode
+from hilgw.client.robots import robot_mode, set_robot_mode
 from hilgw.errors import HilgwError
 from hilgw.protocols.webots.address import CONTROL
 

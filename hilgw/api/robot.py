@@ -27,7 +27,7 @@ from hilgw.api.modes import Modes
 from hilgw.api.old_names import OldNames
 from hilgw.api.session import Session, fail
 from hilgw.errors import PeerError
-from hilgw.protocols.webots import (
+from hilgw.protocols.webots.robot_messages import (
     BatterySamplingPeriod,
     GetUrdf,
     SetCustomData,

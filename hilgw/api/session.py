@@ -12,15 +12,15 @@ from hilgw.api._errors import report
 from hilgw.api.connection import Closed
 from hilgw.api.devices.states import STATES, EmitterState, State
 from hilgw.errors import PeerError
-from hilgw.protocols.webots import (
-    IMMEDIATE,
-    KINDS,
-    ROBOT_TAG,
-    Answer,
+from hilgw.protocols.webots.answers import IMMEDIATE, Answer
+from hilgw.protocols.webots.codec import Codec, Command
+from hilgw.protocols.webots.errors import ProtocolError
+from hilgw.protocols.webots.forms import KINDS, ROBOT_TAG
+from hilgw.protocols.webots.queues import EmitterQueue, WaitingCommands
+from hilgw.protocols.webots.requests import encode_request
+from hilgw.protocols.webots.robot_messages import (
     Battery,
     ClientExitNotify,
-    Codec,
-    Command,
     CustomData,
     JoystickConfiguration,
     JoystickSamplingPeriod,
@@ -28,16 +28,13 @@ from hilgw.protocols.webots import (
     KeyboardKeys,
     Model,
     MouseState,
-    ProtocolError,
     Quit,
     RobotConfiguration,
     Time,
     Urdf,
     UserInputEvent,
     WwiMessage,
-    encode_request,
 )
-from hilgw.protocols.webots.queues import EmitterQueue, WaitingCommands
 
 ENDED = -1
 FAREWELL_S = 1.0

@@ -8,8 +8,8 @@ from ipaddress import ip_address
 
 from hilgw.api.address import TcpAddress
 from hilgw.errors import PeerError
-from hilgw.protocols.webots import Forbidden
 from hilgw.protocols.webots.address import TOKEN
+from hilgw.protocols.webots.handshake import Forbidden
 
 FIXES = {
     Forbidden.NO_TOKEN: f"set {TOKEN} for an address tls://, or write ?token=TOKEN behind the "

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import random
+from functools import partial
 from typing import TYPE_CHECKING
 
 from hilgw.adapters.base import line_of
-from hilgw.assemble.control_loops import (
-    ControlLoopAssembly,
-    controller_session,
-    passing_fields,
-    stepped_controller,
-)
+from hilgw.assemble.control_loops import ControlLoopAssembly, passing_fields
 from hilgw.assemble.mocks import MockPorts
+from hilgw.assemble.ports import Ports
 from hilgw.assemble.proxies import add_proxies
-from hilgw.assemble.real_ports import modem_lines_at_start, real_port
 from hilgw.assemble.scene import add_mocap, add_module, add_obstacles, add_robot
-from hilgw.config.checks import line_rates
-from hilgw.config.checks.proxies import proxy_of
-from hilgw.config.checks.speed import REAL_TIME
+from hilgw.config import line_rates
+from hilgw.config.queries import REAL_TIME, inside_of, proxy_of, session_of, stepped_of
 from hilgw.config.scene import air_of, mount_of
 from hilgw.devices.emitter import Emitter
 from hilgw.devices.fields import BROADCAST, EmitterFields, ReceiverFields
@@ -26,26 +20,26 @@ from hilgw.devices.nodes import upright_axis
 from hilgw.devices.properties import node_of
 from hilgw.devices.receiver import Receiver
 from hilgw.devices.steps import StepClock
-from hilgw.discovery.ports import describe_port
 from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.engine.gateway import Gateway
+from hilgw.engine.observer import Observers
 from hilgw.engine.proxy.ports import ProxyReceiverPort
 from hilgw.engine.robot.ports import EmitterPort, ReceiverPort
 from hilgw.engine.robot.robot import Robot
 from hilgw.engine.robot.schedule import Schedule
 from hilgw.engine.scene import Scene
 from hilgw.engine.simulated.event_loop import PacedLoop
-from hilgw.engine.station.line_pacer import LinePacer
+from hilgw.engine.station.receive_filter import ReceiveFilter
 from hilgw.engine.station.station import Station
+from hilgw.engine.statistics import StationStatistics
 from hilgw.engine.supervisor import Supervisor
 from hilgw.errors import UsageError
 from hilgw.medium.airs import Airs
 from hilgw.medium.ledger import Ledger
-from hilgw.medium.listeners import Listener
 from hilgw.medium.medium import Medium
-from hilgw.medium.packet import Copy, Packet
+from hilgw.medium.packet import Copy
+from hilgw.medium.pose import Mount
 from hilgw.plugins import ADAPTERS, load
-from hilgw.transports.base import LineSettings
 from hilgw.units import NS_PER_MS
 
 if TYPE_CHECKING:
@@ -55,17 +49,18 @@ if TYPE_CHECKING:
     from hilgw.config.model import AdapterConfig, GatewayConfig, RobotConfig
     from hilgw.engine.observer import Observer
     from hilgw.engine.simulated.clock import SimulatedClock
-    from hilgw.medium.pose import Pose
 
 
 def build(
     config: GatewayConfig,
     loop: asyncio.AbstractEventLoop,
-    observer: Observer,
+    *observers: Observer,
     timer: Timer | SimulatedClock | None = None,
 ) -> Gateway:
     """The gateway that a configuration describes, ready to run. Call it in a running event loop,
     which is a PacedLoop for another speed than real time.
+
+    observers: get the events of the start, too; more are added to `Gateway.observer`.
 
     timer: the clock to run on, by default that of the event loop. Raises HilgwError when a mock or
     a virtual port cannot be made.
@@ -75,21 +70,12 @@ def build(
         timer = Timer(loop) if paced is None else paced.clock
         if config.speed != (REAL_TIME if paced is None else paced.speed):
             raise UsageError(f"this event loop cannot run at speed {config.speed}")
-    ledger = Ledger()
-    medium = Medium(
-        ledger,
-        config.webots,
-        config.medium.seed,
-        on_fault=lambda name, error: gateway.fault(name, error),
-        on_notice=lambda text: observer.notice("medium", text),
-        on_transmit=lambda *transmitted: gateway.transmitted(*transmitted),
-    )
+    observer = Observers(*observers, on_fault=partial(_report_observer, loop))
+    medium = Medium(Ledger(), config.webots, config.medium.seed, observer)
     steps = StepClock(timer.now(), (config.medium.step_ms or 0) * NS_PER_MS)
     schedule = Schedule(timer, steps) if paced is None else Schedule(timer, steps, paced.advance)
-    scene = Scene(medium, timer, upright_axis(config.webots), steps, schedule.catch_up)
-    gateway = Gateway(timer, ledger, medium, scene, observer)
-    if paced is not None:
-        gateway.run_paced(paced)
+    scene = Scene(medium, timer, upright_axis(config.webots), schedule, observer)
+    gateway = Gateway(timer, medium, scene, observer, paced)
     assembly = _Assembly(config, gateway, Airs(), schedule)
     try:
         assembly.add_all()
@@ -97,6 +83,11 @@ def build(
         gateway.close()
         raise
     return gateway
+
+
+def _report_observer(loop: asyncio.AbstractEventLoop, observer: Observer, error: Exception) -> None:
+    report = {"message": f"the observer {observer!r} failed", "exception": error}
+    loop.call_exception_handler(report)
 
 
 class _Assembly:
@@ -116,14 +107,14 @@ class _Assembly:
             self.add_robot(name, robot)
         add_obstacles(self.gateway, self.config)
         add_mocap(self.gateway, self.config)
-        mocks = MockPorts(self.config, self.gateway)
+        mocks, ports = MockPorts(self.config, self.gateway), Ports(self.config, self.gateway)
         for name, adapter in self.config.adapters.items():
-            self.add_station(name, adapter, mocks)
+            self.add_station(name, adapter, mocks, ports)
         mocks.add_nodes()
-        assembly = ControlLoopAssembly(self.config, self.gateway, self.schedule)
+        assembly = ControlLoopAssembly(self.config, self.gateway, self.schedule, ports)
         for name, robot in self.config.robots.items():
             assembly.add(name, robot)
-        add_proxies(self.config, self.gateway)
+        add_proxies(self.config, self.gateway, ports)
         for notice in line_rates.notices(self.config):
             self.describe(f"  {notice}")
 
@@ -131,10 +122,10 @@ class _Assembly:
 
     def add_robot(self, name: str, config: RobotConfig) -> None:
         gateway = self.gateway
-        session, proxy = controller_session(config.controller), proxy_of(config.controller)
+        session, proxy = session_of(config.controller), proxy_of(config.controller)
         robot = Robot(name, session, gateway.timer, gateway.observer)
         add_robot(gateway.scene, name, config)
-        is_passing = stepped_controller(config.controller) is not None
+        is_passing = stepped_of(config.controller) is not None
         for device, fields in config.radios.items():
             if is_passing:
                 fields = passing_fields(fields)
@@ -148,133 +139,54 @@ class _Assembly:
 
     def emitter(self, robot: str, name: str, fields: EmitterFields) -> EmitterPort:
         gateway, schedule = self.gateway, self.schedule
-        full_name, mount = f"{robot}.{name}", mount_of(fields.translation, fields.rotation)
-        emitter = Emitter(
-            fields, lambda text: gateway.observer.notice(full_name, text), schedule.steps
-        )
-
-        def transmit(packet: Packet) -> None:
-            gateway.scene.transmit(packet, robot, mount)
-
-        return EmitterPort(robot, name, emitter, schedule, gateway.ledger, transmit)
+        notify = partial(gateway.observer.notice, f"{robot}.{name}")
+        mount = Mount(robot, mount_of(fields.translation, fields.rotation))
+        emitter = Emitter(fields, notify, schedule.steps)
+        transmit = gateway.scene.transmit
+        return EmitterPort(name, emitter, mount, schedule, gateway.ledger, transmit)
 
     def receiver(
         self, robot: Robot, name: str, fields: ReceiverFields, kind: type[ReceiverPort]
     ) -> ReceiverPort:
         gateway, schedule = self.gateway, self.schedule
-        full_name = f"{robot.name}.{name}"
-        receiver: Receiver[Copy] = Receiver(
-            fields,
-            self.config.medium.step_ms,
-            notify=lambda text: gateway.observer.notice(full_name, text),
-        )
+        notify = partial(gateway.observer.notice, f"{robot.name}.{name}")
+        receiver: Receiver[Copy] = Receiver(fields, self.config.medium.step_ms, notify)
         begin = schedule.steps.last(gateway.timer.now())
         if kind is ReceiverPort:  # behind a proxy the controller enables it
             receiver.enable(receiver.initial_period_ms, begin)
-        port = kind(
-            robot.name,
-            name,
-            receiver,
-            schedule,
-            gateway.ledger,
-            robot.readable,
-            gateway.observer,
+        mount = Mount(robot.name, mount_of(fields.translation, fields.rotation))
+        return kind(
+            name, receiver, mount, schedule, gateway.medium, robot.readable, gateway.observer
         )
-        port.attach(
-            gateway.medium,
-            Listener(
-                name=port.name,
-                type=fields.type,
-                deliver=port.deliver,
-                owner=robot.name,
-                channels=None if fields.channel == BROADCAST else frozenset({fields.channel}),
-                aperture=fields.aperture,
-                mount=mount_of(fields.translation, fields.rotation),
-                signal_strength_noise=fields.signalStrengthNoise,
-                direction_noise=fields.directionNoise,
-            ),
-        )
-        return port
 
     # --- hardware ----------------------------------------------------------------------------
 
-    def add_station(self, name: str, config: AdapterConfig, mocks: MockPorts) -> None:
+    def add_station(self, name: str, config: AdapterConfig, mocks: MockPorts, ports: Ports) -> None:
         gateway, common = self.gateway, config.common
         adapter: Adapter = load(ADAPTERS, config.kind)
         line, notice = line_of(common)
         if notice:
             gateway.observer.notice(name, notice)
-        mounted_on, mount = add_module(gateway.scene, name, common)
-
-        def transmit(packet: Packet) -> None:
-            self.schedule.catch_up()  # what departed before comes first
-            gateway.scene.transmit(packet, mounted_on, mount)
-
-        air = air_of(config, name)
-        self.airs.own(air, name, ())  # it may receive the others before it is ready itself
-        station = Station(
-            name,
-            config.kind,
-            adapter.session(config.settings, common),
+        statistics = StationStatistics(name, gateway.ledger.station(name), gateway.observer)
+        receive_filter = ReceiveFilter(
+            adapter.type,
+            air_of(config, name),
+            self.airs,
             common,
-            type=adapter.type,
-            air=air,
-            pacer=LinePacer(common.baudRate, line.byteSize),
-            scheduler=gateway.timer,
-            ledger=gateway.ledger,
-            airs=self.airs,
-            window=adapter.limits.window,
-            observer=gateway.observer,
-            transmit=transmit,
+            statistics,
+            add_module(gateway.scene, name, common),
+            gateway.scene.transmit,
         )
+        session, window = adapter.session(config.settings, common), adapter.limits.window
+        station = Station(session, common, window, receive_filter, statistics, gateway.timer)
         gateway.stations[name] = station
-        gateway.medium.attach(_listener(station, mounted_on, mount))
-        self.supervise(station, config, line, mocks)
-
-    def supervise(
-        self,
-        station: Station,
-        config: AdapterConfig,
-        line: LineSettings,
-        mocks: MockPorts,
-    ) -> None:
-        gateway = self.gateway
-        port, boot_s = config.common.port, config.common.boot_s
-        where = describe_port(port)
-        mocked = mocks.port(station.name, config, line)
-        if mocked is not None:
-            open_port, identity, words = mocked
-            where += f" ({words})"
-        else:
-            urls = self.config.network_ports
-            open_port, identity = real_port(port, line, gateway.timer, urls=urls, boot_s=boot_s)
-        self.describe(f"  {station.name:<12} {config.kind}: {where}, {config.common.baudRate} baud")
-        if mocked is None and (lines := modem_lines_at_start(port, line, boot_s)):
-            self.describe(f"  {station.name:<12} {lines}")
-        gateway.supervisors[station.name] = Supervisor(
-            station,
-            open_port,
-            identity,
-            gateway.observer,
-            where=where,
-            jitter=random.Random(station.name),
-            boot_s=boot_s,
-        )
-
-
-def _listener(station: Station, mounted_on: str, mount: Pose) -> Listener:
-    """A station as the medium sees it. mounted_on: the object that carries the module."""
-    return Listener(
-        name=station.name,
-        type=station.type,
-        deliver=station.deliver,
-        air=station.air,
-        relay=station.common.relay,
-        channels=station.session.channels,
-        mounted_on=mounted_on,
-        mount=mount,
-        fits_explicitly=station.names_channel,
-    )
+        gateway.medium.attach(station.listener)
+        place_mock = lambda device: mocks.place(name, config, device)  # noqa: E731
+        port = ports.serial(name, common.port, line, common.boot_s, place_mock)
+        self.describe(f"  {name:<12} {config.kind}: {port.where}, {common.baudRate} baud")
+        if lines := ports.modem_lines(name, common.port, line, common.boot_s):
+            self.describe(f"  {name:<12} {lines}")
+        gateway.supervisors[name] = Supervisor(station, port, gateway.lines)
 
 
 def _devices(config: RobotConfig) -> str:
@@ -286,7 +198,7 @@ def _devices(config: RobotConfig) -> str:
             continue
         channel = "all" if fields.channel == BROADCAST else str(fields.channel)
         words.append(f"{name} ({node}, {fields.type}, channel {channel})")
-    if config.controller is not None and controller_session(config.controller) is not None:
+    if config.controller is not None and inside_of(config.controller) is not None:
         words.append(f"controller {config.controller.kind}")
     if config.body is not None:
         words.append("devices of its body")

@@ -8,7 +8,7 @@ from hilgw.config.scene import address_of, mount_of, pose_of, read_motion
 from hilgw.devices.nodes import upright_axis
 from hilgw.engine.mocap import Mocap
 from hilgw.medium.obstacles import Obstacle, obstacle
-from hilgw.medium.pose import IDENTITY, Pose
+from hilgw.medium.pose import Mount
 
 if TYPE_CHECKING:
     from hilgw.adapters.base import StationSettings
@@ -25,12 +25,12 @@ def add_robot(scene: Scene, name: str, config: RobotConfig) -> None:
         scene.add(name, pose_of(config.position, config.rotation))
 
 
-def add_module(scene: Scene, name: str, common: StationSettings) -> tuple[str, Pose]:
-    """The object that carries the module (a robot, or the module itself), and its pose on it."""
+def add_module(scene: Scene, name: str, common: StationSettings) -> Mount:
+    """Where the module is: on a robot, or on itself."""
     if common.attached_to is not None:
-        return common.attached_to, mount_of(common.position, common.rotation)
+        return Mount(common.attached_to, mount_of(common.position, common.rotation))
     scene.add(name, pose_of(common.position, common.rotation))
-    return name, IDENTITY
+    return Mount(name)
 
 
 def add_obstacles(gateway: Gateway, config: GatewayConfig) -> None:

@@ -4,89 +4,90 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from hilgw.devices.fields import CHANNEL_MAX
 from hilgw.engine.control_loop.control_loops import ControlLoops
-from hilgw.engine.mocap import Mocap
-from hilgw.engine.observer import Missed, Observer, missed_by_none
+from hilgw.engine.lines import Lines
+from hilgw.engine.observer import Kind
 from hilgw.engine.robot.ports import EmitterPort
 from hilgw.engine.simulated.clock import SimulatedClock
-from hilgw.engine.simulated.meter import SpeedMeter
-from hilgw.engine.simulated.pace import Hold, Holds
-from hilgw.engine.statistics import ReceivedBy
+from hilgw.engine.simulated.pace import Hold, Holds, SpeedMeter
 from hilgw.errors import AdapterError, HilgwError, PeerError, PortError
-from hilgw.medium.packet import BROADCAST, Copy, Packet
-from hilgw.reasons import NotReceivedReason, RejectedReason
+from hilgw.medium.packet import Packet
+from hilgw.reasons import RejectedReason
 from hilgw.units import ns_to_s
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
     from hilgw.adapters.base import RemoteAnswer
-    from hilgw.engine.control_loop.servers.controller_port import ControllerPort
     from hilgw.engine.event_loop.scheduler import Timer
+    from hilgw.engine.mocap import Mocap
     from hilgw.engine.mock_host import MockHost
+    from hilgw.engine.observer import LineEvent, Observers
     from hilgw.engine.processes import Child
-    from hilgw.engine.proxy.server import ProxyServer
     from hilgw.engine.robot.robot import Robot
     from hilgw.engine.scene import Scene
     from hilgw.engine.simulated.event_loop import PacedLoop
     from hilgw.engine.station.station import Station
-    from hilgw.engine.supervisor import Supervisor
-    from hilgw.medium.ledger import Ledger
+    from hilgw.engine.supervisor import PortStatus
     from hilgw.medium.medium import Medium
     from hilgw.medium.pose import Pose
     from hilgw.transports.base import Scheduler
 
 STOP_S = 1.5  # the longest wait for ports to close
+REPORT_VERSION = 1  # of the form of the report
 COMMAND_SOURCE = "command"  # the emitter that counts the packets of `hilgw send`
 
 
-@dataclass(eq=False)
 class Gateway:
-    """Everything that runs, as `hilgw.assemble.gateway` put it together.
+    """Everything that runs. `hilgw.assemble.gateway` adds the parts of a configuration.
 
     timer: the clock of all that it simulates. real_timer: for deadlines of other processes, the
     same clock unless time is simulated. holds: where a synchronized controller holds simulated
-    time; without effect in real time. speed: what was achieved, in simulated time only.
+    time; without effect in real time. description: lines that show the configuration. reports: of
+    further parts.
     """
 
-    timer: Timer | SimulatedClock
-    ledger: Ledger
-    medium: Medium
-    scene: Scene
-    observer: Observer
-    robots: dict[str, Robot] = field(default_factory=dict)
-    stations: dict[str, Station] = field(default_factory=dict)
-    supervisors: dict[str, Supervisor | ControllerPort | ProxyServer] = field(default_factory=dict)
-    hosts: list[MockHost] = field(default_factory=list)
-    children: list[Child] = field(default_factory=list)
-    mocap: Mocap | None = None
-    received_by: ReceivedBy = field(default_factory=ReceivedBy)
-    description: list[str] = field(default_factory=list)
-    on_ready: Callable[[], None] | None = None
-    reports: dict[str, Callable[[], dict[str, Any]]] = field(default_factory=dict)  # further parts
-    holds: Holds = field(default_factory=Holds)
-    speed: SpeedMeter | None = None
-    control_path: str | None = None  # of the control socket, for programs that it starts
-    real_timer: Scheduler = field(init=False)
-    control_loops: ControlLoops = field(init=False)
-    _was_ready: bool = False
-    _started_ns: int | None = None
-
-    def __post_init__(self) -> None:
-        self.real_timer = self.timer
-        simulated = isinstance(self.timer, SimulatedClock)
-        self.control_loops = ControlLoops(self.timer, simulated=simulated)
-
-    def run_paced(self, loop: PacedLoop) -> None:
-        """Its time is that of this event loop."""
-        self.real_timer = loop.real_timer
-        self.speed = SpeedMeter(loop.speed, self.timer.now)
-        self.holds = loop.holds
+    def __init__(
+        self,
+        timer: Timer | SimulatedClock,
+        medium: Medium,
+        scene: Scene,
+        observer: Observers,
+        paced: PacedLoop | None = None,
+    ) -> None:
+        """paced: the event loop at another speed than real time, whose clock is `timer`."""
+        self.timer = timer
+        self.medium = medium
+        self.ledger = medium.ledger
+        self.scene = scene
+        self.observer = observer
+        self.real_timer: Scheduler = timer if paced is None else paced.real_timer
+        self.holds = Holds() if paced is None else paced.holds
+        self.lines = Lines(observer, timer.now)
+        observer.switch(Kind.LINE_BYTES, self._observe_lines)
         self.holds.on_expired = self._hold_expired
+        self.control_loops = ControlLoops(timer, simulated=isinstance(timer, SimulatedClock))
+        self.robots: dict[str, Robot] = {}
+        self.stations: dict[str, Station] = {}
+        self.supervisors: dict[str, PortStatus] = {}
+        self.hosts: list[MockHost] = []
+        self.children: list[Child] = []
+        self.mocap: Mocap | None = None
+        self.description: list[str] = []
+        self.reports: dict[str, Callable[[], dict[str, Any]]] = {}
+        self.control_path: str | None = None  # of the control socket, for programs that it starts
+        self._speed = SpeedMeter(paced.speed, timer.now) if paced is not None else None
+        self._on_ready: Callable[[], None] | None = None
+        self._started_ns: int | None = None
+
+    def _observe_lines(self, on: bool) -> None:
+        self.lines.observe(self._report_bytes if on else None)
+
+    def _report_bytes(self, event: LineEvent) -> None:
+        if (report := self.observer.line_bytes) is not None:
+            report(event)
 
     def _hold_expired(self, hold: Hold) -> None:
         text = f"no request for {ns_to_s(hold.longest_ns):g} s: simulated time goes on without it"
@@ -94,11 +95,20 @@ class Gateway:
 
     # --- life --------------------------------------------------------------------------------
 
-    async def run(self, stop: asyncio.Event, duration_s: float | None = None) -> None:
-        """Runs until `stop` is set or the duration is over; raises the first fatal error."""
+    async def run(
+        self,
+        stop: asyncio.Event,
+        duration_s: float | None = None,
+        on_ready: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Runs until `stop` is set or the duration is over; raises the first fatal error.
+
+        on_ready: called once, when every port is up but those of bodies beside.
+        """
+        self._on_ready = on_ready
         self._started_ns = self.timer.now()
-        if self.speed is not None:
-            self.speed.start()
+        if self._speed is not None:
+            self._speed.start()
         if self.mocap is not None:
             await self.mocap.start()
         fatal: list[HilgwError] = []
@@ -107,8 +117,6 @@ class Gateway:
             for supervisor in self.supervisors.values()
         ]
         try:
-            for supervisor in self.supervisors.values():
-                supervisor.on_up = self.check_ready
             for robot in self.robots.values():
                 robot.start()
             self.control_loops.start()
@@ -117,8 +125,8 @@ class Gateway:
                 await asyncio.wait_for(stop.wait(), duration_s)
         finally:
             await self._stop(tasks)
-            if self.speed is not None:
-                self.speed.stop()
+            if self._speed is not None:
+                self._speed.stop()
         if fatal:
             raise fatal[0]
         self.control_loops.demand_none_latched()
@@ -127,18 +135,18 @@ class Gateway:
 
     async def _supervise(
         self,
-        supervisor: Supervisor | ControllerPort | ProxyServer,
+        supervisor: PortStatus,
         fatal: list[HilgwError],
         stop: asyncio.Event,
     ) -> None:
         """Runs one supervisor. An error that ends it ends the gateway without delaying others."""
         try:
-            await supervisor.run()
+            await supervisor.run(self.check_ready)
         except HilgwError as error:
             fatal.append(error)
             stop.set()
         except Exception as error:  # noqa: BLE001 - every failed task is reported
-            fatal.append(AdapterError(f"fault: {error!r:.200}", where=supervisor.supervised.name))
+            fatal.append(AdapterError(f"fault: {error!r:.200}", where=supervisor.name))
             stop.set()
 
     async def _stop(self, tasks: list[asyncio.Task[None]]) -> None:
@@ -174,13 +182,12 @@ class Gateway:
 
     def check_ready(self) -> None:
         """Calls `on_ready`, once, when every port is up but those of bodies beside."""
-        if self._was_ready:
+        if self._on_ready is None:
             return
         beside = self.control_loops.beside(shadows=False)
         if all(each.ready for name, each in self.supervisors.items() if name not in beside):
-            self._was_ready = True
-            if self.on_ready is not None:
-                self.on_ready()
+            on_ready, self._on_ready = self._on_ready, None
+            on_ready()
 
     def close(self) -> None:
         """Releases the timer; after `run` has ended."""
@@ -214,35 +221,16 @@ class Gateway:
             return RejectedReason.INVALID
         count.offer(None)
         count.depart()
-        now = self.timer.now()
         packet = Packet(
             data=data,
             channel=station.common.channel if channel is None else channel,
-            type=station.type,
+            type=station.listener.type,
             source=COMMAND_SOURCE,
-            sent_ns=now,
+            sent_ns=self.timer.now(),
         )
-        source = self.ledger.source(COMMAND_SOURCE)
-        channel = packet.channel
-        if channel > CHANNEL_MAX or (channel != BROADCAST and not station.can_send(channel)):
-            source.enter(0, NotReceivedReason.CHANNEL)
-            self.transmitted(packet, (), NotReceivedReason.CHANNEL)
-            return NotReceivedReason.CHANNEL
-        source.enter(1, "")
-        arrivals = self.ledger.station(station.name)
-        arrivals.accept()
-        self.transmitted(packet, (station.name,), "")
-        arrivals.arrive()
-        before = arrivals.refused.copy()
-        station.deliver(Copy(packet, now))
-        return next(iter(arrivals.refused - before), None)
-
-    def transmitted(
-        self, packet: Packet, listeners: Sequence[str], reason: str, missed: Missed = missed_by_none
-    ) -> None:
-        """A packet passed the medium. reason: why no listener received it."""
-        self.received_by.count(packet.source, listeners)
-        self.observer.transmitted(packet, listeners, None if listeners else reason, missed)
+        refused = self.ledger.station(station.name).refused
+        before = refused.copy()
+        return self.medium.send_to(packet, station.name) or next(iter(refused - before), None)
 
     def place(self, name: str, pose: Pose | None) -> None:
         """Sets the pose of a robot, a module or an obstacle from now on; None: it is unknown.
@@ -308,13 +296,6 @@ class Gateway:
         self.stations[station].command(address.upper(), name, value, answer)
         return await answered
 
-    def fault(self, name: str, error: Exception) -> None:
-        """A listener of the medium raised: a station is restarted, others are only reported."""
-        if name in self.stations:
-            self.stations[name].fault(error)
-        else:
-            self.observer.notice(name, f"fault: {error!r:.200}")
-
     # --- what happened -----------------------------------------------------------------------
 
     def report(self) -> dict[str, Any]:
@@ -330,10 +311,10 @@ class Gateway:
         for station in self.stations.values():
             latency[station.name] = {"hop": "sent", **station.statistics.latency.as_dict()}
         return {
+            "version": REPORT_VERSION,
             "duration_s": round(ns_to_s(now - begin), 3),
-            **({"speed": self.speed.report()} if self.speed is not None else {}),
+            **({"speed": self._speed.report()} if self._speed is not None else {}),
             **self.ledger.as_dict(),
-            "heard_by": self.received_by.as_dict(),
             "ledger": {"adds_up": not violations, "violations": violations},
             "latency": latency,
             "ports": {name: each.report() for name, each in self.supervisors.items()},

@@ -1,18 +1,28 @@
-"""The events that the engine reports to an observer: the terminal, the log, tests."""
+"""One stream of events: what the engine reports to observers, such as the terminal, the log, tests.
+
+An `Observer` overrides the events of interest. `Observers` is the fan-out that the whole engine
+reports to; observers are added to it and removed from it at any time.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from types import MethodType
 from typing import TYPE_CHECKING
 
 from hilgw.engine.latency import Latency
-from hilgw.medium.packet import Copy, Packet
+from hilgw.records import record
 
 if TYPE_CHECKING:
     from hilgw.control.divergence import Divergence
+    from hilgw.control.events import Command
     from hilgw.devices.kinds import Quantity, Value
+    from hilgw.medium.medium import Missed
+    from hilgw.medium.packet import Copy, Packet
+    from hilgw.medium.pose import Pose
+    from hilgw.reasons import NotReceivedReason, RequestReason
 
 
 class State(StrEnum):
@@ -48,31 +58,106 @@ class ControlLoopStatus:
     divergences: Mapping[str, Divergence] = field(default_factory=dict)
 
 
-Missed = Callable[[], Mapping[str, str]]
+class Outcome(StrEnum):
+    """What became of a command of the controller."""
+
+    ACCEPTED = "accepted"  # written to the body
+    REFUSED = "refused"  # not written, for a reason
+    DEFERRED = "deferred"  # it waits for the line, or for a body that is busy
+    REPLACED = "replaced"  # it waited, and a newer command to this motor took its place
 
 
-def missed_by_none() -> Mapping[str, str]:
-    """No listener missed it."""
-    return {}
+@record
+class CommandEvent:
+    """A controller gave a motor command.
+
+    robot, body, device: names; body is "" for the only body of a robot. command: in Webots' units,
+    its index is that of the controller's session. outcome: a deferred command is reported again
+    when it is written, refused or replaced. reason: why it was refused, else None. now: nanoseconds
+    of the gateway's clock.
+    """
+
+    robot: str
+    body: str
+    device: str
+    command: Command
+    outcome: Outcome
+    reason: RequestReason | None
+    now: int
+
+
+@record
+class ValueEvent:
+    """A value of a sensor was passed on to the controller. value: in the units of the device's
+    `reports`. now: nanoseconds of the gateway's clock."""
+
+    robot: str
+    device: str
+    value: Value
+    now: int
+
+
+class Direction(StrEnum):
+    """The direction of bytes on a line, as hilgw sees it."""
+
+    RECEIVED = "received"
+    SENT = "sent"
+
+
+@record
+class LineEvent:
+    """Bytes that were read from or written to the line of a part, exactly as in that one call.
+
+    part: the name of the station, the control loop's end or the mock. now: nanoseconds of the
+    gateway's clock, when they were read, or handed to the operating system.
+    """
+
+    part: str
+    direction: Direction
+    data: bytes
+    now: int
+
+
+@record
+class PoseEvent:
+    """An object of the scene has another pose: of its motion, when a packet is sent or a mock
+    follows it; or set by a request or by motion capture.
+
+    pose: metres and a unit quaternion; None: unknown. now: nanoseconds of the gateway's clock, from
+    which on it is there.
+    """
+
+    name: str
+    pose: Pose | None
+    now: int
 
 
 class Observer:
-    """Does nothing; override the events of interest. Called in the event loop: must be quick."""
+    """Does nothing; override the events of interest. Called in the event loop: must be quick.
+
+    The events that are None here are reported often, or cost something to build: where no observer
+    overrides one, nothing is built. Who reports such an event tests for None first:
+
+        if (report := observer.pose_change) is not None:
+            report(PoseEvent(name, pose, now))
+    """
+
+    transmitted: (
+        Callable[[Packet, Sequence[str], NotReceivedReason | None, Missed], None] | None
+    ) = None
+    """A packet passed the medium: (packet, listeners, not_received, missed). It went to these
+    listeners, or to none for the reason not_received.
+
+    missed: may be called before this returns; the other listeners on the channel, and why each did
+    not receive it.
+    """
+
+    motor_command: Callable[[CommandEvent], None] | None = None
+    sensor_value: Callable[[ValueEvent], None] | None = None
+    line_bytes: Callable[[LineEvent], None] | None = None
+    pose_change: Callable[[PoseEvent], None] | None = None
 
     def state(self, station: str, state: State, reason: str) -> None: ...
-
-    def transmitted(
-        self,
-        packet: Packet,
-        listeners: Sequence[str],
-        unheard: str | None,
-        missed: Missed = missed_by_none,
-    ) -> None:
-        """A packet passed the medium: to these listeners, or to none for this reason.
-
-        missed: may be called before this returns; the other listeners on the channel, and why
-        each did not receive it.
-        """
 
     def delivered(self, station: str, copy: Copy) -> None: ...
 
@@ -92,3 +177,98 @@ class Observer:
 
     def control_loop(self, robot: str, status: ControlLoopStatus) -> None:
         """Once a second, for each control loop."""
+
+
+class Kind(StrEnum):
+    """The kinds of events; each is the name of an `Observer`'s method."""
+
+    STATE = "state"
+    TRANSMITTED = "transmitted"
+    DELIVERED = "delivered"
+    REFUSED = "refused"
+    NOTICE = "notice"
+    OUTPUT = "output"
+    STOPPED = "stopped"
+    ARMED = "armed"
+    CONTROL_LOOP = "control_loop"
+    MOTOR_COMMAND = "motor_command"
+    SENSOR_VALUE = "sensor_value"
+    LINE_BYTES = "line_bytes"
+    POSE_CHANGE = "pose_change"
+
+
+class Observers(Observer):
+    """The fan-out: each event goes to all observers that take its kind, in the order in which they
+    were added.
+
+    Observers may be added and removed at any time, also by an observer during an event, which still
+    goes to those that took it before. An exception in an observer reaches neither the others nor
+    the engine: `on_fault` gets the first one of each observer, which receives further events.
+    """
+
+    def __init__(
+        self,
+        *observers: Observer,
+        on_fault: Callable[[Observer, Exception], None] = lambda observer, error: None,
+    ) -> None:
+        self._on_fault = on_fault
+        self._kinds: dict[Observer, frozenset[Kind]] = {}
+        self._faulty: set[Observer] = set()
+        self._switches: dict[Kind, Callable[[bool], None]] = {}
+        for observer in observers:
+            self.add(observer)
+
+    def add(self, observer: Observer, kinds: Iterable[Kind] = Kind) -> None:
+        """From now on it gets the events of these kinds that it overrides; instead of those that
+        it got before, if it was added before."""
+        self._kinds[observer] = frozenset(kind for kind in kinds if _takes(observer, kind))
+        self._bind()
+
+    def remove(self, observer: Observer) -> None:
+        """It gets no further events. Nothing happens to one that was not added."""
+        self._kinds.pop(observer, None)
+        self._faulty.discard(observer)
+        self._bind()
+
+    def switch(self, kind: Kind, on: Callable[[bool], None]) -> None:
+        """Calls `on` with whether an observer takes this kind: now, and after each change. For a
+        kind whose events cost something before they are reported."""
+        self._switches[kind] = on
+        on(kind in vars(self))
+
+    def _bind(self) -> None:
+        """Sets the method of each kind to what reaches those that take it, and no others."""
+        for kind in Kind:
+            sinks = [self._contained(o, kind) for o, kinds in self._kinds.items() if kind in kinds]
+            was_taken = vars(self).pop(kind, None) is not None  # else the class's, which is idle
+            if sinks:
+                setattr(self, kind, sinks[0] if len(sinks) == 1 else _to_all(sinks))
+            if was_taken != bool(sinks) and kind in self._switches:
+                self._switches[kind](bool(sinks))
+
+    def _contained(self, observer: Observer, kind: Kind) -> Callable[..., None]:
+        sink = getattr(observer, kind)
+
+        def report(*event: object) -> None:
+            try:
+                sink(*event)
+            except Exception as error:  # noqa: BLE001 - neither the others nor the engine fail
+                if observer not in self._faulty:
+                    self._faulty.add(observer)
+                    self._on_fault(observer, error)
+
+        return report
+
+
+def _takes(observer: Observer, kind: Kind) -> bool:
+    """Whether the observer overrides this event."""
+    usual = getattr(Observer, kind)
+    return bool(getattr(observer, kind) != (usual and MethodType(usual, observer)))
+
+
+def _to_all(sinks: Sequence[Callable[..., None]]) -> Callable[..., None]:
+    def report(*event: object) -> None:
+        for sink in sinks:
+            sink(*event)
+
+    return report

@@ -9,15 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from hilgw.engine.observer import PoseEvent
 from hilgw.errors import HilgwError
-from hilgw.medium.pose import IDENTITY, Pose
+from hilgw.medium.pose import Pose
 from hilgw.units import NS_PER_MS
 
 if TYPE_CHECKING:
-    from hilgw.devices.steps import StepClock
+    from hilgw.engine.observer import Observer
+    from hilgw.engine.robot.schedule import Schedule
     from hilgw.medium.medium import Medium
     from hilgw.medium.motion import Motion
     from hilgw.medium.packet import Packet
+    from hilgw.medium.pose import Mount
     from hilgw.transports.base import Handle, Scheduler
 
 FOLLOW_NS = 32 * NS_PER_MS
@@ -27,8 +30,8 @@ Follower = Callable[[Pose], None]
 
 
 class Scene:
-    """The objects of one gateway. up: the axis that points up. catch_up: does what is due by now; a
-    pose that is set from outside is that of later packets.
+    """The objects of one gateway. up: the axis that points up. schedule: what is due by now is
+    done before a packet comes from outside or a pose is set from outside.
 
     Motions begin when the scene is made. With a step, objects rest between step ends, as in
     Webots.
@@ -39,14 +42,15 @@ class Scene:
         medium: Medium,
         scheduler: Scheduler,
         up: int,
-        steps: StepClock,
-        catch_up: Callable[[], None] = lambda: None,
+        schedule: Schedule,
+        observer: Observer,
     ) -> None:
         self._medium = medium
         self._scheduler = scheduler
         self._up = up
-        self._steps = steps
-        self._catch_up = catch_up
+        self._steps = schedule.steps
+        self._catch_up = schedule.catch_up
+        self._observer = observer
         self._origin_ns = scheduler.now()
         self._objects: dict[str, None] = {}
         self._motions: dict[str, Motion] = {}
@@ -60,11 +64,11 @@ class Scene:
         """An object at a fixed pose, in motion, or at an unknown pose."""
         self._objects[name] = None
         if where is None or isinstance(where, Pose):
-            self._put(name, where)
+            self._put(name, where, self._origin_ns)
         else:
             self._motions[name] = where
             self._moved_ns = None
-            self._put(name, where.at(0, self._up))
+            self._put(name, where.at(0, self._up), self._origin_ns)
 
     def follow(self, name: str, mount: Pose, follower: Follower) -> None:
         """Calls `follower` with the pose of a device mounted there: now, and after each move."""
@@ -89,7 +93,7 @@ class Scene:
             raise HilgwError(f"no object {name!r} here", fix="objects: " + ", ".join(self._objects))
         self._catch_up()
         ended = self._motions.pop(name, None) is not None
-        self._put(name, pose)
+        self._put(name, pose, self._scheduler.now())
         return ended
 
     def pose_of(self, name: str) -> Pose | None:
@@ -97,11 +101,13 @@ class Scene:
         self._move(self._scheduler.now())
         return self._medium.pose_of(name)
 
-    def transmit(self, packet: Packet, name: str, mount: Pose = IDENTITY) -> None:
-        """Puts a packet on the medium, from a device mounted on this object. All poses are those
-        at the time it was sent."""
+    def transmit(self, packet: Packet, mount: Mount) -> None:
+        """Puts a packet on the medium, from a device mounted there. All poses are those at the
+        time it was sent; packets that departed before it come first."""
+        self._catch_up()
         self._move(packet.sent_ns)
-        self._medium.transmit(packet, self._medium.pose_of(name, mount), mounted_on=name)
+        name, pose = mount
+        self._medium.transmit(packet, self._medium.pose_of(name, pose), mounted_on=name)
 
     def close(self) -> None:
         """Followers are called no more."""
@@ -117,10 +123,15 @@ class Scene:
         self._moved_ns = now
         elapsed_ns = max(now - self._origin_ns, 0)
         for name, motion in self._motions.items():
-            self._put(name, motion.at(elapsed_ns, self._up))
+            self._put(name, motion.at(elapsed_ns, self._up), now)
 
-    def _put(self, name: str, pose: Pose | None) -> None:
+    def _put(self, name: str, pose: Pose | None, now: int) -> None:
+        report = self._observer.pose_change
+        if report is not None and pose == self._medium.pose_of(name):
+            report = None
         self._medium.place(name, pose)
+        if report is not None:
+            report(PoseEvent(name, pose, now))
         if pose is not None:
             for mount, follower in self._followers.get(name, ()):
                 follower(pose.compose(mount))

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from hilgw.medium.packet import Copy
 
 NOTICES_REMEMBERED = 256
-MOST_PAIRS = 65_536
-OTHERS = "others"
 REFUSED = "refused_"
 
 
@@ -85,35 +83,6 @@ class StationStatistics:
         """A notice for the user."""
         if self._notices.is_due(text, once):
             self.observer.notice(self.name, text)
-
-
-class ReceivedBy:
-    """Counts copies by source and listener, in bounded memory: pairs beyond the limit are counted
-    together, as `others`."""
-
-    def __init__(self) -> None:
-        self._pairs: dict[str, dict[str, int]] = {}
-        self._count = 0
-        self._others = 0
-
-    def count(self, source: str, listeners: Iterable[str]) -> None:
-        """These listeners received one packet of this source."""
-        row = self._pairs.setdefault(source, {})
-        for name in listeners:
-            if name in row:
-                row[name] += 1
-            elif self._count < MOST_PAIRS:
-                row[name] = 1
-                self._count += 1
-            else:
-                self._others += 1
-
-    def as_dict(self) -> dict[str, dict[str, int]]:
-        """source -> listener -> copies, without the sources that no listener received."""
-        found = {source: dict(row) for source, row in self._pairs.items() if row}
-        if self._others:
-            found[OTHERS] = {OTHERS: self._others}
-        return found
 
 
 class ControlLoopStatistics:

@@ -4,7 +4,7 @@ All counts are kept here. Each owner counts its own actions; `queued` is read fr
 itself, so the equations are checks and not definitions:
 
     emitter   offered = accepted + rejected;  accepted = departed + queued + expired
-    medium    departed = heard + unheard, per source;  all copies = all copies at stations
+    medium    departed = received + not received, per source;  all copies = all copies at stations
     station   accepted = delivered + queued + refused + expired  (in flight counts as queued)
 
 `accepted` includes a module's own echoes and the packets that a robot's body reported: neither is a
@@ -17,8 +17,8 @@ An owner counts before it calls any other code, so the equations hold at any ins
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
 
 from hilgw.reasons import (
     DroppedReason,
@@ -28,6 +28,10 @@ from hilgw.reasons import (
     RefusedReason,
     RejectedReason,
 )
+
+MOST_PAIRS = 65_536  # of a source and a listener
+OTHERS = "others"
+C = TypeVar("C")
 
 
 def _none() -> int:
@@ -47,18 +51,18 @@ class EmitterCount:
         self.expired: Counter[str] = Counter()
 
     def offer(self, reason: RejectedReason | None) -> None:
-        """Counts one offered packet: accepted without a reason, else rejected for it."""
+        """Counts one offered packet: accepted when there is no reason, else rejected for it."""
         self.offered += 1
-        if reason is not None:
-            self.rejected[RejectedReason.check(reason)] += 1
-        else:
+        if reason is None:
             self.accepted += 1
+        else:
+            self.rejected[RejectedReason.check(reason)] += 1
 
     def depart(self) -> None:
         """Counts one packet that leaves the queue and enters the medium next."""
         self.departed += 1
 
-    def expire(self, count: int, reason: str) -> None:
+    def expire(self, count: int, reason: ExpiredReason) -> None:
         """Counts the packets of a queue that was discarded."""
         if count:
             self.expired[ExpiredReason.check(reason)] += count
@@ -98,32 +102,36 @@ class SourceCount:
     def __init__(self, name: str) -> None:
         self.name = name
         self.packets = 0
-        self.heard = 0
+        self.received = 0
         self.copies = 0
-        self.unheard: Counter[str] = Counter()
+        self.not_received: Counter[str] = Counter()
 
-    def enter(self, copies: int, reason: str) -> None:
-        """Counts one packet: received by `copies` listeners or, when 0, by none for `reason`."""
+    def enter(self, copies: int, reason: NotReceivedReason | None) -> None:
+        """Counts one packet: received by `copies` listeners, or by none for this reason."""
         self.packets += 1
-        if copies:
-            self.heard += 1
+        if reason is None:
+            self.received += 1
             self.copies += copies
         else:
-            self.unheard[NotReceivedReason.check(reason)] += 1
+            self.not_received[NotReceivedReason.check(reason)] += 1
 
     def violations(self) -> list[str]:
         """The equations that do not hold, as text."""
-        unheard = self.unheard.total()
-        if self.packets == self.heard + unheard:
+        not_received = self.not_received.total()
+        if self.packets == self.received + not_received:
             return []
         return [
             f"medium: packets of {self.name} {self.packets} != "
-            f"heard {self.heard} + unheard {unheard}"
+            f"received {self.received} + not received {not_received}"
         ]
 
     def as_dict(self) -> dict[str, Any]:
         """For the report."""
-        return {"heard": self.heard, "copies": self.copies, "unheard": dict(self.unheard)}
+        return {
+            "received": self.received,
+            "copies": self.copies,
+            "not_received": dict(self.not_received),
+        }
 
 
 class StationCount:
@@ -168,7 +176,7 @@ class StationCount:
         """Counts copies lost for this reason."""
         self.refused[RefusedReason.check(reason)] += count
 
-    def expire(self, count: int, reason: str) -> None:
+    def expire(self, count: int, reason: ExpiredReason) -> None:
         """Counts the copies of a queue that was discarded."""
         if count:
             self.expired[ExpiredReason.check(reason)] += count
@@ -219,38 +227,81 @@ class StationCount:
         }
 
 
+class ReceivedBy:
+    """Counts copies by source and listener, in bounded memory: pairs beyond the limit are counted
+    together, as `others`."""
+
+    def __init__(self) -> None:
+        self._pairs: dict[str, dict[str, int]] = {}
+        self._count = 0
+        self._others = 0
+
+    def count(self, source: str, listeners: Iterable[str]) -> None:
+        """These listeners received one packet of this source."""
+        row = self._pairs.setdefault(source, {})
+        for name in listeners:
+            if name in row:
+                row[name] += 1
+            elif self._count < MOST_PAIRS:
+                row[name] = 1
+                self._count += 1
+            else:
+                self._others += 1
+
+    def as_dict(self) -> dict[str, dict[str, int]]:
+        """source -> listener -> copies, without the sources that no listener received."""
+        found = {source: dict(row) for source, row in self._pairs.items() if row}
+        if self._others:
+            found[OTHERS] = {OTHERS: self._others}
+        return found
+
+
+class _ByName(dict[str, C]):
+    """Counts by name, made when they are first asked for."""
+
+    def __init__(self, make: Callable[[str], C]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, name: str) -> C:
+        made = self[name] = self._make(name)
+        return made
+
+
 class Ledger:
     """All counts of one gateway."""
 
     def __init__(self) -> None:
-        self._emitters: dict[str, EmitterCount] = {}
-        self._stations: dict[str, StationCount] = {}
-        self._sources: dict[str, SourceCount] = {}
+        self._emitters = _ByName(EmitterCount)
+        self._stations = _ByName(StationCount)
+        self._sources = _ByName(SourceCount)
+        self._received_by = ReceivedBy()
 
     def emitter(self, name: str, queued: Callable[[], int] | None = None) -> EmitterCount:
         """The counts of this emitter; `queued` returns the length of its queue."""
-        count = self._emitters.get(name)
-        if count is None:
-            count = self._emitters[name] = EmitterCount(name)
+        count = self._emitters[name]
         if queued is not None:
             count.queued = queued
         return count
 
     def station(self, name: str, queued: Callable[[], int] | None = None) -> StationCount:
         """The counts of this receiver or hardware station; `queued` as above."""
-        count = self._stations.get(name)
-        if count is None:
-            count = self._stations[name] = StationCount(name)
+        count = self._stations[name]
         if queued is not None:
             count.queued = queued
         return count
 
     def source(self, name: str) -> SourceCount:
         """The medium's counts of the packets from this emitter or hardware station."""
-        count = self._sources.get(name)
-        if count is None:
-            count = self._sources[name] = SourceCount(name)
-        return count
+        return self._sources[name]
+
+    def enter(
+        self, source: str, listeners: Sequence[str], reason: NotReceivedReason | None
+    ) -> None:
+        """Counts one packet on the medium: received by these listeners, or by none for this
+        reason."""
+        self._sources[source].enter(len(listeners), reason)
+        self._received_by.count(source, listeners)
 
     def violations(self) -> list[str]:
         """All equations that do not hold, as text; empty when the counts are consistent."""
@@ -260,8 +311,8 @@ class Ledger:
         for name, emitter in self._emitters.items():
             wrong += self._entered(f"emitter {name}: departed", emitter.departed, name)
         for name, station in self._stations.items():
-            heard = station.inbound - station.echoes - station.dropped.total()
-            wrong += self._entered(f"station {name}: inbound that became packets", heard, name)
+            became = station.inbound - station.echoes - station.dropped.total()
+            wrong += self._entered(f"station {name}: inbound that became packets", became, name)
         copies = sum(source.copies for source in self._sources.values())
         accepted = sum(
             count.accepted - count.echoes - count.from_body for count in self._stations.values()
@@ -271,11 +322,11 @@ class Ledger:
         return wrong
 
     def as_dict(self) -> dict[str, Any]:
-        """The report's `emitters`, `stations` and `medium`."""
+        """The report's `emitters`, `stations`, `medium` and `received_by`."""
         sources = list(self._sources.values())
-        unheard: Counter[str] = Counter()
+        not_received: Counter[str] = Counter()
         for source in sources:
-            unheard.update(source.unheard)
+            not_received.update(source.not_received)
         return {
             "emitters": {
                 name: count.as_dict() | self._entered_dict(name)
@@ -288,8 +339,9 @@ class Ledger:
             "medium": {
                 "packets": sum(source.packets for source in sources),
                 "copies": sum(source.copies for source in sources),
-                "unheard": dict(unheard),
+                "not_received": dict(not_received),
             },
+            "received_by": self._received_by.as_dict(),
         }
 
     def _entered(self, what: str, sent: int, name: str) -> list[str]:

@@ -28,23 +28,19 @@ _EVERYONE = BROADCAST  # the bucket with all listeners of a type, next to those 
 Cell = tuple[int, int, int]
 
 
-def _names_none(channel: int) -> bool:
-    return False
-
-
 @dataclass(slots=True, eq=False, kw_only=True)
 class Listener:
     """A Receiver or a hardware station on a medium.
 
     owner: the robot it belongs to, None for a module without a robot. air: the air the module
     transmits in, None for a simulated Receiver. relay: accepts packets from another air. channels:
-    the channels it listens to, None: all. fits_explicitly: whether the mapping of a module names
-    this channel, which decides between modules of one air. deliver: takes each copy, and counts
-    it. mounted_on: the object it moves with (default: its owner, else itself). mount: its pose on
-    that object.
+    the channels it listens to, None: all; of the modules of one air, one that names the channel
+    comes before one that listens to all. deliver: takes each copy, and counts it. on_fault: gets
+    what `deliver` raises; None: the observer gets a notice. mounted_on: the object it moves with
+    (default: its owner, else itself). mount: its pose on that object.
 
     `enabled`, `relay` and the noises may be set at any time; change channels and pose with
-    `Medium.retune`, `move` and `place`, which update the index.
+    `Medium.retune` and `place`, which update the index.
     """
 
     name: str
@@ -61,7 +57,7 @@ class Listener:
     enabled: bool = True
     signal_strength_noise: float = 0.0
     direction_noise: float = 0.0
-    fits_explicitly: Callable[[int], bool] = _names_none
+    on_fault: Callable[[Exception], None] | None = None
     # Kept by the medium:
     order: int = field(default=0, init=False)
     noise: Random = field(default_factory=Random, init=False)
@@ -72,10 +68,10 @@ class Listener:
 
 
 class Listeners:
-    """Listeners by type and channel, in the order they were attached."""
+    """Listeners by type and channel, in the order they were attached. by_name: to look them up."""
 
     def __init__(self) -> None:
-        self._by_name: dict[str, Listener] = {}
+        self.by_name: dict[str, Listener] = {}
         self._by_object: dict[str, dict[str, Listener]] = {}
         self._buckets: dict[tuple[str, int | None], Bucket] = {}
         self._owners: dict[str, Counter[str | None]] = {}
@@ -83,18 +79,18 @@ class Listeners:
 
     def add(self, listener: Listener) -> None:
         """Adds a listener. Raises ConfigError when the name is in use."""
-        if listener.name in self._by_name:
+        if listener.name in self.by_name:
             raise ConfigError("two stations have this name", where=listener.name)
         self._attached += 1
         listener.order = self._attached
-        self._by_name[listener.name] = listener
+        self.by_name[listener.name] = listener
         self._by_object.setdefault(listener.mounted_on, {})[listener.name] = listener
         self._owners.setdefault(listener.type, Counter())[listener.owner] += 1
         self._index(listener)
 
     def remove(self, name: str) -> None:
         """Removes a listener, if it exists."""
-        listener = self._by_name.pop(name, None)
+        listener = self.by_name.pop(name, None)
         if listener is None:
             return
         self._unindex(listener)
@@ -103,10 +99,6 @@ class Listeners:
         owners[listener.owner] -= 1
         if not owners[listener.owner]:
             del owners[listener.owner]
-
-    def get(self, name: str) -> Listener | None:
-        """The listener of this name."""
-        return self._by_name.get(name)
 
     def on_object(self, name: str) -> Iterable[Listener]:
         """The listeners that move with this object."""
@@ -151,7 +143,7 @@ class Listeners:
         found.sort(key=_ORDER)
         return found
 
-    def reason_without_listener(self, packet: Packet) -> str:
+    def reason_without_listener(self, packet: Packet) -> NotReceivedReason:
         """The reason for a packet without a listener on its channel."""
         owners = self._owners.get(packet.type)
         if not owners:

@@ -18,13 +18,13 @@ def stage(reason: str) -> int:
     return _STAGE.get(reason, len(_STAGE))
 
 
-def later(reason: str, other: str) -> str:
+def later(reason: NotReceivedReason, other: NotReceivedReason) -> NotReceivedReason:
     """The reason of the later check."""
     return reason if _STAGE[reason] >= _STAGE[other] else other
 
 
-def exclusion(packet: Packet, listener: Listener) -> str:
-    """Why this listener on the channel must not receive the packet; "" when it may. To its own
+def exclusion(packet: Packet, listener: Listener) -> NotReceivedReason | None:
+    """Why this listener on the channel must not receive the packet; None when it may. To its own
     robot it is no listener."""
     if packet.owner is not None and packet.owner == listener.owner:
         return NotReceivedReason.NO_LISTENER
@@ -33,7 +33,7 @@ def exclusion(packet: Packet, listener: Listener) -> str:
     between_airs = packet.air is not None and listener.air is not None
     if between_airs and (packet.is_own or packet.air == listener.air or not listener.relay):
         return NotReceivedReason.AIR
-    return "" if listener.enabled else NotReceivedReason.DISABLED
+    return None if listener.enabled else NotReceivedReason.DISABLED
 
 
 def within_cone(apex: Pose, axis: int, aperture: float, point: Vector) -> bool:

@@ -8,31 +8,51 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from random import Random
+from typing import Protocol
 
+from hilgw.devices.fields import CHANNEL_MAX
 from hilgw.devices.nodes import cone_axis, upright_axis
 from hilgw.medium.ledger import Ledger
 from hilgw.medium.listeners import Listener, Listeners
 from hilgw.medium.matching import direction, exclusion, later, signal_strength, within_cone
 from hilgw.medium.obstacles import Obstacle, Obstacles
-from hilgw.medium.packet import Copy, Packet
+from hilgw.medium.packet import BROADCAST, Copy, Packet
 from hilgw.medium.pose import IDENTITY, Pose
 from hilgw.reasons import NotReceivedReason, PacketRefused
 
-Missed = Callable[[], dict[str, str]]
+Missed = Callable[[], Mapping[str, NotReceivedReason]]
+Transmitted = Callable[[Packet, Sequence[str], NotReceivedReason | None, Missed], None]
+
+
+class MediumObserver(Protocol):
+    """What a medium reports to."""
+
+    @property
+    def transmitted(self) -> Transmitted | None:
+        """Called with each packet, the names of the listeners that receive it, the reason when
+        there are none, and a function that returns the listeners on the channel that do not
+        receive it, with their reasons; it is called before `transmitted` returns, or never."""
+
+    def notice(self, source: str, text: str) -> None:
+        """A line for the user."""
+
+
+class Unobserved:
+    """An observer that ignores everything."""
+
+    transmitted: Transmitted | None = None
+
+    def notice(self, source: str, text: str) -> None:
+        return
 
 
 class Medium:
     """Connects Emitters and Receivers, simulated or real.
 
     webots: the version that defines the cone axis. seed: of the noise, drawn per listener.
-    on_fault: called with (listener, exception) when a listener's `deliver` raised.
-    on_notice: called with a line for the user, once per line.
-    on_transmit: called with each packet, the names of the listeners that receive it, the reason
-    when there are none, and a function that returns the listeners on the channel that do not
-    receive it, with their reasons; call it before on_transmit returns.
     """
 
     def __init__(
@@ -40,16 +60,12 @@ class Medium:
         ledger: Ledger,
         webots: str = "R2025a",
         seed: int = 0,
-        on_fault: Callable[[str, Exception], None] = lambda name, error: None,
-        on_notice: Callable[[str], None] = lambda text: None,
-        on_transmit: Callable[[Packet, list[str], str, Missed], None] | None = None,
+        observer: MediumObserver = Unobserved(),  # noqa: B008 - it has no state
     ) -> None:
         self.ledger = ledger
         self._axis = cone_axis(webots)
         self._seed = seed
-        self._on_fault = on_fault
-        self._on_notice = on_notice
-        self._on_transmit = on_transmit
+        self._observer = observer
         self._listeners = Listeners()
         self._obstacles = Obstacles(upright_axis(webots))
         self._poses: dict[str, Pose] = {}
@@ -78,15 +94,9 @@ class Medium:
 
     def retune(self, name: str, channels: frozenset[int] | None) -> None:
         """Changes the channels of a listener, None: all; does nothing when it is not attached."""
-        listener = self._listeners.get(name)
+        listener = self._listeners.by_name.get(name)
         if listener is not None:
             self._listeners.retune(listener, channels)
-
-    def move(self, name: str, pose: Pose | None) -> None:
-        """Changes the pose of one listener, None: unknown; does nothing when it is not attached."""
-        listener = self._listeners.get(name)
-        if listener is not None:
-            self._listeners.move(listener, pose)
 
     def place(self, name: str, pose: Pose | None) -> None:
         """Changes the pose of an object (None: unknown), and of all that is mounted on it."""
@@ -101,7 +111,7 @@ class Medium:
     def pose_of(self, name: str, mount: Pose = IDENTITY) -> Pose | None:
         """The pose of a device mounted on this object; None when the object's pose is unknown."""
         pose = self._poses.get(name)
-        return pose.compose(mount) if pose else None
+        return pose if pose is None or mount is IDENTITY else pose.compose(mount)
 
     def obstruct(self, obstacle: Obstacle) -> None:
         """Adds an obstacle to infra-red signals."""
@@ -125,7 +135,8 @@ class Medium:
         """
         arrived_ns = packet.sent_ns if now is None else now
         receivers, reason = self._match(packet, pose, mounted_on)
-        self.ledger.source(packet.source).enter(len(receivers), reason)
+        names = [each.name for each, _ in receivers]
+        self.ledger.enter(packet.source, names, reason)
         for listener, distance in receivers:
             towards = direction(listener, pose, distance)
             strength = signal_strength(packet, distance, listener)
@@ -133,29 +144,47 @@ class Medium:
             self._in_flight.append((listener, Copy(packet, arrived_ns, strength, towards)))
         if self._notices:
             self._send_notices()
-        if self._on_transmit is not None:
-            names = [each.name for each, _ in receivers]
+        if (transmitted := self._observer.transmitted) is not None:
             missed = partial(self._missed, packet, pose, mounted_on, names)
-            self._on_transmit(packet, names, reason, missed)
+            transmitted(packet, names, reason, missed)
         if not self._delivering:
             self._deliver_all()
 
+    def send_to(self, packet: Packet, name: str) -> NotReceivedReason | None:
+        """Delivers a packet to this listener alone, whatever its owner, air and pose. Returns why
+        it does not receive it, or None. KeyError for a listener that is not attached."""
+        listener, reason, names = self._listeners.by_name[name], None, [name]
+        channels, channel = listener.channels, packet.channel
+        if channel > CHANNEL_MAX or not (
+            channels is None or channel == BROADCAST or channel in channels
+        ):
+            reason, names = NotReceivedReason.CHANNEL, []
+        self.ledger.enter(packet.source, names, reason)
+        if reason is None:
+            listener.count.accept()
+            self._in_flight.append((listener, Copy(packet, packet.sent_ns)))
+        if (transmitted := self._observer.transmitted) is not None:
+            transmitted(packet, names, reason, dict)
+        if not self._delivering:
+            self._deliver_all()
+        return reason
+
     def _match(
         self, packet: Packet, pose: Pose | None, mounted_on: str | None
-    ) -> tuple[list[tuple[Listener, float]], str]:
+    ) -> tuple[list[tuple[Listener, float]], NotReceivedReason | None]:
         """The listeners that receive the packet, with the distance (NaN: unknown); the reason when
         there are none."""
         limited = pose is not None and packet.range >= 0.0
         near = self._listeners.near(packet, pose) if pose is not None and limited else None
         receivers: list[tuple[Listener, float]] = []
         modules: dict[str, int] = {}  # index in `receivers` of the module of each air
-        reason: str = NotReceivedReason.NO_LISTENER
+        reason = NotReceivedReason.NO_LISTENER
         for listener in self._listeners.on_channel(packet) if near is None else near:
             distance = math.nan
             excluded = exclusion(packet, listener)
-            if not excluded:
+            if excluded is None:
                 distance, excluded = self._reach(packet, pose, mounted_on, listener)
-            if excluded:
+            if excluded is not None:
                 reason = later(excluded, reason)
             elif listener.air is None:
                 receivers.append((listener, distance))
@@ -164,20 +193,21 @@ class Medium:
                 receivers.append((listener, distance))
             elif _fits_better(listener, receivers[modules[listener.air]][0], packet.channel):
                 receivers[modules[listener.air]] = (listener, distance)
-        if not receivers:
-            reason = later(reason, self._listeners.reason_without_listener(packet))
-            if near is not None:
-                reason = self._reason_with_far_listeners(packet, reason)
+        if receivers:
+            return receivers, None
+        reason = later(reason, self._listeners.reason_without_listener(packet))
+        if near is not None:
+            reason = self._reason_with_far_listeners(packet, reason)
         return receivers, reason
 
     def _missed(
         self, packet: Packet, pose: Pose | None, mounted_on: str | None, receivers: list[str]
-    ) -> dict[str, str]:
+    ) -> dict[str, NotReceivedReason]:
         """The other listeners on the channel, and why they do not receive the packet.
 
         Without those of the sender's own robot, and the modules of the air it came from.
         """
-        missed: dict[str, str] = {}
+        missed: dict[str, NotReceivedReason] = {}
         for listener in self._listeners.on_channel(packet):
             name, air = listener.name, listener.air
             if name not in receivers and (air is None or air != packet.air):
@@ -190,7 +220,9 @@ class Medium:
             if reason != NotReceivedReason.NO_LISTENER
         }
 
-    def _reason_with_far_listeners(self, packet: Packet, reason: str) -> str:
+    def _reason_with_far_listeners(
+        self, packet: Packet, reason: NotReceivedReason
+    ) -> NotReceivedReason:
         """The latest reason, with the listeners out of range that the index left out."""
         for listener in self._listeners.on_channel(packet):
             if later(NotReceivedReason.RANGE, reason) == reason:
@@ -200,17 +232,17 @@ class Medium:
 
     def _reach(
         self, packet: Packet, pose: Pose | None, mounted_on: str | None, listener: Listener
-    ) -> tuple[float, str]:
-        """Distance, and "" or why the signal does not arrive. Unknown poses are in range."""
+    ) -> tuple[float, NotReceivedReason | None]:
+        """Distance, and None or why the signal does not arrive. Unknown poses are in range."""
         there = listener.pose
         if pose is None or there is None:
             self._note_unknown_pose(packet.source if pose is None else listener.name)
-            return math.nan, ""
+            return math.nan, None
         distance = math.dist(pose.position, there.position)
         if 0.0 <= packet.range < distance:
             return distance, NotReceivedReason.RANGE
         if packet.type != "infra-red":
-            return distance, ""
+            return distance, None
         if not (
             within_cone(pose, self._axis, packet.aperture, there.position)
             and within_cone(there, self._axis, listener.aperture, pose.position)
@@ -219,7 +251,7 @@ class Medium:
         reach = packet.range if packet.range >= 0.0 else math.inf
         owners = (packet.owner, mounted_on, listener.owner, listener.mounted_on)
         blocked = self._obstacles.block(pose.position, there.position, owners, reach)
-        return distance, NotReceivedReason.OBSTACLE if blocked else ""
+        return distance, NotReceivedReason.OBSTACLE if blocked else None
 
     def _note_unknown_pose(self, name: str) -> None:
         if name not in self._noticed:
@@ -229,9 +261,8 @@ class Medium:
     def _send_notices(self) -> None:
         names, self._notices = self._notices, []
         for name in names:
-            self._on_notice(
-                f"{name}: position unknown, in range of all stations, without direction"
-            )
+            text = f"{name}: position unknown, in range of all stations, without direction"
+            self._observer.notice("medium", text)
 
     # --- copies ---------------------------------------------------------------------------------
 
@@ -246,14 +277,17 @@ class Medium:
     def _deliver(self, listener: Listener, copy: Copy) -> None:
         count = listener.count
         count.arrive()
-        if self._listeners.get(listener.name) is not listener:
+        if self._listeners.by_name.get(listener.name) is not listener:
             count.refuse(PacketRefused.DETACHED)
             return
         try:
             listener.deliver(copy)
         except Exception as error:  # noqa: BLE001 - the fault of one station must not stop the others
             self._lose(listener, PacketRefused.FAULT)
-            self._on_fault(listener.name, error)
+            if listener.on_fault is not None:
+                listener.on_fault(error)
+            else:
+                self._observer.notice(listener.name, f"fault: {error!r:.200}")
         except BaseException:  # the program is being stopped: keep the counts consistent
             self._lose(listener, PacketRefused.FAULT)
             raise
@@ -266,4 +300,5 @@ class Medium:
 
 
 def _fits_better(listener: Listener, chosen: Listener, channel: int) -> bool:
-    return listener.fits_explicitly(channel) and not chosen.fits_explicitly(channel)
+    """Whether its mapping names this channel explicitly, and that of the chosen one does not."""
+    return channel in (listener.channels or ()) and channel not in (chosen.channels or ())

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from hilgw.errors import ConfigError
 
@@ -135,3 +136,10 @@ class Pose:
 
 
 IDENTITY = Pose()
+
+
+class Mount(NamedTuple):
+    """Where a device is: the object that carries it, and its pose on that object."""
+
+    object: str
+    pose: Pose = IDENTITY

@@ -20,7 +20,7 @@ from ipaddress import ip_address, ip_network
 from pathlib import Path
 
 from hilgw.errors import ConfigError
-from hilgw.protocols.webots import Forbidden
+from hilgw.protocols.webots.handshake import Forbidden
 from hilgw.reasons import RequestRefused
 from hilgw.transports.private_files import (
     KEY_READABLE,

@@ -8,17 +8,10 @@ from typing import Any
 from hilgw.api.connection import Closed
 from hilgw.api.robot import Robot
 from hilgw.api.session import Session
-from hilgw.protocols.webots import (
-    Answer,
-    AnswerReader,
-    Codec,
-    DeviceEntry,
-    Request,
-    RequestReader,
-    RobotConfiguration,
-    Time,
-    encode_answer,
-)
+from hilgw.protocols.webots.answers import Answer, AnswerReader, encode_answer
+from hilgw.protocols.webots.codec import Codec
+from hilgw.protocols.webots.requests import Request, RequestReader
+from hilgw.protocols.webots.robot_messages import DeviceEntry, RobotConfiguration, Time
 
 
 class Simulator:

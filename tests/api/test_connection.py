@@ -17,15 +17,11 @@ from hilgw.api import connection
 from hilgw.api.address import LocalAddress, NotReady, TcpAddress, find
 from hilgw.api.connection import RETRIES, connect
 from hilgw.errors import PeerError
-from hilgw.protocols.webots import (
-    Codec,
-    Forbidden,
-    RobotConfiguration,
-    Time,
-    encode_answer,
-    encode_reason,
-)
 from hilgw.protocols.webots.address import MODULE_FOLDER
+from hilgw.protocols.webots.answers import encode_answer
+from hilgw.protocols.webots.codec import Codec
+from hilgw.protocols.webots.handshake import Forbidden, encode_reason
+from hilgw.protocols.webots.robot_messages import RobotConfiguration, Time
 from tests.e2e.running import HOST, free_port
 
 

@@ -7,7 +7,8 @@ import sys
 import pytest
 
 from hilgw.api import Keyboard, Motor, Robot
-from hilgw.protocols.webots import Battery, KeyboardKeys, MotorConfiguration
+from hilgw.protocols.webots.device_messages import MotorConfiguration
+from hilgw.protocols.webots.robot_messages import Battery, KeyboardKeys
 from tests.api.simulator import Simulator, robot_of
 
 

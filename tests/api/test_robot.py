@@ -12,20 +12,22 @@ import pytest
 from hilgw import api
 from hilgw.api import Keyboard, Robot
 from hilgw.errors import PeerError
-from hilgw.protocols.webots import (
+from hilgw.protocols.webots.device_messages import (
+    EmitterConfiguration,
+    JointConfiguration,
+    MotorConfiguration,
+    ReceiverConfiguration,
+)
+from hilgw.protocols.webots.robot_messages import (
     Battery,
     BatterySamplingPeriod,
     ClientExitNotify,
     CustomData,
-    EmitterConfiguration,
     GetUrdf,
-    JointConfiguration,
     JoystickSamplingPeriod,
     KeyboardKeys,
     KeyboardSamplingPeriod,
-    MotorConfiguration,
     Quit,
-    ReceiverConfiguration,
     SetCustomData,
     Urdf,
     UserInputEvent,

@@ -112,5 +112,5 @@ def test_the_counts_on_the_way_of_a_packet_are_words_of_the_report() -> None:
     losses = [text.split(": ") for text in texts if ": " in text]
     assert len(losses) == 9
     for where, reason in losses:
-        assert where in ("rejected", "unheard", "refused", "dropped")
+        assert where in ("rejected", "not_received", "refused", "dropped")
         assert f"| `{reason}` |" in reasons

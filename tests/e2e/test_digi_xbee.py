@@ -52,17 +52,17 @@ def test_a_packet_that_two_modules_receive_reaches_the_robot_once(tmp_path: Path
     config = with_a_second_module(tmp_path)
     gateway = Gateway(tmp_path, ["--config", config, "-v", "--report", "out.json"])
 
-    def heard_by_robot() -> int:
+    def received_by_robot() -> int:
         return gateway.text().count('rover.rx     delivered "\\x00\\x03\\x06')
 
     try:
         talk(gateway, tmp_path)
         wait_until(lambda: "refused (duplicate)" in gateway.text())
-        wait_until(lambda: heard_by_robot() > 0, what="the robot's sampling grid")
+        wait_until(lambda: received_by_robot() > 0, what="the robot's sampling grid")
         report = finish(gateway, tmp_path)
     finally:
         gateway.stop()
     stations = report["stations"]
     dropped = [stations[name]["dropped"].get("duplicate", 0) for name in ("xbee0", "xbee1")]
     assert sum(dropped) == 1
-    assert heard_by_robot() == 1
+    assert received_by_robot() == 1

@@ -126,7 +126,7 @@ def test_time_waits_for_a_webots_controller(tmp_path: Path) -> None:
         running.end()
     report = json.loads((tmp_path / "out.json").read_text())
     assert report["duration_s"] >= 20
-    assert report["heard_by"] == {"brain.tx": {"ear.rx": 30}}
+    assert report["received_by"] == {"brain.tx": {"ear.rx": 30}}
     assert report["control_loops"]["brain"]["counts"].get("late_steps", 0) == 0
 
 

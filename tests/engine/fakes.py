@@ -15,13 +15,14 @@ from hilgw.adapters.base import (
     Transmission,
 )
 from hilgw.engine.observer import Observer
-from hilgw.engine.station.line_pacer import LinePacer
+from hilgw.engine.station.receive_filter import ReceiveFilter
 from hilgw.engine.station.station import Station
+from hilgw.engine.statistics import StationStatistics
 from hilgw.medium.airs import Airs
 from hilgw.medium.ledger import Ledger
-from hilgw.medium.listeners import Listener
 from hilgw.medium.medium import Medium
 from hilgw.medium.packet import Packet
+from hilgw.medium.pose import Mount
 from hilgw.reasons import PacketRefused
 from hilgw.testing.sim import Clock, FakeTransport
 
@@ -98,32 +99,20 @@ class Bench:
         self.airs = Airs()
         self.session = EchoSession(tokens=tokens)
         self.transport = FakeTransport()
+        common = StationSettings(port="fake", bufferSize=bufferSize, baudRate=baudRate)
+        statistics = StationStatistics("xb", self.ledger.station("xb"), Observer())
+        receive_filter = ReceiveFilter(
+            "radio", "lab", self.airs, common, statistics, Mount("xb"), self.transmit
+        )
         self.station = Station(
-            "xb",
-            "fake",
-            self.session,
-            StationSettings(port="fake", bufferSize=bufferSize),
-            type="radio",
-            air="lab",
-            pacer=LinePacer(baudRate, 10),
-            scheduler=self.scheduler,
-            ledger=self.ledger,
-            airs=self.airs,
-            window=window,
-            observer=Observer(),
-            transmit=lambda packet: self.medium.transmit(packet),
+            self.session, common, window, receive_filter, statistics, self.scheduler
         )
-        self.medium.attach(
-            Listener(
-                name="xb",
-                type="radio",
-                deliver=self.station.deliver,
-                air="lab",
-                channels=self.session.channels,
-            )
-        )
+        self.medium.attach(self.station.listener)
         self.count = self.ledger.station("xb")
         self._emitted = self.ledger.emitter("rover.tx")
+
+    def transmit(self, packet: Packet, mount: Mount) -> None:
+        self.medium.transmit(packet)
 
     def send(self, data: bytes, channel: int = 5) -> None:
         self._emitted.offer(None)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from hilgw.devices.steps import StepClock
 from hilgw.engine.mocap import UNKNOWN_SHOWN, Mocap
+from hilgw.engine.robot.schedule import Schedule
 from hilgw.engine.scene import Scene
 from hilgw.errors import PortError
 from hilgw.medium.ledger import Ledger
@@ -28,7 +29,8 @@ class Bench:
         scheduler = Clock()
         medium = Medium(Ledger())
         self.notes = Recorder()
-        self.scene = Scene(medium, scheduler, 2, StepClock(0))
+        schedule = Schedule(scheduler, StepClock(0))
+        self.scene = Scene(medium, scheduler, 2, schedule, self.notes)
         self.scene.add("rover", None)
         self.scene.add("driver", Circle(center=(0, 0, 0), radius=1))
         self.mocap = Mocap((host, 0), self.scene, self.notes)

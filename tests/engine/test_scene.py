@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hilgw.devices.steps import StepClock
+from hilgw.engine.observer import Observer, Observers, PoseEvent
+from hilgw.engine.robot.schedule import Schedule
 from hilgw.engine.scene import FOLLOW_NS, Scene
 from hilgw.errors import HilgwError
 from hilgw.medium.ledger import Ledger
@@ -17,7 +20,8 @@ from hilgw.medium.medium import Medium, Missed
 from hilgw.medium.motion import Circle, Waypoints
 from hilgw.medium.obstacles import Obstacle, Sphere
 from hilgw.medium.packet import Copy, Packet
-from hilgw.medium.pose import Pose
+from hilgw.medium.pose import Mount, Pose
+from hilgw.reasons import NotReceivedReason
 from hilgw.testing.sim import Clock
 
 S = 1_000_000_000
@@ -29,16 +33,27 @@ class World:
 
     def __init__(self, step_ms: int = 0) -> None:
         self.heard: list[tuple[str, Copy]] = []
-        self.why = ""
-        self.missed: dict[str, str] = {}
+        self.why: str | None = None
+        self.missed: Mapping[str, str] = {}
         self.scheduler = Clock()
+        self.poses = Observers()
         self.start = self.scheduler.now()
-        self.medium = Medium(Ledger(), on_transmit=self.transmitted)
+        self.medium = Medium(Ledger(), observer=self)
         steps = StepClock(self.start, step_ms * MS)
-        self.scene = Scene(self.medium, self.scheduler, 2, steps)
+        schedule = Schedule(self.scheduler, steps)
+        self.scene = Scene(self.medium, self.scheduler, 2, schedule, self.poses)
 
-    def transmitted(self, packet: Packet, names: list[str], reason: str, missed: Missed) -> None:
+    def transmitted(
+        self,
+        packet: Packet,
+        names: Sequence[str],
+        reason: NotReceivedReason | None,
+        missed: Missed,
+    ) -> None:
         self.why, self.missed = reason, missed()
+
+    def notice(self, source: str, text: str) -> None:
+        return
 
     def receiver(self, robot: str, mount: Pose | None = None) -> None:
         count = self.medium.ledger.station(f"{robot}.rx")
@@ -65,7 +80,7 @@ class World:
             range=range,
             sent_ns=self.scheduler.time,
         )
-        self.scene.transmit(packet, robot)
+        self.scene.transmit(packet, Mount(robot))
         return [name for name, _ in self.heard]
 
 
@@ -193,3 +208,32 @@ def test_steps_are_a_grid(origin: int, step: int, when: int) -> None:
     assert when - last < step
     assert end - when < step
     assert StepClock(origin).last(when) == StepClock(origin).end(when) == when
+
+
+class Poses(Observer):
+    def __init__(self) -> None:
+        self.events: list[PoseEvent] = []
+
+    def pose_change(self, event: PoseEvent) -> None:
+        self.events.append(event)
+
+
+def test_changes_of_pose_are_events_and_only_changes() -> None:
+    world, seen = World(step_ms=32), Poses()
+    world.scene.add("rover", Circle(center=(0, 0, 0), radius=2, period_s=8))
+    world.scene.add("post", still(3))
+    world.poses.add(seen)
+    world.scene.place("post", still(3))
+    assert seen.events == []  # it was there
+    world.scene.place("post", still(4))
+    world.scene.place("post", None)
+    at = [(event.name, event.pose, event.now - world.start) for event in seen.events]
+    assert at == [("post", still(4), 0), ("post", None, 0)]
+    world.send("rover", 2.01)
+    world.send("rover", 2.012)  # the same step: it has not moved
+    (moved,) = seen.events[2:]
+    assert (moved.name, moved.now - world.start) == ("rover", 62 * 32 * MS)
+    assert moved.pose is not None and moved.pose.position[1] == pytest.approx(2, abs=0.1)
+    world.poses.remove(seen)
+    world.send("rover", 4)
+    assert len(seen.events) == 3

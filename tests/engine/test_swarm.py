@@ -7,15 +7,16 @@ import dataclasses
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from hilgw.assemble.gateway import build
 from hilgw.config.load import load_config, load_text
 from hilgw.config.model import GatewayConfig
-from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.engine.gateway import Gateway
-from hilgw.engine.observer import Missed, Observer, missed_by_none
+from hilgw.engine.observer import Observer
+from hilgw.medium.medium import Missed
 from hilgw.medium.packet import Copy, Packet
+from hilgw.reasons import NotReceivedReason
 from hilgw.testing.sim import Clock
 
 SWARM = Path(__file__).parents[2] / "configs" / "swarm.yaml"
@@ -35,13 +36,13 @@ class History(Observer):
         self,
         packet: Packet,
         listeners: Sequence[str],
-        unheard: str | None,
-        missed: Missed = missed_by_none,
+        not_received: NotReceivedReason | None,
+        missed: Missed,
     ) -> None:
         why = dict(missed())
         self.missed.update(why.values())
         self.lines.append(
-            f"{self._timer.now()} {packet.source} {packet.data!r} {listeners} {unheard} {why}"
+            f"{self._timer.now()} {packet.source} {packet.data!r} {listeners} {not_received} {why}"
         )
 
     def delivered(self, station: str, copy: Copy) -> None:
@@ -68,7 +69,7 @@ def play(
 
     async def main() -> Gateway:
         loop = asyncio.get_running_loop()
-        return build(without_hardware(config), loop, history, cast("Timer", timer))
+        return build(without_hardware(config), loop, history, timer=timer)
 
     gateway = asyncio.run(main())
     for robot in gateway.robots.values():
@@ -119,7 +120,7 @@ def test_every_reason_not_to_hear_happens_in_the_swarm() -> None:
     history, report, _ = play(load(), 20)
     assert set(history.missed) == {"range", "cone", "obstacle"}
     assert min(history.missed.values()) > 20
-    heard = report["heard_by"]
+    heard = report["received_by"]
     robots = {f"ant{n}.ir" for n in range(1, 7)} | {f"bee{n}.tx" for n in range(1, 5)}
     assert set(heard) == robots
     for source, row in heard.items():
@@ -160,40 +161,43 @@ obstacles:
 def test_a_wall_hides_who_drives_behind_it_and_own_structures_hide_nobody() -> None:
     report = reported(load_text(WALLS, "f").config, 5)
     # Behind the wall, whose half is 0.5 m at 1.9 m, while |y| < 0.5 * 4 / 1.9: for 2.1 s.
-    blocked = report["emitters"]["lamp.ir"]["unheard"]
+    blocked = report["emitters"]["lamp.ir"]["not_received"]
     assert set(blocked) == {"obstacle"}
     assert 20 <= blocked["obstacle"] <= 22
     assert (
-        report["heard_by"]["lamp.ir"]["eye.ir"]
+        report["received_by"]["lamp.ir"]["eye.ir"]
         == report["emitters"]["lamp.ir"]["departed"] - (blocked["obstacle"])
     )
 
 
 def test_another_robots_structure_does_block() -> None:
     text = WALLS.replace("attached_to: lamp", "attached_to: lamp, owner: eye")
-    assert set(reported(load_text(text, "f").config, 1)["emitters"]["lamp.ir"]["unheard"]) == set()
+    assert (
+        set(reported(load_text(text, "f").config, 1)["emitters"]["lamp.ir"]["not_received"])
+        == set()
+    )
     text = WALLS.replace("robots:\n", "robots:\n  other: {position: [9, 9, 9]}\n").replace(
         "attached_to: lamp", "attached_to: lamp, owner: other"
     )
-    unheard = reported(load_text(text, "f").config, 1)["emitters"]["lamp.ir"]["unheard"]
-    assert unheard == {"obstacle": 10}
+    blocked = reported(load_text(text, "f").config, 1)["emitters"]["lamp.ir"]["not_received"]
+    assert blocked == {"obstacle": 10}
 
 
 def test_a_device_stands_where_its_translation_says() -> None:
     text = WALLS.replace("baudRate: 96000", "translation: [0, 0, 2], range: 4.9")
     report = reported(load_text(text, "f").config, 5)
     # 4.9 m are reached from 2 m above while y^2 < 4.9^2 - 2^2 - 4^2 = 4.01: always but at the ends.
-    assert report["emitters"]["lamp.ir"]["unheard"] == {}
+    assert report["emitters"]["lamp.ir"]["not_received"] == {}
     text = WALLS.replace("baudRate: 96000", "translation: [0, 0, 2], range: 4.8")
     report = reported(load_text(text, "f").config, 5)
-    assert set(report["emitters"]["lamp.ir"]["unheard"]) == {"range"}
+    assert set(report["emitters"]["lamp.ir"]["not_received"]) == {"range"}
 
 
 def test_a_device_looks_where_its_rotation_says() -> None:
     turned = "aperture: 1.0, rotation: [0, 0, 1, 3.14159]"
     text = WALLS.replace("baudRate: 96000", turned)
     report = reported(load_text(text, "f").config, 1)
-    assert set(report["emitters"]["lamp.ir"]["unheard"]) == {"cone"}
+    assert set(report["emitters"]["lamp.ir"]["not_received"]) == {"cone"}
 
 
 def test_placed_and_tuned_at_run_time() -> None:

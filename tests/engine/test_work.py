@@ -54,7 +54,7 @@ class Running:
 
         async def main() -> Gateway:
             loop, timer = asyncio.get_running_loop(), cast(Timer, self.clock)
-            return build(load_text(text, "f").config, loop, Observer(), timer)
+            return build(load_text(text, "f").config, loop, Observer(), timer=timer)
 
         self.gateway = asyncio.run(main())
         for robot in self.gateway.robots.values():

@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-from hilgw.medium.ledger import Ledger
-from hilgw.reasons import RejectedReason
+from hilgw.medium import ledger as ledgers
+from hilgw.medium.ledger import Ledger, ReceivedBy
+from hilgw.reasons import ExpiredReason, NotReceivedReason, RejectedReason
 
 
 def test_a_ledger_in_order() -> None:
@@ -19,8 +20,8 @@ def test_a_ledger_in_order() -> None:
     for reason in (None, None, None, RejectedReason.FULL):
         emitter.offer(reason)
     emitter.depart()
-    emitter.expire(1, "stopped")
-    ledger.source("a.tx").enter(1, "")
+    emitter.expire(1, ExpiredReason.STOPPED)
+    ledger.source("a.tx").enter(1, None)
     station.accept()
     assert station.unaccounted() == -1  # one in flight, and the queue reports one
     station.arrive()
@@ -28,7 +29,7 @@ def test_a_ledger_in_order() -> None:
     queue.clear()
     station.deliver()
     emitter.depart()
-    ledger.source("a.tx").enter(0, "range")
+    ledger.source("a.tx").enter(0, NotReceivedReason.RANGE)
     assert ledger.violations() == []
     report = ledger.as_dict()
     assert report["emitters"]["a.tx"] == {
@@ -39,12 +40,12 @@ def test_a_ledger_in_order() -> None:
         "queued": 0,
         "expired": 1,
         "expired_by": {"stopped": 1},
-        "heard": 1,
+        "received": 1,
         "copies": 1,
-        "unheard": {"range": 1},
+        "not_received": {"range": 1},
     }
     assert report["stations"]["b.rx"]["delivered"] == 1
-    assert report["medium"] == {"packets": 2, "copies": 1, "unheard": {"range": 1}}
+    assert report["medium"] == {"packets": 2, "copies": 1, "not_received": {"range": 1}}
     json.dumps(report, allow_nan=False)
 
 
@@ -52,13 +53,13 @@ def test_what_hardware_hears_enters_or_has_a_reason() -> None:
     ledger = Ledger()
     station = ledger.station("xbee0")
     station.receive()
-    ledger.source("xbee0").enter(0, "no_listener")
+    ledger.source("xbee0").enter(0, NotReceivedReason.NO_LISTENER)
     station.echo()
-    station.drop("too_long")
+    station.drop("bad_frame")
     assert ledger.violations() == []
     report = ledger.as_dict()["stations"]["xbee0"]
     assert (report["accepted"], report["refused"]) == (1, {"own_echo": 1})
-    assert (report["inbound"], report["dropped"]) == (3, {"too_long": 1})
+    assert (report["inbound"], report["dropped"]) == (3, {"bad_frame": 1})
     station.receive()
     assert len(ledger.violations()) == 1
 
@@ -66,10 +67,12 @@ def test_what_hardware_hears_enters_or_has_a_reason() -> None:
 BREAKING: dict[str, Callable[[Ledger], object]] = {
     "offered": lambda ledger: setattr(ledger.emitter("a.tx"), "offered", 7),
     "departed": lambda ledger: ledger.emitter("a.tx").depart(),
-    "expired": lambda ledger: ledger.emitter("a.tx").expire(1, "stopped"),
+    "expired": lambda ledger: ledger.emitter("a.tx").expire(1, ExpiredReason.STOPPED),
     "emitter a.tx: accepted": lambda ledger: ledger.emitter("a.tx", lambda: 5),
-    "entered the medium": lambda ledger: ledger.source("a.tx").enter(0, "no_listener"),
-    "heard": lambda ledger: setattr(ledger.source("a.tx"), "packets", 9),
+    "entered the medium": lambda ledger: ledger.source("a.tx").enter(
+        0, NotReceivedReason.NO_LISTENER
+    ),
+    "received": lambda ledger: setattr(ledger.source("a.tx"), "packets", 9),
     "copies": lambda ledger: ledger.station("b.rx").accept(),
     "delivered": lambda ledger: ledger.station("b.rx").deliver(),
     "refused": lambda ledger: ledger.station("b.rx").refuse("overflow"),
@@ -84,7 +87,7 @@ def test_each_equation_is_a_check(what: str) -> None:
     emitter = ledger.emitter("a.tx", lambda: 0)
     emitter.offer(None)
     emitter.depart()
-    ledger.source("a.tx").enter(1, "")
+    ledger.source("a.tx").enter(1, None)
     station = ledger.station("b.rx", lambda: 0)
     station.accept()
     station.arrive()
@@ -92,3 +95,19 @@ def test_each_equation_is_a_check(what: str) -> None:
     assert ledger.violations() == []
     BREAKING[what](ledger)
     assert any(what in line for line in ledger.violations())
+
+
+def test_copies_are_counted_by_source_and_listener() -> None:
+    counts = ReceivedBy()
+    counts.count("a.tx", ["b.rx", "c.rx"])
+    counts.count("a.tx", ["b.rx"])
+    counts.count("d.tx", [])
+    assert counts.as_dict() == {"a.tx": {"b.rx": 2, "c.rx": 1}}
+
+
+def test_too_many_pairs_count_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ledgers, "MOST_PAIRS", 2)
+    counts = ReceivedBy()
+    for _ in range(3):
+        counts.count("a.tx", ["b.rx", "c.rx", "d.rx"])
+    assert counts.as_dict() == {"a.tx": {"b.rx": 3, "c.rx": 3}, "others": {"others": 3}}

@@ -56,7 +56,7 @@ def test_the_same_ones_hear_as_when_all_are_looked_at(
         for change, index, to in changes:
             if change == "move":
                 places[index] = to  # type: ignore[call-overload]
-                medium.move(str(index), None if to is None else Pose(to))  # type: ignore[arg-type]
+                medium.place(str(index), None if to is None else Pose(to))  # type: ignore[arg-type]
             elif change == "retune":
                 channels[index] = to  # type: ignore[call-overload]
                 medium.retune(str(index), None if to == -1 else frozenset([to]))  # type: ignore[list-item]

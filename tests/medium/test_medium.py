@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,7 @@ import pytest
 from hilgw.errors import ConfigError
 from hilgw.medium.ledger import Ledger
 from hilgw.medium.listeners import Listener
-from hilgw.medium.medium import Medium
+from hilgw.medium.medium import Medium, Missed
 from hilgw.medium.obstacles import Obstacle, Sphere
 from hilgw.medium.packet import Copy, Packet
 from hilgw.medium.pose import Pose, Vector
@@ -26,14 +26,22 @@ class Bench:
     def __init__(self, **settings: Any) -> None:
         self.ledger = Ledger()
         self.notices: list[str] = []
-        self.faults: list[tuple[str, Exception]] = []
+        self.seen: list[tuple[bytes, list[str], str | None]] = []
         self.medium = Medium(
             self.ledger,
-            on_notice=self.notices.append,
-            on_fault=lambda name, error: self.faults.append((name, error)),
+            observer=self,
             **settings,
         )
         self.heard: list[tuple[str, Copy]] = []
+
+    def notice(self, source: str, text: str) -> None:
+        assert source == "medium" or text.startswith("fault: ")
+        self.notices.append(text)
+
+    def transmitted(
+        self, sent: Packet, names: Sequence[str], reason: str | None, missed: Missed
+    ) -> None:
+        self.seen.append((sent.data, list(names), reason))
 
     def listener(self, name: str, **fields: Any) -> Listener:
         count = self.ledger.station(name)
@@ -62,9 +70,9 @@ class Bench:
 
     def why(self, packet: Packet, pose: Pose | None = ORIGIN) -> str:
         """Why nobody heard it."""
-        before = self.ledger.source(packet.source).unheard.copy()
+        before = self.ledger.source(packet.source).not_received.copy()
         assert self.send(packet, pose) == []
-        (reason,) = self.ledger.source(packet.source).unheard - before
+        (reason,) = self.ledger.source(packet.source).not_received - before
         return reason
 
 
@@ -241,12 +249,9 @@ def test_air_is_a_reason() -> None:
 def test_one_module_per_air_the_one_whose_mapping_fits_else_the_first_named() -> None:
     bench = Bench()
 
-    def names(*channels: int) -> Callable[[int], bool]:
-        return lambda channel: channel in channels
-
     bench.listener("first", air="x")
-    bench.listener("second", air="x", fits_explicitly=names(1, 2))
-    bench.listener("third", air="x", fits_explicitly=names(2, 3))
+    bench.listener("second", air="x", channels=frozenset({1, 2}))
+    bench.listener("third", air="x", channels=frozenset({2, 3}))
     bench.listener("other", air="y")
     bench.listener("rx", channels=None)
     assert bench.send(packet(channel=0)) == ["first", "other", "rx"]
@@ -254,8 +259,8 @@ def test_one_module_per_air_the_one_whose_mapping_fits_else_the_first_named() ->
     assert bench.send(packet(channel=2)) == ["second", "other", "rx"]
     assert bench.send(packet(channel=3)) == ["third", "other", "rx"]
     assert bench.send(packet(channel=-1)) == ["first", "other", "rx"]
-    bench.medium.move("first", Pose((99.0, 0.0, 0.0)))  # only those in range are candidates
-    assert bench.send(packet(channel=0, range=5.0)) == ["second", "other", "rx"]
+    bench.medium.place("second", Pose((99.0, 0.0, 0.0)))  # only those in range are candidates
+    assert bench.send(packet(channel=2, range=5.0)) == ["third", "other", "rx"]
 
 
 @pytest.mark.parametrize(
@@ -369,7 +374,7 @@ def test_retuning_and_leaving() -> None:
     assert bench.why(packet()) == "no_listener"
     bench.medium.detach("rx")
     bench.medium.retune("rx", ONE)
-    bench.medium.move("rx", ORIGIN)
+    bench.medium.place("rx", ORIGIN)
     bench.listener("rx", channels=ONE)
     assert bench.send(packet()) == ["rx"]
     with pytest.raises(ConfigError):
@@ -423,11 +428,12 @@ def test_a_fault_in_one_station_stays_there_and_is_counted() -> None:
     for deliver in (raises_before, raises_after):
         broken.deliver = deliver
         assert bench.send(packet()) == ["rx"]
-    assert [(name, type(error)) for name, error in bench.faults] == [
-        ("broken", OSError),
-        ("broken", ValueError),
-    ]
-    assert (count.delivered, dict(count.refused)) == (1, {"fault": 1})
+    assert bench.notices == ["fault: OSError('no')", "fault: ValueError('no')"]
+    faults: list[Exception] = []
+    broken.on_fault = faults.append
+    assert bench.send(packet()) == ["rx"]
+    assert [str(error) for error in faults] == ["no"] and len(bench.notices) == 2
+    assert (count.delivered, dict(count.refused)) == (2, {"fault": 1})
 
 
 def test_a_stop_passes_through_and_leaves_the_rest_for_the_next() -> None:
@@ -462,13 +468,12 @@ def test_a_copy_in_flight_to_one_who_left_is_counted() -> None:
 
 
 def test_the_observer_hears_of_each_packet_before_anybody_gets_it() -> None:
-    seen: list[tuple[bytes, list[str], str]] = []
-    bench = Bench(on_transmit=lambda sent, names, why, missed: seen.append((sent.data, names, why)))
+    bench = Bench()
     assert bench.why(packet(data=b"1")) == "no_listener"
     bench.listener("rx", channels=ONE)
     bench.send(packet(data=b"2"))
-    assert seen[0] == (b"1", [], "no_listener")
-    assert seen[1][:2] == (b"2", ["rx"])
+    assert bench.seen[0] == (b"1", [], "no_listener")
+    assert bench.seen[1] == (b"2", ["rx"], None)
 
 
 def test_packets_are_not_changed_on_the_way() -> None:
@@ -477,3 +482,17 @@ def test_packets_are_not_changed_on_the_way() -> None:
     sent = replace(packet(), data=bytes(range(256)), address="0013A20040A1B2C3", rssi_dbm=-60.0)
     bench.send(sent)
     assert bench.heard[0][1].packet is sent
+
+
+def test_a_packet_to_one_listener_alone_follows_its_channels_only() -> None:
+    bench = Bench()
+    bench.listener("m1", channels=ONE, air="x", owner="a", pose=Pose((99.0, 0.0, 0.0)))
+    bench.listener("rx", channels=ONE)
+    for channel, reason in ((1, None), (-1, None), (2, "channel"), (1 << 31, "channel")):
+        count = bench.ledger.emitter("a.tx")
+        count.offer(None)
+        count.depart()
+        assert bench.medium.send_to(packet(channel=channel, range=1.0), "m1") == reason
+    assert [name for name, _ in bench.heard] == ["m1", "m1"]
+    assert bench.seen == [(b"x", ["m1"], None)] * 2 + [(b"x", [], "channel")] * 2
+    assert bench.ledger.violations() == []

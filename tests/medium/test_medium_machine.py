@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +25,7 @@ from hilgw.medium.matching import later
 from hilgw.medium.medium import Medium, Missed
 from hilgw.medium.packet import Copy, Packet
 from hilgw.medium.pose import Pose
+from hilgw.reasons import NotReceivedReason
 
 MS = 1_000_000
 ROBOTS = ("a", "b", "c")
@@ -57,7 +59,7 @@ class Machine(RuleBasedStateMachine):
         self.now = 0
         self.said = 0
         self.ledger = Ledger()
-        self.medium = Medium(self.ledger, seed=1, on_transmit=self.transmitted)
+        self.medium = Medium(self.ledger, seed=1, observer=self)
         self.robots: dict[str, Robot] = {}
         self.modules: dict[str, Module] = {}
         self.last_heard: dict[tuple[str, str], int] = {}
@@ -127,7 +129,6 @@ class Machine(RuleBasedStateMachine):
             channels=None if name == "m1" else frozenset([1]),
             pose=Pose((1.0, 0.0, 0.0)),
             deliver=deliver,
-            fits_explicitly=lambda channel: name != "m1" and channel == 1,
         )
         self.modules[name] = Module(name, listener, queue)
         self.medium.attach(listener)
@@ -251,14 +252,24 @@ class Machine(RuleBasedStateMachine):
 
     # --- what must hold ---------------------------------------------------------------------
 
-    def transmitted(self, packet: Packet, names: list[str], reason: str, missed: Missed) -> None:
+    def notice(self, source: str, text: str) -> None:
+        return
+
+    def transmitted(
+        self,
+        packet: Packet,
+        names: Sequence[str],
+        reason: NotReceivedReason | None,
+        missed: Missed,
+    ) -> None:
         assert self.current is not None
         assert packet is self.current[0]
         assert names == self.hearing(*self.current)
         others = missed()
         assert not others.keys() & names
         assert packet.owner not in {name.partition(".")[0] for name in others}
-        if not names and reason not in ("no_listener", "channel", "air"):
+        assert (reason is None) == bool(names)
+        if reason is not None and reason not in ("no_listener", "channel", "air"):
             assert reason in others.values()
             assert all(later(reason, each) == reason for each in others.values())
         self.check()

@@ -9,7 +9,7 @@ import pytest
 import trustme
 
 from hilgw.errors import ConfigError
-from hilgw.protocols.webots import Forbidden
+from hilgw.protocols.webots.handshake import Forbidden
 from hilgw.reasons import RequestRefused
 from hilgw.security.access import (
     MAX_ADDRESSES,

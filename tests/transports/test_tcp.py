@@ -20,11 +20,11 @@ import pytest
 
 from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.errors import PortError
+from hilgw.transports import accepting
 from hilgw.transports.base import Transport
 from hilgw.transports.serial.port import open_serial
-from hilgw.transports.tcp import listener as tcp_listener
 from hilgw.transports.tcp import stream as tcp
-from hilgw.transports.tcp.listener import TcpListener
+from hilgw.transports.tcp.listener import Limits, TcpListener
 from hilgw.transports.tcp.stream import TcpStream, connect_tcp
 from tests.transports.rig import (
     ALL_VALUES,
@@ -50,7 +50,7 @@ class Server:
 
 
 @asynccontextmanager
-async def serving(host: str = "127.0.0.1", **options: int) -> AsyncIterator[Server]:
+async def serving(host: str = "127.0.0.1", limits: Limits | None = None) -> AsyncIterator[Server]:
     clients: list[Client] = []
     peers: list[str] = []
 
@@ -58,7 +58,7 @@ async def serving(host: str = "127.0.0.1", **options: int) -> AsyncIterator[Serv
         clients.append(Client(stream))
         peers.append(peer)
 
-    listener = TcpListener(host, 0, on_client, **options)
+    listener = TcpListener(host, 0, on_client, limits=limits or Limits())
     await listener.start()
     try:
         yield Server(listener, clients, peers)
@@ -262,7 +262,7 @@ class TestListening:
             assert descriptors().items() <= before.items()
 
     async def test_no_more_clients_than_allowed(self, path: str) -> None:
-        async with serving(max_clients=3) as server:
+        async with serving(limits=Limits(clients=3)) as server:
             peers = []
             for count in range(1, 6):
                 peers.append(socket.create_connection(("127.0.0.1", server.listener.port)))
@@ -277,7 +277,7 @@ class TestListening:
                 peer.close()
 
     async def test_one_address_does_not_take_all_places(self, path: str) -> None:
-        async with serving(max_clients=10, max_per_address=2) as server:
+        async with serving(limits=Limits(clients=10, per_address=2)) as server:
             where = ("127.0.0.1", server.listener.port)
             peers = [socket.create_connection(where) for _ in range(5)]
             await until(lambda: server.listener.refused == 3)
@@ -291,7 +291,7 @@ class TestListening:
     ) -> None:
         async with serving() as server:
             tries = 0
-            real = tcp_listener.accept
+            real = accepting.accept
 
             def accept(listening: socket.socket) -> object:
                 nonlocal tries
@@ -300,12 +300,12 @@ class TestListening:
                     raise OSError(errno.EMFILE, "Too many open files")
                 return real(listening)
 
-            monkeypatch.setattr(tcp_listener, "accept", accept)
+            monkeypatch.setattr(accepting, "accept", accept)
             with socket.create_connection(("127.0.0.1", server.listener.port)):
                 begin = asyncio.get_running_loop().time()
                 await until(lambda: bool(server.clients))
             assert tries == 3
-            assert asyncio.get_running_loop().time() - begin >= 2 * tcp_listener.ACCEPT_PAUSE_S
+            assert asyncio.get_running_loop().time() - begin >= 2 * accepting.ACCEPT_PAUSE_S
 
     async def test_closed_it_takes_nobody_and_keeps_those_it_has(self, path: str) -> None:
         async with serving() as server:

@@ -8,7 +8,6 @@ import pytest
 
 from hilgw.testing.sim import until
 from hilgw.transports.base import ConnectionSide, Transport
-from hilgw.transports.tcp import device as device_module
 from hilgw.transports.tcp.device import (
     TcpClientDevice,
     TcpListenerDevice,
@@ -104,22 +103,19 @@ async def test_a_peer_that_does_not_read_is_hung_up_on() -> None:
     device.close()
 
 
-async def test_a_client_tries_until_somebody_listens_and_after_each_loss(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_a_client_tries_until_somebody_listens_and_after_each_loss() -> None:
     tries: list[int] = []
 
     async def counted(host: str, port: int) -> Transport:
         tries.append(port)
         return await connect_tcp(host, port)
 
-    monkeypatch.setattr(device_module, "connect_tcp", counted)
     streams: list[Any] = []
     listener = TcpListener("127.0.0.1", 0, lambda stream, peer: streams.append(stream))
     await listener.start()
     port = listener.port
     listener.close()
-    device = TcpClientDevice(retry_s=0.02)
+    device = TcpClientDevice(0.02, counted)
     told = Told(device)
     device.aim("127.0.0.1", port)
     await until(lambda: len(tries) > 2)  # refused

@@ -38,6 +38,7 @@ from hilgw.engine.robot.ports import EmitterPort
 from hilgw.engine.robot.schedule import Schedule
 from hilgw.medium.ledger import Ledger
 from hilgw.medium.packet import Packet
+from hilgw.medium.pose import Mount
 from hilgw.transports.base import Scheduler
 
 NS = 1_000_000_000
@@ -128,7 +129,7 @@ def pace(
         done = asyncio.Event()
         wanted = max(20, round(seconds * rate / BITS / PACKET))
 
-        def transmit(packet: Packet) -> None:
+        def transmit(packet: Packet, mount: Mount) -> None:
             left.append((packet.sent_ns, time.monotonic_ns()))
             if len(left) < wanted:
                 port.send(bytes(PACKET))  # the line is never idle
@@ -137,9 +138,9 @@ def pace(
 
         emitter = Emitter(EmitterFields(baudRate=rate, byteSize=BITS))
         port = EmitterPort(
-            "bench",
             "tx",
             emitter,
+            Mount("bench"),
             Schedule(cast("Scheduler", scheduler), StepClock(0)),
             Ledger(),
             transmit,

@@ -27,6 +27,7 @@ import time
 import tty
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from table import Row, show_all
@@ -123,9 +124,9 @@ async def _run_gateway(config: Any, packets: int) -> None:
     from hilgw.engine.observer import Observer
 
     gateway = build(config, asyncio.get_running_loop(), Observer())
-    gateway.on_ready = lambda: print("ready", flush=True)
     stop = asyncio.Event()
-    running = asyncio.create_task(gateway.run(stop))
+    on_ready = partial(print, "ready", flush=True)
+    running = asyncio.create_task(gateway.run(stop, on_ready=on_ready))
 
     counts = gateway.ledger.station("rover.rx")
 

@@ -8,7 +8,7 @@ from typing import Any
 from hilgw.api._errors import is_period, report, report_disabled
 from hilgw.api.devices.base import Device, HasBrake, HasMotor, HasPositionSensor
 from hilgw.api.devices.states import BrakeState, LedState, MotorState
-from hilgw.protocols.webots import (
+from hilgw.protocols.webots.device_messages import (
     SetAcceleration,
     SetAvailableForce,
     SetControlPid,

@@ -9,7 +9,7 @@ from typing import ClassVar
 from hilgw.api import current
 from hilgw.api._errors import report
 from hilgw.api.devices.base import Sampled
-from hilgw.protocols.webots import (
+from hilgw.protocols.webots.robot_messages import (
     JoystickAutoCenteringGain,
     JoystickForceAxis,
     JoystickForceFeedback,

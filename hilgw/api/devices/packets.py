@@ -11,7 +11,7 @@ from typing import Any
 from hilgw.api._errors import deprecated, report
 from hilgw.api.devices.base import Device, Sensor
 from hilgw.api.devices.states import EmitterState, ReceiverState
-from hilgw.protocols.webots import Receive
+from hilgw.protocols.webots.device_messages import Receive
 
 Message = bytes | bytearray | memoryview | str | list[Any] | tuple[Any, ...]
 

@@ -13,10 +13,10 @@ from typing import Any
 
 from hilgw.api._errors import report
 from hilgw.devices.fields import UNLIMITED, channel_refusal
-from hilgw.protocols.webots import (
+from hilgw.protocols.webots.codec import Command
+from hilgw.protocols.webots.device_messages import (
     AssociatedDevice,
     BrakeCommand,
-    Command,
     EmitterConfiguration,
     GetAssociatedDevice,
     GpsValues,

@@ -29,13 +29,13 @@ from hilgw.devices.properties import (
     RotationalMotorFields,
     TouchSensorFields,
 )
-from hilgw.protocols.webots import (
+from hilgw.protocols.webots.codec import Message
+from hilgw.protocols.webots.device_messages import (
     DistanceSensorConfiguration,
     EmitterConfiguration,
     GpsConfiguration,
     InertialUnitConfiguration,
     JointConfiguration,
-    Message,
     MotorConfiguration,
     ReceiverConfiguration,
     TableConfiguration,
@@ -68,31 +68,31 @@ def fields_of(kind: str, model: str, message: Message | None) -> DeviceFields | 
         case MotorConfiguration():
             return _motor(kind, message, model)
         case DistanceSensorConfiguration(_, number, _, _, aperture, table):
-            kind_ = _word(DISTANCE_SENSOR_TYPES, number)
+            kind_ = _choice(DISTANCE_SENSOR_TYPES, number)
             return DistanceSensorFields(
                 type=kind_, aperture=aperture, lookupTable=table, model=model
             )
         case TouchSensorConfiguration(_, number, table):
-            kind_ = _word(TOUCH_SENSOR_TYPES, number)
+            kind_ = _choice(TOUCH_SENSOR_TYPES, number)
             return TouchSensorFields(type=kind_, lookupTable=table, model=model)
         case TableConfiguration(_, table):
             return _TABLES[kind](lookupTable=table, model=model)
         case GpsConfiguration(_, number):
-            system = _word(GPS_COORDINATE_SYSTEMS, number)
+            system = _choice(GPS_COORDINATE_SYSTEMS, number)
             return GpsFields(gpsCoordinateSystem=system, model=model)
         case InertialUnitConfiguration(_, noise, axes):
             system = axes if axes in COORDINATE_SYSTEMS else COORDINATE_SYSTEMS[0]
             return InertialUnitFields(noise=noise, coordinateSystem=system, model=model)
         case JointConfiguration(_, number):
-            joint = _word(JOINTS, number)
+            joint = _choice(JOINTS, number)
             both = PositionSensorFields if kind == "PositionSensor" else BrakeFields
             return both(type=joint, model=model)
     return FIELDS[kind](model=model)
 
 
-def _word(words: tuple[str, ...], number: int) -> str:
-    """Webots' word for a number on the wire; the default for one that it does not have."""
-    return words[number] if 0 <= number < len(words) else words[0]
+def _choice(names: tuple[str, ...], number: int) -> str:
+    """The value of a field for its number on the wire; the default for an unknown number."""
+    return names[number] if 0 <= number < len(names) else names[0]
 
 
 def _emitter(message: EmitterConfiguration, model: str) -> EmitterFields:

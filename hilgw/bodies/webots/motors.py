@@ -7,14 +7,13 @@ in force control is put in velocity control first: force 0 would let it roll.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 
 from hilgw.control.events import Command, MotorCommand, MotorField, MotorPid, MotorSettings
 from hilgw.control.limits import Slew
 from hilgw.control.safety import Mode, mode_of
 from hilgw.devices.kinds import LINEAR_MOTOR, Device
-from hilgw.protocols import webots
-from hilgw.protocols.webots import (
+from hilgw.protocols.webots import codec
+from hilgw.protocols.webots.device_messages import (
     MotorConfiguration,
     SetAcceleration,
     SetAvailableForce,
@@ -43,7 +42,7 @@ class Motor:
         start = _finite(configuration.targetPosition) if self._linear else 0.0
         self._slew = Slew(device.limits.rate, start, brakes=not self._linear)
 
-    def apply(self, command: Command, now: int) -> list[webots.Command]:
+    def apply(self, command: Command, now: int) -> list[codec.Command]:
         """A command that the control loop has checked, as commands on the wire."""
         self._mode = mode_of(command) or self._mode
         tag = self._tag
@@ -66,12 +65,12 @@ class Motor:
         self._available = value
         return [SetAvailableForce(tag, value)]
 
-    def _all(self, command: MotorSettings, now: int) -> list[webots.Command]:
+    def _all(self, command: MotorSettings, now: int) -> list[codec.Command]:
         self._velocity = command.velocity
         position = command.position
         if self._linear:
             position = self._slew.aim(position, now)
-        made: list[webots.Command] = [SetPosition(self._tag, position)]
+        made: list[codec.Command] = [SetPosition(self._tag, position)]
         made.append(self._set_velocity(command.velocity, now))
         if command.acceleration != self._acceleration:
             self._acceleration = command.acceleration
@@ -81,12 +80,12 @@ class Motor:
             made.append(SetAvailableForce(self._tag, command.available))
         return made
 
-    def _position(self, value: float, now: int) -> list[webots.Command]:
+    def _position(self, value: float, now: int) -> list[codec.Command]:
         """After a stop, a motor that gets a position needs its speed back. One whose own speed is
         beyond its limit gets the limit."""
         if self._linear:
             value = self._slew.aim(value, now)
-        made: list[webots.Command] = [SetPosition(self._tag, value)]
+        made: list[codec.Command] = [SetPosition(self._tag, value)]
         if (self._is_stopped or self._is_too_fast) and math.isfinite(value):
             self._is_stopped = self._is_too_fast = False
             made.append(SetVelocity(self._tag, abs(self._velocity)))
@@ -98,7 +97,7 @@ class Motor:
             value = self._slew.aim(value, now)
         return SetVelocity(self._tag, value)
 
-    def expire(self, now: int) -> list[webots.Command]:
+    def expire(self, now: int) -> list[codec.Command]:
         """The next value of a motor with a rate limit."""
         value = None if self._is_stopped else self._slew.expire(now)
         if value is None:
@@ -112,13 +111,13 @@ class Motor:
             return MotorCommand(index, MotorField.VELOCITY, 0.0)
         return MotorSettings(index, math.inf, 0.0, self._acceleration, self._available)
 
-    def stopping(self) -> list[webots.Command]:
+    def stopping(self) -> list[codec.Command]:
         """The commands on the wire that stop the motor now. Changes nothing."""
-        stop: list[webots.Command] = [SetVelocity(self._tag, 0.0)]
+        stop: list[codec.Command] = [SetVelocity(self._tag, 0.0)]
         return [SetPosition(self._tag, math.inf), *stop] if self._mode is Mode.FORCE else stop
 
     def stop(self) -> Command:
-        """The motor gets a stop; returns the command that does it."""
+        """A stop for the motor was given; returns the command that does it."""
         command = self.stop_command(self._mode)
         if self._mode is Mode.FORCE:
             self._mode = Mode.VELOCITY
@@ -126,11 +125,6 @@ class Motor:
         if not self._linear:
             self._slew.settle(0.0)
         return command
-
-
-def stopping(motors: Iterable[Motor]) -> list[webots.Command]:
-    """The commands on the wire that stop all of them now."""
-    return [command for motor in motors for command in motor.stopping()]
 
 
 def _finite(value: float) -> float:

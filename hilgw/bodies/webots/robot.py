@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from hilgw.bodies.webots.devices import fields_of
-from hilgw.bodies.webots.motors import Motor, stopping
+from hilgw.bodies.webots.motors import Motor
 from hilgw.bodies.webots.settings import LONGEST_STEP_MS
 from hilgw.control.events import (
     Command,
@@ -19,28 +19,27 @@ from hilgw.control.events import (
 )
 from hilgw.devices.fields import CAP_BYTES, CAP_PACKETS, channel_refusal
 from hilgw.devices.kinds import EMITTER, MOTOR, NO_LIMITS, RECEIVER, SENSOR, Device, Devices
-from hilgw.protocols import webots
-from hilgw.protocols.webots import (
-    Codec,
+from hilgw.protocols.webots import codec
+from hilgw.protocols.webots.codec import Codec, Message
+from hilgw.protocols.webots.device_messages import (
     EmitterConfiguration,
     GpsValues,
-    Message,
     MotorConfiguration,
-    ProtocolError,
     Quaternion,
     Receive,
     ReceiverConfiguration,
-    RobotConfiguration,
     Send,
     SetForce,
     SetPosition,
     SetSamplingPeriod,
     SetVelocity,
-    Time,
     Value,
     Values,
 )
+from hilgw.protocols.webots.errors import ProtocolError
+from hilgw.protocols.webots.forms import KINDS
 from hilgw.protocols.webots.queues import EmitterQueue, WaitingCommands
+from hilgw.protocols.webots.robot_messages import DeviceEntry, RobotConfiguration, Time
 
 if TYPE_CHECKING:
     from hilgw.bodies.webots.settings import WebotsBodySettings
@@ -50,7 +49,7 @@ REQUEST_BYTES = 128 * 1024
 
 
 class WebotsRobot:
-    """codec: it has the kinds of the devices. An index is the tag on the wire less 1. time_s:
+    """codec: has the kinds of the devices. An index is the tag on the wire less 1. time_s:
     simulation time of the last answer."""
 
     def __init__(self, settings: WebotsBodySettings, version: str) -> None:
@@ -113,10 +112,8 @@ class WebotsRobot:
             raise ProtocolError(what, where="configuration", fix="leave step_ms out, or correct it")
         return given
 
-    def _add(
-        self, index: int, kind: str, entry: webots.DeviceEntry, message: Message | None
-    ) -> None:
-        known = kind in webots.KINDS
+    def _add(self, index: int, kind: str, entry: DeviceEntry, message: Message | None) -> None:
+        known = kind in KINDS
         device = Device(
             name=entry.name,
             kind=kind,
@@ -153,7 +150,7 @@ class WebotsRobot:
         ]
 
     def report(self, message: Message) -> Event | None:
-        """The event of a message about a device; None when it is none of a control loop."""
+        """What a message reports of a device; None when it concerns nothing in a control loop."""
         match message:
             case Time(time):
                 self.time_s = time
@@ -207,9 +204,9 @@ class WebotsRobot:
             self.waiting.put(command)
         return motor.stop()
 
-    def stopping(self) -> list[webots.Command]:
+    def stopping(self) -> list[codec.Command]:
         """The commands on the wire that stop all motors. Changes nothing."""
-        return stopping(self.motors.values())
+        return [each for motor in self.motors.values() for each in motor.stopping()]
 
     def leaving(self, step_ms: int) -> list[Send]:
         """The packets that leave with a request of a step of this duration."""

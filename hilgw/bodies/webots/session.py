@@ -31,22 +31,18 @@ from hilgw.control.events import (
 )
 from hilgw.devices.kinds import MOTOR, Device, Refusal
 from hilgw.errors import PortError, quoted
-from hilgw.protocols import webots
-from hilgw.protocols.webots import (
-    LEAVE,
-    Acknowledgement,
-    Answer,
-    AnswerReader,
+from hilgw.protocols.webots import codec
+from hilgw.protocols.webots.answers import Answer, AnswerReader
+from hilgw.protocols.webots.codec import describe
+from hilgw.protocols.webots.errors import ProtocolError
+from hilgw.protocols.webots.handshake import Acknowledgement, decode_acknowledgement, encode_hello
+from hilgw.protocols.webots.requests import LEAVE, encode_request
+from hilgw.protocols.webots.robot_messages import (
     ClientExitNotify,
     JoystickSamplingPeriod,
-    ProtocolError,
     Quit,
     RobotConfiguration,
     Time,
-    decode_acknowledgement,
-    encode_hello,
-    encode_request,
-    in_words,
 )
 from hilgw.units import NS_PER_MS, NS_PER_S
 
@@ -55,12 +51,11 @@ if TYPE_CHECKING:
     from hilgw.control.safety import Mode
 
 ANSWER_BYTES = 16 * 1024 * 1024
-"""The longest answer: a robot without images sends far less."""
+"""Of one answer: a robot without images sends far less."""
 HELLO_NS = 10 * NS_PER_S
-"""The deadline of Webots' acknowledgement in the handshake. Later answers have none: Webots may be
-paused."""
+"""For the acknowledgement. Later answers have no deadline: Webots may be paused."""
 GOODBYE_NS = 500 * NS_PER_MS
-"""The deadline of the answer before the last request, which then leaves without it."""
+"""For the answer that the last request waits for. After that it leaves without it."""
 
 _REFUSALS = {
     Acknowledgement.FAILED: "no such robot, or its controller is not <extern>",
@@ -75,7 +70,7 @@ _REMEDIES = {
 
 class _State(Enum):
     CLOSED = auto()
-    HELLO = auto()  # waits for Webots' acknowledgement
+    HELLO = auto()  # waits for the acknowledgement
     CONFIGURING = auto()  # waits for the robot's configuration
     RUNNING = auto()  # waits for the answer of a step
     GOODBYE = auto()  # waits for the answer to its last request
@@ -93,7 +88,7 @@ class WebotsBodySession(MotorSession):
         self._settings = settings
         self._hello = encode_hello(settings.robot)
         self._state = _State.CLOSED
-        self._received = b""
+        self._acknowledged = b""
         self._reader = AnswerReader(ANSWER_BYTES)
         self._due_ns: int | None = None
         self._is_leaving = False
@@ -119,7 +114,7 @@ class WebotsBodySession(MotorSession):
         self._discard()
         self._robot.clear()
         self._state = _State.CLOSED
-        self._received = b""
+        self._acknowledged = b""
         self._reader = AnswerReader(ANSWER_BYTES)
         self._due_ns = self._stopping = None
         self._is_leaving = False
@@ -152,10 +147,10 @@ class WebotsBodySession(MotorSession):
         return self._leave_at_once()
 
     def describe(self, data: bytes, *, received: bool) -> str:
-        return in_words(data, self._robot.codec, received=not received, local=False)
+        return describe(data, self._robot.codec, received=not received, local=False)
 
     def is_idle(self) -> bool:
-        """Whether nothing waits to be written: no stop, and no goodbye."""
+        """Whether nothing waits to be written: no stop, and no last request."""
         return self._stopping is None and not self._is_leaving
 
     def _discard(self) -> None:
@@ -165,8 +160,8 @@ class WebotsBodySession(MotorSession):
     # --- the handshake ------------------------------------------------------------------------
 
     def _take_acknowledgement(self, data: bytes, events: list[Event]) -> None:
-        self._received += data
-        answer = decode_acknowledgement(self._received)
+        self._acknowledged += data
+        answer = decode_acknowledgement(self._acknowledged)
         if answer is None:
             return
         self._due_ns = None
@@ -178,7 +173,7 @@ class WebotsBodySession(MotorSession):
         self._state = _State.CONFIGURING
         events.append(self._request(0, [JoystickSamplingPeriod(0)]))  # as libController
 
-    def _configure(self, messages: list[webots.Message], events: list[Event]) -> None:
+    def _configure(self, messages: list[codec.Message], events: list[Event]) -> None:
         """The first answer configures the robot; the first step follows."""
         first = messages[0] if messages else None
         if not isinstance(first, RobotConfiguration):
@@ -238,14 +233,14 @@ class WebotsBodySession(MotorSession):
         self.counts["packets_out"] += len(packets)
         self._ask(step_ms, [*self._robot.waiting.take(), *packets], events)
 
-    def _ask(self, step_ms: int, commands: Iterable[webots.Command], events: list[Event]) -> None:
+    def _ask(self, step_ms: int, commands: Iterable[codec.Command], events: list[Event]) -> None:
         """The next request, and the report of a stop that leaves with it."""
         events.append(self._request(step_ms, commands))
         if self._stopping is not None:
             events.append(StopSent(*self._stopping))
             self._stopping = None
 
-    def _request(self, step_ms: int, commands: Iterable[webots.Command]) -> Write:
+    def _request(self, step_ms: int, commands: Iterable[codec.Command]) -> Write:
         return Write(encode_request(step_ms, self._robot.codec.encode_commands(commands)))
 
     def _end(self, text: str, where: str = "", fix: str = "") -> list[Event]:
@@ -298,7 +293,7 @@ class WebotsBodySession(MotorSession):
         return []
 
     def stop(self, reason: StopReason, now: int) -> list[Event]:
-        """Stops all motors. At the end of the gateway the controller leaves the robot, too."""
+        """As every session. At the end of the gateway the controller leaves Webots, too."""
         events = super().stop(reason, now)
         if reason is StopReason.ENDED and self._state is _State.RUNNING:
             self._is_leaving = True
@@ -324,7 +319,7 @@ class WebotsBodySession(MotorSession):
         return self._request(0, self._robot.stopping()).data
 
     def _leave_at_once(self) -> list[Event]:
-        """The answer does not come (Webots is paused): the last words leave without it."""
+        """The answer does not come (Webots is paused): the last request leaves without it."""
         events: list[Event] = []
         if self._state is _State.RUNNING:
             self._ask(0, [*self._robot.waiting.take(), ClientExitNotify()], events)

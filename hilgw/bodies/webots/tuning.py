@@ -4,7 +4,6 @@ request. Each function returns None, or why it is refused."""
 from __future__ import annotations
 
 import math
-from typing import assert_never
 
 from hilgw.bodies.webots.robot import REQUEST_BYTES, WebotsRobot
 from hilgw.control.events import (
@@ -17,15 +16,15 @@ from hilgw.control.events import (
     ReceiverSettings,
 )
 from hilgw.devices.fields import channel_refusal
-from hilgw.devices.kinds import BRAKE, LED, MOTOR, PACKETS, RECEIVER, SENSOR, Device, Refusal
-from hilgw.protocols.webots import (
+from hilgw.devices.kinds import BRAKE, LED, MOTOR, RECEIVER, SENSOR, Device, Refusal
+from hilgw.protocols.webots.device_messages import (
     BrakeCommand,
     SetChannel,
     SetFeedbackPeriod,
     SetLed,
     SetSamplingPeriod,
-    WebotsRefused,
 )
+from hilgw.protocols.webots.errors import WebotsRefused
 from hilgw.reasons import RequestRefused
 
 LARGEST_PERIOD_MS = 0xFFFF
@@ -60,27 +59,25 @@ def send(robot: WebotsRobot, device: Device, packet: PacketOut) -> Refusal | Non
 
 def tune(robot: WebotsRobot, device: Device, settings: DeviceSettings) -> Refusal | None:
     """An LED, a brake, a radio, or the period of a motor's feedback."""
-    if not _fits(settings, device):
-        text = f"{type(settings).__name__} does not set {device.kind} '{device.name}'"
-        return Refusal(RequestRefused.NOT_SETTABLE, text)
     tag = robot.tag(settings.index)
     match settings:
-        case LedValue(_, value):
+        case LedValue(_, value) if device.kind == LED:
             robot.waiting.put(SetLed(tag, value))
-        case BrakeDamping(_, damping):
+        case BrakeDamping(_, damping) if device.kind == BRAKE:
             robot.waiting.put(BrakeCommand(tag, damping))
-        case FeedbackSwitch(_, period_ms):
+        case FeedbackSwitch(_, period_ms) if device.role == MOTOR:
             robot.waiting.put(SetFeedbackPeriod(tag, _period(period_ms)))
-        case ReceiverSettings(index, channel, period_ms):
+        case ReceiverSettings(index, channel, period_ms) if device.kind == RECEIVER:
             if why := robot.channel_refusal(index, channel):
                 return Refusal(RequestRefused.NOT_ALLOWED, f"'{device.name}': {why}")
             robot.waiting.put(SetSamplingPeriod(tag, _period(period_ms)))
             robot.waiting.put(SetChannel(tag, channel))
-        case EmitterSettings(index, _, range):
+        case EmitterSettings(index, _, range) if index in robot.emitters:
             if not robot.emitters[index].tune(range):
                 return Refusal(RequestRefused.NOT_ALLOWED, f"'{device.name}': range {range:g}")
         case _:
-            assert_never(settings)
+            text = f"{type(settings).__name__} does not set {device.kind} '{device.name}'"
+            return Refusal(RequestRefused.NOT_SETTABLE, text)
     return None
 
 
@@ -89,16 +86,3 @@ def _period(period_ms: float) -> int:
     if not period_ms > 0:
         return 0
     return LARGEST_PERIOD_MS if period_ms > LARGEST_PERIOD_MS else math.ceil(period_ms)
-
-
-def _fits(settings: DeviceSettings, device: Device) -> bool:
-    match settings:
-        case LedValue():
-            return device.kind == LED
-        case BrakeDamping():
-            return device.kind == BRAKE
-        case FeedbackSwitch():
-            return device.role == MOTOR
-        case ReceiverSettings():
-            return device.kind == RECEIVER
-    return device.role == PACKETS and device.kind != RECEIVER

@@ -15,10 +15,9 @@ from hilgw.errors import HilgwError, SafetyError, UsageError, printable
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from hilgw.cli.output.console import ConsoleWriter
-    from hilgw.cli.output.log import Terminals
     from hilgw.cli.output.terminal import Terminal
     from hilgw.cli.signals import StopSignal
     from hilgw.config.model import GatewayConfig
@@ -108,7 +107,7 @@ def _event_loop(config: GatewayConfig) -> Callable[[], asyncio.AbstractEventLoop
 async def _run(args: argparse.Namespace, config: GatewayConfig, out: TextIO) -> int:
     from hilgw.cli.output import files
     from hilgw.cli.output.console import console_writer, finish
-    from hilgw.cli.output.log import log_to, open_log
+    from hilgw.cli.output.log import log_terminal, open_log
     from hilgw.cli.signals import StopSignal
 
     stop = StopSignal()
@@ -116,11 +115,11 @@ async def _run(args: argparse.Namespace, config: GatewayConfig, out: TextIO) -> 
     fatal: HilgwError | None = None
     with open_log(getattr(args, "log", None)) as log:
         screen = _screen(args, console, stop, is_logged=log is not None)
-        terminal = screen if log is None else log_to(log, screen)
-        gateway = _build(config, terminal)
+        terminals = [screen] if log is None else [screen, log_terminal(log, screen)]
+        gateway = _build(config, terminals)
         stop.at_once = gateway.control_loops.end
         try:
-            await _serve(gateway, args, terminal, stop.event)
+            await _serve(gateway, args, terminals, stop.event)
         except HilgwError as error:
             fatal = error
         finally:
@@ -132,7 +131,8 @@ async def _run(args: argparse.Namespace, config: GatewayConfig, out: TextIO) -> 
         stop.last_words()
         report = {"hilgw": __version__, "config": args.config, "exit_code": code}
         report.update(gateway.report())
-        terminal.summary(report)
+        for terminal in terminals:
+            terminal.summary(report)
     finish(console)
     files.write_report(getattr(args, "report", None), report)
     if fatal is not None:
@@ -158,13 +158,13 @@ def _screen(
     )
 
 
-def _build(config: GatewayConfig, observer: Observer) -> Gateway:
+def _build(config: GatewayConfig, observers: Sequence[Observer]) -> Gateway:
     import asyncio
     import gc
 
     from hilgw.assemble.gateway import build
 
-    gateway = build(config, asyncio.get_running_loop(), observer)
+    gateway = build(config, asyncio.get_running_loop(), *observers)
     gc.collect()
     gc.freeze()  # objects of the start stay for good: scanning them would only delay packets
     return gateway
@@ -175,31 +175,38 @@ def _ignore(error: OSError) -> None:
 
 
 async def _serve(
-    gateway: Gateway, args: argparse.Namespace, terminal: Terminal | Terminals, stop: asyncio.Event
+    gateway: Gateway,
+    args: argparse.Namespace,
+    terminals: Sequence[Terminal],
+    stop: asyncio.Event,
 ) -> None:
     from hilgw.cli.output import files
     from hilgw.engine.control_socket import ControlServer
 
     ready_file = getattr(args, "ready_file", None)
+
+    def show(text: str) -> None:
+        for terminal in terminals:
+            terminal.line(text)
+
     if not getattr(args, "quiet", False):
         for line in gateway.description:
-            terminal.line(line)
+            show(line)
 
     def on_ready() -> None:
-        terminal.line("ready")
+        show("ready")
         if ready_file is not None:
             try:
                 files.write(ready_file, f"{os.getpid()}\n")
             except HilgwError as error:  # the gateway goes on
-                terminal.line(f"hilgw: {error}")
+                show(f"hilgw: {error}")
 
-    gateway.on_ready = on_ready
     control = ControlServer(gateway, getattr(args, "control", None), config=args.file)
     gateway.reports["control_socket"] = control.report
     await control.start()
     gateway.control_loops.show_file(args.file)
     gateway.control_path = str(control.path.absolute())
     try:
-        await gateway.run(stop, getattr(args, "duration", None))
+        await gateway.run(stop, getattr(args, "duration", None), on_ready)
     finally:
         await control.close()

@@ -13,14 +13,14 @@ def summary_lines(report: dict[str, Any]) -> list[str]:
     """The lines of the summary."""
     lines = [f"summary after {report['duration_s']:.1f} s{_speed(report.get('speed'))}"]
     for name, count in report["emitters"].items():
-        unheard = reason_counts(count["unheard"])
+        missed = reason_counts(count["not_received"])
         lines.append(
             f"  {name:<14} sent {count['departed']} of {count['offered']}"
             + (f", rejected {reason_counts(count['rejected'])}" if count["rejected"] else "")
-            + (f", not received {unheard}" if unheard else "")
+            + (f", not received {missed}" if missed else "")
             + (f", queued {count['queued']}" if count["queued"] else "")
             + (f", expired {count['expired']}" if count["expired"] else "")
-            + _heard_by(report, name)
+            + _received_by(report, name)
         )
     for name, count in report["stations"].items():
         latency = report["latency"].get(name, {})
@@ -30,7 +30,7 @@ def summary_lines(report: dict[str, Any]) -> list[str]:
             + (f", queued {count['queued']}" if count["queued"] else "")
             + (f", expired {count['expired']}" if count["expired"] else "")
             + (f"; {_latency(latency)}" if latency.get("count") else "")
-            + _heard_by(report, name)
+            + _received_by(report, name)
         )
     if mocap := report.get("mocap"):
         counts = {word: mocap[word] for word in ("malformed", "unknown") if mocap[word]}
@@ -56,9 +56,9 @@ def _speed(speed: Mapping[str, Any] | None) -> str:
     return f" of simulated time, in {speed['real_s']:.3g} s{times}"
 
 
-def _heard_by(report: dict[str, Any], source: str) -> str:
+def _received_by(report: dict[str, Any], source: str) -> str:
     """The receivers of this emitter or station, with their counts."""
-    counts = report["heard_by"].get(source, {})
+    counts = report["received_by"].get(source, {})
     return (
         f"; received by {listing([f'{name} {n}' for name, n in counts.items()])}" if counts else ""
     )

@@ -19,12 +19,14 @@ from hilgw.cli.output.text import (
     one_line,
     use_colour,
 )
-from hilgw.engine.observer import ControlLoopStatus, Missed, Observer, State, missed_by_none
+from hilgw.engine.observer import ControlLoopStatus, Observer, State
 from hilgw.medium.matching import stage
 from hilgw.medium.packet import BROADCAST, Copy, Packet
 
 if TYPE_CHECKING:
     from hilgw.devices.kinds import Quantity, Value
+    from hilgw.medium.medium import Missed
+    from hilgw.reasons import NotReceivedReason
 
 PACKETS_PER_S = 40
 TROUBLES_PER_S = 5
@@ -153,8 +155,8 @@ class Terminal(Observer):
         self,
         packet: Packet,
         listeners: Sequence[str],
-        unheard: str | None,
-        missed: Missed = missed_by_none,
+        not_received: NotReceivedReason | None,
+        missed: Missed,
     ) -> None:
         if self._quiet or not self._admit(self._packets, "packets"):
             return
@@ -165,12 +167,12 @@ class Terminal(Observer):
             text += f"  {about}{packet.rssi_dbm:.0f} dBm"
         if packet.address is not None:
             text += f"  from {packet.address}"
-        if unheard is None:
+        if not_received is None:
             text += self._style.dim("  -> ") + listing(
                 listeners, MANY if self._verbose else NAMES_SHOWN
             )
         else:
-            text += self._style.bad(f"  not received: {in_words(unheard)}")
+            text += self._style.bad(f"  not received: {in_words(not_received)}")
         if reasons := _by_reason(missed(), MANY if self._verbose else MISSED_SHOWN):
             text += self._style.dim(f"; not {reasons}")
         self._write(packet.source, text)

@@ -21,12 +21,11 @@ from hilgw.controllers.webots.sensors import Sensors
 from hilgw.controllers.webots.table import TagTable
 from hilgw.devices.fields import EmitterFields
 from hilgw.devices.kinds import MOTOR, RECEIVER, Device, couplings
-from hilgw.protocols.webots import (
+from hilgw.protocols.webots.codec import Command, Message
+from hilgw.protocols.webots.device_messages import (
     AssociatedDevice,
     BrakeCommand,
-    Command,
     GetAssociatedDevice,
-    Message,
     Send,
     SetChannel,
     SetFeedbackPeriod,

@@ -31,7 +31,7 @@ from hilgw.devices.properties import (
     RotationalMotorFields,
     TouchSensorFields,
 )
-from hilgw.protocols.webots import (
+from hilgw.protocols.webots.device_messages import (
     DeviceMessage,
     DistanceSensorConfiguration,
     EmitterConfiguration,

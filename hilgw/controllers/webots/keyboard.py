@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 from hilgw.controllers.webots.sampling import Grid
 from hilgw.devices.keys import MOST_KEYS
-from hilgw.protocols.webots import KeyboardKeys, Message
+from hilgw.protocols.webots.codec import Message
+from hilgw.protocols.webots.robot_messages import KeyboardKeys
 
 _KEYS = "keys"
 
@@ -63,13 +64,13 @@ class KeyboardState:
     def take(self) -> list[Message]:
         """The newest sample since the last answer; no key is a message, too."""
         keys, self._sampled = self._sampled, None
-        return [] if keys is None else [self._tell(keys)]
+        return [] if keys is None else [self._message(keys)]
 
     def now(self, time_ns: int) -> Message:
         """The keys that are down now."""
-        return self._tell(self._down(time_ns))
+        return self._message(self._down(time_ns))
 
-    def _tell(self, keys: tuple[int, ...]) -> Message:
+    def _message(self, keys: tuple[int, ...]) -> Message:
         self._unseen.difference_update(keys)
         self._until_ns = {
             key: until

@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from hilgw.control.events import Event, MotorCommand, MotorField, MotorPid, MotorSettings, Notice
 from hilgw.controllers.webots.configuration import motor_of
 from hilgw.devices.kinds import LINEAR_MOTOR, Device
-from hilgw.protocols.webots import (
-    Command,
+from hilgw.protocols.webots.codec import Command
+from hilgw.protocols.webots.device_messages import (
     SetAcceleration,
     SetAvailableForce,
     SetControlPid,

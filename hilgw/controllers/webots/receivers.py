@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from hilgw.control.events import PacketIn
 from hilgw.controllers.webots.sampling import Grid
-from hilgw.protocols.webots import Receive
+from hilgw.protocols.webots.device_messages import Receive
 from hilgw.protocols.webots.queues import HeldPackets
 
 

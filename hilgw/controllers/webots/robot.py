@@ -14,16 +14,15 @@ from hilgw.controllers.webots.sampling import Grid
 from hilgw.devices.keys import MOST_KEYS
 from hilgw.devices.kinds import Device
 from hilgw.errors import HilgwError
-from hilgw.protocols.webots import (
+from hilgw.protocols.webots.codec import Command, Message
+from hilgw.protocols.webots.robot_messages import (
     CONSOLE_STDERR,
     BatterySamplingPeriod,
     ClientExitNotify,
-    Command,
     ConsoleMessage,
     GetUrdf,
     JoystickSamplingPeriod,
     KeyboardSamplingPeriod,
-    Message,
     MouseSamplingPeriod,
     Pin,
     RemoteOff,
@@ -34,7 +33,7 @@ from hilgw.protocols.webots import (
     WaitForUserInput,
     WwiMessage,
 )
-from hilgw.protocols.webots import Battery as BatteryMessage
+from hilgw.protocols.webots.robot_messages import Battery as BatteryMessage
 from hilgw.units import ms_to_ns
 
 NO_EVENT, KEYBOARD_EVENT = 0, 4
@@ -215,7 +214,7 @@ class RobotState:
         return [Stop(StopReason.REMOTE), Notice(text, once=False)]
 
     def _urdf(self, prefix: str) -> str:
-        """A model of one link: the gateway knows no geometry."""
+        """A model of one link: the gateway has no geometry."""
         link = quoteattr(f"{prefix}base_link")
         return (
             f'<?xml version="1.0"?>\n<robot name={quoteattr(self._name)}>\n'

@@ -40,23 +40,12 @@ from hilgw.controllers.webots.sensors import Sensors
 from hilgw.controllers.webots.table import TagTable
 from hilgw.devices.kinds import Device, Devices, Value
 from hilgw.errors import PeerError
-from hilgw.protocols.webots import (
-    MOST_MESSAGES,
-    ROBOT_TAG,
-    Leave,
-    Message,
-    ProtocolError,
-    Quit,
-    Request,
-    RequestReader,
-    RobotConfiguration,
-    SimulationMode,
-    WebotsRefused,
-    encode_answer,
-    encode_request,
-    encode_time,
-    in_words,
-)
+from hilgw.protocols.webots.answers import encode_answer
+from hilgw.protocols.webots.codec import MOST_MESSAGES, Message, describe, encode_time
+from hilgw.protocols.webots.errors import ProtocolError, WebotsRefused
+from hilgw.protocols.webots.forms import ROBOT_TAG
+from hilgw.protocols.webots.requests import Leave, Request, RequestReader, encode_request
+from hilgw.protocols.webots.robot_messages import Quit, RobotConfiguration, SimulationMode
 from hilgw.reasons import RequestRefused
 from hilgw.units import ns_to_s
 
@@ -176,8 +165,8 @@ class WebotsControllerSession:
         return [self._write(0, messages)] if messages else []
 
     def describe(self, data: bytes, *, received: bool) -> str:
-        """Bytes in words, for people; never raises."""
-        return in_words(data, self._table.codec, received=received, local=self.local)
+        """Bytes as text for people; never raises."""
+        return describe(data, self._table.codec, received=received, local=self.local)
 
     # --- from the control loop ----------------------------------------------------------------
 
@@ -375,8 +364,8 @@ class WebotsControllerSession:
         return self._write(0, [*first, Quit()])
 
     def rejection(self) -> bytes:
-        """For a controller that asked when another one had the robot already: it ends at once. That
-        of this session does not notice."""
+        """The answer for a controller that connected while another one has the robot: it ends at
+        once. The session and its controller are not affected."""
         messages = self._table.configuration(self._configuration, self._time_ns)
         return encode_answer(0, self._table.codec.encode_messages([*messages, Quit()]))
 

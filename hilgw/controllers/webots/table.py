@@ -6,15 +6,11 @@ import dataclasses
 
 from hilgw.controllers.webots.configuration import configuration_of, fields_of
 from hilgw.devices.kinds import Device, Devices, on_joint
-from hilgw.protocols.webots import (
-    KINDS,
-    MOST_DEVICES,
-    Codec,
-    DeviceEntry,
-    Message,
-    RobotConfiguration,
-    WebotsRefused,
-)
+from hilgw.protocols.webots.codec import Codec, Message
+from hilgw.protocols.webots.configuration import MOST_DEVICES
+from hilgw.protocols.webots.errors import WebotsRefused
+from hilgw.protocols.webots.forms import KINDS
+from hilgw.protocols.webots.robot_messages import DeviceEntry, RobotConfiguration
 from hilgw.reasons import RequestRefused
 from hilgw.units import ns_to_s
 
@@ -28,7 +24,7 @@ class TagTable:
         self.tags: dict[int, int] = {}  # by device index
 
     def refusal(self, device: Device, known: Devices) -> tuple[str, str] | None:
-        """Why the robot cannot have this device: a word to count, and text; None when it can."""
+        """Why the robot cannot have this device: the reason, and text; None when it can."""
         if device.kind not in KINDS:
             return (
                 WebotsRefused.UNSUPPORTED,

@@ -8,14 +8,10 @@ from __future__ import annotations
 
 import struct
 
-from hilgw.protocols.webots import (
-    Codec,
-    Message,
-    ReceiverConfiguration,
-    RobotConfiguration,
-)
-from hilgw.protocols.webots.codec import MESSAGE_HEAD
+from hilgw.protocols.webots.codec import MESSAGE_HEAD, Codec, Message
+from hilgw.protocols.webots.device_messages import ReceiverConfiguration
 from hilgw.protocols.webots.forms import CONFIGURE
+from hilgw.protocols.webots.robot_messages import RobotConfiguration
 
 _RECEIVER = struct.Struct(MESSAGE_HEAD.format + "iii")
 

@@ -11,53 +11,53 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from hilgw.controllers.webots.sampling import Grid
-from hilgw.controllers.webots_proxy.configuration import channels_of, robot_of
-from hilgw.controllers.webots_proxy.events import (
+from hilgw.controllers.base import (
     Delivered,
     Enabled,
-    Event,
     Lost,
     Notice,
+    Passed,
+    ProxyEvent,
     Sent,
     Tuned,
 )
+from hilgw.controllers.webots.sampling import Grid
+from hilgw.controllers.webots_proxy.configuration import channels_of, robot_of
 from hilgw.medium.packet import Copy
-from hilgw.protocols.webots import (
-    LEAVE,
-    Block,
-    Codec,
-    Message,
-    ProtocolError,
+from hilgw.protocols.webots.answers import encode_answer
+from hilgw.protocols.webots.codec import MESSAGE_HEAD, QUIT, Codec, Message
+from hilgw.protocols.webots.device_messages import (
     ReceiverConfiguration,
-    RequestReader,
-    RobotConfiguration,
     Send,
     SetChannel,
     SetSamplingPeriod,
-    encode_answer,
-    encode_request,
 )
-from hilgw.protocols.webots.codec import MESSAGE_HEAD, QUIT
+from hilgw.protocols.webots.errors import ProtocolError
 from hilgw.protocols.webots.forms import CONFIGURE, ROBOT_TAG
 from hilgw.protocols.webots.passage import AnswerPassage
 from hilgw.protocols.webots.queues import HeldPackets
-from hilgw.protocols.webots.requests import duration_of, spans_of
+from hilgw.protocols.webots.requests import (
+    LEAVE,
+    Block,
+    RequestReader,
+    duration_of,
+    encode_request,
+    spans_of,
+)
+from hilgw.protocols.webots.robot_messages import RobotConfiguration
 from hilgw.reasons import PacketRefused
 from hilgw.units import NS_PER_MS
 
-Passed = tuple[bytes, Sequence[Event]]
-"""Bytes for the other end, and what they meant for the named devices."""
 LONGEST_STEP_MS = 1e9
 _CONFIGURE = MESSAGE_HEAD.pack(ROBOT_TAG, CONFIGURE)
 
 
-class ProxySession:
+class WebotsProxySession:
     """One connection. emitters: names. receivers: name -> channel when Webots' own is not found.
     only: those of both whose blocks Webots does not get.
 
     `from_controller` and `from_webots` raise ProtocolError for bytes that are not the protocol.
-    left: the controller has said goodbye.
+    left: the controller has sent its last 4 bytes.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class ProxySession:
         self._step_ms = 0  # of the request that has no answer yet
         self._basic_ns = NS_PER_MS
         self._time_ns = 0  # of the simulation, since the first step
-        self._events: list[Event] = []
+        self._events: list[ProxyEvent] = []
 
     def from_controller(self, data: bytes) -> Passed:
         """Bytes of the controller -> bytes for Webots, which gets whole requests: it acts on no
@@ -110,7 +110,7 @@ class ProxySession:
             first = self._codec.encode_messages([robot])
         return self._answers.cut(first)
 
-    def answer_goodbye(self, data: bytes) -> bytes:
+    def answer_last(self, data: bytes) -> bytes:
         """After `cut`: bytes of the controller -> empty answers to its last requests."""
         try:
             return b"".join([encode_answer(0) for each in self._read(data) if each != LEAVE])
@@ -121,7 +121,7 @@ class ProxySession:
         """A copy for this Receiver: kept until it is due. Returns None, or why not."""
         return self.held[receiver].hold(copy, len(copy.packet.data))
 
-    def close(self) -> Sequence[Event]:
+    def close(self) -> Sequence[ProxyEvent]:
         """The connection is gone."""
         for name, held in self.held.items():
             if held.period_ms:
@@ -130,7 +130,7 @@ class ProxySession:
                 self._events.append(Lost(name, tuple(lost)))
         return self._take_events()
 
-    def _take_events(self) -> Sequence[Event]:
+    def _take_events(self) -> Sequence[ProxyEvent]:
         if not self._events:
             return ()
         events, self._events = self._events, []

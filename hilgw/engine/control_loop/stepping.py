@@ -150,7 +150,7 @@ class Stepper:
 
     def _reached(self, at: int) -> None:
         """Controllers are told when all that is due at the step end is done."""
-        self._grid.schedule.tell(lambda: self._step_is_over(at), at)
+        self._grid.schedule.deliver(lambda: self._step_is_over(at), at)
 
     def _step_is_over(self, at: int) -> None:
         """The controller may have gone meanwhile, and another one may be there."""

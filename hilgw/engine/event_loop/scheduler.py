@@ -15,12 +15,14 @@ import struct
 import sys
 import time
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 from hilgw.units import NS_PER_S
 
 _NEVER = sys.maxsize
-_COMPACT_FROM = 64  # cancelled deadlines stay in the heap until they are the larger half of it
+_COMPACT_FROM = 64  # void entries stay in the heap until they are the larger half of it
+
+Due = TypeVar("Due", bound=tuple[Any, ...])
 
 
 class Deadline:
@@ -42,35 +44,48 @@ class Deadline:
                 self._timer._forget()
 
 
-class Deadlines:
-    """The heap of deadlines under a scheduler. Cancelled ones leave it together, later."""
+class LazyHeap(Generic[Due]):
+    """A heap by time. Entries that are void, the `_void` of them, leave it together, later."""
+
+    def __init__(self, is_void: Callable[[Due], bool]) -> None:
+        self._heap: list[Due] = []
+        self._count = 0  # of all entries so far: those of one time keep their order
+        self._void = 0
+        self._is_void = is_void
+
+    def _forget(self) -> None:
+        """An entry became void."""
+        self._void += 1
+        heap = self._heap
+        if _COMPACT_FROM < self._void > len(heap) // 2:
+            is_void = self._is_void
+            heap[:] = [entry for entry in heap if not is_void(entry)]
+            heapq.heapify(heap)
+            self._void = 0
+
+
+def _is_cancelled(entry: tuple[int, int, Deadline]) -> bool:
+    return entry[2].callback is None
+
+
+class Deadlines(LazyHeap[tuple[int, int, Deadline]]):
+    """The deadlines under a scheduler."""
 
     def __init__(self) -> None:
-        self._heap: list[tuple[int, int, Deadline]] = []
-        self._count = 0
-        self._cancelled = 0
+        super().__init__(_is_cancelled)
         self._closed = False
 
     @property
     def waiting(self) -> int:
         """The number of deadlines that wait."""
-        return len(self._heap) - self._cancelled
+        return len(self._heap) - self._void
 
     def clear(self) -> None:
         """Cancels all deadlines."""
         for _, _, deadline in self._heap:
             deadline.callback = None
         self._heap.clear()
-        self._cancelled = 0
-
-    def _forget(self) -> None:
-        """A deadline was cancelled."""
-        self._cancelled += 1
-        heap = self._heap
-        if _COMPACT_FROM < self._cancelled > len(heap) // 2:
-            heap[:] = [entry for entry in heap if entry[2].callback is not None]
-            heapq.heapify(heap)
-            self._cancelled = 0
+        self._void = 0
 
 
 class Timer(Deadlines):
@@ -125,7 +140,7 @@ class Timer(Deadlines):
             deadline = heapq.heappop(heap)[2]
             deadline._timer = None
             if deadline.callback is None:
-                self._cancelled -= 1
+                self._void -= 1
             else:
                 due.append(deadline)
         self._firing = True

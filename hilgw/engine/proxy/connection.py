@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 from hilgw.engine.timing import event_expectation
 from hilgw.errors import HilgwError, PeerError, PortError
-from hilgw.protocols.webots import LARGEST_ANSWER, LARGEST_REQUEST, ProtocolError
+from hilgw.protocols.webots.answers import LARGEST_ANSWER
+from hilgw.protocols.webots.errors import ProtocolError
+from hilgw.protocols.webots.requests import LARGEST_REQUEST
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hilgw.controllers.webots_proxy.session import ProxySession
+    from hilgw.controllers.base import ProxySession
     from hilgw.engine.proxy.robot import ProxiedRobot
     from hilgw.transports.base import Transport
 
@@ -22,7 +24,7 @@ PAUSE_BYTES = 1024 * 1024
 # A request or a chunk of data is written as a whole.
 WRITE_LIMIT_BYTES = max(LARGEST_ANSWER, LARGEST_REQUEST) + 2 * PAUSE_BYTES
 # A controller that got QUIT may compute for a while before it reads that.
-GOODBYE_S = 10.0
+LAST_REQUEST_S = 10.0
 FLUSH_S = 2.0
 
 
@@ -64,12 +66,12 @@ class ProxyConnection:
     # --- bytes --------------------------------------------------------------------------------
 
     def from_controller(self, data: bytes) -> None:
-        """Bytes of the controller, behind its line."""
+        """Bytes of the controller, behind its hello."""
         session = self.session
         if self.ended.done():
             return
         if self._quitting is not None:
-            self._goodbye(session, data, self._quitting)
+            self._answer_last(session, data, self._quitting)
             return
         try:
             passed, events = session.from_controller(data)
@@ -139,10 +141,10 @@ class ProxyConnection:
         self._controller.resume_reading()
         self.robot.end(session)
         self._to_controller(session.cut())
-        self._loop.call_later(GOODBYE_S, self._end, error)
+        self._loop.call_later(LAST_REQUEST_S, self._end, error)
 
-    def _goodbye(self, session: ProxySession, data: bytes, reason: HilgwError) -> None:
-        answers = session.answer_goodbye(data)
+    def _answer_last(self, session: ProxySession, data: bytes, reason: HilgwError) -> None:
+        answers = session.answer_last(data)
         if answers:
             self._to_controller(answers)
         if session.left:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hilgw.engine.robot.ports import ReceiverPort
-from hilgw.medium.packet import BROADCAST
 from hilgw.reasons import PacketRefused
 
 if TYPE_CHECKING:
@@ -48,13 +47,6 @@ class ProxyReceiverPort(ReceiverPort):
         self._held -= len(copies)
         text = "its controller is gone"
         self._statistics.refuse(PacketRefused.DISABLED, text, len(copies))
-
-    def tune(self, channel: int) -> None:
-        """Listens to the channel that the Receiver has in Webots."""
-        self.receiver.adopt_channel(channel)
-        if self._medium is not None:
-            channels = None if channel == BROADCAST else frozenset({channel})
-            self._medium.retune(self.name, channels)
 
     def close(self) -> None:
         """The gateway ends: copies that were not delivered expire."""

@@ -5,38 +5,40 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from hilgw.controllers.webots_proxy.events import Delivered, Enabled, Event, Lost, Sent, Tuned
+from hilgw.controllers.base import Delivered, Enabled, Lost, Notice, Sent, Tuned
 from hilgw.engine.proxy.ports import ProxyReceiverPort
-from hilgw.protocols.webots import encode_name
+from hilgw.protocols.webots.handshake import encode_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Awaitable, Callable, Iterable
 
-    from hilgw.controllers.webots_proxy.session import ProxySession
+    from hilgw.controllers.base import ProxyEvent, ProxySession
     from hilgw.engine.observer import Observer
     from hilgw.engine.robot.robot import Robot
     from hilgw.medium.packet import Copy
     from hilgw.reasons import PacketRefused
+    from hilgw.transports.base import Transport
 
 
 class ProxiedRobot:
     """A robot, and the session of the controller that has it now.
 
-    world_name: its name in Webots. host, port: of Webots. new_session: for each connection.
+    world_name: its name in Webots. connect: opens a connection to Webots, raises PortError.
+    new_session: for each connection.
     """
 
     def __init__(
         self,
         robot: Robot,
         world_name: str,
-        address: tuple[str, int],
+        connect: Callable[[], Awaitable[Transport]],
         new_session: Callable[[], ProxySession],
         observer: Observer,
     ) -> None:
         self.name = robot.name
         self.world_name = world_name
         self.encoded_name = encode_name(world_name)
-        self.host, self.port = address
+        self.connect = connect
         self.new_session = new_session
         self.counts: Counter[str] = Counter(connections=0, packets_out=0, packets_in=0)
         self._robot = robot
@@ -62,7 +64,7 @@ class ProxiedRobot:
                 assert isinstance(port, ProxyReceiverPort)
                 port.hold = None
 
-    def act(self, events: Iterable[Event]) -> None:
+    def act(self, events: Iterable[ProxyEvent]) -> None:
         """What passed through the session."""
         for event in events:
             match event:
@@ -77,8 +79,8 @@ class ProxiedRobot:
                     self._receiver(device).delivered(copies)
                 case Lost(device, copies):
                     self._receiver(device).lost(copies)
-                case _:
-                    self._observer.notice(self.name, event.text)
+                case Notice(text):
+                    self._observer.notice(self.name, text)
 
     def report(self) -> dict[str, Any]:
         """For `--report`."""

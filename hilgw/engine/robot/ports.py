@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING
 
 from hilgw.devices.fields import CHANNEL_MAX
 from hilgw.engine.latency import Latency
 from hilgw.engine.robot.schedule import DEPARTURE, SAMPLE
 from hilgw.engine.statistics import StationStatistics
+from hilgw.medium.listeners import Listener
 from hilgw.medium.packet import BROADCAST, Copy, Packet
 from hilgw.reasons import ExpiredReason, RejectedReason
 
@@ -21,8 +23,8 @@ if TYPE_CHECKING:
     from hilgw.engine.observer import Observer
     from hilgw.engine.robot.schedule import Schedule
     from hilgw.medium.ledger import Ledger
-    from hilgw.medium.listeners import Listener
     from hilgw.medium.medium import Medium
+    from hilgw.medium.pose import Mount
 
 
 class EmitterPort:
@@ -30,23 +32,23 @@ class EmitterPort:
 
     def __init__(
         self,
-        robot: str,
         name: str,
         emitter: Emitter,
+        mount: Mount,
         schedule: Schedule,
         ledger: Ledger,
-        transmit: Callable[[Packet], None],
+        transmit: Callable[[Packet, Mount], object],
     ) -> None:
-        self.name = f"{robot}.{name}"
+        self.name = f"{mount.object}.{name}"
         self.emitter = emitter
         self.latency = Latency()
-        self._robot = robot
+        self._mount = mount
         self._schedule = schedule
-        self._count = ledger.emitter(self.name, lambda: emitter.queued)
         self._transmit = transmit
+        self._count = ledger.emitter(self.name, lambda: emitter.queued)
         self._departure = schedule.add(DEPARTURE, self._depart)
 
-    def send(self, data: bytes, channel: int | None = None) -> str | None:
+    def send(self, data: bytes, channel: int | None = None) -> RejectedReason | None:
         """Queues a packet; returns None when it was accepted, else the reason.
 
         channel: for this packet only, as a setChannel before and after it would.
@@ -91,7 +93,8 @@ class EmitterPort:
             while emitter.next_departure() == due and (leaving := emitter.depart(due)) is not None:
                 self._count.depart()
                 self.latency.add(now - leaving.offered_ns)
-                self._transmit(self._packet(leaving.data, leaving.channel, range, due))
+                packet = self._packet(leaving.data, leaving.channel, range, due)
+                self._transmit(packet, self._mount)
                 if not stepped:
                     range = emitter.reach(due)
         finally:
@@ -102,10 +105,9 @@ class EmitterPort:
         self._departure.set(None)
         self._count.expire(self.emitter.expire_all(), ExpiredReason.BODY_GONE)
 
-    def pass_on(self, data: bytes, channel: int, range: float) -> str | None:
+    def pass_on(self, data: bytes, channel: int, range: float) -> RejectedReason | None:
         """A packet that has left the Emitter's queue elsewhere, in Webots' library: it enters the
         medium at once. Returns None, or the reason why not."""
-        self._schedule.catch_up()
         reason = None
         if not data:
             reason = RejectedReason.INVALID
@@ -116,7 +118,7 @@ class EmitterPort:
             return reason
         self._count.depart()
         range = 0.0 if math.isnan(range) else range  # the library lets NaN pass: reaches nothing
-        self._transmit(self._packet(data, channel, range, self._schedule.now()))
+        self._transmit(self._packet(data, channel, range, self._schedule.now()), self._mount)
         return None
 
     def _packet(self, data: bytes, channel: int, range: float, sent_ns: int) -> Packet:
@@ -126,7 +128,7 @@ class EmitterPort:
             channel=channel,
             type=fields.type,
             source=self.name,
-            owner=self._robot,
+            owner=self._mount.object,
             range=range,
             aperture=fields.aperture,
             sent_ns=sent_ns,
@@ -142,38 +144,46 @@ class ReceiverPort:
     """A Receiver of a robot: copies wait for its sampling grid, then in its queue until they are
     read with `next_packet`. It is a `hilgw.controllers.base.PacketQueue`.
 
-    on_readable: called after each sample that made packets readable. `attach` puts it on the
-    medium; settings changed at run time are passed on to the medium.
+    device: its name on the robot. on_readable: called with this port after each sample that made
+    packets readable. Settings changed at run time are passed on to the medium.
     """
 
     def __init__(
         self,
-        robot: str,
         name: str,
         receiver: Receiver[Copy],
+        mount: Mount,
         schedule: Schedule,
-        ledger: Ledger,
-        on_readable: Callable[[str], None],
+        medium: Medium,
+        on_readable: Callable[[ReceiverPort], None],
         observer: Observer,
     ) -> None:
-        self.name = f"{robot}.{name}"
+        self.device = name
+        self.name = f"{mount.object}.{name}"
         self.receiver = receiver
         self._schedule = schedule
-        count = ledger.station(self.name, self.queued)
+        count = medium.ledger.station(self.name, self.queued)
         self._count = count
-        self._owner = robot
+        self._owner = mount.object
         self._statistics = StationStatistics(self.name, count, observer)
         self.latency = self._statistics.latency
-        self._tell: Callable[[], None] = lambda: on_readable(name)
+        self._readable = partial(on_readable, self)
         self._sampling = schedule.add(SAMPLE, self._sample)
-        self._medium: Medium | None = None
-        self._listener: Listener | None = None
-
-    def attach(self, medium: Medium, listener: Listener) -> None:
-        """Receives from now on; `listener` belongs to this Receiver."""
-        self._medium, self._listener = medium, listener
-        listener.enabled = self.receiver.enabled
-        medium.attach(listener)
+        self._medium = medium
+        fields = receiver.fields
+        self._listener = Listener(
+            name=self.name,
+            type=fields.type,
+            deliver=self.deliver,
+            owner=mount.object,
+            channels=_channels(fields.channel),
+            aperture=fields.aperture,
+            mount=mount.pose,
+            enabled=receiver.enabled,
+            signal_strength_noise=fields.signalStrengthNoise,
+            direction_noise=fields.directionNoise,
+        )
+        medium.attach(self._listener)
 
     def queued(self) -> int:
         """Copies that were taken and not read yet."""
@@ -203,19 +213,20 @@ class ReceiverPort:
         accepted = self.receiver.setChannel(channel)
         requested = self.receiver.take_channel()
         if requested is not None:
-            self.receiver.adopt_channel(requested)
-            if self._medium is not None:
-                channels = None if requested == BROADCAST else frozenset({requested})
-                self._medium.retune(self.name, channels)
+            self.tune(requested)
         return accepted
+
+    def tune(self, channel: int) -> None:
+        """Listens to this channel, -1 to all, from now on, whether or not it is allowed."""
+        self.receiver.adopt_channel(channel)
+        self._medium.retune(self.name, _channels(channel))
 
     def enable(self, period_ms: int) -> bool:
         """Samples at this period from now on; 0 stops listening and keeps the queue."""
         self._schedule.catch_up()
         steps, now = self._schedule.steps, self._schedule.now()
         accepted = self.receiver.enable(period_ms, steps.last(now))
-        if self._listener is not None:
-            self._listener.enabled = self.receiver.enabled
+        self._listener.enabled = self.receiver.enabled
         self._sampling.set(self.receiver.next_sample())
         return accepted
 
@@ -258,7 +269,7 @@ class ReceiverPort:
         sampled = self.receiver.sample(due)
         self._sampling.set(self.receiver.next_sample())
         if sampled.readable:
-            self._schedule.tell(self._tell, due)
+            self._schedule.deliver(self._readable, due)
         for reason, copies in Counter(sampled.reasons).items():
             self._statistics.refuse(reason, "the receiver's buffer is full", copies)
 
@@ -266,3 +277,8 @@ class ReceiverPort:
         """The gateway ends: copies that were not read expire."""
         self._sampling.set(None)
         self._statistics.expire(self.receiver.expire_all())
+
+
+def _channels(channel: int) -> frozenset[int] | None:
+    """What a listener of this channel listens to."""
+    return None if channel == BROADCAST else frozenset({channel})

@@ -46,14 +46,14 @@ class Robot:
         if self.session is not None:
             self._act(self.session.start(self._scheduler.now(), self.receivers))
 
-    def readable(self, receiver: str) -> None:
-        """Packets of the Receiver of this name have become readable."""
+    def readable(self, receiver: ReceiverPort) -> None:
+        """Packets of this Receiver have become readable."""
         if self.session is not None:
-            self._act(self.session.readable(receiver, self._scheduler.now()))
+            self._act(self.session.readable(receiver.device, self._scheduler.now()))
             return
-        while (copy := self.receivers[receiver].next_packet()) is not None:
+        while (copy := receiver.next_packet()) is not None:
             if self.on_packet is not None:
-                self.on_packet(receiver, copy)
+                self.on_packet(receiver.device, copy)
 
     def summary(self) -> str:
         return self.session.summary() if self.session is not None else ""

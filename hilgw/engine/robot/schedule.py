@@ -1,7 +1,7 @@
 """The order in which the Emitters and Receivers of a gateway act.
 
-By time; at one instant, first packets depart, then Receivers sample, then controllers are told:
-first of packets, then of the end of their step. So it does not matter in which order timers fire,
+By time; at one instant, first packets depart, then Receivers sample, then controllers get what is
+theirs: first packets, then the end of their step. So it does not matter in which order timers fire,
 nor how late: a packet that departs at a step end is read at that step end, and a controller that
 acts at a step end acts after it.
 """
@@ -9,9 +9,10 @@ acts at a step end acts after it.
 from __future__ import annotations
 
 from collections import deque
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
+from hilgw.engine.event_loop.scheduler import LazyHeap
 from hilgw.engine.timing import Wakeup
 
 if TYPE_CHECKING:
@@ -21,28 +22,32 @@ if TYPE_CHECKING:
     from hilgw.transports.base import Scheduler
 
 DEPARTURE, SAMPLE, STEP = 0, 1, 2
-_COMPACT_FROM = 64  # entries that were moved stay in the heap until it is twice as large as needed
 
 
 class Entry:
     """What one device does next. `act` gets the time it was set to."""
 
-    __slots__ = ("_schedule", "act", "due", "order")
+    __slots__ = ("_schedule", "act", "due", "number", "order")
 
     def __init__(self, schedule: Schedule, order: tuple[int, int], act: Callable[[int], None]):
         self._schedule = schedule
         self.order = order
         self.act = act
         self.due: int | None = None  # ns
+        self.number = 0  # of its place in the heap; any other one is void
 
     def set(self, due: int | None) -> None:
         """Acts at this time and at no other; None: not at all."""
         if due != self.due:
-            self.due = due
-            self._schedule.moved(self)
+            was, self.due = self.due, due
+            self._schedule.moved(self, was is not None)
 
 
-class Schedule:
+def _is_void(entry: tuple[int, tuple[int, int], int, Entry]) -> bool:
+    return entry[2] != entry[3].number
+
+
+class Schedule(LazyHeap[tuple[int, tuple[int, int], int, Entry]]):
     """All devices of one gateway."""
 
     def __init__(
@@ -53,20 +58,19 @@ class Schedule:
     ) -> None:
         """advance(end): sets simulated time to `end` at once, where nothing else is due by then;
         returns whether it did."""
+        super().__init__(_is_void)
         self.steps = steps
         self.now = scheduler.now
         self._advance = advance
-        self._heap: list[tuple[int, tuple[int, int], int, Entry]] = []
         self._entries = 0
-        self._pushed = 0
-        self._tell: deque[tuple[int, Callable[[], None]]] = deque()
+        self._deliveries: deque[tuple[int, Callable[[], None]]] = deque()
         self._acting = False
         self._is_awake = False  # the alarm is set once, at the end
         self._wakeup = Wakeup(scheduler, self._wake)
 
     def advance(self, end: int) -> bool:
         """Sets simulated time to `end` at once, where nothing else is due by then. Returns whether
-        it did; never while it does what is due: the clock does not know of that."""
+        it did; never while it does what is due, which is not on the clock."""
         return not self._is_awake and self._advance(end)
 
     def add(self, phase: int, act: Callable[[int], None]) -> Entry:
@@ -75,8 +79,8 @@ class Schedule:
         return Entry(self, (phase, self._entries), act)
 
     def catch_up(self) -> None:
-        """Does all that is due by now. Controllers are told afterwards, from the timer: so this
-        may be called in the middle of what a controller does."""
+        """Does all that is due by now. Controllers get what is theirs afterwards, from the timer:
+        so this may be called in the middle of what a controller does."""
         heap = self._heap
         if self._acting or not heap or heap[0][0] > (now := self.now()):
             return  # for each packet, and mostly nothing is due
@@ -86,43 +90,44 @@ class Schedule:
             self._arm()
 
     def _act(self, now: int, *, by_instant: bool = False) -> None:
-        """Does all that is due by `now`; by_instant: up to the first instant of which a controller
-        is to be told."""
+        """Does all that is due by `now`; by_instant: up to the first instant at which something is
+        delivered to a controller."""
         self._acting = True
-        heap, tell = self._heap, self._tell
+        heap, deliveries = self._heap, self._deliveries
         try:
             while heap and heap[0][0] <= now:
-                if by_instant and tell and tell[0][0] < heap[0][0]:
+                if by_instant and deliveries and deliveries[0][0] < heap[0][0]:
                     break
-                due, _, _, entry = heappop(heap)
-                if entry.due == due:
-                    entry.due = None
-                    entry.act(due)
+                due, _, number, entry = heappop(heap)
+                if number != entry.number:
+                    self._void -= 1
+                    continue
+                entry.due, entry.number = None, 0
+                entry.act(due)
         finally:
             self._acting = False
 
-    def tell(self, controller: Callable[[], None], at: int) -> None:
+    def deliver(self, controller: Callable[[], None], at: int) -> None:
         """Calls it when all that is due by `at` is done; a timer that is late for several instants
-        tells of each before it does what is due at the next."""
-        self._tell.append((at, controller))
+        delivers what belongs to each before it does what is due at the next."""
+        self._deliveries.append((at, controller))
 
-    def moved(self, entry: Entry) -> None:
-        """Called by an entry when its time has changed."""
-        heap = self._heap
+    def moved(self, entry: Entry, had_time: bool) -> None:
+        """Called by an entry when its time has changed; had_time: it had one before."""
+        entry.number = 0
         if entry.due is not None:
-            self._pushed += 1
-            heappush(heap, (entry.due, entry.order, self._pushed, entry))
-        if len(heap) > _COMPACT_FROM + 2 * self._entries:
-            heap[:] = {(e.due, e.order): (d, o, n, e) for d, o, n, e in heap if e.due == d}.values()
-            heapify(heap)
+            self._count = entry.number = self._count + 1
+            heappush(self._heap, (entry.due, entry.order, entry.number, entry))
+        if had_time:
+            self._forget()
         if not self._acting:
             self._arm()
 
     def _arm(self) -> None:
         if self._is_awake:
             return
-        if self._tell:
-            self._wakeup.set(self._tell[0][0])
+        if self._deliveries:
+            self._wakeup.set(self._deliveries[0][0])
         else:
             self._wakeup.set(self._heap[0][0] if self._heap else None)
 
@@ -131,10 +136,10 @@ class Schedule:
         now = self.now()  # what becomes due meanwhile waits for the next turn of the event loop
         try:
             self._act(now, by_instant=True)
-            while self._tell:
-                at = self._tell[0][0]
-                while self._tell and self._tell[0][0] <= at:
-                    self._tell.popleft()[1]()
+            while self._deliveries:
+                at = self._deliveries[0][0]
+                while self._deliveries and self._deliveries[0][0] <= at:
+                    self._deliveries.popleft()[1]()
                 self._act(now, by_instant=True)
         finally:
             self._is_awake = False

@@ -42,7 +42,7 @@ class SimulatedClock(Deadlines):
         heap = self._heap
         while heap and heap[0][2].callback is None:
             heapq.heappop(heap)
-            self._cancelled -= 1
+            self._void -= 1
         return heap[0][0] if heap else None
 
     def step(self, end: int) -> bool:
@@ -53,7 +53,7 @@ class SimulatedClock(Deadlines):
             when, _, deadline = heapq.heappop(heap)
             callback, deadline.callback = deadline.callback, None
             if callback is None:
-                self._cancelled -= 1
+                self._void -= 1
                 continue
             deadline._timer = None
             if when > self.time:

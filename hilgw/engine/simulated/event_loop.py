@@ -12,7 +12,7 @@ from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.engine.simulated.clock import SimulatedClock
 from hilgw.engine.simulated.jumps import Jumps
 from hilgw.engine.simulated.pace import Factor, Holds
-from hilgw.transports.base import Handle
+from hilgw.transports.base import Handle, Scheduler
 from hilgw.units import NS_PER_S, s_to_ns
 
 T = TypeVar("T")
@@ -114,19 +114,35 @@ class PacedLoop(SimulatedLoop, _ServingLoop):
         self.call_exception_handler({"message": message, "exception": error})
 
 
+class _LoopTime:
+    """The Scheduler of an event loop by its own time."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+
+    def now(self) -> int:
+        return s_to_ns(self._loop.time())
+
+    def call_at(self, when: int, callback: Callable[[], None]) -> Handle:
+        return self._loop.call_at(when / NS_PER_S, callback)
+
+
+def _real_timer(loop: asyncio.AbstractEventLoop) -> Scheduler:
+    """Deadlines of other processes: in real time, or what is real time to this event loop."""
+    return loop.real_timer if isinstance(loop, PacedLoop) else _LoopTime(loop)
+
+
 def call_in_real_time(
     loop: asyncio.AbstractEventLoop, delay_s: float, callback: Callable[[], None]
 ) -> Handle:
     """call_later() for what another process does, also where the loop's time is simulated."""
-    if not isinstance(loop, PacedLoop):
-        return loop.call_later(delay_s, callback)
-    timer = loop.real_timer
+    timer = _real_timer(loop)
     return timer.call_at(timer.now() + s_to_ns(delay_s), callback)
 
 
 def real_time(loop: asyncio.AbstractEventLoop) -> float:
     """The clock of call_in_real_time(), in seconds."""
-    return loop.real_timer.now() / NS_PER_S if isinstance(loop, PacedLoop) else loop.time()
+    return _real_timer(loop).now() / NS_PER_S
 
 
 async def sleep_in_real_time(delay_s: float) -> None:
@@ -144,10 +160,8 @@ async def in_real_time(awaitable: Awaitable[T], timeout_s: float) -> T:
     """The result of what another process does. TimeoutError when it takes longer, in real time
     also where that of the event loop is simulated."""
     loop = asyncio.get_running_loop()
-    if not isinstance(loop, PacedLoop):
-        return await asyncio.wait_for(awaitable, timeout_s)
+    timer = _real_timer(loop)
     async with asyncio.timeout(None) as patience:
-        timer = loop.real_timer
         end = timer.now() + s_to_ns(timeout_s)
         deadline = timer.call_at(end, lambda: patience.reschedule(loop.time()))
         try:

@@ -1,12 +1,13 @@
-"""How fast simulated time advances: so many times real time, or as fast as the machine can."""
+"""How fast simulated time advances: so many times real time, or as fast as the machine can; and
+the speed that was achieved."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
-from hilgw.units import NS_PER_MS, NS_PER_S
+from hilgw.units import NS_PER_MS, NS_PER_S, ns_to_s
 
 # With a longer delay than this the run is slower than its pace, and does not hurry afterwards: a
 # process that was suspended does not flood its user.
@@ -81,14 +82,14 @@ class Hold:
     def begin(self) -> None:
         """From now on, for longest_ns of real time at most."""
         holds = self._holds
-        holds._held.add(self)
+        holds.held.add(self)
         if self.longest_ns:
-            self.deadline_ns = deadline_ns = holds._real_now() + self.longest_ns
-            if holds._first_ns is None or deadline_ns < holds._first_ns:
-                holds._first_ns = deadline_ns
+            self.deadline_ns = deadline_ns = holds.real_now() + self.longest_ns
+            if holds.first_ns is None or deadline_ns < holds.first_ns:
+                holds.first_ns = deadline_ns
 
     def release(self) -> None:
-        self._holds._held.discard(self)
+        self._holds.held.discard(self)
 
 
 class Holds:
@@ -100,16 +101,17 @@ class Holds:
 
     Where simulated time has another pace, or time is real, nothing asks this object: holds have no
     effect and never expire.
+
+    held: those that hold now. first_ns: no hold expires before this real time; None: none does.
     """
 
     passes = False
 
     def __init__(self, real_now: Callable[[], int] = time.monotonic_ns) -> None:
         self.on_expired: Callable[[Hold], None] = lambda hold: None
-        self.expired = 0
-        self._real_now = real_now
-        self._held: set[Hold] = set()
-        self._first_ns: int | None = None  # no hold expires before this; None: none does at all
+        self.real_now = real_now
+        self.held: set[Hold] = set()
+        self.first_ns: int | None = None
 
     def hold(self, holder: str, longest_ns: int = 0) -> Hold:
         """A `Hold` that has begun."""
@@ -118,12 +120,12 @@ class Holds:
         return hold
 
     def wait_s(self, now: int, end: int) -> float | None:
-        if not self._held:
-            self._first_ns = None
+        if not self.held:
+            self.first_ns = None
             return 0.0
-        if self._first_ns is None:
+        if self.first_ns is None:
             return None
-        left_s = (self._first_ns - self._real_now()) / NS_PER_S
+        left_s = (self.first_ns - self.real_now()) / NS_PER_S
         return left_s if left_s > 0 else SHORTEST_S
 
     def reached(self, now: int, end: int) -> int:
@@ -131,13 +133,45 @@ class Holds:
 
     def waited(self) -> None:
         """Holds expire here: what a holder has sent in time is read before."""
-        real_ns = self._real_now()
-        if self._first_ns is None or self._first_ns > real_ns:
+        real_ns = self.real_now()
+        if self.first_ns is None or self.first_ns > real_ns:
             return
-        over = [each for each in self._held if each.deadline_ns and each.deadline_ns <= real_ns]
-        self._held.difference_update(over)
-        deadlines = [each.deadline_ns for each in self._held if each.deadline_ns]
-        self._first_ns = min(deadlines, default=None)
+        over = [each for each in self.held if each.deadline_ns and each.deadline_ns <= real_ns]
+        self.held.difference_update(over)
+        deadlines = [each.deadline_ns for each in self.held if each.deadline_ns]
+        self.first_ns = min(deadlines, default=None)
         for hold in over:
-            self.expired += 1
             self.on_expired(hold)
+
+
+class SpeedMeter:
+    """From start() to stop(). speed: the one that was set, a factor or "max". now: of the simulated
+    clock, ns."""
+
+    def __init__(
+        self,
+        speed: float | str,
+        now: Callable[[], int],
+        real_now: Callable[[], int] = time.monotonic_ns,
+    ) -> None:
+        self._speed = speed
+        self._now = now
+        self._real_now = real_now
+        self._began = self._ended = (0, 0)
+        self._running = False
+
+    def start(self) -> None:
+        self._began, self._running = (self._now(), self._real_now()), True
+
+    def stop(self) -> None:
+        self._ended, self._running = (self._now(), self._real_now()), False
+
+    def report(self) -> dict[str, Any]:
+        """achieved: simulated time per real time; None before any has passed."""
+        now, real_now = (self._now(), self._real_now()) if self._running else self._ended
+        simulated_ns, real_ns = now - self._began[0], real_now - self._began[1]
+        return {
+            "set": self._speed,
+            "achieved": round(simulated_ns / real_ns, 3) if real_ns else None,
+            "real_s": round(ns_to_s(real_ns), 3),
+        }

@@ -3,7 +3,6 @@ the medium."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from hilgw.medium.airs import Origin, normal
@@ -11,30 +10,33 @@ from hilgw.medium.packet import Packet
 from hilgw.reasons import PacketDropped
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from hilgw.adapters.base import Received, StationSettings
     from hilgw.engine.statistics import StationStatistics
     from hilgw.medium.airs import Airs
+    from hilgw.medium.pose import Mount
 
 
 class ReceiveFilter:
-    """The receiving half of one station."""
+    """The receiving half of one station. type: of its packets on the medium. air, airs: where its
+    module transmits. mount: the object that carries the module."""
 
     def __init__(
         self,
-        name: str,
         type: str,
         air: str,
-        common: StationSettings,
-        *,
         airs: Airs,
+        common: StationSettings,
         statistics: StationStatistics,
-        transmit: Callable[[Packet], None],
+        mount: Mount,
+        transmit: Callable[[Packet, Mount], object],
     ) -> None:
-        self._name = name
-        self._type = type
-        self._air = air
+        self.type = type
+        self.air = air
+        self.airs = airs
+        self.mount = mount
         self._common = common
-        self._airs = airs
         self._statistics = statistics
         self._transmit = transmit
         self._sources = {normal(address): robot for address, robot in common.sources.items()}
@@ -44,7 +46,7 @@ class ReceiveFilter:
 
     def receive(self, event: Received, now: int) -> None:
         """One packet came in from the hardware."""
-        airs, air, name = self._airs, self._air, self._name
+        airs, air, name = self.airs, self.air, self._statistics.name
         origin = airs.origin(air, name, event.address, event.data, now)
         if origin is Origin.ECHO and self._common.own_echo == "drop":
             self._statistics.echo()
@@ -57,7 +59,7 @@ class ReceiveFilter:
             Packet(
                 data=event.data,
                 channel=event.channel,
-                type=self._type,
+                type=self.type,
                 source=name,
                 owner=self._owner(event.address) if self._sources else None,
                 air=air,
@@ -67,5 +69,6 @@ class ReceiveFilter:
                 sent_ns=now,
                 rssi_uncertain=event.rssi_uncertain,
                 is_own=origin is not Origin.FOREIGN,
-            )
+            ),
+            self.mount,
         )

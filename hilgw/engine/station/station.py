@@ -7,7 +7,7 @@ limits.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVarTuple
 
 from hilgw.adapters.base import (
     AdapterSession,
@@ -27,26 +27,27 @@ from hilgw.adapters.base import (
     StationSettings,
     Transmission,
     Write,
+    line_of,
 )
-from hilgw.engine.station.receive_filter import ReceiveFilter
+from hilgw.engine.station.line_pacer import LinePacer
 from hilgw.engine.station.transmit_queue import TransmitQueue
-from hilgw.engine.statistics import StationStatistics
 from hilgw.engine.supervisor import PortListener, Unsupervised
 from hilgw.engine.timing import Wakeup
 from hilgw.errors import AdapterError, HilgwError, PeerError, PortError
 from hilgw.framing.base import TURN_BYTES
 from hilgw.medium.airs import AIR_TIME_NS
-from hilgw.medium.packet import Copy, Packet
+from hilgw.medium.listeners import Listener
+from hilgw.medium.packet import Copy
 from hilgw.reasons import PacketRefused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hilgw.engine.observer import Observer
-    from hilgw.engine.station.line_pacer import LinePacer
-    from hilgw.medium.airs import Airs
-    from hilgw.medium.ledger import Ledger
+    from hilgw.engine.station.receive_filter import ReceiveFilter
+    from hilgw.engine.statistics import StationStatistics
     from hilgw.transports.base import Scheduler, Transport
+
+Given = TypeVarTuple("Given")
 
 MOST_READS_FIRST = 3  # turns of the event loop in which a deadline waits for unread bytes
 SILENT_FRAMES = 3  # frames in a row without an answer: the module counts as stalled
@@ -55,51 +56,51 @@ SILENT_FRAMES = 3  # frames in a row without an answer: the module counts as sta
 class Station:
     """One adapter on the medium.
 
-    `supervisor` learns its state. A frame without a token counts
-    as delivered when its last byte has left according to the line pacer.
+    window: frames that may wait for their acknowledgement. listener: itself, for the medium. Its
+    state goes to `supervisor`. A frame without a token counts as delivered when its last byte has
+    left according to the line pacer.
     """
 
     def __init__(
         self,
-        name: str,
-        kind: str,
         session: AdapterSession,
         common: StationSettings,
-        *,
-        type: str,
-        air: str,
-        pacer: LinePacer,
-        scheduler: Scheduler,
-        ledger: Ledger,
-        airs: Airs,
         window: int,
-        observer: Observer,
-        transmit: Callable[[Packet], None],
+        receive_filter: ReceiveFilter,
+        statistics: StationStatistics,
+        scheduler: Scheduler,
     ) -> None:
-        self.name = name
-        self.kind = kind
-        self.type = type
-        self.air = air
+        self.name = statistics.name
         self.session = session
         self.common = common
+        self.statistics = statistics
         self.identity = ""
         self.ready = False
         self.supervisor: PortListener = Unsupervised()
-        self._pacer = pacer
+        self._pacer = LinePacer(common.baudRate, line_of(common)[0].byteSize)
         self._scheduler = scheduler
         self._queue = TransmitQueue(common.bufferSize)
-        count = ledger.station(name, lambda: self.queued)
-        self.statistics = StationStatistics(name, count, observer)
-        self._receive_filter = ReceiveFilter(
-            name, type, air, common, airs=airs, statistics=self.statistics, transmit=transmit
-        )
-        self._airs = airs
+        statistics.count.queued = lambda: self.queued
+        self._receive_filter = receive_filter
+        self._air, self._airs = receive_filter.air, receive_filter.airs
+        self._airs.own(self._air, self.name, ())  # it may receive the others before it is ready
         self._window = window
         self._transport: Transport | None = None
         self._wakeup = Wakeup(scheduler, self._wake)
         self._reads_first = 0
         self._unanswered = 0
         self._commands: list[tuple[str, str, Callable[[RemoteAnswer], None]]] = []
+        self.listener = Listener(
+            name=self.name,
+            type=receive_filter.type,
+            deliver=self.deliver,
+            on_fault=self.fault,
+            air=self._air,
+            relay=common.relay,
+            channels=session.channels,
+            mounted_on=receive_filter.mount.object,
+            mount=receive_filter.mount.pose,
+        )
 
     @property
     def queued(self) -> int:
@@ -122,14 +123,6 @@ class Station:
         elif self.ready:
             self._pump(self._scheduler.now())
 
-    def names_channel(self, channel: int) -> bool:
-        """Whether the mapping names this channel explicitly."""
-        return self.session.channels is not None and channel in self.session.channels
-
-    def can_send(self, channel: int) -> bool:
-        """Whether the mapping can carry this channel."""
-        return self.session.channels is None or channel in self.session.channels
-
     # --- called for the user ------------------------------------------------------------------
 
     def command(
@@ -144,7 +137,7 @@ class Station:
             raise PeerError("is not up", where=self.name)
         self._commands.append((address, name, answer))
         now = self._scheduler.now()
-        self._call(lambda: session.command(address, name, value, now), now)
+        self._call(now, session.command, address, name, value, now)
 
     def _answer_command(self, event: RemoteAnswer) -> None:
         for index, (address, name, answer) in enumerate(self._commands):
@@ -162,14 +155,14 @@ class Station:
         self._unanswered = 0
         now = self._scheduler.now()
         self._pacer.reset()
-        self._call(lambda: self.session.open(now), now)
+        self._call(now, self.session.open, now)
 
     def detach(self) -> None:
         """The port is gone: copies in flight are lost and counted, the queue is kept."""
         self._transport = None
         self.ready = False
         now = self._scheduler.now()
-        self._call(self.session.close, now)
+        self._call(now, self.session.close)
         self._settle(now)
         self.statistics.refuse(
             PacketRefused.DOWN, "the port went down", self._queue.drop_in_flight()
@@ -198,15 +191,15 @@ class Station:
         now = self._scheduler.now()
         try:
             self._handle(self.session.receive(data, now), now)
-        except Exception as error:  # noqa: BLE001 - as in _call, which would cost an allocation
+        except Exception as error:  # noqa: BLE001 - as in _call: a call less for each read
             self.fault(error)
 
     # --- events of the session ----------------------------------------------------------------
 
-    def _call(self, call: Callable[[], list[Event]], now: int) -> None:
+    def _call(self, now: int, ask: Callable[[*Given], list[Event]], *given: *Given) -> None:
         """Contains an error that the adapter raises."""
         try:
-            self._handle(call(), now)
+            self._handle(ask(*given), now)
         except Exception as error:  # noqa: BLE001 - adapters of other distributions raise anything
             self.fault(error)
 
@@ -248,7 +241,7 @@ class Station:
     def _become_ready(self, identity: str, addresses: tuple[str, ...]) -> None:
         self.identity = identity
         self.ready = True
-        self._airs.own(self.air, self.name, addresses)
+        self._airs.own(self._air, self.name, addresses)
         self.supervisor.on_ready(identity)
 
     def _lose(self, token: int, reason: str) -> None:
@@ -286,7 +279,7 @@ class Station:
                 ends = self._pacer.occupy(len(frame.data), now, backlog=backlog)
                 backlog = False
                 air_time_ns = AIR_TIME_NS + frame.air_time_ns
-                self._airs.sent(self.air, copy.packet.data, now, self.name, air_time_ns)
+                self._airs.sent(self._air, copy.packet.data, now, self.name, air_time_ns)
                 queue.sent(copy, frame.token, ends, frame.lost)
         self._rearm(now)
 
@@ -357,7 +350,7 @@ class Station:
         backlog = due == self._pacer.free_ns and bool(self._queue.waiting)
         now = self._scheduler.now()
         if self._expires(now):
-            self._call(lambda: self.session.expire(now), now)
+            self._call(now, self.session.expire, now)
         if self.ready:
             self._pump(now, backlog=backlog)
         else:

@@ -17,30 +17,18 @@ LINE_BYTES = 256 * 1024
 class Do(StrEnum):
     """The requests, each with its other keys."""
 
-    SEND = "send"
-    """station, data in hex, channel or null: transmits one packet"""
-    PLACE = "place"
-    """object, position, rotation: moves an object of the scene"""
-    SET = "set"
-    """device, channel, range: sets an Emitter or a Receiver"""
-    COMMAND = "command"
-    """station, address, name, value in hex: an AT command for a remote module"""
-    IDENTIFY = "identify"
-    """answers the configuration and the process of the gateway"""
-    FIND = "find"
-    """kind, names: answers those names that the gateway has"""
-    MODE = "mode"
-    """robot, mode or null: answers the mode of the robot, after setting it"""
-    KEY = "key"
-    """robot, keys, hold_s: presses keys of the keyboard"""
-    SAY = "say"
-    """robot, text: sends a text as from the robot window"""
-    ARM = "arm"
-    """robots, or all: lets motors move"""
-    DISARM = "disarm"
-    """robots, or all: stops motors until they are armed"""
-    REPORT = "report"
-    """answers the report of the gateway"""
+    SEND = "send"  # station, data in hex, channel or null: transmits one packet
+    PLACE = "place"  # object, position, rotation: moves an object of the scene
+    SET = "set"  # device, channel, range: sets an Emitter or a Receiver
+    COMMAND = "command"  # station, address, name, value in hex: an AT command for a remote module
+    IDENTIFY = "identify"  # answers the configuration and the process of the gateway
+    FIND = "find"  # kind, names: answers those names that the gateway has
+    MODE = "mode"  # robot, mode or null: answers the mode of the robot, after setting it
+    KEY = "key"  # robot, keys, hold_s: presses keys of the keyboard
+    SAY = "say"  # robot, text: sends a text as from the robot window
+    ARM = "arm"  # robots, or all: lets motors move
+    DISARM = "disarm"  # robots, or all: stops motors until they are armed
+    REPORT = "report"  # answers the report of the gateway
 
 
 def encode(message: dict[str, Any]) -> bytes:

@@ -13,21 +13,15 @@ from hilgw.devices.kinds import KINDS, Quantity, Refusal
 from hilgw.errors import FrameError, PeerError
 from hilgw.protocols.wc2ec.layout import (
     BODILESS,
+    FORMS,
     HEADER_BYTES,
     LONGEST_NAME,
     LONGEST_PACKET,
-    PACKET_DATA,
-    SEND_PACKET,
-    SET_EMITTER,
-    SET_RECEIVER,
     Layout,
     Layouts,
 )
 from hilgw.protocols.wc2ec.messages import (
     Command,
-    DisableSensor,
-    EnableSensor,
-    Error,
     Failure,
     Message,
     PacketData,
@@ -48,11 +42,6 @@ from hilgw.reasons import RequestRefused
 
 TAIL_BYTES = 256
 
-_NO_BODY: dict[int, type[Error | EnableSensor | DisableSensor]] = {
-    Command.ERROR: Error,
-    Command.ENABLE_SENSOR: EnableSensor,
-    Command.DISABLE_SENSOR: DisableSensor,
-}
 _COMMANDS = frozenset(map(int, Command))
 _INCOMPLETE = 0
 _VALUE_BYTES = HEADER_BYTES + 8
@@ -70,7 +59,6 @@ _NO_DIRECTION: Direction = (0.0, 0.0, 0.0)
 
 _HEADER = struct.Struct("<BBB")
 _VALUE = struct.Struct("<BBBd")
-_MOTOR = struct.Struct("<BBBdddd")
 
 
 def encode(message: Sent) -> bytes:
@@ -91,45 +79,30 @@ def encode_value(number: int, index: int, value: float) -> bytes:
 
 
 def _encode(message: Sent) -> bytes:
-    head = (message.type, message.index)
+    command, body = FORMS[type(message)]
+    head = _HEADER.pack(command, message.type, message.index)
     match message:
-        case SensorData(_, _, value):
-            return _VALUE.pack(Command.SENSOR_DATA, *head, _finite(value))
-        case SetValue(_, _, value):
-            return _VALUE.pack(Command.SET_VALUE, *head, _position(value))
         case RegisterSensor(_, _, name):
-            return _HEADER.pack(Command.REGISTER_SENSOR, *head) + _encode_name(name)
+            return head + _encode_name(name)
+        case SensorData(_, _, value):
+            return head + body.pack(_finite(value))
+        case SetValue(_, _, value):
+            return head + body.pack(_position(value))
         case SetMotor(_, _, position, velocity, acceleration, available):
-            rest = (_finite(velocity), _finite(acceleration), _finite(available))
-            return _MOTOR.pack(Command.SET_SENSOR, *head, _position(position), *rest)
+            rest = map(_finite, (velocity, acceleration, available))
+            return head + body.pack(_position(position), *rest)
         case SetPeriod(_, _, period):
-            return _VALUE.pack(Command.SET_SENSOR, *head, _finite(period))
-        case Error():
-            return _HEADER.pack(Command.ERROR, *head)
-        case EnableSensor():
-            return _HEADER.pack(Command.ENABLE_SENSOR, *head)
-        case DisableSensor():
-            return _HEADER.pack(Command.DISABLE_SENSOR, *head)
-        case _:
-            return _encode_extension(message)
-
-
-def _encode_extension(message: SendPacket | PacketData | SetEmitter | SetReceiver) -> bytes:
-    head = (message.type, message.index)
-    match message:
+            return head + body.pack(_finite(period))
         case SendPacket(_, _, channel, data):
-            body = SEND_PACKET.body.pack(channel, _size(data)) + data
-            return _HEADER.pack(Command.SET_VALUE, *head) + body
+            return head + body.pack(channel, _size(data)) + data
         case PacketData(_, _, channel, strength, direction, data):
-            numbers = (_finite(strength), *map(_finite, direction))
-            body = PACKET_DATA.body.pack(channel, *numbers, _size(data)) + data
-            return _HEADER.pack(Command.SENSOR_DATA, *head) + body
+            numbers = map(_finite, (strength, *direction))
+            return head + body.pack(channel, *numbers, _size(data)) + data
         case SetEmitter(_, _, channel, range_m):
-            body = SET_EMITTER.body.pack(channel, _finite(range_m))
-            return _HEADER.pack(Command.SET_SENSOR, *head) + body
+            return head + body.pack(channel, _finite(range_m))
         case SetReceiver(_, _, channel, period):
-            body = SET_RECEIVER.body.pack(channel, period)
-            return _HEADER.pack(Command.SET_SENSOR, *head) + body
+            return head + body.pack(channel, period)
+    return head  # of a message without a body
 
 
 def _encode_name(name: bytes) -> bytes:
@@ -301,8 +274,8 @@ class Decoder:
         if kind is None:
             text = f"device {index} is not registered"
             return Rejected(command, number, index, RequestRefused.UNKNOWN_DEVICE, text)
-        if command in _NO_BODY:
-            return _NO_BODY[command](number, index)
+        if command in BODILESS:
+            return BODILESS[command](number, index)
         layout = self._agree(command, number, index, kind)
         if layout is None:
             text = f"device {index} ({kind}) does not accept command {command}"

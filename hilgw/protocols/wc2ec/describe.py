@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from hilgw.protocols.wc2ec.codec import Decoder
-from hilgw.protocols.wc2ec.layout import Layouts, Numbers
+from hilgw.protocols.wc2ec.layout import FORMS, Layouts, Numbers
 from hilgw.protocols.wc2ec.messages import (
-    DisableSensor,
-    EnableSensor,
-    Error,
+    Command,
     Failure,
     Message,
     PacketData,
@@ -22,6 +20,17 @@ from hilgw.protocols.wc2ec.messages import (
     SetValue,
     Side,
 )
+
+_VERBS: dict[int, str] = {
+    Command.REGISTER_SENSOR: "registerSensor",
+    Command.SENSOR_DATA: "sensorData",
+    Command.ERROR: "Error",
+    Command.ENABLE_SENSOR: "enableSensor",
+    Command.DISABLE_SENSOR: "disableSensor",
+    Command.SET_VALUE: "setValue",
+    Command.SET_SENSOR: "setSensor",
+}
+"""As the document of WC2EC names them."""
 
 
 def describe(data: bytes, side: Side, layouts: Layouts) -> str:
@@ -39,24 +48,8 @@ def in_words(message: Message, numbers: Numbers) -> str:
         return f"stream lost: {message.text}"
     if isinstance(message, Rejected):
         return f"rejected ({message.reason}): {message.text}"
-    return f"{_verb(message)} {numbers.kind(message.type)} {message.index}{_values(message)}"
-
-
-def _verb(message: object) -> str:
-    match message:
-        case RegisterSensor():
-            return "registerSensor"
-        case SensorData() | PacketData():
-            return "sensorData"
-        case Error():
-            return "Error"
-        case EnableSensor():
-            return "enableSensor"
-        case DisableSensor():
-            return "disableSensor"
-        case SetValue() | SendPacket():
-            return "setValue"
-    return "setSensor"
+    verb = _VERBS[FORMS[type(message)][0]]
+    return f"{verb} {numbers.kind(message.type)} {message.index}{_values(message)}"
 
 
 def _values(message: object) -> str:

@@ -19,7 +19,11 @@ from hilgw.devices.kinds import (
 from hilgw.errors import ConfigError, PeerError
 from hilgw.protocols.wc2ec.messages import (
     Command,
+    DisableSensor,
+    EnableSensor,
+    Error,
     PacketData,
+    RegisterSensor,
     SendPacket,
     SensorData,
     Sent,
@@ -58,17 +62,24 @@ ORIGINAL: dict[tuple[int, str], Layout] = {
     (Command.SET_SENSOR, LINEAR_MOTOR): Layout(_FOUR, SetMotor),
     (Command.SET_SENSOR, ROTATIONAL_MOTOR): Layout(_FOUR, SetMotor),
 }
-PACKET_DATA = Layout(struct.Struct("<iddddI"), PacketData, counted=True)
-SEND_PACKET = Layout(struct.Struct("<iI"), SendPacket, counted=True)
-SET_EMITTER = Layout(struct.Struct("<id"), SetEmitter)
-SET_RECEIVER = Layout(struct.Struct("<ii"), SetReceiver)
 EXTENSION: dict[tuple[int, str], Layout] = {
-    (Command.SENSOR_DATA, RECEIVER): PACKET_DATA,
-    (Command.SET_VALUE, EMITTER): SEND_PACKET,
-    (Command.SET_SENSOR, EMITTER): SET_EMITTER,
-    (Command.SET_SENSOR, RECEIVER): SET_RECEIVER,
+    (Command.SENSOR_DATA, RECEIVER): Layout(struct.Struct("<iddddI"), PacketData, counted=True),
+    (Command.SET_VALUE, EMITTER): Layout(struct.Struct("<iI"), SendPacket, counted=True),
+    (Command.SET_SENSOR, EMITTER): Layout(struct.Struct("<id"), SetEmitter),
+    (Command.SET_SENSOR, RECEIVER): Layout(struct.Struct("<ii"), SetReceiver),
 }
-BODILESS = frozenset({Command.ERROR, Command.ENABLE_SENSOR, Command.DISABLE_SENSOR})
+BODILESS: dict[int, type[Error | EnableSensor | DisableSensor]] = {
+    Command.ERROR: Error,
+    Command.ENABLE_SENSOR: EnableSensor,
+    Command.DISABLE_SENSOR: DisableSensor,
+}
+FORMS: dict[Callable[..., Sent], tuple[int, struct.Struct]] = {
+    layout.message: (command, layout.body)
+    for (command, _), layout in (ORIGINAL | EXTENSION).items()
+}
+"""The command and the body of each message. The body of a registration is a name."""
+for _command, _message in (*BODILESS.items(), (Command.REGISTER_SENSOR, RegisterSensor)):
+    FORMS[_message] = _command, struct.Struct("")
 
 _UNNAMED = re.compile(r"node (\d{1,3})")
 # The WC2EC document uses 37 for a distance sensor; in its Webots version, R2020a, 37 is DISPLAY.

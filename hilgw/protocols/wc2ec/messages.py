@@ -46,30 +46,32 @@ class Side(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class RegisterSensor:
-    """Command 0. name: as on the wire, at most 255 bytes, no NUL."""
+class OfDevice:
+    """A message of the device with this type byte and index."""
 
     type: int
     index: int
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterSensor(OfDevice):
+    """Command 0. name: as on the wire, at most 255 bytes, no NUL."""
+
     name: bytes
 
 
 @dataclass(frozen=True, slots=True)
-class SensorData:
+class SensorData(OfDevice):
     """Command 1, one number: a sensor's value, a linear motor's position, a rotational motor's
     velocity."""
 
-    type: int
-    index: int
     value: float
 
 
 @dataclass(frozen=True, slots=True)
-class PacketData:
+class PacketData(OfDevice):
     """Command 1 of a Receiver (extension): one packet it received."""
 
-    type: int
-    index: int
     channel: int
     signal_strength: float
     direction: tuple[float, float, float]
@@ -77,54 +79,39 @@ class PacketData:
 
 
 @dataclass(frozen=True, slots=True)
-class Error:
+class Error(OfDevice):
     """Command 127: the device failed, or refused a request."""
 
-    type: int
-    index: int
-
 
 @dataclass(frozen=True, slots=True)
-class EnableSensor:
+class EnableSensor(OfDevice):
     """Command 128."""
 
-    type: int
-    index: int
-
 
 @dataclass(frozen=True, slots=True)
-class DisableSensor:
+class DisableSensor(OfDevice):
     """Command 129."""
 
-    type: int
-    index: int
-
 
 @dataclass(frozen=True, slots=True)
-class SetValue:
+class SetValue(OfDevice):
     """Command 130 of a motor: position of a linear one, velocity of a rotational one."""
 
-    type: int
-    index: int
     value: float
 
 
 @dataclass(frozen=True, slots=True)
-class SendPacket:
+class SendPacket(OfDevice):
     """Command 130 of an Emitter (extension): send one packet."""
 
-    type: int
-    index: int
     channel: int
     data: bytes
 
 
 @dataclass(frozen=True, slots=True)
-class SetMotor:
+class SetMotor(OfDevice):
     """Command 131 of a motor: all its settings."""
 
-    type: int
-    index: int
     position: float
     velocity: float
     acceleration: float
@@ -132,30 +119,24 @@ class SetMotor:
 
 
 @dataclass(frozen=True, slots=True)
-class SetPeriod:
+class SetPeriod(OfDevice):
     """Command 131 of a distance sensor: its sampling period in ms, 0 switches it off."""
 
-    type: int
-    index: int
     period: float
 
 
 @dataclass(frozen=True, slots=True)
-class SetEmitter:
+class SetEmitter(OfDevice):
     """Command 131 of an Emitter (extension)."""
 
-    type: int
-    index: int
     channel: int
     range: float
 
 
 @dataclass(frozen=True, slots=True)
-class SetReceiver:
+class SetReceiver(OfDevice):
     """Command 131 of a Receiver (extension); period in ms."""
 
-    type: int
-    index: int
     channel: int
     period: int
 

@@ -7,11 +7,12 @@ Neither has a length: the kind of the device with the tag, and the command numbe
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
 from typing import Any, NamedTuple
 
 from hilgw.devices import nodes
+from hilgw.protocols.webots.answers import Answer, AnswerReader
 from hilgw.protocols.webots.configuration import (
     MOST_DEVICES,
     decode_configuration,
@@ -32,7 +33,14 @@ from hilgw.protocols.webots.forms import (
     ROBOT_TAG,
     Form,
 )
-from hilgw.protocols.webots.requests import MOST_REPEATED, REPEATED_BYTES, Block
+from hilgw.protocols.webots.requests import (
+    MOST_REPEATED,
+    REPEATED_BYTES,
+    Block,
+    Leave,
+    Request,
+    RequestReader,
+)
 from hilgw.protocols.webots.robot_messages import (
     DeviceEntry,
     JoystickConfiguration,
@@ -60,6 +68,7 @@ QUIT = MESSAGE_HEAD.pack(ROBOT_TAG, 2)
 _BRAKE_DAMPING = 2
 _BRAKE_ASSOCIATED = 4
 _NAMED_FIRST = "R2023b"
+_LONGEST_TEXT = 400
 _MOTORS = ("RotationalMotor", "LinearMotor")
 
 
@@ -391,3 +400,35 @@ def _encode_brake(command: BrakeCommand) -> bytes:
 
 def _unsendable(message: object, error: Exception) -> ProtocolError:
     return ProtocolError(f"{message!r:.120} cannot be encoded: {error}")
+
+
+def describe(data: bytes, codec: Codec, *, received: bool, local: bool) -> str:
+    """Complete requests (received) or answers as text; never raises."""
+    reader: RequestReader | AnswerReader
+    reader = RequestReader() if received else AnswerReader(local=local)
+    copy = Codec(codec.version)
+    copy.kinds = codec.kinds.copy()
+    reader.feed(data)
+    parts: list[str] = []
+    try:
+        while (each := reader.next()) is not None:
+            parts += _texts(each, copy)
+    except ProtocolError as error:
+        parts = [f"not decodable: {error.what}"]
+    if reader.pending:
+        parts.append(f"{reader.pending} bytes of an incomplete message")
+    return "; ".join(parts)
+
+
+def _texts(received: Request | Leave | Answer, codec: Codec) -> Iterator[str]:
+    if isinstance(received, Leave):
+        yield "leaves"
+    elif isinstance(received, Request):
+        yield f"step {received.duration_ms} ms" if received.duration_ms else "immediate"
+        for block in received.blocks:
+            for command in codec.decode_commands(block):
+                yield f"{command!r:.{_LONGEST_TEXT}}"
+    else:
+        yield f"delay {received.delay} ms"
+        for message in codec.decode_messages(received.messages):
+            yield f"{message!r:.{_LONGEST_TEXT}}"

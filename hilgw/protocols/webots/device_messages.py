@@ -10,14 +10,21 @@ from hilgw.records import record
 Triple = tuple[float, float, float]
 Rows = tuple[Triple, ...]
 
+
+@record
+class OfDevice:
+    """A command or message of the device with this tag."""
+
+    tag: int
+
+
 # --- configurations, from the simulator -----------------------------------------------------------
 
 
 @record
-class EmitterConfiguration:
+class EmitterConfiguration(OfDevice):
     """byteRate: bytes per ms, -1 for an infinite one."""
 
-    tag: int
     bufferSize: int
     channel: int
     byteRate: float
@@ -27,21 +34,19 @@ class EmitterConfiguration:
 
 
 @record
-class ReceiverConfiguration:
+class ReceiverConfiguration(OfDevice):
     """A Receiver; may be sent again."""
 
-    tag: int
     bufferSize: int
     channel: int
     allowedChannels: tuple[int, ...] = ()
 
 
 @record
-class MotorConfiguration:
+class MotorConfiguration(OfDevice):
     """type: 0 rotational, 1 linear. acceleration: -1 for unlimited. maxForce: N or N m.
     couplings: tags of the motors that move with this one."""
 
-    tag: int
     type: int
     minPosition: float
     maxPosition: float
@@ -58,10 +63,9 @@ class MotorConfiguration:
 
 
 @record
-class DistanceSensorConfiguration:
+class DistanceSensorConfiguration(OfDevice):
     """type: 0 generic, 1 infra-red, 2 sonar, 3 laser."""
 
-    tag: int
     type: int
     minValue: float
     maxValue: float
@@ -70,43 +74,38 @@ class DistanceSensorConfiguration:
 
 
 @record
-class JointConfiguration:
+class JointConfiguration(OfDevice):
     """A PositionSensor or a Brake. type: 0 rotational, 1 linear."""
 
-    tag: int
     type: int
 
 
 @record
-class TableConfiguration:
+class TableConfiguration(OfDevice):
     """A LightSensor, Accelerometer, Gyro or Compass."""
 
-    tag: int
     lookupTable: Rows = ()
 
 
 @record
-class GpsConfiguration:
+class GpsConfiguration(OfDevice):
     """coordinateSystem: 0 local, 1 WGS84."""
 
-    tag: int
     coordinateSystem: int
 
 
 @record
-class InertialUnitConfiguration:
+class InertialUnitConfiguration(OfDevice):
     """coordinateSystem: "ENU" or "NUE"."""
 
-    tag: int
     noise: float
     coordinateSystem: str
 
 
 @record
-class TouchSensorConfiguration:
+class TouchSensorConfiguration(OfDevice):
     """type: 0 bumper, 1 force, 2 force-3d."""
 
-    tag: int
     type: int
     lookupTable: Rows = ()
 
@@ -115,45 +114,40 @@ class TouchSensorConfiguration:
 
 
 @record
-class Value:
+class Value(OfDevice):
     """The value of a DistanceSensor, LightSensor, PositionSensor, TouchSensor (bumper, force), or
     the force feedback of a motor."""
 
-    tag: int
     value: float
 
 
 @record
-class Values:
+class Values(OfDevice):
     """The values of an Accelerometer, Gyro, Compass, or TouchSensor (force-3d)."""
 
-    tag: int
     values: Triple
 
 
 @record
-class GpsValues:
+class GpsValues(OfDevice):
     """Position, speed, and speed vector of a GPS."""
 
-    tag: int
     values: Triple
     speed: float
     speedVector: Triple
 
 
 @record
-class Quaternion:
+class Quaternion(OfDevice):
     """The orientation of an InertialUnit: x, y, z, w."""
 
-    tag: int
     values: tuple[float, float, float, float]
 
 
 @record
-class Receive:
+class Receive(OfDevice):
     """One packet for a Receiver. channel: becomes the Receiver's own."""
 
-    tag: int
     channel: int
     direction: Triple
     signalStrength: float
@@ -161,26 +155,23 @@ class Receive:
 
 
 @record
-class AssociatedDevice:
+class AssociatedDevice(OfDevice):
     """The answer to GetAssociatedDevice and BrakeCommand. device: its tag, 0 for none."""
 
-    tag: int
     device: int
 
 
 @record
-class SetBufferSize:
+class SetBufferSize(OfDevice):
     """Of an Emitter."""
 
-    tag: int
     bufferSize: int
 
 
 @record
-class SetAllowedChannels:
+class SetAllowedChannels(OfDevice):
     """Of an Emitter."""
 
-    tag: int
     allowedChannels: tuple[int, ...]
 
 
@@ -188,18 +179,16 @@ class SetAllowedChannels:
 
 
 @record
-class SetChannel:
+class SetChannel(OfDevice):
     """Of an Emitter, from both; of a Receiver, from the controller."""
 
-    tag: int
     channel: int
 
 
 @record
-class SetRange:
+class SetRange(OfDevice):
     """Of an Emitter, from both; libController R2025a never sends it."""
 
-    tag: int
     range: float
 
 
@@ -207,102 +196,90 @@ class SetRange:
 
 
 @record
-class Send:
+class Send(OfDevice):
     """One packet of an Emitter, with its channel and range as they were at `send`."""
 
-    tag: int
     channel: int
     range: float
     data: bytes
 
 
 @record
-class SetSamplingPeriod:
+class SetSamplingPeriod(OfDevice):
     """Of a sensor or Receiver, in ms; 0: off."""
 
-    tag: int
     period: int
 
 
 @record
-class GetAssociatedDevice:
+class GetAssociatedDevice(OfDevice):
     """Asks a motor or PositionSensor for the device of this node number on its joint."""
 
-    tag: int
     node: int
 
 
 @record
-class BrakeCommand:
+class BrakeCommand(OfDevice):
     """Sets the damping constant of a Brake, or asks for the device of this node number on its
     joint, or both; None: not."""
 
-    tag: int
     dampingConstant: float | None = None
     node: int | None = None
 
 
 @record
-class SetLed:
+class SetLed(OfDevice):
     """The colour or state of an LED."""
 
-    tag: int
     value: int
 
 
 @record
-class SetPosition:
+class SetPosition(OfDevice):
     """Of a motor; +infinity selects velocity control."""
 
-    tag: int
     position: float
 
 
 @record
-class SetVelocity:
+class SetVelocity(OfDevice):
     """Of a motor."""
 
-    tag: int
     velocity: float
 
 
 @record
-class SetAvailableForce:
+class SetAvailableForce(OfDevice):
     """Of a motor: force or torque."""
 
-    tag: int
     force: float
 
 
 @record
-class SetForce:
+class SetForce(OfDevice):
     """Of a motor: selects control of force or torque."""
 
-    tag: int
     force: float
 
 
 @record
-class SetFeedbackPeriod:
+class SetFeedbackPeriod(OfDevice):
     """Of a motor's force or torque, in ms; 0: off."""
 
-    tag: int
     period: int
 
 
 @record
-class SetAcceleration:
+class SetAcceleration(OfDevice):
     """Of a motor; -1: unlimited."""
 
-    tag: int
     acceleration: float
 
 
 @record
-class SetControlPid:
+class SetControlPid(OfDevice):
     """Of a motor."""
 
-    tag: int
     p: float
     i: float
     d: float

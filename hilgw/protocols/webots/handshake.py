@@ -1,9 +1,9 @@
-"""The handshake on TCP: one line from the controller, one word from Webots.
+"""The handshake on TCP: the controller sends a hello, Webots an acknowledgement.
 
-Neither has an end or a length. libController reads the word by one read of 10 bytes: write it at
-once, and nothing after it until the first request has arrived. The line is followed by nothing
-either: a name that arrives in parts has no visible end, so the glue reads until it matches a robot,
-or until the line falls silent.
+Neither has an end or a length. libController reads the acknowledgement by one read of 10 bytes:
+write it at once, and nothing after it until the first request has arrived. Nothing follows the
+hello either: a name that arrives in parts has no visible end, so the glue reads until it matches a
+robot, or until no more bytes come.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SHORTEST_HASH = 4
 
 
 class Acknowledgement(StrEnum):
-    """The word that answers the controller's line."""
+    """The answer to the controller's hello."""
 
     CONNECTED = "CONNECTED"
     FAILED = "FAILED"
@@ -42,7 +42,7 @@ class Acknowledgement(StrEnum):
 
 class Forbidden(StrEnum):
     """Why a gateway forbids its robots to a controller, besides that a robot is taken. It follows
-    the word FORBIDDEN a little later: libController has ended then, hilgw's API reads it."""
+    FORBIDDEN a little later: libController has ended by then, hilgw's API reads it."""
 
     NO_TOKEN = "no_token"
     WRONG_TOKEN = "wrong_token"
@@ -81,13 +81,13 @@ def encode_name(name: str, used: int = 0) -> str:
 
 
 def encode_hello(name: str | None = None) -> bytes:
-    """The controller's line for the robot of this name; None: the only robot."""
+    """The hello for the robot of this name; None: the only robot."""
     return GREETING if name is None else _NAME_HEAD + encode_name(name).encode()
 
 
 def decode_hello(data: bytes) -> str | None:
-    """The robot name in the controller's line, as `encode_name` writes it; "" when it has none;
-    None when the line is not complete. Raises ProtocolError.
+    """The robot name in a hello, as `encode_name` writes it; "" when it has none; None when the
+    hello is not complete. Raises ProtocolError.
 
     R2023a sends the name as it is.
     """
@@ -111,22 +111,22 @@ def decode_hello(data: bytes) -> str | None:
 
 
 def encode_reason(reason: Forbidden) -> bytes:
-    """What follows the word FORBIDDEN."""
+    """The bytes that follow FORBIDDEN."""
     return b"\n" + reason.encode()
 
 
 def decode_reason(data: bytes) -> Forbidden | None:
-    """All that came behind the word FORBIDDEN; None: the peer gives no reason, as Webots."""
+    """The reason in the bytes behind FORBIDDEN; None: the peer gives none, as Webots."""
     text = data.strip().decode("ascii", "replace")
     return next((reason for reason in Forbidden if reason == text), None)
 
 
 def decode_acknowledgement(data: bytes) -> Acknowledgement | None:
-    """Webots' word; None while it is not complete. Raises ProtocolError for any other text."""
-    for word in Acknowledgement:
-        if data == word.encode():
-            return word
-        if word.encode().startswith(data):
+    """The acknowledgement; None while it is not complete. Raises ProtocolError for other text."""
+    for each in Acknowledgement:
+        if data == each.encode():
+            return each
+        if each.encode().startswith(data):
             return None
     what = f"{data[:40]!r} is not an answer of Webots"
     fix = "check the address; Webots prints its port at the start, 1234 by default"

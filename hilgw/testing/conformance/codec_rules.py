@@ -83,7 +83,7 @@ class CodecRules(Subject):
 
     def test_byte_by_byte_equals_whole(self) -> None:
         """A frame received byte by byte, at the rate of the line, equals one received at once."""
-        line = line_of(self._common())[0]
+        line = line_of(self.station_settings())[0]
         byte_ns = line.byteSize * SECOND_NS // line.baudRate
         for wire, _ in self._incoming():
             self._compare("byte by byte equals whole", wire, cuts(wire, range(len(wire))), byte_ns)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import random
 from collections.abc import Awaitable, Callable
 from functools import partial
 
 from hilgw.adapters.base import line_of
 from hilgw.discovery.ports import port_identity
 from hilgw.engine.event_loop.scheduler import Timer
+from hilgw.engine.lines import Lines, Port
 from hilgw.engine.mock_host import MockHost
 from hilgw.engine.observer import Observer, State
 from hilgw.engine.supervisor import Supervisor
@@ -70,7 +70,7 @@ class LiveRules(PayloadRules):
             finally:
                 await setup.close()
             for each in setup.stations:
-                short = each.count.violations()
+                short = each.station.statistics.count.violations()
                 require(not short, rule, f"ledger: {short}", "each packet counted")
 
         guarded(lambda: asyncio.run(play()))
@@ -139,14 +139,14 @@ class LiveStation(Observer):
         self.refusals: list[tuple[str, str]] = []
         self._changed = setup.changed
         self._timer = timer
-        self.common = common = subject._common()
+        self.common = common = subject.station_settings()
         line = line_of(common)[0]
         self.session = new_session(subject, common, far=far)
-        self.station, self.count = new_station(
+        self.station = new_station(
             subject, self.name, self.session, common, timer, self, self._take
         )
         self.mock = subject.make_mock(
-            subject._mock_spec(common, far), self.name, setup.host.air, FAR if far else NEAR
+            subject.mock_spec(common, far), self.name, setup.host.air, FAR if far else NEAR
         )
         open_port, identity, port = setup.new_port(line)
         device = FaultyDevice(port, seed=setup.seed)
@@ -154,12 +154,7 @@ class LiveStation(Observer):
             setup.faults = device
         setup.host.add(self.mock, device)
         self.supervisor = Supervisor(
-            self.station,
-            open_port,
-            identity,
-            self,
-            where=self.name,
-            jitter=random.Random(self.name),
+            self.station, Port(self.name, open_port, identity), Lines(self, timer.now)
         )
         self.task = asyncio.create_task(self.supervisor.run())
         self.task.add_done_callback(lambda task: self._changed.set())
@@ -167,9 +162,9 @@ class LiveStation(Observer):
     def send(self, data: bytes) -> None:
         """A packet for the hardware, as delivered by the medium."""
         now = self._timer.now()
-        packet = Packet(data, self.common.channel, self.station.type, SOURCE, sent_ns=now)
-        self.count.accept()
-        self.count.arrive()
+        packet = Packet(data, self.common.channel, self.station.listener.type, SOURCE, sent_ns=now)
+        self.station.statistics.count.accept()
+        self.station.statistics.count.arrive()
         self.station.deliver(Copy(packet, now))
 
     def is_idle(self) -> bool:

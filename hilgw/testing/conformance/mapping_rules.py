@@ -58,7 +58,7 @@ class MappingRules(CodecRules, PayloadRules):
             documented = bool(str(field.metadata.get("doc", "")).strip())
             expected = 'NAME: type = setting("what it is", ...)'
             require(documented, rule, f"Settings.{field.name} has no doc", expected)
-        problems = list(self.adapter.check(self._settings(), self._common()))
+        problems = list(self.adapter.check(self.adapter_settings(), self.station_settings()))
         expected = "no problem with the settings of the test"
         require(not problems, rule, f"check() finds {shown(problems)}", expected)
 
@@ -91,7 +91,7 @@ class MappingRules(CodecRules, PayloadRules):
         simulation = self._pair()
         data = next(self._numbered(1))
         channels = simulation.near.session.channels
-        tried = {self._common().channel, *self.channels}
+        tried = {self.station_settings().channel, *self.channels}
         tried |= {self._channel(vector) for vector in self.vectors} - {BROADCAST}
         for channel in sorted(tried):
             got = self._arrives(simulation, data, rule, channel)
@@ -131,8 +131,8 @@ class MappingRules(CodecRules, PayloadRules):
         rule = RULE.format("baudRate")
         accepted = 0
         for rate in self.adapter.limits.rates:
-            common = self._common(baudRate=rate)
-            if list(self.adapter.check(self._settings(), common)):
+            common = self.station_settings(baudRate=rate)
+            if list(self.adapter.check(self.adapter_settings(), common)):
                 continue
             accepted += 1
             got = self._mock_of(common).baud_rate
@@ -146,8 +146,8 @@ class MappingRules(CodecRules, PayloadRules):
             return
         rule = RULE.format("byteSize")
         for parity, stop_bits in LINES:
-            common = self._common(parity=parity, stop_bits=stop_bits, byteSize=None)
-            if list(self.adapter.check(self._settings(), common)):
+            common = self.station_settings(parity=parity, stop_bits=stop_bits, byteSize=None)
+            if list(self.adapter.check(self.adapter_settings(), common)):
                 require((parity, stop_bits) != LINES[0], rule, "8N1 is refused", "accepted")
                 continue
             got, expected = self._mock_of(common).bits_per_byte, line_of(common)[0].byteSize
@@ -186,7 +186,7 @@ class MappingRules(CodecRules, PayloadRules):
         """The mock for these settings, from adapter.mock()."""
 
         def make() -> Any:
-            spec = self.adapter.mock(self._settings(), common)
+            spec = self.adapter.mock(self.adapter_settings(), common)
             return self.make_mock(spec, "line", new_air(), (0.0, 0.0, 0.0))
 
         return guarded(make)

@@ -8,13 +8,15 @@ from typing import Any, TypeVar
 from hilgw.adapters.base import StationSettings, line_of
 from hilgw.engine.mock_host import MockHost
 from hilgw.engine.observer import Observer
-from hilgw.engine.station.line_pacer import LinePacer
+from hilgw.engine.station.receive_filter import ReceiveFilter
 from hilgw.engine.station.station import Station
+from hilgw.engine.statistics import StationStatistics
 from hilgw.engine.supervisor import PortListener
 from hilgw.errors import AdapterError, ConfigError, HilgwError, MismatchError, PortError
 from hilgw.medium.airs import Airs
-from hilgw.medium.ledger import Ledger, StationCount
+from hilgw.medium.ledger import Ledger
 from hilgw.medium.packet import Copy, Packet
+from hilgw.medium.pose import Mount
 from hilgw.plugins import new_air
 from hilgw.testing.conformance.broken_rule import BrokenRule, broken, location_of, require, shown
 from hilgw.testing.conformance.simulated_port import SimulatedPort
@@ -51,12 +53,12 @@ class SimulatedStation(Observer, PortListener):
         self._clock = clock
         self._opening = False
         self.session = new_session(subject, common, far=far)
-        self.station, self.count = new_station(
+        self.station = new_station(
             subject, self.name, self.session, common, clock, self, self.received.append
         )
         self.station.supervisor = self
         self.mock = subject.make_mock(
-            subject._mock_spec(common, far), self.name, host.air, FAR if far else NEAR
+            subject.mock_spec(common, far), self.name, host.air, FAR if far else NEAR
         )
         self.port = SimulatedPort(clock, line_of(common)[0])
         host.add(self.mock, self.port)
@@ -65,9 +67,9 @@ class SimulatedStation(Observer, PortListener):
         """A packet for the hardware, as delivered by the medium."""
         now = self._clock.now()
         channel = self.common.channel if channel is None else channel
-        packet = Packet(data, channel, self.station.type, SOURCE, range=range, sent_ns=now)
-        self.count.accept()
-        self.count.arrive()
+        packet = Packet(data, channel, self.station.listener.type, SOURCE, range=range, sent_ns=now)
+        self.station.statistics.count.accept()
+        self.station.statistics.count.arrive()
         self.station.deliver(Copy(packet, now))
 
     def open(self) -> None:
@@ -120,7 +122,7 @@ class Simulation:
         self.subject = subject
         self.host = MockHost(self.clock, new_air(seed=1))
         self.stations: list[SimulatedStation] = []
-        common = subject._common(**fields)
+        common = subject.station_settings(**fields)
         self.near = self._add(common, far=False)
         self.far = self._add(common, far=True) if pair else self.near
 
@@ -206,9 +208,9 @@ def new_session(
     subject: Subject, common: StationSettings | None = None, *, far: bool = False
 ) -> WatchedSession:
     """A new session, wrapped in a WatchedSession."""
-    common = subject._common() if common is None else common
+    common = subject.station_settings() if common is None else common
     adapter = subject.adapter
-    session = guarded(lambda: adapter.session(subject._settings(far), common))
+    session = guarded(lambda: adapter.session(subject.adapter_settings(far), common))
     return WatchedSession(session, adapter.limits.window)
 
 
@@ -219,23 +221,19 @@ def new_station(
     common: StationSettings,
     scheduler: Scheduler,
     observer: Observer,
-    transmit: Callable[[Packet], None],
-) -> tuple[Station, StationCount]:
-    """A station with this session, in its own air, and its counts."""
-    ledger = Ledger()
-    station = Station(
-        name,
-        subject.adapter.kind,
-        session,
+    take: Callable[[Packet], object],
+) -> Station:
+    """A station with this session, in its own air. take: gets the packets that it receives."""
+    ledger, adapter = Ledger(), subject.adapter
+    statistics = StationStatistics(name, ledger.station(name), observer)
+    receive_filter = ReceiveFilter(
+        adapter.type,
+        "test",
+        Airs(),
         common,
-        type=subject.adapter.type,
-        air="test",
-        pacer=LinePacer(common.baudRate, line_of(common)[0].byteSize),
-        scheduler=scheduler,
-        ledger=ledger,
-        airs=Airs(),
-        window=subject.adapter.limits.window,
-        observer=observer,
-        transmit=transmit,
+        statistics,
+        Mount(name),
+        lambda packet, _: take(packet),
     )
-    return station, ledger.station(name)
+    window = adapter.limits.window
+    return Station(session, common, window, receive_filter, statistics, scheduler)

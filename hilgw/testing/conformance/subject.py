@@ -111,15 +111,18 @@ class Subject:
         )
         return largest
 
-    def _settings(self, far: bool = False) -> Any:
+    def adapter_settings(self, far: bool = False) -> Any:
+        """The settings of the adapter's own kind, of the station under test or of the far one."""
         given = self.far if far and self.far is not None else self.settings
         return self.adapter.Settings(**given) if isinstance(given, Mapping) else given
 
-    def _common(self, **fields: Any) -> StationSettings:
+    def station_settings(self, **fields: Any) -> StationSettings:
+        """The settings that all stations have, with these fields changed."""
         return StationSettings(**{"port": PORT, **self.common, **fields})
 
-    def _mock_spec(self, common: StationSettings, far: bool = False) -> MockSpec:
-        spec = self.adapter.mock(self._settings(far), common)
+    def mock_spec(self, common: StationSettings, far: bool = False) -> MockSpec:
+        """The mock of the hardware of such a station."""
+        spec = self.adapter.mock(self.adapter_settings(far), common)
         more = {**self.mock, **(self.far_mock if far else {})}
         return MockSpec(spec.name, {**spec.parameters, **more})
 
@@ -148,7 +151,7 @@ class Subject:
         return found
 
     def _channel(self, vector: Vector) -> int:
-        return self._common().channel if vector.channel is None else vector.channel
+        return self.station_settings().channel if vector.channel is None else vector.channel
 
     def _payload(self, size: int, first: int = 0) -> bytes:
         """A packet of this length with allowed values; distinct for each `first`."""

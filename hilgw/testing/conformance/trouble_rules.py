@@ -83,7 +83,7 @@ class TroubleRules(CodecRules, PayloadRules):
         simulation.near.open()
 
     def _some_bytes_s(self) -> float:
-        common = self._common()
+        common = self.station_settings()
         return 10 * self._usual_size() / 2 / common.baudRate
 
     def _traffic(self, simulation: Simulation) -> None:
@@ -117,7 +117,7 @@ class TroubleRules(CodecRules, PayloadRules):
                 break
         else:
             require(False, rule, f"received {shown(got)}", shown([data]), f"after:    {where}")
-        short = simulation.near.count.violations()
+        short = simulation.near.station.statistics.count.violations()
         require(not short, rule, f"ledger: {short}", "each packet counted", f"after:    {where}")
 
     # --- memory -----------------------------------------------------------------------------------

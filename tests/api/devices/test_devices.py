@@ -10,7 +10,7 @@ import pytest
 
 from hilgw import api
 from hilgw.api import DistanceSensor, Motor, Robot
-from hilgw.protocols.webots import (
+from hilgw.protocols.webots.device_messages import (
     AssociatedDevice,
     BrakeCommand,
     DistanceSensorConfiguration,

@@ -10,10 +10,7 @@ from typing import Any
 import pytest
 
 from hilgw.api import Emitter, Receiver, Robot
-from hilgw.protocols.webots import (
-    EmitterConfiguration,
-    ReceiverConfiguration,
-)
+from hilgw.protocols.webots.device_messages import EmitterConfiguration, ReceiverConfiguration
 from tests.api.simulator import Simulator, robot_of
 
 Bench = tuple[Simulator, Robot, Any]

@@ -46,7 +46,7 @@ def packet(data: bytes = b"x") -> Packet:
 
 def test_no_byte_of_a_packet_reaches_the_terminal_raw() -> None:
     out = io.StringIO()
-    terminal(out, Clock()).transmitted(packet(bytes(range(256))), ["a"], None)
+    terminal(out, Clock()).transmitted(packet(bytes(range(256))), ["a"], None, dict)
     assert all(character == "\n" or 32 <= ord(character) < 127 for character in out.getvalue())
 
 
@@ -76,11 +76,11 @@ def test_a_flood_is_counted_not_shown() -> None:
     out, clock = io.StringIO(), Clock()
     shown = terminal(out, clock)
     for _ in range(1000):
-        shown.transmitted(packet(), ["a"], None)
+        shown.transmitted(packet(), ["a"], None, dict)
         shown.refused("xb", "overflow", "full")
     assert out.getvalue().count("\n") == PACKETS_PER_S + TROUBLES_PER_S
     clock.now += 1
-    shown.transmitted(packet(), ["a"], None)
+    shown.transmitted(packet(), ["a"], None, dict)
     assert f"{1000 - PACKETS_PER_S} more packets" in out.getvalue()
 
 
@@ -149,7 +149,7 @@ def test_quiet_shows_troubles_only() -> None:
     out = io.StringIO()
     quiet = terminal(out, Clock(), quiet=True)
     quiet.state("xb", State.UP, "module")
-    quiet.transmitted(packet(), ["a"], None)
+    quiet.transmitted(packet(), ["a"], None, dict)
     assert out.getvalue() == ""
     quiet.state("xb", State.FAILED, "wrong module")
     assert "failed: wrong module" in out.getvalue()
@@ -200,7 +200,7 @@ def test_the_medium_is_not_asked_who_missed_what_is_not_shown() -> None:
 
 def test_a_line_names_only_so_many_listeners() -> None:
     out = io.StringIO()
-    terminal(out, Clock()).transmitted(packet(), [f"r{n}" for n in range(20)], None)
+    terminal(out, Clock()).transmitted(packet(), [f"r{n}" for n in range(20)], None, dict)
     assert "r0, r1, r2, r3, r4, r5, r6, r7 and 12 more" in out.getvalue()
 
 

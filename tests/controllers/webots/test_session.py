@@ -47,13 +47,11 @@ from hilgw.devices.properties import (
     RotationalMotorFields,
     TouchSensorFields,
 )
-from hilgw.protocols import webots
-from hilgw.protocols.webots import (
-    LEAVE,
-    AnswerReader,
-    RobotConfiguration,
-    encode_request,
-)
+from hilgw.protocols.webots.answers import AnswerReader
+from hilgw.protocols.webots.codec import Codec
+from hilgw.protocols.webots.device_messages import Receive
+from hilgw.protocols.webots.requests import LEAVE, encode_request
+from hilgw.protocols.webots.robot_messages import RobotConfiguration
 
 MS = 1_000_000
 INF = math.inf
@@ -474,7 +472,7 @@ def packet(data: bytes, channel: int = 7) -> PacketIn:
 
 def received(answer: bytes) -> list[tuple[int, bytes]]:
     """Channel and data of the RECEIVE messages in an answer."""
-    codec = webots.Codec()
+    codec = Codec()
     codec.kinds[RX] = "Receiver"
     reader = AnswerReader()
     reader.feed(answer)
@@ -483,7 +481,7 @@ def received(answer: bytes) -> list[tuple[int, bytes]]:
     return [
         (message.channel, message.data)
         for message in codec.decode_messages(found.messages)
-        if isinstance(message, webots.Receive)
+        if isinstance(message, Receive)
     ]
 
 

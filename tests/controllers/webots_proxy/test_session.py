@@ -14,39 +14,32 @@ from hypothesis import strategies as st
 
 from firmware_mocks import webots_controller, webots_simulator
 from firmware_mocks.air import Air
-from hilgw.controllers.webots_proxy import CONTROLLER, WebotsProxySettings
-from hilgw.controllers.webots_proxy.events import (
+from hilgw.controllers.base import (
     Delivered,
     Enabled,
-    Event,
     Lost,
     Notice,
+    ProxyEvent,
     Sent,
     Tuned,
 )
-from hilgw.controllers.webots_proxy.session import ProxySession
+from hilgw.controllers.webots_proxy import CONTROLLER, WebotsProxySettings
+from hilgw.controllers.webots_proxy.session import WebotsProxySession
 from hilgw.devices.fields import CAP_PACKETS
 from hilgw.medium.packet import Copy, Packet
-from hilgw.protocols.webots import (
-    IMMEDIATE,
-    Answer,
-    AnswerReader,
-    Block,
-    Codec,
-    DeviceEntry,
+from hilgw.protocols.webots.answers import IMMEDIATE, Answer, AnswerReader, Image, encode_answer
+from hilgw.protocols.webots.codec import Codec
+from hilgw.protocols.webots.device_messages import (
     EmitterConfiguration,
-    Image,
-    ProtocolError,
-    Quit,
     Receive,
     ReceiverConfiguration,
-    RobotConfiguration,
     Send,
     SetChannel,
     SetSamplingPeriod,
-    encode_answer,
-    encode_request,
 )
+from hilgw.protocols.webots.errors import ProtocolError
+from hilgw.protocols.webots.requests import Block, encode_request
+from hilgw.protocols.webots.robot_messages import DeviceEntry, Quit, RobotConfiguration
 from hilgw.reasons import PacketRefused
 from tests.controllers.sampling_model import ModelReceiver, ModelWorld
 
@@ -57,10 +50,10 @@ STEP = encode_request(32)
 EMPTY = encode_answer(0)
 
 
-def session(only: Iterable[str] = ()) -> ProxySession:
+def session(only: Iterable[str] = ()) -> WebotsProxySession:
     settings = WebotsProxySettings(only=tuple(only))
     made = CONTROLLER.proxy(settings, "R2025a", ("tx",), {"rx": 12})
-    assert isinstance(made, ProxySession)
+    assert isinstance(made, WebotsProxySession)
     return made
 
 
@@ -88,7 +81,7 @@ def configuration(channel: int = 7, noise: bytes = b"\1\2\3 a lens \0") -> bytes
     return data + b"\5\0\0" + noise
 
 
-def connected(only: Iterable[str] = (), period_ms: int = 32) -> ProxySession:
+def connected(only: Iterable[str] = (), period_ms: int = 32) -> WebotsProxySession:
     """A session whose controller has enabled its Receiver, and waits for the end of a step."""
     made = session(only)
     made.from_controller(encode_request(0, [(0, b"\x23\0\0")]))
@@ -158,7 +151,7 @@ def test_both_directions_are_byte_identical(there: list[int], back: list[int]) -
     made = CONTROLLER.proxy(WebotsProxySettings(), "R2025a", ("emitter",), {"receiver": 0})
     first, *rest = split(THERE, there)
     passed = [made.from_controller(first)[0]]
-    events: list[Event] = []
+    events: list[ProxyEvent] = []
     received = b""
     for part in split(BACK, back):
         data, more = made.from_webots(part)
@@ -462,5 +455,5 @@ def test_the_goodbye_after_quit_is_answered() -> None:
     made = connected()
     made.cut()
     goodbye = encode_request(0, [(0, b"\x26")])
-    assert made.answer_goodbye(goodbye) == EMPTY
-    assert made.answer_goodbye(bytes(4)) == b"" and made.left
+    assert made.answer_last(goodbye) == EMPTY
+    assert made.answer_last(bytes(4)) == b"" and made.left

@@ -7,6 +7,7 @@ from typing import Any
 
 from firmware_mocks.wc2ec import wire
 from hilgw import plugins
+from hilgw.config.queries import is_on_line
 from hilgw.devices.kinds import LINEAR_MOTOR, MOTOR, Device
 from hilgw.framing import create
 from hilgw.testing import BodyConformance
@@ -35,7 +36,7 @@ class OnMock:
         self.body = self.subject.body
         self.stop_frame = self.body.stop_frame(self.settings)
         self.stop = pattern(self.stop_frame)
-        self.on_line = self.settings.port is not None
+        self.on_line = is_on_line(self.settings)
         framed = self.on_line and self.body.framing
         framing = create(self.body.framing) if framed else None
         session = self.body.session(self.settings, self.subject.version, framing)

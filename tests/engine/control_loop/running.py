@@ -118,7 +118,7 @@ class RunningLoop:
         return self
 
     async def _build(self, file: str) -> Gateway:
-        return build(load_config(file).config, self.loop, self.log, self.clock)
+        return build(load_config(file).config, self.loop, self.log, timer=self.clock)
 
     async def _run(self) -> None:
         try:

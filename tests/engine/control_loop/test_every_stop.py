@@ -13,6 +13,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from hilgw.config.queries import is_on_line
 from hilgw.control.events import MotorCommand, StopReason
 from hilgw.control.safety import mode_of
 from hilgw.devices.kinds import KINDS
@@ -178,7 +179,7 @@ def test_a_mock_has_the_watchdog_of_its_robot_and_no_other(kind: str) -> None:
 
 def lines() -> list[str]:
     """The kinds whose declared robot is on a serial line."""
-    return [kind for kind in kinds() if declared(kind).settings_with().port is not None]
+    return [kind for kind in kinds() if is_on_line(declared(kind).settings_with())]
 
 
 @pytest.mark.parametrize("kind", lines())

@@ -39,7 +39,7 @@ def play(tmp_path: Path, data: dict[str, Any], act: Act) -> dict[str, Any]:
     time = Clock()
 
     async def run() -> dict[str, Any]:
-        gateway = build(loaded.config, asyncio.get_running_loop(), Observer(), time)  # type: ignore[arg-type]
+        gateway = build(loaded.config, asyncio.get_running_loop(), Observer(), timer=time)  # type: ignore[arg-type]
         stop = asyncio.Event()
         running = asyncio.create_task(gateway.run(stop))
         await until(lambda: all(each.ready for each in gateway.supervisors.values()))

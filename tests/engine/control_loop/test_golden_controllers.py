@@ -20,8 +20,9 @@ from firmware_mocks._webots.library import Library
 from firmware_mocks._webots.script import parsed, run
 from hilgw.api import Emitter, Robot
 from hilgw.api.session import Session
+from hilgw.engine.observer import Observer
 from hilgw.medium.packet import Packet
-from hilgw.protocols.webots import Answer, AnswerReader
+from hilgw.protocols.webots.answers import Answer, AnswerReader
 from tests.devices.test_golden import (
     EMITTER,
     EMITTER_CASES,
@@ -41,6 +42,16 @@ DEADLINE_S = 100.0  # simulated
 DISTANCE_M = 0.5
 
 
+class Left(Observer):
+    """The packets that entered the medium."""
+
+    def __init__(self, packets: list[Packet]) -> None:
+        self._packets = packets
+
+    def transmitted(self, packet: Packet, *_: object) -> None:
+        self._packets.append(packet)
+
+
 class Wire:
     """The connection of the controller of robot a; whoever waits for an answer runs the gateway.
 
@@ -58,7 +69,7 @@ class Wire:
         self.running = Running(folder, text=json.dumps(text))
         self.running.__enter__()
         self.left: list[Packet] = []
-        self.running.log.transmitted = lambda packet, *_: self.left.append(packet)  # type: ignore[method-assign]
+        self.running.gateway.observer.add(Left(self.left))
         self.requests: list[bytes] = []
         self._reader = AnswerReader()
         word, self._peer = self.running.ask(HELLO + b"rover")

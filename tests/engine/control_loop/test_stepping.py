@@ -142,7 +142,7 @@ def test_packets_and_samples_of_a_step_end_come_before_its_answer() -> None:
 
     def sample(due: int) -> None:
         order.append("sample")
-        steps.schedule.tell(lambda: order.append("readable"), due)
+        steps.schedule.deliver(lambda: order.append("readable"), due)
 
     steps.schedule.add(SAMPLE, sample).set(ORIGIN + 32 * MS)
     steps.schedule.add(DEPARTURE, lambda due: order.append("depart")).set(ORIGIN + 32 * MS)
@@ -216,7 +216,7 @@ def test_a_late_timer_changes_neither_samples_nor_what_is_there_to_be_sampled() 
     for number in (1, 2, 3):
 
         def depart(due: int, name: str = f"packet {number}") -> None:
-            steps.schedule.tell(lambda: order.append(name), due)
+            steps.schedule.deliver(lambda: order.append(name), due)
 
         steps.schedule.add(DEPARTURE, depart).set(ORIGIN + number * 32 * MS)
     steps.request(96)

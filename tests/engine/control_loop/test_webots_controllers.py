@@ -15,9 +15,9 @@ import pytest
 
 from hilgw.assemble.gateway import build
 from hilgw.config.load import load_config
+from hilgw.engine.control_loop.servers.webots_handshake import HANDSHAKE_S
 from hilgw.engine.gateway import Gateway
 from hilgw.engine.observer import State
-from hilgw.engine.webots_handshake import HANDSHAKE_S
 from hilgw.security.access import write_token
 from hilgw.testing.sim import Recorder, SimEventLoop, local_sockets
 from tests.e2e.running import free_port
@@ -75,7 +75,7 @@ class Running:
         self.gateway = self.loop.run_until_complete(self._build(str(file)))
 
     async def _build(self, file: str) -> Gateway:
-        return build(load_config(file).config, self.loop, self.log, self.loop.clock)
+        return build(load_config(file).config, self.loop, self.log, timer=self.loop.clock)
 
     def __enter__(self) -> Running:
         self._running = self.loop.create_task(self.gateway.run(self._stop))

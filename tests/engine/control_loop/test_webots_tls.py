@@ -16,7 +16,7 @@ from hilgw.api.connection import connect
 from hilgw.assemble.gateway import build
 from hilgw.config.load import load_config
 from hilgw.errors import PeerError
-from hilgw.protocols.webots import encode_request
+from hilgw.protocols.webots.requests import encode_request
 from hilgw.security.access import write_token
 from hilgw.testing.sim import Recorder, until
 

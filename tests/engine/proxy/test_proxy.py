@@ -16,7 +16,9 @@ from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.engine.gateway import Gateway
 from hilgw.engine.mock_host import MockHost
 from hilgw.plugins import new_air
-from hilgw.protocols.webots import Image, encode_answer, encode_hello, encode_request
+from hilgw.protocols.webots.answers import Image, encode_answer
+from hilgw.protocols.webots.handshake import encode_hello
+from hilgw.protocols.webots.requests import encode_request
 from hilgw.testing.sim import Recorder, until
 from hilgw.transports.tcp.device import TcpClientDevice, TcpListenerDevice
 from tests.e2e.running import HOST, free_port

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from typing import Any
 
 from hilgw.assemble.gateway import build
 from hilgw.config.load import load_text
 from hilgw.controllers.base import Action, PacketQueue, Send
-from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.engine.gateway import Gateway
-from hilgw.engine.observer import Missed, Observer, missed_by_none
+from hilgw.engine.observer import Observer
+from hilgw.medium.medium import Missed
 from hilgw.medium.packet import Copy, Packet
 from hilgw.testing.sim import Clock
 
@@ -33,7 +33,7 @@ class Auditor(Observer):
             self.wrong += self.gateway.ledger.violations()
 
     def transmitted(
-        self, packet: Packet, listeners: Any, unheard: Any, missed: Missed = missed_by_none
+        self, packet: Packet, listeners: Any, not_received: Any, missed: Missed
     ) -> None:
         self.sent.append(packet)
         self.look()
@@ -68,7 +68,7 @@ class SteppedGateway:
 
         async def main() -> Gateway:
             loop = asyncio.get_running_loop()
-            return build(config, loop, self.auditor, cast("Timer", self.timer))
+            return build(config, loop, self.auditor, timer=self.timer)
 
         self.gateway = self.auditor.gateway = asyncio.run(main())
 

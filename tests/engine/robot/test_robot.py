@@ -15,9 +15,9 @@ from hilgw.engine.observer import Observer
 from hilgw.engine.robot.ports import EmitterPort, ReceiverPort
 from hilgw.engine.robot.schedule import Schedule
 from hilgw.medium.ledger import Ledger
-from hilgw.medium.listeners import Listener
 from hilgw.medium.medium import Medium
 from hilgw.medium.packet import Copy, Packet
+from hilgw.medium.pose import Mount
 from hilgw.testing.sim import Clock
 
 MS = 1_000_000
@@ -41,9 +41,9 @@ class Bench:
         self.sent: list[Packet] = []
         self.read: list[tuple[int, Copy]] = []
         self.tx = EmitterPort(
-            "a",
             "tx",
             Emitter(emitter or EmitterFields(), steps=self.schedule.steps),
+            Mount("a"),
             self.schedule,
             self.ledger,
             self.transmit,
@@ -52,24 +52,14 @@ class Bench:
         device: Receiver[Copy] = Receiver(fields, step_ms)
         device.enable(device.default_period_ms, self.start)
         self.rx = ReceiverPort(
-            "b", "rx", device, self.schedule, self.ledger, self.read_all, Observer()
-        )
-        self.rx.attach(
-            self.medium,
-            Listener(
-                name="b.rx",
-                type="radio",
-                owner="b",
-                deliver=self.rx.deliver,
-                channels=frozenset({fields.channel}),
-            ),
+            "rx", device, Mount("b"), self.schedule, self.medium, self.read_all, Observer()
         )
 
-    def transmit(self, packet: Packet) -> None:
+    def transmit(self, packet: Packet, mount: Mount) -> None:
         self.sent.append(packet)
         self.medium.transmit(packet)
 
-    def read_all(self, device: str) -> None:
+    def read_all(self, port: ReceiverPort) -> None:
         while (copy := self.rx.next_packet()) is not None:
             self.read.append((self.scheduler.now() - self.start, copy))
 
@@ -77,7 +67,7 @@ class Bench:
         self.scheduler.run_until(self.start + after_ns, late_ns)
 
     def why(self) -> dict[str, int]:
-        return dict(self.ledger.source("a.tx").unheard)
+        return dict(self.ledger.source("a.tx").not_received)
 
 
 def test_set_channel_at_run_time_is_heard_of_by_the_medium() -> None:

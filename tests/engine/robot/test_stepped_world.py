@@ -364,7 +364,7 @@ def test_a_pose_set_behind_a_step_end_is_not_that_of_its_packets() -> None:
     assert gateway.robots["a"].emitters["tx"].send(b"after") is None
     running.at(96 * MS)
     assert gateway.report()["stations"]["b.rx"]["delivered"] == 1
-    assert gateway.report()["medium"]["unheard"] == {"range": 1}
+    assert gateway.report()["medium"]["not_received"] == {"range": 1}
     running.close()
 
 
@@ -378,7 +378,7 @@ def test_a_receiver_with_period_0_is_off_until_its_controller_enables_it() -> No
     gateway = running.gateway
     gateway.robots["a"].emitters["tx"].send(b"1")
     running.at(32 * MS)
-    assert gateway.report()["medium"]["unheard"] == {"disabled": 1}
+    assert gateway.report()["medium"]["not_received"] == {"disabled": 1}
     gateway.robots["b"].receivers["rx"].enable(32)
     gateway.robots["a"].emitters["tx"].send(b"2")
     running.at(64 * MS)

@@ -3,6 +3,7 @@ whatever instant, finds a ledger that adds up."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from hypothesis import settings
@@ -18,16 +19,16 @@ from hilgw.engine.observer import Observer
 from hilgw.engine.robot.ports import EmitterPort, ReceiverPort
 from hilgw.engine.robot.schedule import Schedule
 from hilgw.engine.scene import Scene
-from hilgw.engine.station.line_pacer import LinePacer
+from hilgw.engine.station.receive_filter import ReceiveFilter
 from hilgw.engine.station.station import Station
+from hilgw.engine.statistics import StationStatistics
 from hilgw.engine.supervisor import PortListener
 from hilgw.medium.airs import Airs
 from hilgw.medium.ledger import Ledger
-from hilgw.medium.listeners import Listener
 from hilgw.medium.medium import Medium
 from hilgw.medium.motion import Circle
 from hilgw.medium.packet import Copy, Packet
-from hilgw.medium.pose import Pose
+from hilgw.medium.pose import Mount, Pose
 from hilgw.testing.sim import Clock, FakeTransport
 from tests.engine.fakes import EchoSession
 
@@ -77,9 +78,7 @@ class Machine(RuleBasedStateMachine):
         self.medium = Medium(
             self.ledger,
             seed=3,
-            on_fault=self.fault,
-            on_notice=self.auditor.look,
-            on_transmit=self.transmitted,
+            observer=self,
         )
         self.emitters: dict[str, EmitterPort] = {}
         self.receivers: dict[str, ReceiverPort] = {}
@@ -99,7 +98,7 @@ class Machine(RuleBasedStateMachine):
     ) -> None:
         steps = StepClock(self.scheduler.now(), step_ms * MS)
         schedule = Schedule(self.scheduler, steps)
-        self.scene = Scene(self.medium, self.scheduler, 2, steps)
+        self.scene = Scene(self.medium, self.scheduler, 2, schedule, self.auditor)
         self.scene.add("a", Circle(center=(0.0, 0.0, 0.0), radius=2.0))
         self.scene.add("b", Pose((1.0, 0.0, 0.0)))
         self.scene.add("c", None)
@@ -112,13 +111,14 @@ class Machine(RuleBasedStateMachine):
         self, name: str, baud: int, buffer: int, step_ms: int, schedule: Schedule
     ) -> None:
         fields = EmitterFields(baudRate=baud, bufferSize=buffer, channel=5)
+        mount = Mount(name)
         self.emitters[name] = EmitterPort(
-            name,
             "tx",
             Emitter(fields, self.auditor.look, schedule.steps),
+            mount,
             schedule,
             self.ledger,
-            lambda packet: self.scene.transmit(packet, name),
+            self.scene.transmit,
         )
         device: Receiver[Copy] = Receiver(
             ReceiverFields(bufferSize=buffer, channel=5, signalStrengthNoise=0.1),
@@ -126,52 +126,23 @@ class Machine(RuleBasedStateMachine):
             self.auditor.look,
         )
         device.enable(32, self.scheduler.now())
-        receiver = self.receivers[name] = ReceiverPort(
-            name,
-            "rx",
-            device,
-            schedule,
-            self.ledger,
-            lambda device: self.read(name),
-            self.auditor,
+        self.receivers[name] = ReceiverPort(
+            "rx", device, mount, schedule, self.medium, lambda port: self.read(name), self.auditor
         )
-        listener = Listener(
-            name=f"{name}.rx",
-            type="radio",
-            owner=name,
-            channels=frozenset({5}),
-            deliver=receiver.deliver,
-        )
-        receiver.attach(self.medium, listener)
 
     def add_station(self, name: str, air: str, relay: bool, buffer: int, tokens: bool) -> None:
-        station = self.stations[name] = Station(
-            name,
-            "fake",
-            Fragile(tokens=tokens),
-            StationSettings(port="fake", bufferSize=buffer, sources={"AB12": "a"}),
-            type="radio",
-            air=air,
-            pacer=LinePacer(9600, 10),
-            scheduler=self.scheduler,
-            ledger=self.ledger,
-            airs=self.airs,
-            window=3,
-            observer=self.auditor,
-            transmit=lambda packet: self.scene.transmit(packet, name),
+        common = StationSettings(
+            port="fake", baudRate=9600, bufferSize=buffer, relay=relay, sources={"AB12": "a"}
         )
+        statistics = StationStatistics(name, self.ledger.station(name), self.auditor)
+        receive_filter = ReceiveFilter(
+            "radio", air, self.airs, common, statistics, Mount(name), self.scene.transmit
+        )
+        session = Fragile(tokens=tokens)
+        station = Station(session, common, 3, receive_filter, statistics, self.scheduler)
+        self.stations[name] = station
         station.supervisor = self.auditor
-        self.medium.attach(
-            Listener(
-                name=name,
-                type="radio",
-                air=air,
-                relay=relay,
-                channels=frozenset({5}),
-                deliver=station.deliver,
-                fits_explicitly=station.names_channel,
-            )
-        )
+        self.medium.attach(station.listener)
 
     # --- what the outside does --------------------------------------------------------------
 
@@ -239,12 +210,16 @@ class Machine(RuleBasedStateMachine):
             self.answers[name] -= 1
             self.emitters[name].send(b"answer")
 
-    def transmitted(self, packet: Packet, names: list[str], reason: str, missed: Any) -> None:
+    def transmitted(
+        self, packet: Packet, names: Sequence[str], reason: str | None, missed: Any
+    ) -> None:
         missed()
         self.auditor.look()
 
-    def fault(self, name: str, error: Exception) -> None:
-        raise error
+    def notice(self, source: str, text: str) -> None:
+        """Of an unknown position; a fault of a listener would be one, too."""
+        self.auditor.look()
+        assert source == "medium", text
 
     @invariant()
     def adds_up(self) -> None:

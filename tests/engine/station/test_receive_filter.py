@@ -16,6 +16,7 @@ from hilgw.medium.ledger import Ledger
 from hilgw.medium.listeners import Listener
 from hilgw.medium.medium import Medium
 from hilgw.medium.packet import Copy, Packet
+from hilgw.medium.pose import Mount
 
 
 @pytest.mark.parametrize(
@@ -27,13 +28,13 @@ from hilgw.medium.packet import Copy, Packet
 def test_sources_are_looked_up_in_one_spelling(written: str, heard: str | None) -> None:
     packets: list[Packet] = []
     receive_filter = ReceiveFilter(
-        "xb",
         "radio",
         "lab",
+        Airs(),
         StationSettings(port="fake", sources={written: "rover"}),
-        airs=Airs(),
-        statistics=StationStatistics("xb", Ledger().station("xb"), Observer()),
-        transmit=packets.append,
+        StationStatistics("xb", Ledger().station("xb"), Observer()),
+        Mount("xb"),
+        lambda packet, mount: packets.append(packet),
     )
     receive_filter.receive(Received(b"x", 5, address=heard), 1)
     known = heard is not None and heard.upper().endswith("C3")
@@ -63,13 +64,13 @@ class Gateway:
             self.airs.own(air, name, (address,) if addressed else ())
             self.addresses[name] = address if addressed else None
             self.filters[name] = ReceiveFilter(
-                name,
                 "radio",
                 air,
+                self.airs,
                 StationSettings(port="fake", relay=True, **common),
-                airs=self.airs,
-                statistics=StationStatistics(name, self.medium.ledger.station(name), Observer()),
-                transmit=self.medium.transmit,
+                StationStatistics(name, self.medium.ledger.station(name), Observer()),
+                Mount(name),
+                lambda packet, mount: self.medium.transmit(packet),
             )
             self.medium.attach(
                 Listener(

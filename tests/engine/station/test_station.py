@@ -181,7 +181,7 @@ def test_heard_packets_reach_the_medium_but_not_their_own_air() -> None:
     bench.attach()
     bench.station.data_received(b"hello")
     assert bench.count.inbound == 1
-    assert bench.ledger.source("xb").unheard == {"air": 1}
+    assert bench.ledger.source("xb").not_received == {"air": 1}
     assert bench.transport.written == []
 
 

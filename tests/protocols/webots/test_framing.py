@@ -11,25 +11,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hilgw.errors import PeerError
-from hilgw.protocols.webots import (
-    LEAVE,
+from hilgw.protocols.webots.answers import Answer, AnswerReader, Image, encode_answer
+from hilgw.protocols.webots.errors import ProtocolError
+from hilgw.protocols.webots.handshake import (
     Acknowledgement,
-    Answer,
-    AnswerReader,
-    Block,
-    Image,
-    Leave,
-    ProtocolError,
-    Request,
-    RequestReader,
     decode_acknowledgement,
     decode_hello,
-    encode_answer,
     encode_hello,
     encode_name,
-    encode_request,
 )
 from hilgw.protocols.webots.passage import AnswerPassage
+from hilgw.protocols.webots.requests import (
+    LEAVE,
+    Block,
+    Leave,
+    Request,
+    RequestReader,
+    encode_request,
+)
 
 FIRST_REQUEST = bytes.fromhex("11000000 00000000 0000 03000000 230000")
 EXIT = bytes.fromhex("0f 00 00 00 00 00 00 00 00 00 01 00 00 00 26")

@@ -27,7 +27,7 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 def run(args: argparse.Namespace) -> int:
     """Returns 0. Raises HilgwError with the reason when the gateway refuses."""
-    from hilgw.client.modes import robot_mode, set_robot_mode
+    from hilgw.client.robots import robot_mode, set_robot_mode
 
     if args.mode is None:
         state = robot_mode(args.robot, **selected(args))

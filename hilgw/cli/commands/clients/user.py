@@ -60,7 +60,7 @@ def run_key(args: argparse.Namespace) -> int:
     """Returns 0. Raises HilgwError with the reason when the gateway refuses."""
     from hilgw.cli.commands.clients.terminal_keys import read_keys
     from hilgw.client.finding import gateway_with
-    from hilgw.client.user import press_at
+    from hilgw.client.robots import press_at
     from hilgw.devices.keys import code_of
 
     gateway = gateway_with("robot", args.robot, **selected(args))
@@ -83,7 +83,7 @@ def run_key(args: argparse.Namespace) -> int:
 
 def run_say(args: argparse.Namespace) -> int:
     """Returns 0. Raises HilgwError with the reason when the gateway refuses."""
-    from hilgw.client.user import say
+    from hilgw.client.robots import say
 
     gateway = say(args.robot, args.text, **selected(args))
     if gateway.label:

@@ -13,21 +13,16 @@ from urllib.parse import unquote
 
 from hilgw.engine.simulated.event_loop import call_in_real_time, real_time
 from hilgw.errors import PortError
-from hilgw.protocols.webots import (
-    Acknowledgement,
-    Leave,
-    ProtocolError,
-    RequestReader,
-    decode_hello,
-    encode_reason,
-)
+from hilgw.protocols.webots.errors import ProtocolError
+from hilgw.protocols.webots.handshake import Acknowledgement, decode_hello, encode_reason
+from hilgw.protocols.webots.requests import Leave, RequestReader
 from hilgw.reasons import RequestRefused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
     from typing import Protocol
 
-    from hilgw.protocols.webots import Forbidden
+    from hilgw.protocols.webots.handshake import Forbidden
     from hilgw.transports.base import Handle, Transport
 
     class TokenCheck(Protocol):
@@ -41,7 +36,7 @@ if TYPE_CHECKING:
 
 # Of the peer's own time: TLS, the line and the first request together.
 HANDSHAKE_S = 2.0
-# A line has no end: it is complete when it names a robot, or when nothing follows for so long.
+# A line has no end: it is complete when it names a robot, or when nothing follows for this time.
 SILENCE_S = 0.05
 # Between the word and the reason, which hilgw's API reads: libController takes all for the word.
 REASON_S = 0.05
@@ -110,7 +105,7 @@ class Handshake:
         self.stream.start(self._request_received, lambda error: self.close())
 
     def offer(self) -> None:
-        """The peer may send its first request now; on TCP the word says so."""
+        """The peer may send its first request now; on TCP the word CONNECTED tells it that."""
         self._offered = True
         self._own_time.run()
         if self.local:

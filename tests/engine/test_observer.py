@@ -1,0 +1,95 @@
+"""The fan-out: each event to those that take its kind; without an observer nothing is built."""
+
+from __future__ import annotations
+
+from hilgw.engine.observer import Kind, Observer, Observers, PoseEvent, State
+from hilgw.testing.sim import Recorder
+
+EVENT = PoseEvent("rover", None, 5)
+
+
+class Poses(Observer):
+    def __init__(self) -> None:
+        self.events: list[PoseEvent] = []
+
+    def pose_change(self, event: PoseEvent) -> None:
+        self.events.append(event)
+
+
+class Failing(Observer):
+    def notice(self, source: str, text: str) -> None:
+        raise ValueError(text)
+
+
+def test_every_kind_is_an_event_of_an_observer() -> None:
+    events = {name for name in vars(Observer) if not name.startswith("_")}
+    assert events == {str(kind) for kind in Kind}
+
+
+def test_each_event_goes_to_all_that_take_its_kind() -> None:
+    first, second, poses = Recorder(), Recorder(), Poses()
+    stream = Observers(first, poses, second)
+    stream.notice("a", "text")
+    stream.state("a", State.UP, "")
+    assert first.notices == second.notices == ["text"]
+    assert first.states == second.states == [("a", State.UP, "")]
+    assert poses.events == []
+
+
+def test_without_an_observer_a_kind_costs_one_test() -> None:
+    stream, poses = Observers(Recorder()), Poses()
+    often = (stream.motor_command, stream.sensor_value, stream.line_bytes, stream.transmitted)
+    assert often == (None, None, None, None) and stream.pose_change is None
+    stream.add(poses)
+    assert stream.pose_change is not None
+    stream.pose_change(EVENT)
+    stream.remove(poses)
+    assert stream.pose_change is None and poses.events == [EVENT]
+    stream.remove(poses)  # once more: nothing to do
+
+
+def test_an_observer_may_take_some_kinds_only() -> None:
+    recorder, stream = Recorder(), Observers()
+    stream.add(recorder, [Kind.STATE])
+    stream.notice("a", "text")
+    stream.state("a", State.UP, "")
+    stream.add(recorder, [Kind.NOTICE])
+    stream.notice("a", "more")
+    stream.state("a", State.CLOSED, "")
+    assert (recorder.notices, recorder.entered) == (["more"], [State.UP])
+
+
+def test_a_failing_observer_reaches_neither_the_others_nor_the_engine() -> None:
+    failing, recorder = Failing(), Recorder()
+    faults: list[tuple[Observer, str]] = []
+    stream = Observers(
+        failing, recorder, on_fault=lambda observer, error: faults.append((observer, str(error)))
+    )
+    stream.notice("a", "one")
+    stream.notice("a", "two")
+    assert recorder.notices == ["one", "two"]
+    assert faults == [(failing, "one")]  # reported once
+
+
+def test_an_observer_may_leave_and_another_come_during_an_event() -> None:
+    class Leaving(Recorder):
+        def notice(self, source: str, text: str) -> None:
+            super().notice(source, text)
+            stream.remove(self)
+            stream.add(late)
+
+    leaving, last, late = Leaving(), Recorder(), Recorder()
+    stream = Observers(leaving, last)
+    stream.notice("a", "one")
+    stream.notice("a", "two")
+    assert (leaving.notices, last.notices, late.notices) == (["one"], ["one", "two"], ["two"])
+
+
+def test_a_source_learns_whether_its_kind_is_taken() -> None:
+    seen: list[bool] = []
+    stream, first, second = Observers(), Poses(), Poses()
+    stream.switch(Kind.POSE_CHANGE, seen.append)
+    for change in (stream.add, stream.remove):
+        for observer in (first, second):
+            change(observer)
+    assert seen == [False, True, False]
