@@ -22,6 +22,7 @@ from typing import Any, ClassVar
 from hypothesis import strategies as st
 
 from hilgw.bodies.base import Body
+from hilgw.config.queries import is_on_line
 from hilgw.control.events import (
     Accepted,
     Command,
@@ -302,7 +303,7 @@ class BodyConformance:
     def _has_stop(self, written: bytes | bytearray) -> bool:
         """Whether the declared stop is among these bytes, which may be frames."""
         settings, data = self.settings_with(), bytes(written)
-        if settings.port is not None and self.body.framing:
+        if is_on_line(settings) and self.body.framing:
             data = b"".join(create(self.body.framing).feed(data))
         return pattern(self.body.stop_frame(settings)).search(data) is not None
 
@@ -312,7 +313,7 @@ class BodyConformance:
 
     def _simulation(self, **changes: Any) -> CoSimulation:
         settings = self.settings_with(**changes)
-        on_line = settings.port is not None
+        on_line = is_on_line(settings)
         framing = create(self.body.framing) if on_line and self.body.framing else None
         spec = self.body.mock(settings, self.version)
         mock = self.make_mock(MockSpec(spec.name, {**spec.parameters, **self.mock}))
