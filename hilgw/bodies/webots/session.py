@@ -51,12 +51,12 @@ if TYPE_CHECKING:
     from hilgw.control.safety import Mode
 
 ANSWER_BYTES = 16 * 1024 * 1024
-"""Of one answer: a robot without images sends far less."""
+"""The longest answer: a robot without images sends far less."""
 HELLO_NS = 10 * NS_PER_S
 """The deadline of Webots' acknowledgement in the handshake. Later answers have none: Webots may be
 paused."""
 GOODBYE_NS = 500 * NS_PER_MS
-"""For the answer that the last request waits for. After that it leaves without it."""
+"""The deadline of the answer before the last request, which then leaves without it."""
 
 _REFUSALS = {
     Acknowledgement.FAILED: "no such robot, or its controller is not <extern>",
