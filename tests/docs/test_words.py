@@ -106,7 +106,7 @@ TERMS = {
 LATER = (
     *("hilgw/assemble", "hilgw/config/checks", "hilgw/config/explain", "hilgw/controllers/base.py"),
     *("hilgw/engine", "hilgw/plugins.py", "hilgw/testing/conformance/bodies.py"),
-    *("tests/engine", "tests/golden"),
+    *("tests/engine", "tests/golden", "tests/medium"),
 )
 
 
