@@ -452,10 +452,10 @@ class WebotsControllerSession:
     def _fail(self, error: ProtocolError) -> list[Event]:
         """The stream cannot be decoded: QUIT for the controller, then the connection closes."""
         self.counts["failures"] += 1
-        farewell = self.quit()
+        last_bytes = self.quit()
         self._state = _State.LEFT
         self.counts["stop_protocol"] += 1
-        return [Stop(StopReason.PROTOCOL), *farewell, ProtocolFailure(error, error.tail)]
+        return [Stop(StopReason.PROTOCOL), *last_bytes, ProtocolFailure(error, error.tail)]
 
     def _count(self, events: list[Event]) -> None:
         counts = self.counts

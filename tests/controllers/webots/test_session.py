@@ -740,8 +740,8 @@ def test_an_end_without_notice_brings_the_hint() -> None:
 )
 def test_garbage_stops_the_motors_and_ends_the_controller(data: bytes) -> None:
     run = running()
-    *_, stop, farewell, failure = run.session.receive(data, 0)
-    assert stop == Stop(StopReason.PROTOCOL) and farewell == Write(QUIT)
+    *_, stop, last_bytes, failure = run.session.receive(data, 0)
+    assert stop == Stop(StopReason.PROTOCOL) and last_bytes == Write(QUIT)
     assert isinstance(failure, ProtocolFailure) and failure.error.fix and failure.tail
     assert run.session.receive(STEP, 0) == [] and run.session.answer(0) == []
     assert run.session.close() == []
