@@ -226,8 +226,7 @@ class Bridge(Observer):
                 task.exception()  # raised already, or of a task that ended late
 
     def _check_ready(self) -> None:
-        up = self._listening and self.supervisor.state is State.UP
-        if up and self.on_ready is not None:
+        if (self._listening and self.supervisor.state is State.UP) and self.on_ready is not None:
             on_ready, self.on_ready = self.on_ready, None
             on_ready()
 

@@ -102,8 +102,7 @@ class Reframer:
         framing.dropped = flow.dropped
 
     def feed(self, data: bytes) -> None:
-        framing = self._framing
-        payloads = framing.feed(data, self._scheduler.now())
+        payloads = self._framing.feed(data, self._scheduler.now())
         if payloads:
             self._pass_on(payloads)
         self._set_alarm()

@@ -146,8 +146,7 @@ class BridgePort:
     @property
     def waiting_bytes(self) -> int:
         """Bytes that the driver has not accepted yet."""
-        paced = 0 if self._paced is None else len(self._paced)
-        return paced + self._unaccepted
+        return (0 if self._paced is None else len(self._paced)) + self._unaccepted
 
     @property
     def _unaccepted(self) -> int:
@@ -297,5 +296,4 @@ def slice_bytes(line: LineSettings) -> int:
     A power of two, so that packets of the usual sizes end with a slice. Shorter slices would wake
     the processor more often, and it would then be late more often.
     """
-    bytes_in_slice = line.baudRate * 4 // (line.byteSize * 1000)
-    return min(LONGEST_SLICE_BYTES, 1 << bytes_in_slice.bit_length())
+    return min(LONGEST_SLICE_BYTES, 1 << (line.baudRate * 4 // (line.byteSize * 1000)).bit_length())

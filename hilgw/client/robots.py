@@ -59,8 +59,7 @@ def press(
 
 def press_at(gateway: Gateway, robot: str, keys: Sequence[int], hold_s: float = 0.5) -> None:
     """As `press`, at a gateway that was found before."""
-    request = {"do": Do.KEY, "robot": robot, "keys": list(keys), "hold_s": hold_s}
-    request_of(gateway, request, robot)
+    request_of(gateway, {"do": Do.KEY, "robot": robot, "keys": list(keys), "hold_s": hold_s}, robot)
 
 
 def say(robot: str, text: str, control: str | None = None, config: str | None = None) -> Gateway:

@@ -152,9 +152,9 @@ def is_mocked_at(inspection: Inspection, path: Path) -> bool:
 
 def has_nodes(config: GatewayConfig, air: str) -> bool:
     """Whether the mocks that share this air with the hardware exist: with mocked hardware."""
-    adapters = config.adapters.items()
     return config.backend.is_mocked or any(
-        air_of(each, name) == air and is_mocked(config, name) for name, each in adapters
+        air_of(each, name) == air and is_mocked(config, name)
+        for name, each in config.adapters.items()
     )
 
 

@@ -75,8 +75,7 @@ class _Run:
 
     def start(self) -> None:
         self._transport.start(self._receive, self._lost)
-        now = self._scheduler.now()
-        self._handle(self.session.open(now))
+        self._handle(self.session.open(self._scheduler.now()))
 
     def search(self) -> None:
         self._handle(self.session.discover(self._scheduler.now()))

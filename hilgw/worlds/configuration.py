@@ -255,8 +255,7 @@ def _hidden(indent: int, kind: str, nodes: list[Node], world: World) -> Iterator
     url = f" ({world.protos[kind]})" if kind in world.protos else ""
     yield _note(indent, f"PROTO {kind} hides its nodes{url}")
     for first in range(0, len(nodes), _NAMED_IN_LINE):
-        some = nodes[first : first + _NAMED_IN_LINE]
-        named = ((node.line, node.text("name")) for node in some)
+        named = ((node.line, node.text("name")) for node in nodes[first : first + _NAMED_IN_LINE])
         yield _note(
             indent,
             "  "

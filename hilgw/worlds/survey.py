@@ -68,8 +68,7 @@ class SceneRobot:
 
     @property
     def name(self) -> str:
-        default = ROBOTS.get(self.node.kind, self.node.kind)
-        return self.node.text("name") or default
+        return self.node.text("name") or ROBOTS.get(self.node.kind, self.node.kind)
 
     @property
     def is_robot(self) -> bool:
@@ -211,8 +210,7 @@ class _Surveyor:
         node = visit.node
         name = node.text("name") or DEVICE_NAMES[node.kind]
         if visit.robot is None:
-            what = f"line {node.line}: {node.kind} {quoted(name)} is on no robot"
-            self._scene.notes.append(what)
+            self._scene.notes.append(f"line {node.line}: {node.kind} {quoted(name)} is on no robot")
             return
         visit.robot.devices.append(SceneDevice(node, name, frame, visit.axis))
 

@@ -92,8 +92,7 @@ class Source:
             kind = cast(str, match.lastgroup)
             self._at = match.end()
             if kind == STRING:
-                whole = _ESCAPE.sub(r"\1", match[STRING])
-                yield Token(STRING, whole, match.start(STRING) - 1)
+                yield Token(STRING, _ESCAPE.sub(r"\1", match[STRING]), match.start(STRING) - 1)
             else:
                 yield Token(kind, match[kind], match.start(kind))
         rest = cast(re.Match[str], _SPACES.match(text, self._at)).end()

@@ -198,8 +198,7 @@ async def _run(args: argparse.Namespace, settings: BridgeSettings, frame: str | 
     from hilgw.engine.event_loop.scheduler import Timer
 
     stop = StopSignal()
-    out = sys.stderr if args.report == "-" else sys.stdout
-    console = console_writer(out)
+    console = console_writer(sys.stderr if args.report == "-" else sys.stdout)
     lost = (lambda error: None) if args.quiet else stop.output_lost
     terminal = Terminal(console, quiet=args.quiet, on_lost=lost)
     timer = Timer(asyncio.get_running_loop())

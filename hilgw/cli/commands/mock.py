@@ -226,8 +226,7 @@ async def _device(mock: Mock, module: GivenModule, index: int, timer: Any) -> De
     except ValueError as error:
         raise UsageError(f"--{module.option} {error}", fix="e.g. 127.0.0.1:27015") from None
     if module.option == "listen":
-        many = is_serving(mock)
-        server = TcpListenerDevice(*address) if many else TcpServerDevice(*address)
+        server = TcpListenerDevice(*address) if is_serving(mock) else TcpServerDevice(*address)
         await server.listen()
         return server
     if not address[1]:

@@ -98,10 +98,9 @@ class _Page:
     def wrapped(self, text: str, first: str, margin: int | None = None) -> list[str]:
         """A paragraph that begins with `first`, the other lines below its text."""
         rest = " " * (len(first) if margin is None else margin)
-        room = max(self._width, len(rest) + 20)
         return textwrap.wrap(
             text,
-            room,
+            max(self._width, len(rest) + 20),
             initial_indent=first,
             subsequent_indent=rest,
             break_on_hyphens=False,

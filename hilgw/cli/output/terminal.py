@@ -227,8 +227,7 @@ class Terminal(Observer):
             self.line(line)
 
     def _admit(self, limit: RateLimit, what: str) -> bool:
-        now = self._clock()
-        if not limit.admit(now):
+        if not limit.admit(self._clock()):
             return False
         self._show_held_back(limit.take_held_back(), what)
         return True

@@ -26,8 +26,7 @@ def check_references(inspection: Inspection) -> None:
         if refers in _NODES:
             problem = _find_device(inspection, path[:2], refers, name)
         else:
-            section = descend(document.data, (_SECTIONS[refers],))
-            problem = _find(inspection, section, refers, name)
+            problem = _find(inspection, descend(document.data, (_SECTIONS[refers],)), refers, name)
         if problem:
             document.report(document.position_of_value(path), path, *problem)
 
@@ -60,8 +59,7 @@ def _references(data: Any, context: Context, path: Path) -> Iterator[tuple[Path,
         if field := declared.get(key):
             if value == "" == field.default:
                 continue
-            refers = field.metadata["refers"]
-            yield from _names(value, refers, (*path, key))
+            yield from _names(value, field.metadata["refers"], (*path, key))
         else:
             yield from _references(value, context, (*path, key))
 

@@ -57,8 +57,7 @@ def _ports(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:
 def _address_of(inspection: Inspection, path: Path) -> Path:
     """Where a part is connected; the part itself when that is not written."""
     data = inspection.get(*path)
-    keys = (key for key in ("port", "connect", "listen") if data.get(key) is not None)
-    key = next(keys, None)
+    key = next((key for key in ("port", "connect", "listen") if data.get(key) is not None), None)
     return path if key is None else (*path, key)
 
 
@@ -67,8 +66,7 @@ def _local_sockets(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:
     for path, config in inspection.made("robots", None, "controller"):
         local = isinstance(config.settings, ListensLocally) and config.settings.ipc
         if local and is_mocked_at(inspection, path):
-            fix = 'write listen: "tcp://127.0.0.1:1234" instead'
-            yield (*path, "ipc"), "a local socket", fix
+            yield (*path, "ipc"), "a local socket", 'write listen: "tcp://127.0.0.1:1234" instead'
 
 
 def _links(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:

@@ -85,8 +85,7 @@ def _controller(config: GatewayConfig, name: str, robot: RobotConfig) -> Control
         mock = proxy.mock(settings, world, config.webots).name if mocked else None
         behind = Connection(way="connect", address=settings.connect)
         if is_mocked(config, f"{name}.webots"):
-            spec = proxy.simulator(settings, [world], config.webots)
-            behind = replace(behind, mock=spec.name)
+            behind = replace(behind, mock=proxy.simulator(settings, [world], config.webots).name)
     elif peer is not None and mocked:
         mock = peer.mock(settings, config.webots).name
     step_ms = config.medium.step_ms or DEFAULT_STEP_MS
@@ -225,8 +224,7 @@ def _limited(body: Any, part: PartConfig) -> Iterator[DeviceFacts]:
         device = Device(
             name=name, kind=ROTATIONAL_MOTOR, index=index, limits=motor, default=default
         )
-        bounds = tuple(_limits(motor, UNITS_OF_ANY))
-        yield DeviceFacts(device=device, node=MOTOR, bounds=bounds)
+        yield DeviceFacts(device=device, node=MOTOR, bounds=tuple(_limits(motor, UNITS_OF_ANY)))
 
 
 def _other_devices(robot: RobotConfig) -> Iterator[DeviceFacts]:

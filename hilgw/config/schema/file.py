@@ -168,8 +168,7 @@ def _air(name: Any) -> Any:
 
 def _one_of(tag: str, parts: Mapping[str, type[Any]]) -> Any:
     """A mapping that selects one of these dataclasses by its key `tag`."""
-    schemas = {name: _tagged(tag, name, part) for name, part in parts.items()}
-    return union(tag, schemas, {})
+    return union(tag, {name: _tagged(tag, name, part) for name, part in parts.items()}, {})
 
 
 def _by_kind(group: plugins.Group) -> Any:

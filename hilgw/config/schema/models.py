@@ -204,8 +204,7 @@ def _tuple(arguments: tuple[Any, ...], metadata: Mapping[str, Any]) -> Any:
             raise refuse(what, f"write {len(arguments)} of them")
         return value
 
-    items = [convert(item, metadata) for item in arguments]
-    fixed = core_schema.tuple_schema(items, strict=False)
+    fixed = core_schema.tuple_schema([convert(item, metadata) for item in arguments], strict=False)
     return core_schema.no_info_before_validator_function(has_length, fixed)
 
 
@@ -224,9 +223,8 @@ def _union(members: tuple[Any, ...], metadata: Mapping[str, Any]) -> Any:
 
 def _wrapped(hint: Any, key: str) -> Any:
     """A dataclass that the file has under a key of its own: `port: {usb: {...}}`."""
-    field = core_schema.typed_dict_field(settings_schema(hint))
     mapping = core_schema.typed_dict_schema(
-        {key: field},
+        {key: core_schema.typed_dict_field(settings_schema(hint))},
         strict=True,
         extra_behavior="forbid",
         metadata=_json({"additionalProperties": False}),

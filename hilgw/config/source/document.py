@@ -123,8 +123,7 @@ def compose_with(text: str, file: str, *, fast: bool) -> Document:
     if document.syntax:
         document.problems.append(problem)
     elif root is None:
-        start = Position(file, 1, 1)
-        document.report(start, (), "the file is empty", "begin with `version: 1`")
+        document.report(Position(file, 1, 1), (), "the file is empty", "begin with `version: 1`")
     return document
 
 

@@ -47,8 +47,7 @@ def run(args: argparse.Namespace) -> int:
     request = {"do": Do.SET, "device": args.device, "channel": args.channel, "range": args.range}
     _, gateway = request_gateway(args, request, "device", args.device)
     range_m = None if args.range is None else "unlimited" if args.range < 0 else f"{args.range:g} m"
-    channel = "all" if args.channel == -1 else args.channel
-    values = (("channel", channel), ("range", range_m))
+    values = (("channel", "all" if args.channel == -1 else args.channel), ("range", range_m))
     shown = ", ".join(f"{name} {value}" for name, value in values if value is not None)
     print(f"{args.device}: {shown}{gateway.suffix()}")
     return 0

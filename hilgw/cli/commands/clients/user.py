@@ -66,8 +66,7 @@ def run_key(args: argparse.Namespace) -> int:
     gateway = gateway_with("robot", args.robot, **selected(args))
     if not args.keys:
         print(f"{args.robot}: type keys; Ctrl-D ends{gateway.suffix()}", file=sys.stderr)
-        descriptor = sys.stdin.fileno()
-        read_keys(descriptor, lambda codes: press_at(gateway, args.robot, codes, args.hold))
+        read_keys(sys.stdin.fileno(), lambda codes: press_at(gateway, args.robot, codes, args.hold))
         return 0
     codes = []
     for word in args.keys:
