@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from hilgw.errors import FrameError
-from hilgw.framing.base import TURN_BYTES
 from hilgw.reasons import DroppedReason
 
 if TYPE_CHECKING:
     from hilgw.framing.base import Framing
-    from hilgw.transports.base import Handle, Scheduler, Transport
+    from hilgw.transports.base import Handle, Scheduler
 
 
 class BridgeDropped(DroppedReason):
@@ -72,11 +71,6 @@ class Flow:
         """The ledger of a direction and its frames, for the report."""
         ledger = self.ledger(waiting, queued, accepted)
         return {"received_bytes": self.received_bytes, "frames": self.frames, **ledger}
-
-
-def read_in_turns(stream: Transport) -> None:
-    """Limits what a framing gets of this stream at a time."""
-    stream.read_bytes = TURN_BYTES
 
 
 class Reframer:

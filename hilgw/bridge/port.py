@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, cast
 
 from hilgw.bridge.backlog import Backlog
-from hilgw.bridge.flow import BridgeDropped, Flow, read_in_turns
+from hilgw.bridge.flow import BridgeDropped, Flow
 from hilgw.engine.supervisor import PortListener, Unsupervised
 from hilgw.errors import PortError
+from hilgw.framing.base import TURN_BYTES
 from hilgw.transports.virtual.pacing import PacedLine
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class BridgePort:
         self._stream = stream = transport
         stream.on_drained = self._drained
         if self.framed:
-            read_in_turns(stream)
+            stream.read_bytes = TURN_BYTES  # at a time, for the framing
         if self._held:
             stream.pause_reading()
         self.on_attached(transport)

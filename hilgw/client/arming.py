@@ -13,12 +13,12 @@ from hilgw.client.control_socket import (
     Gateway,
     ask,
     find_gateway,
+    gateways_with,
     in_parallel,
     is_named,
     label,
     request_of,
 )
-from hilgw.client.finding import gateways_with
 from hilgw.errors import HilgwError, PeerError, printable, quoted
 from hilgw.protocols.gateway.messages import Do
 

@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hilgw.client.control_socket import Gateway, request_of
-from hilgw.client.finding import gateway_with
+from hilgw.client.control_socket import Gateway, gateway_with, request_of
 from hilgw.protocols.gateway.messages import Do
 
 

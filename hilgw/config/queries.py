@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 from hilgw import plugins
-from hilgw.config.backends import Backend
+from hilgw.config.model import AdapterConfig, Backend, GatewayConfig, PartConfig, RobotConfig
 from hilgw.config.scene import air_of
 from hilgw.control.forwarding import Forwarding
 from hilgw.control.parts import InWebots, OnLine
@@ -18,7 +18,6 @@ from hilgw.transports.tcp.address import is_loopback, parse_address
 if TYPE_CHECKING:
     from hilgw.bodies.base import Body
     from hilgw.config.context import Inspection
-    from hilgw.config.model import AdapterConfig, GatewayConfig, PartConfig, RobotConfig
     from hilgw.config.source.positions import Path
     from hilgw.controllers.base import (
         ControllerSession,

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from hilgw.devices.nodes import upright_axis
 from hilgw.devices.properties import FIELDS, NOT_CARRIED
 from hilgw.errors import ConfigError, printable, quoted
-from hilgw.worlds.bounds import Shape, shapes_of
 from hilgw.worlds.fields import FROM_WORLD, settings_of
 from hilgw.worlds.frames import NO_ROTATION, Rotation, Vector
 from hilgw.worlds.nodes import Node, Text, World
-from hilgw.worlds.survey import Bounds, SceneDevice, SceneRobot, Work, survey
+from hilgw.worlds.survey import Bounds, SceneDevice, SceneRobot, Shape, Work, shapes_of, survey
 from hilgw.worlds.yaml_text import LONGEST_COMMENT, Names, comment, item, number, text
 
 OLDEST = "R2019a"

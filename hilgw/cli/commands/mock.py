@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
 import sys
 from typing import TYPE_CHECKING, Any
@@ -101,8 +100,7 @@ def run(args: argparse.Namespace) -> int:
 
     from hilgw.cli.output import files
 
-    if args.ready_file is not None:
-        files.clear(args.ready_file)
+    files.clear(args.ready_file)
     args.kind = args.kind.replace("-", "_")
     given = [(name, address) for name in OPTIONS.values() for address in getattr(args, name)]
     modules = _modules(given, args.settings)
@@ -174,8 +172,7 @@ async def _serve(args: argparse.Namespace, modules: list[GivenModule]) -> int:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(stop.event.wait(), BOOT_S)
         _announce(args, described)
-        if args.ready_file is not None:
-            files.write(args.ready_file, f"{os.getpid()}\n")
+        files.write_ready(args.ready_file)
         await stop.event.wait()
         return stop.code or 0
     finally:

@@ -66,18 +66,15 @@ def broken_kinds() -> list[ConfigError]:
 
 def _file_schema() -> Any:
     name, device_name = _name(".:/"), _name(":/", couples=True)
+    tokens = _named(name, settings_schema(TokenConfig))
     types = {
         "robots": _named(name, _robot(device_name)),
         "obstacles": _named(name, settings_schema(ObstacleSettings)),
         "adapters": _named(name, _by_kind(plugins.ADAPTERS)),
         "airs": _named(name, _air(name)),
-        "access": parts_schema("access", (AccessConfig,), _itself, types=_access(name)),
+        "access": parts_schema("access", (AccessConfig,), _itself, types={"tokens": tokens}),
     }
     return parts_schema("hilgw", (GatewayConfig,), _itself, types=types)
-
-
-def _access(name: Any) -> dict[str, Any]:
-    return {"tokens": _named(name, settings_schema(TokenConfig))}
 
 
 def _itself(instance: Any) -> Any:

@@ -13,6 +13,7 @@ import dataclasses
 import functools
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import MISSING
 from enum import StrEnum
 from types import MappingProxyType, NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -59,7 +60,7 @@ def parts_schema(
         fields,
         strict=True,
         extra_behavior="allow" if rest else "forbid",
-        metadata=_json(about),
+        metadata={"json": about},
     )
     builder = _Builder(fields, parts, make, rest)
     return core_schema.with_info_wrap_validator_function(builder, mapping)
@@ -117,9 +118,9 @@ def _fields(part: type[Any], types: Mapping[str, Any], tagged: bool) -> dict[str
     hints, made = get_type_hints(part), {}
     for field in dataclasses.fields(part):
         hint = hints[field.name]
-        required = _is_required(field) or (tagged and is_tag(hint))
+        required = default_of(field) is MISSING or (tagged and is_tag(hint))
         schema = types.get(field.name) or convert(hint, field.metadata)
-        about = _json(_about(field, required=required))
+        about = {"json": _about(field, required=required)}
         if field.init:
             made[field.name] = core_schema.typed_dict_field(
                 schema, required=required, metadata=about
@@ -127,8 +128,9 @@ def _fields(part: type[Any], types: Mapping[str, Any], tagged: bool) -> dict[str
     return made
 
 
-def _is_required(field: dataclasses.Field[Any]) -> bool:
-    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+def default_of(field: dataclasses.Field[Any]) -> Any:
+    """The default of a setting; MISSING: it is required."""
+    return field.default if field.default_factory is MISSING else field.default_factory()
 
 
 def _about(field: dataclasses.Field[Any], *, required: bool) -> dict[str, Any]:
@@ -139,18 +141,9 @@ def _about(field: dataclasses.Field[Any], *, required: bool) -> dict[str, Any]:
         about["description"] = f"{doc} ({unit})" if unit else doc
     if (example := field.metadata.get("example")) is not None:
         about["examples"] = [example]
-    if required:
-        pass
-    elif field.default is not dataclasses.MISSING:
-        about["default"] = plain(field.default)
-    elif field.default_factory is not dataclasses.MISSING:
-        about["default"] = plain(field.default_factory())
+    if not required:
+        about["default"] = plain(default_of(field))
     return about
-
-
-def _json(words: dict[str, Any]) -> dict[str, Any]:
-    """Metadata of a schema: these keys of its JSON Schema."""
-    return {"json": words}
 
 
 def plain(value: Any) -> Any:
@@ -227,7 +220,7 @@ def _wrapped(hint: Any, key: str) -> Any:
         {key: core_schema.typed_dict_field(settings_schema(hint))},
         strict=True,
         extra_behavior="forbid",
-        metadata=_json({"additionalProperties": False}),
+        metadata={"json": {"additionalProperties": False}},
     )
 
     def unwrap(value: Any, handler: Any, info: Any) -> Any:
