@@ -25,15 +25,13 @@ from hilgw.engine.lines import Lines, Port
 from hilgw.engine.observer import Observer, State
 from hilgw.engine.supervisor import Supervisor
 from hilgw.errors import PeerError
-from hilgw.framing.base import TURN_BYTES
-from hilgw.transports.base import LineSettings
+from hilgw.framing.base import TURN_BYTES, Framing
+from hilgw.transports.base import LineSettings, Scheduler, Transport
 from hilgw.transports.tcp.listener import Limits, TcpListener
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from hilgw.framing.base import Framing
-    from hilgw.transports.base import Scheduler, Transport
 
 NAME = "port"  # the name of the port in messages
 STOP_S = 1.5

@@ -11,7 +11,7 @@ from hilgw.bridge.flow import (
     NewReframer,
     Reframer,
 )
-from hilgw.bridge.port import HIGH_WATER_BYTES
+from hilgw.bridge.port import HIGH_WATER_BYTES, BridgePort
 from hilgw.bridge.rfc2217 import Rfc2217Stream
 from hilgw.errors import PortError
 from hilgw.framing.base import TURN_BYTES
@@ -20,7 +20,6 @@ from hilgw.protocols.rfc2217 import begins_with_negotiation
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from hilgw.bridge.port import BridgePort
     from hilgw.transports.base import Handle, Scheduler, Transport
 
 WriterRule = Literal["first", "last", "all"]

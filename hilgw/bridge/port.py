@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from hilgw.bridge.backlog import Backlog
 from hilgw.bridge.flow import BridgeDropped, Flow
@@ -13,7 +13,6 @@ from hilgw.transports.virtual.pacing import PacedLine
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
     from hilgw.transports.base import LineSettings, Scheduler, Transport
 

@@ -10,7 +10,17 @@ from hilgw.config.model import AdapterConfig, Backend, GatewayConfig, PartConfig
 from hilgw.config.scene import air_of
 from hilgw.control.forwarding import Forwarding
 from hilgw.control.parts import InWebots, OnLine
-from hilgw.controllers.base import PEERS, STEPPED, Role
+from hilgw.controllers.base import (
+    PEERS,
+    STEPPED,
+    ControllerSession,
+    InsideController,
+    PeerController,
+    ProgramController,
+    ProxyController,
+    Role,
+    SteppedController,
+)
 from hilgw.devices.fields import BROADCAST, EmitterFields, ReceiverFields
 from hilgw.transports.base import LineSettings
 from hilgw.transports.tcp.address import is_loopback, parse_address
@@ -19,14 +29,6 @@ if TYPE_CHECKING:
     from hilgw.bodies.base import Body
     from hilgw.config.context import Inspection
     from hilgw.config.source.positions import Path
-    from hilgw.controllers.base import (
-        ControllerSession,
-        InsideController,
-        PeerController,
-        ProgramController,
-        ProxyController,
-        SteppedController,
-    )
 
 REAL_TIME = 1
 """The speed of a gateway that is not in simulated time."""

@@ -194,8 +194,9 @@ class _Parser:
         values = opened.values
         if token.kind == END:
             fix = _CLOSE_LIST if opened.brackets else _CLOSE_NODE
-            what = f"the {opened.node.kind} node is not closed"
-            raise self._source.error(opened.offset, what, fix)
+            raise self._source.error(
+                opened.offset, f"the {opened.node.kind} node is not closed", fix
+            )
         if values is None:
             self._field_name(opened, token)
         elif opened.brackets and token.kind == SIGN and token.text == "]":
@@ -280,8 +281,9 @@ class _Parser:
         if node is None:
             self._world.unknown.append((self._source.line(name.offset), name.text))
         elif node in self._open_nodes:
-            what = f"USE {quoted(name.text)} inside that node"
-            raise self._error(name, what, "a node cannot contain itself")
+            raise self._error(
+                name, f"USE {quoted(name.text)} inside that node", "a node cannot contain itself"
+            )
         else:
             values.append(node)
 

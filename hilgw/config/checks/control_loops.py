@@ -177,8 +177,9 @@ def check_device_users(inspection: Inspection) -> None:
     for path, robot in inspection.made("robots", None):
         config, peer = robot.controller, peer_of(robot.controller)
         for name in () if peer else robot.devices.keys() - robot.radios.keys():
-            what = "has no effect: no controller outside the gateway uses it"
-            inspection.warn((*path, "devices", name), what)
+            inspection.warn(
+                (*path, "devices", name), "has no effect: no controller outside the gateway uses it"
+            )
         if robot.radios and peer is not None and not peer.carries_packets(config.settings):
             inspection.warn(
                 (*path, "controller"),
@@ -257,8 +258,9 @@ def _address_at(
     try:
         return endpoint(url)
     except ValueError:
-        fix = f"allowed: 0 to 65535, e.g. tcp://127.0.0.1:{example}"
-        inspection.error(at, "the port is out of range", fix)
+        inspection.error(
+            at, "the port is out of range", f"allowed: 0 to 65535, e.g. tcp://127.0.0.1:{example}"
+        )
         return None
 
 

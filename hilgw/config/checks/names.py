@@ -41,8 +41,9 @@ def check_names(inspection: Inspection) -> None:
     for path, _ in inspection.each("airs", None, "nodes", None):
         adapter = adapters.get(("adapters", path[-1]))
         if adapter is not None and adapter.get("air") == path[1]:
-            what = f"{quoted(str(path[-1]))} is an adapter in this air too"
-            inspection.error(path, what, "rename one of them")
+            inspection.error(
+                path, f"{quoted(str(path[-1]))} is an adapter in this air too", "rename one of them"
+            )
 
 
 def _references(data: Any, context: Context, path: Path) -> Iterator[tuple[Path, str, str]]:

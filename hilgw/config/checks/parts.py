@@ -179,8 +179,9 @@ def _check_replies(inspection: Inspection, path: Path, node: NodeConfig) -> None
     """The answers of a mock, each by itself: an error is at its entry."""
     kind = plugins.load_mock(node.mock)
     if node.replies and "replies" not in kind.parameters:
-        what = f"{quoted(node.mock)} does not answer packets"
-        inspection.error(path, what, "delete it, or use another mock")
+        inspection.error(
+            path, f"{quoted(node.mock)} does not answer packets", "delete it, or use another mock"
+        )
         return
     for key, answer in node.replies.items():
         parameter, _, message = _refusal(kind, {"replies": {key: answer}}).partition(": ")

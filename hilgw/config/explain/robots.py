@@ -111,8 +111,9 @@ _INSIDE = Connection(way="inside", address="")
 def _connection(settings: object, mock: str | None) -> Connection:
     """Of a controller or a body outside the gateway."""
     if isinstance(settings, OnLine) and settings.port is not None:
-        line = line_settings(settings)
-        return Connection(way="port", address=settings.port, line=line, mock=mock)
+        return Connection(
+            way="port", address=settings.port, line=line_settings(settings), mock=mock
+        )
     if isinstance(settings, RunsProgram):
         return Connection(way="program", address=" ".join([settings.file, *settings.args]))
     if isinstance(settings, Listens) and settings.listen is not None:

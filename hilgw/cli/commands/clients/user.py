@@ -63,10 +63,8 @@ def _add_key(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 def run_key(args: argparse.Namespace) -> int:
     """Returns 0. Raises HilgwError with the reason when the gateway refuses."""
-    from hilgw.cli.commands.clients.user import read_keys
     from hilgw.client.control_socket import gateway_with
     from hilgw.client.robots import press_at
-    from hilgw.devices.keys import code_of
 
     gateway = gateway_with("robot", args.robot, **selected(args))
     if not args.keys:
@@ -75,7 +73,7 @@ def run_key(args: argparse.Namespace) -> int:
         return 0
     codes = []
     for word in args.keys:
-        code = code_of(word)
+        code = keys.code_of(word)
         if code is None:
             raise UsageError(f"{quoted(word)} is not a key", fix="hilgw key --help lists them")
         codes.append(code)
