@@ -45,7 +45,7 @@ class Room:
         self.touching = touches
 
     def distance(self, angle: float) -> float:
-        """From the robot's rim to the wall, at `angle` to its heading."""
+        """The distance from the robot's rim to the wall, at `angle` to its heading."""
         dx, dy = math.cos(self.heading + angle), math.sin(self.heading + angle)
         reach_x = (self.width - self.x if dx > 0 else self.x) / max(abs(dx), 1e-12)
         reach_y = (self.depth - self.y if dy > 0 else self.y) / max(abs(dy), 1e-12)

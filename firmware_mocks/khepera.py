@@ -195,7 +195,7 @@ class Khepera(Adjustable):
     # --- the room -----------------------------------------------------------------------------
 
     def light(self, angle: float) -> int:
-        """What the sensor at this angle to the heading reads."""
+        """The value of the sensor at this angle to the heading."""
         distance = self.distance(angle)
         for (x0, y0), (x1, y1) in pairwise(LIGHT):
             if distance < x1:
@@ -203,7 +203,7 @@ class Khepera(Adjustable):
         return LIGHT[-1][1]
 
     def distance(self, angle: float) -> float:
-        """From the robot's rim to the wall, in metres."""
+        """The distance from the robot's rim to the wall, in metres."""
         dx, dy = math.cos(self.heading + angle), math.sin(self.heading + angle)
         reach_x = (self.width - self.x if dx > 0 else self.x) / max(abs(dx), 1e-12)
         reach_y = (self.depth - self.y if dy > 0 else self.y) / max(abs(dy), 1e-12)

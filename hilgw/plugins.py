@@ -19,6 +19,11 @@ from hilgw.errors import ConfigError, quoted, suggest
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
+INTERFACE = 1
+"""The version of the interface between hilgw and the parts of other distributions: base, kit and
+settings of adapters, bodies and controllers, and the mocks' interface. A part that needs another
+version, by its attribute INTERFACE, does not load. docs/extending.md: what may change."""
+
 Loader = Callable[[], Any]
 
 
@@ -28,7 +33,8 @@ class Group(NamedTuple):
     package: the package with the kinds of this project. export: the name by which a module exports
     its part; empty: the module itself is the part. shared: modules of the package that are not
     kinds. open: whether entry points of the same name add kinds. check: raises AttributeError or
-    TypeError for an unsuitable part of another distribution.
+    TypeError for an unsuitable part of another distribution, ConfigError for one that lacks a
+    declaration.
     """
 
     name: str
@@ -65,6 +71,16 @@ def _has_settings(*traits: str) -> Callable[[Any], None]:
     return check
 
 
+def _declares(base: str) -> Callable[[Any], None]:
+    """A part with settings, which declares what the module `base` asks for."""
+
+    def check(part: Any) -> None:
+        _has_settings("summary")(part)
+        importlib.import_module(base).check_kind(part)
+
+    return check
+
+
 def _is_mock(part: Any) -> None:
     if not (callable(part.create) and isinstance(part.PARAMETERS, Mapping)):
         raise TypeError("create must be a function, PARAMETERS a mapping")
@@ -85,9 +101,16 @@ CONTROLLERS = Group(
     "hilgw.controllers",
     "kind",
     "CONTROLLER",
-    check=_has_settings("summary"),
+    check=_declares("hilgw.controllers.base"),
 )
-BODIES = Group("hilgw.bodies", "hilgw.bodies", "kind", "BODY", check=_has_settings("summary"))
+BODIES = Group(
+    "hilgw.bodies",
+    "hilgw.bodies",
+    "kind",
+    "BODY",
+    shared=frozenset({"base", "robot"}),
+    check=_declares("hilgw.bodies.base"),
+)
 FRAMINGS = Group(
     "hilgw.framings",
     "hilgw.framing",
@@ -134,18 +157,6 @@ def load(group: Group, kind: str) -> Any:
     if point is None:
         raise unknown(group.noun, kind, names(group))
     return _of_entry_point(group, point)()
-
-
-_conforming: dict[tuple[type[Any], Any], bool] = {}
-
-
-def conforms(part: Any, protocol: Any) -> bool:
-    """isinstance for a runtime protocol, once for each class: Python 3.11 takes some 30 us."""
-    key = (type(part), protocol)
-    found = _conforming.get(key)
-    if found is None:
-        found = _conforming[key] = isinstance(part, protocol)
-    return found
 
 
 def load_all(group: Group) -> tuple[dict[str, Any], list[ConfigError]]:
@@ -231,12 +242,33 @@ def _of_entry_point(group: Group, point: EntryPoint) -> Loader:
     def loader() -> Any:
         try:
             part = point.load()
+            _check_interface(part)
             group.check(part)
+        except _OtherInterface as error:
+            owner = point.dist.name if point.dist else "an unknown distribution"
+            what = f"{_noun(group)} {quoted(point.name)} of {owner} {error}"
+            raise ConfigError(what, fix=f"install a version of {owner} for this hilgw") from None
         except (Exception, SystemExit) as error:  # code of other distributions may raise anything
             owner = point.dist.name if point.dist else "an unknown distribution"
-            noun = "mock" if group is MOCKS else group.noun
-            what = f"{noun} {quoted(point.name)} of {owner} does not load: {error!r:.200}"
-            raise ConfigError(what, fix=f"repair or remove {owner}") from error
+            why, fix = f"{error!r:.200}", f"repair or remove {owner}"
+            if isinstance(error, ConfigError):
+                why, fix = error.what, error.fix or fix
+            what = f"{_noun(group)} {quoted(point.name)} of {owner} does not load: {why}"
+            raise ConfigError(what, fix=fix) from error
         return part
 
     return loader
+
+
+class _OtherInterface(Exception):
+    """A part was made for another version of the interface."""
+
+
+def _check_interface(part: Any) -> None:
+    made_for = getattr(part, "INTERFACE", 1)  # a part without it was made for the first one
+    if made_for != INTERFACE:
+        raise _OtherInterface(f"is made for interface {made_for!r}, this hilgw has {INTERFACE}")
+
+
+def _noun(group: Group) -> str:
+    return "mock" if group is MOCKS else group.noun

@@ -10,6 +10,12 @@ from collections.abc import Sequence
 from dataclasses import MISSING, dataclass, field
 from typing import Any
 
+LONGEST_NAME = 64
+"""Characters of the name of a robot, a device or any other object of a configuration."""
+
+Problem = tuple[str, str, str]
+"""An error in settings: the path below their part, what is wrong, the fix."""
+
 
 def setting(
     doc: str,
@@ -72,8 +78,3 @@ def boot_setting() -> Any:
         le=60,
         unit="s",
     )
-
-
-def boot_s_of(settings: Any) -> float:
-    """That setting, of bodies and controllers; 0 where they do not have it."""
-    return float(getattr(settings, "boot_s", 0.0))

@@ -13,7 +13,7 @@ ROOT = Path(hilgw.__file__).parent
 ROOMS = ("engine", "bridge", "assemble", "discovery", "testing")
 FILES = [path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))]
 TRANSPORTS = {"FdStream", "SerialStream", "TcpStream", "AsyncioStream", "ThreadedStream"}
-DEVICES = {"PipeTransport", "PipeDevice", "VirtualPort", "TcpDevice"}
+DEVICES = {"PipeTransport", "Pipe", "VirtualPort", "TcpDevice"}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))

@@ -80,7 +80,7 @@ class Device:
         """A basic step has ended."""
 
     def messages(self) -> bytes:
-        """What the next answer carries; once."""
+        """The messages for the next answer, each once."""
         pending, self._pending = self._pending, b""
         return pending
 

@@ -49,7 +49,7 @@ CONFIGURATIONS = {
 
 
 class Packet:
-    """Of a Receiver's queue. direction: to the emitter, in the Receiver's frame."""
+    """A packet in a Receiver's queue. direction: to the emitter, in the Receiver's frame."""
 
     def __init__(self, direction: tuple[float, ...], strength: float, data: bytes) -> None:
         self.direction = direction

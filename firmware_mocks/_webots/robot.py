@@ -167,7 +167,7 @@ class Robot:
         return made + b"".join(self._device_messages())
 
     def _device_messages(self) -> list[bytes]:
-        """In remote mode the packets only."""
+        """The messages of the devices; in remote mode only those with packets."""
         return [
             sent
             for device in self.devices

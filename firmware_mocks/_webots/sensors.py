@@ -72,7 +72,7 @@ class Sensor(Sampled, ABC):
 
 
 class DistanceSensor(Sensor):
-    """0 to 1000 over one metre. angle: to the robot's heading, in radians."""
+    """A value of 0 to 1000 over one metre. angle: to the robot's heading, in radians."""
 
     FIELDS = {"angle": 0.0}
     COMMAND = 50

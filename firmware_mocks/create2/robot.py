@@ -275,7 +275,7 @@ class Robot(Adjustable):
     # --- sensors ------------------------------------------------------------------------------
 
     def values(self) -> dict[int, int]:
-        """What the sensors show now, by packet."""
+        """The present values of the sensors, by packet."""
         left_bump, right_bump = self.floor.bumps
         left, right = self.floor.counts()
         found = {

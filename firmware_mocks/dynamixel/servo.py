@@ -272,7 +272,7 @@ class Servo:
             self.pulses += goal * seconds
 
     def _goal_speed(self) -> float:
-        """In pulses/s: without torque, with PWM 0 or a tripped watchdog it stands."""
+        """The goal in pulses/s: without torque, with PWM 0 or a tripped watchdog it stands."""
         force = self.get(GOAL_PWM, 2) / self.traits.pwm
         fastest, unit, turn = self.traits.fastest, self.traits.rpm, self.traits.turn
         if not self.torque or self.tripped or force == 0:

@@ -60,7 +60,7 @@ class Arena:
         return [_nearness(self._distance(angle)) for angle in EYES]
 
     def _distance(self, angle: float) -> float:
-        """From the sensor to the wall, at `angle` to the heading."""
+        """The distance from the sensor to the wall, at `angle` to the heading."""
         dx, dy = math.cos(self.heading + angle), math.sin(self.heading + angle)
         reach_x = (self.width - self.x if dx > 0 else self.x) / max(abs(dx), 1e-12)
         reach_y = (self.depth - self.y if dy > 0 else self.y) / max(abs(dy), 1e-12)

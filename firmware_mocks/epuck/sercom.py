@@ -50,7 +50,7 @@ class Sercom:
         self._robot = robot
 
     def run(self) -> Generator[None, int, None]:
-        """Never ends; each byte of the line is sent to it."""
+        """Reads commands without an end; each byte of the line is sent to this generator."""
         while True:
             byte = yield
             if byte >= 0x80:

@@ -65,7 +65,7 @@ class Machine(Adjustable):
         self.uart.baud_rate = values.whole("baud_rate", settings["baud_rate"], 1200, 1_000_000)
 
     def _forget(self) -> None:
-        """What a reset clears: all but the position."""
+        """Clears all but the position, as a reset does."""
         self.modes = Modes()
         self.state = "Idle"
         self._rx = bytearray()
@@ -284,7 +284,7 @@ class Machine(Adjustable):
         self._schedule(now)
 
     def _rate(self, block: Block) -> float:
-        """In mm/s."""
+        """The speed in mm/s."""
         is_rapid = self.state == "Run" and block.modes.motion == 0
         feed = self._max_rate if is_rapid else min(block.modes.feed, self._max_rate)
         return feed / 60

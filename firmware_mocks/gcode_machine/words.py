@@ -36,7 +36,7 @@ class Modes:
     spindle: int = 5
 
     def text(self) -> str:
-        """As in the answer to $G."""
+        """The modes as in the answer to $G."""
         units, distance = ("G20" if self.inches else "G21"), ("G91" if self.relative else "G90")
         return (
             f"[GC:G{self.motion} G54 G17 {units} {distance} G94 M{self.spindle} M9 T0 "
@@ -65,7 +65,7 @@ class _Words:
 
 
 def clean(line: str) -> str:
-    """Without comments and spaces, in capital letters."""
+    """The line without comments and spaces, in capital letters."""
     return re.sub(r"\s", "", _COMMENT.sub("", line)).upper()
 
 

@@ -68,7 +68,8 @@ class Settings:
 
     @property
     def delay_ns(self) -> int:
-        """From a byte at the UART of the sender to the same byte at that of the receiver."""
+        """The time from a byte at the UART of the sender to the same byte at that of the
+        receiver."""
         ms = FU3_AIR[self._pair][1] if self.mode == 3 else {1: 20, 2: 500, 4: 1000}[self.mode]
         return ms * MS
 

@@ -62,20 +62,21 @@ class Sample:
 
 
 def standard_data(samples: tuple[Sample, ...]) -> bytes:
-    """As frames 82 and 83 carry them: count, one mask of all lines, values of each sample."""
+    """The samples as frames 82 and 83 carry them: count, one mask of all lines, values of each
+    sample."""
     parts = [sample.standard for sample in samples]
     values = b"".join(word.to_bytes(2, "big") for each in parts for word in each.words)
     return bytes((len(parts),)) + parts[0].standard_mask.to_bytes(2, "big") + values
 
 
 def extended_data(sample: Sample) -> bytes:
-    """As frame 92 carries it: one sample, masks of digital and analog lines, values."""
+    """The sample as frame 92 carries it: one sample, masks of digital and analog lines, values."""
     head = b"\x01" + sample.mask.to_bytes(2, "big") + bytes((sample.analog_mask,))
     return head + b"".join(word.to_bytes(2, "big") for word in sample.words)
 
 
 def standard_text(sample: Sample) -> str:
-    """As command mode prints it; one line for each value."""
+    """The samples as command mode prints them; one line for each value."""
     part = sample.standard
     words = [part.standard_mask, *part.words]
     return "1\r" + "".join(f"{word:03X}\r" for word in words)

@@ -63,7 +63,7 @@ class Register:
         return number
 
     def encode(self, value: int | bytes) -> bytes:
-        """As an API response carries it."""
+        """The value as an API response carries it."""
         if self.access == "w":
             return b""
         return value if isinstance(value, bytes) else value.to_bytes(self.size, "big")

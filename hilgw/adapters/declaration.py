@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 
 from hilgw.errors import ConfigError
 from hilgw.settings import MockSpec as MockSpec
+from hilgw.settings import Problem as Problem
 from hilgw.settings import boot_setting, setting
 from hilgw.transports.base import RS485_MODES, LineSettings
 
-Problem = tuple[str, str, str]  # path below the adapter, message, fix
 SettingsClass = type[Any]
 
 # --- settings every adapter shares ---------------------------------------------------------------
@@ -100,6 +100,32 @@ class StationSettings:
         default_factory=dict,
         refers="robot",
     )
+
+
+class Framed:
+    """What settings with a `framing` inherit: how packets are separated on the line."""
+
+    __slots__ = ()
+    framing: Any
+
+    @property
+    def is_framed(self) -> bool:
+        """Whether the framing is in use."""
+        return True
+
+
+class HasMapping:
+    """What settings with a `mapping` inherit: how Webots' channels map to the hardware."""
+
+    __slots__ = ()
+    mapping: Any
+
+
+class HasTable:
+    """What a mapping with a `table` inherits: Webots channel -> address."""
+
+    __slots__ = ()
+    table: Any
 
 
 def line_of(common: StationSettings) -> tuple[LineSettings, str]:

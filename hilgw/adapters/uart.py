@@ -16,6 +16,7 @@ from hilgw.adapters._common.field_mapping import (
 from hilgw.adapters._common.framed_line import FramedLineSession, line_route
 from hilgw.adapters._common.framing_settings import FramingSettings, check_framing, in_full, name_of
 from hilgw.adapters.base import Limits, Mapped, MockSpec, Problem, StationSettings, line_of
+from hilgw.adapters.declaration import Framed, HasMapping
 from hilgw.framing import create
 from hilgw.framing.base import LONGEST_PAYLOAD
 from hilgw.settings import setting
@@ -63,7 +64,7 @@ LIMITS = Limits(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UartSettings:
+class UartSettings(Framed, HasMapping):
     """Settings of a UART, besides those of every adapter."""
 
     framing: str | FramingSettings = setting(

@@ -37,7 +37,7 @@ from hilgw.protocols.webots.robot_messages import (
 )
 
 ENDED = -1
-FAREWELL_S = 1.0
+CLOSING_S = 1.0
 _VERSION = "R2025a"
 # The last two: an argument of a wrong type.
 _UNENCODABLE = (ProtocolError, AttributeError, TypeError)
@@ -124,10 +124,10 @@ class Session:
         return ENDED if self.ended else self._receive()
 
     def close(self) -> None:
-        """Leaves the simulator, at the latest after FAREWELL_S; further steps return -1."""
+        """Leaves the simulator, at the latest after CLOSING_S; further steps return -1."""
         atexit.unregister(self.close)
         if not self.ended:
-            self._connection.limit(FAREWELL_S)
+            self._connection.limit(CLOSING_S)
             self._robot_commands.append(ClientExitNotify())
             self._exchange(0)
         self.ended = True

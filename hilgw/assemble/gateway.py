@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import random
 from functools import partial
 from typing import TYPE_CHECKING
 
 from hilgw.adapters.base import line_of
-from hilgw.assemble.control_loops import (
-    ControlLoopAssembly,
-    controller_session,
-    passing_fields,
-    stepped_controller,
-)
+from hilgw.assemble.control_loops import ControlLoopAssembly, passing_fields
 from hilgw.assemble.mocks import MockPorts
+from hilgw.assemble.ports import Ports
 from hilgw.assemble.proxies import add_proxies
-from hilgw.assemble.real_ports import modem_lines_at_start, real_port
 from hilgw.assemble.scene import add_mocap, add_module, add_obstacles, add_robot
-from hilgw.config.checks import line_rates
-from hilgw.config.checks.proxies import proxy_of
-from hilgw.config.checks.speed import REAL_TIME
+from hilgw.config import line_rates
+from hilgw.config.queries import REAL_TIME, inside_of, proxy_of, session_of, stepped_of
 from hilgw.config.scene import air_of, mount_of
 from hilgw.devices.emitter import Emitter
 from hilgw.devices.fields import BROADCAST, EmitterFields, ReceiverFields
@@ -27,7 +20,6 @@ from hilgw.devices.nodes import upright_axis
 from hilgw.devices.properties import node_of
 from hilgw.devices.receiver import Receiver
 from hilgw.devices.steps import StepClock
-from hilgw.discovery.ports import describe_port
 from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.engine.gateway import Gateway
 from hilgw.engine.observer import Observers
@@ -48,7 +40,6 @@ from hilgw.medium.medium import Medium
 from hilgw.medium.packet import Copy
 from hilgw.medium.pose import Mount
 from hilgw.plugins import ADAPTERS, load
-from hilgw.transports.base import LineSettings
 from hilgw.units import NS_PER_MS
 
 if TYPE_CHECKING:
@@ -116,14 +107,14 @@ class _Assembly:
             self.add_robot(name, robot)
         add_obstacles(self.gateway, self.config)
         add_mocap(self.gateway, self.config)
-        mocks = MockPorts(self.config, self.gateway)
+        mocks, ports = MockPorts(self.config, self.gateway), Ports(self.config, self.gateway)
         for name, adapter in self.config.adapters.items():
-            self.add_station(name, adapter, mocks)
+            self.add_station(name, adapter, mocks, ports)
         mocks.add_nodes()
-        assembly = ControlLoopAssembly(self.config, self.gateway, self.schedule)
+        assembly = ControlLoopAssembly(self.config, self.gateway, self.schedule, ports)
         for name, robot in self.config.robots.items():
             assembly.add(name, robot)
-        add_proxies(self.config, self.gateway)
+        add_proxies(self.config, self.gateway, ports)
         for notice in line_rates.notices(self.config):
             self.describe(f"  {notice}")
 
@@ -131,10 +122,10 @@ class _Assembly:
 
     def add_robot(self, name: str, config: RobotConfig) -> None:
         gateway = self.gateway
-        session, proxy = controller_session(config.controller), proxy_of(config.controller)
+        session, proxy = session_of(config.controller), proxy_of(config.controller)
         robot = Robot(name, session, gateway.timer, gateway.observer)
         add_robot(gateway.scene, name, config)
-        is_passing = stepped_controller(config.controller) is not None
+        is_passing = stepped_of(config.controller) is not None
         for device, fields in config.radios.items():
             if is_passing:
                 fields = passing_fields(fields)
@@ -170,7 +161,7 @@ class _Assembly:
 
     # --- hardware ----------------------------------------------------------------------------
 
-    def add_station(self, name: str, config: AdapterConfig, mocks: MockPorts) -> None:
+    def add_station(self, name: str, config: AdapterConfig, mocks: MockPorts, ports: Ports) -> None:
         gateway, common = self.gateway, config.common
         adapter: Adapter = load(ADAPTERS, config.kind)
         line, notice = line_of(common)
@@ -190,37 +181,12 @@ class _Assembly:
         station = Station(session, common, window, receive_filter, statistics, gateway.timer)
         gateway.stations[name] = station
         gateway.medium.attach(station.listener)
-        self.supervise(station, config, line, mocks)
-
-    def supervise(
-        self,
-        station: Station,
-        config: AdapterConfig,
-        line: LineSettings,
-        mocks: MockPorts,
-    ) -> None:
-        gateway = self.gateway
-        port, boot_s = config.common.port, config.common.boot_s
-        where = describe_port(port)
-        mocked = mocks.port(station.name, config, line)
-        if mocked is not None:
-            open_port, identity, words = mocked
-            where += f" ({words})"
-        else:
-            urls = self.config.network_ports
-            open_port, identity = real_port(port, line, gateway.timer, urls=urls, boot_s=boot_s)
-        self.describe(f"  {station.name:<12} {config.kind}: {where}, {config.common.baudRate} baud")
-        if mocked is None and (lines := modem_lines_at_start(port, line, boot_s)):
-            self.describe(f"  {station.name:<12} {lines}")
-        gateway.supervisors[station.name] = Supervisor(
-            station,
-            open_port,
-            identity,
-            gateway.observer,
-            where=where,
-            jitter=random.Random(station.name),
-            boot_s=boot_s,
-        )
+        place_mock = lambda device: mocks.place(name, config, device)  # noqa: E731
+        port = ports.serial(name, common.port, line, common.boot_s, place_mock)
+        self.describe(f"  {name:<12} {config.kind}: {port.where}, {common.baudRate} baud")
+        if lines := ports.modem_lines(name, common.port, line, common.boot_s):
+            self.describe(f"  {name:<12} {lines}")
+        gateway.supervisors[name] = Supervisor(station, port, gateway.lines)
 
 
 def _devices(config: RobotConfig) -> str:
@@ -232,7 +198,7 @@ def _devices(config: RobotConfig) -> str:
             continue
         channel = "all" if fields.channel == BROADCAST else str(fields.channel)
         words.append(f"{name} ({node}, {fields.type}, channel {channel})")
-    if config.controller is not None and controller_session(config.controller) is not None:
+    if config.controller is not None and inside_of(config.controller) is not None:
         words.append(f"controller {config.controller.kind}")
     if config.body is not None:
         words.append("devices of its body")

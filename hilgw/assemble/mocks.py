@@ -4,76 +4,39 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hilgw.config.backends import MOCKED, is_mocked
-from hilgw.config.checks.speed import REAL_TIME
+from hilgw.config.backends import Backend
+from hilgw.config.queries import backend_of, has_nodes
 from hilgw.config.scene import air_of, mount_of
-from hilgw.discovery.ports import port_identity
 from hilgw.engine.mock_host import Mock, MockHost, create_mock
 from hilgw.medium.pose import IDENTITY, Pose
 from hilgw.plugins import ADAPTERS, load, load_mock, new_air
-from hilgw.transports.base import DeviceSide, LineSettings, Transport
-from hilgw.transports.serial.port import open_serial
-from hilgw.transports.virtual.pipe import Pipe
 from hilgw.transports.virtual.pty import VirtualPort
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
-
     from hilgw.adapters.base import Adapter, MockSpec, StationSettings
     from hilgw.config.model import AdapterConfig, GatewayConfig
     from hilgw.engine.gateway import Gateway
-    from hilgw.engine.supervisor import OpenPort, PortIdentity
-    from hilgw.transports.base import Scheduler
+    from hilgw.transports.base import DeviceSide
 
 ORIGIN = (0.0, 0.0, 0.0)
 
 
-def mock_line(
-    config: GatewayConfig, name: str, line: LineSettings, scheduler: Scheduler
-) -> tuple[DeviceSide, OpenPort, PortIdentity]:
-    """A serial line with a mock at its far end: the mock's device, and how to open the near end.
-
-    In memory with `backend: loopback` and in simulated time, else a virtual serial port.
-    """
-    if config.backend == "loopback" or config.speed != REAL_TIME:
-        pipe = Pipe(scheduler, line, name=f"loopback:{name}")
-        return (
-            pipe.device,
-            lambda: pipe.open(line),
-            lambda: id(pipe) if pipe.device.plugged else None,
-        )
-    port = VirtualPort(scheduler, baud_rate=line.baudRate, bits_per_byte=line.byteSize)
-
-    def open_port() -> Awaitable[Transport]:
-        return open_serial(port.path, line, scheduler, modem_lines=port.set_modem_line)
-
-    return port, open_port, lambda: port_identity(port.path)
-
-
 class MockPorts:
-    """The mocks of one gateway, one host per air. None with `backend: real`."""
+    """The mocks of adapters and of airs, one host per air."""
 
     def __init__(self, config: GatewayConfig, gateway: Gateway) -> None:
         self._config = config
         self._gateway = gateway
         self._hosts: dict[str, MockHost] = {}
 
-    def port(
-        self, name: str, config: AdapterConfig, line: LineSettings
-    ) -> tuple[OpenPort, PortIdentity, str] | None:
-        """How to open the mock behind this adapter's port, and a description of it; None where
-        the port is real."""
-        backend = self._config.backend
-        if not is_mocked(self._config, name):
-            return None
+    def place(self, name: str, config: AdapterConfig, device: DeviceSide) -> str:
+        """Puts the mock of this adapter behind its port; returns what the user reads about it."""
+        loopback = backend_of(self._config, name) is Backend.LOOPBACK
         adapter: Adapter = load(ADAPTERS, config.kind)
         spec = adapter.mock(config.settings, config.common)
         host = self._host(air_of(config, name))
-        mock = self._mock(spec, name, config.common, host)
-        device, open_port, identity = mock_line(self._config, name, line, self._gateway.timer)
-        host.add(mock, device)
-        words = f"loopback: mock {spec.name}" if backend == "loopback" else f"mock {spec.name}"
-        return open_port, identity, words
+        host.add(self._mock(spec, name, config.common, host), device)
+        return f" ({'loopback: ' if loopback else ''}mock {spec.name})"
 
     def _mock(self, spec: MockSpec, name: str, common: StationSettings, host: MockHost) -> Mock:
         """The mock, which follows the pose of the module that it replaces."""
@@ -86,9 +49,9 @@ class MockPorts:
 
     def add_nodes(self) -> None:
         """Adds the mocks that the airs of the configuration list."""
-        if self._config.backend not in MOCKED:
-            return
         for air, config in self._config.airs.items():
+            if not has_nodes(self._config, air):
+                continue
             host = self._host(air)
             for name, node in config.nodes.items():
                 parameters: dict[str, Any] = dict(node.parameters)

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from hilgw.engine.control_loop.servers.webots_port import WebotsPort
 from hilgw.engine.control_loop.servers.webots_server import WebotsServer
+from hilgw.engine.listening import Listening
 from hilgw.engine.processes import Child, Program
 from hilgw.protocols.webots.address import program_environment
 from hilgw.security.access import Access, TokenCheck
@@ -45,16 +46,14 @@ def add_program(
         url = f"tcp://{host}:{number}/{quote(loop.name, safe='')}"
         child.start(program_environment(url, os.environ, token, gateway.control_path))
 
-    server = WebotsServer(LOOPBACK, 0, gateway.observer, check_token=check)
+    server = WebotsServer(Listening(LOOPBACK, 0, check_token=check))
     where = Path(settings.file).name
-    port = WebotsPort(
-        link, loop.name, server, gateway.observer, lambda: loop.is_complete, where=where
-    )
+    port = WebotsPort(link, loop.name, server, gateway.lines, lambda: loop.is_complete, where=where)
     port.on_listening = start
     program = Program(kind.command(settings), settings.restart, latches)
     child = Child(link.name, program, gateway.observer, lambda: loop.is_complete)
     loop.presence.program = child
-    port.on_told_to_quit = child.told_to_end
+    port.on_quit_sent = child.quit_sent
     gateway.children.append(child)
     gateway.reports[f"{link.name}.program"] = child.report
     gateway.supervisors[link.name] = port

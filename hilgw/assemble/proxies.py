@@ -5,31 +5,29 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
-from hilgw.assemble.access import tls_of, token_check
-from hilgw.config.backends import is_mocked
-from hilgw.config.checks.access import is_local
-from hilgw.config.checks.proxies import proxy_of, world_name
-from hilgw.engine.mock_host import MockHost, create_mock
+from hilgw.config.queries import proxy_of, world_name
+from hilgw.engine.proxy.connection import WRITE_LIMIT_BYTES
 from hilgw.engine.proxy.robot import ProxiedRobot
 from hilgw.engine.proxy.server import ProxyServer
-from hilgw.plugins import new_air
 from hilgw.transports.tcp.address import parse_address
-from hilgw.transports.tcp.device import TcpClientDevice, TcpListenerDevice
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hilgw.assemble.ports import Ports
     from hilgw.config.model import GatewayConfig, RobotConfig
     from hilgw.controllers.base import ProxyController
     from hilgw.engine.gateway import Gateway
-    from hilgw.settings import MockSpec
+    from hilgw.engine.lines import Port
     from hilgw.transports.base import DeviceSide
 
 LOOPBACK = "127.0.0.1"
 RETRY_S = 1.0
 
 
-def add_proxies(config: GatewayConfig, gateway: Gateway) -> None:
+def add_proxies(config: GatewayConfig, gateway: Gateway, ports: Ports) -> None:
     """One server for each address of controllers, and its mocks."""
-    assembly = _Proxies(config, gateway)
+    assembly = _Proxies(config, gateway, ports)
     by_address: dict[str, list[str]] = {}
     for name, robot in config.robots.items():
         if proxy_of(robot.controller) is not None and robot.controller is not None:
@@ -41,50 +39,55 @@ def add_proxies(config: GatewayConfig, gateway: Gateway) -> None:
 
 
 class _Proxies:
-    def __init__(self, config: GatewayConfig, gateway: Gateway) -> None:
+    def __init__(self, config: GatewayConfig, gateway: Gateway, ports: Ports) -> None:
         self._config = config
+        self._ports = ports
         self._gateway = gateway
         self._robots: dict[str, ProxiedRobot] = {}
 
     def add(self, names: list[str]) -> None:
         """The robots that listen on one address; they are in one Webots."""
-        config, gateway = self._config, self._gateway
-        robots = [self._robot(name, config.robots[name]) for name in names]
+        config, gateway, ports = self._config, self._gateway, self._ports
         _, settings = _parts(config.robots[names[0]])
-        controllers = [each for each in robots if is_mocked(config, f"{each.name}.controller")]
-        mock_webots = is_mocked(config, f"{names[0]}.webots")
-        remote = not is_local(settings.listen)
-        now = lambda: gateway.real_timer.now()  # noqa: E731
-        check = token_check(config.access, now) if remote else None
+        webots = ports.tcp(
+            f"{names[0]}.webots",
+            settings.connect,
+            lambda device: self._place_simulator(names, device),
+            many=True,
+            limit=WRITE_LIMIT_BYTES,
+        )
+        robots = [self._robot(name, config.robots[name], webots) for name in names]
+        mocked = [each for each in robots if ports.is_mocked(f"{each.name}.controller")]
+        clients = [self._controller(robot) for robot in mocked]
+
+        def connect(host: str, port: int) -> None:
+            for aim in clients:
+                aim(host, port)
+
+        listening = ports.listening(
+            settings.listen, connect, mocked=len(mocked) == len(robots), tokens=True
+        )
         server = ProxyServer(
             f"{'+'.join(names)}.controller",
             robots,
-            parse_address(settings.listen),
-            gateway.observer,
+            listening,
+            gateway.lines,
             where=settings.listen,
-            any_port=len(controllers) == len(robots),
-            check_token=check,
-            tls=tls_of(config.access) if remote else None,
         )
-        webots = " (mock webots_simulator)" if mock_webots else ""
-        if mock_webots:
-            self._add_webots(names, robots, server)
-        if controllers:
-            self._add_controllers(controllers, server)
-        gateway.supervisors[server.supervised.name] = server
+        gateway.supervisors[server.name] = server
         for robot in robots:
             gateway.reports.setdefault("proxies", self._report)
             self._robots[robot.name] = robot
-            words = " (mock webots_controller)" if robot in controllers else ""
+            words = " (mock webots_controller)" if robot in mocked else ""
             gateway.description.append(
                 f"  {robot.name:<12} proxy: controllers on {settings.listen}{words}, "
-                f"Webots on {settings.connect}{webots}, robot {robot.world_name}"
+                f"Webots on {webots.where}, robot {robot.world_name}"
             )
 
     def _report(self) -> dict[str, object]:
         return {name: robot.report() for name, robot in self._robots.items()}
 
-    def _robot(self, name: str, config: RobotConfig) -> ProxiedRobot:
+    def _robot(self, name: str, config: RobotConfig, webots: Port) -> ProxiedRobot:
         controller, settings = _parts(config)
         robot = self._gateway.robots[name]
         new_session = functools.partial(
@@ -94,50 +97,25 @@ class _Proxies:
             tuple(robot.emitters),
             {each: port.receiver.getChannel() for each, port in robot.receivers.items()},
         )
-        address = parse_address(settings.connect)
         world = world_name(name, config)
-        return ProxiedRobot(robot, world, address, new_session, self._gateway.observer)
+        return ProxiedRobot(robot, world, webots.open, new_session, self._gateway.observer)
 
     # --- mocks --------------------------------------------------------------------------------
 
-    def _add_webots(
-        self, names: list[str], robots: list[ProxiedRobot], server: ProxyServer
-    ) -> None:
-        """Webots on a free port."""
-        version = self._config.webots
-        controller, settings = _parts(self._config.robots[names[0]])
-        webots = TcpListenerDevice(LOOPBACK, 0)
-        worlds = [robot.world_name for robot in robots]
-        radios = {k: v for name in names for k, v in self._config.robots[name].radios.items()}
-        self._host(names[0], controller.simulator(settings, worlds, version, radios), webots)
+    def _place_simulator(self, names: list[str], device: DeviceSide) -> str:
+        """Webots with the robots of these names."""
+        version, configs = self._config.webots, {name: self._config.robots[name] for name in names}
+        controller, settings = _parts(configs[names[0]])
+        worlds = [world_name(name, config) for name, config in configs.items()]
+        radios = {k: v for config in configs.values() for k, v in config.radios.items()}
+        spec = controller.simulator(settings, worlds, version, radios)
+        return self._ports.host(names[0], spec, device)
 
-        async def prepare() -> None:
-            await webots.listen()
-            for robot in robots:
-                robot.host, robot.port = parse_address(webots.path)
-
-        server.prepare = prepare
-
-    def _add_controllers(self, robots: list[ProxiedRobot], server: ProxyServer) -> None:
-        """A controller for each of these robots."""
-        clients = []
-        for robot in robots:
-            controller, settings = _parts(self._config.robots[robot.name])
-            device = TcpClientDevice(retry_s=RETRY_S)
-            spec = controller.mock(settings, robot.world_name, self._config.webots)
-            self._host(robot.name, spec, device)
-            clients.append(device)
-
-        def connect(host: str, port: int) -> None:
-            for client in clients:
-                client.aim(host, port)
-
-        server.on_listening = connect
-
-    def _host(self, name: str, spec: MockSpec, device: DeviceSide) -> None:
-        host = MockHost(self._gateway.timer, new_air())
-        self._gateway.hosts.append(host)
-        host.add(create_mock(spec.name, name, host.air, spec.parameters), device)
+    def _controller(self, robot: ProxiedRobot) -> Callable[[str, int], None]:
+        """A controller for this robot."""
+        controller, settings = _parts(self._config.robots[robot.name])
+        spec = controller.mock(settings, robot.world_name, self._config.webots)
+        return self._ports.client(robot.name, spec)
 
 
 def _parts(config: RobotConfig) -> tuple[ProxyController, Any]:

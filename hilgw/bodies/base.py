@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from hilgw.control.forwarding import Forwarding
 from hilgw.control.session import LinkSession
+from hilgw.errors import ConfigError
 
 if TYPE_CHECKING:
     from hilgw.control.events import (
@@ -15,12 +19,11 @@ if TYPE_CHECKING:
         PacketOut,
         StopReason,
     )
-    from hilgw.control.forwarding import Forwarding
     from hilgw.control.line_load import LineLoad
     from hilgw.control.safety import Mode
     from hilgw.control.stop_frame import StopFrame
     from hilgw.framing.base import Framing
-    from hilgw.settings import MockSpec
+    from hilgw.settings import MockSpec, Problem
 
 
 class BodySession(LinkSession, Protocol):
@@ -80,32 +83,35 @@ class BodySession(LinkSession, Protocol):
 
 
 class Body(Protocol):
-    """A kind of body, which `hilgw.bodies.NAME` exports as `BODY`.
+    """A kind of body, which `hilgw.bodies.NAME` exports as `BODY`. A kind inherits this class, or
+    declares all of it.
 
-    Settings have `connect` (a tcp:// address) for a robot on TCP, and `port`, `baudRate` and
-    `byteSize` for one on a serial line; one of connect and port is set. A body that is never on TCP
-    has no `connect`, and always a port. `simulated` is true, false,
-    or None where it is not set. simulated: what holds for this kind of body then; a mock is always
-    simulated.
+    Settings inherit `Connects` for a robot on TCP, and `OnLine` for one on a serial line
+    (`hilgw.control.parts`); one of connect and port is set. They have `limits`, `mock` and
+    `simulated`, which is true, false, or None where it is not set. simulated: what holds for this
+    kind of body then; a mock is always simulated. retry_s: the pause between tries to connect.
+    framing: the short name of the framing on a serial line, "" for none.
     """
 
     kind: ClassVar[str]
     summary: ClassVar[str]
     Settings: ClassVar[type[Any]]
-    simulated: ClassVar[bool]
-    retry_s: ClassVar[float]  # pause between tries to connect
-    framing: ClassVar[str]  # short name of the framing on a serial line, "" for none
+    simulated: ClassVar[bool] = False
+    retry_s: ClassVar[float] = 1.0
+    framing: ClassVar[str] = ""
 
     def mock(self, settings: Any, version: str) -> MockSpec:
         """The firmware mock that behaves like the robot of these settings, under this Webots
         version."""
 
-    def check(self, settings: Any) -> list[tuple[str, str, str]]:
-        """Errors that span fields: (path below the body, message, fix)."""
+    def check(self, settings: Any) -> list[Problem]:
+        """Errors that span fields."""
+        return []
 
     def line_load(self, settings: Any) -> LineLoad | None:
         """What one period needs on a serial line; None where it is not known before the robot has
         connected, or there is no line."""
+        return None
 
     def stop_frame(self, settings: Any) -> StopFrame:
         """What stops the motors of the robot of these settings, and what it does alone."""
@@ -113,10 +119,21 @@ class Body(Protocol):
     def session(self, settings: Any, version: str, framing: Framing | None) -> BodySession:
         """A session under this Webots version. framing: for a serial line, None on TCP."""
 
-
-@runtime_checkable
-class ForwardingBody(Protocol):
-    """A kind of body whose packets may be forwarded to the medium."""
-
     def forwarding(self, settings: Any) -> Forwarding:
-        """What these settings forward."""
+        """Which packets of the robot go to the medium, and the other way."""
+        return Forwarding()
+
+    def default_positions(self, settings: Any) -> Mapping[str, float]:
+        """Linear motor -> its position after a stop, of a robot that reports its devices."""
+        return MappingProxyType({})
+
+
+DECLARED = ("simulated", "retry_s", "framing", "forwarding", "default_positions")
+"""What a kind of another distribution could lack that loads."""
+
+
+def check_kind(body: Any) -> None:
+    """Raises ConfigError for a kind of another distribution that does not declare what it is."""
+    if missing := [name for name in DECLARED if name not in dir(body)]:
+        fix = "inherit hilgw.bodies.base.Body, or write what it lacks"
+        raise ConfigError(f"it does not declare {', '.join(missing)}", fix=fix)

@@ -21,11 +21,12 @@ from hilgw.bridge.flow import Feed, Flow, NewReframer, Reframer, read_in_turns
 from hilgw.bridge.line import PortLine
 from hilgw.bridge.port import BridgePort
 from hilgw.bridge.rfc2217 import Rfc2217Stream
+from hilgw.engine.lines import Lines, Port
 from hilgw.engine.observer import Observer, State
 from hilgw.engine.supervisor import Supervisor
 from hilgw.errors import PeerError
 from hilgw.transports.base import LineSettings
-from hilgw.transports.tcp.listener import TcpListener
+from hilgw.transports.tcp.listener import Limits, TcpListener
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -38,9 +39,15 @@ STOP_S = 1.5
 # Listening begins after the first attempt to open the port has ended, or after this time: clients
 # then receive bytes of the device from the start.
 FIRST_TRY_S = 1.0
-# A client that does not read is disconnected by Clients, which is patient with a single one for
-# 10 s; the kernel must not be faster.
-USER_TIMEOUT_MS = 12_000
+LIMITS = Limits(
+    # One more: Clients decides which connection ends for a new one.
+    clients=MAX_CLIENTS + 1,
+    per_address=MAX_CLIENTS + 1,
+    kernel_bytes=SEND_BUFFER_BYTES,
+    # Clients disconnects a client that does not read, a single one after 10 s; the kernel must not
+    # be faster.
+    silent_ms=12_000,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +69,7 @@ class BridgeSettings:
 
 
 class Bridge(Observer):
-    """open_port, identity: as for a Supervisor. new_framing: None for raw bytes.
+    """open_port, identity: as of a `hilgw.engine.lines.Port`. new_framing: None for raw bytes.
 
     observer: receives states of the port, and warnings. inform: receives other messages.
     """
@@ -113,14 +120,10 @@ class Bridge(Observer):
         if settings.rfc2217 is not None:
             self._rfc2217 = _listener(*settings.rfc2217, self._add_rfc2217)
             self._listeners.append(self._rfc2217)
+        # Flow control of a device may pause the port without a limit.
+        port = Port(settings.port, open_port, identity, stall_s=None)
         self.supervisor = Supervisor(
-            self._port,
-            open_port,
-            identity,
-            self,
-            where=settings.port,
-            jitter=random.Random(),
-            stall_s=None,  # flow control of a device may pause the port without a limit
+            self._port, port, Lines(self, scheduler.now), jitter=random.Random()
         )
 
     def _connect_port(self, new_reframer: NewReframer | None) -> None:
@@ -289,9 +292,5 @@ def _listener(host: str, tcp_port: int, add: Callable[[Transport, str], None]) -
         host,
         tcp_port,
         add,
-        # One more: Clients decides which connection ends for a new one.
-        max_clients=MAX_CLIENTS + 1,
-        max_per_address=MAX_CLIENTS + 1,
-        send_buffer_bytes=SEND_BUFFER_BYTES,
-        user_timeout_ms=USER_TIMEOUT_MS,
+        limits=LIMITS,
     )

@@ -183,7 +183,7 @@ class Clients:
 
     @property
     def waiting(self) -> int:
-        """For how many clients the port waits, because they do not read."""
+        """The number of clients that the port waits for, because they do not read."""
         return len(self._waiting)
 
     # --- coming and going -------------------------------------------------------------------------

@@ -69,7 +69,7 @@ class Flow:
         }
 
     def as_dict(self, waiting: int, queued: int, accepted: int | None = None) -> dict[str, Any]:
-        """For the report: the ledger of a direction, and its frames."""
+        """The ledger of a direction and its frames, for the report."""
         ledger = self.ledger(waiting, queued, accepted)
         return {"received_bytes": self.received_bytes, "frames": self.frames, **ledger}
 

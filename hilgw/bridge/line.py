@@ -29,11 +29,11 @@ PORT_DOWN = ModemState(cts=False, dsr=False, ri=False, cd=False)
 
 
 class PortLine:
-    """What holds for the port now. on_line: called with each new line; notify: warns the user.
+    """The present line of the port. on_line: called with each new line; notify: warns the user.
 
-    What one client sets holds until it leaves and its bytes are sent; then the configured line
-    holds again. Without an open port, settings are kept until it opens. A port without modem lines
-    keeps what clients set, without effect, and is always ready.
+    The settings of a client apply until it leaves and its bytes are sent; then the configured line
+    applies again. Without an open port, settings are kept until it opens. A port without modem
+    lines keeps what clients set, without effect, and is always ready.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class PortLine:
     # --- settings, named as in `hilgw.protocols.rfc2217.Setting` ----------------------------------
 
     def get(self, name: str) -> Value:
-        """What holds now."""
+        """The present value of a setting."""
         if name in _FIELDS:
             value: Value = getattr(self.current, _FIELDS[name])
             return value
@@ -87,7 +87,8 @@ class PortLine:
         return "rtscts" if self.current.rtscts else "none"
 
     def set(self, name: str, value: Value, client: object) -> Value:
-        """Returns what holds afterwards: the old value when the port refuses the new one."""
+        """Sets a value; returns the present one, which is the old one when the port refuses the new
+        one."""
         if name in self._switches:
             self._switch(name, bool(value), client)
         elif name in _FIELDS:
@@ -105,7 +106,7 @@ class PortLine:
         self._scheduler.call_at(end, lambda: self._switch("break", False, client))
 
     def purge(self, *, received: bool, to_send: bool) -> int:
-        """Discards what the driver holds; returns how many bytes were not sent therefore."""
+        """Discards the bytes in the driver; returns how many of them were to be sent."""
         try:
             if self._transport is not None:
                 return self._transport.purge(received=received, to_send=to_send)
@@ -114,7 +115,7 @@ class PortLine:
         return 0
 
     def release(self, client: object) -> None:
-        """The client has left: its break ends, and the configured line holds again soon."""
+        """The client has left: its break ends, and the configured line is set again soon."""
         if self._break_owner is client:
             self._switch("break", False, client)
         if self._owner is client and self.current != self._configured:

@@ -61,7 +61,7 @@ class BridgePort:
         self._taken = 0  # bytes given to the transport, those that were taken back left out
 
     def pace(self, scheduler: Scheduler, line: LineSettings) -> None:
-        """From now on data leaves at the rate of this line."""
+        """Sends all data from now on at the rate of this line."""
         waiting = b"" if self._paced is None else self._paced.take()
         self._scheduler = scheduler
         self._paced = PacedLine(

@@ -24,7 +24,7 @@ from hilgw.protocols.rfc2217 import (
     Setting,
     escape,
 )
-from hilgw.transports.base import TransportDefaults
+from hilgw.transports.base import Transport
 from hilgw.transports.stream import WRITE_LIMIT_BYTES
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 HOLD_BYTES = 65536  # data that is read while the device accepts none
 
 
-class Rfc2217Stream(TransportDefaults):
+class Rfc2217Stream(Transport):
     """See the module. may_set: whether the client may set the line now, as only a writer may.
     writer: counts bytes for the port that are purged before the port gets them. `unsent` and
     `pending_data` are data of the port; `pending`, for flow control, has replies and escapes, too.
@@ -55,12 +55,7 @@ class Rfc2217Stream(TransportDefaults):
         *,
         on_refused: Callable[[], None],
     ) -> None:
-        self.name = stream.name
-        self.notices: list[str] = []
-        self.unsent = 0
-        self.unread = 0
-        self.on_drained: Callable[[], None] | None = None
-        self.on_half_close: Callable[[], None] | None = None
+        super().__init__(stream.name)
         self.may_set: Callable[[], bool] = lambda: False
         self._stream = stream
         self._port = port
@@ -95,7 +90,7 @@ class Rfc2217Stream(TransportDefaults):
         self._stream.on_drained = self._drained
         self._stream.on_half_close = self._end
         self._stream.on_peer_ended = self._peer_ended
-        self._stream.start(self._received, self._lost)
+        self._stream.start(self._received, self._stream_lost)
         self._send(self._server.open())
         self._line.listen(self._modem_changed)
 
@@ -214,7 +209,7 @@ class Rfc2217Stream(TransportDefaults):
         except PortError as error:
             if error.reason != PortError.LOST:  # the stream reports its loss itself
                 self._stream.close()
-                self._lost(error)
+                self._stream_lost(error)
             return False
         return True
 
@@ -237,9 +232,9 @@ class Rfc2217Stream(TransportDefaults):
         self._peer_ended()
         if not self._held and not self._over:
             self._stream.close()
-            self._lost(PortError("it closed the connection", reason=PortError.LOST))
+            self._stream_lost(PortError("it closed the connection", reason=PortError.LOST))
 
-    def _lost(self, error: PortError) -> None:
+    def _stream_lost(self, error: PortError) -> None:
         if not self._over:
             self._finish()
             self._on_lost(error)

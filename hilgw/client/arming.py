@@ -50,7 +50,7 @@ def arm_each(
     config: str | None,
     on_note: Callable[[str, str], None] | None = None,
 ) -> Iterator[tuple[str, Gateway]]:
-    """As `arm`; each robot as it was armed, with its gateway."""
+    """Arms as `arm` does; yields each robot with its gateway when it is armed."""
     if robots:
         chosen = gateways_with("robot", robots, control, config)
     else:
@@ -95,7 +95,8 @@ class Disarmed:
 
 
 def disarm_each(robots: Sequence[str], control: str | None, config: str | None) -> Disarmed:
-    """As `disarm`, with what each gateway answered. The request is the first message to each."""
+    """Disarms as `disarm` does; returns the answers of all gateways. The request is the first
+    message to each."""
     robots = list(dict.fromkeys(robots))
     request = {"do": Do.DISARM, **_robots(robots)}
     if control is not None:
@@ -144,7 +145,7 @@ def _concerned(answers: dict[Path, Answer | None], config: str | None) -> dict[P
 
 
 def _judge(robots: Sequence[str], answers: dict[Path, Answer]) -> Disarmed:
-    """What was stopped, and what is not known to be."""
+    """The robots that were stopped, and the errors of gateways that did not confirm it."""
     done, fixes, answered = Disarmed(), [], 0
     for path, answer in answers.items():
         confirmed = _confirmed(answer)

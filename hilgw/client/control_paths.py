@@ -19,7 +19,7 @@ def live_sockets() -> list[Path]:
 
 
 def control_sockets() -> list[Path]:
-    """As live_sockets(), with those that killed gateways left behind; no program is asked."""
+    """The paths of live_sockets(), and those that killed gateways left behind; asks no program."""
     user = os.getuid()
     found: list[Path] = []
     for folder in folders(user, os.environ, Path.stat, Path.glob):

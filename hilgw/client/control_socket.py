@@ -32,7 +32,7 @@ class Gateway:
     label: str = ""
 
     def suffix(self) -> str:
-        """For the end of a line that reports an answer."""
+        """The end of a line that reports an answer."""
         return f" (gateway {self.label})" if self.label else ""
 
 

@@ -24,7 +24,7 @@ SELECT = "name one gateway with --config, or with --control"
 def gateway_with(
     kind: str, name: str, control: str | None = None, config: str | None = None
 ) -> Gateway:
-    """As `gateways_with`, for one name."""
+    """Finds a gateway as `gateways_with` does, for one name."""
     return next(iter(gateways_with(kind, [name], control, config)))
 
 
@@ -57,7 +57,7 @@ def gateways_with(
 
 
 def _answer(path: Path, question: dict[str, Any]) -> dict[str, Any]:
-    """Without "found" when there is none, or another version's."""
+    """The answer has no "found" when there is none, or when the gateway has another version."""
     try:
         answer = ask(path, question, ASK_ALL_S)
     except PeerError:

@@ -10,6 +10,7 @@ from typing import Any
 from hilgw.config.source.document import Document
 from hilgw.config.source.positions import WARNING, ConfigErrors, Diagnostic, Path, descend
 from hilgw.errors import ConfigError, known_here, suggest
+from hilgw.settings import Problem
 
 _NUMBER = re.compile(r"-?[0-9]{1,19}")  # a key of a mapping by channel
 
@@ -84,7 +85,7 @@ class Inspection:
         if not self.document.is_bad(path):
             self.document.report(self.document.position_of_value(path), path, what, fix)
 
-    def errors(self, path: Path, problems: Iterable[tuple[str, str, str]]) -> None:
+    def errors(self, path: Path, problems: Iterable[Problem]) -> None:
         """Reports errors of settings below `path`: (dotted key, what, fix) each."""
         for dotted, what, fix in problems:
             self.error(self._below(path, dotted), what, fix)

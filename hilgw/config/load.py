@@ -10,12 +10,10 @@ from typing import Any
 from pydantic_core import ValidationError
 
 from hilgw.config import overrides as options
-from hilgw.config.checks import access
 from hilgw.config.checks.check import check
-from hilgw.config.checks.programs import programs_in_folder
 from hilgw.config.context import Context
 from hilgw.config.model import VERSION, GatewayConfig
-from hilgw.config.scene import in_folder
+from hilgw.config.paths import in_folder
 from hilgw.config.schema.file import file_validator
 from hilgw.config.source.document import Document, compose
 from hilgw.config.source.positions import ConfigErrors, Diagnostic, Position
@@ -70,9 +68,7 @@ def load_text(
     warnings = check(document, context)
     if document.problems or config is None:
         raise ConfigErrors(in_order(document.problems), in_order(warnings))
-    folder = FilePath(file).parent
-    config = access.in_folder(in_folder(config, folder), folder)
-    config = programs_in_folder(config, folder)
+    config = in_folder(config, FilePath(file).parent)
     return Loaded(config, in_order(warnings), document.data)
 
 

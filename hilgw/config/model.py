@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hilgw.adapters.declaration import StationSettings
+from hilgw.config.backends import Backend
 from hilgw.control.safety_settings import SafetySettings
 from hilgw.devices.fields import EmitterFields, ReceiverFields
 from hilgw.devices.properties import DeviceFields
@@ -17,7 +18,6 @@ Vector = tuple[float, float, float]
 Rotation = tuple[float, float, float, float]
 
 VERSION = 1
-BACKENDS = ("real", "mock", "loopback")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,11 +92,23 @@ class AccessConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PartBackend:
+    """The back end of one part: a station, a controller, a body."""
+
+    backend: Backend | None = setting(
+        "back end of this part alone; not set: that of the file (`backend`, `--backend`, `real`)",
+        None,
+        choices=tuple(Backend),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PartConfig:
-    """A controller or a body: its kind and the settings of the kind."""
+    """A controller or a body: its kind, the settings of the kind, its own back end."""
 
     kind: str
     settings: Any
+    backend: Backend | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,6 +160,17 @@ class RobotConfig:
     safety: SafetySettings = setting("when hilgw stops the motors", default_factory=SafetySettings)
 
     @property
+    def bodies(self) -> dict[str, PartConfig]:
+        """The bodies by their keys, `body` and `remote`."""
+        return {key: part for key, part in self.parts.items() if key != "controller"}
+
+    @property
+    def parts(self) -> dict[str, PartConfig]:
+        """The controller and the bodies by their keys."""
+        given = {"controller": self.controller, "body": self.body, "remote": self.remote}
+        return {key: part for key, part in given.items() if part is not None}
+
+    @property
     def radios(self) -> dict[str, EmitterFields | ReceiverFields]:
         """The Emitters and Receivers among the devices."""
         return {
@@ -159,11 +182,12 @@ class RobotConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdapterConfig:
-    """One piece of hardware: the common settings, and those of its kind."""
+    """One piece of hardware: the common settings, those of its kind, its own back end."""
 
     kind: str
     common: StationSettings
     settings: Any
+    backend: Backend | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,11 +226,11 @@ class GatewayConfig:
     """The whole file."""
 
     version: int = setting("version of this file format", choices=(VERSION,), example=VERSION)
-    backend: str = setting(
+    backend: Backend = setting(
         "back end of the ports: real hardware, mocks on virtual ports, or mocks in this "
-        "process (loopback)",
-        "real",
-        choices=BACKENDS,
+        "process (loopback); of all parts without a `backend` of their own",
+        Backend.REAL,
+        choices=tuple(Backend),
     )
     real: tuple[str, ...] = setting(
         "parts that stay real with backend mock or loopback: a station, ROBOT.controller, "

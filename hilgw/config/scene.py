@@ -13,7 +13,6 @@ from hilgw import plugins
 from hilgw.config.context import Inspection
 from hilgw.config.model import (
     AdapterConfig,
-    GatewayConfig,
     MocapConfig,
     MotionFile,
     Rotation,
@@ -82,16 +81,6 @@ def mount_of(position: Vector | None, rotation: Rotation | None) -> Pose:
 def read_motion(motion: Circle | Waypoints | MotionFile, robot: str) -> Any:
     """The motion of a robot, read from its file if need be. Raises ConfigError."""
     return _read_file(motion, robot) if isinstance(motion, MotionFile) else motion
-
-
-def in_folder(config: GatewayConfig, folder: FilePath) -> GatewayConfig:
-    """The configuration with its motion files relative to `folder`, not to the file."""
-    robots = dict(config.robots)
-    for name, robot in robots.items():
-        if isinstance(robot.motion, MotionFile):
-            motion = dataclasses.replace(robot.motion, path=str(folder / robot.motion.path))
-            robots[name] = dataclasses.replace(robot, motion=motion)
-    return dataclasses.replace(config, robots=robots)
 
 
 def address_of(listen: str) -> tuple[str, int]:

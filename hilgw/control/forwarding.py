@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from hilgw.devices.fields import BROADCAST, CHANNEL_MAX
+from hilgw.settings import Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class Forwarding:
     def __bool__(self) -> bool:
         return bool(self.to_medium or self.from_medium)
 
-    def errors(self) -> list[tuple[str, str, str]]:
+    def errors(self) -> list[Problem]:
         """Settings that contradict each other: (path, message, fix)."""
         seen: dict[int, int] = {}
         errors = []

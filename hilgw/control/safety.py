@@ -16,7 +16,7 @@ from hilgw.control.events import (
 )
 from hilgw.control.safety_settings import REAL_BODY_TIMEOUT_S, STEPPED_TIMEOUT_S, SafetySettings
 from hilgw.devices.kinds import LINEAR_MOTOR, ROTATIONAL_MOTOR, Device
-from hilgw.units import s_to_ns
+from hilgw.units import ns_to_s, s_to_ns
 
 DISARM_AT_REST = (StopReason.BODY, StopReason.FAULT, StopReason.HARDWARE)
 """Reasons that disarm a robot that latches, also while no motor moves."""
@@ -31,6 +31,7 @@ class SafetyState:
 
     def __init__(self, settings: SafetySettings, *, simulated: bool, stepped: bool = False) -> None:
         """simulated: whether the body is. stepped: whether the controller asks for steps."""
+        self.simulated = simulated
         timeout_s = settings.command_timeout_s
         if timeout_s is None:
             timeout_s = STEPPED_TIMEOUT_S if stepped else 0.0
@@ -45,6 +46,11 @@ class SafetyState:
         on_fault = settings.on_fault or ("report" if simulated else "stop")
         self.stops_on_fault = on_fault == "stop"
         self._alive_ns = 0
+
+    @property
+    def timeout_s(self) -> float | None:
+        """The deadline for commands; None without one."""
+        return ns_to_s(self.timeout_ns) if self.timeout_ns else None
 
     def alive(self, at: int) -> None:
         """The controller gave a sign of life. at: now, or later when bytes on a slow line still

@@ -13,7 +13,7 @@ class LinkSession(Protocol):
     """The pure protocol of one peer: bytes and times in, events out.
 
     A session never opens a connection, never reads a clock and never retries. `now` is integer
-    nanoseconds. `devices` are those of the control loop that the session knows; `counts` are its
+    nanoseconds. `devices` are those of the control loop that the session serves; `counts` are its
     counters by reason.
     """
 

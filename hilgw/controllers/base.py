@@ -1,16 +1,19 @@
 """A controller: settings, and a pure session that decides. `now` is integer nanoseconds.
 
-There are two kinds. A `ControllerSession` runs inside the gateway and decides what the Emitters of
-a robot send. A `PeerSession` serves a peer behind a connection, which reads sensors and moves
-motors: it is one end of a control loop; the other end is a body (`hilgw.bodies.base`).
+A kind of controller declares its `role`, by the class of this module that it inherits. A
+`ControllerSession` runs inside the gateway and decides what the Emitters of a robot send. A
+`PeerSession` serves a peer behind a connection, which reads sensors and moves motors: it is one end
+of a control loop; the other end is a body (`hilgw.bodies.base`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, runtime_checkable
+from enum import Enum
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from hilgw.control.session import LinkSession
+from hilgw.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
     from hilgw.framing.base import Framing
     from hilgw.medium.packet import Copy
     from hilgw.reasons import PacketRefused
-    from hilgw.settings import MockSpec
+    from hilgw.settings import MockSpec, Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,17 +78,55 @@ class ControllerSession(Protocol):
         """Counts, in one line."""
 
 
+class Role(Enum):
+    """What a kind of controller is; each has the class of this module that a kind inherits."""
+
+    INSIDE = "InsideController"
+    PEER = "PeerController"
+    STEPPED = "SteppedController"
+    PROGRAM = "ProgramController"
+    PROXY = "ProxyController"
+
+
+STEPPED = (Role.STEPPED, Role.PROGRAM)
+"""Roles of controllers that ask for steps."""
+PEERS = (Role.PEER, *STEPPED)
+"""Roles of controllers that are one end of a control loop, on a connection."""
+
+
 class Controller(Protocol):
-    """A kind of controller, which `hilgw.controllers.NAME` exports as `CONTROLLER`."""
+    """A kind of controller, which `hilgw.controllers.NAME` exports as `CONTROLLER`. A kind inherits
+    the class of its role below, or declares `role` and has all of that class."""
 
     kind: ClassVar[str]
     summary: ClassVar[str]
     Settings: ClassVar[type[Any]]
+    role: ClassVar[Role]
 
-    def check(self, settings: Any) -> list[tuple[str, str, str]]:
-        """Errors that span fields: (path below the controller, message, fix)."""
+    def check(self, settings: Any) -> list[Problem]:
+        """Errors that span fields."""
+        return []
 
-    def session(self, settings: Any) -> ControllerSession: ...
+
+def check_kind(controller: Any) -> None:
+    """Raises ConfigError for a kind of another distribution that does not declare its role."""
+    if not ("role" in dir(controller) and isinstance(controller.role, Role)):
+        names = ", ".join(role.value for role in Role)
+        fix = f"inherit one of {names} of hilgw.controllers.base, or write `role = Role.INSIDE`"
+        raise ConfigError("it does not declare its `role`", fix=fix)
+
+
+class InsideController(Controller, Protocol):
+    """A kind of controller that decides inside the gateway."""
+
+    role: ClassVar[Role] = Role.INSIDE
+
+    def session(self, settings: Any) -> ControllerSession:
+        """The session of one robot."""
+
+    def period_ms(self, settings: Any) -> float | None:
+        """The period at which it acts; None: it has none."""
+        return None
 
 
 class PeerSession(LinkSession, Protocol):
@@ -153,21 +194,16 @@ class SteppedSession(PeerSession, Protocol):
         """The robot's own values for the report, JSON types."""
 
 
-@runtime_checkable
-class PeerController(Protocol):
-    """A kind of controller that is a peer, which `hilgw.controllers.NAME` exports as `CONTROLLER`.
+class PeerController(Controller, Protocol):
+    """A kind of controller that is a peer.
 
-    Settings have `listen` (a tcp:// address) for a peer on TCP, and `port`, `baudRate` and
-    `byteSize` for one on a serial line; one of listen and port is set.
+    Settings inherit `Listens` for a peer on TCP, and `OnLine` for one on a serial line
+    (`hilgw.control.parts`); one of listen and port is set. framing: the short name of the framing
+    on a serial line, "" for none.
     """
 
-    kind: ClassVar[str]
-    summary: ClassVar[str]
-    Settings: ClassVar[type[Any]]
-    framing: ClassVar[str]  # short name of the framing on a serial line, "" for none
-
-    def check(self, settings: Any) -> list[tuple[str, str, str]]:
-        """Errors that span fields: (path below the controller, message, fix)."""
+    role: ClassVar[Role] = Role.PEER
+    framing: ClassVar[str] = ""
 
     def mock(self, settings: Any, version: str) -> MockSpec:
         """The firmware mock that behaves like the peer of these settings, under this Webots
@@ -176,13 +212,18 @@ class PeerController(Protocol):
     def session(self, settings: Any, version: str, framing: Framing | None) -> PeerSession:
         """A session under this Webots version. framing: for a serial line, None on TCP."""
 
+    def carries_packets(self, settings: Any) -> bool:
+        """Whether the peer of these settings can use the robot's Emitters and Receivers."""
+        return True
 
-@runtime_checkable
+
 class SteppedController(PeerController, Protocol):
     """A kind of controller that asks for steps, of robots that it names: several share an address.
 
     Settings have `listen`, `ipc` and `synchronization`. Its own library paces and queues packets.
     """
+
+    role: ClassVar[Role] = Role.STEPPED
 
     def robot_session(
         self, settings: Any, version: str, robot: str, step_ms: int
@@ -261,21 +302,15 @@ class ProxySession(Protocol):
         """The connection is gone."""
 
 
-@runtime_checkable
-class ProxyController(Protocol):
+class ProxyController(Controller, Protocol):
     """A kind of controller that is a peer whose robot is in a simulator behind hilgw: both talk to
     each other, and hilgw uses the devices that the configuration names.
 
-    Settings have `listen` and `connect` (tcp:// addresses), `robot` (the name in the simulator) and
-    `only` (names of devices).
+    Settings inherit `Listens` and `InWebots` (`hilgw.control.parts`), and have `only` (names of
+    devices).
     """
 
-    kind: ClassVar[str]
-    summary: ClassVar[str]
-    Settings: ClassVar[type[Any]]
-
-    def check(self, settings: Any) -> list[tuple[str, str, str]]:
-        """Errors that span fields: (path below the controller, message, fix)."""
+    role: ClassVar[Role] = Role.PROXY
 
     def mock(self, settings: Any, name: str, version: str) -> MockSpec:
         """The mock of the controller. name: of the robot in the simulator."""
@@ -296,10 +331,11 @@ class ProxyController(Protocol):
         """The session of one connection. receivers: name -> channel in the configuration."""
 
 
-@runtime_checkable
 class ProgramController(SteppedController, Protocol):
-    """A kind of controller that hilgw starts, and whose connection is its own. Settings have no
-    `listen` but `file`, `args` and `restart`."""
+    """A kind of controller that hilgw starts, and whose connection is its own. Settings inherit
+    `RunsProgram`, and have `restart` and `synchronization`."""
+
+    role: ClassVar[Role] = Role.PROGRAM
 
     def command(self, settings: Any) -> list[str]:
         """What to run, with its arguments."""

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from hilgw.controllers.base import Action, PacketQueue, Send
-from hilgw.settings import setting
+from hilgw.controllers.base import Action, InsideController, PacketQueue, Send
+from hilgw.settings import Problem, setting
 from hilgw.units import NS_PER_MS
 
 
@@ -81,7 +81,7 @@ class BeaconSession:
         return f"sent {self.accepted}, received {self.received}"
 
 
-class Beacon:
+class Beacon(InsideController):
     """The kind of controller `beacon`."""
 
     kind: ClassVar[str] = "beacon"
@@ -90,7 +90,7 @@ class Beacon:
     )
     Settings: ClassVar[type[Any]] = BeaconSettings
 
-    def check(self, settings: BeaconSettings) -> list[tuple[str, str, str]]:
+    def check(self, settings: BeaconSettings) -> list[Problem]:
         error = _template_error(settings.payload)
         if error is None:
             return []
@@ -98,6 +98,10 @@ class Beacon:
 
     def session(self, settings: BeaconSettings) -> BeaconSession:
         return BeaconSession(settings)
+
+    def period_ms(self, settings: BeaconSettings) -> float:
+        """The time between two packets."""
+        return settings.period_ms
 
 
 CONTROLLER = Beacon()

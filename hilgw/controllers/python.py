@@ -7,23 +7,19 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from hilgw.control.parts import HasBattery, RunsProgram
+from hilgw.controllers.base import Role
 from hilgw.controllers.webots import WebotsController
-from hilgw.controllers.webots import settings as parts
-from hilgw.settings import setting
+from hilgw.settings import Problem, setting
 
 if TYPE_CHECKING:
     from hilgw.controllers.webots.settings import WebotsControllerSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PythonControllerSettings:
+class PythonControllerSettings(HasBattery, RunsProgram):
     """The program, and what it learns about its robot."""
 
-    file: str = setting(
-        "the program, relative to the configuration; it begins with `from controller import Robot`",
-        example="brain.py",
-    )
-    args: list[str] = setting("its arguments", default_factory=list)
     restart: Literal["never", "on-failure", "with-body"] = setting(
         "when it starts again; with-body: when hilgw has ended it because its body was lost, once "
         "the body is up, but never on a real body with `latch: false`; on-failure: also when it "
@@ -35,10 +31,6 @@ class PythonControllerSettings:
         "of the program",
         True,
     )
-    battery: tuple[float, ...] = parts.battery()
-    cpuConsumption: float = parts.cpu_consumption()
-    battery_sensor: str = parts.battery_sensor()
-    battery_j: float | None = parts.constant_battery()
     model: str = setting("model of the robot, for the program", "")
     customData: str = setting("custom data of the robot, for the program", "")
 
@@ -47,12 +39,11 @@ class PythonController(WebotsController):
     """The kind of controller `python`. Its listener is the gateway's own."""
 
     kind: ClassVar[str] = "python"
+    role: ClassVar[Role] = Role.PROGRAM
     summary: ClassVar[str] = "a Python program with Webots' API, started by hilgw"
     Settings: ClassVar[type[PythonControllerSettings]] = PythonControllerSettings
 
-    def check(
-        self, settings: PythonControllerSettings | WebotsControllerSettings
-    ) -> list[tuple[str, str, str]]:
+    def check(self, settings: PythonControllerSettings | WebotsControllerSettings) -> list[Problem]:
         """Errors that span fields: (path below the controller, message, fix)."""
         return self.data_problems(settings)
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from hilgw.controllers.webots import WebotsController
 from hilgw.controllers.webots.session import WebotsControllerSession
 from hilgw.protocols.webots.robot_messages import RobotConfiguration
-from hilgw.settings import setting
+from hilgw.settings import Problem, setting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +38,7 @@ class WebotsPluginController(WebotsController):
     summary: ClassVar[str] = "a controller in Webots, by the remote-control plug-in hilgw"
     Settings: ClassVar[type[Any]] = WebotsPluginSettings
 
-    def check(self, settings: Any) -> list[tuple[str, str, str]]:
+    def check(self, settings: Any) -> list[Problem]:
         """Errors that span fields: none."""
         return []
 

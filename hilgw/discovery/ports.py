@@ -53,7 +53,7 @@ def describe_port(port: str | UsbId) -> str:
 
 
 def exists(port: str | UsbId) -> object | None:
-    """As `port_identity`, for a configured port."""
+    """The identity of a configured port, as `port_identity` returns it."""
     try:
         return port_identity(resolve_port(port))
     except PortError:

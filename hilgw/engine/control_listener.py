@@ -6,7 +6,6 @@ a live one never is.
 
 from __future__ import annotations
 
-import asyncio
 import os
 import secrets
 import socket
@@ -16,10 +15,9 @@ from pathlib import Path
 
 from hilgw.engine.control_folder import control_folder, is_live
 from hilgw.errors import HilgwError
+from hilgw.transports.accepting import Accepting
 
 BACKLOG = 64
-# Without a free descriptor accept() fails at once, repeatedly: pause after a failure.
-ACCEPT_PAUSE_S = 0.1
 NAMES = 100
 
 ClientHandler = Callable[[socket.socket], None]
@@ -46,8 +44,7 @@ class ControlListener:
         self.path = Path(path or "")
         self._given = path is not None
         self._on_client = on_client
-        self._loop = asyncio.get_running_loop()
-        self._listening: socket.socket | None = None
+        self._accepting: Accepting | None = None
         self._file = (0, 0)
 
     def start(self) -> None:
@@ -63,18 +60,16 @@ class ControlListener:
                 where=str(self.path),
                 fix=fix if self._what == "control socket" else self._fix,
             ) from None
-        self._listening = listening
-        self._loop.add_reader(listening, self._accept)
+        self._accepting = Accepting(listening, lambda connection, _: self._on_client(connection))
 
     def close(self) -> None:
         """Removes the socket and stops listening. Accepted connections stay open."""
-        if self._listening is None:
+        if self._accepting is None:
             return
         if _file(self.path) == self._file:
             self.path.unlink(missing_ok=True)
-        self._loop.remove_reader(self._listening)
-        self._listening.close()
-        self._listening = None
+        self._accepting.close()
+        self._accepting = None
 
     # --- the file ---------------------------------------------------------------------------------
 
@@ -125,31 +120,6 @@ class ControlListener:
             listening.close()
             raise
         return listening
-
-    # --- clients ----------------------------------------------------------------------------------
-
-    def _accept(self) -> None:
-        if self._listening is None:
-            return
-        try:
-            connection, _ = accept(self._listening)
-        except (BlockingIOError, InterruptedError, ConnectionError):
-            return
-        except OSError:
-            self._loop.remove_reader(self._listening)
-            self._loop.call_later(ACCEPT_PAUSE_S, self._listen_again, self._listening)
-            return
-        connection.setblocking(False)
-        self._on_client(connection)
-
-    def _listen_again(self, listening: socket.socket) -> None:
-        if listening is self._listening:
-            self._loop.add_reader(listening, self._accept)
-
-
-def accept(listening: socket.socket) -> tuple[socket.socket, object]:
-    """The next connection and its address; a function, so that tests can make it fail."""
-    return listening.accept()
 
 
 def remove_dead(paths: Iterable[Path]) -> None:

@@ -7,6 +7,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from hilgw.engine.control_loop.control_loops import ControlLoops
+from hilgw.engine.lines import Lines
+from hilgw.engine.observer import Kind
 from hilgw.engine.robot.ports import EmitterPort
 from hilgw.engine.simulated.clock import SimulatedClock
 from hilgw.engine.simulated.pace import Hold, Holds, SpeedMeter
@@ -19,18 +21,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from hilgw.adapters.base import RemoteAnswer
-    from hilgw.engine.control_loop.servers.controller_port import ControllerPort
     from hilgw.engine.event_loop.scheduler import Timer
     from hilgw.engine.mocap import Mocap
     from hilgw.engine.mock_host import MockHost
-    from hilgw.engine.observer import Observers
+    from hilgw.engine.observer import LineEvent, Observers
     from hilgw.engine.processes import Child
-    from hilgw.engine.proxy.server import ProxyServer
     from hilgw.engine.robot.robot import Robot
     from hilgw.engine.scene import Scene
     from hilgw.engine.simulated.event_loop import PacedLoop
     from hilgw.engine.station.station import Station
-    from hilgw.engine.supervisor import Supervisor
+    from hilgw.engine.supervisor import PortStatus
     from hilgw.medium.medium import Medium
     from hilgw.medium.pose import Pose
     from hilgw.transports.base import Scheduler
@@ -65,11 +65,13 @@ class Gateway:
         self.observer = observer
         self.real_timer: Scheduler = timer if paced is None else paced.real_timer
         self.holds = Holds() if paced is None else paced.holds
+        self.lines = Lines(observer, timer.now)
+        observer.switch(Kind.LINE_BYTES, self._observe_lines)
         self.holds.on_expired = self._hold_expired
         self.control_loops = ControlLoops(timer, simulated=isinstance(timer, SimulatedClock))
         self.robots: dict[str, Robot] = {}
         self.stations: dict[str, Station] = {}
-        self.supervisors: dict[str, Supervisor | ControllerPort | ProxyServer] = {}
+        self.supervisors: dict[str, PortStatus] = {}
         self.hosts: list[MockHost] = []
         self.children: list[Child] = []
         self.mocap: Mocap | None = None
@@ -79,6 +81,13 @@ class Gateway:
         self._speed = SpeedMeter(paced.speed, timer.now) if paced is not None else None
         self._on_ready: Callable[[], None] | None = None
         self._started_ns: int | None = None
+
+    def _observe_lines(self, on: bool) -> None:
+        self.lines.observe(self._report_bytes if on else None)
+
+    def _report_bytes(self, event: LineEvent) -> None:
+        if (report := self.observer.line_bytes) is not None:
+            report(event)
 
     def _hold_expired(self, hold: Hold) -> None:
         text = f"no request for {ns_to_s(hold.longest_ns):g} s: simulated time goes on without it"
@@ -108,8 +117,6 @@ class Gateway:
             for supervisor in self.supervisors.values()
         ]
         try:
-            for supervisor in self.supervisors.values():
-                supervisor.on_up = self.check_ready
             for robot in self.robots.values():
                 robot.start()
             self.control_loops.start()
@@ -128,18 +135,18 @@ class Gateway:
 
     async def _supervise(
         self,
-        supervisor: Supervisor | ControllerPort | ProxyServer,
+        supervisor: PortStatus,
         fatal: list[HilgwError],
         stop: asyncio.Event,
     ) -> None:
         """Runs one supervisor. An error that ends it ends the gateway without delaying others."""
         try:
-            await supervisor.run()
+            await supervisor.run(self.check_ready)
         except HilgwError as error:
             fatal.append(error)
             stop.set()
         except Exception as error:  # noqa: BLE001 - every failed task is reported
-            fatal.append(AdapterError(f"fault: {error!r:.200}", where=supervisor.supervised.name))
+            fatal.append(AdapterError(f"fault: {error!r:.200}", where=supervisor.name))
             stop.set()
 
     async def _stop(self, tasks: list[asyncio.Task[None]]) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast
 
+from hilgw.engine.lines import Lines
+from hilgw.engine.observer import Observer
 from hilgw.errors import ConfigError
 from hilgw.plugins import load_mock
 from hilgw.transports.base import (
@@ -12,9 +14,10 @@ from hilgw.transports.base import (
     DeviceSide,
     Handle,
     ListenerSide,
+    Observable,
     Scheduler,
 )
-from hilgw.units import NS_PER_MS
+from hilgw.units import NS_PER_MS, earliest
 
 STEPS = 10_000  # deadlines in one turn of the event loop
 PAUSE_NS = NS_PER_MS  # between two such turns
@@ -56,49 +59,34 @@ class Mock(Protocol):
     def describe(self) -> str: ...
 
 
-@runtime_checkable
-class NetworkMock(Protocol):
-    """A mock that may be a network peer: network is "tcp-server" or "tcp-client" then, else
-    "serial". closing: it wants its connection closed."""
+class WholeMock(Mock, Protocol):
+    """A mock with all parts. Those that are not of `Mock` are optional: firmware has them where its
+    hardware does. The host looks for them once, when it adds the mock.
+
+    network: of a network peer, "tcp-server" or "tcp-client"; without it, or with "serial", the mock
+    is on a line. closing: it wants its connection closed. retry_s: of a TCP client, between two
+    attempts to connect.
+    """
 
     network: str
     closing: bool
+    retry_s: float
 
-    def connect(self, now: int) -> None: ...
+    def connect(self, now: int) -> None:
+        """Of a network peer, as `disconnect`: its connection is open."""
 
     def disconnect(self, now: int) -> None: ...
 
-
-@runtime_checkable
-class ConnectingMock(NetworkMock, Protocol):
-    """A TCP client. retry_s: between two attempts to connect."""
-
-    retry_s: float
-
-
-@runtime_checkable
-class ServingMock(NetworkMock, Protocol):
-    """A TCP server with many clients."""
-
     def accept(self, now: int) -> Mock:
-        """The mock's end of a new connection, a network peer of its own."""
-
-
-@runtime_checkable
-class FlowControlledMock(Protocol):
-    """A mock whose firmware has flow control."""
+        """Of a TCP server with many clients: its end of a new connection, a network peer of its
+        own."""
 
     @property
     def clear_to_send(self) -> bool:
-        """Whether the client may send now."""
-
-
-@runtime_checkable
-class ModemLineMock(Protocol):
-    """A mock whose hardware has a pin on a modem line."""
+        """Of firmware with flow control: whether the client may send now."""
 
     def set_modem_line(self, name: str, on: bool, now: int) -> None:
-        """The client switched its "dtr" or "rts"."""
+        """Of hardware with a pin on a modem line: the client switched its "dtr" or "rts"."""
 
 
 class Air(Protocol):
@@ -127,42 +115,69 @@ def create_mock(
     return mock
 
 
+def parts_of(mock: Mock) -> frozenset[str]:
+    """The names of all that this mock has, the optional parts of a `WholeMock` among them."""
+    return frozenset(dir(mock))
+
+
 def network_of(mock: Mock) -> str:
     """How the client of a mock reaches it: "serial", "tcp-server" or "tcp-client"."""
-    return mock.network if isinstance(mock, NetworkMock) else "serial"
+    return cast(WholeMock, mock).network if "network" in parts_of(mock) else "serial"
+
+
+def is_serving(mock: Mock) -> bool:
+    """Whether it is a TCP server with many clients."""
+    return "accept" in parts_of(mock)
 
 
 def retry_s_of(mock: Mock) -> float:
     """The pause between two attempts of a TCP client to connect."""
-    return mock.retry_s if isinstance(mock, ConnectingMock) else 1.0
+    return cast(WholeMock, mock).retry_s if "retry_s" in parts_of(mock) else 1.0
 
 
-class _HostedMock:
-    """One mock and the device its client opens, with what both are able to do.
+class _HostedMock(Observable):
+    """One mock as the end of its line, and the device at the other side.
 
-    line: rate and bits per byte of the port now. network: of a network peer, else None.
+    parts: what the mock has. line: rate and bits per byte of the port now. connection: of a network
+    peer. has_flow: the firmware has flow control.
     """
 
     def __init__(self, mock: Mock, device: DeviceSide | None) -> None:
         self.mock = mock
+        self.whole = cast(WholeMock, mock)  # for the parts that it has
         self.device = device
         self.line = (0, 0)
         self.clear_to_send = True
-        self.flow = mock if isinstance(mock, FlowControlledMock) else None
-        self.network: tuple[ConnectionSide, NetworkMock] | None = None
-        if isinstance(device, ConnectionSide) and isinstance(mock, NetworkMock):
-            self.network = device, mock
+        self.parts = parts_of(mock)
+        self.has_flow = "clear_to_send" in self.parts
+        self.connection: ConnectionSide | None = None
+        if isinstance(device, ConnectionSide) and "connect" in self.parts:
+            self.connection = device
+
+    def start(self, on_data: Callable[[bytes, int | None], None]) -> None:
+        self._on_data = on_data
+        if self.device is not None:
+            self.device.start(self._received)
+
+    def write(self, data: bytes) -> None:
+        if self.device is not None:
+            self.device.write(data)
+
+    def _received(self, data: bytes, host_baud: int | None) -> None:
+        if self._on_data is not None:
+            self._on_data(data, host_baud)
 
 
 class MockHost:
     """Runs mocks that share one air on a scheduler: bytes in and out, deadlines in order of time.
 
     One timer is set to the earliest deadline of all; nothing is polled. `close` closes the
-    devices, too.
+    devices, too. lines: the mocks' ends of their lines, by the name of each mock.
     """
 
     def __init__(self, scheduler: Scheduler, air: Air) -> None:
         self.air = air
+        self.lines = Lines(Observer(), scheduler.now)
         self._scheduler = scheduler
         self._all: list[_HostedMock] = []
         self._timer: Handle | None = None
@@ -179,20 +194,19 @@ class MockHost:
 
     def add(self, mock: Mock, device: DeviceSide | None = None) -> None:
         """Powers up a mock behind `device`. Without a device it has no client and acts alone."""
-        hosted = _HostedMock(mock, device)
+        hosted = self.lines.opened(mock.name, _HostedMock(mock, device))
+        whole, connection = hosted.whole, hosted.connection
         self._all.append(hosted)
         self._follow_line(hosted)
-        if device is not None:
-            device.start(lambda data, host_baud: self._receive(hosted, data, host_baud))
-        if device is not None and isinstance(mock, ModemLineMock):
-            switch = mock.set_modem_line
+        hosted.start(lambda data, host_baud: self._receive(hosted, data, host_baud))
+        if device is not None and "set_modem_line" in hosted.parts:
+            switch = whole.set_modem_line
             device.on_modem_line = lambda name, on: self._act(lambda now: switch(name, on, now))
-        if hosted.network is not None:
-            connection, peer = hosted.network
-            connection.on_open = lambda: self._act(peer.connect)
-            connection.on_close = lambda: self._act(peer.disconnect)
-        if isinstance(device, ListenerSide) and isinstance(mock, ServingMock):
-            device.on_client = lambda client: self._serve(mock, client)
+        if connection is not None:
+            connection.on_open = lambda: self._act(whole.connect)
+            connection.on_close = lambda: self._act(whole.disconnect)
+        if isinstance(device, ListenerSide) and "accept" in hosted.parts:
+            device.on_client = lambda client: self._serve(whole, client)
         mock.advance(self._scheduler.now())
         self._run()
 
@@ -264,7 +278,7 @@ class MockHost:
         finally:
             self._sleep()
 
-    def _serve(self, server: ServingMock, client: ConnectionSide) -> None:
+    def _serve(self, server: WholeMock, client: ConnectionSide) -> None:
         """A client of a server: hosted from now to the end of its connection."""
         end = server.accept(self._scheduler.now())
         self.add(end, client)
@@ -280,10 +294,8 @@ class MockHost:
     def _disconnect(self) -> None:
         """Closes the connections that network peers want closed."""
         for hosted in list(self._all):
-            if hosted.network is not None:
-                connection, peer = hosted.network
-                if peer.closing:
-                    connection.hang_up()
+            if hosted.connection is not None and hosted.whole.closing:
+                hosted.connection.hang_up()
 
     def _catch_up(self) -> None:
         """Runs all deadlines up to now, one after the other, each at its own time."""
@@ -301,9 +313,8 @@ class MockHost:
         for hosted in self._all:
             hosted.mock.advance(time)
         for hosted in self._all:
-            data = hosted.mock.take(time)
-            if data and hosted.device is not None:
-                hosted.device.write(data)
+            if data := hosted.mock.take(time):
+                hosted.write(data)
             self._follow_line(hosted)
             self._follow_flow(hosted)
 
@@ -316,16 +327,15 @@ class MockHost:
 
     def _follow_flow(self, hosted: _HostedMock) -> None:
         """Stalls the port while firmware with flow control holds its client off."""
-        if hosted.flow is None or hosted.flow.clear_to_send == hosted.clear_to_send:
+        if not hosted.has_flow or hosted.whole.clear_to_send == hosted.clear_to_send:
             return
         hosted.clear_to_send = not hosted.clear_to_send
         if hosted.device is not None:
             hosted.device.unstall() if hosted.clear_to_send else hosted.device.stall()
 
     def _next_deadline(self) -> int | None:
-        waits = [hosted.mock.next_deadline() for hosted in self._all]
-        waits.append(self.air.next_deadline())
-        return min((when for when in waits if when is not None), default=None)
+        waits = (hosted.mock.next_deadline() for hosted in self._all)
+        return earliest(*waits, self.air.next_deadline())
 
     def _sleep(self) -> None:
         if self._timer is not None:

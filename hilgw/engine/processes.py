@@ -91,11 +91,11 @@ class Child:
         return self._process is not None and self._process.returncode is None
 
     def dismissed(self) -> None:
-        """Its body is lost; `told_to_end` follows. A program that has ended did so by itself."""
+        """Its body is lost; `quit_sent` follows. A program that has ended did so by itself."""
         if self.is_alive:
             self._restarts.dismiss()
 
-    def told_to_end(self) -> None:
+    def quit_sent(self) -> None:
         """The program's step returned -1: as in Webots, it has TOLD_S to end by itself."""
         process = self._process
         if process is not None and self.is_alive and self._ending is None:

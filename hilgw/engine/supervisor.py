@@ -11,15 +11,13 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any, Protocol
 
-from hilgw.engine.observer import Observer, State
+from hilgw.engine.lines import Lines, Port
+from hilgw.engine.observer import State
 from hilgw.errors import AdapterError, ConfigError, HilgwError, MismatchError, PeerError, PortError
 from hilgw.transports.base import Transport
-
-OpenPort = Callable[[], Awaitable[Transport]]
-PortIdentity = Callable[[], object | None]
 
 RESOLUTION_S = 1e-6  # of event loops: a shorter wait may end before its time
 POLL_S = 0.1
@@ -28,7 +26,6 @@ BACKOFF_LAST_S = 5.0
 UNANSWERED_S = 0.8  # longest pause between tries of a name that does not answer (a server is down)
 START_S = 10.0  # a configuration error that a device shows so soon ends the gateway
 SETTLED_S = 2.0  # a port that is lost sooner than this did not work
-STALL_S = 2.0
 STALL_POLL_S = 0.25
 FAULTS_ALLOWED = 5  # restarts of a session that raises; then its port stays down
 
@@ -77,12 +74,37 @@ class Supervised(Protocol):
     def data_received(self, data: bytes) -> None: ...
 
 
-class PortStatus(PortListener):
-    """State and counts of one port. where: the port as the user reads it. on_up: called when the
-    port is up. was_up: the port was up at least once. opened, ups: how often."""
+class PortStatus(Protocol):
+    """What a gateway runs and reports: a port with its state, whatever keeps it open."""
 
-    def __init__(self, supervised: Supervised, observer: Observer, where: str) -> None:
-        self.supervised = supervised
+    name: str
+    where: str  # as the user reads it
+    was_up: bool  # at least once
+    last_error: HilgwError | None
+
+    @property
+    def advice(self) -> str:
+        """What the user does to have a peer on it."""
+
+    @property
+    def ready(self) -> bool:
+        """It is up; of a server: a controller may connect."""
+
+    async def run(self, on_up: Callable[[], None]) -> None:
+        """Ends only by cancellation, or with the error that ends the gateway. on_up: called each
+        time the port is up."""
+
+    def report(self) -> dict[str, Any]:
+        """For `--report`."""
+
+
+class ObservedPort(PortListener):
+    """State and counts of one port. where: the port as the user reads it. opened, ups: how
+    often."""
+
+    def __init__(self, name: str, lines: Lines, where: str) -> None:
+        self.name = name
+        self.lines = lines
         self.where = where
         self.state = State.CLOSED
         self.reason = ""
@@ -90,26 +112,51 @@ class PortStatus(PortListener):
         self.opened = 0
         self.ups = 0
         self.last_error: HilgwError | None = None
-        self.on_up: Callable[[], None] | None = None
-        self._observer = observer
-        self._faults = 0
-        supervised.supervisor = self
+        self._observer = lines.observer
+
+    @property
+    def identity(self) -> str:
+        """The module or peer that is there, where one is supervised."""
+        return ""
+
+    @property
+    def advice(self) -> str:
+        """As of a `PortStatus`."""
+        return f"connect or reset the one on {self.where}"
 
     def report(self) -> dict[str, Any]:
         """For `--report`."""
         return {
             "state": self.state.value,
             "reason": self.reason,
-            "identity": self.supervised.identity,
+            "identity": self.identity,
             "port": self.where,
             "opened": self.opened,
             "ups": self.ups,
         }
 
+    def notify(self, text: str) -> None:
+        """A remark for the user about this port."""
+        self._observer.notice(self.name, text)
+
     def _enter(self, state: State, reason: str) -> None:
         if (state, reason) != (self.state, self.reason):
             self.state, self.reason = state, reason
-            self._observer.state(self.supervised.name, state, reason)
+            self._observer.state(self.name, state, reason)
+
+
+class AttachedPort(ObservedPort):
+    """Of a port with one user, to which its connection is attached."""
+
+    def __init__(self, supervised: Supervised, lines: Lines, where: str) -> None:
+        super().__init__(supervised.name, lines, where)
+        self.supervised = supervised
+        self._faults = 0
+        supervised.supervisor = self
+
+    @property
+    def identity(self) -> str:
+        return self.supervised.identity
 
     def _may_restart(self, error: HilgwError) -> bool:
         """Whether the port is opened again; enters FAILED when its session raised too often."""
@@ -122,7 +169,7 @@ class PortStatus(PortListener):
 class StallDetector:
     """Detects a port that takes no bytes: output is pending, and none of it leaves for `stall_s`.
 
-    stall_s None: never, the port is left to its flow control.
+    stall_s None: never, as of a `Port`.
     """
 
     def __init__(self, stall_s: float | None) -> None:
@@ -142,38 +189,27 @@ class StallDetector:
         return None
 
 
-class Supervisor(PortStatus):
+class Supervisor(AttachedPort):
     """Keeps one port open. `run` ends only by cancellation or a fatal first start.
 
-    open_port: opens the transport, raises PortError. identity: the device behind the path now
-    (None: none), so that a wrong device is tried again once it was replaced. stall_s: a port that
-    takes no byte for so long is opened anew; None: it is left to its flow control. boot_s: silence
-    after opening, before the user of the port is attached. is_needed: asked at the start, whether
-    the gateway cannot do without the port.
+    is_needed: asked at the start, whether the gateway cannot do without the port.
     """
 
     def __init__(
         self,
         supervised: Supervised,
-        open_port: OpenPort,
-        identity: PortIdentity,
-        observer: Observer,
+        port: Port,
+        lines: Lines,
         *,
-        where: str,
-        jitter: random.Random,
-        stall_s: float | None = STALL_S,
-        retry_s: float | None = None,
-        boot_s: float = 0.0,
+        jitter: random.Random | None = None,
         is_needed: Callable[[], bool] = lambda: True,
     ) -> None:
-        super().__init__(supervised, observer, where)
-        self._open_port = open_port
-        self._identity = identity
-        self._jitter = jitter
-        self._stall_s = stall_s
-        self._retry_s = retry_s
-        self._boot_s = boot_s
+        super().__init__(supervised, lines, port.where)
+        self._port = port
+        self._identity = port.identity
+        self._jitter = jitter or random.Random(supervised.name)
         self._is_needed = is_needed
+        self._on_up: Callable[[], None] = lambda: None
         self._must_open = True  # the gateway ends when the first start fails
         self._discarded: int | None = None  # bytes that came while the board starts; then None
         self._backoff_s = BACKOFF_FIRST_S
@@ -187,8 +223,8 @@ class Supervisor(PortStatus):
         """It is up."""
         return self.state is State.UP
 
-    async def run(self) -> None:
-        self._must_open = self._is_needed()
+    async def run(self, on_up: Callable[[], None] = lambda: None) -> None:
+        self._on_up, self._must_open = on_up, self._is_needed()
         try:
             while True:
                 error = await self._live_once()
@@ -201,12 +237,12 @@ class Supervisor(PortStatus):
 
     async def _live_once(self) -> HilgwError:
         """Opens the port, attaches its user and waits until it breaks; returns the reason."""
-        again = self._retry_s is not None or self._unanswered
+        again = self._port.retry_s is not None or self._unanswered
         if not again or self.state is not State.WAITING:
             self._enter(State.OPENING, self.where)
         self._tried, self._lived_s = self._identity(), 0.0
         try:
-            transport = await self._open_port()
+            transport = self.lines.opened(self.name, await self._port.open())
         except PortError as error:
             return error
         self.opened += 1
@@ -215,9 +251,9 @@ class Supervisor(PortStatus):
         attached = False
         try:
             for notice in transport.notices:
-                self._observer.notice(self.supervised.name, notice)
+                self.notify(notice)
             self._enter(State.HANDSHAKE, "port open")
-            if not self._boot_s:
+            if not self._port.boot_s:
                 transport.start(self.supervised.data_received, self.on_failed)
             elif (broke := await self._await_boot(transport, self._broken)) is not None:
                 return broke
@@ -239,13 +275,12 @@ class Supervisor(PortStatus):
     ) -> HilgwError | None:
         """Reads and writes nothing while the board starts; the error when the port breaks."""
         self._discarded = 0
-        self._enter(State.HANDSHAKE, f"{self._boot_s:g} s for the board to start")
+        self._enter(State.HANDSHAKE, f"{self._port.boot_s:g} s for the board to start")
         transport.start(self._receive, self.on_failed)
-        done, _ = await asyncio.wait({broken}, timeout=self._boot_s)
+        done, _ = await asyncio.wait({broken}, timeout=self._port.boot_s)
         discarded, self._discarded = self._discarded, None
         if discarded:
-            text = f"{discarded} bytes discarded that came while the board started"
-            self._observer.notice(self.supervised.name, text)
+            self.notify(f"{discarded} bytes discarded that came while the board started")
         return broken.result() if done else None
 
     def _receive(self, data: bytes) -> None:
@@ -257,7 +292,7 @@ class Supervisor(PortStatus):
 
     async def _watch(self, transport: Transport, broken: asyncio.Future[HilgwError]) -> HilgwError:
         """Waits until the port breaks, or is stalled."""
-        loop, detector = asyncio.get_running_loop(), StallDetector(self._stall_s)
+        loop, detector = asyncio.get_running_loop(), StallDetector(self._port.stall_s)
         while True:
             done, _ = await asyncio.wait({broken}, timeout=STALL_POLL_S)
             if done:
@@ -302,8 +337,8 @@ class Supervisor(PortStatus):
     async def _wait_for_port(self, error: PortError) -> None:
         self._enter(State.WAITING, error.what)
         self._unanswered = self._identity() is not None and self._lived_s < SETTLED_S
-        if self._retry_s is not None:
-            await asyncio.sleep(self._retry_s)
+        if self._port.retry_s is not None:
+            await asyncio.sleep(self._port.retry_s)
         elif self._unanswered:
             await self._wait_for_another(min(self._next_delay_s(), UNANSWERED_S))
         else:
@@ -314,7 +349,7 @@ class Supervisor(PortStatus):
             await asyncio.sleep(POLL_S)
 
     async def _wait_for_another(self, longest_s: float) -> None:
-        """Until another device is behind the path, or for so long."""
+        """Until another device is behind the path, or for at most `longest_s`."""
         loop = asyncio.get_running_loop()
         end = loop.time() + longest_s
         while (left := end - loop.time()) > RESOLUTION_S:
@@ -339,8 +374,7 @@ class Supervisor(PortStatus):
         self.was_up = True
         self.ups += 1
         self._enter(State.UP, identity)
-        if self.on_up is not None:
-            self.on_up()
+        self._on_up()
 
     def on_not_ready(self, reason: str) -> None:
         self._enter(State.HANDSHAKE, reason)

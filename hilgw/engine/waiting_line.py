@@ -31,8 +31,8 @@ class Place(Protocol):
     """The controller's place of a robot, for which the connections wait."""
 
     def word(self, first: Handshake) -> Acknowledgement | None:
-        """CONNECTED: the place is free. Any other word: what those who wait are told. None: not
-        known yet; `WaitingLine.advance` is called when it is. first: of those who wait."""
+        """CONNECTED: the place is free. Any other word: the answer to all who wait. None: it is
+        not decided yet; `WaitingLine.advance` is called when it is. first: of those who wait."""
 
     def take(self, handshake: Handshake) -> None:
         """Its peer is the controller now; its first request is here."""
@@ -40,7 +40,7 @@ class Place(Protocol):
     def refuse(self, handshake: Handshake, word: Acknowledgement) -> None:
         """Ends the connection of one that waits, or that has asked too late."""
 
-    def unwanted(self) -> None:
+    def all_left(self) -> None:
         """The last one that waited has left."""
 
 
@@ -132,4 +132,4 @@ class WaitingLine:
         if handshake is self._turn_of:
             self._turn_over()
         if not self._waiting and not self._offered and not self._asked:
-            self._place.unwanted()
+            self._place.all_left()

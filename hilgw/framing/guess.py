@@ -176,7 +176,7 @@ class FirstFrame:
         return self._end(self._looks()) if self._data else ""
 
     def is_missing(self, now: int) -> bool:
-        """Whether the other end sends, still, what is no frame."""
+        """Whether the other end still sends bytes that are not a frame."""
         return self.missing and now - self._last_ns < AFTER_NS
 
     def _looks(self) -> str:

@@ -25,7 +25,7 @@ def later(reason: NotReceivedReason, other: NotReceivedReason) -> NotReceivedRea
 
 def exclusion(packet: Packet, listener: Listener) -> NotReceivedReason | None:
     """Why this listener on the channel must not receive the packet; None when it may. To its own
-    robot it is no listener."""
+    robot it is not a listener."""
     if packet.owner is not None and packet.owner == listener.owner:
         return NotReceivedReason.NO_LISTENER
     if packet.source == listener.name:

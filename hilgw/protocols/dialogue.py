@@ -40,7 +40,7 @@ class AskLine(Step):
     """A question whose answer is a line of text.
 
     text: the bytes to send; b"": only listen. answer, refusal: patterns of the lines that answer
-    it. The script is given the match; `match.re` tells the two apart.
+    it. The script is given the match; `match.re` distinguishes the two.
     """
 
     text: bytes

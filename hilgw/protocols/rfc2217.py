@@ -361,7 +361,7 @@ def _flush(plain: bytearray, events: list[Event]) -> None:
 
 
 def _number_setting(command: int, value: int) -> list[Event] | None:
-    """Zero asks. 1.5 stop bits are not supported: the client is told the present ones."""
+    """Zero asks. 1.5 stop bits are not supported: the answer has the present ones."""
     highest = 8 if command == SET_DATASIZE else 3
     lowest = 5 if command == SET_DATASIZE else 1
     if value and not lowest <= value <= highest:

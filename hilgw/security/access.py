@@ -110,7 +110,7 @@ class TokenCheck:
         return RequestRefused.NOT_PERMITTED
 
     def why(self, token: str | None, reason: RequestRefused) -> Forbidden:
-        """What a client that was refused for this reason has to know."""
+        """The reason for the message to a client that was refused."""
         if reason is RequestRefused.TOO_MANY_TRIES:
             return Forbidden.TOO_MANY_TRIES
         if token is None:

@@ -1,4 +1,4 @@
-"""For tests: the conformance class that every adapter passes, and fixtures for your own tests.
+"""For tests: the conformance classes of adapters and bodies, and fixtures for your own tests.
 
 Imports are lazy, because pytest loads the plugin in each run.
 """
@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hilgw.testing.conformance import AdapterConformance
+    from hilgw.testing.conformance.bodies import BodyConformance
     from hilgw.testing.conformance.broken_rule import BrokenRule
     from hilgw.testing.conformance.subject import Vector
 
-__all__ = ["AdapterConformance", "BrokenRule", "Vector"]
+__all__ = ["AdapterConformance", "BodyConformance", "BrokenRule", "Vector"]
 
 _HOMES = {
     "AdapterConformance": "conformance",
+    "BodyConformance": "conformance.bodies",
     "BrokenRule": "conformance.broken_rule",
     "Vector": "conformance.subject",
 }

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from hilgw.errors import PortError
-from hilgw.transports.base import LostHandler, ReadHandler, TransportDefaults
+from hilgw.transports.base import LostHandler, ReadHandler, Transport
 from hilgw.transports.stream import CLOSE_DEADLINE_S, WRITE_LIMIT_BYTES, HangUpWatch, describe_loss
 
 
-class AsyncioStream(TransportDefaults, asyncio.Protocol):
+class AsyncioStream(Transport, asyncio.Protocol):
     """The asyncio protocol for pyserial-asyncio or TCP, as a `hilgw.transports.base.Transport`.
     The same contract as `FdStream`.
 
@@ -31,10 +31,7 @@ class AsyncioStream(TransportDefaults, asyncio.Protocol):
         describe: Callable[[OSError], str] = describe_loss,
         on_made: Callable[[AsyncioStream], None] | None = None,
     ) -> None:
-        self.name = name
-        self.notices: list[str] = []
-        self.on_drained: Callable[[], None] | None = None
-        self.on_half_close: Callable[[], None] | None = None
+        super().__init__(name)
         self.on_closed: Callable[[], None] | None = None
         self._loop = asyncio.get_running_loop()
         self._limit = limit
@@ -42,13 +39,8 @@ class AsyncioStream(TransportDefaults, asyncio.Protocol):
         self._describe = describe
         self._on_made = on_made
         self._transport: Any = None
-        self._on_data: ReadHandler | None = None
-        self._on_lost: LostHandler | None = None
-        self.unsent = 0  # bytes pending at the end; unknown when asyncio loses the connection
         self._early = bytearray()  # received before start()
-        self._lost: PortError | None = None
         self._ended = False  # one report at most, and no more writes
-        self._closed = False
         self._paused = False
         self._closes_later = closes_later
         self._gone = self._loop.create_future()
@@ -165,8 +157,3 @@ class AsyncioStream(TransportDefaults, asyncio.Protocol):
             self._ended = True
             self._hang_up.stop()
             self._transport.abort()
-
-    def _report(self) -> None:
-        if self._on_lost is not None and self._lost is not None and not self._closed:
-            on_lost, self._on_lost = self._on_lost, None
-            on_lost(self._lost)

@@ -3,13 +3,15 @@ protocol."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from hilgw.errors import PortError
 
-ReadHandler = Callable[[bytes], None]
+BytesHandler = Callable[[bytes], None]
+ReadHandler = BytesHandler
 LostHandler = Callable[[PortError], None]
 SwitchModemLine = Callable[[str, bool], None]
 
@@ -64,8 +66,61 @@ class ModemState:
     cd: bool
 
 
-class Transport(Protocol):
-    """One open byte stream. `TransportDefaults` has the answers where a medium lacks something.
+class Observable:
+    """Either end of a line, whose bytes can be observed from any time to any other.
+
+    It has `write` and `start`, and passes received bytes to `_on_data`. While it is observed, two
+    functions of the instance hide the methods of its class; otherwise the bytes take no other way
+    than without this class.
+    """
+
+    _on_data: Callable[..., None] | None = None
+    _unobserved: Callable[..., None] | None = None  # what `_on_data` is without the observer
+    _is_observed = False
+
+    if TYPE_CHECKING:
+        write: Callable[[bytes], None]
+        start: Callable[..., None]
+
+    def observe(self, sent: BytesHandler, received: BytesHandler) -> None:
+        """Calls `sent` with what this end has accepted for the other one, and `received` with what
+        came from there, from now on. Neither may raise or write."""
+        self.unobserve()
+        write, start = self.write, self.start
+
+        def observed_write(data: bytes) -> None:
+            write(data)
+            sent(data)
+
+        def observed_start(on_data: Callable[..., None], *rest: Any) -> None:
+            start(self._observed(on_data, received), *rest)
+
+        if self._on_data is not None:
+            self._on_data = self._observed(self._on_data, received)
+        self.write, self.start = observed_write, observed_start
+        self._is_observed = True
+
+    def unobserve(self) -> None:
+        """Ends it."""
+        if self._is_observed:
+            del self.write, self.start  # those of the class remain
+            self._on_data, self._is_observed = self._unobserved, False
+
+    def _observed(
+        self, on_data: Callable[..., None], received: BytesHandler
+    ) -> Callable[..., None]:
+        self._unobserved = on_data
+
+        def observed(data: bytes, *rest: Any) -> None:
+            received(data)
+            on_data(data, *rest)
+
+        return observed
+
+
+class Transport(Observable, ABC):
+    """One open byte stream. What is not abstract is the answer of one without descriptor, queues in
+    a driver and modem lines.
 
     notices: lines for the user about this port. unsent: bytes that were pending when the stream
     ended. read_bytes: the most bytes per call of on_data, where the transport reads them from the
@@ -77,117 +132,103 @@ class Transport(Protocol):
     long its peer took for the handshake of TLS.
     """
 
-    name: str
-    notices: list[str]
-    unsent: int
-    read_bytes: int
-    unread: int
-    handshake_s: float
-    on_drained: Callable[[], None] | None
-    on_half_close: Callable[[], None] | None
-    on_peer_ended: Callable[[], None] | None
+    read_bytes: int = 65536
+    unsent: int = 0
+    unread: int = 0
+    handshake_s: float = 0.0
+    on_drained: Callable[[], None] | None = None
+    on_half_close: Callable[[], None] | None = None
+    on_peer_ended: Callable[[], None] | None = None
+    _on_lost: LostHandler | None = None
+    _lost: PortError | None = None
+    _closed = False
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.notices: list[str] = []
 
     @property
+    @abstractmethod
     def pending(self) -> int:
         """Bytes accepted by write() that the kernel has not accepted yet."""
 
     @property
     def in_waiting(self) -> int:
         """Received bytes that wait in the kernel; 0 where that is unknown."""
+        return 0
 
     @property
     def out_waiting(self) -> int:
         """Bytes that the kernel or the driver has not sent yet; 0 where that is unknown."""
+        return 0
 
     def fileno(self) -> int:
         """The descriptor, for an emergency stop from another thread; -1: closed, or none."""
+        return -1
 
+    @abstractmethod
     def start(self, on_data: ReadHandler, on_lost: LostHandler) -> None:
         """Begins to read. on_lost is called once when the stream ends by itself, never after
         close()."""
 
+    @abstractmethod
     def write(self, data: bytes) -> None:
         """Accepts all of `data`; what the kernel does not take at once waits in a bounded buffer.
 
         Raises PortError: full, and nothing is sent; or lost.
         """
 
+    @abstractmethod
     def pause_reading(self) -> None:
         """Reads no more bytes from the kernel (flow control); a hang-up is still detected."""
 
+    @abstractmethod
     def resume_reading(self) -> None: ...
 
     def take_unsent(self) -> bytes:
         """Removes the pending bytes that can still be taken back, and returns them."""
+        return b""
 
     def discard_received(self) -> int:
         """Discards the bytes that wait to be read while reading is paused; returns their number."""
+        return 0
 
     # The line of an open port. All these return at once and raise PortError: unsupported, and
     # nothing has changed; or lost.
 
     def set_modem_line(self, name: str, on: bool) -> None:
         """Switches "dtr" or "rts"."""
+        raise self._unsupported(f"this port has no {name.upper()}")
 
     def set_line(self, line: LineSettings) -> None:
         """Sets rate, format and flow control; dtr, rts and rs485 are ignored."""
-
-    def set_break(self, on: bool) -> None:
-        """Begins or ends a break."""
-
-    def purge(self, *, received: bool, to_send: bool) -> int:
-        """Discards what the driver holds; returns how many bytes were not sent therefore."""
-
-    def modem_state(self) -> ModemState:
-        """Reads the inputs."""
-
-    def close(self) -> None:
-        """Ends at once and discards pending bytes; any further call does nothing."""
-
-    async def wait_closed(self) -> None:
-        """Returns when the port is closed, or after a deadline."""
-
-
-class TransportDefaults:
-    """The answers of a `Transport` without descriptor, queues in a driver and modem lines."""
-
-    name: str
-    read_bytes: int = 65536
-    unread: int = 0
-    handshake_s: float = 0.0
-    on_peer_ended: Callable[[], None] | None = None
-
-    @property
-    def in_waiting(self) -> int:
-        return 0
-
-    @property
-    def out_waiting(self) -> int:
-        return 0
-
-    def fileno(self) -> int:
-        return -1
-
-    def set_modem_line(self, name: str, on: bool) -> None:
-        raise self._unsupported(f"this port has no {name.upper()}")
-
-    def take_unsent(self) -> bytes:
-        return b""
-
-    def discard_received(self) -> int:
-        return 0
-
-    def set_line(self, line: LineSettings) -> None:
         raise self._unsupported("the line of this port cannot be set while it is open")
 
     def set_break(self, on: bool) -> None:
+        """Begins or ends a break."""
         raise self._unsupported("this port sends no break")
 
     def purge(self, *, received: bool, to_send: bool) -> int:
+        """Discards what the driver holds; returns how many bytes to send it discarded."""
         return 0
 
     def modem_state(self) -> ModemState:
+        """Reads the inputs."""
         raise self._unsupported("this port has no modem lines")
+
+    @abstractmethod
+    def close(self) -> None:
+        """Ends at once and discards pending bytes; any further call does nothing."""
+
+    @abstractmethod
+    async def wait_closed(self) -> None:
+        """Returns when the port is closed, or after a deadline."""
+
+    def _report(self) -> None:
+        """The stream has ended by itself, for the reason `_lost`."""
+        if self._on_lost is not None and self._lost is not None and not self._closed:
+            on_lost, self._on_lost = self._on_lost, None
+            on_lost(self._lost)
 
     def _unsupported(self, what: str) -> PortError:
         return PortError(what, reason=PortError.UNSUPPORTED, where=self.name)

@@ -8,7 +8,7 @@ import select
 from collections.abc import Callable
 
 from hilgw.errors import PortError
-from hilgw.transports.base import LostHandler, ReadHandler, TransportDefaults
+from hilgw.transports.base import LostHandler, ReadHandler, Transport
 
 READ_BYTES = 65536
 # A tty returns at most one page per read. After a read of this size, more data is likely waiting.
@@ -21,7 +21,7 @@ HIDDEN_END_LOOKS = 10
 _PEER_ENDED = getattr(select, "POLLRDHUP", 0)  # Linux
 
 
-class FdStream(TransportDefaults):
+class FdStream(Transport):
     """One open descriptor as a `hilgw.transports.base.Transport`.
 
     fd: non-blocking; the stream owns it from now on. limit: bytes that may wait in user space
@@ -37,24 +37,16 @@ class FdStream(TransportDefaults):
         limit: int = WRITE_LIMIT_BYTES,
         end: str = "the device hung up",
     ) -> None:
-        self.name = name
-        self.notices: list[str] = []
+        super().__init__(name)
         self.read_bytes = READ_BYTES
-        self.on_drained: Callable[[], None] | None = None
-        self.on_half_close: Callable[[], None] | None = None
         self._loop = loop
         self._fd = fd
         self._limit = limit
         self._end = end
         self._rest = bytearray()
-        self.unsent = 0  # bytes that were pending when the stream ended
-        self._on_data: ReadHandler | None = None
-        self._on_lost: LostHandler | None = None
-        self._lost: PortError | None = None
         self._reading = False
         self._paused = False
         self._ended = False  # the peer has ended its direction
-        self._closed = False
         self._hang_up = HangUpWatch(loop, self._hung_up, fd)
         self._released = loop.create_future()
 

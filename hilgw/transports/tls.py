@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from hilgw.errors import PortError
-from hilgw.transports.base import TransportDefaults
+from hilgw.transports.base import Transport
 from hilgw.transports.stream import WRITE_LIMIT_BYTES
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ RECORD_BYTES = 16384
 OVERHEAD_BYTES = 64
 
 
-class TlsStream(TransportDefaults):
+class TlsStream(Transport):
     """A `hilgw.transports.base.Transport` inside the TLS of `context`, over `inner`.
 
     The handshake begins at once. on_ready is called with this stream after it; on_failed, when
@@ -45,10 +45,7 @@ class TlsStream(TransportDefaults):
         limit: int = WRITE_LIMIT_BYTES,
         handshake_s: float = HANDSHAKE_S,
     ) -> None:
-        self.name = inner.name
-        self.notices: list[str] = []
-        self.on_drained: Callable[[], None] | None = None
-        self.on_half_close: Callable[[], None] | None = None  # TLS ends both directions at once
+        super().__init__(inner.name)
         self._inner = inner
         self._on_ready: Callable[[TlsStream], None] | None = on_ready
         self._on_failed = on_failed
@@ -61,10 +58,6 @@ class TlsStream(TransportDefaults):
             server_side=server_hostname is None,
             server_hostname=server_hostname,
         )
-        self._on_data: ReadHandler | None = None
-        self._on_lost: LostHandler | None = None
-        self._lost: PortError | None = None
-        self._closed = False
         self._paused = False
         self._continues = False  # a turn of reading is scheduled
         self._most_s, self._begin_s = handshake_s, self._loop.time()
@@ -243,11 +236,6 @@ class TlsStream(TransportDefaults):
             self._on_failed(self._lost)
         else:
             self._loop.call_soon(self._report)
-
-    def _report(self) -> None:
-        if self._on_lost is not None and self._lost is not None and not self._closed:
-            on_lost, self._on_lost = self._on_lost, None
-            on_lost(self._lost)
 
     def _error(self, what: str) -> PortError:
         return PortError(what, reason=PortError.LOST, where=self.name)

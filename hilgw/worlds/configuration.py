@@ -38,7 +38,7 @@ _ORIGIN = (0.0, 0.0, 0.0)
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Of a configuration: its bytes, and its values, of which each line has one, or a list."""
+    """Limits of a configuration: its bytes, and its values; a line has one value, or a list."""
 
     max_bytes: int
     max_values: int

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-LONGEST_NAME = 64
+from hilgw.settings import LONGEST_NAME
+
 _RESERVED = {"all", "none"}
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _NOT_PLAIN = {"yes", "no", "on", "off", "true", "false", "null", "y", "n"}

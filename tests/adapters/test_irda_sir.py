@@ -24,7 +24,7 @@ def frame(address: int, data: bytes, control: int = 3, command: int = 0) -> byte
 class TestConformance(AdapterConformance):
     adapter = ADAPTER
     common = {"baudRate": 115200, "channel": 3}
-    # The rules let an adapter hear what it sent, and cut frames where a part of them is lost:
+    # The rules let an adapter receive its own packets, and cut frames where a part of them is lost:
     # a frame without some of its XBOFs is whole.
     settings = {"echo": False, "extra_bofs": 0}
     largest = 2048
@@ -45,7 +45,7 @@ def opened(**settings: object):  # type: ignore[no-untyped-def]
     return session
 
 
-def test_it_waits_its_turn_after_what_it_heard() -> None:
+def test_it_waits_its_turn_after_what_it_received() -> None:
     session = opened(turnaround_ms=10)
     assert session.receive(frame(3, b"hello"), 100 * MS) == [Received(b"hello", 3)]
     assert session.send(packet(), 105 * MS) is None
@@ -62,7 +62,7 @@ def test_it_does_not_speak_into_the_middle_of_a_frame() -> None:
     assert session.send(packet(), 112 * MS) is None
 
 
-def test_its_own_light_is_no_packet_and_no_reason_to_wait() -> None:
+def test_its_own_light_is_not_a_packet_and_no_reason_to_wait() -> None:
     session = opened()
     sent = session.send(packet(b"mine"), 0)
     assert isinstance(sent, Transmission)

@@ -53,7 +53,7 @@ def frames(spec: Any, *payloads: bytes) -> bytes:
     return b"".join(sender.encode(payload) for payload in payloads)
 
 
-def heard(events: list[Event]) -> list[bytes]:
+def received(events: list[Event]) -> list[bytes]:
     return [event.data for event in events if isinstance(event, Received)]
 
 
@@ -74,7 +74,7 @@ def test_ready_at_once_and_nothing_is_sent() -> None:
     assert session(LinesSettings(), line).open(0) == [Ready("lines, 9600 8E2, RTS/CTS")]
 
 
-def test_gap_says_what_it_cannot() -> None:
+def test_gap_reports_what_it_cannot() -> None:
     ready, notice = session("gap:20ms").open(0)
     assert isinstance(ready, Ready)
     assert notice == Notice("packets less than 20 ms apart are received as one")
@@ -98,7 +98,7 @@ def test_a_half_frame_at_close_is_counted_and_forgotten() -> None:
     assert made.close() == []
     made.open(1)
     assert made.receive(whole[3:] + whole, 1) != []  # the rest of the lost one is bad
-    assert heard(made.receive(whole, 2)) == [b"abc"]
+    assert received(made.receive(whole, 2)) == [b"abc"]
 
 
 def test_the_station_sees_channels_and_settings() -> None:
@@ -125,7 +125,7 @@ def test_bad_frames_are_one_event_for_each_reason() -> None:
     good = frames("cobs-crc16", b"abcdef")
     bad = b"\x07xbcdef\x01\x01\x00"
     events = opened().receive(good + bad * 5 + good, 0)
-    assert heard(events) == [b"abcdef", b"abcdef"]
+    assert received(events) == [b"abcdef", b"abcdef"]
     drops = [event for event in events if isinstance(event, Dropped)]
     assert drops == [Dropped(drops[0].reason, drops[0].text, 5)]
     assert drops[0].text.startswith("5 frames")
@@ -134,7 +134,7 @@ def test_bad_frames_are_one_event_for_each_reason() -> None:
 def test_garbage_is_counted_in_bytes() -> None:
     made = opened("length")
     events = made.receive(b"?" * 37 + frames("length", b"ok"), 0)
-    assert heard(events) == [b"ok"]
+    assert received(events) == [b"ok"]
     assert dropped(events) == {"garbage_bytes": 37}
     assert made.receive(b"!" + frames("length", b"ok"), 0)[1] == Dropped(
         "garbage_bytes", "a byte outside a frame"
@@ -154,8 +154,8 @@ def hints(events: list[Event]) -> list[str]:
 
 def test_nothing_but_noise_gets_a_hint_and_seldom_another() -> None:
     made = opened()
-    said_at = [at for at in range(1, 3000) if hints(made.receive(b"\x05zz\x00", at))]
-    assert said_at == [4, 32, 256, 2048]
+    reported_at = [at for at in range(1, 3000) if hints(made.receive(b"\x05zz\x00", at))]
+    assert reported_at == [4, 32, 256, 2048]
     ready, *_ = session().open(0)
     (hint,) = hints(opened().receive(b"\x05zz\x00" * 4, 0))
     assert ready.identity in hint
@@ -225,7 +225,7 @@ def test_only_the_line_s_channel_goes_out() -> None:
 def test_the_sender_leaves_the_pause_of_a_gap() -> None:
     made = opened("gap:20ms", line=common(baudRate=9600))
     assert made.send(packet(b"x" * 96), 0) == Transmission(b"x" * 96)  # 100 ms on the line
-    assert made.next_deadline() is None  # nobody waits
+    assert made.next_deadline() is None  # no packet waits
     assert made.send(packet(b"y"), 119 * MS) is None
     assert made.next_deadline() == 120 * MS
     assert made.send(packet(b"y"), 120 * MS - 1) is None
@@ -261,7 +261,7 @@ def test_headers_that_are_none() -> None:
     assert dropped(made.receive(frames("cobs-crc16", b"\x05"), 0)) == {"no_header": 1}
 
 
-# --- a line that hears itself ---------------------------------------------------------------------
+# --- a line with an echo ------------------------------------------------------------------------
 
 
 def test_the_echo_of_a_line_is_dropped_and_nothing_else() -> None:
@@ -269,7 +269,7 @@ def test_the_echo_of_a_line_is_dropped_and_nothing_else() -> None:
     wire = b"".join(made.send(packet(data), 0).data for data in (b"one", b"two", b"two"))
     others = frames("cobs-crc16", b"one", b"answer")
     events = made.receive(wire + others, 5 * MS)
-    assert heard(events) == [b"one", b"answer"]
+    assert received(events) == [b"one", b"answer"]
     assert dropped(events) == {"own_echo": 3}
 
 
@@ -277,14 +277,14 @@ def test_an_echo_that_does_not_come_is_not_waited_for() -> None:
     made = opened(local_echo=True)
     lost, came = (made.send(packet(data), 0).data for data in (b"lost", b"came"))
     assert dropped(made.receive(came, 1)) == {"own_echo": 1}
-    assert heard(made.receive(lost, 2)) == [b"lost"]  # too late to be an echo
+    assert received(made.receive(lost, 2)) == [b"lost"]  # too late to be an echo
     late = made.send(packet(b"late"), 0).data
-    assert heard(made.receive(late, 2_000 * MS)) == [b"late"]
+    assert received(made.receive(late, 2_000 * MS)) == [b"late"]
 
 
 def test_without_the_setting_an_echo_is_a_packet() -> None:
     made = opened()
-    assert heard(made.receive(made.send(packet(b"one"), 0).data, 0)) == [b"one"]
+    assert received(made.receive(made.send(packet(b"one"), 0).data, 0)) == [b"one"]
 
 
 # --- settings, limits, words ----------------------------------------------------------------------
@@ -299,7 +299,7 @@ def test_without_the_setting_an_echo_is_a_packet() -> None:
         ({"framing": GapSettings(gap_ms=0.1)}, "framing", "0.13 ms or more"),
     ],
 )
-def test_what_is_wrong_with_settings_is_said_with_its_place(
+def test_what_is_wrong_with_settings_is_reported_with_its_place(
     fields: dict[str, Any], path: str, words: str
 ) -> None:
     ((where, what, fix),) = ADAPTER.check(ADAPTER.Settings(**fields), common())

@@ -57,7 +57,7 @@ def gateway(tmp_path: Path) -> Iterator[FakeGateway]:
     fake.close()
 
 
-def test_the_gateway_is_asked_and_told(gateway: FakeGateway) -> None:
+def test_the_mode_is_read_from_and_set_in_the_gateway(gateway: FakeGateway) -> None:
     modes = Modes("rover", {"HILGW_CONTROL": gateway.path})
     assert not modes.is_remote()
     assert modes.set(remote=True) == ""

@@ -1,4 +1,4 @@
-"""What the head of a run tells about real serial ports."""
+"""What the head of a run reports about real serial ports."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def head(config: str) -> list[str]:
 
 
 @pytest.mark.skipif("sys.platform != 'linux'")
-def test_dtr_and_rts_are_told_at_the_start_for_ports_that_have_them() -> None:
+def test_dtr_and_rts_are_reported_at_the_start_for_ports_that_have_them() -> None:
     lines = [line for line in head(CONFIG) if "DTR" in line]
     assert lines == [
         "  uno          DTR off after a pulse at opening, RTS on: Linux raises them at opening; "

@@ -1,4 +1,5 @@
-"""What a configuration builds stands, or moves, where it says: mocks in their air, too."""
+"""What a configuration builds stands, or moves, where the file places it: mocks in their air,
+too."""
 
 from __future__ import annotations
 
@@ -55,7 +56,7 @@ def position(gateway: Gateway, name: str) -> tuple[float, ...]:
     return found
 
 
-def test_bodies_are_robots_modules_and_obstacles_that_are_attached_to_nobody() -> None:
+def test_bodies_are_robots_modules_and_obstacles_that_are_attached_to_nothing() -> None:
     built(lambda gateway: check_bodies(gateway))
 
 
@@ -75,7 +76,7 @@ def check_mocks(gateway: Gateway) -> None:
     gateway.place("buoy", Pose((0.0, 0.0, 1.0)))
     assert position(gateway, "fixed") == (7, 8, 9)
     assert position(gateway, "riding") == (1, 0, 2)
-    gateway.place("buoy", None)  # nobody knows where: the mock stays
+    gateway.place("buoy", None)  # its pose is unknown: the mock stays
     assert position(gateway, "riding") == (1, 0, 2)
 
 

@@ -11,9 +11,9 @@ from hilgw.control.events import (
     MotorSettings,
     Refused,
     SensorValue,
-    Write,
 )
 from hilgw.devices.kinds import Refusal
+from hilgw.testing.co_simulation import CoSimulation
 
 MS = 1_000_000
 
@@ -26,50 +26,14 @@ def commanded(session: Any, command: Command, now: int) -> list[Event]:
     return [*events, Refused(command.index, outcome.reason, outcome.text)]
 
 
-class BodyBench:
-    """events: all but Write, in order. written: the bytes of the session. cut: the line is dead;
-    what both ends write is lost."""
+class BodyBench(CoSimulation):
+    """With motors and sensors by their names."""
 
-    def __init__(self, session: Any, mock: Any) -> None:
-        self.session = session
-        self.mock = mock
-        self.now = 1_000 * MS
-        self.events: list[Event] = []
-        self.written = bytearray()
-        self.cut = False
-        mock.reset(self.now)
+    session: Any
 
     def open(self, milliseconds: int = 200) -> None:
-        self.handle(self.session.open(self.now))
+        self.connect()
         self.run(milliseconds)
-
-    def handle(self, events: list[Event] | None) -> list[Event]:
-        """Writes what the session wants to write; returns the other events."""
-        events = events or []
-        others = [event for event in events if not isinstance(event, Write)]
-        for event in events:
-            if isinstance(event, Write):
-                self.written += event.data
-                if not self.cut:
-                    self.mock.receive(event.data, self.now)
-        self.events += others
-        return others
-
-    def run(self, milliseconds: float) -> None:
-        """Both run at their deadlines."""
-        end = self.now + round(milliseconds * MS)
-        while True:
-            dues = (self.mock.next_deadline(), self.session.next_deadline())
-            self.now = min([end, *(max(self.now, due) for due in dues if due is not None)])
-            self.mock.advance(self.now)
-            while data := self.mock.take(self.now):
-                if not self.cut:
-                    self.handle(self.session.receive(data, self.now))
-            due = self.session.next_deadline()
-            if due is not None and due <= self.now:
-                self.handle(self.session.expire(self.now))
-            if self.now >= end:
-                return
 
     def index(self, name: str) -> int:
         device = self.session.devices.by_name(name)

@@ -1,6 +1,6 @@
 """Dynamixel servos of series X as the e-manual allows them at worst, on a line that takes its time.
 
-Where the manual says nothing, these do what is worst: a torque that goes on, and a bus watchdog
+Where the manual is silent, these do what is worst: a torque that goes on, and a bus watchdog
 that is cleared, resume the goals before; what two write at once is lost. It shares no code with the
 mock but the packets.
 """

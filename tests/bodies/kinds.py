@@ -6,10 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-from firmware_mocks import create2, dynamixel, epuck, gcode_machine, khepera
 from hilgw.bodies.create2 import BODY as CREATE2_BODY
 from hilgw.bodies.create2 import Create2Settings
 from hilgw.bodies.dynamixel import BODY as DYNAMIXEL_BODY
@@ -20,6 +18,7 @@ from hilgw.bodies.text import BODY as TEXT_BODY
 from hilgw.bodies.text.settings import TextBodySettings
 from hilgw.config.load import load_config
 from hilgw.control.events import Connected
+from hilgw.engine.mock_host import create_mock
 from hilgw.plugins import new_air
 from tests.bodies.bench import BodyBench
 
@@ -29,19 +28,17 @@ CONFIGS = Path(__file__).parents[2] / "configs"
 
 @dataclass(frozen=True)
 class Robot:
-    """body: the BODY. settings: makes its settings. mock: its module in firmware_mocks.
-    open_ms: how long its handshake takes."""
+    """body: the BODY. settings: makes its settings. open_ms: how long its handshake takes."""
 
     body: Any
     settings: Callable[..., Any]
-    mock: ModuleType
     open_ms: int
 
     def bench(self, mock: dict[str, Any] | None = None, **settings: Any) -> BodyBench:
         made = self.settings(**settings)
         assert self.body.check(made) == []
-        parameters = {**self.body.mock(made, "R2025a").parameters, **(mock or {})}
-        robot = self.mock.create("robot", new_air(), parameters)
+        spec = self.body.mock(made, "R2025a")
+        robot = create_mock(spec.name, "robot", new_air(), {**spec.parameters, **(mock or {})})
         return BodyBench(self.body.session(made, "R2025a"), robot)
 
     def up(self, mock: dict[str, Any] | None = None, **settings: Any) -> BodyBench:
@@ -68,8 +65,8 @@ def _on_a_line(settings: Callable[..., Any]) -> Callable[..., Any]:
     return lambda **changes: settings(port="/dev/x", **changes)
 
 
-CREATE2 = Robot(CREATE2_BODY, _on_a_line(Create2Settings), create2, 200)
-EPUCK = Robot(EPUCK_BODY, _on_a_line(EPuckSettings), epuck, 600)
-DYNAMIXEL = Robot(DYNAMIXEL_BODY, _on_a_line(DynamixelSettings), dynamixel, 300)
-KHEPERA = Robot(TEXT_BODY, lambda **changes: replace(shipped("khepera"), **changes), khepera, 400)
-GCODE = Robot(TEXT_BODY, lambda **changes: replace(shipped("gcode"), **changes), gcode_machine, 400)
+CREATE2 = Robot(CREATE2_BODY, _on_a_line(Create2Settings), 200)
+EPUCK = Robot(EPUCK_BODY, _on_a_line(EPuckSettings), 600)
+DYNAMIXEL = Robot(DYNAMIXEL_BODY, _on_a_line(DynamixelSettings), 300)
+KHEPERA = Robot(TEXT_BODY, lambda **changes: replace(shipped("khepera"), **changes), 400)
+GCODE = Robot(TEXT_BODY, lambda **changes: replace(shipped("gcode"), **changes), 400)

@@ -124,7 +124,7 @@ def test_handshake() -> None:
     assert line.events == []
 
 
-def test_a_robot_that_cannot_enter_safe_mode_says_why() -> None:
+def test_a_robot_that_cannot_enter_safe_mode_reports_why() -> None:
     line = bench({"wheel_drop": "left"})
     line.open(1_500)
     assert line.found(Notice)[0].text == "the robot stays in passive mode: a wheel hangs in the air"

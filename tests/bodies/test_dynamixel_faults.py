@@ -78,7 +78,7 @@ def test_an_error_from_before_the_connection_is_a_fault_of_the_robot_that_is_up(
     assert line.session.faults() == []
 
 
-def test_a_torque_that_an_error_has_switched_off_is_no_loss() -> None:
+def test_a_torque_that_an_error_has_switched_off_is_not_a_loss() -> None:
     line = moving("velocity")
     weak(line, 1, OVERLOAD)
     assert not line.mock.servos[1].torque
@@ -91,7 +91,7 @@ def test_a_torque_that_an_error_has_switched_off_is_no_loss() -> None:
     assert line.mock.servos[1].moves  # with its mode and torque set anew
 
 
-def test_an_error_that_keeps_the_torque_off_in_a_change_of_mode_is_no_loss() -> None:
+def test_an_error_that_keeps_the_torque_off_in_a_change_of_mode_is_not_a_loss() -> None:
     line = moving("position")
     line.command(LEFT, "velocity", 2.0)
     while line.mock.servos[1].torque:

@@ -224,7 +224,7 @@ def test_a_servo_under_position_control_keeps_its_torque_and_its_place(
 
 
 @LOSSES
-def test_a_servo_may_be_told_to_let_go_instead(lose: Callable[[BodyBench], None]) -> None:
+def test_a_servo_may_be_requested_to_let_go_instead(lose: Callable[[BodyBench], None]) -> None:
     line = arm(on_loss="release")
     lose(line)
     line.run(1_500)

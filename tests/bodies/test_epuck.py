@@ -215,7 +215,7 @@ def test_a_robot_that_starts_during_the_handshake_is_not_refused() -> None:
     ],
     ids=["before V", "answers", "a start"],
 )
-def test_what_is_no_other_device(before: bytes, after: list[bytes]) -> None:
+def test_what_is_not_another_device(before: bytes, after: list[bytes]) -> None:
     """Any text before V; answers of sercom to other questions, while those to V are lost."""
     line = bench()
     line.cut = True

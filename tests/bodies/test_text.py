@@ -14,7 +14,7 @@ from hilgw.bodies.text import BODY
 from hilgw.bodies.text.lines import number_of
 from hilgw.bodies.text.motors import written
 from hilgw.bodies.text.settings import (
-    Lamp,
+    LedLine,
     Line,
     Motion,
     Request,
@@ -69,7 +69,7 @@ class Hand:
         self.events: list[Any] = []
         self.take(self.session.open(self.now))
         self.run(50)
-        self.say(b"v1\r\n")
+        self.emit(b"v1\r\n")
         assert Connected("text robot 1") in self.events
         self.sent()
 
@@ -82,7 +82,7 @@ class Hand:
         self.events = [event for event in self.events if not isinstance(event, Write)]
         return data
 
-    def say(self, data: bytes) -> None:
+    def emit(self, data: bytes) -> None:
         self.take(self.session.receive(data, self.now))
 
     def run(self, milliseconds: float) -> None:
@@ -117,7 +117,7 @@ def test_all_commands_of_an_instant_are_one_line() -> None:
     assert line.mock.speed == (6106, -3053)
     line.command(LEFT, "velocity", 2.0)
     line.run(20)
-    assert line.written.count(b"D") == 1  # it says nothing new
+    assert line.written.count(b"D") == 1  # it changes nothing
 
 
 def test_values_are_those_of_webots() -> None:
@@ -165,7 +165,7 @@ def test_a_silent_robot_is_asked_whether_it_is_there() -> None:
     assert len(line.found(Connected)) == 1
 
 
-def test_leds_and_what_is_no_device() -> None:
+def test_leds_and_what_is_not_a_device() -> None:
     line = KHEPERA.up(always_on=())
     line.handle(line.session.tune(LedValue(line.index("left led"), 7), line.now))
     line.run(20)
@@ -329,7 +329,7 @@ def test_a_stop_reaches_a_line_that_is_still_on_its_way() -> None:
     assert hand.sent() == b"J X3\r\n"
     hand.take(hand.session.stop(StopReason.SILENCE, hand.now))
     assert hand.sent() == b"!" and not hand.session.is_idle()
-    hand.say(b"ok\r\n")
+    hand.emit(b"ok\r\n")
     assert hand.sent() == b"!" and hand.session.is_idle()
 
 
@@ -340,11 +340,11 @@ def test_a_line_that_was_refused_or_lost_may_move_a_motor_all_the_same() -> None
     for answer, between in ((b"no\r\n", b"!"), (b"", b"")):
         hand = Hand(minimal(motors=motors, commands=jog, stop=(Line(send="!", realtime=True),)))
         hand.move(3.0, "position")
-        hand.say(answer)
+        hand.emit(answer)
         hand.run(0 if answer else 400)
         hand.move(3.0, "position")
         assert hand.sent() == b"J X3\r\n" + between + b"J X3\r\n"
-        hand.say(answer)
+        hand.emit(answer)
         hand.move(0.0)
         assert hand.sent() == b"!"
         hand.run(400)
@@ -366,12 +366,12 @@ def test_a_stop_that_was_lost_is_repeated_before_the_motions_that_followed_it() 
     hand.move(1.0)
     hand.take(commanded(hand.session, MotorCommand(1, "velocity", 2.0), hand.now))
     hand.run(0)
-    hand.say(b"m\r\nn\r\n")
+    hand.emit(b"m\r\nn\r\n")
     assert hand.sent() == b"M1\r\nN2\r\n"
     hand.take(hand.session.stop(StopReason.SILENCE, hand.now))
     hand.move(5.0)
     assert hand.sent() == b"STOP\r\nM5\r\n"
-    hand.say(b"m\r\n")  # the answer to the stop was lost, or the stop itself
+    hand.emit(b"m\r\n")  # the answer to the stop was lost, or the stop itself
     assert hand.sent() == b"STOP\r\nM5\r\n"
 
 
@@ -382,7 +382,7 @@ def test_the_stop_of_one_line_lets_the_others_go_on() -> None:
     hand = Hand(minimal(motors=motors, commands=commands, stop=stop, window=2))
     hand.take(commanded(hand.session, MotorCommand(1, "position", 7.0), hand.now))
     hand.move(3.0, "position")
-    hand.say(b"ok\r\nok\r\n")
+    hand.emit(b"ok\r\nok\r\n")
     assert hand.sent() == b"J m3\r\nJ n7\r\n"
     hand.move(0.0)
     assert hand.sent() == b"!J n7\r\n"
@@ -391,7 +391,7 @@ def test_the_stop_of_one_line_lets_the_others_go_on() -> None:
 def test_a_stop_that_is_never_acknowledged_is_reported() -> None:
     hand = Hand(minimal(stop=(Line(send="STOP", expect="s", timeout_s=0.1),)))
     hand.move(1.0)
-    hand.say(b"m\r\n")
+    hand.emit(b"m\r\n")
     hand.take(hand.session.stop(StopReason.SILENCE, hand.now))
     hand.run(600)
     notices = [event for event in hand.events if isinstance(event, Notice)]
@@ -464,7 +464,7 @@ def test_one_line_at_a_time_or_as_many_as_the_window_has() -> None:
             hand.session.switch(index, None, hand.now)
         hand.move(1.0)
         assert hand.sent() == first
-        hand.say(b"m\r\n")
+        hand.emit(b"m\r\n")
         assert hand.sent() == (b"a\r\n" if window == 1 else b"c\r\n")
 
 
@@ -483,7 +483,7 @@ def test_commands_that_wait_are_replaced_by_newer_ones() -> None:
     for value in (1.0, 2.0, 3.0, 4.0):
         hand.move(value)
     assert hand.sent() == b"M10\r\n"
-    hand.say(b"m\r\n")
+    hand.emit(b"m\r\n")
     assert hand.sent() == b"M40\r\n"
 
 
@@ -493,13 +493,13 @@ def test_a_lost_answer_makes_the_line_silent_and_the_command_is_sent_again() -> 
     assert hand.sent() == b"M10\r\n"
     hand.run(310)
     assert hand.sent() == b""  # 0.3 s: late
-    hand.say(b"m\r\nm\r\n")  # no answer to anything sent later
+    hand.emit(b"m\r\nm\r\n")  # no answer to anything sent later
     hand.run(45)
     assert hand.sent() == b""
     hand.run(10)
     assert hand.sent() == b"M10\r\n"
     assert hand.session.counts["late_lines"] == 2 and hand.session.counts["timeouts"] == 1
-    hand.say(b"m\r\n")
+    hand.emit(b"m\r\n")
     hand.run(100)
     assert hand.sent() == b""
 
@@ -513,7 +513,7 @@ def test_a_stop_is_written_while_answers_are_lost_and_until_one_comes() -> None:
     assert hand.sent() == b"M0\r\n"
     hand.run(400)
     assert hand.sent() == b"M0\r\n" and not hand.session.is_idle()
-    hand.say(b"m\r\n")
+    hand.emit(b"m\r\n")
     assert hand.session.is_idle()
 
 
@@ -522,7 +522,7 @@ def test_values_that_are_none_are_dropped_with_their_reason() -> None:
     hand.session.switch(1, None, hand.now)
     for text in (b"1.5", b"nan", b"1e999", b"", b"1_0", b"0x10", b"9" * 70, b" -2e1 "):
         hand.run(10)
-        hand.say(b"s" + text + b"\r\n")
+        hand.emit(b"s" + text + b"\r\n")
     values = [event.value for event in hand.events if isinstance(event, SensorValue)]
     assert values == [1.5, -20.0]
     reasons = [event.reason for event in hand.events if isinstance(event, Refused)]
@@ -546,7 +546,7 @@ def test_scale_table_hex_counter_and_vector() -> None:
         hand.session.switch(index, None, hand.now)
     for answer in (b"s50,ff,990,0", b"s-1,10,20,0", b"s1e9,1,990,0"):
         hand.run(10)
-        hand.say(answer + b"\n")
+        hand.emit(answer + b"\n")
     values = [(e.index, e.value) for e in hand.events if isinstance(e, SensorValue)]
     assert values == [
         *((1, pytest.approx(50.0)), (2, 255.0), (3, 1980.0)),
@@ -571,21 +571,21 @@ def test_json_lines_keep_their_braces() -> None:
     hand = Hand(minimal(commands=(Motion(send='{"T":1,"L":{m}}', expect="m", repeat=True),)))
     hand.move(1.0)
     assert hand.sent() == b'{"T":1,"L":10}\r\n'
-    hand.say(b"m\r\n")
+    hand.emit(b"m\r\n")
     hand.move(1.0)
     assert hand.sent() == b'{"T":1,"L":10}\r\n'  # repeat: the robot has a watchdog
 
 
 def test_unexpected_lines_are_counted_and_reported_once() -> None:
     hand = Hand(minimal(ignore="battery.*"))
-    hand.say(b"battery low\r\nhello\r\nworld\r\n")
+    hand.emit(b"battery low\r\nhello\r\nworld\r\n")
     notices = [event.text for event in hand.events if isinstance(event, Notice)]
     assert notices == ["the robot sends lines that no pattern describes: 'hello'"]
     assert hand.session.counts["unexpected_lines"] == 2
 
 
 def test_an_led_that_was_lost_is_set_again() -> None:
-    hand = Hand(minimal(leds={"l": Lamp(send="L{value}", expect="l")}))
+    hand = Hand(minimal(leds={"l": LedLine(send="L{value}", expect="l")}))
     hand.take(hand.session.tune(LedValue(2, 3), hand.now))
     hand.run(0)
     assert hand.sent() == b"L3\r\n"
@@ -599,7 +599,7 @@ def test_hostile_bytes_of_a_robot_give_finite_values_alone(parts: list[bytes]) -
     hand.session.switch(1, None, hand.now)
     for part in parts:
         hand.move(1.0)
-        hand.say(part)
+        hand.emit(part)
         hand.run(15)
     for event in hand.events:
         assert not isinstance(event, SensorValue) or math.isfinite(event.value)

@@ -200,7 +200,7 @@ def test_names_come_readable() -> None:
     assert [device.name for device in session.devices] == ["d\\xff\\n", "ä"]
 
 
-def test_settings_for_a_motor_the_robot_does_not_have_are_said_once() -> None:
+def test_settings_for_a_motor_the_robot_does_not_have_are_reported_once() -> None:
     session = robot(limits={"lfet": MotorLimits(), "left": MotorLimits()})
     events = session.receive(raw(SensorData(38, 0, 1.0)), 0)
     assert [event.text for event in events if isinstance(event, Notice)] == [
@@ -236,7 +236,7 @@ def test_other_settings_go_out_with_all_as_they_were_last() -> None:
     assert sent(commanded(session, MotorCommand(1, "position", 0.5), 0)) == [
         SetMotor(53, 1, 0.5, 2.0, 4.0, 10.0)
     ]
-    # A linear motor's position must be known for that: told, or shown.
+    # A linear motor's position must be known for that: commanded, or measured.
     assert reasons(commanded(session, MotorCommand(3, "velocity", 0.1), 0)) == ["unknown_position"]
     session.receive(raw(SensorData(46, 3, 0.75)), 0)
     assert sent(commanded(session, MotorCommand(3, "velocity", 0.1), 0)) == [
@@ -351,7 +351,7 @@ def test_each_mode_of_a_motor_has_its_stop_command_or_none() -> None:
     assert [session.stop_command(3, mode) for mode in Mode] == [home] * 3
 
 
-def test_nothing_is_written_where_nobody_is() -> None:
+def test_nothing_is_written_without_a_robot() -> None:
     session = robot()
     commanded(session, MotorCommand(1, "velocity", 2.0), 0)
     assert session.close() == [Disconnected("connection closed")]
@@ -455,7 +455,7 @@ def test_a_good_frame_is_the_connect_and_silence_the_disconnect() -> None:
     assert line.sent(stop) == [SetValue(53, 1, 0.0), SetValue(53, 2, 0.0)]
     assert [e for e in events if isinstance(e, Disconnected)] == [Disconnected("silent for 0.3 s")]
     assert reasons(commanded(line.session, MotorCommand(1, "velocity", 2.0), 306 * MS)) == ["down"]
-    events = line.receive(400 * MS, SensorData(38, 0, 1.0))  # it still knows its devices
+    events = line.receive(400 * MS, SensorData(38, 0, 1.0))  # it still has its devices
     assert isinstance(events[0], Connected) and SensorValue(0, 1.0) in events
     assert len(commanded(line.session, MotorCommand(1, "velocity", 2.0), 401 * MS)) == 1
 
@@ -608,14 +608,14 @@ def test_contradicting_settings_are_named() -> None:
 
 
 def on_line(*indices: int) -> Wc2ecBodySession:
-    """A session on a line that has heard the registrations with these indices."""
+    """A session on a line that has received the registrations with these indices."""
     session = BODY.session(Wc2ecBodySettings(port="/dev/x"), "R2020a", create("cobs-crc16"))
     session.open(0)
-    hear(session, *indices)
+    take_in(session, *indices)
     return session
 
 
-def hear(session: Wc2ecBodySession, *indices: int, now: int = 0) -> None:
+def take_in(session: Wc2ecBodySession, *indices: int, now: int = 0) -> None:
     framing = create("cobs-crc16")
     for index in indices:
         session.receive(framing.encode(encode(REGISTRATIONS[index])), now)
@@ -625,17 +625,17 @@ def speaks(session: Wc2ecBodySession, now: int) -> bool:
     return any(isinstance(event, Write) for event in session.expire(now))
 
 
-def test_nothing_is_said_while_a_registration_is_missing() -> None:
+def test_nothing_is_reported_while_a_registration_is_missing() -> None:
     session = on_line(0, 2)
     assert not speaks(session, 400 * MS)
     (refused,) = commanded(session, MotorCommand(2, "velocity", 1.0), 400 * MS)
     assert isinstance(refused, Refused) and refused.reason == "down"
-    hear(session, 0, 1, 2, now=400 * MS)
+    take_in(session, 0, 1, 2, now=400 * MS)
     assert speaks(session, 700 * MS)
     assert isinstance(commanded(session, MotorCommand(2, "velocity", 1.0), 700 * MS)[0], Write)
 
 
-def test_a_value_of_a_device_that_was_not_registered_tells_that_one_is_missing() -> None:
+def test_a_value_of_a_device_that_was_not_registered_reports_that_one_is_missing() -> None:
     session = on_line(0, 1)
     session.receive(create("cobs-crc16").encode(encode(SensorData(38, 2, 1.0))), 10 * MS)
     assert not speaks(session, 400 * MS)
@@ -653,20 +653,20 @@ def test_a_robot_that_sends_before_it_registers_is_one_notice() -> None:
     assert {type(event) for event in events} == {FrameNotice}
     assert len({event for event in events if isinstance(event, FrameNotice)}) == 1  # shown once
     assert session.counts["refused_unknown_device"] == 4
-    hear(session, 2, now=15 * MS)  # the port was opened amid the registration
+    take_in(session, 2, now=15 * MS)  # the port was opened amid the registration
     for index in (2, 0):
         value = framing.encode(encode(SensorData(38, index, 1.0)))
         assert {type(event) for event in session.receive(value, 16 * MS)} == {FrameNotice}
-    hear(session, 0, 1, 2, now=20 * MS)
+    take_in(session, 0, 1, 2, now=20 * MS)
     assert session.receive(framing.encode(encode(SensorData(38, 0, 1.0))), 30 * MS)
 
 
 def test_a_robot_that_means_its_gap_is_spoken_to_in_the_end() -> None:
     session = on_line(0, 2)
     for now in range(0, 3_000, 100):
-        hear(session, 0, 2, now=now * MS)
+        take_in(session, 0, 2, now=now * MS)
         assert not speaks(session, now * MS)
-    hear(session, 0, 2, now=3_000 * MS)
+    take_in(session, 0, 2, now=3_000 * MS)
     assert speaks(session, 3_000 * MS)
 
 

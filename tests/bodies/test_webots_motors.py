@@ -100,7 +100,7 @@ def test_the_emergency_stop_is_a_request_of_its_own_and_the_session_begins_anew(
     events = session.stop(StopReason.LATE, 0)
     assert [event for event in events if isinstance(event, ProtocolFailure)]
     assert session.stop_bytes() == b"" and session.stop(StopReason.LATE, 0) == []
-    # A simulator that waits for a request, as one does whose answer nobody reads:
+    # A simulator that waits for a request, as one does whose answer is not read:
     waiting = Bench()
     waiting.connect()
     waiting.step(2)

@@ -21,7 +21,7 @@ from hilgw.bridge.port import HIGH_WATER_BYTES
 from hilgw.bridge.rfc2217 import Rfc2217Stream
 from hilgw.protocols.rfc2217 import COM_PORT, DO, IAC, SB, SE, WILL
 from hilgw.testing.sim import Clock, FakeTransport, wait_until
-from hilgw.transports.base import LineSettings, TransportDefaults
+from hilgw.transports.base import LineSettings
 from tests.bridge.bench import Bench
 from tests.bridge.served import RecordedPort, Served, served
 
@@ -371,12 +371,8 @@ def test_a_break_by_telnet_has_its_usual_length() -> None:
 
 
 def test_a_port_without_line_control_refuses_the_line_and_keeps_the_rest() -> None:
-    class Plain(TransportDefaults):
-        name = "plain"
-        notices: list[str] = []
-
     bench = LineBench()
-    bench.line.attach(Plain())  # type: ignore[arg-type]
+    bench.line.attach(FakeTransport("plain"))
     assert bench.line.set("baud_rate", 9600, "a") == 115200
     assert bench.line.set("dtr", False, "a") is False
     assert bench.line.get("dtr") is False

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from hilgw.config.backends import is_mocked
+from hilgw.config.backends import Backend
 from hilgw.config.load import load_text
+from hilgw.config.queries import backend_of, has_nodes, is_mocked
 
 Lines = Callable[..., list[str]]
 FILE = """\
@@ -63,3 +64,78 @@ def test_what_is_real_runs_in_real_time(errors: Lines) -> None:
         "adapters.x0.port: a real port",
     ]
     load_text(robot.replace("x0, rover.body, ", "") + "speed: max\n", "f")
+
+
+def test_a_part_has_its_own_back_end() -> None:
+    own = text("[]", "real").replace("channel: 12", "channel: 12, backend: mock")
+    own = own.replace('1234"', '1234", backend: loopback')
+    for backend in (None, "real", "mock"):
+        config = load_text(own, "f", (), backend).config
+        assert backend_of(config, "x0") is Backend.MOCK
+        assert backend_of(config, "rover.controller") is Backend.LOOPBACK
+        assert backend_of(config, "rover.body") is Backend(backend or "real")
+        assert backend_of(config, "other.webots") is Backend(backend or "real")
+
+
+@pytest.mark.parametrize(
+    ("part", "message"),
+    [
+        (
+            "x0: {kind: xbee, port: /dev/ttyS8, channel: 12, backend: mock}",
+            "f:12:60: adapters.x0.backend: `real:` lists 'x0', too; delete one of them",
+        ),
+        (
+            "x1: {kind: xbee, port: /dev/ttyS8, channel: 12, backend: moc}",
+            "f:12:60: adapters.x1.backend: 'moc' is not one of the choices; did you mean 'mock'?",
+        ),
+    ],
+)
+def test_a_wrong_back_end_is_reported_where_it_is(errors: Lines, part: str, message: str) -> None:
+    file = text("[x0]").split("  x0:")[0] + f"  {part}\n"
+    assert message in errors(file)
+
+
+@pytest.mark.parametrize(
+    ("controller", "message"),
+    [
+        ("{kind: beacon, emitter: tx, backend: real}", "the controller runs in the gateway"),
+        ("{kind: python, file: a.py, backend: mock}", "hilgw starts the program itself"),
+    ],
+)
+def test_a_controller_without_a_port_has_no_back_end(
+    errors: Lines, controller: str, message: str
+) -> None:
+    devices = "devices: {tx: {node: Emitter}}"
+    found = errors(f"version: 1\nrobots:\n  r: {{{devices}, controller: {controller}}}\n")
+    assert any("robots.r.controller.backend: " in each and message in each for each in found)
+
+
+def test_a_real_part_among_mocks_runs_in_real_time(errors: Lines) -> None:
+    file = "version: 1\nbackend: mock\nspeed: max\nadapters:\n  u: {kind: uart, port: /dev/ttyS8, "
+    load_text(file + "channel: 1}\n", "f")
+    (error,) = errors(file + "channel: 1, backend: real}\n")
+    assert "adapters.u.port: a real port runs in real time" in error
+
+
+def test_the_mocks_of_an_air_exist_beside_one_mocked_module() -> None:
+    file = """\
+version: 1
+adapters:
+  a: {kind: xbee, port: /dev/ttyS8, channel: 12, air: lab, backend: mock}
+  b: {kind: hc12, port: /dev/ttyS9, channel: 12}
+airs:
+  lab: {nodes: {other: {mock: xbee}}}
+  field: {nodes: {another: {mock: hc12}}}
+"""
+    config = load_text(file, "f").config
+    assert [has_nodes(config, air) for air in ("lab", "field")] == [True, False]
+    config = load_text(file, "f", (), "mock").config
+    assert [has_nodes(config, air) for air in ("lab", "field")] == [True, True]
+
+
+def test_the_mock_of_a_webots_beside_a_real_controller_is_checked(errors: Lines) -> None:
+    robot = (
+        "{devices: {tx: {node: Emitter}}, controller: {kind: webots_proxy, simulator: {bogus: 1}"
+    )
+    file = f"version: 1\nbackend: mock\nrobots:\n  r: {robot}, backend: real}}}}\n"
+    assert any("bogus: simulator: 'webots_simulator' has no such" in each for each in errors(file))

@@ -13,6 +13,7 @@ from hilgw import plugins
 from hilgw.cli.main import main
 from hilgw.config.load import load_text
 from hilgw.config.schema import file as shape
+from hilgw.controllers.base import Role
 from hilgw.errors import ConfigError
 
 Lines = Callable[..., list[str]]
@@ -61,6 +62,35 @@ class Odd(Foo):
 
 
 ADAPTER = Foo()
+'''
+
+UNDECLARED = '''
+from dataclasses import dataclass
+
+from hilgw.bodies.base import Body
+from hilgw.controllers.base import PeerController, Role
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Of a third party."""
+
+
+class Silent:
+    summary = "declares nothing"
+    Settings = Settings
+
+
+class Written(Silent):
+    role = Role.PROXY
+
+
+class Robot(Silent, Body):
+    """Inherits what it is."""
+
+
+class Peer(Silent, PeerController):
+    """Inherits what it is."""
 '''
 
 BROKEN = {
@@ -143,6 +173,35 @@ def test_one_that_does_not_load_is_reported(third_party: Path, errors: Lines, ki
     if kind != "odd":
         assert f"kind '{kind}' of hilgw-foo does not load: " in line
         assert line.endswith("repair or remove hilgw-foo")
+
+
+@pytest.fixture
+def parts_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "hilgw_parts.py").write_text(UNDECLARED)
+    info = tmp_path / "hilgw_parts-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: hilgw-parts\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        "[hilgw.controllers]\nsilent = hilgw_parts:Silent\nwritten = hilgw_parts:Written\n"
+        "peer = hilgw_parts:Peer\n[hilgw.bodies]\nsilent = hilgw_parts:Silent\n"
+        "robot = hilgw_parts:Robot\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+
+
+@pytest.mark.usefixtures("parts_of_others")
+def test_a_kind_declares_what_it_is() -> None:
+    assert plugins.load(plugins.CONTROLLERS, "written").role is Role.PROXY
+    assert plugins.load(plugins.CONTROLLERS, "peer").role is Role.PEER
+    assert plugins.load(plugins.BODIES, "robot").retry_s == 1.0
+    for group, what, fix in (
+        (plugins.CONTROLLERS, "does not declare its `role`", "inherit one of InsideController, "),
+        (plugins.BODIES, "does not declare simulated, retry_s", "inherit hilgw.bodies.base.Body"),
+    ):
+        with pytest.raises(ConfigError) as caught:
+            plugins.load(group, "silent")
+        assert f"kind 'silent' of hilgw-parts does not load: it {what}" in caught.value.what
+        assert caught.value.fix.startswith(fix)
 
 
 def test_the_others_go_on(third_party: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -58,7 +58,7 @@ class ModelSensor:
 @dataclass
 class ModelReceiver:
     """Nothing but a sample takes packets out of `waiting`: setting a period does not, nor 0.
-    queue, dropped: of the controller's library, which alone knows bufferSize."""
+    queue, dropped: of the controller's library, which alone has bufferSize."""
 
     buffer_size: int = UNLIMITED
     timer: Timer = field(default_factory=Timer)

@@ -1,4 +1,4 @@
-"""The session of controller wc2ec: what an external controller is told, and what it may do."""
+"""The session of controller wc2ec: what an external controller receives, and what it may do."""
 
 from __future__ import annotations
 
@@ -81,7 +81,8 @@ def reasons(events: list[Event]) -> list[str]:
     return [event.reason for event in events if isinstance(event, Refused)]
 
 
-# --- what the controller is told ------------------------------------------------------------------
+# --- what the controller receives
+# ---------------------------------------------------------------------
 
 
 def test_all_devices_are_registered_in_index_order_at_connect() -> None:
@@ -207,9 +208,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("data", "reason"), REFUSED.values(), ids=REFUSED)
-def test_what_is_refused_is_counted_answered_and_no_motor_hears_of_it(
-    data: bytes, reason: str
-) -> None:
+def test_what_is_refused_is_counted_answered_and_reaches_no_motor(data: bytes, reason: str) -> None:
     session = server()
     events = session.receive(data + encode(SetValue(53, 1, 1.0)), 0)
     assert reasons(events) == [reason]
@@ -256,7 +255,7 @@ def test_a_disconnect_stops_once_and_waits_for_the_next() -> None:
 # --- which sensors --------------------------------------------------------------------------------
 
 
-def test_sensors_are_on_until_the_controller_says_otherwise() -> None:
+def test_sensors_are_on_until_the_controller_disables_them() -> None:
     session = server()
     assert session.receive(b"\x81\x26\x00", 0) == [SensorSwitch(0, 0.0)]
     assert session.report([(0, 1.0)], 0) == []

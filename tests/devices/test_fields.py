@@ -113,7 +113,7 @@ def test_a_broadcasting_emitter_is_accepted_with_a_notice() -> None:
     assert normalise(ReceiverFields(channel=-1))[1] == []
 
 
-def test_ends_that_differ_are_said() -> None:
+def test_ends_that_differ_are_reported() -> None:
     def differ(emitter: dict[str, Any], receiver: dict[str, Any]) -> str:
         return line_difference(EmitterFields(**emitter), ReceiverFields(**receiver))
 

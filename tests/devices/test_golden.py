@@ -1,7 +1,7 @@
 """Webots' own behaviour, case by case, under the names of docs/semantics.md.
 
 Each case is a list of calls with what each gives back. A call is a word of `EmitterBench` or
-`ReceiverBench` below; `said` gives, and forgets, what the device complained of.
+`ReceiverBench` below; `notes` returns, and clears, the notices of the device.
 
 Knowingly different from Webots, and why:
 * E8: setRange(NaN) is refused; Webots lets it slip through, and no receiver is then in range.
@@ -60,20 +60,20 @@ class EmitterBench:
     def ranges(self) -> list[float]:
         return [packet.range for packet in self.left]
 
-    def said(self) -> list[str]:
+    def notes(self) -> list[str]:
         notices = self.notices[:]
         self.notices.clear()
         return notices
 
 
 @dataclass(frozen=True)
-class Heard:
+class SentPacket:
     data: bytes
 
 
 @dataclass(frozen=True)
-class HeardCopy:
-    packet: Heard
+class ReceivedCopy:
+    packet: SentPacket
 
 
 class ReceiverBench:
@@ -82,7 +82,7 @@ class ReceiverBench:
     def __init__(self, step_ms: int = 32, **fields: Any) -> None:
         self.notices: list[str] = []
         self.step_ms = step_ms
-        self.receiver: Receiver[HeardCopy] = Receiver(
+        self.receiver: Receiver[ReceivedCopy] = Receiver(
             ReceiverFields(**fields), step_ms, self.notices.append
         )
         self.now = 0
@@ -96,7 +96,7 @@ class ReceiverBench:
         """One basic step; what can be read then."""
         self.now += self.step_ms * MS
         for size in self.coming:
-            self.receiver.receive(HeardCopy(Heard(bytes(size))), self.now)
+            self.receiver.receive(ReceivedCopy(SentPacket(bytes(size))), self.now)
         self.coming.clear()
         self.receiver.sample(self.now)
         return self.receiver.getQueueLength()
@@ -132,8 +132,8 @@ class ReceiverBench:
         self.receiver.setChannel(channel)
         return self.receiver.getChannel()
 
-    def told(self, channel: int) -> int:
-        """The simulator says which channel the receiver is on."""
+    def placed(self, channel: int) -> int:
+        """The simulator reports which channel the receiver is on."""
         self.receiver.adopt_channel(channel)
         return self.receiver.getChannel()
 
@@ -141,14 +141,14 @@ class ReceiverBench:
         """The one SET_CHANNEL this step would carry."""
         return self.receiver.take_channel()
 
-    def said(self) -> list[str]:
+    def notes(self) -> list[str]:
         notices = self.notices[:]
         self.notices.clear()
         return notices
 
 
 @dataclass(frozen=True)
-class Says:
+class Note:
     """One notice, with these words in it."""
 
     words: tuple[str, ...] = field()
@@ -164,14 +164,14 @@ class Says:
         return hash(self.words)
 
 
-def says(*words: str) -> Says:
-    return Says(words)
+def note(*words: str) -> Note:
+    return Note(words)
 
 
 SILENT: list[str] = []
-NOT_ALLOWED = says("not between allowed channels")
-BAD_CHANNEL = says("invalid channel=-2", "[-1,inf)")
-DISABLED = says(
+NOT_ALLOWED = note("not between allowed channels")
+BAD_CHANNEL = note("invalid channel=-2", "[-1,inf)")
+DISABLED = note(
     "wb_receiver_get_queue_length() called for a disabled device! Please use: wb_receiver_enable()."
 )
 
@@ -196,30 +196,30 @@ EMITTER_CASES: dict[str, tuple[dict[str, Any], list[tuple[Any, ...]]]] = {
     "E5": ({}, [*[("send", 1000, 1)] * 1000, ("step", 32, [1000] * 1000)]),
     # Channel and range are frozen at send; a channel that is refused changes nothing.
     "E6": (EMITTER, [("setChannel", 4, 4), ("send", 1, 1),
-                     ("setChannel", 5, 4), ("said", NOT_ALLOWED), ("send", 1, 1),
+                     ("setChannel", 5, 4), ("notes", NOT_ALLOWED), ("send", 1, 1),
                      ("setChannel", -1, -1), ("send", 1, 1),
-                     ("setChannel", -2, -1), ("said", BAD_CHANNEL), ("send", 1, 1),
+                     ("setChannel", -2, -1), ("notes", BAD_CHANNEL), ("send", 1, 1),
                      ("setRange", 1.0, 1.0),
-                     ("setChannel", 3, 3), ("send", 1, 1), ("said", SILENT),
+                     ("setChannel", 3, 3), ("send", 1, 1), ("notes", SILENT),
                      ("step", 32, [1] * 5), ("channels", [4, 4, -1, -1, 3]),
                      ("ranges", [2.0, 2.0, 2.0, 2.0, 1.0])]),
     # Without allowedChannels every channel from -1 on; with them even -1 must be listed.
     "E7": ({}, [("setChannel", 4711, 4711), ("setChannel", -1, -1), ("setChannel", 0, 0),
-                ("said", SILENT), ("setChannel", -2, 0), ("said", BAD_CHANNEL)]),
+                ("notes", SILENT), ("setChannel", -2, 0), ("notes", BAD_CHANNEL)]),
     "E7 listed": ({"channel": 3, "allowedChannels": (3, 4)},
-                  [("setChannel", -1, 3), ("said", NOT_ALLOWED)]),
+                  [("setChannel", -1, 3), ("notes", NOT_ALLOWED)]),
     # setRange clips to maxRange; -1 asks for it. Different: NaN is refused.
     "E8": (EMITTER, [("setRange", 1.0, 1.0), ("setRange", 5.0, 5.0), ("setRange", 10.0, 5.0),
-                     ("setRange", -1.0, 5.0), ("said", SILENT),
-                     ("setRange", -2.0, 5.0), ("said", says("invalid range=-2.000000 argument.")),
-                     ("setRange", 0.0, 0.0), ("setRange", INF, 5.0), ("said", SILENT),
-                     ("setRange", NAN, 5.0), ("said", says("invalid range=nan argument."))]),
+                     ("setRange", -1.0, 5.0), ("notes", SILENT),
+                     ("setRange", -2.0, 5.0), ("notes", note("invalid range=-2.000000 argument.")),
+                     ("setRange", 0.0, 0.0), ("setRange", INF, 5.0), ("notes", SILENT),
+                     ("setRange", NAN, 5.0), ("notes", note("invalid range=nan argument."))]),
     # maxRange -1: no limit.
-    "E9": ({}, [("setRange", 1e9, 1e9), ("setRange", -1.0, -1.0), ("said", SILENT)]),
+    "E9": ({}, [("setRange", 1e9, 1e9), ("setRange", -1.0, -1.0), ("notes", SILENT)]),
     # setChannel and setRange alone put nothing on the wire.
     "E10": (EMITTER, [("setChannel", 4, 4), ("setRange", 1.0, 1.0), ("step", 32, [])]),
     # setChannel to the current value is silent.
-    "E11": (EMITTER, [("setChannel", 3, 3), ("said", SILENT)]),
+    "E11": (EMITTER, [("setChannel", 3, 3), ("notes", SILENT)]),
     # Order is kept; all that is due leaves together.
     "E12": ({}, [("send", 3, 1), ("send", 1, 1), ("send", 2, 1), ("step", 32, [3, 1, 2])]),
     # The line: a packet leaves when the bytes up to its end have passed.
@@ -244,13 +244,13 @@ EMITTER_CASES: dict[str, tuple[dict[str, Any], list[tuple[Any, ...]]]] = {
 }
 
 RECEIVER_CASES: dict[str, tuple[dict[str, Any], list[tuple[Any, ...]]]] = {
-    "R1": (RECEIVER, [("length", 0), ("said", DISABLED), ("period", 0), ("said", SILENT)]),
-    "R2": (RECEIVER, [("enable", 32, 32), ("length", 0), ("said", SILENT),
+    "R1": (RECEIVER, [("length", 0), ("notes", DISABLED), ("period", 0), ("notes", SILENT)]),
+    "R2": (RECEIVER, [("enable", 32, 32), ("length", 0), ("notes", SILENT),
                       ("size", -1)]),
-    "R7": (RECEIVER, [("enable", 32, 32), ("read", None), ("said", SILENT)]),
-    # Nobody reads: the newest are dropped, packet by packet, silently.
+    "R7": (RECEIVER, [("enable", 32, 32), ("read", None), ("notes", SILENT)]),
+    # No program reads: the newest are dropped, packet by packet, silently.
     "R8": (RECEIVER, [("enable", 32, 32), ("step", 0), ("arrive", 6, 6, None), ("step", 2),
-                      ("arrive", 6, 6, None), ("step", 2), ("said", SILENT), ("step", 2)]),
+                      ("arrive", 6, 6, None), ("step", 2), ("notes", SILENT), ("step", 2)]),
     # Reading makes room: old second, first of the new.
     "R9": (RECEIVER, [("enable", 32, 32), ("arrive", 6, 5, None), ("step", 2), ("read", 6),
                       ("arrive", 7, 8, None), ("step", 2), ("sizes", [5, 7])]),
@@ -259,24 +259,25 @@ RECEIVER_CASES: dict[str, tuple[dict[str, Any], list[tuple[Any, ...]]]] = {
                        ("sizes", [12, 3])]),
     "R11": ({}, [("enable", 32, 32), ("arrive", *[1000] * 1000, None), ("step", 1000)]),
     "R12": (RECEIVER, [("enable", 64, 64), ("enable", -5, 64),
-                       ("said", says("called with negative sampling period."))]),
+                       ("notes", note("called with negative sampling period."))]),
     # What is queued stays readable when the receiver is disabled.
     "R13": (RECEIVER, [("enable", 32, 32), ("arrive", 6, None), ("step", 1), ("disable", 0),
-                       ("said", SILENT), ("length", 1), ("said", DISABLED),
-                       ("size", 6), ("read", 6), ("said", SILENT)]),
+                       ("notes", SILENT), ("length", 1), ("notes", DISABLED),
+                       ("size", 6), ("read", 6), ("notes", SILENT)]),
     # What waits for a sample stays, and comes one period after the next enabling.
     "R13 waiting": ({}, [("enable", 64, 64), ("arrive", 6, None), ("step", 0), ("disable", 0),
                          ("arrive", 5, None), ("step", 0), ("enable", 96, 96), ("step", 0),
                          ("arrive", 4, None), ("step", 0), ("step", 2), ("sizes", [6, 4])]),
     # The current channel: nothing is asked. Several in one step: the last one is.
-    "R14": (RECEIVER, [("setChannel", 7, 7), ("said", SILENT), ("asked", None),
-                       ("setChannel", 8, 8), ("setChannel", -1, -1), ("said", SILENT),
-                       ("setChannel", -2, -1), ("said", BAD_CHANNEL),
+    "R14": (RECEIVER, [("setChannel", 7, 7), ("notes", SILENT), ("asked", None),
+                       ("setChannel", 8, 8), ("setChannel", -1, -1), ("notes", SILENT),
+                       ("setChannel", -2, -1), ("notes", BAD_CHANNEL),
                        ("asked", -1), ("asked", None)]),
     "R15": ({"channel": 7, "allowedChannels": (7, 8)},
-            [("setChannel", 9, 7), ("said", NOT_ALLOWED), ("setChannel", 8, 8), ("said", SILENT)]),
+            [("setChannel", 9, 7), ("notes", NOT_ALLOWED),
+             ("setChannel", 8, 8), ("notes", SILENT)]),
     # The channel the simulator names is the receiver's; nothing is asked back.
-    "R16": (RECEIVER, [("told", 5, 5), ("asked", None)]),
+    "R16": (RECEIVER, [("placed", 5, 5), ("asked", None)]),
     # Delivery on the sampling grid: at steps 3 and 6.
     "R21": ({}, [("enable", 96, 96), ("arrive", 1, None), ("step", 0), ("arrive", 2, None),
                  ("step", 0), ("arrive", 3, None), ("step", 3), ("step", 3),

@@ -191,7 +191,7 @@ def test_no_drift_however_long_it_runs() -> None:
 def test_a_send_at_the_instant_of_a_departure_finds_the_buffer_as_it_was() -> None:
     emitter = Emitter(EmitterFields(baudRate=8000, bufferSize=1))
     assert emitter.send(b"a", 0) is None
-    assert emitter.send(b"b", MS) == "full"  # leaves at 1 ms, nobody has looked
+    assert emitter.send(b"b", MS) == "full"  # leaves at 1 ms, not collected yet
     assert emitter.send(b"b", MS + 1) is None
     assert [packet.data for packet in departures(emitter, 3 * MS)] == [b"a", b"b"]
 
@@ -219,7 +219,7 @@ def test_a_million_tiny_packets_are_enough(monkeypatch: pytest.MonkeyPatch) -> N
     assert [emitter.send(b"x", 0) for _ in range(4)] == [None, None, None, "cap"]
 
 
-def test_the_cap_counts_what_left_and_nobody_collected() -> None:
+def test_the_cap_counts_what_left_and_was_not_collected() -> None:
     emitter = Emitter(EmitterFields(bufferSize=CAP_BYTES))
     assert emitter.send(bytes(CAP_BYTES), 0) is None
     assert emitter.send(b"x", 5) == "cap"

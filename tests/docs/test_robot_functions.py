@@ -50,8 +50,14 @@ TESTS = {
         "tests.api.devices.test_devices",
         "test_every_device_is_there_by_name_and_by_index",
     ),
-    "wb_robot_get_mode": ("tests.api.test_modes", "test_the_gateway_is_asked_and_told"),
-    "wb_robot_set_mode": ("tests.api.test_modes", "test_the_gateway_is_asked_and_told"),
+    "wb_robot_get_mode": (
+        "tests.api.test_modes",
+        "test_the_mode_is_read_from_and_set_in_the_gateway",
+    ),
+    "wb_robot_set_mode": (
+        "tests.api.test_modes",
+        "test_the_mode_is_read_from_and_set_in_the_gateway",
+    ),
     "wb_robot_get_synchronization": (API, "test_the_robots_own_data"),
     "wb_robot_battery_sensor": (SESSION, "test_the_battery_runs_down_in_simulated_time"),
     "wb_robot_get_battery": (API, "test_battery"),

@@ -23,14 +23,15 @@ EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("at", range(3))
+@pytest.mark.parametrize("at", range(4))
 def test_its_examples_pass(at: int, tmp_path: Path) -> None:
     (tmp_path / "test_example.py").write_text(EXAMPLES[at])
-    (tmp_path / "configs").symlink_to(ROOT / "configs")
+    for folder in ("configs", "docs"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
     command = [sys.executable, "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider"]
     done = run_program(*command, cwd=tmp_path, timeout_s=120)
     assert done.returncode == 0, done.stdout[-3000:]
-    assert len(EXAMPLES) == 3
+    assert len(EXAMPLES) == 4
 
 
 @pytest.mark.process

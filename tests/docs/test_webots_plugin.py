@@ -63,7 +63,7 @@ def test_from_make_to_the_moving_robot(tmp_path_factory: pytest.TempPathFactory)
             PluginHost(built, folder, "create", DEVICES) as host,
         ):
             wait_until(lambda: "create.body  up" in gateway.text(), what="the robot")
-            host.say("target 1 inf")
+            host.emit("target 1 inf")
             assert host.start(), host.text()
             host.motor(VELOCITY, "left wheel motor", 3.0)
             host.enable("left wheel sensor")

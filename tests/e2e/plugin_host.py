@@ -93,7 +93,7 @@ class PluginHost:
                 self.lines.append(line.rstrip("\n"))
                 self._arrived.notify_all()
 
-    def say(self, *commands: str) -> None:
+    def emit(self, *commands: str) -> None:
         assert self.process.stdin is not None
         self.process.stdin.write("".join(f"{command}\n" for command in commands))
 
@@ -111,7 +111,7 @@ class PluginHost:
         return line
 
     def ask(self, command: str) -> str:
-        self.say(command)
+        self.emit(command)
         return self.wait_for(command.split()[0])
 
     def start(self, argument: str = "") -> bool:
@@ -131,10 +131,10 @@ class PluginHost:
         raise AssertionError(f"no value of {name}; {self.text()}")
 
     def motor(self, slot: int, name: str, value: float) -> None:
-        self.say(f"motor {slot} {self.tags[name]} {value}")
+        self.emit(f"motor {slot} {self.tags[name]} {value}")
 
     def enable(self, name: str, ms: int = 32) -> None:
-        self.say(f"period {self.tags[name]} {ms}")
+        self.emit(f"period {self.tags[name]} {ms}")
 
     @property
     def has_failed(self) -> bool:
@@ -151,7 +151,7 @@ class PluginHost:
     def finish(self) -> int:
         """Ends the controller; its exit code."""
         if self.process.poll() is None:
-            self.say("cleanup")
+            self.emit("cleanup")
         return self.process.wait(DEADLINE_S)
 
     def __enter__(self) -> PluginHost:

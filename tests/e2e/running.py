@@ -56,8 +56,8 @@ def run_program(
 
 
 def environment(cwd: Path, **env: str) -> dict[str, str]:
-    """Each test has its own control folder, and the checkout's package. A pytest that it runs is no
-    worker of this one."""
+    """Each test has its own control folder, and the checkout's package. A pytest that it runs is
+    not a worker of this one."""
     folder = cwd / "run"
     folder.mkdir(mode=0o700, exist_ok=True)
     own = {name: value for name, value in os.environ.items() if name != "PYTEST_XDIST_WORKER"}

@@ -58,7 +58,7 @@ class Bridge(Gateway):
         return connection
 
 
-def heard(device: Device, size: int) -> bytes:
+def read_device(device: Device, size: int) -> bytes:
     data = bytearray()
 
     def enough() -> bool:
@@ -94,17 +94,17 @@ def test_all_values_both_ways_and_a_report(listen: str, device: Device, tmp_path
             client = bridge.connect()
         with client:
             client.sendall(ALL_VALUES)
-            assert heard(device, 256) == ALL_VALUES
+            assert read_device(device, 256) == ALL_VALUES
             device.write(ALL_VALUES)
             assert received(client, 256) == ALL_VALUES
         assert bridge.stop(signal.SIGINT) == 130
-    said = report_of(tmp_path)
-    assert said["exit_code"] == 130
-    assert said["port"]["line"] == "115200 8E1"
+    reported = report_of(tmp_path)
+    assert reported["exit_code"] == 130
+    assert reported["port"]["line"] == "115200 8E1"
     counts = {"accepted": 1, "refused": 0, "too_slow": 0}
-    assert said["clients"] == {"connected": 0, "paused": False, "slow": 0, **counts, "each": []}
-    assert said["to_serial"]["received_bytes"] == said["to_serial"]["sent_bytes"] == 256
-    assert said["to_tcp"]["received_bytes"] == said["to_tcp"]["sent_bytes"] == 256
+    assert reported["clients"] == {"connected": 0, "paused": False, "slow": 0, **counts, "each": []}
+    assert reported["to_serial"]["received_bytes"] == reported["to_serial"]["sent_bytes"] == 256
+    assert reported["to_tcp"]["received_bytes"] == reported["to_tcp"]["sent_bytes"] == 256
     assert "up: 115200 8E1" in bridge.text()
 
 
@@ -127,14 +127,14 @@ def test_bad_frames_are_dropped_and_counted(device: Device, tmp_path: Path) -> N
         with bridge.connect() as client:
             client.sendall(bad + good)
             device.write(good + bad + good)
-            assert heard(device, len(good)) == good
+            assert read_device(device, len(good)) == good
             assert received(client, 2 * len(good)) == good * 2
         assert bridge.stop(signal.SIGTERM) == 143
-    said = report_of(tmp_path)
-    assert said["to_serial"]["frames"] == 1
-    assert said["to_serial"]["dropped"] == {"bad_crc": 1}
-    assert said["to_tcp"]["frames"] == 2
-    assert said["to_tcp"]["dropped"] == {"bad_crc": 1}
+    reported = report_of(tmp_path)
+    assert reported["to_serial"]["frames"] == 1
+    assert reported["to_serial"]["dropped"] == {"bad_crc": 1}
+    assert reported["to_tcp"]["frames"] == 2
+    assert reported["to_tcp"]["dropped"] == {"bad_crc": 1}
     assert "dropped 1 bad crc" in bridge.text()
 
 
@@ -143,7 +143,7 @@ def test_the_last_client_writes_with_writer_last(device: Device) -> None:
         with bridge.connect() as first, bridge.connect() as second:
             first.sendall(b"dropped")
             second.sendall(b"passed")
-            assert heard(device, 6) == b"passed"
+            assert read_device(device, 6) == b"passed"
             device.write(b"both")
             assert received(first, 4) == received(second, 4) == b"both"
 
@@ -157,7 +157,7 @@ def test_unplugged_and_plugged_in_again_with_a_client_connected(device: Device) 
             device.plug()
             wait_until(lambda count=round_ + 2: bridge.text().count("up: ") == count)
             client.sendall(b"alive")
-            assert heard(device, 5) == b"alive"
+            assert read_device(device, 5) == b"alive"
             device.write(b"yes")
             assert received(client, 3) == b"yes"
 
@@ -345,7 +345,7 @@ def test_socat_ends_its_direction_and_still_gets_the_answer(device: Device) -> N
         assert socat.stdout is not None
         socat.stdin.write(b"question")
         socat.stdin.close()
-        assert heard(device, 8) == b"question"
+        assert read_device(device, 8) == b"question"
         wait_until(lambda: "finished sending" in bridge.text())
         device.write(b"answer")
         assert socat.stdout.read(6) == b"answer"
@@ -371,8 +371,8 @@ def test_two_bridges_and_socat_make_one_serial_line(tmp_path: Path) -> None:
             ends[0].write(frames[:4000])
             ends[1].write(frames[:3000])
             whole = [frames[: frames.rindex(b"\0", 0, size) + 1] for size in (4000, 3000)]
-            assert heard(ends[1], len(whole[0])) == whole[0]
-            assert heard(ends[0], len(whole[1])) == whole[1]
+            assert read_device(ends[1], len(whole[0])) == whole[0]
+            assert read_device(ends[0], len(whole[1])) == whole[1]
             socat.terminate()
             socat.wait()
     for end in ends:
@@ -405,7 +405,7 @@ def check_the_line_and_the_bytes(device: Device, url: str, rate: int) -> None:
         wait_until(lambda: speed_of(device) == getattr(termios, f"B{rate}"), what="the rate")
         assert termios.tcgetattr(device.slave)[2] & termios.CSTOPB
         port.write(ALL_VALUES)
-        assert heard(device, 256) == ALL_VALUES
+        assert read_device(device, 256) == ALL_VALUES
         device.write(ALL_VALUES)
         assert port.read(256) == ALL_VALUES
         port.dtr = False
@@ -466,7 +466,7 @@ def somebody_listens(port: int) -> bool:
     return f":{port:04X} 00000000:0000 0A" in Path("/proc/net/tcp").read_text()
 
 
-def test_a_telnet_client_on_the_raw_address_is_told_what_to_do(device: Device) -> None:
+def test_a_telnet_client_on_the_raw_address_gets_a_message_with_the_fix(device: Device) -> None:
     with Bridge(device) as bridge:
         with bridge.connect() as client:
             client.sendall(b"\xff\xfd\x01\xff\xfb\x03\xff\xfd\x03")
@@ -477,7 +477,7 @@ def test_a_telnet_client_on_the_raw_address_is_told_what_to_do(device: Device) -
         assert device.read() == b""
 
 
-def test_an_idle_client_is_disconnected_when_the_option_says_so(device: Device) -> None:
+def test_an_idle_client_is_disconnected_when_the_option_requests_it(device: Device) -> None:
     with Bridge(device, "--idle", "0.2") as bridge, bridge.connect() as client:
         client.settimeout(DEADLINE_S)
         assert client.recv(10) == b""
@@ -490,4 +490,4 @@ def test_one_line_of_a_shell_is_delivered(device: Device) -> None:
         host, port = bridge.address
         line = f"printf 'one line' | socat -u - TCP:{host}:{port}"
         subprocess.run(["sh", "-c", line], check=True, timeout=DEADLINE_S)
-        assert heard(device, 8) == b"one line"
+        assert read_device(device, 8) == b"one line"

@@ -29,7 +29,7 @@ ROBOTS = ["epuck", "create2", "dynamixel", "khepera", "gcode", "webots-plugin", 
 
 
 def drives(report: dict[str, Any]) -> bool:
-    """Whether a motor of a robot is told to move: its last velocity or position is not 0."""
+    """Whether a motor of a robot is commanded to move: its last velocity or position is not 0."""
     return any(
         value not in (0, math.inf)
         for loop in report["control_loops"].values()

@@ -103,7 +103,7 @@ def running(folder: Path, more: str = "", *arguments: str) -> Iterator[Running]:
 
 @contextmanager
 def mock(folder: Path, kind: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
-    """`hilgw mock`, until it says that it is ready."""
+    """`hilgw mock`, until it reports that it is ready."""
     command = [*COMMAND, "mock", kind, *arguments]
     process = subprocess.Popen(
         command, cwd=folder, env=environment(folder), stdout=subprocess.PIPE, text=True
@@ -111,7 +111,7 @@ def mock(folder: Path, kind: str, *arguments: str) -> Iterator[subprocess.Popen[
     assert process.stdout is not None
     try:
         while (line := process.stdout.readline()) and not line.startswith("ready"):
-            process.said = line  # type: ignore[attr-defined]
+            process.reported = line  # type: ignore[attr-defined]
         assert line, f"{kind} ended"
         yield process
     finally:
@@ -262,7 +262,10 @@ def test_a_suspended_gateway_stops_first_and_drops_waiting_bytes(tmp_path: Path)
         loop.signal(signal.SIGCONT)
         loop.robot.wait_for(STOP)
         controller.wait_for_end()
-        assert loop.robot.received in (b"", STOP)  # the thread and the loop may both have said it
+        assert loop.robot.received in (
+            b"",
+            STOP,
+        )  # the thread and the loop may both have reported it
         loop.signal(signal.SIGINT)
         assert loop.wait() == 130
         assert loop.report()["control_loops"]["cab"]["stops"] == {"late": 1}

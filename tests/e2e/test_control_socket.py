@@ -41,7 +41,7 @@ def test_a_gateway_ends_in_silence_with_clients_connected_and_sweeps_the_dead(
         client.close()
 
 
-def test_several_gateways_are_told_apart_by_their_configuration(tmp_path: Path) -> None:
+def test_several_gateways_are_distinguished_by_their_configuration(tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / f"{name}.yaml").write_text(
             f"version: 1\nrobots: {{{name}: {{devices: {{tx: {{node: Emitter}}}}}}}}\n"
@@ -67,7 +67,7 @@ def test_several_gateways_are_told_apart_by_their_configuration(tmp_path: Path) 
         code, text = send("--config", "three")
         assert code == 5 and "no running gateway has the configuration three" in text
         first.stop()
-        assert send("--config", "two")[0] == 1  # it knows no one.tx
+        assert send("--config", "two")[0] == 1  # it has no one.tx
         assert send("--config", "one")[0] == 5
 
 

@@ -13,20 +13,20 @@ from hilgw.testing.sim import wait_until
 from tests.e2e.running import XBEE, Gateway, with_a_second_module
 
 
-def talk(gateway: Gateway, tmp_path: Path) -> list[bytes]:
+def exchange(gateway: Gateway, tmp_path: Path) -> list[bytes]:
     """Both directions; returns the packets that digi-xbee received from the robot."""
-    heard: list[bytes] = []
+    received: list[bytes] = []
     spare = devices.XBeeDevice(str(tmp_path / "xbee-spare"), 9600)
     spare.open()
     try:
-        spare.add_data_received_callback(lambda message: heard.append(bytes(message.data)))
-        wait_until(lambda: any(data.startswith(b"ping ") for data in heard), what="the robot")
+        spare.add_data_received_callback(lambda message: received.append(bytes(message.data)))
+        wait_until(lambda: any(data.startswith(b"ping ") for data in received), what="the robot")
         payload = bytes(range(0, 256, 3))
         spare.send_data_broadcast(payload)
         wait_until(lambda: '"\\x00\\x03\\x06' in gateway.text(), what="the robot to hear")
     finally:
         spare.close()
-    return heard
+    return received
 
 
 def finish(gateway: Gateway, tmp_path: Path) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def finish(gateway: Gateway, tmp_path: Path) -> dict[str, Any]:
 def test_it_exchanges_packets_with_the_simulated_robot(tmp_path: Path) -> None:
     gateway = Gateway(tmp_path, ["--config", XBEE, "--report", "out.json"])
     try:
-        talk(gateway, tmp_path)
+        exchange(gateway, tmp_path)
         report = finish(gateway, tmp_path)
     finally:
         gateway.stop()
@@ -56,7 +56,7 @@ def test_a_packet_that_two_modules_receive_reaches_the_robot_once(tmp_path: Path
         return gateway.text().count('rover.rx     delivered "\\x00\\x03\\x06')
 
     try:
-        talk(gateway, tmp_path)
+        exchange(gateway, tmp_path)
         wait_until(lambda: "refused (duplicate)" in gateway.text())
         wait_until(lambda: received_by_robot() > 0, what="the robot's sampling grid")
         report = finish(gateway, tmp_path)

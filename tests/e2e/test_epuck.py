@@ -25,7 +25,7 @@ def robot(firmware_mock: Any) -> Any:
 
 
 def on(port: str) -> list[str]:
-    """The shipped file with this port. A busy machine is no fault of the robot."""
+    """The shipped file with this port. A busy machine is not a fault of the robot."""
     changes = {
         "body.port": port,
         "body.answer_ms": 1000,
@@ -58,7 +58,7 @@ def test_the_shipped_program_drives_the_robot_at_its_port(robot: Any, tmp_path: 
 
 
 def test_a_webots_controller_drives_it_too(robot: Any, tmp_path: Path) -> None:
-    """As the comments in the file say."""
+    """As in the comments of the file."""
     text = Path(CONFIG).read_text()
     for before, after in (
         ("      kind: python\n      file: epuck_avoid.py ", "      # "),
@@ -92,7 +92,7 @@ class Modem:
         self.master, self.slave = os.openpty()
         tty.setraw(self.slave)
         self.path = os.ttyname(self.slave)
-        self.heard = b""
+        self.received = b""
         self._answer = answer
         self._thread = threading.Thread(target=self._serve)
         self._thread.start()
@@ -101,7 +101,7 @@ class Modem:
         while data := os.read(self.master, 4096):
             if data == b"\x04the end":
                 return
-            self.heard += data
+            self.received += data
             os.write(self.master, self._answer * data.count(b"\n"))
 
     def end(self) -> None:
@@ -119,4 +119,4 @@ def test_another_device_is_refused(tmp_path: Path) -> None:
         modem.end()
     assert done.returncode == 6
     assert "not an e-puck with sercom: it answers 'ERROR' to V" in done.stderr
-    assert modem.heard.replace(b"\0", b"") == b"\nD,0,0\n" + 3 * b"V\n"
+    assert modem.received.replace(b"\0", b"") == b"\nD,0,0\n" + 3 * b"V\n"

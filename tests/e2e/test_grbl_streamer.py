@@ -24,12 +24,12 @@ def test_it_streams_holds_resumes_and_reads_the_state(machine: Any) -> None:
     client.poll_interval = 0.02
     client.cnect(str(machine.port), 115200)
     try:
-        talk(client, machine.mock, events)
+        exchange(client, machine.mock, events)
     finally:
         client.disconnect()
 
 
-def talk(client: GrblStreamer, mock: Any, events: dict[str, list[Any]]) -> None:
+def exchange(client: GrblStreamer, mock: Any, events: dict[str, list[Any]]) -> None:
     client.softreset()
     wait_until(lambda: bool(events["on_boot"]), what="the banner")
     client.poll_start()

@@ -77,11 +77,11 @@ def test_what_lirc_sends_is_what_we_decode(name: str, tmp_path: Path) -> None:
     traits = codec(name).traits
     lines = (tmp_path / "simsend.out").read_text().splitlines()
     frames = pulses_of(lines, traits.gap_us)
-    said = [codec(name).decode(frame) for frame in frames]
-    assert [(code.address, code.command) for code in said if isinstance(code, Code)] == [
+    reported = [codec(name).decode(frame) for frame in frames]
+    assert [(code.address, code.command) for code in reported if isinstance(code, Code)] == [
         pair for pair in keys.values() for _ in range(len(frames) // len(keys))
     ]
-    for frame, code in zip(frames, said, strict=True):
+    for frame, code in zip(frames, reported, strict=True):
         assert isinstance(code, Code)
         assert codec(name).encode(code) == pytest.approx(frame, abs=4)
 
@@ -115,7 +115,7 @@ def test_what_we_send_is_what_lirc_decodes(name: str, tmp_path: Path) -> None:
     assert found == list(keys) * 2, text
 
 
-# --- the stand-in ---------------------------------------------------------------------------------
+# --- the mock -------------------------------------------------------------------------------------
 
 
 class Tape:
@@ -123,20 +123,20 @@ class Tape:
 
     def __init__(self, mock: Any) -> None:
         self._mock = mock
-        self.heard: list[tuple[float, bytes]] = []
-        self.said: list[tuple[float, bytes]] = []
+        self.received: list[tuple[float, bytes]] = []
+        self.reported: list[tuple[float, bytes]] = []
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._mock, name)
 
     def receive(self, data: bytes, now: int) -> None:
-        self.heard.append((now / 1e9, data))
+        self.received.append((now / 1e9, data))
         self._mock.receive(data, now)
 
     def take(self, now: int) -> bytes:
         data: bytes = self._mock.take(now)
         if data:
-            self.said.append((now / 1e9, data))
+            self.reported.append((now / 1e9, data))
         return data
 
 
@@ -201,9 +201,9 @@ def test_lircd_names_the_keys_the_mock_plays(tmp_path: Path) -> None:
             async with running(tmp_path / "irw", "irw", str(socket)) as irw:
                 wanted = [f" 00 KEY_OK {name}\n" for name in keys]
                 await until(lambda: all(line in irw.text for line in wanted), what="every remote")
-        said = re.findall(r" 00 KEY_OK (\w+)$", irw.text, re.MULTILINE)
-        first = list(keys).index(said[0])
-        assert said[:4] == [*list(keys)[first:], *list(keys)[:first]]
+        reported = re.findall(r" 00 KEY_OK (\w+)$", irw.text, re.MULTILINE)
+        first = list(keys).index(reported[0])
+        assert reported[:4] == [*list(keys)[first:], *list(keys)[:first]]
 
     in_room(scenario)
 
@@ -236,26 +236,26 @@ def test_what_irsend_sends_decodes_in_our_codec(name: str, tmp_path: Path) -> No
         async with lircd(tmp_path, port, conf) as socket:
             command = ["irsend", "-d", str(socket), "SEND_ONCE", name, "KEY_OK"]
             end = time.monotonic() + DEADLINE_S
-            said = "late"
-            while said:  # late with a block, as on a loaded machine, it says so
-                assert time.monotonic() < end, said
-                toy.heard.clear()
-                toy.said.clear()
-                said = await output_of(*command, cwd=tmp_path)
-            await until(lambda: all_of(toy.said).endswith(b"C"), what="the end")
-            samples = lambda: all_of(other.said).removeprefix(b"S01")  # noqa: E731
+            reported = "late"
+            while reported:  # late with a block, as on a loaded machine, it reports it
+                assert time.monotonic() < end, reported
+                toy.received.clear()
+                toy.reported.clear()
+                reported = await output_of(*command, cwd=tmp_path)
+            await until(lambda: all_of(toy.reported).endswith(b"C"), what="the end")
+            samples = lambda: all_of(other.reported).removeprefix(b"S01")  # noqa: E731
             await until(lambda: pairs_in(name, samples())[-1:] == [pair], what="the other toy")
 
-        wire = all_of(toy.heard).partition(START)[2]
+        wire = all_of(toy.received).partition(START)[2]
         burst = wire.partition(END)[0] + END
         assert pairs_in(name, burst) == [pair]
         # One byte before the first block and one for each, the last one too; the result.
         answers = ROOM * (1 + math.ceil(len(burst) / 62))
         answers += b"t" + len(burst).to_bytes(2, "big") + b"C"
-        assert all_of(toy.said).removeprefix(b"V222").removeprefix(b"S01") == answers
-        started = next(at for at, data in toy.heard if data.endswith(START[-1:]))
+        assert all_of(toy.reported).removeprefix(b"V222").removeprefix(b"S01") == answers
+        started = next(at for at, data in toy.received if data.endswith(START[-1:]))
         light_s = sum(codec(name).encode(code)) / 1e6
-        assert toy.said[-1][0] - started >= light_s
+        assert toy.reported[-1][0] - started >= light_s
 
     in_room(scenario)
 

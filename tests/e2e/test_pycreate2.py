@@ -19,13 +19,13 @@ def robot(firmware_mock: Any) -> Any:
 def test_it_drives_reads_and_stops(robot: Any) -> None:
     client = Create2(str(robot.port))
     try:
-        talk(client, robot)
+        exchange(client, robot)
     finally:
         client.SCI.close()
         client.SCI = Mock()  # its destructor writes once more
 
 
-def talk(client: Create2, robot: Any) -> None:
+def exchange(client: Create2, robot: Any) -> None:
     client.sleep_timer = 0
     client.SCI.ser.timeout = 30  # a busy machine needs more than its second
     client.start()

@@ -120,8 +120,8 @@ class Stepped:
 def test_time_waits_for_a_webots_controller(tmp_path: Path) -> None:
     running = Stepped(tmp_path, BRAIN, timeout_s=0)
     try:
-        said, _ = running.controller.communicate(timeout=DEADLINE_S)
-        assert float(said) == pytest.approx(30 * 0.032)
+        reported, _ = running.controller.communicate(timeout=DEADLINE_S)
+        assert float(reported) == pytest.approx(30 * 0.032)
     finally:
         running.end()
     report = json.loads((tmp_path / "out.json").read_text())

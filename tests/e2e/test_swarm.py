@@ -81,7 +81,7 @@ def test_objects_are_placed_by_commands(tmp_path: Path) -> None:
 
 def test_invalid_commands_are_refused(tmp_path: Path) -> None:
     with Gateway(tmp_path, ["--config", world(tmp_path)]):
-        for words, code, said in (
+        for words, code, reported in (
             (
                 ["place", "lump", "1", "2", "3"],
                 1,
@@ -99,7 +99,7 @@ def test_invalid_commands_are_refused(tmp_path: Path) -> None:
         ):
             done = run(*words, cwd=tmp_path)
             assert done.returncode == code, (words, done.stderr)
-            assert said in done.stderr, (words, done.stderr)
+            assert reported in done.stderr, (words, done.stderr)
             assert "Traceback" not in done.stderr
 
 
@@ -134,7 +134,7 @@ def test_objects_are_placed_by_motion_capture(tmp_path: Path) -> None:
 
 
 def test_the_sender_reports_errors(tmp_path: Path) -> None:
-    for words, said in (
+    for words, reported in (
         (["127.0.0.1", "--circle", "a"], "is not a HOST:PORT address"),
         (["127.0.0.1:9", "--file", "none.csv"], "cannot read none.csv"),
         (["127.0.0.1:9", "--circle", "a", "--rate", "0"], "--rate 0 is out of range"),
@@ -145,7 +145,7 @@ def test_the_sender_reports_errors(tmp_path: Path) -> None:
     ):
         done = send_poses(*words)
         assert done.returncode in (2, 3)
-        assert said in done.stderr
+        assert reported in done.stderr
         assert "Traceback" not in done.stderr
     done = send_poses("--help")
     assert done.returncode == 0

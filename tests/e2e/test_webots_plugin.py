@@ -95,7 +95,7 @@ class Bench:
 
     def drive(self) -> None:
         """The left wheel at 3 rad/s, as after a switch in velocity control."""
-        self.host.say(f"target {self.host.tags[LEFT]} inf")
+        self.host.emit(f"target {self.host.tags[LEFT]} inf")
         assert self.host.start(), self.host.text() + self.gateway.text()
         self.host.motor(VELOCITY, LEFT, 3.0)
         self.host.step()
@@ -146,11 +146,11 @@ def test_motors_move_and_the_values_have_webots_units(bench: Bench) -> None:
     assert 0 < turned < 3.0 * 2  # rad; the time of a busy machine is not that of its steps
     assert host.step_until("cliff_left") == [2500]
     assert host.step_until("bumper_left") == [0]
-    host.say(f"led {host.tags['led_on']} 1")
+    host.emit(f"led {host.tags['led_on']} 1")
     host.motor(ACCELERATION, LEFT, -1)
     host.step()
     bench.robot.wait_for(lambda mock: mock.leds[2] > 0)
-    host.say(f"period {host.tags[ENCODER]} 0")
+    host.emit(f"period {host.tags[ENCODER]} 0")
     host.step()
     host.values.clear()
     host.step(3)
@@ -174,7 +174,7 @@ def test_back_to_simulation_stops_it_and_it_starts_again(bench: Bench) -> None:
 
 def test_a_velocity_moves_nothing_in_position_control(bench: Bench) -> None:
     host = bench.host
-    host.say(f"target {host.tags[LEFT]} 1.5")
+    host.emit(f"target {host.tags[LEFT]} 1.5")
     assert host.start()
     host.motor(VELOCITY, LEFT, 3.0)
     host.step(3)
@@ -329,7 +329,7 @@ def test_servos_turn_in_position_and_in_velocity_control(
         PluginHost(built, folder, "turret", devices) as host,
     ):
         wait_until(lambda: "turret.body  up" in gateway.text(), what="the servos")
-        host.say(f"target {host.tags[LEFT]} inf")
+        host.emit(f"target {host.tags[LEFT]} inf")
         assert host.start(), host.text()
         host.motor(POSITION, "turret", 0.5)
         host.motor(VELOCITY, "turret", 2.0)
@@ -370,7 +370,7 @@ def test_motors_by_the_plugin_and_packets_by_the_gateway_robot(
         PluginHost(built, folder, "create", CREATE) as host,
     ):
         wait_until(lambda: "create.body  up" in gateway.text(), what="the robot")
-        host.say(f"target {host.tags[LEFT]} inf")
+        host.emit(f"target {host.tags[LEFT]} inf")
         assert host.start(), host.text()
         host.motor(VELOCITY, LEFT, 3.0)
         host.enable(ENCODER)

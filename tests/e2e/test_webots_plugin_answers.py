@@ -128,7 +128,7 @@ def host(built: Built, gateway: Gateway) -> Iterator[PluginHost]:
 
 def started(host: PluginHost, gateway: Gateway, answer: bytes) -> socket.socket:
     """The connection after the answer to the plug-in's first request."""
-    host.say(f"start {gateway.path}")
+    host.emit(f"start {gateway.path}")
     connection = gateway.accept()
     assert request_of(connection) == (0, {0: b"\x23\0\0"})
     connection.sendall(answer)
@@ -137,7 +137,7 @@ def started(host: PluginHost, gateway: Gateway, answer: bytes) -> socket.socket:
 
 def exchanged(host: PluginHost, connection: socket.socket, answer: bytes) -> dict[int, bytes]:
     """One step; the blocks of its request."""
-    host.say("step 32")
+    host.emit("step 32")
     duration, blocks = request_of(connection)
     connection.sendall(answer)
     host.wait_for("step")
@@ -166,9 +166,9 @@ def test_each_slot_is_the_command_of_libcontroller(host: PluginHost, gateway: Ga
             ):
                 host.motor(slot, name, -9)
                 host.motor(slot, name, value + 0.5)
-            host.say(f"pid {TAG[name]} 1 2 3")
-        host.say(f"feedback {TORQUE_PERIOD} {TAG['wheel']} 64", f"led {TAG['led']} -2")
-        host.say(f"feedback {FORCE_PERIOD} {TAG['lift']} 0")  # as libController at each switch
+            host.emit(f"pid {TAG[name]} 1 2 3")
+        host.emit(f"feedback {TORQUE_PERIOD} {TAG['wheel']} 64", f"led {TAG['led']} -2")
+        host.emit(f"feedback {FORCE_PERIOD} {TAG['lift']} 0")  # as libController at each switch
         host.enable("gps", 48)
         blocks = exchanged(host, connection, END)
         fields = [(1, 4.5), (2, 3.5), (3, 1.5), (4, 0.5)]
@@ -206,7 +206,7 @@ def test_each_message_is_the_value_that_the_controller_reads(
     made += message(TAG["gps"], 2, *three, 4.0, 5.0, 6.0, 7.0)
     with started(host, gateway, configuration()) as connection:
         host.wait_for("start")
-        host.say("step 32")
+        host.emit("step 32")
         request_of(connection)
         immediate = framed(message(TAG["encoder"], 1, 9.0), delay=-1)  # another answer follows
         connection.sendall(immediate + framed(made))
@@ -239,7 +239,7 @@ def endless(connection: socket.socket) -> None:
 def test_an_answer_may_come_in_bytes(host: PluginHost, gateway: Gateway) -> None:
     with started(host, gateway, configuration()) as connection:
         host.wait_for("start")
-        host.say("step 32")
+        host.emit("step 32")
         request_of(connection)
         for byte in END:
             connection.sendall(bytes([byte]))
@@ -259,7 +259,7 @@ def test_nothing_waits_longer_than_its_deadline(
             with started(host, gateway, configuration()) as connection:
                 if host.wait_for("start") == "start 0":
                     continue  # this machine took longer than the deadline
-                host.say("step 32")
+                host.emit("step 32")
                 server = threading.Thread(target=serve, args=(connection,))
                 server.start()
                 host.wait_for("step")
@@ -297,7 +297,7 @@ def test_no_answer_crashes_it(host: PluginHost, gateway: Gateway) -> None:
             connection.sendall(hostile(rng) + hostile(rng))
             connection.shutdown(socket.SHUT_WR)
         host.wait_for("start")
-        host.say("step 32", "step 0", "failed")
+        host.emit("step 32", "step 0", "failed")
         host.wait_for("failed")
         connection.close()
     assert host.process.poll() is None

@@ -53,20 +53,20 @@ PERSONALITIES = [
 ]
 
 
-def talk(gateway: Gateway, tmp_path: Path, kind: type[Any]) -> None:
+def exchange(gateway: Gateway, tmp_path: Path, kind: type[Any]) -> None:
     """Unicast from the robot, unicast and broadcast to it, all byte values among them."""
-    heard: list[Any] = []
+    received: list[Any] = []
     spare = kind(str(tmp_path / "spare"), RATE)
     spare.open()
     try:
-        spare.add_data_received_callback(heard.append)
+        spare.add_data_received_callback(received.append)
         # Only now: in API mode 2 a packet that meets digi-xbee while it opens stalls it for 4 s.
         done = run("send", "rover.tx", "--hex", PAYLOAD.hex(" "), cwd=tmp_path)
         assert done.returncode == 0, done.stderr
-        wait_until(lambda: heard, what="the robot's packet")
-        assert bytes(heard[0].data) == b"\x0c" + PAYLOAD  # 12 is the channel
-        assert heard[0].remote_device.get_64bit_addr() == XBee64BitAddress.from_hex_string(OURS)
-        assert not heard[0].is_broadcast
+        wait_until(lambda: received, what="the robot's packet")
+        assert bytes(received[0].data) == b"\x0c" + PAYLOAD  # 12 is the channel
+        assert received[0].remote_device.get_64bit_addr() == XBee64BitAddress.from_hex_string(OURS)
+        assert not received[0].is_broadcast
         ours = devices.RemoteXBeeDevice(spare, XBee64BitAddress.from_hex_string(OURS))
         spare.send_data(ours, b"\x0cto you \x7e\x7d\x11\x13")
         spare.send_data_broadcast(b"\x0cto all")
@@ -90,7 +90,7 @@ def test_digi_xbee_and_the_robot_exchange_packets(
     )  # fmt: skip
     gateway = Gateway(tmp_path, ["--config", str(config), "-v", "--report", "out.json"])
     try:
-        talk(gateway, tmp_path, kind)
+        exchange(gateway, tmp_path, kind)
         assert gateway.stop(signal.SIGINT) == 130
     finally:
         gateway.stop()
@@ -133,15 +133,15 @@ def test_digi_xbee_receives_from_a_module_in_transparent_mode(tmp_path: Path) ->
     path.write_text(config)
     with Gateway(tmp_path, ["--config", str(path), "-v"]) as gateway:
         assert "gap" in gateway.text()
-        heard: list[bytes] = []
+        received: list[bytes] = []
         spare = devices.Raw802Device(str(tmp_path / "xbee-spare"), 9600)
         spare.open()
         try:
-            spare.add_data_received_callback(lambda message: heard.append(bytes(message.data)))
+            spare.add_data_received_callback(lambda message: received.append(bytes(message.data)))
             done = run("send", "rover.tx", "--hex", PAYLOAD.hex(" "), cwd=tmp_path)
             assert done.returncode == 0, done.stderr
             # A module cuts where its line pauses, and on a busy machine ours may pause in a packet.
-            wait_until(lambda: b"".join(heard) == PAYLOAD, what="the robot's packet")
+            wait_until(lambda: b"".join(received) == PAYLOAD, what="the robot's packet")
             spare.send_data_broadcast(b"to all \x7e")
             wait_until(lambda: 'delivered "to all ~"' in gateway.text(), what="the broadcast")
         finally:

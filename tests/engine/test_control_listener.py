@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from hilgw.engine import control_listener
 from hilgw.engine.control_folder import is_live
 from hilgw.engine.control_listener import ControlListener
 from hilgw.engine.control_socket import IDLE_S, MAX_CLIENTS, ControlServer
 from hilgw.errors import HilgwError
 from hilgw.testing.sim import Clock, elapse, run
+from hilgw.transports import accepting
 
 
 class Gateway:
@@ -216,7 +216,7 @@ async def test_closing_with_clients_connected_leaves_no_task_and_no_complaint(
 def test_without_a_free_descriptor_accept_pauses(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, calls = control_listener.accept, []
+    real, calls = accepting.accept, []
 
     def accept(listening: socket.socket) -> object:
         calls.append(1)
@@ -224,7 +224,7 @@ def test_without_a_free_descriptor_accept_pauses(
             raise OSError(errno.EMFILE, "Too many open files")
         return real(listening)
 
-    monkeypatch.setattr(control_listener, "accept", accept)
+    monkeypatch.setattr(accepting, "accept", accept)
     connections: list[socket.socket] = []
 
     async def main() -> None:
@@ -237,7 +237,7 @@ def test_without_a_free_descriptor_accept_pauses(
         await elapse(6)
         assert len(connections) == 1
         assert len(calls) < 60
-        monkeypatch.setattr(control_listener, "accept", None)
+        monkeypatch.setattr(accepting, "accept", None)
         listener.close()  # a pause that ends later listens no more
         await elapse(1)
         for each in (client, *connections):

@@ -105,7 +105,7 @@ def test_a_dismissed_program_starts_again_when_its_body_is_up(
         assert one.state == "running"
         body["up"] = False
         one.dismissed()
-        one.told_to_end()
+        one.quit_sent()
         await until(lambda: asked.count(False) > 3)  # once in the notice, then it waits
         assert (one.state, one.runs) == ("waiting", 1)
         assert one.reason == "the program starts again once the body is up"
@@ -113,7 +113,7 @@ def test_a_dismissed_program_starts_again_when_its_body_is_up(
         body["up"] = True
         await until(lambda: seen.lines == ["there"] * 2)
         assert (one.state, one.reason, one.runs) == ("running", "", 2)
-        one.told_to_end()  # for another reason than its body
+        one.quit_sent()  # for another reason than its body
         await one.join()
         assert (one.state, one.runs) == ("down", 2)
         assert one.exits == [-signal.SIGTERM] * 2
@@ -238,17 +238,17 @@ def test_no_program_outlives_a_killed_gateway() -> None:
     wait_until(lambda: is_gone(pid))
 
 
-def test_a_program_that_was_told_to_end_has_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_has_a_second_after_quit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Webots kills a controller that goes on after its step returned -1."""
     monkeypatch.setattr(processes, "TOLD_S", 0.01)
 
     async def main() -> Child:
         one, seen = child("print('there', flush=True)\nwhile True: pass")
-        one.told_to_end()  # there is no program yet
+        one.quit_sent()  # there is no program yet
         one.start({})
         await until(lambda: "there" in seen.lines)
-        one.told_to_end()
-        one.told_to_end()
+        one.quit_sent()
+        one.quit_sent()
         await one.join()
         return one
 

@@ -15,8 +15,9 @@ from hilgw.adapters.base import Event, Failed
 from hilgw.discovery.ports import port_identity
 from hilgw.engine import supervisor
 from hilgw.engine.event_loop.scheduler import Timer
+from hilgw.engine.lines import STALL_S, Lines, Port
 from hilgw.engine.observer import State
-from hilgw.engine.supervisor import FAULTS_ALLOWED, POLL_S, STALL_S, UNANSWERED_S, Supervisor
+from hilgw.engine.supervisor import FAULTS_ALLOWED, POLL_S, UNANSWERED_S, Supervisor
 from hilgw.errors import MismatchError, PeerError, PortError
 from hilgw.testing.sim import Clock, FakeTransport, Recorder, elapse, until
 from hilgw.transports.base import LineSettings, Transport
@@ -46,12 +47,9 @@ class Rig:
         self.log = Recorder()
         self.supervisor = Supervisor(
             self.station,
-            open_port,
-            identity,
-            self.log,
-            where="port",
+            Port("port", open_port, identity, boot_s),
+            Lines(self.log, timer.now),
             jitter=random.Random(1),
-            boot_s=boot_s,
             is_needed=lambda: is_needed,
         )
 
@@ -250,10 +248,8 @@ async def test_a_port_that_is_needed_later_ends_no_running_gateway(clock: Clock)
     rig = Rig(open_port, lambda: "there", clock)
     rig.supervisor = Supervisor(
         rig.station,
-        open_port,
-        lambda: "there",
-        rig.log,
-        where="port",
+        Port("port", open_port, lambda: "there"),
+        Lines(rig.log, clock.now),
         jitter=random.Random(1),
         is_needed=lambda: needed[0],
     )

@@ -178,7 +178,7 @@ def test_sleep_ends_with_a_power_cycle() -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "hears"),
+    ("one", "other", "receives"),
     [
         ({"B": 9600}, {"B": 4800}, True),  # one bucket: 15 kbit/s
         ({"B": 9600}, {"B": 19200}, False),
@@ -190,10 +190,10 @@ def test_sleep_ends_with_a_power_cycle() -> None:
     ],
 )
 def test_reception_needs_the_same_channel_mode_and_rate(
-    one: dict[str, Any], other: dict[str, Any], hears: bool
+    one: dict[str, Any], other: dict[str, Any], receives: bool
 ) -> None:
     bench = Bench(one, other)
-    assert bench.send(b"hello") == (b"hello" if hears else b"")
+    assert bench.send(b"hello") == (b"hello" if receives else b"")
 
 
 def test_fu2_lowers_the_rate_and_fu4_loses_what_comes_too_soon() -> None:

@@ -255,18 +255,18 @@ def test_the_prescaler_makes_counts_shorter(bench: Bench) -> None:
 
 
 def test_stretch_and_jitter_are_those_of_the_seed() -> None:
-    def heard(**parameters: Any) -> list[float]:
+    def received(**parameters: Any) -> list[float]:
         bench = Bench()
         toy = bench.sampling(play="nec:4:8", **parameters)
         bench.run(3_000)
         return durations(bench.taken(toy))[:67]
 
-    stretched = heard(stretch_us=80)
+    stretched = received(stretch_us=80)
     shifts = [came - us for came, us in zip(stretched, NEC_4_8, strict=True)]
     assert shifts[::2] == pytest.approx([80] * 34, abs=22)
     assert shifts[1::2] == pytest.approx([-80] * 33, abs=22)
-    noisy = heard(jitter_us=60, seed=1)
-    assert noisy == heard(jitter_us=60, seed=1) != heard(jitter_us=60, seed=2)
+    noisy = received(jitter_us=60, seed=1)
+    assert noisy == received(jitter_us=60, seed=1) != received(jitter_us=60, seed=2)
     assert all(abs(came - us) <= 142 for came, us in zip(noisy, NEC_4_8, strict=True))
     assert any(abs(came - us) > 30 for came, us in zip(noisy, NEC_4_8, strict=True))
 
@@ -319,7 +319,7 @@ def test_blocks_of_any_size_are_one_burst_each(bench: Bench, size: int) -> None:
     assert bench.taken(toy) == b"t\x00\x54C"
 
 
-def test_without_reports_nothing_is_said(bench: Bench) -> None:
+def test_without_reports_nothing_is_sent(bench: Bench) -> None:
     for toy in (bench.sampling(), bench.sampling(firmware=19)):
         bench.ask(toy, b"\x03" if toy.settings.firmware == 22 else b"\x24\x25\x26\x03")
         assert toy.player.active
@@ -420,7 +420,7 @@ def test_range_and_cones() -> None:
     assert Placement(cone=0.5).reaches(Placement((0, 0, 0)))
 
 
-def test_toys_that_look_away_hear_nothing(bench: Bench) -> None:
+def test_toys_that_look_away_receive_nothing(bench: Bench) -> None:
     sender = bench.sampling(cone=0.5)
     listener = bench.sampling(position=(-1, 0, 0))
     bench.play(sender, [0x40])
@@ -458,7 +458,7 @@ def test_a_frame_is_lost_whole_or_not_at_all(seed: int) -> None:
     assert len(marks) % 67 == 0
 
 
-# --- remote control and lamp ----------------------------------------------------------------------
+# --- remote control and lamp ---------------------------------------------------------------------
 
 
 def test_keys_take_turns_and_are_held(bench: Bench) -> None:
@@ -571,7 +571,7 @@ def test_several_codes() -> None:
         ("colour", "red", "colour: no such parameter; one of play,"),
     ],
 )
-def test_a_parameter_that_does_not_fit_is_said(name: str, value: str, message: str) -> None:
+def test_a_parameter_that_does_not_fit_is_reported(name: str, value: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         ir_toy.create("toy", Air(), {name: value})
     toy = ir_toy.create("toy", Air(), {})

@@ -90,7 +90,7 @@ def test_air_time_is_the_data_sheets(parameter: str, data_sheet_ms: float) -> No
     "other",
     [{"NETWORKID": 5}, {"BAND": 868_500_000}, {"PARAMETER": "8,7,1,12"}, {"CPIN": "12345678"}],
 )
-def test_strangers_do_not_hear(other: dict[str, Any]) -> None:
+def test_strangers_do_not_receive(other: dict[str, Any]) -> None:
     bench = Bench({}, other)
     assert bench.ask(b"AT+SEND=0,2,hi", ms=1000) == b"+OK\r\n"
     assert bench.taken(1) == b""

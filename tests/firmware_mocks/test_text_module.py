@@ -1,4 +1,4 @@
-"""The text module mock: it does what its parameters say, and nothing else."""
+"""The text module mock: it does what its parameters request, and nothing else."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Bench(AirBench):
         return self.taken(at)
 
 
-def test_it_boots_with_its_banner_and_answers_what_it_knows() -> None:
+def test_it_boots_with_its_banner_and_answers_what_it_supports() -> None:
     bench = Bench(SPEECH)
     assert bench.ask(b"AT\r\n") == b"READY\r\n"  # it was starting
     assert bench.ask(b"AT\r\nVER=2\r\nVER\r\n") == b"OK\r\n1.0\r\nERROR\r\n"
@@ -56,17 +56,17 @@ def test_data_by_length_hold_any_byte_and_reach_their_destination_alone() -> Non
     assert bench.taken(2) == b"GOT 1 5 {hex} 7B6865787D -46\r\n"
 
 
-def test_one_that_has_to_be_told_hears_one_packet() -> None:
+def test_one_that_waits_for_a_command_receives_one_packet() -> None:
     hearer = SPEECH | {"listen": "LISTEN", "deaf": "STOP", "banner": ""}
     bench = Bench(SPEECH, hearer)
     bench.run(100)
-    for told, heard in ((b"", 0), (b"LISTEN\r\n", 1), (b"", 0), (b"LISTEN\r\nSTOP\r\n", 0)):
-        if told:
-            bench.modules[1].receive(told, bench.now)
+    for notified, received in ((b"", 0), (b"LISTEN\r\n", 1), (b"", 0), (b"LISTEN\r\nSTOP\r\n", 0)):
+        if notified:
+            bench.modules[1].receive(notified, bench.now)
         bench.run(50)
         bench.taken(1)
         bench.ask(b"SEND 0 1 x\r\n")
-        assert bench.taken(1).count(b"GOT") == heard
+        assert bench.taken(1).count(b"GOT") == received
 
 
 def test_replies_go_to_the_sender() -> None:

@@ -181,7 +181,7 @@ def test_an_answer_takes_its_time() -> None:
     assert [at for at, _ in bench.sent] == [35 * MS]
 
 
-def test_an_answer_the_framing_cannot_say_is_not_said() -> None:
+def test_an_answer_the_framing_cannot_carry_is_not_sent() -> None:
     bench = Bench(framing="lines", replies={"ping": "two\nlines"})
     bench.put(b"ping\n")
     assert (bench.out, bench.node.sent) == (b"", 0)

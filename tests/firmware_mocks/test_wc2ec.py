@@ -155,7 +155,7 @@ def test_a_disconnect_stops_the_wheels_and_the_next_one_is_welcome() -> None:
 @pytest.mark.parametrize(
     "data", [b"\x80\x26\0", b"\x83\x35\3" + bytes(32), b"\1\x26\0", b"\xff\0\0"]
 )
-def test_the_original_knows_setvalue_alone(data: bytes) -> None:
+def test_the_original_has_setvalue_alone(data: bytes) -> None:
     mock = robot()
     mock.receive(set_value(3, 2.0) + data, 1)
     step(mock, 1)
@@ -219,7 +219,7 @@ def test_a_flood_of_half_a_message_is_bounded() -> None:
     assert size_of(mock) < size + 80_000
 
 
-def test_the_step_grid_does_not_drift_and_a_long_pause_is_no_volley() -> None:
+def test_the_step_grid_does_not_drift_and_a_long_pause_is_not_a_volley() -> None:
     mock = robot()
     for number in range(1, 11):
         mock.advance(number * STEP + 3 * MS)
@@ -309,7 +309,7 @@ def test_the_controller_writes_type_53_once_per_look_around() -> None:
     assert (mock.network, mock.retry_s) == ("tcp-client", 1.0)
     mock.connect(0)
     mock.receive(SEEN, 1)
-    assert mock.take(1) == b""  # it knows no name yet
+    assert mock.take(1) == b""  # it has no name yet
     registered = robot(lift="yes").take(0)
     for byte in registered + SEEN:
         mock.receive(bytes((byte,)), 2)

@@ -114,7 +114,7 @@ def test_any_polynomial() -> None:
         ("poly=0x11021,poly=0x11021", "write it like"),
     ],
 )
-def test_errors_say_what_to_do(text: str, words: str) -> None:
+def test_errors_name_the_fix(text: str, words: str) -> None:
     with pytest.raises(ConfigError) as error:
         crc.named(text)
     assert words in str(error.value)

@@ -60,8 +60,8 @@ def test_every_setting_and_every_short_name_is_there() -> None:
         section = next(
             SECTIONS[name] for name in SECTIONS if parse_kind(name) == settings().framing
         )
-        said = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
-        assert said == [field.name for field in fields(settings) if field.name != "framing"]
+        reported = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
+        assert reported == [field.name for field in fields(settings) if field.name != "framing"]
     for name in SHORT_NAMES:
         assert f"`{name}`" in DOC
 
@@ -70,7 +70,7 @@ def parse_kind(name: str) -> str:
     return str(parse(name).framing) if name != "CRCs" else ""
 
 
-def test_every_crc_has_the_value_and_the_names_it_is_said_to_have() -> None:
+def test_every_crc_has_the_value_and_the_names_the_page_gives_it() -> None:
     rows = re.findall(r"^\| `([\w-]+)` \| (.+?) \| (0x\w+) \|$", SECTIONS["CRCs"], re.MULTILINE)
     assert len(rows) == 12
     for name, aliases, check in rows:
@@ -88,7 +88,7 @@ def test_the_table_of_overheads() -> None:
             assert all(low <= size <= high for size, (low, high) in zip(more, limits, strict=True))
 
 
-def test_what_is_said_to_be_refused_is() -> None:
+def test_what_the_page_refuses_is_refused() -> None:
     for name in ("lines", "gap:20ms", "hdlc", "slip"):
         with pytest.raises(FrameError):
             create(name).encode(b"")

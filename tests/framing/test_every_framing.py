@@ -109,13 +109,13 @@ class Line:
         self.now = 1_000_000_000
         self.received: list[bytes] = []
 
-    def hear(self, data: bytes, cuts: Iterable[int] = ()) -> None:
+    def receive(self, data: bytes, cuts: Iterable[int] = ()) -> None:
         for chunk in cut(data, cuts):
             self.received += self.framing.feed(chunk, self.now)
             assert self.framing.held <= self.framing.max_encoded
 
-    def say(self, payload: bytes, cuts: Iterable[int] = ()) -> None:
-        self.hear(self.framing.encode(payload), cuts)
+    def emit(self, payload: bytes, cuts: Iterable[int] = ()) -> None:
+        self.receive(self.framing.encode(payload), cuts)
         if self.framing.pause_ns:
             self.fall_silent()
 
@@ -143,9 +143,9 @@ def test_any_chunks_give_the_packets_sent(
     payloads = [payload for payload in payloads if carried(line.framing, payload)]
     if line.framing.pause_ns:
         for payload in payloads:
-            line.say(payload, cuts)
+            line.emit(payload, cuts)
     else:
-        line.hear(b"".join(map(line.framing.encode, payloads)), cuts)
+        line.receive(b"".join(map(line.framing.encode, payloads)), cuts)
     assert line.received == payloads
     assert line.framing.dropped == {}
     assert line.framing.held == 0
@@ -161,7 +161,7 @@ def test_every_byte_value_alone_and_together(settings: Any) -> None:
     else:
         payloads += [bytes(range(n, min(256, n + 200))) for n in (0, 56)]
     for payload in payloads:
-        line.say(payload)
+        line.emit(payload)
     assert line.received == payloads
 
 
@@ -175,7 +175,7 @@ def test_the_longest_packet_and_one_byte_more(settings: Any) -> None:
             framing.encode(body + b"A")
     line = Line(settings)
     for body in bodies:
-        line.say(body, range(len(framing.encode(body))))
+        line.emit(body, range(len(framing.encode(body))))
     assert line.received == bodies
 
 
@@ -186,8 +186,8 @@ def test_an_empty_packet_is_carried_or_refused(settings: Any) -> None:
         with pytest.raises(FrameError, match="empty"):
             line.framing.encode(b"")
     else:
-        line.say(b"")
-        line.say(b"x")
+        line.emit(b"")
+        line.emit(b"x")
         assert line.received == [b"", b"x"]
 
 
@@ -197,7 +197,7 @@ def test_an_empty_packet_is_carried_or_refused(settings: Any) -> None:
 def outcome(settings: Any, chunks: Iterable[bytes]) -> tuple[list[bytes], dict[str, int]]:
     line = Line(settings)
     for chunk in chunks:
-        line.hear(chunk)
+        line.receive(chunk)
     line.fall_silent()
     return line.received, dict(line.framing.dropped)
 
@@ -235,14 +235,14 @@ class NoisyStream(RuleBasedStateMachine):
     @rule(payload=payload_bytes, cuts=st.sets(st.integers(0, 150), max_size=4))
     def good_frame(self, payload: bytes, cuts: set[int]) -> None:
         if carried(self.line.framing, payload):
-            self.line.say(payload, cuts)
+            self.line.emit(payload, cuts)
             if self.clean or self.self_starting:
                 self.promised.append(payload)
             self.clean = True
 
     @rule(data=noise, cuts=st.sets(st.integers(0, 150), max_size=4))
     def garbage(self, data: bytes, cuts: set[int]) -> None:
-        self.line.hear(data, cuts)
+        self.line.receive(data, cuts)
         self.clean = self.clean and not data
 
     @rule(payload=payload_bytes, kept=st.integers(0, MAX))
@@ -290,18 +290,18 @@ def test_noise_before_a_frame_spoils_nothing(name: str) -> None:
     generator = random.Random(name)
     payloads = [generator.randbytes(generator.randint(1, MAX)) for _ in range(300)]
     for payload in payloads:
-        line.hear(generator.randbytes(generator.randint(0, 50)))
-        line.say(payload)
+        line.receive(generator.randbytes(generator.randint(0, 50)))
+        line.emit(payload)
     line.fall_silent()
     assert is_within(payloads, line.received)
 
 
 @pytest.mark.parametrize("name", CHECKED)
-def test_noise_alone_is_no_packet(name: str) -> None:
+def test_noise_alone_is_not_a_packet(name: str) -> None:
     """100 kB of noise; a 16-bit CRC may be fooled once or twice."""
     line = Line(NAMED[name])
     stream = random.Random(name).randbytes(100_000)
-    line.hear(stream, range(0, len(stream), 997))
+    line.receive(stream, range(0, len(stream), 997))
     assert len(line.received) <= 2
     assert sum(line.framing.dropped.values()) > 100
 
@@ -319,7 +319,7 @@ def test_a_fifth_of_the_frames_damaged_one_byte_at_a_time(name: str) -> None:
         if damaged := generator.random() < 0.2:
             at = generator.randrange(len(frame))
             frame = frame[:at] + generator.choice([b"", b"\x00", b"zz"]) + frame[at + 1 :]
-        line.hear(frame, range(len(frame)))
+        line.receive(frame, range(len(frame)))
         if clean and not damaged:
             certain.append(payload)
         clean = not damaged
@@ -339,7 +339,7 @@ def test_a_frame_too_long_is_dropped_alone(settings: Any, excess: int, value: in
     for cuts in ([], range(len(frame)), [len(frame) - 1]):
         line = Line(settings)
         for data in (sender.encode(b"before"), frame, sender.encode(b"behind")):
-            line.hear(data, cuts)
+            line.receive(data, cuts)
             if line.framing.pause_ns:
                 line.fall_silent()
         assert line.received == [b"before", b"behind"]
@@ -352,15 +352,15 @@ def test_an_endless_frame_is_dropped_once_and_the_next_ones_come(settings: Any) 
     outcomes = []
     for cuts in ([], range(2000), range(0, 1400, 7), [1400, 1400 + 7]):
         line = Line(settings)
-        line.hear(b"\x41" * 1400, [cut for cut in cuts if cut <= 1400])
+        line.receive(b"\x41" * 1400, [cut for cut in cuts if cut <= 1400])
         line.fall_silent()
         frames = [line.framing.encode(payload) for payload in (b"1st", b"2nd", b"3rd", b"4th")]
         if line.framing.pause_ns:
-            line.say(b"3rd")
-            line.say(b"4th")
+            line.emit(b"3rd")
+            line.emit(b"4th")
         else:
-            line.hear(b"".join(frames[:2]), [len(frames[0]), *cuts])
-            line.hear(b"".join(frames[2:]), cuts)
+            line.receive(b"".join(frames[:2]), [len(frames[0]), *cuts])
+            line.receive(b"".join(frames[2:]), cuts)
         outcomes.append((line.received, dict(line.framing.dropped)))
     received, dropped = outcomes[0]
     assert received[-2:] == [b"3rd", b"4th"]
@@ -382,10 +382,10 @@ def test_noise_in_front_of_a_frame_is_cut_off_alike_wherever_chunks_end(settings
 @every
 def test_reset_ends_an_endless_frame(settings: Any) -> None:
     line = Line(settings)
-    line.hear(b"\x41" * 1400)
+    line.receive(b"\x41" * 1400)
     line.framing.reset()
     assert line.framing.held == 0
-    line.say(b"first")
+    line.emit(b"first")
     assert line.received == [b"first"]
 
 
@@ -394,7 +394,7 @@ def test_ten_thousand_frames_leave_nothing_behind(settings: Any) -> None:
     line = Line(settings)
     frame = line.framing.encode(b"frame")
     for _ in range(10_000):
-        line.hear(frame)
+        line.receive(frame)
         if line.framing.pause_ns:
             line.fall_silent()
     assert len(line.received) == 10_000
@@ -405,11 +405,11 @@ def test_ten_thousand_frames_leave_nothing_behind(settings: Any) -> None:
 def test_reset_counts_the_half_frame_and_starts_afresh(settings: Any) -> None:
     line = Line(settings)
     frame = line.framing.encode(b"packet")
-    line.hear(frame[:4])
+    line.receive(frame[:4])
     line.framing.reset()
     assert line.framing.dropped["truncated"] == 1
     assert line.framing.next_deadline() is None
-    line.say(b"packet")
+    line.emit(b"packet")
     assert line.received == [b"packet"]
     line.framing.reset()
     assert line.framing.dropped["truncated"] == 1
@@ -421,7 +421,7 @@ def test_reset_counts_the_half_frame_and_starts_afresh(settings: Any) -> None:
 @pytest.mark.parametrize("name", SHORT_NAMES)
 def test_every_short_name_makes_a_framing(name: str) -> None:
     line = Line(name)
-    line.say(b"packet")
+    line.emit(b"packet")
     assert line.received == [b"packet"]
     assert name.startswith(line.framing.name)
 

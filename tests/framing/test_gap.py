@@ -49,7 +49,7 @@ def test_too_long_is_dropped_whole_until_the_pause() -> None:
     ("name", "pause_ns"),
     [("gap", 20 * MS), ("gap:500us", MS // 2), ("gap:0.1s", 100 * MS), ("gap: 3 ms", 3 * MS)],
 )
-def test_the_sender_is_told_how_long_to_pause(name: str, pause_ns: int) -> None:
+def test_the_sender_gets_the_length_of_the_pause(name: str, pause_ns: int) -> None:
     assert create(name).pause_ns == pause_ns
 
 

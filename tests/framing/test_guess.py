@@ -113,7 +113,7 @@ def test_the_notice_shows_sixteen_bytes_and_keeps_few() -> None:
     )
 
 
-def test_one_long_frame_that_still_comes_in_is_no_reason_for_a_notice() -> None:
+def test_one_long_frame_that_still_comes_in_is_not_a_reason_for_a_notice() -> None:
     watch = FirstFrame("cobs-crc16", 9600)
     for at in range(250):
         watch.take(b"\xff", at * 10 * MS)

@@ -68,7 +68,7 @@ def test_bad_frames_are_counted(frame: bytes, reason: str) -> None:
     assert hdlc.dropped == {reason: 1}
 
 
-def test_an_escaped_5d_at_the_end_is_no_abort() -> None:
+def test_an_escaped_5d_at_the_end_is_not_an_abort() -> None:
     payload = next(bytes([n]) for n in range(256) if fcs16(bytes([n]))[1] == 0x5D)
     wire = payload + fcs16(payload)
     assert create("hdlc").feed(b"~" + wire[:-1] + b"\x7d\x7d~") == [payload]

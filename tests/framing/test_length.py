@@ -79,7 +79,7 @@ def test_a_late_timer_changes_nothing() -> None:
     assert length.dropped == {"truncated": 1, "garbage_bytes": 5}
 
 
-def test_a_slow_line_is_no_half_frame() -> None:
+def test_a_slow_line_is_not_a_half_frame() -> None:
     length = create("length")
     good = length.encode(b"good")
     received = [length.feed(good[i : i + 1], i * 99 * MS) for i in range(len(good))]

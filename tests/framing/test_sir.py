@@ -1,4 +1,5 @@
-"""SIR wrapping: the known check value, any chunking, noise, and what IrLAP says of odd frames."""
+"""SIR wrapping: the known check value, any chunking, noise, and what IrLAP requires for odd
+frames."""
 
 from __future__ import annotations
 

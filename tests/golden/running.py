@@ -25,6 +25,7 @@ from hilgw.assemble.gateway import build
 from hilgw.cli.output.terminal import Terminal
 from hilgw.config.load import load_config
 from hilgw.engine.control_socket import ControlServer
+from hilgw.engine.observer import Direction, LineEvent
 from hilgw.engine.simulated.clock import SimulatedClock
 from hilgw.engine.simulated.event_loop import PacedLoop
 from hilgw.errors import HilgwError
@@ -87,9 +88,7 @@ async def _run(
     observer = Recorder(lines, clock=lambda: time.now() / 1e9)
     gateway = build(loaded.config, asyncio.get_running_loop(), observer, timer=time)
     for host in gateway.hosts:
-        for mock in host.mocks:
-            kind = type(mock).__module__.split(".")[1]  # a robot's body and program share its name
-            ports.tap(f"{mock.name} ({kind})", mock)
+        ports.observe(host)
     for line in (*(str(each) for each in loaded.warnings), *gateway.description):
         observer.line(line)
     ended = "in time"
@@ -248,6 +247,10 @@ def _packet(packet: Any) -> str:
 # --- bytes ----------------------------------------------------------------------------------------
 
 
+# What a device of a network peer passes on to its mock beside bytes, and its name in golden files.
+EVENTS = {"on_open": "connect", "on_close": "disconnect"}
+
+
 class Ports:
     """The bytes that modules get and give, in lines that end where there was silence."""
 
@@ -255,36 +258,38 @@ class Ports:
         self._time = time
         self._pieces: dict[tuple[str, str], list[tuple[int, str | bytearray]]] = {}
 
-    def tap(self, name: str, mock: Any) -> None:
-        """All that passes between a firmware mock and its host from now on."""
-        get, give = mock.receive, mock.take
+    def observe(self, host: Any) -> None:
+        """All that passes from now on between the firmware mocks of a host and their lines."""
+        names = {}
+        for mock in host.mocks:
+            device = host.device_of(mock)
+            if hasattr(device, "on_client"):
+                continue  # a server, whose connections have its name
+            kind = type(mock).__module__.split(".")[1]  # a robot's body and program share its name
+            name = names[mock.name] = f"{mock.name} ({kind})"
+            for event, text in EVENTS.items():
+                if (then := getattr(device, event, None)) is not None:
+                    setattr(device, event, self._noting(name, text, then))
 
-        def receive(data: bytes, now: int) -> None:
-            self._add(name, "to", data)
-            get(data, now)
+        def on_bytes(event: LineEvent) -> None:
+            if event.part in names:
+                way = "to" if event.direction is Direction.RECEIVED else "from"
+                self._add(names[event.part], way, event.data, event.now)
 
-        def take(now: int) -> bytes:
-            data: bytes = give(now)
-            self._add(name, "from", data)
-            return data
+        host.lines.observe(on_bytes)
 
-        mock.receive, mock.take = receive, take
-        for told in ("set_modem_line", "connect", "disconnect"):
-            if (tell := getattr(mock, told, None)) is not None:
-                setattr(mock, told, self._telling(name, told, tell))
+    def _noting(self, name: str, text: str, then: Callable[..., None]) -> Callable[..., None]:
+        soon = asyncio.get_running_loop().call_soon  # as the bytes
 
-    def _telling(self, name: str, told: str, tell: Callable[..., None]) -> Callable[..., None]:
-        def teller(*given: Any) -> None:
-            words = " ".join(map(str, [told, *given[:-1]]))  # the last is the time
-            self._pieces.setdefault((name, "to"), []).append((self._time.now(), words))
-            tell(*given)
+        def note(*given: Any) -> None:
+            words = " ".join(map(str, [text, *given]))
+            soon(self._pieces.setdefault((name, "to"), []).append, (self._time.now(), words))
+            then(*given)
 
-        return teller
+        return note
 
-    def _add(self, name: str, way: str, data: bytes) -> None:
-        if not data:
-            return
-        pieces, now = self._pieces.setdefault((name, way), []), self._time.now()
+    def _add(self, name: str, way: str, data: bytes, now: int) -> None:
+        pieces = self._pieces.setdefault((name, way), [])
         last = pieces[-1] if pieces else None
         if last and isinstance(last[1], bytearray) and now - last[0] < SILENCE_NS:
             last[1].extend(data)

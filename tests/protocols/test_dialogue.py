@@ -82,7 +82,7 @@ def test_a_question_is_asked_again_and_given_up() -> None:
     assert dialogue.expire(2 * SECOND) == []
 
 
-def test_a_refusal_is_told_from_an_answer() -> None:
+def test_a_refusal_is_distinguished_from_an_answer() -> None:
     dialogue = run(greet())
     dialogue.start(0)
     assert answer(dialogue, b"ERROR 7", 0) == []

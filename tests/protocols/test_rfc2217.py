@@ -126,7 +126,7 @@ def test_hostile_bytes_are_bounded_and_harmless(parts: list[bytes], cuts: list[i
     assert joined(again) == joined(events)
     assert len(whole._payload) <= LONGEST_SUBNEGOTIATION
     sent = sum(len(event.data) for event in events if isinstance(event, Reply))
-    assert sent <= 3 * len(data)  # nobody is amplified
+    assert sent <= 3 * len(data)  # no reply is amplified
     options = whole._on | whole._asked
     assert len(options) <= 16
     whole.feed(b"\xff\xf0")  # it ends whatever was begun, or means nothing
@@ -232,7 +232,7 @@ def test_an_answer_repeats_the_request_with_the_command_of_the_server(
         assert answer == data[:3] + bytes((data[3] + 100,)) + data[4:]
 
 
-def test_modem_states_are_told_when_they_change_and_the_mask_lets_them() -> None:
+def test_modem_states_are_reported_when_they_change_and_the_mask_lets_them() -> None:
     server = Server()
     off, on = ModemBits(False, False, False, False), ModemBits(True, True, True, True)
     assert server.modem_state(on) == b""  # the client does not use the option

@@ -316,7 +316,7 @@ def test_a_type_of_another_length_than_the_device_ends_the_stream(data: str) -> 
         ("802609", "unknown_device"),
     ],
 )
-def test_a_device_that_cannot_take_it_is_no_reason_to_close(data: str, reason: str) -> None:
+def test_a_device_that_cannot_take_it_is_not_a_reason_to_close(data: str, reason: str) -> None:
     rejected, followed = decoder_of().feed(bytes.fromhex(data) + encode(EnableSensor(38, 0)))
     assert isinstance(rejected, Rejected) and rejected.reason == reason
     assert followed == EnableSensor(38, 0)
@@ -470,11 +470,11 @@ def consumed(messages: list[Message], data: bytes) -> int | None:
 )
 @example((Side.EXTERNAL, b"\x82\x27\x00\0\0\0\0\xff\xff\xff\xff"), [4, 9], True, True)
 def test_any_bytes_under_any_split_mean_the_same_or_our_own_error(
-    stream: tuple[Side, bytes], where: list[int], extensions: bool, knows_devices: bool
+    stream: tuple[Side, bytes], where: list[int], extensions: bool, has_devices: bool
 ) -> None:
     side, data = stream
     layouts = WITH_PACKETS if extensions else PLAIN
-    kinds = [dict(KINDS) if knows_devices else None for _ in range(3)]
+    kinds = [dict(KINDS) if has_devices else None for _ in range(3)]
     whole, cut, single = (Decoder(side, layouts, each) for each in kinds)
     expected = whole.feed(data)
     assert feed_cut(cut, data, where) == expected

@@ -19,7 +19,7 @@ robots:
     controller: {{kind: python, file: probe.py}}
     safety: {{command_timeout_s: 5, late_s: 5}}
 """
-PATIENT = {"silence_s": 5}  # a busy machine is no fault of the robot
+PATIENT = {"silence_s": 5}  # a busy machine is not a fault of the robot
 PROBE = '''
 import json, math
 from controller import Accelerometer, Robot
@@ -72,8 +72,8 @@ turn(SPEED, {patience_s})  # it ends while it drives
 
 
 class Found:
-    """What the program and the report of one run say. still, driven, stopped: rad that the wheels
-    turned before, while and after they were driven."""
+    """The output of the program and the report of one run. still, driven, stopped: rad that the
+    wheels turned before, while and after they were driven."""
 
     def __init__(self, data: list[Any], report: dict[str, Any]) -> None:
         self.still, self.driven, self.stopped, self.values = data

@@ -42,11 +42,11 @@ def test_all_values_come_back_in_order(port: str, path: DataPath, baud_rate: int
     async def scenario(timer: Timer) -> None:
         client = Client(await open_serial(port, LineSettings(baud_rate), timer, path=path))
         client.transport.write(b"\r\n" * 8)  # the messages of a device after opening are over
-        await client.heard(16)
+        await client.received(16)
         client.data.clear()
         for start in range(0, len(sent), 1024):
             client.transport.write(sent[start : start + 1024])
-            assert await client.heard(start + len(sent[start : start + 1024]))
+            assert await client.received(start + len(sent[start : start + 1024]))
         assert bytes(client.data) == sent
         assert client.lost == []
         await client.close()
@@ -77,7 +77,7 @@ def test_closing_does_not_wait_for_what_was_not_sent(port: str) -> None:
     run(with_timer(scenario))
 
 
-def test_a_robot_hears_itself_through_the_gateway(port: str, tmp_path: Path) -> None:
+def test_a_robot_receives_its_own_packets_through_the_gateway(port: str, tmp_path: Path) -> None:
     config = tmp_path / "loop.yaml"
     config.write_text(CONFIG.format(port=port))
     report = report_of(tmp_path, "--config", str(config), "--duration", "2s")

@@ -25,7 +25,7 @@ adapters:
 
 @pytest.fixture
 def found(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, Any]:
-    """What `hilgw scan` says of it."""
+    """What `hilgw scan` reports of it."""
     port = str(Path(request.config.getoption("--xbee")).absolute())
     done = run("scan", port, "--kind", "xbee", "--json", "--no-network", cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr

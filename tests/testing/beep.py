@@ -288,14 +288,14 @@ class BeepMock(Mock):
         self.input.clear()
         self.uart.clear()
         self.timers.clear()
-        self.timers.start("boot", now + self.boot_ms * MS, lambda at: self.say(b"B", b"", at))
+        self.timers.start("boot", now + self.boot_ms * MS, lambda at: self.emit(b"B", b"", at))
 
     def switch_off(self) -> None:
         self.on = False
         self.uart.clear()
         self.timers.clear()
 
-    def say(self, kind: bytes, body: bytes, now: int) -> None:
+    def emit(self, kind: bytes, body: bytes, now: int) -> None:
         inner = kind + bytes([len(body)]) + body
         self.uart.write(b"\xa5" + inner + binascii.crc_hqx(inner, 0).to_bytes(2, "big"), now)
 
@@ -318,12 +318,12 @@ class BeepMock(Mock):
     def obey(self, kind: bytes, body: bytes, now: int) -> None:
         if kind == b"Q":
             self.on = True
-            self.say(b"I", bytes((self.serial & 0xFF,)), now)
+            self.emit(b"I", bytes((self.serial & 0xFF,)), now)
         elif kind == b"T" and self.on and len(body) > 2:
             signal = Signal(self, "beep", (body[1], body[2:]), -40.0, len(body) * 40_000)
-            self.air.transmit(signal, lambda _, at: self.say(b"S", body[:1] + b"\0", at), now)
+            self.air.transmit(signal, lambda _, at: self.emit(b"S", body[:1] + b"\0", at), now)
 
     def signal_received(self, signal: Signal, rssi_dbm: float, now: int) -> bool:
         channel, data = signal.frame  # type: ignore[misc]
-        self.say(b"R", bytes((round(-rssi_dbm), channel)) + data, now)
+        self.emit(b"R", bytes((round(-rssi_dbm), channel)) + data, now)
         return True

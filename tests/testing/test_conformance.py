@@ -133,7 +133,7 @@ class Trusting(BeepSession):
         return super().handle(kind, body[: body[0] + 99], now)  # an empty body has no first byte
 
 
-class HearsNothingAsPacket(BeepSession):
+class ReceivesNothingAsPacket(BeepSession):
     def packet_received(self, body: bytes) -> list[Event]:
         return [Received(body[2:2], 7)]
 
@@ -197,12 +197,12 @@ class Backwards(BeepSession):
     kept: list[Event] | None = None
 
     def packet_received(self, body: bytes) -> list[Event]:
-        heard = super().packet_received(body)
+        received = super().packet_received(body)
         if self.frame_id == 0 and self.kept is None:
-            self.kept = heard
+            self.kept = received
             return []
         kept, self.kept = self.kept or [], None
-        return heard + kept
+        return received + kept
 
 
 class NeverGivesUp(BeepSession):
@@ -321,7 +321,7 @@ class Strange(BeepSession):
 
 @dataclass(frozen=True)
 class Defect:
-    """What is broken, which test finds it, which rule it names, and a word it says."""
+    """What is broken, which test finds it, which rule it names, and a word of its message."""
 
     session: type[BeepSession]
     test: str
@@ -342,7 +342,7 @@ SESSIONS = [
     Defect(Patient, "truncated_frame_is_dropped", "a truncated frame is dropped", "lost:"),
     Defect(CountsNothing, "truncated_frame_is_dropped", "a truncated frame", "no Dropped event"),
     Defect(Trusting, "random_bytes_raise_nothing", "raises", "IndexError"),
-    Defect(HearsNothingAsPacket, "vectors_are_received", "contract", "at least one byte"),
+    Defect(ReceivesNothingAsPacket, "vectors_are_received", "contract", "at least one byte"),
     Defect(NotAList, "vectors_are_received", "contract", "a list of events"),
     Defect(LosesCount, "vectors_are_received", "contract", "a reason in one word"),
     Defect(InventsAReason, "vectors_are_received", "raises", "is not declared"),
@@ -487,7 +487,7 @@ def test_a_defect_of_the_adapter_is_found(
     assert word in str(found)
 
 
-def test_a_mock_that_does_not_exist_is_said() -> None:
+def test_a_mock_that_does_not_exist_is_reported() -> None:
     class OnNothing(OnBeep):
         make_mock = AdapterConformance.make_mock  # by its name, which no package has
 
@@ -496,7 +496,7 @@ def test_a_mock_that_does_not_exist_is_said() -> None:
     assert "beep" in found.got
 
 
-def test_a_mock_that_never_answers_is_said() -> None:
+def test_a_mock_that_never_answers_is_reported() -> None:
     class OnSilence(OnBeep):
         ready_s = 3.0
         mock = {"boot_ms": 3_600_000}
@@ -506,7 +506,7 @@ def test_a_mock_that_never_answers_is_said() -> None:
     assert "Write" in found.got or "Failed" in found.got
 
 
-def test_a_test_that_no_packet_fits_is_said() -> None:
+def test_a_test_that_no_packet_fits_is_reported() -> None:
     class OnNothing(OnBeep):
         def fits(self, data: bytes) -> bool:
             return False

@@ -76,7 +76,7 @@ def test_the_test_is_the_device(virtual_port: VirtualPorts, opened: Opened) -> N
     assert port.read_all() == b""
 
 
-def test_what_does_not_come_is_said_with_what_came(
+def test_what_does_not_come_is_reported_with_what_came(
     virtual_port: VirtualPorts, opened: Opened
 ) -> None:
     port = virtual_port()
@@ -177,7 +177,7 @@ def test_a_parameter_set_on_a_running_module_starts_its_timers(
     module.wait_for(lambda hc12: hc12.baud_rate == 19200)
 
 
-def test_modules_hear_each_other(
+def test_modules_receive_each_other(
     firmware_mock: FirmwareMocks, air: AirOfTest, opened: Opened
 ) -> None:
     near = firmware_mock("xbee", channel=12, baudRate=115200)
@@ -212,7 +212,7 @@ def test_every_kind_of_mock_has_a_port(firmware_mock: FirmwareMocks, kind: str) 
     mock.plug()
 
 
-def test_what_no_mock_knows_is_said(firmware_mock: FirmwareMocks) -> None:
+def test_what_no_mock_supports_is_reported(firmware_mock: FirmwareMocks) -> None:
     with pytest.raises(ConfigError, match="unknown firmware mock 'xbe'"):
         firmware_mock("xbe")
     with pytest.raises(ConfigError, match="channel: 99 is not allowed"):
@@ -289,7 +289,7 @@ def test_a_configuration_as_data(gateway: Gateways) -> None:
     running.wait_for(b"pong", listener="rover.rx")
 
 
-def test_a_bad_configuration_is_said_with_its_places(gateway: Gateways) -> None:
+def test_a_bad_configuration_is_reported_with_its_places(gateway: Gateways) -> None:
     with pytest.raises(ConfigError, match=r"config:9:43: .*buadRate: unknown key"):
         gateway(UART.replace("baudRate: 115200, channel: 5}\n", "buadRate: 1, channel: 5}\n"))
     with pytest.raises(ConfigError, match=r"configs/no-such\.yaml"):
@@ -336,7 +336,7 @@ def test_a_gateway_on_a_real_path(
     running.wait_for(lambda: running.state("uart0") == "waiting")
 
 
-def test_a_gateway_that_cannot_start_says_why(gateway: Gateways, tmp_path: Path) -> None:
+def test_a_gateway_that_cannot_start_reports_why(gateway: Gateways, tmp_path: Path) -> None:
     missing = f"adapters.uart0.port={tmp_path / 'nothing'}"
     with pytest.raises(PeerError, match="ports: uart0 waiting"):
         gateway(UART, backend=None, overrides=[missing], timeout_s=0.3)

@@ -143,8 +143,8 @@ def fill_in_adapter(checkout: Path, adapter: str = ADAPTER, test: str = TEST) ->
     wire = (frame + binascii.crc_hqx(frame[1:], 0).to_bytes(2, "big")).hex(" ")
     lines = (checkout / test).read_text().splitlines(True)
     vectors = next(line for line in lines if "vectors:" in line)
-    told = f'    vectors = (Vector(data=b"ping", wire=bytes.fromhex("{wire}")),)\n'
-    replace(checkout / test, (vectors, told + "    examples = 10\n"))
+    notified = f'    vectors = (Vector(data=b"ping", wire=bytes.fromhex("{wire}")),)\n'
+    replace(checkout / test, (vectors, notified + "    examples = 10\n"))
 
 
 def fill_in_mock(checkout: Path, act: str, mock: str = MOCK) -> None:
@@ -170,14 +170,14 @@ def test_from_four_files_to_an_adapter(checkout: Path) -> None:
     fresh = run_tests(checkout, "-k", "not round_trip")
     assert " passed" not in fresh
     assert "error" not in fresh.splitlines()[-1]
-    for said in (
+    for reported in (
         f"expected: {ADAPTER}, encode(): the frame around one packet",
         "got:      no vector of TestBuzz has receives or wire",
         "expected: Vector(data=b'...', sends=bytes.fromhex('...'))",
         'expected: Mapped("channel", "exact" | "approximate" | "cannot", "how")',
         "expected: a few words, no full stop",
     ):
-        assert said in fresh, said
+        assert reported in fresh, reported
 
     fill_in_adapter(checkout)
     without_mock = run_tests(checkout, "-k", "sizes or received or sent or bounded")
@@ -228,14 +228,14 @@ def test_outside_a_checkout_it_is_a_distribution_of_its_own(
     }
     assert run("new-adapter", "my_radio", cwd=tmp_path).returncode == 2
 
-    # Installed, as its pyproject.toml says: its entry points are beside the code.
+    # Installed, as its pyproject.toml describes: its entry points are beside the code.
     pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation"]
     command = [*pip, "--disable-pip-version-check", "--target", str(tmp_path / "site"), "."]
     subprocess.run(command, cwd=folder, check=True, timeout=60)
     shutil.copytree(folder / "tests", tmp_path / "site" / "tests")
     site = tmp_path / "site"
-    said = run_tests(site, "-k", "received or sizes", test=test)
-    assert f"expected: {adapter}, encode(): the frame around one packet" in said
+    reported = run_tests(site, "-k", "received or sizes", test=test)
+    assert f"expected: {adapter}, encode(): the frame around one packet" in reported
     fill_in_adapter(site, adapter, test)
     fill_in_mock(site, "transmit(buffer[start + 2 : end], now)", mock)
     filled = run_tests(site, "-k", "received or sent or sizes", test=test)
@@ -251,7 +251,7 @@ def test_outside_a_checkout_it_is_a_distribution_of_its_own(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "reported"),
     [
         (["xbee"], "these files exist already: configs/xbee.yaml, hilgw/adapters/xbee/"),
         (["uart"], "these files exist already: hilgw/adapters/uart.py"),
@@ -267,8 +267,8 @@ def test_outside_a_checkout_it_is_a_distribution_of_its_own(
         (["buzz", "--type", "sound"], "'sound' is not one of the choices"),
     ],
 )
-def test_what_cannot_be_written_is_said(arguments: list[str], said: str) -> None:
+def test_what_cannot_be_written_is_reported(arguments: list[str], reported: str) -> None:
     done = new_adapter(ROOT, *arguments)
     assert done.returncode in (1, 2)
-    assert said in done.stderr
+    assert reported in done.stderr
     assert not (ROOT / ADAPTER).exists()

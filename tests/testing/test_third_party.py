@@ -169,7 +169,7 @@ def test_its_mock_is_listed_and_a_broken_one_named(here: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "into", "at", "said"),
+    ("change", "into", "at", "reported"),
     [
         ("power_dbm: 15", "power_dbm: 25", "25", "adapters.beep0.power_dbm: 25 is out of range"),
         ("power_dbm: 15", "power_dbn: 15", "power_dbn", "power_dbn: unknown key; did you mean"),
@@ -179,8 +179,8 @@ def test_its_mock_is_listed_and_a_broken_one_named(here: Path) -> None:
         ("mock: beep", "mock: broken_one", "broken_one", "'broken-one' of hilgw-beep does not"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_place(
-    here: Path, change: str, into: str, at: str, said: str
+def test_what_is_wrong_is_reported_with_its_place(
+    here: Path, change: str, into: str, at: str, reported: str
 ) -> None:
     text = CONFIG.replace(change, into)
     before = text[: text.index(at)]
@@ -189,7 +189,7 @@ def test_what_is_wrong_is_said_with_its_place(
     done = run("check", "wrong.yaml", cwd=here)
     assert done.returncode == 3, done.stdout
     assert done.stderr.startswith(f"wrong.yaml:{place}: ")
-    assert said in done.stderr
+    assert reported in done.stderr
 
 
 def test_a_configuration_runs_on_its_mock(here: Path) -> None:

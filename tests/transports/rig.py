@@ -43,7 +43,7 @@ async def turns(count: int = 10) -> None:
 
 
 class Client:
-    """What a station does with a transport: keeps what it hears."""
+    """What a station does with a transport: keeps what it receives."""
 
     def __init__(self, transport: Transport, *, start: bool = True) -> None:
         self.transport = transport
@@ -52,7 +52,7 @@ class Client:
         if start:
             transport.start(self.data.extend, self.lost.append)
 
-    async def heard(self, count: int) -> bytes:
+    async def received(self, count: int) -> bytes:
         await until(lambda: len(self.data) >= count or bool(self.lost))
         return bytes(self.data)
 
@@ -88,7 +88,7 @@ class Pty:
         except BlockingIOError:
             return b""
 
-    async def heard(self, count: int) -> bytes:
+    async def received(self, count: int) -> bytes:
         data = bytearray()
 
         def enough() -> bool:

@@ -61,7 +61,7 @@ def test_the_line_changes_and_bytes_still_pass_raw(rate: int) -> None:
     with_pty(use)
 
 
-def test_a_pty_keeps_eight_bits_and_says_so() -> None:
+def test_a_pty_keeps_eight_bits_and_reports_it() -> None:
     async def use(stream: SerialStream, master: int) -> None:
         known = len(stream.notices)
         stream.set_line(LineSettings(9600, data_bits=7, parity="E"))
@@ -113,12 +113,12 @@ def test_bytes_that_the_kernel_has_not_accepted_are_taken_back() -> None:
         assert (len(rest), stream.pending) == (waiting, 0)
         assert rest == data[-waiting:]
         assert stream.take_unsent() == b""
-        heard = bytearray()
-        while len(heard) < len(data) - waiting:
-            heard += os.read(master, 65536)
+        arrived = bytearray()
+        while len(arrived) < len(data) - waiting:
+            arrived += os.read(master, 65536)
         stream.write(b"on")
-        heard += os.read(master, 65536)
-        assert heard == data[:-waiting] + b"on"
+        arrived += os.read(master, 65536)
+        assert arrived == data[:-waiting] + b"on"
 
     with_pty(use)
 
@@ -255,6 +255,6 @@ async def test_what_a_peer_sent_before_its_reset_is_not_delivered_after_a_pause(
     assert stream.unread == 5
 
 
-def test_a_state_that_cannot_be_told_is_no_end() -> None:
+def test_a_state_that_is_not_available_is_not_an_end() -> None:
     with socket.socket() as unconnected:
         assert not peer_has_ended(unconnected)

@@ -16,9 +16,9 @@ class Device:
     def __init__(self, pipe: Pipe) -> None:
         self.data = bytearray()
         self.bauds: list[int | None] = []
-        pipe.device.start(self._heard)
+        pipe.device.start(self._received)
 
-    def _heard(self, data: bytes, baud: int | None) -> None:
+    def _received(self, data: bytes, baud: int | None) -> None:
         self.data += data
         self.bauds.append(baud)
 
@@ -28,7 +28,7 @@ async def test_all_values_both_ways(clock: Clock) -> None:
     pipe.device.start(lambda data, baud: pipe.device.write(data))
     client = Client(await pipe.open())
     client.transport.write(ALL_VALUES)
-    assert await client.heard(256) == ALL_VALUES
+    assert await client.received(256) == ALL_VALUES
 
 
 async def test_the_pace_of_the_line_both_ways(clock: Clock) -> None:
@@ -38,7 +38,7 @@ async def test_the_pace_of_the_line_both_ways(clock: Clock) -> None:
     start = clock.now()
     client.transport.write(bytes(96))
     pipe.device.write(bytes(96))
-    await client.heard(96)
+    await client.received(96)
     await until(lambda: len(device.data) == 96)
     assert clock.now() - start == pytest.approx(96 * 11 / 9600 * NS_PER_S, abs=2 * NS_PER_MS)
     assert len(device.bauds) > 10
@@ -76,7 +76,7 @@ async def test_the_newest_bytes_of_the_device_are_dropped_and_counted(clock: Clo
     pipe.device.write(b"a" * 60)
     pipe.device.write(b"b" * 60)
     assert pipe.overrun == 20
-    await client.heard(100)
+    await client.received(100)
     await turns()
     assert client.data == b"a" * 60 + b"b" * 40
 
@@ -89,7 +89,7 @@ async def test_paused_a_client_keeps_no_more_than_its_limit(clock: Clock) -> Non
     await until(lambda: pipe.overrun == 50)
     assert not client.data
     client.transport.resume_reading()
-    await client.heard(100)
+    await client.received(100)
 
 
 async def test_unplugged_it_is_lost_and_absent_and_comes_back(clock: Clock) -> None:
@@ -126,7 +126,7 @@ async def test_opened_twice_it_is_busy_and_closed_it_is_free(clock: Clock) -> No
     await first.close()
     second = Client(await pipe.open())
     pipe.device.write(b"hello")
-    assert await second.heard(5) == b"hello"
+    assert await second.received(5) == b"hello"
     assert not first.data
     assert not first.lost
 
@@ -137,10 +137,10 @@ async def test_what_arrives_before_start_is_not_lost(clock: Clock) -> None:
     pipe.device.write(b"early")
     await elapse(1)
     client.transport.start(client.data.extend, client.lost.append)
-    assert await client.heard(5) == b"early"
+    assert await client.received(5) == b"early"
 
 
-async def test_a_stalled_device_hears_nothing_until_it_listens_again(clock: Clock) -> None:
+async def test_a_stalled_device_receives_nothing_until_it_listens_again(clock: Clock) -> None:
     pipe = Pipe(clock, LineSettings(4_000_000))
     device = Device(pipe)
     pipe.device.stall()

@@ -57,13 +57,13 @@ async def test_a_real_port_whose_driver_cannot_is_not_opened(
     await until(lambda: descriptors().items() <= before.items())
 
 
-def test_a_pseudo_terminal_does_without_and_says_so(pty: str) -> None:
+def test_a_pseudo_terminal_does_without_and_reports_it(pty: str) -> None:
     async def notices() -> list[str]:
         timer = Timer(asyncio.get_running_loop())
         transport = await open_serial(pty, LineSettings(rs485="half-duplex"), timer)
         try:
-            said: list[str] = transport.notices
-            return said
+            reported: list[str] = transport.notices
+            return reported
         finally:
             transport.close()
             await transport.wait_closed()

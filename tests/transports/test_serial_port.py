@@ -101,15 +101,15 @@ async def test_all_values_pass_on_a_fresh_pty_and_again_after_it_was_cooked(
         for _ in range(3):
             client = Client(await open_on(pty.path, path))
             client.transport.write(ALL_VALUES)
-            assert await pty.heard(256) == ALL_VALUES
+            assert await pty.received(256) == ALL_VALUES
             os.write(pty.master, ALL_VALUES)
-            assert await client.heard(256) == ALL_VALUES
+            assert await client.received(256) == ALL_VALUES
             assert pty.read() == b"", "the tty echoes"
             await client.close()
             termios.tcsetattr(pty.slave, termios.TCSANOW, cooked)
 
 
-async def test_a_break_is_no_signal_and_no_flush(path: DataPath, kind: str) -> None:
+async def test_a_break_is_not_a_signal_and_not_a_flush(path: DataPath, kind: str) -> None:
     """BRKINT, which pyserial leaves as it finds it, would throw away what is in the buffers."""
 
     with Pty() as pty:
@@ -128,7 +128,7 @@ async def test_what_arrives_before_start_is_not_lost(path: DataPath) -> None:
         os.write(pty.master, b"early" * 1000)
         await turns()
         client.transport.start(client.data.extend, client.lost.append)
-        assert await client.heard(5000) == b"early" * 1000
+        assert await client.received(5000) == b"early" * 1000
         await client.close()
 
 
@@ -141,7 +141,7 @@ async def test_paused_the_bytes_stay_in_the_kernel(path: DataPath) -> None:
         await turns()
         assert not client.data
         client.transport.resume_reading()
-        assert await client.heard(5) == b"later"
+        assert await client.received(5) == b"later"
         await client.close()
 
 
@@ -155,7 +155,7 @@ async def test_the_rate_is_set_odd_ones_too(path: DataPath, baud_rate: int) -> N
 
 
 @pytest.mark.parametrize("line", [LineSettings(9600, parity="E"), LineSettings(9600, data_bits=7)])
-async def test_what_a_pty_cannot_carry_is_left_out_and_said(
+async def test_what_a_pty_cannot_carry_is_left_out_and_reported(
     path: DataPath, line: LineSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whether a kernel refuses it or takes it in silence depends on its version."""
@@ -173,7 +173,7 @@ async def test_what_a_pty_cannot_carry_is_left_out_and_said(
         notices = client.transport.notices
         assert any("pseudo terminal" in notice for notice in notices)
         client.transport.write(ALL_VALUES)
-        assert await pty.heard(256) == ALL_VALUES
+        assert await pty.received(256) == ALL_VALUES
         await client.close()
 
 
@@ -209,7 +209,7 @@ async def test_the_line_of_a_real_port_is_asked_of_the_kernel(
         await transport.wait_closed()
 
 
-async def test_a_wake_up_for_nothing_is_no_hang_up(
+async def test_a_wake_up_for_nothing_is_not_a_hang_up(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """pyserial leaves VMIN at 0, where a read with nothing there looks like the end."""
@@ -229,7 +229,7 @@ async def test_a_wake_up_for_nothing_is_no_hang_up(
         await until(lambda: bool(taken))
         await turns()
         os.write(pty.master, b"still there")
-        assert await client.heard(11) == b"still there"
+        assert await client.received(11) == b"still there"
         assert taken == [b"x"]
         await client.close()
 
@@ -255,7 +255,7 @@ async def test_a_stalled_peer_blocks_nothing_and_the_buffer_is_bounded(path: Dat
         assert calls.calls["write"] == 0, "the loop spins"
         drained: list[int] = []
         client.transport.on_drained = lambda: drained.append(client.transport.pending)
-        assert await pty.heard(len(accepted)) == accepted
+        assert await pty.received(len(accepted)) == accepted
         await until(lambda: bool(drained))
         assert drained == [0]
         await client.close()
@@ -354,7 +354,7 @@ async def test_a_driver_that_never_closes_is_not_waited_for(
     assert descriptors().items() <= before.items()
 
 
-async def test_unplugging_is_seen_at_once_and_told_once(path: DataPath, kind: str) -> None:
+async def test_unplugging_is_seen_at_once_and_reported_once(path: DataPath, kind: str) -> None:
     before = descriptors()
     with Pty() as pty:
         for paused in (False, True):
@@ -397,8 +397,8 @@ async def test_one_byte_at_a_time(path: DataPath) -> None:
             client = Client(await open_on(pty.path, path))
             client.transport.write(ALL_VALUES)
             os.write(pty.master, ALL_VALUES)
-            assert await pty.heard(256) == ALL_VALUES
-            assert await client.heard(256) == ALL_VALUES
+            assert await pty.received(256) == ALL_VALUES
+            assert await client.received(256) == ALL_VALUES
         await client.close()
 
 
@@ -418,7 +418,7 @@ async def test_every_call_may_fail_at_any_time(path: DataPath, kind: str) -> Non
                 for number in range(4):
                     client.transport.write(bytes([number]) * 10)
                     os.write(pty.master, bytes([number]) * 10)
-                    await client.heard(10 * (number + 1))
+                    await client.received(10 * (number + 1))
                     await until(lambda: bool(client.transport.pending == 0 or client.lost))
             except PortError as error:
                 assert error.reason == PortError.LOST
@@ -490,7 +490,7 @@ async def test_a_slow_open_does_not_stop_the_loop(
 
 
 @pytest.mark.parametrize("how", ["deadline", "cancel"])
-async def test_an_open_nobody_waits_for_any_more_leaves_nothing_open(
+async def test_an_open_that_is_no_longer_awaited_leaves_nothing_open(
     path: DataPath, how: str, slow_open: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if how == "deadline":
@@ -512,7 +512,9 @@ async def test_an_open_nobody_waits_for_any_more_leaves_nothing_open(
         assert descriptors().items() <= before.items()
 
 
-async def test_a_second_opener_is_refused_and_told_who_has_it(path: DataPath, kind: str) -> None:
+async def test_a_second_opener_is_refused_with_the_name_of_the_first(
+    path: DataPath, kind: str
+) -> None:
     with Pty() as pty:
         first = await open_on(pty.path, path)
         error = await refusal(pty.path, path)
@@ -651,7 +653,7 @@ async def test_a_hundred_times_unplugged_and_plugged_leaves_nothing(
         client = Client(await open_serial(port.path, LINE, timer, path=path))
         client.transport.write(b"ping")
         if number % 3 == 0:
-            await client.heard(4)
+            await client.received(4)
         if number % 2:
             port.unplug()
             await until(lambda: bool(client.lost))  # noqa: B023
@@ -681,20 +683,20 @@ async def test_a_hundred_times_unplugged_and_plugged_leaves_nothing(
         (errno.ENOSPC, PortError.LOST),
     ],
 )
-async def test_what_the_kernel_says_to_an_open(number: int, reason: str, path: DataPath) -> None:
+async def test_what_the_kernel_reports_to_an_open(number: int, reason: str, path: DataPath) -> None:
     with Pty() as pty, Faults(pty.path).fail("open", 1, number):
         assert (await refusal(pty.path, path)).reason == reason
 
 
 @pytest.mark.parametrize(
-    ("group", "cure"),
+    ("group", "remedy"),
     [
         ("dialout", "join the group dialout (sudo usermod -aG dialout $USER) and log in again"),
         ("root", "run hilgw doctor: it reports how to get access"),
     ],
 )
 async def test_the_fix_for_a_denied_port_names_its_group(
-    group: str, cure: str, monkeypatch: pytest.MonkeyPatch
+    group: str, remedy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import grp
 
@@ -702,11 +704,11 @@ async def test_the_fix_for_a_denied_port_names_its_group(
         owner = Path(pty.path).stat().st_gid
         entry = grp.struct_group((group, "x", owner, []))
         monkeypatch.setattr(grp, "getgrgid", {owner: entry}.__getitem__)
-        assert (await refusal(pty.path)).fix == cure
+        assert (await refusal(pty.path)).fix == remedy
 
 
 @pytest.mark.parametrize("call", ["tcgetattr", "tcsetattr"])
-async def test_an_error_that_is_no_oserror_is_translated(
+async def test_an_error_that_is_not_an_oserror_is_translated(
     call: str, path: DataPath, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:
@@ -733,7 +735,7 @@ async def test_things_that_are_no_ports(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("allow_urls", [False, True])
-async def test_urls_pyserial_knows_and_we_do_not(allow_urls: bool, tmp_path: Path) -> None:
+async def test_urls_that_only_pyserial_supports(allow_urls: bool, tmp_path: Path) -> None:
     target = tmp_path / "written"
     with Pty() as pty:
         for url in (
@@ -776,7 +778,7 @@ def ftdi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pty: Pty) -> Path:
     return file
 
 
-async def test_the_latency_timer_of_an_ftdi_chip_is_shortened_and_said(
+async def test_the_latency_timer_of_an_ftdi_chip_is_shortened_and_reported(
     path: DataPath, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Pty() as pty:
@@ -788,7 +790,7 @@ async def test_the_latency_timer_of_an_ftdi_chip_is_shortened_and_said(
         await transport.wait_closed()
 
 
-async def test_a_latency_timer_one_may_not_set_is_said(
+async def test_a_latency_timer_one_may_not_set_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object, **__: object) -> None:
@@ -803,7 +805,7 @@ async def test_a_latency_timer_one_may_not_set_is_said(
         await transport.wait_closed()
 
 
-async def test_the_low_latency_mode_of_a_driver_is_set_and_said(
+async def test_the_low_latency_mode_of_a_driver_is_set_and_reported(
     path: DataPath, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     as_real(monkeypatch)

@@ -40,7 +40,7 @@ class Pair:
         except BlockingIOError:
             return b""
 
-    async def heard(self, count: int) -> bytes:
+    async def received(self, count: int) -> bytes:
         data = bytearray()
 
         def enough() -> bool:
@@ -59,7 +59,7 @@ async def test_what_arrived_before_start_is_not_lost() -> None:
     with Pair() as pair:
         pair.peer.send(b"early")
         await turns()
-        assert await Client(pair.stream).heard(5) == b"early"
+        assert await Client(pair.stream).received(5) == b"early"
 
 
 @pytest.mark.parametrize("longest", [1, 7, 1000])
@@ -77,8 +77,8 @@ async def test_short_writes_and_reads_keep_every_byte_in_order(
             for start in range(0, len(out), 100):
                 pair.stream.write(out[start : start + 100])
             pair.peer.send(back)
-            assert await pair.heard(len(out)) == out
-            assert await client.heard(len(back)) == back
+            assert await pair.received(len(out)) == out
+            assert await client.received(len(back)) == back
         assert not client.lost
         assert pair.stream.pending == 0
 
@@ -100,7 +100,7 @@ async def test_a_write_that_does_not_fit_is_refused_whole() -> None:
         assert pair.stream.pending == before
         pair.stream.write(b"fits")
         accepted += b"fits"
-        assert await pair.heard(len(accepted)) == accepted
+        assert await pair.received(len(accepted)) == accepted
 
 
 async def test_a_write_longer_than_the_limit_is_refused_even_when_nothing_waits() -> None:
@@ -113,18 +113,18 @@ async def test_a_write_longer_than_the_limit_is_refused_even_when_nothing_waits(
         assert pair.receive() == b""
 
 
-async def test_drained_is_told_once_the_last_byte_has_gone() -> None:
+async def test_drained_is_reported_once_the_last_byte_has_gone() -> None:
     with Pair() as pair:
         Client(pair.stream)
-        told: list[int] = []
-        pair.stream.on_drained = lambda: told.append(pair.stream.pending)
+        notified: list[int] = []
+        pair.stream.on_drained = lambda: notified.append(pair.stream.pending)
         pair.stream.write(noise(100_000))
         assert pair.stream.pending > 0
         await turns()
-        assert not told
-        await pair.heard(100_000)
-        await until(lambda: bool(told))
-        assert told == [0]
+        assert not notified
+        await pair.received(100_000)
+        await until(lambda: bool(notified))
+        assert notified == [0]
 
 
 async def test_waiting_for_a_stalled_peer_costs_nothing() -> None:
@@ -148,7 +148,7 @@ async def test_paused_reading_leaves_the_bytes_with_the_peer() -> None:
         await turns()
         assert not client.data
         pair.stream.resume_reading()
-        await client.heard(sent)
+        await client.received(sent)
 
 
 async def test_paused_before_the_start() -> None:
@@ -159,7 +159,7 @@ async def test_paused_before_the_start() -> None:
         await turns()
         assert not client.data
         pair.stream.resume_reading()
-        assert await client.heard(5) == b"later"
+        assert await client.received(5) == b"later"
 
 
 async def test_a_hang_up_is_seen_while_paused() -> None:
@@ -226,7 +226,7 @@ async def test_half_closed_by_the_peer_it_can_still_be_written() -> None:
         assert client.data == b"question"
         pair.stream.resume_reading()
         pair.stream.write(b"answer")
-        assert await pair.heard(6) == b"answer"
+        assert await pair.received(6) == b"answer"
         await turns()
         assert ended == [True]
         assert not client.lost
@@ -261,7 +261,7 @@ async def test_a_loss_that_was_not_reported_yet_is_not_reported_after_close() ->
         assert not client.lost
 
 
-async def test_who_writes_after_a_loss_nobody_was_told_of_hears_what_it_was() -> None:
+async def test_a_write_after_an_unreported_loss_raises_it() -> None:
     with Pair() as pair:
         client = Client(pair.stream)
         with Faults().watch(pair.fd).fail("write", 1, errno.EIO):
@@ -282,14 +282,14 @@ async def test_a_loss_before_the_start_is_reported_at_the_start() -> None:
 
 async def test_closed_by_its_own_reader() -> None:
     with Pair() as pair:
-        heard: list[bytes] = []
+        received: list[bytes] = []
 
         def on_data(data: bytes) -> None:
-            heard.append(data)
+            received.append(data)
             pair.stream.close()
 
         pair.stream.start(on_data, lambda error: None)
         pair.peer.send(b"one")
-        await until(lambda: bool(heard))
+        await until(lambda: bool(received))
         await turns()
-        assert heard == [b"one"]
+        assert received == [b"one"]

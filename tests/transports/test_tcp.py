@@ -20,11 +20,11 @@ import pytest
 
 from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.errors import PortError
+from hilgw.transports import accepting
 from hilgw.transports.base import Transport
 from hilgw.transports.serial.port import open_serial
-from hilgw.transports.tcp import listener as tcp_listener
 from hilgw.transports.tcp import stream as tcp
-from hilgw.transports.tcp.listener import TcpListener
+from hilgw.transports.tcp.listener import Limits, TcpListener
 from hilgw.transports.tcp.stream import TcpStream, connect_tcp
 from tests.transports.rig import (
     ALL_VALUES,
@@ -50,7 +50,7 @@ class Server:
 
 
 @asynccontextmanager
-async def serving(host: str = "127.0.0.1", **options: int) -> AsyncIterator[Server]:
+async def serving(host: str = "127.0.0.1", limits: Limits | None = None) -> AsyncIterator[Server]:
     clients: list[Client] = []
     peers: list[str] = []
 
@@ -58,7 +58,7 @@ async def serving(host: str = "127.0.0.1", **options: int) -> AsyncIterator[Serv
         clients.append(Client(stream))
         peers.append(peer)
 
-    listener = TcpListener(host, 0, on_client, **options)
+    listener = TcpListener(host, 0, on_client, limits=limits or Limits())
     await listener.start()
     try:
         yield Server(listener, clients, peers)
@@ -83,7 +83,7 @@ def option(stream: Any, level: int, name: int) -> int:
 
 
 @pytest.mark.parametrize("host", HOSTS)
-async def test_both_ends_talk(host: str, path: str) -> None:
+async def test_both_ends_send_and_receive(host: str, path: str) -> None:
     before = descriptors()
     async with serving(host) as server:
         ours = Client(await connect_tcp(host, server.listener.port))
@@ -91,8 +91,8 @@ async def test_both_ends_talk(host: str, path: str) -> None:
         theirs = server.clients[0]
         ours.transport.write(ALL_VALUES)
         theirs.transport.write(ALL_VALUES)
-        assert await ours.heard(256) == ALL_VALUES
-        assert await theirs.heard(256) == ALL_VALUES
+        assert await ours.received(256) == ALL_VALUES
+        assert await theirs.received(256) == ALL_VALUES
         assert ("[" in server.peers[0]) == (":" in server.peers[0].rpartition(":")[0])
         await ours.close()
         await until(lambda: bool(theirs.lost))
@@ -153,7 +153,7 @@ async def test_half_closed_by_the_peer_the_answer_still_gets_through(path: str) 
             assert not client.lost
 
 
-async def test_a_peer_that_goes_while_nobody_reads_is_seen(path: str) -> None:
+async def test_a_peer_that_goes_while_reading_is_paused_is_seen(path: str) -> None:
     async with serving() as server:
         peer = socket.create_connection(("127.0.0.1", server.listener.port))
         await until(lambda: bool(server.clients))
@@ -181,7 +181,7 @@ async def test_a_peer_that_does_not_read_blocks_nothing_and_its_buffer_is_bounde
 
 
 class TestConnecting:
-    async def test_nobody_listens(self) -> None:
+    async def test_a_port_without_a_listener(self) -> None:
         before = descriptors()
         with socket.create_server(("127.0.0.1", 0)) as server:
             port = server.getsockname()[1]
@@ -232,7 +232,7 @@ class TestConnecting:
             client = Client(stream)
             await until(lambda: bool(server.clients))
             server.clients[0].transport.write(b"hello")
-            assert await client.heard(5) == b"hello"
+            assert await client.received(5) == b"hello"
             await client.close()
 
 
@@ -262,7 +262,7 @@ class TestListening:
             assert descriptors().items() <= before.items()
 
     async def test_no_more_clients_than_allowed(self, path: str) -> None:
-        async with serving(max_clients=3) as server:
+        async with serving(limits=Limits(clients=3)) as server:
             peers = []
             for count in range(1, 6):
                 peers.append(socket.create_connection(("127.0.0.1", server.listener.port)))
@@ -277,7 +277,7 @@ class TestListening:
                 peer.close()
 
     async def test_one_address_does_not_take_all_places(self, path: str) -> None:
-        async with serving(max_clients=10, max_per_address=2) as server:
+        async with serving(limits=Limits(clients=10, per_address=2)) as server:
             where = ("127.0.0.1", server.listener.port)
             peers = [socket.create_connection(where) for _ in range(5)]
             await until(lambda: server.listener.refused == 3)
@@ -291,7 +291,7 @@ class TestListening:
     ) -> None:
         async with serving() as server:
             tries = 0
-            real = tcp_listener.accept
+            real = accepting.accept
 
             def accept(listening: socket.socket) -> object:
                 nonlocal tries
@@ -300,14 +300,14 @@ class TestListening:
                     raise OSError(errno.EMFILE, "Too many open files")
                 return real(listening)
 
-            monkeypatch.setattr(tcp_listener, "accept", accept)
+            monkeypatch.setattr(accepting, "accept", accept)
             with socket.create_connection(("127.0.0.1", server.listener.port)):
                 begin = asyncio.get_running_loop().time()
                 await until(lambda: bool(server.clients))
             assert tries == 3
-            assert asyncio.get_running_loop().time() - begin >= 2 * tcp_listener.ACCEPT_PAUSE_S
+            assert asyncio.get_running_loop().time() - begin >= 2 * accepting.ACCEPT_PAUSE_S
 
-    async def test_closed_it_takes_nobody_and_keeps_those_it_has(self, path: str) -> None:
+    async def test_closed_it_accepts_none_and_keeps_those_it_has(self, path: str) -> None:
         async with serving() as server:
             port = server.listener.port
             with socket.create_connection(("127.0.0.1", port)) as peer:
@@ -316,7 +316,7 @@ class TestListening:
                 with pytest.raises(ConnectionRefusedError):
                     socket.create_connection(("127.0.0.1", port))
                 peer.sendall(b"still here")
-                await server.clients[0].heard(10)
+                await server.clients[0].received(10)
 
     async def test_a_thousand_connects_leave_nothing(self, path: str) -> None:
         async with serving() as server:
@@ -394,7 +394,7 @@ async def test_socat_as_the_client(host: str, family: str) -> None:
             process.stdin.write(BLOCK)
             await until(lambda: bool(server.clients))
             client = server.clients[0]
-            assert await client.heard(len(BLOCK)) == BLOCK
+            assert await client.received(len(BLOCK)) == BLOCK
             sent = 0
             echoed = bytearray()
             while len(echoed) < len(BLOCK):
@@ -421,6 +421,6 @@ async def test_socat_as_the_server(host: str, family: socket.AddressFamily, list
     async with socat(listen.format(port), "EXEC:cat") as process:
         client = Client(await connect_when_up(host, port))
         client.transport.write(BLOCK[:200_000])
-        assert await client.heard(200_000) == BLOCK[:200_000]
+        assert await client.received(200_000) == BLOCK[:200_000]
         process.send_signal(signal.SIGKILL)
         await client.close()

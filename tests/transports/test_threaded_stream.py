@@ -52,7 +52,7 @@ class TestLoop:
     async def test_all_values_come_back(self, timer: Timer) -> None:
         client = await loop_client(timer)
         client.transport.write(ALL_VALUES)
-        assert await client.heard(256) == ALL_VALUES
+        assert await client.received(256) == ALL_VALUES
         await client.close()
         await ended()
 
@@ -71,12 +71,12 @@ class TestLoop:
         client = await loop_client(timer)
         client.transport.write(BLOCK)
         assert client.transport.pending > 0
-        assert await client.heard(len(BLOCK)) == BLOCK
+        assert await client.received(len(BLOCK)) == BLOCK
         await until(lambda: client.transport.pending == 0)  # the writer counts after the port
         await client.close()
         await ended()
 
-    async def test_drained_is_told(self, timer: Timer) -> None:
+    async def test_drained_is_reported(self, timer: Timer) -> None:
         client = await loop_client(timer)
         drained: list[int] = []
         client.transport.on_drained = lambda: drained.append(client.transport.pending)
@@ -100,7 +100,7 @@ class TestLoop:
         assert client.transport.in_waiting <= 2 * 65536
         assert not client.data
         client.transport.resume_reading()
-        assert await client.heard(len(sent)) == sent
+        assert await client.received(len(sent)) == sent
         await client.close()
         await ended()
 
@@ -109,7 +109,7 @@ class TestLoop:
         client.transport.write(b"early")
         await until(lambda: client.transport.in_waiting == 5)
         client.transport.start(client.data.extend, client.lost.append)
-        assert await client.heard(5) == b"early"
+        assert await client.received(5) == b"early"
         await client.close()
 
     async def test_closing_is_immediate_with_bytes_waiting_and_leaves_no_thread(
@@ -257,11 +257,11 @@ class TestRfc2217:
         self, tmp_path: Path, timer: Timer
     ) -> None:
         port = VirtualPort(timer, str(tmp_path / "port"), baud_rate=115200)
-        heard = bytearray()
+        received = bytearray()
         bauds: set[int | None] = set()
 
         def on_data(data: bytes, baud: int | None) -> None:
-            heard.extend(data)
+            received.extend(data)
             bauds.add(baud)
             port.write(data)
 
@@ -270,8 +270,8 @@ class TestRfc2217:
             line = LineSettings(57600)
             client = Client(await open_serial(url, line, timer, allow_urls=True))
             client.transport.write(ALL_VALUES * 8)  # 255, telnet's own, is among them
-            assert await client.heard(2048) == ALL_VALUES * 8
-            assert heard == ALL_VALUES * 8
+            assert await client.received(2048) == ALL_VALUES * 8
+            assert received == ALL_VALUES * 8
             assert bauds == {57600}
             await client.close()
         await ended()
@@ -317,7 +317,7 @@ class TestRfc2217:
         port.close()
 
 
-async def test_rfc2217_where_nobody_listens(tmp_path: Path, timer: Timer) -> None:
+async def test_rfc2217_without_a_listener(tmp_path: Path, timer: Timer) -> None:
     port = free_port()
     with pytest.raises(PortError) as caught:
         await open_serial(f"rfc2217://{HOST}:{port}", LINE, timer, allow_urls=True)

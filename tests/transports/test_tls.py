@@ -61,7 +61,7 @@ def test_a_foreign_client_exchanges_bytes_and_its_close_is_the_end() -> None:
             )
             writer.write(BULK)
             await until(lambda: bool(clients))
-            assert await clients[0].heard(len(BULK)) == BULK
+            assert await clients[0].received(len(BULK)) == BULK
             clients[0].transport.write(BULK)
             assert await reader.readexactly(len(BULK)) == BULK
             writer.write(b"last")
@@ -99,7 +99,7 @@ def test_no_read_passes_more_than_read_bytes_and_pausing_holds_the_rest() -> Non
                 await asyncio.sleep(0)
             assert sizes == [100, 100, 100] and stream.in_waiting > 0
             stream.resume_reading()
-            assert await clients[0].heard(1024) == ALL_VALUES * 4
+            assert await clients[0].received(1024) == ALL_VALUES * 4
             assert max(sizes) == 100
             writer.close()
 
@@ -116,7 +116,7 @@ def test_our_client_and_our_server_and_a_close_is_seen_by_the_other_end() -> Non
             await until(lambda: bool(ready) and bool(clients))
             ours = Client(ready[0])
             ready[0].write(b"ping")
-            assert await clients[0].heard(4) == b"ping"
+            assert await clients[0].received(4) == b"ping"
             await clients[0].close()
             await until(lambda: bool(ours.lost))
             assert ours.lost[0].what == "the peer closed the connection"
@@ -194,7 +194,7 @@ def test_a_full_write_buffer_refuses_the_whole_write_and_the_stream_goes_on() ->
                 stream.write(bytes(300_000))
             assert refused.value.reason == PortError.FULL
             writer.write(b"still there")
-            assert await clients[0].heard(11) == b"still there"
+            assert await clients[0].received(11) == b"still there"
             writer.close()
 
     run(scenario)

@@ -28,7 +28,7 @@ from tests.transports.rig import (
 
 
 class Device:
-    """Keeps what it hears, and when."""
+    """Keeps what it receives, and when."""
 
     def __init__(self, port: VirtualPort, answer: Callable[[bytes], bytes] | None = None) -> None:
         self.data = bytearray()
@@ -36,9 +36,9 @@ class Device:
         self.first_at = self.last_at = 0.0
         self._port = port
         self._answer = answer
-        port.start(self._heard)
+        port.start(self._received)
 
-    def _heard(self, data: bytes, baud: int | None) -> None:
+    def _received(self, data: bytes, baud: int | None) -> None:
         self.last_at = time.monotonic()
         self.first_at = self.first_at or self.last_at
         self.data += data
@@ -85,18 +85,18 @@ async def test_the_pace_of_the_line_both_ways(
     start = time.monotonic()
     client.transport.write(bytes(size))
     port.write(bytes(size))
-    await client.heard(size)
-    heard_at = time.monotonic()
+    await client.received(size)
+    received_at = time.monotonic()
     await until(lambda: len(device.data) == size)
     exact = size * bits / baud_rate
-    for took in (heard_at - start, device.last_at - start):
+    for took in (received_at - start, device.last_at - start):
         assert exact <= took  # how much later is the machine's; test_pacing has it exactly
     await client.close()
     port.close()
 
 
 @pytest.mark.parametrize("baud_rate", [300, 9600, 57600, 115200, 250_000, 921_600, 74_880])
-async def test_the_device_is_told_the_rate_of_the_client(
+async def test_the_device_gets_the_rate_of_the_client(
     baud_rate: int, tmp_path: Path, timer: Timer
 ) -> None:
     port = VirtualPort(timer, str(tmp_path / "port"), baud_rate=115200)
@@ -109,7 +109,7 @@ async def test_the_device_is_told_the_rate_of_the_client(
     port.close()
 
 
-async def test_a_slower_client_is_heard_at_its_own_pace(tmp_path: Path, timer: Timer) -> None:
+async def test_a_slower_client_is_read_at_its_own_pace(tmp_path: Path, timer: Timer) -> None:
     port = VirtualPort(timer, str(tmp_path / "port"), baud_rate=115200)
     device = Device(port)
     client = Client(await open_serial(port.path, LineSettings(9600), timer))
@@ -176,7 +176,7 @@ async def test_the_newest_bytes_of_the_device_are_dropped_and_counted(
     port.write(b"a" * 600)
     port.write(b"b" * 600)
     assert port.overrun == 200
-    await client.heard(1000)
+    await client.received(1000)
     await turns()
     assert client.data == b"a" * 600 + b"b" * 400
     await client.close()
@@ -213,7 +213,7 @@ async def test_a_client_that_reads_late_but_in_time_loses_nothing(
     port.write(block)
     await turns(100)
     client.transport.resume_reading()
-    assert await client.heard(len(block)) == block
+    assert await client.received(len(block)) == block
     assert port.overrun == 0
     await client.close()
     port.close()
@@ -248,7 +248,7 @@ async def test_unplugged_the_name_is_gone_and_comes_back_with_another_number(
     assert not link.is_symlink()
 
 
-async def test_a_port_nobody_opens_costs_nothing(
+async def test_a_port_that_is_not_opened_costs_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, timer: Timer
 ) -> None:
     port = VirtualPort(timer, str(tmp_path / "port"))
@@ -300,7 +300,9 @@ asyncio.run(main())
 
 
 class TestName:
-    async def test_a_file_that_is_no_link_is_left_alone(self, tmp_path: Path, timer: Timer) -> None:
+    async def test_a_file_that_is_not_a_link_is_left_alone(
+        self, tmp_path: Path, timer: Timer
+    ) -> None:
         before = descriptors()
         path = tmp_path / "thesis.txt"
         path.write_text("years of work")
@@ -351,7 +353,7 @@ class TestName:
             terminal.kill()
 
     @pytest.mark.process
-    async def test_a_killed_port_whose_number_is_reused_leads_nobody_elsewhere(
+    async def test_a_killed_port_whose_number_is_reused_leads_no_program_elsewhere(
         self, tmp_path: Path, timer: Timer
     ) -> None:
         """Another program hosts a device on the number of a port that was killed."""

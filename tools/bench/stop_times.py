@@ -42,8 +42,9 @@ from firmware_mocks.air import Air  # noqa: E402
 from hilgw import plugins  # noqa: E402
 from hilgw.cli.main import main as hilgw_main  # noqa: E402
 from hilgw.controllers.wc2ec.session import Wc2ecControllerSession  # noqa: E402
+from hilgw.testing.conformance.bodies import pattern  # noqa: E402
 from tests.e2e.control_loop_peers import Peer, controller_process, port_in, set_value  # noqa: E402
-from tests.engine.control_loop.on_mocks import pattern, shipped  # noqa: E402
+from tests.engine.control_loop.on_mocks import declared  # noqa: E402
 
 GOAL_MS = 50
 TIMEOUT_MS = 500  # safety.command_timeout_s of a real body
@@ -114,7 +115,7 @@ class Robot(threading.Thread):
         super().__init__(daemon=True)
         self._kind = KINDS[kind]
         self.mock = self._kind.mock()
-        settings, _ = shipped(kind)
+        settings = declared(kind).settings_with()
         self._stop_form: re.Pattern[bytes] = pattern(
             plugins.load(plugins.BODIES, kind).stop_frame(settings)
         )

@@ -57,7 +57,7 @@ class ActiveScan:
         self._timers.start("active scan", now + duration_ns, end)
 
     def _channels(self) -> list[int]:
-        """By SC; 0 is the module's own channel."""
+        """The channels of SC; 0 is the module's own channel."""
         mask = self._settings.number("SC")
         if not mask:
             return [self._settings.number("CH")]

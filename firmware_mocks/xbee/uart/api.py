@@ -94,7 +94,8 @@ class Api:
         self._commands.run(name, value or None, reply, now, hold=queued)
 
     def _own_sample(self, data: bytes) -> bytes:
-        """On 802.15.4 the sample of IS follows the answer, as if it had been received."""
+        """The frame of the sample of IS; on 802.15.4 it follows the answer as if it had been
+        received."""
         source = self._settings.address.to_bytes(8, "big")
         if uses_standard_format(self._settings):
             return b"\x82" + source + b"\0\0" + data  # RSSI and options 0

@@ -53,7 +53,7 @@ class FrameReader:
 
     @property
     def inside(self) -> bool:
-        """In the middle of a frame."""
+        """Whether the line is in the middle of a frame."""
         return self._body is not None
 
     def abort(self) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from hilgw.adapters.declaration import Problem
+from hilgw.adapters.declaration import HasTable, Problem
 from hilgw.settings import setting
 
 LAST_HEADER = 254
@@ -21,7 +21,7 @@ class OneChannel:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ByDestination:
+class ByDestination(HasTable):
     """Each Webots channel is one module's address. A packet from an address of the table comes in
     on its channel (the first one listed), a packet from any other address on `channel`. Packets
     on `channel`, when it is not in the table, go to `destination`."""

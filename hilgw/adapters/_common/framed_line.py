@@ -133,7 +133,7 @@ class FramedLine:
         return events
 
     def _watch(self, events: list[Event]) -> None:
-        """The echo of an own packet is no sign of the other end."""
+        """The echo of an own packet does not show that the other end works."""
         if all(event is _ECHO for event in events):
             self._first_frame.forget()
         else:

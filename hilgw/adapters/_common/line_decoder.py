@@ -1,4 +1,4 @@
-"""Decodes the bytes of a module that talks in lines: answers, and packets among them.
+"""Decodes the bytes of a module that sends lines: answers, and packets among them.
 
 The data of a packet may contain any byte, line ends and text that looks like an answer. So a length
 before the data alone delimits them, and the text after them decides whether it was a packet.

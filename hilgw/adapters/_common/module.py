@@ -3,37 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from hilgw.adapters._common.session_parts import RestartLimit, notice
 from hilgw.adapters.base import Event, Failed, NotReady
 from hilgw.errors import PeerError
 from hilgw.framing.guess import FirstFrame
+from hilgw.protocols.dialogue import Dialogue
 
 ModuleT = TypeVar("ModuleT")
-ResultT = TypeVar("ResultT", covariant=True)
-
-
-class Runner(Protocol[ResultT]):
-    """Runs a handshake, such as a `Dialogue`."""
-
-    @property
-    def deadline(self) -> int | None:
-        """When to call `expire`, or None."""
-
-    @property
-    def over(self) -> bool:
-        """Whether it has ended."""
-
-    @property
-    def result(self) -> ResultT | None:
-        """The module; None when it failed."""
-
-    def start(self, now: int) -> list[Event]:
-        """The port is open."""
-
-    def expire(self, now: int) -> list[Event]:
-        """The deadline has come (calls before it are harmless)."""
 
 
 class ModuleSession(ABC, Generic[ModuleT]):
@@ -47,13 +25,13 @@ class ModuleSession(ABC, Generic[ModuleT]):
     def __init__(self, baud_rate: int) -> None:
         self._baud_rate = baud_rate
         self._first_frame = FirstFrame()
-        self._dialogue: Runner[Any] | None = None
+        self._dialogue: Dialogue[Event, Any, Any] | None = None
         # was_ready: at least once since `open`
         self._open = self._ready = self._was_ready = False
         self._restarts = RestartLimit()
 
     @abstractmethod
-    def _new_handshake(self) -> Runner[ModuleT]:
+    def _new_handshake(self) -> Dialogue[Event, Any, ModuleT]:
         """The handshake that finds and configures the module."""
 
     @abstractmethod

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hilgw.settings import Problem
+
 NEAR = 0.02  # of a rate: closer than any two rates in use
 
 
@@ -13,7 +15,7 @@ def near_rate(baudRate: int, rates: Sequence[int]) -> int | None:
     return nearest if 0 < abs(nearest - baudRate) <= NEAR * nearest else None
 
 
-def unsupported(baudRate: int, rates: Sequence[int], more: str = "") -> tuple[str, str, str]:
+def unsupported(baudRate: int, rates: Sequence[int], more: str = "") -> Problem:
     """The problem of a rate outside the module's table: key, message, fix. more: what else the
     module takes."""
     near = near_rate(baudRate, rates)

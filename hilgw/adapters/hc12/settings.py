@@ -13,7 +13,7 @@ from typing import Any, Literal
 from hilgw.adapters._common.channel_maps import ByHeader
 from hilgw.adapters._common.framing_settings import FramingSettings, check_framing
 from hilgw.adapters._common.rates import unsupported
-from hilgw.adapters.base import Problem, StationSettings
+from hilgw.adapters.declaration import Framed, HasMapping, Problem, StationSettings
 from hilgw.settings import setting
 
 RATES = (1200, 2400, 4800, 9600, 19200, 38400, 57600, 115200)
@@ -37,7 +37,7 @@ class ModuleChannel:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hc12Settings:
+class Hc12Settings(Framed, HasMapping):
     """Settings of an HC-12, besides those of every adapter."""
 
     framing: str | FramingSettings = setting(

@@ -18,7 +18,6 @@ from hilgw.adapters.ir_toy.settings import (
     byte_ms,
     carrier_of,
     framing_settings,
-    is_framed,
     traits_of,
 )
 from hilgw.errors import FrameError
@@ -73,7 +72,7 @@ def packets_for(settings: IrToySettings, common: StationSettings) -> Packets:
     traits = traits_of(settings)
     if traits is None:
         return RawPackets(settings, common)
-    if is_framed(settings):
+    if settings.is_framed:
         return FramedPackets(settings, common, traits)
     if isinstance(settings.mapping, OneChannel):
         return WholeCodes(settings, common, traits)

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from hilgw import framing as framings
 from hilgw.adapters._common.framing_settings import FramingSettings, framing_problem
-from hilgw.adapters.base import Problem, StationSettings
+from hilgw.adapters.declaration import Framed, HasMapping, HasTable, Problem, StationSettings
 from hilgw.errors import ConfigError
 from hilgw.framing.length import LengthSettings
 from hilgw.protocols.ir import CODECS, Traits
@@ -45,7 +45,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ByAddress:
+class ByAddress(HasTable):
     """Each Webots channel is an address, and a packet is only the command (with `framing`:
     bytes). Codes of other addresses are dropped."""
 
@@ -57,7 +57,7 @@ class ByAddress:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IrToySettings:
+class IrToySettings(Framed, HasMapping):
     """Settings of an IR Toy, besides those of every adapter."""
 
     code: str = setting("code of the packets; raw: bare timings", "nec", choices=(*CODECS, RAW))
@@ -98,9 +98,10 @@ class IrToySettings:
         default_factory=dict,
     )
 
-
-def is_framed(settings: IrToySettings) -> bool:
-    return settings.framing != NO_FRAMING
+    @property
+    def is_framed(self) -> bool:
+        """Whether a packet may take several bursts."""
+        return self.framing != NO_FRAMING
 
 
 def traits_of(settings: IrToySettings) -> Traits | None:
@@ -146,7 +147,7 @@ def check(settings: IrToySettings, common: StationSettings) -> list[Problem]:
     traits = traits_of(settings)
     if traits is None:
         return problems + _check_raw(settings)
-    if is_framed(settings):
+    if settings.is_framed:
         problems += _check_framing(settings, traits)
         if isinstance(settings.mapping, OneChannel):
             problems += _fits("channel", common.channel, traits)
@@ -157,7 +158,7 @@ def check(settings: IrToySettings, common: StationSettings) -> list[Problem]:
 
 def _check_raw(settings: IrToySettings) -> list[Problem]:
     problems: list[Problem] = []
-    if is_framed(settings):
+    if settings.is_framed:
         what = "raw timings carry no bytes"
         problems.append(("framing", what, "use none, or another code"))
     if isinstance(settings.mapping, ByAddress):

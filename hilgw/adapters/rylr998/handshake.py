@@ -1,7 +1,7 @@
 """The handshake with a RYLR998: find it, check it against the settings, set what differs.
 
-Source: REYAX RYLR998/RYLR498 "LoRa AT command guide". The handshake only reads until it knows
-that this is the module of the settings.
+Source: REYAX RYLR998/RYLR498 "LoRa AT command guide". The handshake only reads until it has
+verified that this is the module of the settings.
 """
 
 from __future__ import annotations

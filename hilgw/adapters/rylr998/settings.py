@@ -11,7 +11,7 @@ from typing import Literal
 
 from hilgw.adapters._common.channel_maps import ByDestination, ByHeader, check_mapping
 from hilgw.adapters._common.rates import unsupported
-from hilgw.adapters.base import Problem, StationSettings
+from hilgw.adapters.declaration import HasMapping, Problem, StationSettings
 from hilgw.settings import setting
 
 NETWORKS = (*range(3, 16), 18)
@@ -57,7 +57,7 @@ class Modulation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RylrSettings:
+class RylrSettings(HasMapping):
     """Settings of a RYLR998, besides those of every adapter."""
 
     mapping: ByNetwork | ByDestination | ByHeader = setting(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hilgw.adapters._common.channel_maps import ByDestination, ByHeader, OneChannel, check_mapping
-from hilgw.adapters.base import Problem, StationSettings
+from hilgw.adapters.declaration import HasMapping, Problem, StationSettings
 from hilgw.errors import ConfigError
 from hilgw.protocols.text.patterns import checked, compiled_head, names_of_groups, split_at_data
 from hilgw.protocols.text.steps import Step, pattern_problems
@@ -21,7 +21,7 @@ _ANY_PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TextSettings:
+class TextSettings(HasMapping):
     """Settings of a text module, besides those of every adapter. Patterns are regular expressions
     (RE2's: as Python's, without lookaround and backreferences) for one line."""
 

@@ -58,10 +58,6 @@ class AtResponse(NamedTuple):
     status: int
     value: bytes = b""
 
-    def pack(self) -> bytes:
-        head = bytes((AT_RESPONSE, self.frame_id)) + self.name.encode("ascii")
-        return head + bytes((self.status,)) + self.value
-
     @property
     def ok(self) -> bool:
         return self.status & 0x0F == 0
@@ -104,9 +100,6 @@ class TransmitStatus(NamedTuple):
     frame_id: int
     status: int
 
-    def pack(self) -> bytes:
-        return bytes((TX_STATUS, self.frame_id, self.status))
-
 
 class ExtendedStatus(NamedTuple):
     """8B: the same for 10 and 11, with retries and route discovery."""
@@ -117,10 +110,6 @@ class ExtendedStatus(NamedTuple):
     retries: int = 0
     discovery: int = 0
 
-    def pack(self) -> bytes:
-        head = bytes((EXTENDED_STATUS, self.frame_id)) + bytes.fromhex(self.network)
-        return head + bytes((self.retries, self.status, self.discovery))
-
 
 class Received(NamedTuple):
     """80 or 81: data with the RSSI of the last hop, dBm as the module measured it."""
@@ -129,10 +118,6 @@ class Received(NamedTuple):
     rssi_dbm: int
     options: int
     data: bytes
-
-    def pack(self) -> bytes:
-        kind = RX_16 if len(self.source) == 4 else RX_64
-        return bytes((kind, *bytes.fromhex(self.source), -self.rssi_dbm, self.options)) + self.data
 
 
 class ReceivedPacket(NamedTuple):
@@ -144,19 +129,11 @@ class ReceivedPacket(NamedTuple):
     data: bytes
     endpoints: Endpoints | None = None
 
-    def pack(self) -> bytes:
-        kind = RX if self.endpoints is None else RX_EXPLICIT
-        head = bytes((kind,)) + bytes.fromhex(self.source + self.network)
-        return head + pack_ends(self.endpoints) + bytes((self.options,)) + self.data
-
 
 class ModemStatus(NamedTuple):
     """8A: an event of the module or its network."""
 
     status: int
-
-    def pack(self) -> bytes:
-        return bytes((MODEM_STATUS, self.status))
 
 
 class NodeIdentification(NamedTuple):
@@ -169,11 +146,6 @@ class NodeIdentification(NamedTuple):
     source: str
     name: bytes
     tail: bytes = b""
-
-    def pack(self) -> bytes:
-        head = bytes((NODE_ID,)) + bytes.fromhex(self.sender + self.sender_network)
-        head += bytes((self.options,)) + bytes.fromhex(self.network + self.source)
-        return head + self.name + b"\x00" + self.tail
 
 
 class RemoteAtCommand(NamedTuple):
@@ -200,10 +172,6 @@ class RemoteAtResponse(NamedTuple):
     name: str
     status: int
     value: bytes = b""
-
-    def pack(self) -> bytes:
-        head = bytes((REMOTE_RESPONSE, self.frame_id)) + bytes.fromhex(self.source + self.network)
-        return head + self.name.encode("ascii") + bytes((self.status,)) + self.value
 
 
 Frame = (

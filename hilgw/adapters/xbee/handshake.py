@@ -1,7 +1,7 @@
 """The handshake with an XBee: find it, check it against the settings, set what differs.
 
-The handshake only reads until it knows that this is the module of the settings. Sources: Digi's
-802.15.4, DigiMesh and Zigbee user guides, "AT commands".
+The handshake only reads until it has verified that this is the module of the settings. Sources:
+Digi's 802.15.4, DigiMesh and Zigbee user guides, "AT commands".
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from hilgw.adapters._common.channel_maps import ByDestination, ByHeader
 from hilgw.adapters._common.framing_settings import FramingSettings
 from hilgw.adapters._common.rates import unsupported
-from hilgw.adapters.declaration import Problem, StationSettings
+from hilgw.adapters.declaration import Framed, HasMapping, Problem, StationSettings
 from hilgw.errors import ConfigError
 from hilgw.framing import create
 from hilgw.settings import setting
@@ -48,7 +48,7 @@ class EndpointSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class XBeeSettings:
+class XBeeSettings(Framed, HasMapping):
     """Settings of an XBee, besides those of every adapter."""
 
     firmware: str = setting(
@@ -121,6 +121,11 @@ class XBeeSettings:
         "parameters of the mock module (`hilgw mock xbee --list`)",
         default_factory=dict,
     )
+
+    @property
+    def is_framed(self) -> bool:
+        """In transparent mode; API frames are the module's own."""
+        return not self.api_mode
 
 
 def normal_address(text: str) -> str:

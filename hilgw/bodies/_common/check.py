@@ -10,9 +10,7 @@ from hilgw.control.line_load import LineLoad
 from hilgw.devices.kinds import MOTOR, SENSOR, Device
 from hilgw.devices.lookup import check_table
 from hilgw.devices.properties import LookupTable
-
-Problem = tuple[str, str, str]
-"""Path below the body, message, fix."""
+from hilgw.settings import Problem as Problem
 
 
 def device_problems(settings: RobotSettings, devices: Iterable[Device]) -> Iterator[Problem]:

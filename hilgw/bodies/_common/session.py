@@ -1,6 +1,6 @@
-"""What the sessions of all bodies share, and what those of robots on a serial line share beside.
+"""What the sessions of all bodies share, and what those of robots on a serial line share too.
 
-`MotorSession` refuses what the robot cannot do, counts commands, stops and refusals, and knows
+`MotorSession` refuses what the robot cannot do, counts commands, stops and refusals, and records
 which motors were commanded since the last stop. The robot's own session adds the bytes.
 """
 
@@ -130,7 +130,7 @@ class MotorSession(ABC):
         return bool(self._commanded) and self._can_stop
 
     def is_idle(self) -> bool:
-        """What this session writes never waits, unless the robot's own session says otherwise."""
+        """Nothing that this session writes waits, unless the robot's own session reports it."""
         return True
 
     def faults(self) -> list[str]:
@@ -150,7 +150,7 @@ class MotorSession(ABC):
         return self.devices.by_index(index) or self._unknown(index, "")
 
     def _unknown(self, index: int, text: str) -> Refusal:
-        """Why the robot has no such device: text says what a device of this index lacks."""
+        """Why the robot has no such device: text names what a device of this index lacks."""
         device = self.devices.by_index(index)
         if device is None:
             return Refusal(RequestRefused.UNKNOWN_DEVICE, f"{self.no_device} {index}")

@@ -6,19 +6,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from hilgw.control.parts import OnLine
 from hilgw.devices.kinds import NO_LIMITS, Device, MotorLimits
 from hilgw.devices.properties import DeviceFields
-from hilgw.settings import boot_setting, setting
+from hilgw.settings import setting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RobotSettings:
+class RobotSettings(OnLine):
     """The serial line to the robot, the sensors that are always on, and the limits of its
     motors."""
 
     port: str = setting("serial device path", example="/dev/ttyUSB0")
-    boot_s: float = boot_setting()
-    baudRate: int = setting("rate of the serial line", 115200, ge=50, le=4_000_000, unit="bit/s")
     byteSize: int = setting(
         "cost of one byte on the line: 10 is 8N1, 8 counts as 10", 10, choices=(8, 10), unit="bit"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
 from hilgw.bodies._common.missing import ACCELERATION, AVAILABLE, GAINS
@@ -12,8 +12,10 @@ from hilgw.bodies._common.session import RobotSession
 from hilgw.bodies._common.settings import RobotSettings
 from hilgw.control.events import Command, Event, MotorCommand, MotorField, MotorSettings, Notice
 from hilgw.control.limits import Slew
-from hilgw.devices.kinds import Device, Refusal
+from hilgw.devices.kinds import POSITION_SENSOR, ROTATIONAL_MOTOR, Device, Refusal
+from hilgw.devices.properties import DeviceFields, PositionSensorFields, RotationalMotorFields
 from hilgw.reasons import RequestRefused
+from hilgw.units import earliest
 
 
 class Wheel(Slew):
@@ -47,6 +49,15 @@ def _velocity_of(command: Command, present: float) -> float | None:
     ):
         return command.velocity
     return None
+
+
+def wheel_devices(sides: Iterable[str], fastest: float) -> Iterator[tuple[str, str, DeviceFields]]:
+    """Name, kind and fields of the motor and the encoder of each wheel. fastest: in rad/s."""
+    for side in sides:
+        joint = f"{side} wheel"
+        motor = RotationalMotorFields(maxVelocity=fastest, joint=joint)
+        yield f"{joint} motor", ROTATIONAL_MOTOR, motor
+        yield f"{joint} sensor", POSITION_SENSOR, PositionSensorFields(joint=joint)
 
 
 class WheeledSession(RobotSession):
@@ -98,8 +109,7 @@ class WheeledSession(RobotSession):
 
     def _wheels_due(self) -> int | None:
         """When the rate of a wheel allows its next velocity."""
-        dues = (wheel.next_deadline() for wheel in self._wheels.values())
-        return min((due for due in dues if due is not None), default=None)
+        return earliest(*(wheel.next_deadline() for wheel in self._wheels.values()))
 
     def _speed_up(self, now: int) -> bool:
         """Whether the velocity of a wheel changed on its way to the one commanded."""

@@ -197,7 +197,7 @@ _DATA = {139: 3, 145: 4}
 
 
 def describe(data: bytes, *, received: bool) -> str:
-    """Never raises; what is no command or frame is shown in hex."""
+    """Never raises; bytes that are not a command or a frame are shown in hex."""
     return _frames(data) if received else "; ".join(_commands(data))
 
 

@@ -6,7 +6,6 @@ reports the mode. A robot that leaves the mode, or is silent, is gone: the sessi
 
 from __future__ import annotations
 
-from hilgw.bodies._common.odometer import Odometer
 from hilgw.bodies._common.session import Phase
 from hilgw.bodies._common.wheels import WheeledSession
 from hilgw.bodies.create2 import oi
@@ -29,6 +28,7 @@ from hilgw.control.events import (
     StopReason,
     Write,
 )
+from hilgw.control.odometer import Odometer
 from hilgw.devices.kinds import Device, Value
 from hilgw.devices.lookup import look_up
 from hilgw.units import NS_PER_MS, NS_PER_S, s_to_ns

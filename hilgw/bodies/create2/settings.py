@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hilgw.bodies._common.settings import RobotSettings, numbered
+from hilgw.bodies._common.wheels import wheel_devices
 from hilgw.bodies.create2.oi import SOURCES
 from hilgw.devices.kinds import (
     DISTANCE_SENSOR,
     LED,
     LIGHT_SENSOR,
-    POSITION_SENSOR,
-    ROTATIONAL_MOTOR,
     TOUCH_SENSOR,
     Device,
 )
@@ -21,8 +20,6 @@ from hilgw.devices.properties import (
     LedFields,
     LightSensorFields,
     LookupTable,
-    PositionSensorFields,
-    RotationalMotorFields,
     TouchSensorFields,
 )
 from hilgw.settings import setting
@@ -112,12 +109,7 @@ def sensors_of(settings: Create2Settings) -> dict[str, Create2Sensor]:
 
 def devices_of(settings: Create2Settings) -> list[Device]:
     """All devices in order, with the fields of their nodes."""
-    parts: list[tuple[str, str, DeviceFields]] = []
-    for side in ("right", "left"):
-        joint = f"{side} wheel"
-        motor = RotationalMotorFields(maxVelocity=16.129, joint=joint)
-        parts.append((f"{joint} motor", ROTATIONAL_MOTOR, motor))
-        parts.append((f"{joint} sensor", POSITION_SENSOR, PositionSensorFields(joint=joint)))
+    parts = [*wheel_devices(("right", "left"), 16.129)]
     sensors = sensors_of(settings)
     names = [name for name in _TOUCH if name in sensors]
     parts += [_sensor(name, sensors[name]) for name in names]

@@ -1,4 +1,4 @@
-"""Hardware errors: the servos whose answers have the alert bit, and what their register says."""
+"""Hardware errors: servos whose answers have the alert bit, and the numbers of their register."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hilgw.bodies.dynamixel.servo import Servo
 
 
 class Faults:
-    """Those that are present now."""
+    """The hardware errors that are present now."""
 
     def __init__(self) -> None:
         self._found: dict[int, str] = {}  # by the id of the servo; empty: not read yet
@@ -29,7 +29,7 @@ class Faults:
         return False
 
     def read(self, servo: Servo, status: Status) -> bool:
-        """The register of this servo; whether it says something new."""
+        """Reads the register of this servo; returns whether its value has changed."""
         if not status.data or servo.number not in self._found:
             return False
         names = packet.HARDWARE_ERRORS

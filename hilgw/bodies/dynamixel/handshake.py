@@ -1,7 +1,7 @@
 """The handshake: who each servo is, in which state it was found, and its bus watchdog.
 
 A servo that was found under position control with its torque on holds its present position, where
-the settings say so. Every other servo lets go before its watchdog is cleared.
+the settings request it. Every other servo lets go before its watchdog is cleared.
 """
 
 from __future__ import annotations

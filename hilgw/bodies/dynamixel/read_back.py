@@ -1,6 +1,6 @@
 """Registers that are read back: the torque and the bus watchdog of every servo.
 
-A servo whose supply failed for a moment has neither, and says nothing of it. Both are compared
+A servo whose supply failed for a moment has neither, and does not report it. Both are compared
 every 250 ms with what was set. The readings of the positions come first: this takes the rest of a
 period, for as many servos at once as fit.
 """

@@ -114,17 +114,17 @@ class Servo:
 
     @property
     def position(self) -> float | None:
-        """In rad; None before the first reading."""
+        """The position in rad; None before the first reading."""
         if self.pulses is None:
             return None
         return (self.pulses - self._zero) * self._rad_per_pulse * self._sign
 
     def velocity(self, raw: int) -> float:
-        """In rad/s."""
+        """The velocity of this number, in rad/s."""
         return raw * self.series.rad_s * self._sign
 
     def torque_of(self, raw: int) -> float:
-        """In N m, from Present Load, or from Present Current where the servo measures it."""
+        """The torque in N m, from Present Load, or Present Current where the servo measures it."""
         measured = (self.has_current or self.series is P) and self._current > 0
         share = raw / (self._current if measured else 1000)
         return share * self.settings.max_torque * self._sign
@@ -217,7 +217,7 @@ class Servo:
         return {packet.GOAL_PWM: self._force * self._pwm // 1000}
 
     def _force_of(self, available: float) -> int:
-        """In thousandths of the largest torque."""
+        """The available torque in thousandths of the largest one."""
         return round(1000 * min(1.0, available / self.settings.max_torque))
 
     def _profile_acceleration(self, amount: float) -> int:

@@ -342,8 +342,8 @@ class DynamixelSession(RobotSession):
         return self._flush(now)
 
     def _halt_motor(self, index: int, now: int) -> list[Event]:
-        """At once, unless it was stopped before, and got no command since: then when the line is
-        free, as such stops may come in a flood."""
+        """It stops at once, unless it was stopped before and got no command since: then when the
+        line is free, as such stops may come in a flood."""
         if index not in self._stopped:
             self._halt_now([index], now)
             return self._flush(now)
@@ -352,7 +352,7 @@ class DynamixelSession(RobotSession):
         return self._flush(now)
 
     def _halt_now(self, indices: Collection[int], now: int) -> None:
-        """At once, and again when the bus is free: an answer may be on it."""
+        """They stop at once, and again when the bus is free: an answer may be on it."""
         servos = self._these(indices)
         for servo in servos:
             self._goals.drop(servo)

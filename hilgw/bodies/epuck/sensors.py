@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from hilgw.bodies._common.odometer import Odometer
 from hilgw.bodies.epuck import sercom, units
 from hilgw.bodies.epuck.settings import SOURCES, WHEEL_SOURCES, EPuckSettings, sensors_of
 from hilgw.control.events import SensorValue
+from hilgw.control.odometer import Odometer
 from hilgw.devices.kinds import SENSOR, Devices, Value
 from hilgw.devices.lookup import look_up
 from hilgw.units import ms_to_ns
@@ -14,7 +14,7 @@ Numbers = dict[str, tuple[int, ...]]
 
 
 class Sensors:
-    """Those of one robot, by device index."""
+    """The sensors of one robot, by device index."""
 
     def __init__(self, settings: EPuckSettings, devices: Devices, always_on: list[int]) -> None:
         given = sensors_of(settings)
@@ -31,7 +31,7 @@ class Sensors:
         return any(source.letter == sercom.GROUND for source in self._sources.values())
 
     def reset(self) -> None:
-        """As when a port is opened: the angles begin at 0, and what is always on is enabled."""
+        """The port was opened: the angles begin at 0, and what is always on is enabled."""
         self._odometers = [Odometer(0x10000) for _ in WHEEL_SOURCES]
         self._next_ns = dict.fromkeys(self._always_on, 0)
         self._periods_ns = dict.fromkeys(self._always_on, 0)

@@ -1,8 +1,8 @@
 """The session of body `epuck`: handshake, one exchange in each period, and the way back into step.
 
 Each exchange is one binary request: speeds and LEDs that changed, the sensors that are due, and the
-robot's speeds. The last shows whether the answer is whole and the robot does what it was told. When
-it does not, or an answer is late, the session ends what the robot is in the middle of, sets its
+robot's speeds. The last shows whether the answer is whole and the robot has the commanded speeds.
+When it has not, or an answer is late, the session ends what the robot is in the middle of, sets its
 speeds anew by a line of text, and goes on.
 """
 
@@ -35,7 +35,7 @@ from hilgw.control.events import (
 from hilgw.devices.kinds import Device
 from hilgw.framing.lines import LineSplitter
 from hilgw.protocols.dialogue import LineDialogue, LineScript
-from hilgw.units import NS_PER_S, ms_to_ns, s_to_ns
+from hilgw.units import NS_PER_S, earliest, ms_to_ns, s_to_ns
 
 SILENT = "no answer: is the robot switched on, with sercom, and baudRate its own?"
 STRANGE = "no answer to V, only other bytes: is baudRate the robot's own?"
@@ -68,7 +68,7 @@ class EPuckSession(WheeledSession):
         self._forget()
 
     def _forget(self) -> None:
-        """As when a port is opened: nothing is enabled, the angles begin at 0."""
+        """The port was opened: nothing is enabled, the angles begin at 0."""
         self._sensors.reset()
         self._lights = dict.fromkeys(range(len(LEDS)), 0)
         self._commanded.clear()
@@ -103,7 +103,7 @@ class EPuckSession(WheeledSession):
             due = self._dialogue.deadline
         else:
             due = self._due_ns if self._exchange is None else self._exchange.until_ns
-        return min((each for each in (due, self._wheels_due()) if each is not None), default=None)
+        return earliest(due, self._wheels_due())
 
     def expire(self, now: int) -> list[Event]:
         if self._phase is Phase.CLOSED:
@@ -303,7 +303,7 @@ class EPuckSession(WheeledSession):
         return []
 
     def _set_led(self, led: Device, value: int, now: int) -> list[Event]:
-        """Off at 0, on at any other value."""
+        """The LED is off at 0, and on at any other value."""
         self._lights[LEDS.index(led.name)] = int(value != 0)
         if self._lights != self._shown:
             self._hurry(now)

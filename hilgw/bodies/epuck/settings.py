@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from hilgw.bodies._common.settings import RobotSettings, numbered
+from hilgw.bodies._common.wheels import wheel_devices
 from hilgw.bodies.epuck.sercom import BAUD_RATE
 from hilgw.bodies.epuck.units import MAX_STEPS_S, RAD_PER_STEP
 from hilgw.devices.kinds import (
@@ -14,8 +15,6 @@ from hilgw.devices.kinds import (
     GYRO,
     LED,
     LIGHT_SENSOR,
-    POSITION_SENSOR,
-    ROTATIONAL_MOTOR,
     Device,
 )
 from hilgw.devices.properties import (
@@ -26,8 +25,6 @@ from hilgw.devices.properties import (
     LedFields,
     LightSensorFields,
     LookupTable,
-    PositionSensorFields,
-    RotationalMotorFields,
 )
 from hilgw.settings import setting
 
@@ -152,12 +149,7 @@ def letters_of(settings: EPuckSettings) -> set[str]:
 def devices_of(settings: EPuckSettings) -> list[Device]:
     """All devices in order, with the fields of their nodes."""
     fastest = MAX_STEPS_S[settings.model] * RAD_PER_STEP
-    parts: list[tuple[str, str, DeviceFields]] = []
-    for side in SIDES:
-        joint = f"{side} wheel"
-        motor = RotationalMotorFields(maxVelocity=fastest, joint=joint)
-        parts.append((f"{joint} motor", ROTATIONAL_MOTOR, motor))
-        parts.append((f"{joint} sensor", POSITION_SENSOR, PositionSensorFields(joint=joint)))
+    parts = [*wheel_devices(SIDES, fastest)]
     sensors = sensors_of(settings)
     near = [name for name in sensors if name in _PROXIMITY or name in _LIGHT]
     parts += [(name, *_node(name, sensors[name])) for name in near]

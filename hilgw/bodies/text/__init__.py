@@ -14,7 +14,7 @@ from hilgw.bodies.text.session import TextBodySession
 from hilgw.bodies.text.settings import DEFAULT_MOCK, TextBodySettings
 from hilgw.control.line_load import LineLoad
 from hilgw.control.stop_frame import StopFrame
-from hilgw.settings import MockSpec
+from hilgw.settings import MockSpec, Problem
 
 
 class TextBody(SerialRobot):
@@ -25,7 +25,7 @@ class TextBody(SerialRobot):
     Settings: ClassVar[type[Any]] = TextBodySettings
     Session: ClassVar[type[Any]] = TextBodySession
 
-    def check(self, settings: TextBodySettings) -> list[tuple[str, str, str]]:
+    def check(self, settings: TextBodySettings) -> list[Problem]:
         """Errors that span fields: (path below the body, message, fix)."""
         return problems_of(settings)
 

@@ -24,7 +24,7 @@ from hilgw.protocols.text.steps import pattern_problems
 from hilgw.units import ms_to_ns
 
 TOUCH_TYPES = ("bumper", "force")
-NUMBER_BYTES = 12  # of a number on the line, where its limits do not tell
+NUMBER_BYTES = 12  # of a number on the line, where its limits do not show it
 
 
 def problems_of(settings: TextBodySettings) -> list[Problem]:
@@ -47,8 +47,8 @@ def _lines(settings: TextBodySettings) -> Iterator[tuple[str, Line]]:
     ):
         for at, line in enumerate(lines):
             yield f"{name}.{at}", line
-    for name, lamp in settings.leds.items():
-        yield f"leds.{name}", lamp
+    for name, led in settings.leds.items():
+        yield f"leds.{name}", led
 
 
 def _patterns(settings: TextBodySettings) -> Iterator[Problem]:

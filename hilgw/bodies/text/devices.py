@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from hilgw.bodies._common.odometer import Odometer
 from hilgw.bodies.text.lines import Sendable, number_of, sendable
 from hilgw.bodies.text.settings import Request, TextBodySettings, TextSensor, groups_of_sensor
+from hilgw.control.odometer import Odometer
 from hilgw.devices.kinds import Device, Devices, Value
 from hilgw.devices.lookup import look_up
 from hilgw.protocols.text.patterns import Match, groups_of, names_of_groups

@@ -42,7 +42,7 @@ def number_of(text: bytes, *, hexadecimal: bool = False) -> float | None:
 
 
 def splitter(line_end: bytes, longest: int) -> LineSplitter:
-    """Of the robot's lines, which end at CR, LF or both where ours do, else at the same text."""
+    """A splitter for the robot's lines: they end at CR, LF or both where ours do, else as ours."""
     ends = [line_end] if line_end.strip(b"\r\n") else [b"\r", b"\n"]
     return LineSplitter(ends, longest)
 

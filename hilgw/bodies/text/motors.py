@@ -11,6 +11,7 @@ from hilgw.control.events import Command, MotorCommand, MotorField, MotorSetting
 from hilgw.control.limits import Slew
 from hilgw.devices.kinds import Device, Devices, Refusal
 from hilgw.reasons import RequestRefused
+from hilgw.units import earliest
 
 VELOCITY = "velocity"  # the placeholder
 LARGEST_NUMBER = 1e15  # on a line
@@ -223,8 +224,7 @@ class Motions:
 
     def next_deadline(self) -> int | None:
         """When the rate of a motor allows its next velocity."""
-        dues = (motor.next_deadline() for motor in self.motors.values())
-        return min((due for due in dues if due is not None), default=None)
+        return earliest(*(motor.next_deadline() for motor in self.motors.values()))
 
     def expire(self, now: int) -> None:
         for index, motor in self.motors.items():
@@ -236,7 +236,7 @@ class Motions:
         return bool(self._waiting)
 
     def due(self) -> list[tuple[MotionLine, bytes]]:
-        """The lines to send and their bytes, in the order of the file. Those that say nothing new
+        """The lines to send and their bytes, in the order of the file. Those that change nothing
         are forgotten."""
         found = []
         for place, line in sorted(self._waiting.items()):

@@ -115,7 +115,7 @@ class TextBodySession(RobotSession):
         return self._traffic.expire(now)
 
     def describe(self, data: bytes, *, received: bool) -> str:
-        """The lines, with every byte that is no text escaped."""
+        """The lines, with every byte that is not text escaped."""
         shown = data[:SHOWN].decode("latin-1").encode("unicode_escape").decode()
         return shown + ("..." if len(data) > SHOWN else "")
 

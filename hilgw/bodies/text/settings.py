@@ -87,7 +87,7 @@ class Request(Line):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lamp(Line):
+class LedLine(Line):
     """The line that sets an LED: {value} is its value, {on} 0 or 1."""
 
 
@@ -197,7 +197,7 @@ class TextBodySettings(RobotSettings):
         "lines that ask for sensors, in this order; one without an enabled sensor is not sent", ()
     )
     sensors: dict[str, TextSensor] = setting("device name -> sensor", default_factory=dict)
-    leds: dict[str, Lamp] = setting("device name -> LED", default_factory=dict)
+    leds: dict[str, LedLine] = setting("device name -> LED", default_factory=dict)
     failed: str = setting(
         "pattern of a line that refuses the line before it", "", example="error:.*"
     )

@@ -325,7 +325,7 @@ class Traffic:
         return found
 
     def _asked_requests(self) -> list[RequestLine]:
-        """Those with an enabled sensor, and without an answer to come."""
+        """The requests with an enabled sensor whose last answer is not awaited."""
         return [each for each in self._requests.asked() if not self._exchange.has(each)]
 
     def _left(self, subject: object, data: bytes, now: int) -> list[Event]:

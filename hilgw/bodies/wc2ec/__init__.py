@@ -7,9 +7,11 @@ good frame.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from hilgw.bodies._common.check import Problem, load_problems
+from hilgw.bodies.base import Body
 from hilgw.bodies.wc2ec.session import Wc2ecBodySession
 from hilgw.bodies.wc2ec.settings import LOAD_FIX, Wc2ecBodySettings, line_load
 from hilgw.control.limits import limit_errors
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from hilgw.framing.base import Framing
 
 
-class Wc2ecBody:
+class Wc2ecBody(Body):
     """The kind of body `wc2ec`."""
 
     kind: ClassVar[str] = "wc2ec"
@@ -56,8 +58,9 @@ class Wc2ecBody:
             errors += load_problems(load, "baudRate", LOAD_FIX)
         return errors
 
-    def forwarding(self, settings: Wc2ecBodySettings) -> None:
-        """WC2EC robots forward nothing."""
+    def default_positions(self, settings: Wc2ecBodySettings) -> Mapping[str, float]:
+        """Those of the settings."""
+        return settings.default_position
 
     def mock(self, settings: Wc2ecBodySettings, version: str) -> MockSpec:
         parameters: dict[str, Any] = {"webots": version, "wc2ec_types": settings.wc2ec_types}
@@ -74,7 +77,7 @@ class Wc2ecBody:
         return dataclasses.replace(line_load(settings, 1, create(self.framing)), each_device=True)
 
     def stop_frame(self, settings: Wc2ecBodySettings) -> StopFrame:
-        """Of a rotational motor; a linear one gets its default position."""
+        """The stop of a rotational motor; a linear one gets its default position."""
         framed = f", in a {self.framing} frame" if settings.port is not None else ""
         return StopFrame(
             "setValue (type, index, double) of each motor: velocity 0 of a rotational motor, the "

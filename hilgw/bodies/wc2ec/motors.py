@@ -12,6 +12,7 @@ from hilgw.control.safety import Mode, default_command, mode_of
 from hilgw.devices.kinds import KINDS, LINEAR_MOTOR, Device, Refusal
 from hilgw.protocols.wc2ec import Sent, SetMotor, SetValue, Wc2ecRefused
 from hilgw.reasons import RequestRefused
+from hilgw.units import earliest
 
 AVAILABLE = 10.0
 """Webots' default maxForce and maxTorque: assumed until a controller sets another."""
@@ -144,8 +145,7 @@ class Motors:
     def next_deadline(self) -> int | None:
         if not self._limited:
             return None
-        dues = (motor.slew.next_deadline() for motor in self._limited)
-        return min((due for due in dues if due is not None), default=None)
+        return earliest(*(motor.slew.next_deadline() for motor in self._limited))
 
     def expire(self, now: int) -> list[Sent]:
         """The next values of motors with a rate limit."""

@@ -46,7 +46,7 @@ from hilgw.devices.kinds import (
 from hilgw.errors import ConfigError, FrameError, HilgwError, PeerError
 from hilgw.protocols import wc2ec
 from hilgw.reasons import RequestRefused
-from hilgw.units import NS_PER_S, s_to_ns
+from hilgw.units import NS_PER_S, earliest, s_to_ns
 
 if TYPE_CHECKING:
     from hilgw.bodies.wc2ec.settings import Wc2ecBodySettings
@@ -120,8 +120,9 @@ class Wc2ecBodySession(MotorSession):
     def next_deadline(self) -> int | None:
         if not (self._link.is_open and self._link.framed):
             return self._motors.next_deadline() if self._link.is_open else None
-        dues = (self._motors.next_deadline(), self._link.next_deadline(), self._keepalive_due())
-        return min((due for due in dues if due is not None), default=None)
+        return earliest(
+            self._motors.next_deadline(), self._link.next_deadline(), self._keepalive_due()
+        )
 
     def expire(self, now: int) -> list[Event]:
         events = self._check_silence(now)

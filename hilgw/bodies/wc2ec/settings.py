@@ -6,30 +6,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hilgw.control.line_load import LineLoad
+from hilgw.control.parts import Connects, OnLine, url_setting
 from hilgw.devices.kinds import MotorLimits
 from hilgw.protocols.wc2ec.codec import encode_value
-from hilgw.settings import boot_setting, setting
+from hilgw.settings import setting
 from hilgw.units import ms_to_ns
-
-URL = r"tcp://(\[[0-9A-Fa-f:.]+\]|[^\s:/\[\]]+):[0-9]{1,5}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wc2ecBodySettings:
+class Wc2ecBodySettings(OnLine, Connects):
     """The connection to the robot, its dialect, and the limits of its motors."""
 
-    connect: str | None = setting(
-        "address of the robot's WC2EC server", None, pattern=URL, example="tcp://127.0.0.1:27015"
+    connect: str | None = url_setting(
+        "address of the robot's WC2EC server", None, "tcp://127.0.0.1:27015"
     )
     port: str | None = setting("serial device path, instead of connect", None)
-    boot_s: float = boot_setting()
-    baudRate: int = setting("rate of the serial line", 115200, ge=50, le=4_000_000, unit="bit/s")
-    byteSize: int = setting(
-        "cost of one byte on the line: 10 is 8N1, 11 is 8N2, 8 counts as 10",
-        10,
-        choices=(8, 10, 11),
-        unit="bit",
-    )
     simulated: bool | None = setting(
         "true: a simulated robot, whose motors may run without a deadline for commands "
         "(`safety.command_timeout_s`); false: a real one; not set: real, but for a mock",
@@ -48,9 +39,6 @@ class Wc2ecBodySettings:
         "document, those of the WC2EC document (37, 46, 53), for a peer written from it alone",
         "webots",
         choices=("webots", "document"),
-    )
-    silence_s: float = setting(
-        "on a serial line: silence that counts as a disconnect", 0.5, gt=0, le=3600, unit="s"
     )
     step_ms: float = setting(
         "on a serial line: time in which the robot sends each value once, its basic time step; a "
@@ -83,7 +71,7 @@ LOAD_FIX = "raise baudRate, or step_ms where the robot is slower"
 
 
 def line_load(settings: Wc2ecBodySettings, count: int, framing: Framing) -> LineLoad:
-    """Of so many values in one direction; those of the other direction run beside them."""
+    """The load of so many values in one direction; the other direction runs at the same time."""
     size = len(framing.encode(encode_value(0, 0, 0.0)))
     bits, period_ns = max(10, settings.byteSize), ms_to_ns(settings.step_ms)
     return LineLoad(size * count, settings.baudRate, bits, period_ns)

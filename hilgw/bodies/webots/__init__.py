@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from hilgw.bodies.base import Body
 from hilgw.bodies.webots.session import WebotsBodySession
 from hilgw.bodies.webots.settings import WebotsBodySettings
 from hilgw.control.forwarding import Forwarding
 from hilgw.control.limits import limit_errors
 from hilgw.control.stop_frame import StopFrame
-from hilgw.settings import MockSpec
+from hilgw.settings import MockSpec, Problem
 
 if TYPE_CHECKING:
     from hilgw.framing.base import Framing
@@ -26,10 +27,10 @@ MOCKED_DEVICES = (
     "right_wheel:RotationalMotor",
     "ds_front:DistanceSensor",
 )
-"""Beside the Emitters and Receivers of the settings."""
+"""The mock has them, and the Emitters and Receivers of the settings."""
 
 
-class WebotsBody:
+class WebotsBody(Body):
     """The kind of body `webots`."""
 
     kind: ClassVar[str] = "webots"
@@ -37,9 +38,8 @@ class WebotsBody:
     Settings: ClassVar[type[Any]] = WebotsBodySettings
     simulated: ClassVar[bool] = True
     retry_s: ClassVar[float] = 1.0  # as libController
-    framing: ClassVar[str] = ""
 
-    def check(self, settings: WebotsBodySettings) -> list[tuple[str, str, str]]:
+    def check(self, settings: WebotsBodySettings) -> list[Problem]:
         """Errors that span fields: (path below the body, message, fix)."""
         errors = self.forwarding(settings).errors()
         for name, limits in settings.limits.items():
@@ -65,11 +65,8 @@ class WebotsBody:
             parameters["step_ms"] = settings.step_ms
         return MockSpec("webots_simulator", parameters | settings.mock)
 
-    def line_load(self, settings: WebotsBodySettings) -> None:
-        """Webots is never on a serial line."""
-
     def stop_frame(self, settings: WebotsBodySettings) -> StopFrame:
-        """Of a motor in position or velocity control."""
+        """The stop of a motor in position or velocity control."""
         return StopFrame(
             "velocity 0 of each motor, which also holds it, in the next request; after force "
             "control position +infinity first",

@@ -117,7 +117,7 @@ class Motor:
         return [SetPosition(self._tag, math.inf), *stop] if self._mode is Mode.FORCE else stop
 
     def stop(self) -> Command:
-        """A stop for the motor was given; returns the command that does it."""
+        """The motor gets a stop; returns the command that does it."""
         command = self.stop_command(self._mode)
         if self._mode is Mode.FORCE:
             self._mode = Mode.VELOCITY

@@ -49,7 +49,7 @@ REQUEST_BYTES = 128 * 1024
 
 
 class WebotsRobot:
-    """codec: has the kinds of the devices. An index is the tag on the wire less 1. time_s:
+    """codec: it has the kinds of the devices. An index is the tag on the wire less 1. time_s:
     simulation time of the last answer."""
 
     def __init__(self, settings: WebotsBodySettings, version: str) -> None:
@@ -150,7 +150,7 @@ class WebotsRobot:
         ]
 
     def report(self, message: Message) -> Event | None:
-        """What a message reports of a device; None when it concerns nothing in a control loop."""
+        """The event of a message about a device; None when it is none of a control loop."""
         match message:
             case Time(time):
                 self.time_s = time

@@ -51,11 +51,12 @@ if TYPE_CHECKING:
     from hilgw.control.safety import Mode
 
 ANSWER_BYTES = 16 * 1024 * 1024
-"""Of one answer: a robot without images sends far less."""
+"""The longest answer: a robot without images sends far less."""
 HELLO_NS = 10 * NS_PER_S
-"""For the acknowledgement. Later answers have no deadline: Webots may be paused."""
+"""The deadline of Webots' acknowledgement in the handshake. Later answers have none: Webots may be
+paused."""
 GOODBYE_NS = 500 * NS_PER_MS
-"""For the answer that the last request waits for. After that it leaves without it."""
+"""The deadline of the answer before the last request, which then leaves without it."""
 
 _REFUSALS = {
     Acknowledgement.FAILED: "no such robot, or its controller is not <extern>",
@@ -70,7 +71,7 @@ _REMEDIES = {
 
 class _State(Enum):
     CLOSED = auto()
-    HELLO = auto()  # waits for the acknowledgement
+    HELLO = auto()  # waits for Webots' acknowledgement
     CONFIGURING = auto()  # waits for the robot's configuration
     RUNNING = auto()  # waits for the answer of a step
     GOODBYE = auto()  # waits for the answer to its last request
@@ -124,7 +125,7 @@ class WebotsBodySession(MotorSession):
         events: list[Event] = []
         try:
             if self._state is _State.HELLO:
-                self._take_word(data, events)
+                self._take_acknowledgement(data, events)
             elif self._state not in (_State.CLOSED, _State.OVER):
                 self._reader.feed(data)
                 while (answer := self._reader.next()) is not None:
@@ -159,7 +160,7 @@ class WebotsBodySession(MotorSession):
 
     # --- the handshake ------------------------------------------------------------------------
 
-    def _take_word(self, data: bytes, events: list[Event]) -> None:
+    def _take_acknowledgement(self, data: bytes, events: list[Event]) -> None:
         self._acknowledged += data
         answer = decode_acknowledgement(self._acknowledged)
         if answer is None:
@@ -293,7 +294,7 @@ class WebotsBodySession(MotorSession):
         return []
 
     def stop(self, reason: StopReason, now: int) -> list[Event]:
-        """As every session. At the end of the gateway the controller leaves Webots, too."""
+        """Stops all motors. At the end of the gateway the controller leaves the robot, too."""
         events = super().stop(reason, now)
         if reason is StopReason.ENDED and self._state is _State.RUNNING:
             self._is_leaving = True
@@ -302,8 +303,8 @@ class WebotsBodySession(MotorSession):
 
     def _halt(self, reason: StopReason, now: int) -> list[Event]:
         """Every motor stops with the next request. After the gateway was late, the emergency stop
-        may have been written between two requests, so that answers no longer tell which request
-        they belong to: the session begins anew."""
+        may have been written between two requests, so that answers no longer match their requests:
+        the session begins anew."""
         if reason is StopReason.LATE:
             return self._end("the gateway was late")
         self._stopping = reason, tuple(self._robot.stop())

@@ -5,24 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from hilgw.control.parts import InWebots
 from hilgw.devices.fields import BROADCAST, CHANNEL_MAX
 from hilgw.devices.kinds import MotorLimits
 from hilgw.settings import setting
 
-URL = r"tcp://(\[[0-9A-Fa-f:.]+\]|[^\s:/\[\]]+):[0-9]{1,5}"
 LONGEST_STEP_MS = 60_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WebotsBodySettings:
+class WebotsBodySettings(InWebots):
     """The robot in Webots, what hilgw forwards through it, and the limits of its motors."""
 
-    connect: str = setting(
-        "address of Webots, which prints its port when it starts",
-        "tcp://127.0.0.1:1234",
-        pattern=URL,
-        example="tcp://127.0.0.1:1234",
-    )
     robot: str | None = setting(
         "name of the robot in the world; its controller is <extern>; not set: the only such robot",
         None,
@@ -64,8 +58,3 @@ class WebotsBodySettings:
         "parameters of the mock of Webots (`hilgw mock webots-simulator --list`)",
         default_factory=dict,
     )
-
-    @property
-    def port(self) -> None:
-        """Webots is never on a serial line."""
-        return None

@@ -31,7 +31,7 @@ LARGEST_PERIOD_MS = 0xFFFF
 
 
 def set_period(robot: WebotsRobot, device: Device, period_ms: float | None) -> Refusal | None:
-    """Of a sensor or Receiver; None: every step, 0: off."""
+    """Sets the period of a sensor or Receiver; None: every step, 0: off."""
     if device.role != SENSOR and device.kind != RECEIVER:
         text = f"{device.kind} '{device.name}' has no period"
         return Refusal(RequestRefused.NOT_SETTABLE, text)

@@ -46,7 +46,8 @@ COMMANDS = {
     "say": ("clients.user", "send a text to a controller, as from its robot window"),
     "arm": ("clients.arming", "let the motors of robots move (real ones; a latched stop)"),
     "disarm": ("clients.arming", "stop robots until they are armed again"),
-    "new-adapter": ("hardware.new_adapter", "write the files of a new adapter"),
+    "new-adapter": ("hardware.new_kind", "write the files of a new adapter"),
+    "new-body": ("hardware.new_kind", "write the files of a new body"),
     "mocap-send": (
         "clients.mocap_send",
         "send poses to a gateway, as motion capture does",

@@ -214,7 +214,7 @@ async def _plug_in(
 
 async def _device(mock: Mock, module: GivenModule, index: int, timer: Any) -> DeviceSide:
     """The mock's end of its virtual port or TCP connection."""
-    from hilgw.engine.mock_host import ServingMock, retry_s_of
+    from hilgw.engine.mock_host import is_serving, retry_s_of
     from hilgw.transports.tcp.address import parse_address
     from hilgw.transports.tcp.device import TcpClientDevice, TcpListenerDevice, TcpServerDevice
     from hilgw.transports.virtual.pty import VirtualPort
@@ -226,7 +226,7 @@ async def _device(mock: Mock, module: GivenModule, index: int, timer: Any) -> De
     except ValueError as error:
         raise UsageError(f"--{module.option} {error}", fix="e.g. 127.0.0.1:27015") from None
     if module.option == "listen":
-        many = isinstance(mock, ServingMock)
+        many = is_serving(mock)
         server = TcpListenerDevice(*address) if many else TcpServerDevice(*address)
         await server.listen()
         return server

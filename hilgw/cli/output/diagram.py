@@ -67,7 +67,7 @@ def boxes(
 
 
 def _arrows(glyphs: Glyphs) -> dict[str, str]:
-    """Of one width: both ways, to the right, none."""
+    """Arrows of one width: both ways, to the right, none."""
     line = glyphs.line
     return {"<->": f"<{line * 3}>", "->": f"{line * 4}>", "": " " * 5}
 

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
 from typing import TYPE_CHECKING
 
 from hilgw.cli.output.diagram import End, Glyphs, boxes, bus
+from hilgw.config.explain.facts import format_of
+from hilgw.config.queries import own_backends
+from hilgw.devices.fields import BROADCAST, UNLIMITED, ReceiverFields
+from hilgw.devices.kinds import MOTOR
+from hilgw.devices.properties import node_of
 from hilgw.errors import printable
+from hilgw.units import NS_PER_MS
 
 if TYPE_CHECKING:
     from hilgw.config.explain.facts import (
@@ -20,12 +25,13 @@ if TYPE_CHECKING:
         ControllerFacts,
         DeviceFacts,
         Explanation,
-        Line,
         Meeting,
         RadioFacts,
         RobotFacts,
         StopRule,
     )
+    from hilgw.config.model import GatewayConfig
+    from hilgw.transports.base import LineSettings
 
 INDENT = "  "
 LABEL = 12
@@ -37,7 +43,7 @@ ARROWS = {**EMPTY_MODE, "shadow": {"body": "<->", "remote": "->"}}
 def in_words(facts: Explanation, name: str, width: int, glyphs: Glyphs) -> list[str]:
     """The lines of an explanation. name: of the file. width: of the terminal."""
     page = _Page(facts, width, glyphs)
-    lines = page.wrapped(f"{printable(name)}: {_head(facts)}", "", len(INDENT))
+    lines = page.wrapped(f"{printable(name)}: {_head(facts.config)}", "", len(INDENT))
     for robot in facts.robots:
         lines += ["", *page.robot(robot)]
     for meeting in facts.meetings:
@@ -55,28 +61,29 @@ def in_words(facts: Explanation, name: str, width: int, glyphs: Glyphs) -> list[
     return [printable(line) for line in lines]
 
 
-def _head(facts: Explanation) -> str:
+def _head(config: GatewayConfig) -> str:
     words = {
         "real": "real ports and addresses",
         "mock": "mocks on virtual ports",
         "loopback": "mocks in this process",
-    }[facts.backend]
-    parts = [f"backend {facts.backend}: {words}"]
-    if facts.real and facts.backend != "real":
-        parts.append(f"real: {', '.join(facts.real)}")
-    if facts.speed != 1:
-        parts.append(f"speed {facts.speed:g}" if facts.speed != "max" else "speed max")
-    if facts.step_ms is not None:
-        parts.append(f"basic time step {facts.step_ms} ms")
-    if facts.obstacles:
-        parts.append(f"obstacles: {', '.join(facts.obstacles)}")
-    if facts.tokens:
-        tokens = ", ".join(f"{name} ({role})" for name, role in facts.tokens.items())
-        parts.append(f"other hosts with tokens {tokens}")
-    if facts.tls:
+    }[config.backend]
+    parts = [f"backend {config.backend}: {words}"]
+    parts += [f"{name}: backend {own}" for name, own in own_backends(config).items()]
+    if config.real and config.backend.is_mocked:
+        parts.append(f"real: {', '.join(config.real)}")
+    if config.speed != 1:
+        parts.append(f"speed {config.speed:g}" if config.speed != "max" else "speed max")
+    if config.medium.step_ms is not None:
+        parts.append(f"basic time step {config.medium.step_ms} ms")
+    if config.obstacles:
+        parts.append(f"obstacles: {', '.join(config.obstacles)}")
+    if tokens := config.access.tokens:
+        roles = ", ".join(f"{name} ({token.role})" for name, token in tokens.items())
+        parts.append(f"other hosts with tokens {roles}")
+    if config.access.tls:
         parts.append("TLS for other hosts")
-    if facts.mocap is not None:
-        parts.append(f"motion capture on {facts.mocap}")
+    if config.medium.mocap is not None:
+        parts.append(f"motion capture on {config.medium.mocap.listen}")
     return "; ".join(parts)
 
 
@@ -159,27 +166,27 @@ class _Page:
 
     def adapter(self, adapter: AdapterFacts) -> Iterator[str]:
         yield f"adapter {adapter.name}"
-        port, air = adapter.connection, self._airs[adapter.air]
+        port, common, limits = adapter.connection, adapter.config.common, adapter.kind.limits
         sent = "all channels"
         if adapter.channels is not None:
             sent = "channel " + ", ".join(map(str, adapter.channels))
         by = f"; mapping {adapter.mapping}" if adapter.mapping else ""
         framing = f"; framing {adapter.framing}" if adapter.framing else ""
-        moves = f"; moves with {adapter.attached_to}" if adapter.attached_to else ""
-        queue = "16 MiB" if adapter.queue_bytes == -1 else f"{adapter.queue_bytes} bytes"
-        relays = "; sends packets of other airs, too" if adapter.relay else ""
+        moves = f"; moves with {common.attached_to}" if common.attached_to else ""
+        queue = "16 MiB" if common.bufferSize == -1 else f"{common.bufferSize} bytes"
+        relays = "; sends packets of other airs, too" if common.relay else ""
         yield from self._rows(
             [
-                ("kind", f"{adapter.kind}: {adapter.summary}{moves}"),
+                ("kind", f"{adapter.config.kind}: {adapter.kind.summary}{moves}"),
                 ("port", " - ".join(_place(port))),
                 ("line", _line(port.line)),
-                ("channel", f"{adapter.type} {adapter.channel}; sends {sent}{by}"),
+                ("channel", f"{adapter.kind.type} {common.channel}; sends {sent}{by}"),
                 (
                     "packets",
-                    f"up to {adapter.payload_bytes} bytes each{framing}; up to {queue} wait, "
-                    f"{adapter.window} under way{relays}",
+                    f"up to {limits.payload} bytes each{framing}; up to {queue} wait, "
+                    f"{limits.window} under way{relays}",
                 ),
-                ("air", _air(air, adapter.name)),
+                ("air", _air(self._airs[adapter.air], adapter.name)),
             ]
         )
 
@@ -228,8 +235,8 @@ def _loop_words(robot: RobotFacts) -> list[str]:
         safety = body.safety
         which = f"{body.key} " if len(robot.bodies) > 1 else ""
         words.append(f"{which}{'armed' if safety.armed else 'disarmed'}")
-        if safety.command_timeout_s is not None:
-            words.append(f"{which}deadline {safety.command_timeout_s:g} s")
+        if safety.timeout_s is not None:
+            words.append(f"{which}deadline {safety.timeout_s:g} s")
     if robot.controller.step_ms is not None:
         words.append(f"step {robot.controller.step_ms} ms")
     return words
@@ -267,14 +274,14 @@ def _body(body: BodyFacts, robot: RobotFacts) -> Iterator[tuple[str, str]]:
         load = body.load
         if load.each_device:
             needed = "bytes for each sensor, and for each motor the other way"
-            share = f"{load.possible_bytes // load.needed_bytes} of either"
+            share = f"{load.possible // load.needed} of either"
         else:
-            part = 100 * load.needed_bytes / load.possible_bytes if load.possible_bytes else 0
+            part = 100 * load.needed / load.possible if load.possible else 0
             needed, share = "bytes at most", f"{part:.0f} %"
         yield (
             "each period",
-            f"{load.period_ms:g} ms: {load.needed_bytes} {needed}, the line carries "
-            f"{load.possible_bytes} ({share})",
+            f"{load.period_ns / NS_PER_MS:g} ms: {load.needed} {needed}, the line carries "
+            f"{load.possible} ({share})",
         )
     if body.registers:
         more = "; limits hold for these" if body.devices else "; no limits but Webots' own"
@@ -297,25 +304,26 @@ def _body(body: BodyFacts, robot: RobotFacts) -> Iterator[tuple[str, str]]:
 
 def _devices(devices: Sequence[DeviceFacts]) -> Iterator[tuple[str, str]]:
     """The motors one by one, the others by node."""
-    for device in (each for each in devices if each.role == "motor"):
-        yield "motor", f"{device.name} ({device.node}): {_limits(device)}"
-    others = [each for each in devices if each.role != "motor"]
-    for role, same_role in groupby(sorted(others, key=lambda each: each.role), lambda e: e.role):
-        by_node: dict[tuple[str, str], list[str]] = {}
-        for each in same_role:
-            units = ", ".join(dict.fromkeys(unit for unit in each.reports if unit))
-            by_node.setdefault((each.node, units), []).append(each.name)
-        for (node, units), names in by_node.items():
-            in_units = f" in {units}" if units else ""
-            yield role, f"{', '.join(names)} ({node}{in_units})"
+    for each in devices:
+        if each.device.role == MOTOR:
+            yield "motor", f"{each.device.name} ({each.node}): {_limits(each)}"
+    others: dict[tuple[str, str, str], list[str]] = {}
+    for each in devices:
+        units = ", ".join(dict.fromkeys(filter(None, each.reports)))
+        key = (each.device.role, each.node, units)
+        others.setdefault(key, []).append(each.device.name)
+    others = {key: names for key, names in others.items() if key[0] != MOTOR}
+    for (role, node, units), names in sorted(others.items(), key=lambda item: item[0][0]):
+        in_units = f" in {units}" if units else ""
+        yield role, f"{', '.join(names)} ({node}{in_units})"
 
 
-def _limits(device: DeviceFacts) -> str:
-    words = [_bound(bound) for bound in device.bounds]
-    if device.rate is not None:
-        words.append(f"changes by at most {device.rate:g} per second")
-    if device.default_position is not None:
-        words.append(f"stops at {device.default_position:g} m")
+def _limits(facts: DeviceFacts) -> str:
+    device, words = facts.device, [_bound(bound) for bound in facts.bounds]
+    if device.limits.rate is not None:
+        words.append(f"changes by at most {device.limits.rate:g} per second")
+    if device.default is not None:
+        words.append(f"stops at {device.default:g} m")
     return "; ".join(words) or "no limits but Webots' own"
 
 
@@ -328,16 +336,18 @@ def _bound(bound: Bound) -> str:
 
 
 def _radio(radio: RadioFacts) -> str:
-    channel = "every channel" if radio.channel == -1 else f"channel {radio.channel}"
-    rate = "" if radio.baudRate == -1 else f", {radio.baudRate} bit/s, {radio.byteSize} bit a byte"
-    buffer = "" if radio.bufferSize == -1 else f", holds {radio.bufferSize} bytes"
-    reach = "" if radio.range in (None, -1) else f", range {radio.range:g} m"
+    fields = radio.fields
+    channel = "every channel" if fields.channel == BROADCAST else f"channel {fields.channel}"
+    rate = f", {fields.baudRate} bit/s, {fields.byteSize} bit a byte"
+    rate = "" if fields.baudRate == UNLIMITED else rate
+    buffer = "" if fields.bufferSize == UNLIMITED else f", holds {fields.bufferSize} bytes"
+    reach = "" if radio.range in (None, UNLIMITED) else f", range {radio.range:g} m"
     period = ""
-    if radio.node == "Receiver":
+    if isinstance(fields, ReceiverFields):
         every = radio.sampling_period_ms
         period = f", sampled every {every} ms" if every else ", sampled when its controller asks"
     meets = f"; meets {', '.join(radio.hardware)}" if radio.hardware else "; meets no hardware"
-    return f"{radio.node} {radio.type}, {channel}{rate}{buffer}{reach}{period}{meets}"
+    return f"{node_of(fields)} {fields.type}, {channel}{rate}{buffer}{reach}{period}{meets}"
 
 
 def _when(rule: StopRule) -> str:
@@ -350,12 +360,12 @@ def _line_words(connection: Connection) -> str:
     return "" if connection.line is None else f", {_line(connection.line)}"
 
 
-def _line(line: Line | None) -> str:
+def _line(line: LineSettings | None) -> str:
     if line is None:
         return "none"
     return (
-        f"{line.baud_rate} bit/s {line.format}: {line.byte_bits} bits a byte, "
-        f"{line.bytes_per_s:.6g} bytes/s"
+        f"{line.baudRate} bit/s {format_of(line)}: {line.byteSize} bits a byte, "
+        f"{line.baudRate / line.byteSize:.6g} bytes/s"
     )
 
 
@@ -363,9 +373,10 @@ def _air(air: AirFacts, adapter: str = "") -> str:
     """The air and what shares it, but this adapter."""
     others = [name for name in air.adapters if name != adapter]
     nodes = [
-        f"{node.name} (mock {node.mock}{f' at {node.link}' if node.link else ''})"
-        for node in air.nodes
-        if node.exists
+        f"{name} (mock {node.mock}{f' at {node.link}' if node.link else ''})"
+        for name, node in air.config.nodes.items()
+        if air.has_nodes
     ]
     words = f"{air.name}: with {', '.join([*others, *nodes])}" if others or nodes else air.name
-    return words + (f"; loses {100 * air.loss:g} % of the frames" if air.loss and nodes else "")
+    loss = air.config.loss if nodes else 0
+    return words + (f"; loses {100 * loss:g} % of the frames" if loss else "")

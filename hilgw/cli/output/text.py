@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
@@ -84,15 +84,13 @@ def table(
     return lines
 
 
-def print_json(data: object) -> None:
-    """Prints mappings, lists and dataclasses as JSON."""
+def print_json(data: object, convert: Callable[[Any], Any] | None = None) -> None:
+    """Prints mappings, lists and dataclasses as JSON. convert: makes a mapping of another object,
+    or of a dataclass with other keys than its fields."""
     import dataclasses
     import json
 
-    def as_mapping(record: Any) -> dict[str, Any]:
-        return dataclasses.asdict(record)
-
-    print(json.dumps(data, indent=2, default=as_mapping))
+    print(json.dumps(data, indent=2, default=convert or dataclasses.asdict))
 
 
 def use_colour(stream: TextIO | ConsoleWriter) -> bool:
@@ -101,13 +99,13 @@ def use_colour(stream: TextIO | ConsoleWriter) -> bool:
 
 
 def listing(names: Sequence[str], shown: int = NAMES_SHOWN) -> str:
-    """At most `shown` names, and the number of the others."""
+    """Lists at most `shown` names, and the number of the others."""
     more = f" and {len(names) - shown} more" if len(names) > shown else ""
     return ", ".join(names[:shown]) + more
 
 
 def reason_counts(counts: Mapping[str, int]) -> str:
-    """Such as "2 buffer full, 1 range"."""
+    """Lists reasons with their counts, such as "2 buffer full, 1 range"."""
     return ", ".join(f"{count} {in_words(reason)}" for reason, count in counts.items())
 
 

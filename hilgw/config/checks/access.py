@@ -1,13 +1,13 @@
-"""Who may connect from other hosts: the files of a configuration, and its checks."""
+"""Checks of who may connect from other hosts."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from pathlib import Path as FilePath
 
 from hilgw.config.context import Inspection
-from hilgw.config.model import AccessConfig, GatewayConfig
+from hilgw.config.model import AccessConfig
+from hilgw.config.queries import is_local
 from hilgw.config.source.positions import Path
 from hilgw.transports.private_files import (
     KEY_READABLE,
@@ -17,25 +17,9 @@ from hilgw.transports.private_files import (
     make_private,
     mode_of,
 )
-from hilgw.transports.tcp.address import is_loopback, parse_address
 
 _OTHERS = "other hosts reach this address, and could move the motors"
 _TOKEN = "?token=" + 32 * "x"  # as `hilgw token` makes it, behind the name of the robot
-
-
-def in_folder(config: GatewayConfig, folder: FilePath) -> GatewayConfig:
-    """The configuration with its files of `access` relative to `folder`, not to the file."""
-    access, tls = config.access, config.access.tls
-    tokens = {
-        name: dataclasses.replace(token, file=str(folder / token.file))
-        for name, token in access.tokens.items()
-    }
-    if tls is not None:
-        names = (tls.key, tls.clients)
-        key, clients = (None if name is None else str(folder / name) for name in names)
-        certificate = str(folder / tls.certificate)
-        tls = dataclasses.replace(tls, certificate=certificate, key=key, clients=clients)
-    return dataclasses.replace(config, access=dataclasses.replace(access, tokens=tokens, tls=tls))
 
 
 def check_files(inspection: Inspection) -> None:
@@ -51,19 +35,10 @@ def check_files(inspection: Inspection) -> None:
                 inspection.error(path, TOKEN_READABLE, make_private(place))
         if access.tls is not None:
             key = "certificate" if access.tls.key is None else "key"
-            place = folder / getattr(access.tls, key)
+            place = folder / (access.tls.key or access.tls.certificate)
             mode = mode_of(place)
             if mode is not None and is_key_exposed(mode):
                 inspection.error((*at, "tls", key), KEY_READABLE, make_private(place))
-
-
-def is_local(url: str) -> bool:
-    """Whether tcp://HOST:PORT is reached from this machine alone. ValueError: not an address."""
-    host, _ = parse_address(url)
-    try:
-        return is_loopback(host)
-    except ValueError:
-        return host == "localhost"
 
 
 def check_listener(inspection: Inspection, path: Path, url: str, robot: str) -> None:

@@ -5,9 +5,9 @@ Errors are added to the document's problems; legal but doubtful settings get a w
 
 from __future__ import annotations
 
-from hilgw.config.backends import check_real
 from hilgw.config.checks import control_loops
 from hilgw.config.checks.access import check_files
+from hilgw.config.checks.backends import check_own_backends, check_real
 from hilgw.config.checks.mocks import check_nodes
 from hilgw.config.checks.modes import check_modes
 from hilgw.config.checks.names import check_names, check_references
@@ -28,6 +28,7 @@ def check(document: Document, context: Context) -> list[Diagnostic]:
     inspection = Inspection(document, context)
     check_references(inspection)
     check_real(inspection)
+    check_own_backends(inspection)
     check_devices(inspection)
     check_parts(inspection)
     check_adapters(inspection)

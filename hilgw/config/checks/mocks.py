@@ -6,15 +6,13 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from hilgw import plugins
-from hilgw.config.backends import is_mocked_at
 from hilgw.config.checks.ports import NO_PATH, real_path
 from hilgw.config.context import Inspection
 from hilgw.config.model import NodeConfig
+from hilgw.config.queries import is_mocked_at
 from hilgw.config.source.positions import Path
 from hilgw.errors import ConfigError, quoted
-from hilgw.settings import MockSpec
-
-Problem = tuple[str, str, str]  # key (empty: the part itself), what is wrong, fix
+from hilgw.settings import MockSpec, Problem
 
 
 def check_nodes(inspection: Inspection) -> None:

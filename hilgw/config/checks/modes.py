@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hilgw import plugins
-from hilgw.bodies.base import ForwardingBody
+from hilgw.config.queries import forwarding_of
 from hilgw.control.modes import RobotMode, differing, of_one_only
 from hilgw.errors import ConfigError
 
@@ -15,14 +14,6 @@ if TYPE_CHECKING:
     from hilgw.config.model import PartConfig, RobotConfig
     from hilgw.config.source.positions import Path
     from hilgw.devices.kinds import Device
-
-BODY_KEYS = ("body", "remote")
-
-
-def bodies(inspection: Inspection) -> Iterator[tuple[Path, Any]]:
-    """Every body, with its path."""
-    for key in BODY_KEYS:
-        yield from inspection.made("robots", None, key)
 
 
 def check_modes(inspection: Inspection, version: str | None) -> None:
@@ -48,8 +39,7 @@ def _check_bodies(
     """The devices that both kinds know before they connect, and what a second body may not do."""
     remote = (*path, "remote")
     assert robot.remote is not None and robot.body is not None
-    body = plugins.load(plugins.BODIES, robot.remote.kind)
-    if isinstance(body, ForwardingBody) and body.forwarding(robot.remote.settings):
+    if forwarding_of(robot.remote):
         what = "packets are forwarded for the first body only"
         inspection.error(remote, what, "write to_medium and from_medium under `body:`")
     first, second = _devices(robot.body, version), _devices(robot.remote, version)

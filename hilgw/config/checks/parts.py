@@ -9,15 +9,14 @@ from hilgw import plugins
 from hilgw.adapters._common.rates import near_rate
 from hilgw.adapters.declaration import line_of
 from hilgw.config.checks.mocks import check_mock, needs_mock
-from hilgw.config.checks.modes import bodies
 from hilgw.config.context import Inspection
 from hilgw.config.model import AdapterConfig, PartConfig
+from hilgw.config.queries import bodies
 from hilgw.config.source.positions import Path
 from hilgw.devices.fields import normalise
 from hilgw.devices.properties import NodeFields
 from hilgw.errors import ConfigError
-
-Problem = tuple[str, str, str]  # key (empty: the part itself), what is wrong, fix
+from hilgw.settings import Problem
 
 
 def check_devices(inspection: Inspection) -> None:

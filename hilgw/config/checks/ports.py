@@ -7,8 +7,8 @@ import os
 from typing import Any
 
 from hilgw.adapters.declaration import UsbId
-from hilgw.config.checks.modes import BODY_KEYS
 from hilgw.config.context import Inspection
+from hilgw.config.queries import BODY_KEYS
 from hilgw.config.source.positions import Path, spell
 from hilgw.errors import PortError, quoted
 from hilgw.transports.port_names import doubt

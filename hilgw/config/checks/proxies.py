@@ -4,28 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hilgw import plugins
 from hilgw.config.context import Inspection
-from hilgw.config.model import PartConfig, RobotConfig
+from hilgw.config.model import RobotConfig
+from hilgw.config.queries import endpoint, proxy_of, world_name
 from hilgw.config.source.positions import Path, spell
-from hilgw.controllers.base import ProxyController
 from hilgw.errors import quoted
-from hilgw.transports.tcp.address import parse_address
 
 Address = tuple[str, int]
-_LOOPBACK = "127.0.0.1"
-
-
-def proxy_of(part: PartConfig | None) -> ProxyController | None:
-    """The controller when its robot is in a simulator behind hilgw, else None."""
-    controller = None if part is None else plugins.load(plugins.CONTROLLERS, part.kind)
-    return controller if plugins.conforms(controller, ProxyController) else None
-
-
-def world_name(name: str, config: RobotConfig) -> str:
-    """The robot's name in the simulator."""
-    assert config.controller is not None
-    return config.controller.settings.robot or name
 
 
 def proxied(inspection: Inspection) -> Iterator[tuple[Path, RobotConfig]]:
@@ -40,12 +25,20 @@ def check_proxies(inspection: Inspection) -> None:
     names: dict[tuple[Address, str], Path] = {}
     targets: dict[Address, Address] = {}
     listeners: dict[Address, Path] = {}
-    robots = list(proxied(inspection))
-    for path, robot in robots:
+    connections: list[tuple[Path, Address]] = []
+    for path, robot in proxied(inspection):
+        assert robot.controller is not None
         _check_robot(inspection, path, robot)
-        listen = _address(inspection, path, robot, "listen")
-        connect = _address(inspection, path, robot, "connect")
-        if listen is None or connect is None:
+        at, settings = (*path, "controller"), robot.controller.settings
+        listen = address_at(inspection, (*at, "listen"), settings.listen)
+        connect = address_at(inspection, (*at, "connect"), settings.connect, example=1235)
+        if connect is None:
+            continue
+        connections.append((path, connect))
+        if not connect[1]:
+            what = "Webots does not listen on port 0"
+            inspection.error((*at, "connect"), what, "write the port of Webots")
+        if listen is None:
             continue
         listeners.setdefault(listen, path)
         at = (*path, "controller", "robot")
@@ -58,8 +51,7 @@ def check_proxies(inspection: Inspection) -> None:
         if listen[1] and targets.setdefault(listen, connect) != connect:
             what = "another robot with this address is in another Webots"
             inspection.error((*path, "controller", "listen"), what, "use another port")
-    for path, robot in robots:
-        connect = _address(inspection, path, robot, "connect", quiet=True)
+    for path, connect in connections:
         if connect in listeners:
             what = "hilgw itself listens here, not Webots"
             inspection.error((*path, "controller", "connect"), what, "write the port of Webots")
@@ -80,20 +72,15 @@ def _check_robot(inspection: Inspection, path: Path, robot: RobotConfig) -> None
             inspection.error((*path, "controller", "only", index), what, fix)
 
 
-def _address(
-    inspection: Inspection, path: Path, robot: RobotConfig, key: str, *, quiet: bool = False
+def address_at(
+    inspection: Inspection, at: Path, url: str | None, example: int = 27015
 ) -> Address | None:
-    """Host and port, in one spelling; None when they are wrong."""
-    assert robot.controller is not None
-    at = (*path, "controller", key)
-    at = at if at in inspection.document.values else (*path, "controller")
-    try:
-        host, port = parse_address(getattr(robot.controller.settings, key))
-    except ValueError:
-        if not quiet and key != "listen":  # of these, the check of all listeners reports it
-            fix = "allowed: 0 to 65535, e.g. tcp://127.0.0.1:1235"
-            inspection.error(at, "the port is out of range", fix)
+    """Host and port of an address; None for a wrong one, and without one. example: a port."""
+    if url is None:
         return None
-    if not quiet and key == "connect" and not port:
-        inspection.error(at, "Webots does not listen on port 0", "write the port of Webots")
-    return _LOOPBACK if host == "localhost" else host.lower(), port
+    try:
+        return endpoint(url)
+    except ValueError:
+        fix = f"allowed: 0 to 65535, e.g. tcp://127.0.0.1:{example}"
+        inspection.error(at, "the port is out of range", fix)
+        return None

@@ -7,25 +7,13 @@ from typing import TYPE_CHECKING
 
 from hilgw import plugins
 from hilgw.config.context import Inspection
+from hilgw.config.queries import Radio, meet
 from hilgw.config.source.positions import Path
 from hilgw.devices.fields import BROADCAST, EmitterFields, ReceiverFields
 from hilgw.errors import quoted
 
 if TYPE_CHECKING:
     from hilgw.config.model import AdapterConfig
-
-Radio = EmitterFields | ReceiverFields
-
-
-def meet(fields: Radio, adapter: AdapterConfig) -> bool:
-    """Whether packets pass between this device and this hardware."""
-    part = plugins.load(plugins.ADAPTERS, adapter.kind)
-    if part.type != fields.type:
-        return False
-    if same_channel(fields.channel, adapter.common.channel):
-        return True  # each mapping has it; found without the import of a session
-    channels = part.session(adapter.settings, adapter.common).channels
-    return channels is None or any(same_channel(fields.channel, each) for each in channels)
 
 
 def check_reach(inspection: Inspection) -> None:
@@ -79,11 +67,6 @@ def _warning(fields: Radio, adapters: dict[str, AdapterConfig]) -> tuple[str, st
         )
         return what, f"write type: {others[0]}" if len(others) == 1 else "write another type"
     return what, "add an adapter, or a robot with a device of this type and channel"
-
-
-def same_channel(one: int, other: int) -> bool:
-    """Whether packets pass between these channels; -1 is every channel."""
-    return one == other or BROADCAST in (one, other)
 
 
 def _type_of(adapter: AdapterConfig) -> str:

@@ -6,14 +6,19 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from hilgw import plugins
-from hilgw.config.backends import MOCKED, is_mocked_at
-from hilgw.config.checks.modes import bodies
 from hilgw.config.context import Inspection
+from hilgw.config.queries import (
+    REAL_TIME,
+    bodies,
+    has_nodes_at,
+    is_mocked_at,
+    peer_of,
+    proxy_of,
+    stepped_of,
+)
 from hilgw.config.source.positions import Path
-from hilgw.controllers.base import PeerController, ProxyController, SteppedController
+from hilgw.control.parts import ListensLocally
 
-REAL_TIME = 1
 MAX = "max"
 _MOCKED = "run with --backend mock, or leave speed out"
 
@@ -23,9 +28,8 @@ def check_speed(inspection: Inspection) -> None:
     speed = inspection.get("speed")
     if speed in (None, REAL_TIME) or not _is_valid(speed):
         return
-    parts = (*_ports(inspection), *_local_sockets(inspection))
-    links = _links(inspection) if inspection.get("backend") in MOCKED else ()
-    for path, what, fix in (*parts, *links, *_proxies(inspection), *_mocap(inspection)):
+    parts = (*_ports(inspection), *_local_sockets(inspection), *_links(inspection))
+    for path, what, fix in (*parts, *_proxies(inspection), *_mocap(inspection)):
         shown = speed if speed == MAX else f"{speed:g}"
         inspection.error(path, f"{what} runs in real time, not at speed {shown}", fix)
 
@@ -45,10 +49,8 @@ def _ports(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:
     for path, config in inspection.made("robots", None, "controller"):
         if is_mocked_at(inspection, path):
             continue
-        controller = plugins.load(plugins.CONTROLLERS, config.kind)
         # One that asks for its steps may take as long as it wants for each.
-        stepped = plugins.conforms(controller, SteppedController)
-        if plugins.conforms(controller, PeerController) and not stepped:
+        if peer_of(config) is not None and stepped_of(config) is None:
             yield _address_of(inspection, path), "a controller outside this process", _MOCKED
 
 
@@ -63,14 +65,15 @@ def _address_of(inspection: Inspection, path: Path) -> Path:
 def _local_sockets(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:
     """Those of controllers; the mock of one with an address is in this process."""
     for path, config in inspection.made("robots", None, "controller"):
-        if getattr(config.settings, "ipc", False) and is_mocked_at(inspection, path):
+        local = isinstance(config.settings, ListensLocally) and config.settings.ipc
+        if local and is_mocked_at(inspection, path):
             fix = 'write listen: "tcp://127.0.0.1:1234" instead'
             yield (*path, "ipc"), "a local socket", fix
 
 
 def _links(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:
     for path, data in inspection.each("airs", None, "nodes", None):
-        if data.get("link") is not None:
+        if data.get("link") is not None and has_nodes_at(inspection, str(path[1])):
             at = (*path, "link")
             import shlex
 
@@ -81,7 +84,7 @@ def _links(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:
 def _proxies(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:
     """Their connections are sockets of this machine, also those to mocks."""
     for path, config in inspection.made("robots", None, "controller"):
-        if plugins.conforms(plugins.load(plugins.CONTROLLERS, config.kind), ProxyController):
+        if proxy_of(config) is not None:
             yield path, "a Webots behind hilgw", "leave speed out"
 
 

@@ -3,10 +3,10 @@ programs. Nothing is opened."""
 
 from __future__ import annotations
 
-from hilgw.config.checks.line_rates import notices
 from hilgw.config.explain.facts import Explanation
 from hilgw.config.explain.media import airs_of, hardware_of, meetings_of
 from hilgw.config.explain.robots import robot_facts
+from hilgw.config.line_rates import notices
 from hilgw.config.load import Loaded
 
 
@@ -14,15 +14,7 @@ def explain(loaded: Loaded) -> Explanation:
     """The facts of a checked configuration."""
     config = loaded.config
     return Explanation(
-        backend=config.backend,
-        real=config.real,
-        speed=config.speed,
-        webots=config.webots,
-        step_ms=config.medium.step_ms,
-        mocap=None if config.medium.mocap is None else config.medium.mocap.listen,
-        tokens={name: token.role for name, token in config.access.tokens.items()},
-        tls=config.access.tls is not None,
-        obstacles=tuple(config.obstacles),
+        config=config,
         robots=tuple(robot_facts(config, name) for name in config.robots),
         adapters=tuple(hardware_of(config, name) for name in config.adapters),
         airs=airs_of(config),

@@ -1,31 +1,24 @@
-"""The facts of an explanation, as plain data: `dataclasses.asdict` makes JSON of them."""
+"""The facts of an explanation: what a configuration means, beside the objects that it is made of.
+
+`as_json` is the form of each fact, and of each of these objects, for `hilgw explain --json`.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
+from typing import Any
 
+from hilgw.config.model import AdapterConfig, AirConfig, GatewayConfig
 from hilgw.config.source.positions import Diagnostic
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
-    """A serial line. format: such as 8N1; byte_bits: on the wire; bytes_per_s: what it carries."""
-
-    baud_rate: int
-    format: str
-    byte_bits: int
-    bytes_per_s: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Load:
-    """What one period needs and what the line carries in it, in bytes. each_device: needed for each
-    sensor, and for each motor the other way; the robot reports how many there are."""
-
-    period_ms: float
-    needed_bytes: int
-    possible_bytes: int
-    each_device: bool
+from hilgw.control.line_load import LineLoad
+from hilgw.control.safety import SafetyState
+from hilgw.control.stop_frame import StopFrame
+from hilgw.devices.fields import EmitterFields, ReceiverFields
+from hilgw.devices.kinds import MOTOR, Device
+from hilgw.devices.properties import node_of
+from hilgw.transports.base import LineSettings
+from hilgw.units import NS_PER_MS, ns_to_s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +29,7 @@ class Connection:
 
     way: str
     address: str
-    line: Line | None = None
+    line: LineSettings | None = None
     mock: str | None = None
 
 
@@ -54,16 +47,18 @@ class Bound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceFacts:
-    """One device of a body. reports: the unit of each number that it reports. rate: the largest
-    change of the commanded value per second."""
+    """One device of a robot. node: its kind, "motor" where the robot reports which one it is."""
 
-    name: str
+    device: Device
     node: str
-    role: str
-    reports: tuple[str, ...]
     bounds: tuple[Bound, ...] = ()
-    rate: float | None = None
-    default_position: float | None = None
+
+    @property
+    def reports(self) -> tuple[str, ...]:
+        """The unit of each number that it reports; of such a motor it is not known."""
+        if self.node == MOTOR:
+            return ()
+        return tuple(quantity.unit for quantity in self.device.reports)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,30 +73,6 @@ class StopRule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stop:
-    """The stop frame of a body. form: bytes in hexadecimal, `??` for those that depend on the
-    robot. alone: what the robot does when hilgw is gone."""
-
-    words: str
-    form: str
-    each_motor: bool
-    has_watchdog: bool
-    alone: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SafetyFacts:
-    """The safety of one body as it starts."""
-
-    simulated: bool
-    armed: bool
-    latch: bool
-    command_timeout_s: float | None
-    late_s: float
-    stops_on_fault: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class BodyFacts:
     """One body. key: of the file. registers: the robot reports its devices when it connects, and
     `devices` has those that the configuration limits. silence_s: of its serial line that counts as
@@ -111,11 +82,11 @@ class BodyFacts:
     kind: str
     summary: str
     connection: Connection
-    load: Load | None
+    load: LineLoad | None
     devices: tuple[DeviceFacts, ...]
     registers: bool
-    safety: SafetyFacts
-    stop: Stop
+    safety: SafetyState
+    stop: StopFrame
     silence_s: float | None = None
     forwards: tuple[str, ...] = ()
 
@@ -141,20 +112,18 @@ class ControllerFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RadioFacts:
-    """One Emitter or Receiver. channel -1: every channel. baudRate, range and bufferSize: Webots'
-    fields, -1: infinite. sampling_period_ms: of a Receiver, None where the controller enables it.
-    hardware: the adapters that it meets."""
+    """One Emitter or Receiver. sampling_period_ms: of a Receiver, None where the controller enables
+    it. hardware: the adapters that it meets."""
 
     name: str
-    node: str
-    type: str
-    channel: int
-    baudRate: int
-    byteSize: int
-    bufferSize: int
-    range: float | None
+    fields: EmitterFields | ReceiverFields
     sampling_period_ms: int | None
     hardware: tuple[str, ...]
+
+    @property
+    def range(self) -> float | None:
+        """That of an Emitter, -1: infinite."""
+        return self.fields.range if isinstance(self.fields, EmitterFields) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,44 +141,26 @@ class RobotFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdapterFacts:
-    """One piece of hardware. channels: those whose packets it sends; None: all. payload, window:
-    the limits of its kind, in bytes and in frames."""
+    """One piece of hardware. kind: its adapter. channels: those that it sends; None: all."""
 
     name: str
-    kind: str
-    summary: str
-    type: str
+    config: AdapterConfig
+    kind: Any
     connection: Connection
-    channel: int
     channels: tuple[int, ...] | None
     mapping: str | None
     framing: str | None
-    payload_bytes: int
-    window: int
-    queue_bytes: int
     air: str
-    attached_to: str | None
-    relay: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeFacts:
-    """A mock that shares an air with the hardware. exists: with this back end."""
-
-    name: str
-    mock: str
-    link: str | None
-    exists: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AirFacts:
-    """A space that real signals share."""
+    """A space that real signals share. has_nodes: its mocks exist with these back ends."""
 
     name: str
+    config: AirConfig
     adapters: tuple[str, ...]
-    nodes: tuple[NodeFacts, ...]
-    loss: float
+    has_nodes: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,22 +177,132 @@ class Meeting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """All facts of one configuration. speed: a factor, or "max"; step_ms: the basic time step of
-    the medium, None: packets leave at any time. tokens: name -> role, for clients on other
-    hosts."""
+    """All facts of one configuration."""
 
-    backend: str
-    real: tuple[str, ...]
-    speed: float | str
-    webots: str
-    step_ms: int | None
-    mocap: str | None
-    tokens: dict[str, str]
-    tls: bool
-    obstacles: tuple[str, ...]
+    config: GatewayConfig
     robots: tuple[RobotFacts, ...]
     adapters: tuple[AdapterFacts, ...]
     airs: tuple[AirFacts, ...]
     meetings: tuple[Meeting, ...]
     notices: tuple[str, ...]
     warnings: tuple[Diagnostic, ...]
+
+
+def as_json(fact: Any) -> dict[str, Any]:
+    """The keys of one fact; what these hold is converted in the same way."""
+    match fact:
+        case Explanation():
+            return _explanation(fact)
+        case AdapterFacts():
+            return _adapter(fact)
+        case RadioFacts(fields=fields):
+            return {
+                "name": fact.name,
+                "node": node_of(fields),
+                "type": fields.type,
+                "channel": fields.channel,
+                "baudRate": fields.baudRate,
+                "byteSize": fields.byteSize,
+                "bufferSize": fields.bufferSize,
+                "range": fact.range,
+                "sampling_period_ms": fact.sampling_period_ms,
+                "hardware": fact.hardware,
+            }
+        case AirFacts():
+            nodes = [
+                {"name": name, "mock": node.mock, "link": node.link, "exists": fact.has_nodes}
+                for name, node in fact.config.nodes.items()
+            ]
+            adapters, loss = fact.adapters, fact.config.loss
+            return {"name": fact.name, "adapters": adapters, "nodes": nodes, "loss": loss}
+    return _of_body(fact) or {
+        field.name: getattr(fact, field.name) for field in dataclasses.fields(fact)
+    }
+
+
+def _of_body(fact: Any) -> dict[str, Any]:
+    """Of what a body has; empty for what has its own fields as keys."""
+    match fact:
+        case DeviceFacts(device=device):
+            return {
+                "name": device.name,
+                "node": fact.node,
+                "role": device.role,
+                "reports": fact.reports,
+                "bounds": fact.bounds,
+                "rate": device.limits.rate,
+                "default_position": device.default,
+            }
+        case SafetyState():
+            return {
+                "simulated": fact.simulated,
+                "armed": fact.armed,
+                "latch": fact.latch,
+                "command_timeout_s": fact.timeout_s,
+                "late_s": ns_to_s(fact.late_ns),
+                "stops_on_fault": fact.stops_on_fault,
+            }
+        case LineLoad():
+            return {
+                "period_ms": fact.period_ns / NS_PER_MS,
+                "needed_bytes": fact.needed,
+                "possible_bytes": fact.possible,
+                "each_device": fact.each_device,
+            }
+        case LineSettings():
+            return {
+                "baud_rate": fact.baudRate,
+                "format": format_of(fact),
+                "byte_bits": fact.byteSize,
+                "bytes_per_s": fact.baudRate / fact.byteSize,
+            }
+    return {}
+
+
+def format_of(line: LineSettings) -> str:
+    """The format of a line, such as 8N1."""
+    return f"{line.data_bits}{line.parity}{line.stop_bits}"
+
+
+def _adapter(fact: AdapterFacts) -> dict[str, Any]:
+    common = fact.config.common
+    return {
+        "name": fact.name,
+        "kind": fact.config.kind,
+        "summary": fact.kind.summary,
+        "type": fact.kind.type,
+        "connection": fact.connection,
+        "channel": common.channel,
+        "channels": fact.channels,
+        "mapping": fact.mapping,
+        "framing": fact.framing,
+        "payload_bytes": fact.kind.limits.payload,
+        "window": fact.kind.limits.window,
+        "queue_bytes": common.bufferSize,
+        "air": fact.air,
+        "attached_to": common.attached_to,
+        "relay": common.relay,
+    }
+
+
+def _explanation(fact: Explanation) -> dict[str, Any]:
+    """speed: a factor, or "max"; step_ms: the basic time step of the medium, None: packets leave at
+    any time. tokens: name -> role, for clients on other hosts."""
+    config = fact.config
+    return {
+        "backend": config.backend,
+        "real": config.real,
+        "speed": config.speed,
+        "webots": config.webots,
+        "step_ms": config.medium.step_ms,
+        "mocap": None if config.medium.mocap is None else config.medium.mocap.listen,
+        "tokens": {name: token.role for name, token in config.access.tokens.items()},
+        "tls": config.access.tls is not None,
+        "obstacles": list(config.obstacles),
+        "robots": fact.robots,
+        "adapters": fact.adapters,
+        "airs": fact.airs,
+        "meetings": fact.meetings,
+        "notices": fact.notices,
+        "warnings": fact.warnings,
+    }

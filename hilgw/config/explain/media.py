@@ -7,16 +7,12 @@ from typing import Any
 
 from hilgw import plugins
 from hilgw.adapters._common.framing_settings import name_of
-from hilgw.adapters.declaration import line_of
-from hilgw.config.backends import MOCKED, is_mocked
-from hilgw.config.checks.reach import meet, same_channel
-from hilgw.config.explain.facts import AdapterFacts, AirFacts, Connection, Meeting, NodeFacts
-from hilgw.config.explain.robots import line_facts
+from hilgw.adapters.declaration import Framed, HasMapping, HasTable, line_of
+from hilgw.config.explain.facts import AdapterFacts, AirFacts, Connection, Meeting
 from hilgw.config.model import AdapterConfig, AirConfig, GatewayConfig
+from hilgw.config.queries import has_nodes, is_mocked, meet, same_channel
 from hilgw.config.scene import air_of
 from hilgw.devices.fields import BROADCAST, EmitterFields, ReceiverFields
-
-NO_FRAMING = "none"
 
 
 def hardware_of(config: GatewayConfig, name: str) -> AdapterFacts:
@@ -26,35 +22,23 @@ def hardware_of(config: GatewayConfig, name: str) -> AdapterFacts:
     mock = kind.mock(adapter.settings, common).name if is_mocked(config, name) else None
     line, _ = line_of(common)
     channels = kind.session(adapter.settings, common).channels
-    framing = getattr(adapter.settings, "framing", None)
-    if framing == NO_FRAMING or getattr(adapter.settings, "api_mode", 0):
-        framing = None  # an XBee's own frames
+    settings = adapter.settings
+    framed = isinstance(settings, Framed) and settings.is_framed
     return AdapterFacts(
         name=name,
-        kind=adapter.kind,
-        summary=kind.summary,
-        type=kind.type,
-        connection=Connection(
-            way="port", address=str(common.port), line=line_facts(line), mock=mock
-        ),
-        channel=common.channel,
+        config=adapter,
+        kind=kind,
+        connection=Connection(way="port", address=str(common.port), line=line, mock=mock),
         channels=None if channels is None else tuple(sorted(channels)),
-        mapping=_mapping(getattr(adapter.settings, "mapping", None)),
-        framing=None if framing is None else name_of(framing),
-        payload_bytes=kind.limits.payload,
-        window=kind.limits.window,
-        queue_bytes=common.bufferSize,
+        mapping=_mapping(settings.mapping) if isinstance(settings, HasMapping) else None,
+        framing=name_of(settings.framing) if framed else None,
         air=air_of(adapter, name),
-        attached_to=common.attached_to,
-        relay=common.relay,
     )
 
 
-def _mapping(mapping: Any) -> str | None:
+def _mapping(mapping: Any) -> str:
     """How Webots channels map to the hardware; the table of addresses where there is one."""
-    if mapping is None:
-        return None
-    table: dict[int, str] = getattr(mapping, "table", {})
+    table = mapping.table if isinstance(mapping, HasTable) else {}
     rows = ", ".join(f"{channel} -> {address}" for channel, address in table.items())
     return f"{mapping.by}: {rows}" if rows else str(mapping.by)
 
@@ -64,20 +48,14 @@ def airs_of(config: GatewayConfig) -> tuple[AirFacts, ...]:
     members: dict[str, list[str]] = {name: [] for name in config.airs}
     for name, adapter in config.adapters.items():
         members.setdefault(air_of(adapter, name), []).append(name)
-    exists = config.backend in MOCKED
-    return tuple(_air(config, name, adapters, exists=exists) for name, adapters in members.items())
-
-
-def _air(config: GatewayConfig, name: str, adapters: list[str], *, exists: bool) -> AirFacts:
-    air = config.airs.get(name, AirConfig())
-    return AirFacts(
-        name=name,
-        adapters=tuple(adapters),
-        nodes=tuple(
-            NodeFacts(name=each, mock=node.mock, link=node.link, exists=exists)
-            for each, node in air.nodes.items()
-        ),
-        loss=air.loss,
+    return tuple(
+        AirFacts(
+            name=name,
+            config=config.airs.get(name, AirConfig()),
+            adapters=tuple(adapters),
+            has_nodes=has_nodes(config, name),
+        )
+        for name, adapters in members.items()
     )
 
 

@@ -3,39 +3,48 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from hilgw import plugins
-from hilgw.bodies.base import ForwardingBody
-from hilgw.config.backends import is_mocked, is_simulated
-from hilgw.config.checks.control_loops import peer_of
-from hilgw.config.checks.modes import BODY_KEYS
-from hilgw.config.checks.proxies import proxy_of, world_name
-from hilgw.config.checks.reach import meet
 from hilgw.config.explain.facts import (
     BodyFacts,
     Bound,
     Connection,
     ControllerFacts,
     DeviceFacts,
-    Line,
-    Load,
     RadioFacts,
     RobotFacts,
-    SafetyFacts,
-    Stop,
 )
 from hilgw.config.explain.stops import stops_of
 from hilgw.config.model import GatewayConfig, PartConfig, RobotConfig
+from hilgw.config.queries import (
+    forwarding_of,
+    inside_of,
+    is_mocked,
+    is_on_line,
+    is_simulated,
+    line_settings,
+    meet,
+    peer_of,
+    proxy_of,
+    stepped_of,
+    world_name,
+)
+from hilgw.control.parts import (
+    Connects,
+    HasBattery,
+    Listens,
+    ListensLocally,
+    OnLine,
+    RunsProgram,
+)
 from hilgw.control.safety import SafetyState
-from hilgw.controllers.base import ProgramController, SteppedController
 from hilgw.devices.fields import DEFAULT_STEP_MS, EmitterFields, ReceiverFields
-from hilgw.devices.kinds import KINDS, MOTOR, NO_LIMITS, Device, MotorLimits
+from hilgw.devices.kinds import KINDS, MOTOR, NO_LIMITS, ROTATIONAL_MOTOR, Device, MotorLimits
 from hilgw.devices.properties import FIELDS, LinearMotorFields, RotationalMotorFields
 from hilgw.framing import create
-from hilgw.transports.base import LineSettings
-from hilgw.units import NS_PER_MS, ns_to_s
 
 LIMITED = ("position", "velocity", "acceleration", "force")  # as a motor's settings are in order
 UNITS_OF_ANY = dict(
@@ -48,8 +57,7 @@ def robot_facts(config: GatewayConfig, name: str) -> RobotFacts:
     """The facts of the robot of this name."""
     robot = config.robots[name]
     controller = _controller(config, name, robot)
-    keys = [key for key in BODY_KEYS if getattr(robot, key) is not None]
-    bodies = tuple(_body(config, name, key, controller) for key in keys)
+    bodies = tuple(_body(config, name, key) for key in robot.bodies)
     return RobotFacts(
         name=name,
         controller=controller,
@@ -68,155 +76,83 @@ def _controller(config: GatewayConfig, name: str, robot: RobotConfig) -> Control
     part = robot.controller
     if part is None:
         return None
-    kind = plugins.load(plugins.CONTROLLERS, part.kind)
-    mocked = is_mocked(config, f"{name}.controller")
-    silence_s = period_ms = behind = step_ms = None
-    if (proxy := proxy_of(part)) is not None:
+    kind, settings = plugins.load(plugins.CONTROLLERS, part.kind), part.settings
+    inside, peer, proxy = inside_of(part), peer_of(part), proxy_of(part)
+    mock = behind = None
+    mocked = is_mocked(config, f"{name}.controller") and not isinstance(settings, RunsProgram)
+    if proxy is not None:
         world = world_name(name, robot)
-        mock = proxy.mock(part.settings, world, config.webots).name if mocked else None
-        connection = Connection(way="listen", address=part.settings.listen, mock=mock)
-        behind = _simulator(config, name, part, world)
-    elif (peer := peer_of(part)) is None:
-        connection = Connection(way="inside", address="")
-        period_ms = getattr(part.settings, "period_ms", None)
-    else:
-        stepped = isinstance(peer, SteppedController)
-        step_ms = (config.medium.step_ms or DEFAULT_STEP_MS) if stepped else None
-        connection = _peer_connection(part, peer, config.webots, mocked=mocked)
-        silence_s = part.settings.silence_s if connection.way == "port" else None
+        mock = proxy.mock(settings, world, config.webots).name if mocked else None
+        behind = Connection(way="connect", address=settings.connect)
+        if is_mocked(config, f"{name}.webots"):
+            spec = proxy.simulator(settings, [world], config.webots)
+            behind = replace(behind, mock=spec.name)
+    elif peer is not None and mocked:
+        mock = peer.mock(settings, config.webots).name
+    step_ms = config.medium.step_ms or DEFAULT_STEP_MS
     return ControllerFacts(
         kind=part.kind,
         summary=kind.summary,
-        connection=connection,
-        moves=peer_of(part) is not None,
-        step_ms=step_ms,
-        silence_s=silence_s,
-        period_ms=period_ms,
+        connection=_INSIDE if inside is not None else _connection(settings, mock),
+        moves=peer is not None,
+        step_ms=None if stepped_of(part) is None else step_ms,
+        silence_s=settings.silence_s if is_on_line(settings) else None,
+        period_ms=None if inside is None else inside.period_ms(settings),
         behind=behind,
-        only=tuple(getattr(part.settings, "only", ())),
-        has_battery=_has_battery(part.settings),
+        only=() if proxy is None else tuple(settings.only),
+        has_battery=isinstance(settings, HasBattery) and settings.has_battery,
     )
 
 
-def _has_battery(settings: Any) -> bool:
-    """Whether these settings of a controller, of any kind, declare a battery."""
-    given = (getattr(settings, name, None) for name in ("battery", "battery_j", "battery_sensor"))
-    return any(each not in (None, "", ()) and each != [] for each in given)
+_INSIDE = Connection(way="inside", address="")
 
 
-def _simulator(config: GatewayConfig, name: str, part: PartConfig, world: str) -> Connection:
-    proxy = proxy_of(part)
-    assert proxy is not None
-    mock = None
-    if is_mocked(config, f"{name}.webots"):
-        mock = proxy.simulator(part.settings, [world], config.webots).name
-    return Connection(way="connect", address=part.settings.connect, mock=mock)
-
-
-def _peer_connection(part: PartConfig, peer: Any, version: str, *, mocked: bool) -> Connection:
-    settings = part.settings
-    if isinstance(peer, ProgramController):  # on mocks the program itself runs
+def _connection(settings: object, mock: str | None) -> Connection:
+    """Of a controller or a body outside the gateway."""
+    if isinstance(settings, OnLine) and settings.port is not None:
+        line = line_settings(settings)
+        return Connection(way="port", address=settings.port, line=line, mock=mock)
+    if isinstance(settings, RunsProgram):
         return Connection(way="program", address=" ".join([settings.file, *settings.args]))
-    mock = peer.mock(settings, version).name if mocked else None
-    if getattr(settings, "port", None) is not None:
-        return Connection(
-            way="port", address=str(settings.port), line=line_of_part(settings), mock=mock
-        )
-    if settings.listen is None:
-        return Connection(way="local", address="a local socket", mock=mock)
-    also = ", and a local socket" if getattr(settings, "ipc", False) else ""
-    return Connection(way="listen", address=settings.listen + also, mock=mock)
-
-
-def line_of_part(settings: Any) -> Line:
-    """The serial line of a body or a controller; byteSize 8 counts as 10, 8N1."""
-    stop_bits = max(1, settings.byteSize - 9)
-    return line_facts(LineSettings(settings.baudRate, stop_bits=stop_bits))
-
-
-def line_facts(line: LineSettings) -> Line:
-    """The facts of any serial line."""
-    return Line(
-        baud_rate=line.baudRate,
-        format=f"8{line.parity}{line.stop_bits}",
-        byte_bits=line.byteSize,
-        bytes_per_s=line.baudRate / line.byteSize,
-    )
+    if isinstance(settings, Listens) and settings.listen is not None:
+        local = isinstance(settings, ListensLocally) and settings.ipc
+        also = ", and a local socket" if local else ""
+        return Connection(way="listen", address=settings.listen + also, mock=mock)
+    if isinstance(settings, Connects) and settings.connect is not None:
+        return Connection(way="connect", address=settings.connect, mock=mock)
+    return Connection(way="local", address="a local socket", mock=mock)
 
 
 # --- the bodies -----------------------------------------------------------------------------------
 
 
-def _body(
-    config: GatewayConfig, name: str, key: str, controller: ControllerFacts | None
-) -> BodyFacts:
+def _body(config: GatewayConfig, name: str, key: str) -> BodyFacts:
     robot = config.robots[name]
-    part: PartConfig = getattr(robot, key)
+    part = robot.bodies[key]
     body = plugins.load(plugins.BODIES, part.kind)
-    frame = body.stop_frame(part.settings)
-    load = body.line_load(part.settings)
     devices = _devices(body, part, config.webots)
+    mocked = is_mocked(config, f"{name}.{key}")
+    simulated = is_simulated(config, name, key)
+    stepped = stepped_of(robot.controller) is not None
     return BodyFacts(
         key=key,
         kind=part.kind,
         summary=body.summary,
-        connection=_body_connection(config, f"{name}.{key}", part, body),
-        load=None
-        if load is None
-        else Load(
-            period_ms=load.period_ns / NS_PER_MS,
-            needed_bytes=load.needed,
-            possible_bytes=load.possible,
-            each_device=load.each_device,
+        connection=_connection(
+            part.settings, body.mock(part.settings, config.webots).name if mocked else None
         ),
-        devices=devices or tuple(_limited(part)),
+        load=body.line_load(part.settings),
+        devices=devices or tuple(_limited(body, part)),
         registers=not devices,
-        safety=_safety(robot, controller, simulated=is_simulated(config, name, key)),
-        stop=Stop(
-            words=frame.words,
-            form=frame.form,
-            each_motor=frame.each_motor,
-            has_watchdog=frame.has_watchdog,
-            alone=frame.alone,
-        ),
-        silence_s=getattr(part.settings, "silence_s", None) if part.settings.port else None,
-        forwards=tuple(_forwards(body, part)),
+        safety=SafetyState(robot.safety, simulated=simulated, stepped=stepped),
+        stop=body.stop_frame(part.settings),
+        silence_s=part.settings.silence_s if is_on_line(part.settings) else None,
+        forwards=tuple(_forwards(part)),
     )
 
 
-def _body_connection(
-    config: GatewayConfig, part_name: str, part: PartConfig, body: Any
-) -> Connection:
-    settings = part.settings
-    mocked = is_mocked(config, part_name)
-    mock = body.mock(settings, config.webots).name if mocked else None
-    if settings.port is None:
-        return Connection(way="connect", address=settings.connect, mock=mock)
-    line = line_of_part(settings)
-    return Connection(way="port", address=str(settings.port), line=line, mock=mock)
-
-
-def _safety(
-    robot: RobotConfig, controller: ControllerFacts | None, *, simulated: bool
-) -> SafetyFacts:
-    stepped = controller is not None and controller.step_ms is not None
-    state = SafetyState(robot.safety, simulated=simulated, stepped=stepped)
-    return SafetyFacts(
-        simulated=simulated,
-        armed=state.armed,
-        latch=state.latch,
-        command_timeout_s=ns_to_s(state.timeout_ns) if state.timeout_ns else None,
-        late_s=robot.safety.late_s,
-        stops_on_fault=state.stops_on_fault,
-    )
-
-
-def _forwards(body: Any, part: PartConfig) -> Iterator[str]:
-    if not isinstance(body, ForwardingBody):
-        return
-    forwarding = body.forwarding(part.settings)
-    if not forwarding:
-        return
+def _forwards(part: PartConfig) -> Iterator[str]:
+    forwarding = forwarding_of(part)
     for world, medium in forwarding.to_medium.items():
         yield f"what the Receiver {world} of the world receives leaves through {medium}"
     for world, medium in forwarding.from_medium.items():
@@ -228,22 +164,16 @@ def _forwards(body: Any, part: PartConfig) -> Iterator[str]:
 
 def _devices(body: Any, part: PartConfig, version: str) -> tuple[DeviceFacts, ...]:
     """Those that the settings alone decide; none where the robot reports them."""
-    framing = create(body.framing) if part.settings.port is not None and body.framing else None
+    framing = create(body.framing) if is_on_line(part.settings) and body.framing else None
     session = body.session(part.settings, version, framing)
     return tuple(_device(device) for device in session.devices)
 
 
 def _device(device: Device) -> DeviceFacts:
-    is_motor = device.role == MOTOR
-    return DeviceFacts(
-        name=device.name,
-        node=device.kind,
-        role=device.role,
-        reports=tuple(quantity.unit for quantity in device.reports),
-        bounds=(*_limits(device.limits, _units(device)), *_own(device)) if is_motor else (),
-        rate=device.limits.rate,
-        default_position=device.default,
-    )
+    bounds: tuple[Bound, ...] = ()
+    if device.role == MOTOR:
+        bounds = (*_limits(device.limits, _units(device)), *_own(device))
+    return DeviceFacts(device=device, node=device.kind, bounds=bounds)
 
 
 def _units(device: Device) -> dict[str, str]:
@@ -286,21 +216,17 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _limited(part: PartConfig) -> Iterator[DeviceFacts]:
+def _limited(body: Any, part: PartConfig) -> Iterator[DeviceFacts]:
     """The motors that the configuration names, of a robot that reports its devices itself."""
     limits: dict[str, MotorLimits] = part.settings.limits
-    defaults: dict[str, float] = getattr(part.settings, "default_position", {})
-    for name in dict.fromkeys((*limits, *defaults)):
-        motor = limits.get(name, NO_LIMITS)
-        yield DeviceFacts(
-            name=name,
-            node="motor",
-            role=MOTOR,
-            reports=(),
-            bounds=tuple(_limits(motor, UNITS_OF_ANY)),
-            rate=motor.rate,
-            default_position=defaults.get(name),
+    defaults: Mapping[str, float] = body.default_positions(part.settings)
+    for index, name in enumerate(dict.fromkeys((*limits, *defaults))):
+        motor, default = limits.get(name, NO_LIMITS), defaults.get(name)
+        device = Device(
+            name=name, kind=ROTATIONAL_MOTOR, index=index, limits=motor, default=default
         )
+        bounds = tuple(_limits(motor, UNITS_OF_ANY))
+        yield DeviceFacts(device=device, node=MOTOR, bounds=bounds)
 
 
 def _other_devices(robot: RobotConfig) -> Iterator[DeviceFacts]:
@@ -317,16 +243,9 @@ def _radios(
     enables = controller is not None and (controller.step_ms or controller.behind)
     step_ms = config.medium.step_ms or DEFAULT_STEP_MS
     for name, fields in robot.radios.items():
-        is_emitter = isinstance(fields, EmitterFields)
         yield RadioFacts(
             name=name,
-            node="Emitter" if is_emitter else "Receiver",
-            type=fields.type,
-            channel=fields.channel,
-            baudRate=fields.baudRate,
-            byteSize=fields.byteSize,
-            bufferSize=fields.bufferSize,
-            range=fields.range if isinstance(fields, EmitterFields) else None,
+            fields=fields,
             sampling_period_ms=_sampling_ms(fields, step_ms) if not enables else None,
             hardware=tuple(
                 each for each, adapter in config.adapters.items() if meet(fields, adapter)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from hilgw.config.explain.facts import BodyFacts, ControllerFacts, StopRule
 from hilgw.control.events import StopReason
+from hilgw.units import ns_to_s
 
 FREEZE = "the controller freezes: no valid message while a motor moves"
 
@@ -52,7 +53,7 @@ def _of_controller(controller: ControllerFacts, bodies: Sequence[BodyFacts]) -> 
 
 def _freeze(controller: ControllerFacts, body: BodyFacts, *, several: bool) -> StopRule:
     cause = f"{FREEZE} ({body.key})" if several else FREEZE
-    timeout_s = body.safety.command_timeout_s
+    timeout_s = body.safety.timeout_s
     note = ""
     if timeout_s is None:
         note = "not stopped: no safety.command_timeout_s"
@@ -61,7 +62,11 @@ def _freeze(controller: ControllerFacts, body: BodyFacts, *, several: bool) -> S
 
 
 def _of_gateway(robot: str, bodies: Sequence[BodyFacts]) -> Iterator[StopRule]:
-    yield _rule("hilgw itself is late or hangs", StopReason.LATE, after_s=bodies[0].safety.late_s)
+    yield _rule(
+        "hilgw itself is late or hangs",
+        StopReason.LATE,
+        after_s=ns_to_s(bodies[0].safety.late_ns),
+    )
     yield _rule("an exception in a session", StopReason.FAULT)
     yield _rule(f"`hilgw disarm {robot}`", StopReason.DISARMED)
     yield _rule("hilgw ends: Ctrl-C, SIGTERM, --duration", StopReason.ENDED)

@@ -117,7 +117,7 @@ def _if(condition: dict[str, Any], then: dict[str, Any]) -> dict[str, Any]:
 
 
 def _linked(schema: Any) -> Any:
-    """With references to the definitions of its parts."""
+    """Replaces the parts of a schema by references to their definitions."""
     if isinstance(schema, list):
         return [_linked(item) for item in schema]
     if not isinstance(schema, dict):

@@ -17,6 +17,7 @@ from hilgw.config.model import (
     GatewayConfig,
     MotionFile,
     NodeConfig,
+    PartBackend,
     PartConfig,
     RobotConfig,
     TokenConfig,
@@ -28,10 +29,10 @@ from hilgw.devices.properties import FIELDS, NOT_CARRIED
 from hilgw.errors import ConfigError, quoted
 from hilgw.medium.motion import Circle, Waypoints
 from hilgw.medium.obstacle_settings import ObstacleSettings
+from hilgw.settings import LONGEST_NAME
 
 MOTIONS = {"circle": Circle, "waypoints": Waypoints, "file": MotionFile}
 RESERVED = frozenset(("all", "none"))
-LONGEST_NAME = 64
 
 
 @functools.cache
@@ -213,16 +214,16 @@ def _kind_schema(group: plugins.Group, kind: str) -> Any:
 
 
 def _adapter(group: plugins.Group, kind: str, adapter: Any) -> Any:
-    def make(common: StationSettings, settings: Any) -> AdapterConfig:
-        return AdapterConfig(kind=kind, common=common, settings=settings)
+    def make(own: PartBackend, common: StationSettings, settings: Any) -> AdapterConfig:
+        return AdapterConfig(kind=kind, common=common, settings=settings, backend=own.backend)
 
-    parts = (StationSettings, adapter.Settings)
+    parts = (PartBackend, StationSettings, adapter.Settings)
     return parts_schema(f"adapter {kind}", parts, make, tag=("kind", kind))
 
 
 def _part(group: plugins.Group, kind: str, part: Any) -> Any:
-    def make(settings: Any) -> PartConfig:
-        return PartConfig(kind=kind, settings=settings)
+    def make(own: PartBackend, settings: Any) -> PartConfig:
+        return PartConfig(kind=kind, settings=settings, backend=own.backend)
 
     title = f"{group.export.lower()} {kind}"
-    return parts_schema(title, (part.Settings,), make, tag=("kind", kind))
+    return parts_schema(title, (PartBackend, part.Settings), make, tag=("kind", kind))

@@ -34,7 +34,7 @@ def number(value: float) -> str:
 
 
 def bounds_in_words(metadata: Metadata) -> str:
-    """Such as "0 to 6.28319, or -1"; empty when every number is allowed."""
+    """The allowed numbers, such as "0 to 6.28319, or -1"; empty when every number is allowed."""
     low, above, high = metadata.get("ge"), metadata.get("gt"), metadata.get("le")
     if low is not None and high is not None:
         span = f"{number(low)} to {number(high)}"

@@ -13,6 +13,7 @@ import dataclasses
 import functools
 import inspect
 from collections.abc import Callable, Mapping
+from enum import StrEnum
 from types import MappingProxyType, NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -171,6 +172,8 @@ def convert(hint: Any, metadata: Mapping[str, Any] = MappingProxyType({})) -> An
     if isinstance(hint, type) and dataclasses.is_dataclass(hint):
         written_as = getattr(hint, "written_as", "")
         return _wrapped(hint, written_as) if written_as else settings_schema(hint)
+    if isinstance(hint, type) and issubclass(hint, StrEnum):
+        return core_schema.no_info_after_validator_function(hint, worded(metadata))
     if origin in (Union, UnionType):
         return _union(arguments, metadata)
     if origin is dict:

@@ -107,7 +107,7 @@ def compose(text: str, file: str) -> Document:
 
 
 def compose_with(text: str, file: str, *, fast: bool) -> Document:
-    """As compose. fast: with libyaml."""
+    """Composes the nodes of a document. fast: with libyaml."""
     document = Document(file)
     lines = Lines(text, file)
     loader = _Loader(_libyaml(text) if fast else _Parser(text))

@@ -9,11 +9,12 @@ from __future__ import annotations
 import ipaddress
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from hilgw.controllers.base import PeerController
 from hilgw.controllers.wc2ec.session import Wc2ecControllerSession
 from hilgw.controllers.wc2ec.settings import Wc2ecControllerSettings
 from hilgw.devices.kinds import ROTATIONAL_MOTOR
 from hilgw.protocols.wc2ec import Numbers
-from hilgw.settings import MockSpec
+from hilgw.settings import MockSpec, Problem
 
 if TYPE_CHECKING:
     from hilgw.framing.base import Framing
@@ -28,7 +29,7 @@ def is_loopback(url: str) -> bool:
         return host == "localhost"
 
 
-class Wc2ecController:
+class Wc2ecController(PeerController):
     """The kind of controller `wc2ec`."""
 
     kind: ClassVar[str] = "wc2ec"
@@ -36,7 +37,7 @@ class Wc2ecController:
     Settings: ClassVar[type[Any]] = Wc2ecControllerSettings
     framing: ClassVar[str] = "cobs-crc16"
 
-    def check(self, settings: Wc2ecControllerSettings) -> list[tuple[str, str, str]]:
+    def check(self, settings: Wc2ecControllerSettings) -> list[Problem]:
         """Errors that span fields: (path below the controller, message, fix)."""
         if (settings.listen is None) == (settings.port is None):
             what = "exactly one of listen and port must be set"
@@ -59,6 +60,10 @@ class Wc2ecController:
     ) -> Wc2ecControllerSession:
         """framing: cobs-crc16 for a serial line, None on TCP. ConfigError: unknown version."""
         return Wc2ecControllerSession(settings, version, framing)
+
+    def carries_packets(self, settings: Wc2ecControllerSettings) -> bool:
+        """With its extensions."""
+        return settings.extensions
 
 
 CONTROLLER = Wc2ecController()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from hilgw.controllers.base import SteppedController
 from hilgw.controllers.webots.battery import Battery
 from hilgw.controllers.webots.session import WebotsControllerSession
 from hilgw.controllers.webots.settings import WebotsControllerSettings
 from hilgw.devices.fields import DEFAULT_STEP_MS
 from hilgw.protocols.webots.robot_messages import RobotConfiguration
-from hilgw.settings import MockSpec
+from hilgw.settings import MockSpec, Problem
 
 if TYPE_CHECKING:
     from hilgw.framing.base import Framing
@@ -17,22 +18,21 @@ if TYPE_CHECKING:
 NAME = "robot"
 
 
-class WebotsController:
+class WebotsController(SteppedController):
     """The kind of controller `webots`."""
 
     kind: ClassVar[str] = "webots"
     summary: ClassVar[str] = "an unmodified Webots controller, without Webots"
     Settings: ClassVar[type[Any]] = WebotsControllerSettings
-    framing: ClassVar[str] = ""
 
-    def check(self, settings: WebotsControllerSettings) -> list[tuple[str, str, str]]:
+    def check(self, settings: WebotsControllerSettings) -> list[Problem]:
         """Errors that span fields: (path below the controller, message, fix)."""
         if settings.listen is None and not settings.ipc:
             what = "neither listen nor ipc is set: no controller can connect"
             return [("listen", what, 'e.g. listen: "tcp://127.0.0.1:1234"')]
         return self.data_problems(settings)
 
-    def data_problems(self, settings: Any) -> list[tuple[str, str, str]]:
+    def data_problems(self, settings: Any) -> list[Problem]:
         """Texts that the protocol cannot carry, and a battery that Webots does not have."""
         return _text_problems(settings) + _battery_problems(settings)
 
@@ -66,7 +66,7 @@ class WebotsController:
         return WebotsControllerSession(configuration, version, battery=_battery(settings))
 
 
-def _text_problems(settings: Any) -> list[tuple[str, str, str]]:
+def _text_problems(settings: Any) -> list[Problem]:
     texts = {
         "model": settings.model,
         "customData": settings.customData,
@@ -75,7 +75,7 @@ def _text_problems(settings: Any) -> list[tuple[str, str, str]]:
     return [(key, "the text has a NUL", "delete it") for key, text in texts.items() if "\0" in text]
 
 
-def _battery_problems(settings: Any) -> list[tuple[str, str, str]]:
+def _battery_problems(settings: Any) -> list[Problem]:
     given = {
         "battery": bool(settings.battery),
         "battery_j": settings.battery_j is not None,

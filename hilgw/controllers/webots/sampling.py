@@ -10,11 +10,6 @@ from hilgw.units import ms_to_ns
 K = TypeVar("K")
 
 
-def earliest(*times: int | None) -> int | None:
-    """The first of these times; None when there is none."""
-    return min((time for time in times if time is not None), default=None)
-
-
 class Grid(dict[K, list[int]]):
     """The enabled sensors by key: period and last sample, in ns of simulation time."""
 

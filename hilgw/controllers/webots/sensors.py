@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from hilgw.controllers.webots.configuration import fields_of
 from hilgw.controllers.webots.receivers import Receivers
-from hilgw.controllers.webots.sampling import Grid, earliest
+from hilgw.controllers.webots.sampling import Grid
 from hilgw.devices.fields import ReceiverFields
 from hilgw.devices.kinds import MOTOR, RECEIVER, ROTATIONAL_MOTOR, SENSOR, Device, Value
 from hilgw.protocols.webots.codec import NumbersMessage, numbers_message
+from hilgw.units import earliest
 
 _FEEDBACK = numbers_message(ROTATIONAL_MOTOR, 1)
 

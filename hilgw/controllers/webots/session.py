@@ -35,7 +35,6 @@ from hilgw.control.events import (
 from hilgw.controllers.webots.battery import Battery
 from hilgw.controllers.webots.commands import DeviceCommands
 from hilgw.controllers.webots.robot import RobotState
-from hilgw.controllers.webots.sampling import earliest
 from hilgw.controllers.webots.sensors import Sensors
 from hilgw.controllers.webots.table import TagTable
 from hilgw.devices.kinds import Device, Devices, Value
@@ -47,7 +46,7 @@ from hilgw.protocols.webots.forms import ROBOT_TAG
 from hilgw.protocols.webots.requests import Leave, Request, RequestReader, encode_request
 from hilgw.protocols.webots.robot_messages import Quit, RobotConfiguration, SimulationMode
 from hilgw.reasons import RequestRefused
-from hilgw.units import ns_to_s
+from hilgw.units import earliest, ns_to_s
 
 PAUSED, REAL_TIME = 0, 1  # modes of the simulation
 FIX = "connect with an unmodified libController"
@@ -56,6 +55,14 @@ NO_NOTICE = (
     "a controller uses a device that the robot does not have (a Camera, for example), or when its "
     "version is not that of webots:"
 )
+
+
+_COUNTED: dict[type, str] = {
+    MotorSettings: "commands",
+    MotorCommand: "commands",
+    MotorPid: "commands",
+    PacketOut: "packets_out",
+}
 
 
 class _State(Enum):
@@ -445,20 +452,19 @@ class WebotsControllerSession:
     def _fail(self, error: ProtocolError) -> list[Event]:
         """The stream cannot be decoded: QUIT for the controller, then the connection closes."""
         self.counts["failures"] += 1
-        farewell = self.quit()
+        last_bytes = self.quit()
         self._state = _State.LEFT
         self.counts["stop_protocol"] += 1
-        return [Stop(StopReason.PROTOCOL), *farewell, ProtocolFailure(error, error.tail)]
+        return [Stop(StopReason.PROTOCOL), *last_bytes, ProtocolFailure(error, error.tail)]
 
     def _count(self, events: list[Event]) -> None:
         counts = self.counts
         for event in events:
-            if isinstance(event, Refused):
+            name = _COUNTED.get(type(event))
+            if name is not None:
+                counts[name] += 1
+            elif isinstance(event, Refused):
                 counts[f"refused_{event.reason}"] += 1
-            elif isinstance(event, PacketOut):
-                counts["packets_out"] += 1
-            elif isinstance(event, MotorSettings | MotorCommand | MotorPid):
-                counts["commands"] += 1
 
     def _gone(self, reason: str) -> list[Event]:
         self._waiting = None

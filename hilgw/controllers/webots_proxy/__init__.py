@@ -9,22 +9,23 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, ClassVar
 
+from hilgw.controllers.base import ProxyController
 from hilgw.controllers.webots_proxy.session import WebotsProxySession
 from hilgw.controllers.webots_proxy.settings import WebotsProxySettings
 from hilgw.devices.properties import node_of
-from hilgw.settings import MockSpec
+from hilgw.settings import MockSpec, Problem
 
 _WHEELS: dict[str, Any] = {"left_wheel": "RotationalMotor", "right_wheel": "RotationalMotor"}
 
 
-class WebotsProxyController:
-    """The kind of controller `webots_proxy`; see `hilgw.controllers.base.ProxyController`."""
+class WebotsProxyController(ProxyController):
+    """The kind of controller `webots_proxy`."""
 
     kind: ClassVar[str] = "webots_proxy"
     summary: ClassVar[str] = "a Webots controller, whose robot is in the Webots behind hilgw"
     Settings: ClassVar[type[Any]] = WebotsProxySettings
 
-    def check(self, settings: WebotsProxySettings) -> list[tuple[str, str, str]]:
+    def check(self, settings: WebotsProxySettings) -> list[Problem]:
         """Errors that span fields: (path below the controller, message, fix)."""
         if settings.robot == "":
             return [("robot", "the name is empty", "write the robot's name in Webots")]

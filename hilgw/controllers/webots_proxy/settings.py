@@ -5,28 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from hilgw.control.parts import InWebots, Listens, url_setting
 from hilgw.settings import setting
-
-URL = r"tcp://(\[[0-9A-Fa-f:.]+\]|[^\s:/\[\]]+):[0-9]{1,5}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WebotsProxySettings:
+class WebotsProxySettings(InWebots, Listens):
     """Where the controller connects, where Webots is, and which devices leave Webots."""
 
-    listen: str = setting(
+    listen: str = url_setting(
         "address for controllers; robots with the same one are distinguished by their name",
         "tcp://127.0.0.1:1235",
-        pattern=URL,
-        example="tcp://127.0.0.1:1235",
+        "tcp://127.0.0.1:1235",
     )
-    connect: str = setting(
-        "address of Webots, which prints its port when it starts",
-        "tcp://127.0.0.1:1234",
-        pattern=URL,
-        example="tcp://127.0.0.1:1234",
-    )
-    robot: str | None = setting("name of the robot in Webots; not set: the robot's name here", None)
     only: tuple[str, ...] = setting(
         "devices that use real hardware only; the others use both Webots and real hardware", ()
     )

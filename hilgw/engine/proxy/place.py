@@ -5,17 +5,17 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from hilgw.engine.proxy.connection import FLUSH_S, READ_BYTES, WRITE_LIMIT_BYTES
+from hilgw.engine.proxy.connection import FLUSH_S, READ_BYTES
 from hilgw.engine.waiting_line import WaitingLine
 from hilgw.errors import PeerError, PortError
 from hilgw.protocols.webots.errors import ProtocolError
 from hilgw.protocols.webots.handshake import Acknowledgement, decode_acknowledgement, encode_hello
-from hilgw.transports.tcp.stream import connect_tcp
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hilgw.engine.control_loop.servers.webots_handshake import Handshake
+    from hilgw.engine.lines import Lines
     from hilgw.engine.proxy.robot import ProxiedRobot
     from hilgw.errors import HilgwError
     from hilgw.transports.base import Transport
@@ -36,11 +36,13 @@ class ProxyPlace:
     def __init__(
         self,
         robot: ProxiedRobot,
+        lines: Lines,
         on_taken: OnTaken,
         on_refused: Callable[[ProxiedRobot, HilgwError], None],
     ) -> None:
         self.robot = robot
         self.line = WaitingLine(self)
+        self._lines = lines
         self._on_taken = on_taken
         self._on_refused = on_refused
         self._loop = asyncio.get_running_loop()
@@ -62,7 +64,7 @@ class ProxyPlace:
         webots, early = self._webots, self._received
         assert webots is not None, "Webots has given the robot"
         self._webots = None
-        self.unwanted()
+        self.all_left()
         self._on_taken(handshake, self.robot, webots, early)
 
     def refuse(self, handshake: Handshake, word: Acknowledgement) -> None:
@@ -75,7 +77,7 @@ class ProxyPlace:
         stream.start(lambda data: None, lambda error: stream.close())
         self._loop.call_later(FLUSH_S, stream.close)
 
-    def unwanted(self) -> None:
+    def all_left(self) -> None:
         """Webots has its robot free again."""
         webots, self._webots = self._webots, None
         asking, self._asking = self._asking, None
@@ -90,7 +92,7 @@ class ProxyPlace:
     async def _ask(self, hello: bytes) -> None:
         robot = self.robot
         try:
-            webots = await connect_tcp(robot.host, robot.port, limit=WRITE_LIMIT_BYTES)
+            webots = self._lines.opened(f"{robot.name}.webots", await robot.connect())
             webots.read_bytes = READ_BYTES
             self._webots = webots
             webots.start(self._from_webots, self._refused)
@@ -120,6 +122,6 @@ class ProxyPlace:
         self._word = word
         self.line.advance()
         self._asking = None  # this may run in it
-        self.unwanted()
+        self.all_left()
         if self.line.first is not None:  # it has asked while Webots loads its world
             self._loop.call_later(RETRY_S, self.line.advance)

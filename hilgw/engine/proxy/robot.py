@@ -10,33 +10,35 @@ from hilgw.engine.proxy.ports import ProxyReceiverPort
 from hilgw.protocols.webots.handshake import encode_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Awaitable, Callable, Iterable
 
     from hilgw.controllers.base import ProxyEvent, ProxySession
     from hilgw.engine.observer import Observer
     from hilgw.engine.robot.robot import Robot
     from hilgw.medium.packet import Copy
     from hilgw.reasons import PacketRefused
+    from hilgw.transports.base import Transport
 
 
 class ProxiedRobot:
     """A robot, and the session of the controller that has it now.
 
-    world_name: its name in Webots. host, port: of Webots. new_session: for each connection.
+    world_name: its name in Webots. connect: opens a connection to Webots, raises PortError.
+    new_session: for each connection.
     """
 
     def __init__(
         self,
         robot: Robot,
         world_name: str,
-        address: tuple[str, int],
+        connect: Callable[[], Awaitable[Transport]],
         new_session: Callable[[], ProxySession],
         observer: Observer,
     ) -> None:
         self.name = robot.name
         self.world_name = world_name
         self.encoded_name = encode_name(world_name)
-        self.host, self.port = address
+        self.connect = connect
         self.new_session = new_session
         self.counts: Counter[str] = Counter(connections=0, packets_out=0, packets_in=0)
         self._robot = robot

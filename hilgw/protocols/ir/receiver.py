@@ -130,7 +130,7 @@ UNRECOGNIZED = Unrecognized()
 
 
 class KeyDecoder:
-    """Decodes frames of one code to key events: tells held keys from new presses."""
+    """Decodes frames of one code to key events: distinguishes held keys from new presses."""
 
     def __init__(self, codec: Codec) -> None:
         self._codec = codec

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hilgw.errors import ConfigError
 from hilgw.protocols.dialogue import AskLine
 from hilgw.protocols.text.patterns import checked, compiled
-from hilgw.settings import setting
+from hilgw.settings import Problem, setting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,7 @@ def question(step: Step, text: bytes) -> AskLine:
     return AskLine(text, good, bad, timeout_s=step.timeout_s, tries=tries)
 
 
-def pattern_problems(named: Iterable[tuple[str, str]]) -> list[tuple[str, str, str]]:
+def pattern_problems(named: Iterable[tuple[str, str]]) -> list[Problem]:
     """The patterns that cannot be used: (path, what, fix). named: path and pattern each."""
     problems = []
     for path, text in named:

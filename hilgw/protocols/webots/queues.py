@@ -107,7 +107,8 @@ class EmitterQueue:
         return True
 
     def tune(self, range: float) -> bool:
-        """Sets the range of packets from now on, at most maxRange; False for what is no range."""
+        """Sets the range of packets from now on, at most maxRange; False for a value that is not a
+        range."""
         if math.isnan(range) or (range < 0 and range != UNLIMITED):
             return False
         largest = self._max_range

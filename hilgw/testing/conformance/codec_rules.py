@@ -109,7 +109,7 @@ class CodecRules(Subject):
     # --- noise and truncated frames ---------------------------------------------------------------
 
     def test_garbage_costs_no_good_frame(self) -> None:
-        """With noise before, between and after frames, exactly the valid frames are received.
+        """Exactly the valid frames are received, with noise before, between and after frames.
 
         `noise_costs` valid frames right after the noise may be lost, where frames have no start.
         """

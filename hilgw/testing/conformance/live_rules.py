@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import random
 from collections.abc import Awaitable, Callable
 from functools import partial
 
 from hilgw.adapters.base import line_of
 from hilgw.discovery.ports import port_identity
 from hilgw.engine.event_loop.scheduler import Timer
+from hilgw.engine.lines import Lines, Port
 from hilgw.engine.mock_host import MockHost
 from hilgw.engine.observer import Observer, State
 from hilgw.engine.supervisor import Supervisor
@@ -47,7 +47,7 @@ class LiveRules(PayloadRules):
     """The same packets, through all layers between a robot and its hardware."""
 
     def test_round_trip_on_a_pipe(self) -> None:
-        """In memory, at the rate of the line."""
+        """Two modules exchange packets in memory, at the rate of the line."""
         self._live("pipe", self._round_trip)
 
     def test_round_trip_on_a_virtual_port(self) -> None:
@@ -154,12 +154,7 @@ class LiveStation(Observer):
             setup.faults = device
         setup.host.add(self.mock, device)
         self.supervisor = Supervisor(
-            self.station,
-            open_port,
-            identity,
-            self,
-            where=self.name,
-            jitter=random.Random(self.name),
+            self.station, Port(self.name, open_port, identity), Lines(self, timer.now)
         )
         self.task = asyncio.create_task(self.supervisor.run())
         self.task.add_done_callback(lambda task: self._changed.set())

@@ -11,7 +11,7 @@ from hilgw.transports.base import (
     ReadHandler,
     Scheduler,
     SwitchModemLine,
-    TransportDefaults,
+    Transport,
 )
 from hilgw.transports.virtual.pacing import PacedLine
 
@@ -106,7 +106,7 @@ class SimulatedPort:
             self._on_data(data, self._line.baudRate)
 
 
-class SimulatedTransport(TransportDefaults):
+class SimulatedTransport(Transport):
     """The client's end, a `hilgw.transports.base.Transport`."""
 
     name = "simulated"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hilgw.errors import PortError
-from hilgw.transports.base import LostHandler, ReadHandler, TransportDefaults
+from hilgw.transports.base import LostHandler, ReadHandler, Transport
 
 
-class FakeTransport(TransportDefaults):
+class FakeTransport(Transport):
     """A `hilgw.transports.base.Transport` that records what is written to it.
 
     written: what reached the other end, in writes. full: write() raises PortError full. gone:
@@ -17,11 +17,8 @@ class FakeTransport(TransportDefaults):
     """
 
     def __init__(self, name: str = "fake") -> None:
-        self.name = name
-        self.notices: list[str] = []
+        super().__init__(name)
         self.unsent = self.unread = 0
-        self.on_drained: Callable[[], None] | None = None
-        self.on_half_close: Callable[[], None] | None = None
         self.on_peer_ended: Callable[[], None] | None = None
         self.written: list[bytes] = []
         self.full = self.gone = self.stalled = False

@@ -12,7 +12,7 @@ from hilgw.transports.base import LineSettings
 
 
 def describe_modem_lines(line: LineSettings, platform: str = sys.platform) -> str:
-    """What both lines are once the port is open."""
+    """The states of both lines once the port is open."""
     raised = "on" if platform == "linux" else "as the driver sets it"
     dtr = _state(line.dtr, raised, platform)
     if line.rtscts:

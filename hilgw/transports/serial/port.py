@@ -289,8 +289,8 @@ def list_ports() -> list[PortInfo]:
 
 
 def _has_hardware(path: str) -> bool:
-    """False for a port that the kernel keeps for a UART that is not there: its type is 0, unknown
-    (Linux, Documentation/ABI/testing/sysfs-tty, /sys/class/tty/ttyS0/type)."""
+    """Whether a port has hardware: the kernel also keeps ports for UARTs that are not there; its
+    type is 0, unknown (Linux, Documentation/ABI/testing/sysfs-tty, /sys/class/tty/ttyS0/type)."""
     try:
         return (SYSFS / Path(path).name / "type").read_text().strip() != "0"
     except OSError:

@@ -54,7 +54,7 @@ class KeepsModemLines(_Port):
 
 
 def pyserial_settings(line: LineSettings) -> dict[str, Any]:
-    """For apply_settings() of a port."""
+    """The settings for apply_settings() of a port."""
     return {
         "baudrate": line.baudRate,
         "bytesize": line.data_bits,

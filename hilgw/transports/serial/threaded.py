@@ -10,7 +10,7 @@ from typing import Protocol
 
 from hilgw.errors import PortError
 from hilgw.transports import threads
-from hilgw.transports.base import LostHandler, ReadHandler, TransportDefaults
+from hilgw.transports.base import LostHandler, ReadHandler, Transport
 from hilgw.transports.stream import CLOSE_DEADLINE_S, READ_BYTES, WRITE_LIMIT_BYTES
 
 WRITE_CHUNK_BYTES = 4096
@@ -30,29 +30,21 @@ class BlockingPort(Protocol):
     def close(self) -> None: ...
 
 
-class ThreadedStream(TransportDefaults):
+class ThreadedStream(Transport):
     """A blocking port as a `hilgw.transports.base.Transport`. Bounded in both directions: the
     reader waits until the event loop takes its bytes, and a write that does not fit is refused."""
 
     def __init__(self, port: BlockingPort, name: str, *, limit: int = WRITE_LIMIT_BYTES) -> None:
-        self.name = name
-        self.notices: list[str] = []
-        self.on_drained: Callable[[], None] | None = None
-        self.on_half_close: Callable[[], None] | None = None
+        super().__init__(name)
         self._loop = asyncio.get_running_loop()
         self._port = port
         self._limit = limit
-        self._on_data: ReadHandler | None = None
-        self._on_lost: LostHandler | None = None
         self._lock = threading.Condition()  # protects the fields below; both threads wait on it
         self._out = bytearray()
-        self.unsent = 0  # bytes that were pending when the stream ended
         self._writing = 0  # the first bytes of _out, which a thread is writing
         self._in = bytearray()
         self._reading = False
         self._stopping = False
-        self._lost: PortError | None = None
-        self._closed = False
         self._gone = self._loop.create_future()
         self._threads = 3  # reader, writer, and at the end the thread that closes
         threads.start_thread(self._read)
@@ -136,11 +128,6 @@ class ThreadedStream(TransportDefaults):
             self._lost = PortError(what, reason=PortError.LOST, where=self.name)
             self._stop()
             self._report()
-
-    def _report(self) -> None:
-        if self._on_lost is not None and self._lost is not None and not self._closed:
-            on_lost, self._on_lost = self._on_lost, None
-            on_lost(self._lost)
 
     def _stop(self) -> None:
         with self._lock:

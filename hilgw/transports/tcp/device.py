@@ -14,7 +14,7 @@ from hilgw.transports.tcp.stream import connect_tcp
 MOST_CLIENTS = 256  # of one listener
 
 DeviceHandler = Callable[[bytes, int | None], None]
-Connect = Callable[[str, int], Awaitable[Transport]]
+Connect = Callable[..., Awaitable[Transport]]  # host, port; and options of a real connection
 
 
 class TcpDevice:
@@ -99,28 +99,38 @@ class TcpDevice:
             self.hang_up()
 
 
-class TcpServerDevice(TcpDevice):
-    """Listens and serves one client; any other connection is closed at once.
-
-    `listen` raises PortError; afterwards `path` is the address with the actual port.
-    new_listener: the kind of its listener.
-    """
+class _ListeningDevice(TcpDevice):
+    """new_listener: how it listens."""
 
     def __init__(self, host: str, port: int, new_listener: Listen = TcpListener) -> None:
         super().__init__(format_address(host, port))
         self._listener = new_listener(host, port, self._accept)
+        self._listens = asyncio.Lock()
+        self._is_listening = False
 
     @property
     def port(self) -> int:
         return self._listener.port
 
-    async def listen(self) -> None:
-        await self._listener.start()
-        self.path = self._listener.where
+    async def listen(self) -> tuple[str, int]:
+        """Listens, from the first call on. Host and actual port, as `path` has them from then on.
+        Raises PortError."""
+        async with self._listens:
+            if not self._is_listening:
+                await self._listener.start()
+                self._is_listening, self.path = True, self._listener.where
+        return self._listener.host, self._listener.port
 
     def close(self) -> None:
         self._listener.close()
         super().close()
+
+    def _accept(self, stream: Transport, peer: str) -> None:
+        raise NotImplementedError
+
+
+class TcpServerDevice(_ListeningDevice):
+    """Listens and serves one client; any other connection is closed at once."""
 
     def _accept(self, stream: Transport, peer: str) -> None:
         if self.plugged and self._stream is None:
@@ -129,32 +139,22 @@ class TcpServerDevice(TcpDevice):
             stream.close()
 
 
-class TcpListenerDevice(TcpDevice):
+class TcpListenerDevice(_ListeningDevice):
     """Listens and serves many clients: on_client gets a device with the connection of each.
 
-    `listen` raises PortError; afterwards `path` is the address with the actual port. on_client
-    returns once the device is in use. Has no connection of its own.
+    on_client returns once the device is in use. Has no connection of its own.
     """
 
-    def __init__(self, host: str, port: int) -> None:
-        super().__init__(format_address(host, port))
+    def __init__(self, host: str, port: int, new_listener: Listen = TcpListener) -> None:
+        super().__init__(host, port, new_listener)
         self.on_client: Callable[[ConnectionSide], None] | None = None
-        self._listener = TcpListener(host, port, self._accept)
         self._clients: list[TcpDevice] = []
-
-    async def listen(self) -> None:
-        await self._listener.start()
-        self.path = self._listener.where
 
     def unplug(self) -> None:
         super().unplug()
         for client in self._clients:
             client.unplug()
         self._clients.clear()
-
-    def close(self) -> None:
-        self._listener.close()
-        super().close()
 
     def _accept(self, stream: Transport, peer: str) -> None:
         self._clients = [client for client in self._clients if client.serving]
@@ -169,12 +169,12 @@ class TcpListenerDevice(TcpDevice):
 
 class TcpClientDevice(TcpDevice):
     """Connects, and retries every `retry_s` until it is connected, and after each loss. connect:
-    how; None: over TCP."""
+    how."""
 
-    def __init__(self, retry_s: float, connect: Connect | None = None) -> None:
+    def __init__(self, retry_s: float, connect: Connect = connect_tcp) -> None:
         super().__init__("not connected")
         self._retry_s = retry_s
-        self._connect = connect or connect_tcp
+        self._connect = connect
         self._task: asyncio.Task[None] | None = None
 
     def aim(self, host: str, port: int) -> None:

@@ -27,12 +27,12 @@ class InProcessNetwork:
         self.numbers = itertools.count(FIRST_PORT)
 
     def listen(
-        self, host: str, port: int, on_client: ClientHandler, **_options: Any
+        self, host: str, port: int, on_client: ClientHandler, *_options: Any, **_more: Any
     ) -> InProcessListener:
         """A listener that is not started yet. The options of a real port have no effect."""
         return InProcessListener(self, host, port, on_client)
 
-    async def connect(self, host: str, port: int) -> Transport:
+    async def connect(self, host: str, port: int, **_options: Any) -> Transport:
         """Connects to a listener. PortError, absent: there is none at this address."""
         listener = self.listeners.get((host, port))
         name = format_address(host, port)

@@ -175,6 +175,21 @@ async def stream_on(
     return stream
 
 
+async def connect_local(path: str, _port: int = 0) -> Transport:
+    """Connects to the local socket at this path (AF_UNIX), which has no port. Raises PortError."""
+    connection = socket.socket(socket.AF_UNIX)
+    connection.setblocking(False)
+    try:
+        await asyncio.get_running_loop().sock_connect(connection, path)
+    except OSError as error:
+        connection.close()
+        raise port_error(error, path) from error
+    except BaseException:
+        connection.close()
+        raise
+    return await stream_on(connection, path)
+
+
 async def connect_tcp(
     host: str,
     port: int,

@@ -16,8 +16,8 @@ from hilgw.transports.virtual.pacing import PacedLine
 
 DeviceHandler = Callable[[bytes, int | None], None]
 DEVICE_LIMIT_BYTES = 65536
-# A client that has read nothing for so long loses the bytes in between, as on hardware: it must
-# not read old bytes when it returns.
+# A client that reads nothing for this time loses the bytes in between, as on hardware: it must not
+# read old bytes when it returns.
 STALE_S = 0.5
 
 

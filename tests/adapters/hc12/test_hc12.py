@@ -86,7 +86,7 @@ def test_range_becomes_the_least_power_that_reaches_it() -> None:
     assert [problem[0] for problem in too_far] == ["range_m"]
 
 
-def test_without_command_mode_nothing_is_sent_and_it_says_so() -> None:
+def test_without_command_mode_nothing_is_sent_and_that_is_reported() -> None:
     bench = Bench({}, set_line="manual").run(2)
     assert bench.of(Ready)
     assert not bench.texts
@@ -110,7 +110,7 @@ def test_held_by_hand_it_only_verifies() -> None:
     assert "AT+C012" in str(failed.error)
 
 
-def test_a_module_that_does_not_answer_is_said() -> None:
+def test_a_module_that_does_not_answer_is_reported() -> None:
     bench = Bench({"set_by": "rts"}).run(10)
     (failed,) = bench.of(Failed)
     assert isinstance(failed.error, PeerError)
@@ -177,7 +177,7 @@ def test_fu4_sends_little_and_seldom() -> None:
         ({"framing": "nonsense"}, {"channel": 1}, "framing"),
     ],
 )
-def test_mistakes_are_said_at_their_place(
+def test_mistakes_are_reported_at_their_place(
     settings: dict[str, Any], common: dict[str, Any], place: str
 ) -> None:
     problems = ADAPTER.check(ADAPTER.Settings(**settings), StationSettings(port="x", **common))

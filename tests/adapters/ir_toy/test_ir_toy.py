@@ -100,8 +100,8 @@ class Bench:
         self.events += events
         return events
 
-    def say(self, data: bytes) -> list[Event]:
-        """The toy says this."""
+    def emit(self, data: bytes) -> list[Event]:
+        """The toy sends this."""
         return self.take(self.session.receive(data, self.now))
 
     def wait(self, ms: float) -> list[Event]:
@@ -116,8 +116,8 @@ class Bench:
         """Shake hands, as a toy does it."""
         self.take(self.session.open(self.now))
         assert writes(self.wait(25)) == [b"v"]
-        self.say(b"V222")
-        self.say(b"S01")
+        self.emit(b"V222")
+        self.emit(b"S01")
         assert of(Ready, self.events)
         return self
 
@@ -132,7 +132,7 @@ class Bench:
         """A packet on its way, up to the toy's readiness."""
         assert self.send(data) == Transmission(b"\0", 1)
         assert writes(self.wait(5)) == [b"s"]
-        (begin,) = writes(self.say(b"S01"))
+        (begin,) = writes(self.emit(b"S01"))
         assert begin.endswith(START)
         return self.events
 
@@ -140,7 +140,7 @@ class Bench:
         """A whole transmission; the burst."""
         self.start(data)
         sent = b""
-        while blocks := writes(self.say(ROOM)):
+        while blocks := writes(self.emit(ROOM)):
             assert len(blocks) == 1
             assert len(blocks[0]) <= 62
             sent += blocks[0]
@@ -157,23 +157,23 @@ def test_reset_version_sample_mode() -> None:
     assert bench.session.next_deadline() == bench.now + 20 * MS
     assert bench.wait(19) == []
     assert bench.wait(1) == [Write(b"v")]
-    assert bench.say(b"V2") == []
-    assert bench.say(b"22") == [Write(b"s")]
+    assert bench.emit(b"V2") == []
+    assert bench.emit(b"22") == [Write(b"s")]
     identity = "USB IR Toy, hardware 2, firmware 22, NEC, 38 kHz"
-    assert bench.say(b"S0") + bench.say(b"1") == [Ready(identity)]
+    assert bench.emit(b"S0") + bench.emit(b"1") == [Ready(identity)]
     assert bench.session.next_deadline() is None
 
 
-def test_what_it_says_before_it_is_reset_is_no_answer() -> None:
-    """A toy left in sample mode under a fluorescent lamp streams on."""
+def test_what_it_sends_before_it_is_reset_is_not_an_answer() -> None:
+    """A toy left in sample mode under a fluorescent tube streams on."""
     bench = Bench()
     bench.session.open(bench.now)
     for _ in range(20):
-        assert bench.say(nec(1, 2)) == []
+        assert bench.emit(nec(1, 2)) == []
         assert bench.wait(15) == []
     assert bench.wait(20) == [Write(b"v")]
-    assert bench.say(b"\x05\x08\0\0\0\0" + b"V220") == [Write(b"s")]  # an IRman packet before it
-    assert of(Ready, bench.say(b"S01" + nec(4, 8)))[0].identity.endswith("20, NEC, 38 kHz")
+    assert bench.emit(b"\x05\x08\0\0\0\0" + b"V220") == [Write(b"s")]  # an IRman packet before it
+    assert of(Ready, bench.emit(b"S01" + nec(4, 8)))[0].identity.endswith("20, NEC, 38 kHz")
     assert of(Received, bench.events) == [Received(b"\x04\x08", 4, address="04")]
 
 
@@ -182,7 +182,7 @@ def test_light_that_never_ends_holds_nothing_up() -> None:
     bench.session.open(bench.now)
     asked = []
     for _ in range(60):
-        bench.say(b"\x00\x20")
+        bench.emit(b"\x00\x20")
         asked += writes(bench.wait(10))
     assert asked[0] == b"v"
 
@@ -196,18 +196,18 @@ def test_no_answer_is_asked_for_again_and_given_up() -> None:
     assert isinstance(failed.error, PeerError)
     assert "the IR Toy does not answer" in str(failed.error)
     assert bench.session.next_deadline() is None
-    assert bench.say(b"V222") == []
+    assert bench.emit(b"V222") == []
 
 
 def test_a_toy_that_somebody_left_in_the_middle_of_a_transmission() -> None:
     """The first reset ends it, and the toy drops what came with it; the second one counts."""
     bench = Bench()
     bench.session.open(bench.now)
-    bench.say(b"t\x00\x02C")
+    bench.emit(b"t\x00\x02C")
     assert writes(bench.wait(30)) == [b"v"]
     assert writes(bench.wait(550)) == [RESET, b"v"]
-    assert bench.say(b"V222") == [Write(b"s")]
-    assert of(Ready, bench.say(b"S01"))
+    assert bench.emit(b"V222") == [Write(b"s")]
+    assert of(Ready, bench.emit(b"S01"))
 
 
 @pytest.mark.parametrize(
@@ -223,22 +223,22 @@ def test_a_toy_that_will_not_do(answers: tuple[bytes, ...], words: str) -> None:
     bench.session.open(bench.now)
     bench.wait(25)
     for answer in answers:
-        bench.say(answer)
+        bench.emit(answer)
     (failed,) = of(Failed, bench.events)
     assert isinstance(failed.error, MismatchError)
     assert words in str(failed.error)
-    assert bench.say(b"S01") == []
+    assert bench.emit(b"S01") == []
 
 
 def test_nothing_passes_before_ready_and_after_close() -> None:
     bench = Bench()
     assert bench.send(b"\4\10") is None
-    assert bench.say(nec(4, 8)) == []
+    assert bench.emit(nec(4, 8)) == []
     bench.up()
-    bench.say(nec(4, 8)[:20])
+    bench.emit(nec(4, 8)[:20])
     assert [event.reason for event in bench.session.close()] == ["interrupted"]
     assert bench.send(b"\4\10") is None
-    assert bench.say(nec(4, 8)) == []
+    assert bench.emit(nec(4, 8)) == []
     assert bench.session.next_deadline() is None
     assert bench.session.close() == []
 
@@ -250,7 +250,7 @@ def test_a_press_and_how_it_is_held() -> None:
     stream = nec(4, 8) + PAUSE + (HELD + b"\x10\x00") * 3 + HELD + OVER
     once, every = Bench().up(), Bench(held_keys="every").up()
     for bench in (once, every):
-        bench.say(stream)
+        bench.emit(stream)
     assert of(Received, once.events) == [Received(b"\x04\x08", 4, address="04")]
     assert [event.reason for event in of(Dropped, once.events)] == ["repeat"] * 4
     assert of(Received, every.events) == [Received(b"\x04\x08", 4, address="04")] * 5
@@ -258,25 +258,25 @@ def test_a_press_and_how_it_is_held() -> None:
 
 def test_a_code_needs_no_more_than_its_end() -> None:
     bench = Bench().up()
-    assert bench.say(nec(4, 8)[:-2]) == []
-    assert of(Received, bench.say(nec(4, 8)[-2:])) == [Received(b"\x04\x08", 4, address="04")]
+    assert bench.emit(nec(4, 8)[:-2]) == []
+    assert of(Received, bench.emit(nec(4, 8)[-2:])) == [Received(b"\x04\x08", 4, address="04")]
 
 
 def test_sirc_is_known_by_the_gap_or_the_silence_behind_it() -> None:
     bench = Bench(code="sirc").up()
     wire = encode_burst((2400, *(us for _ in range(12) for us in (600, 600))))[:-2]
-    assert bench.say(wire) == []
+    assert bench.emit(wire) == []
     assert bench.wait(119) == []
     assert of(Received, bench.wait(1)) == [Received(b"\x00\x00", 4, address="00")]
     again = to_count(20_000).to_bytes(2, "big")
-    assert [event.reason for event in bench.say(again + wire + again)] == ["repeat"]
+    assert [event.reason for event in bench.emit(again + wire + again)] == ["repeat"]
 
 
 def test_other_light_is_counted() -> None:
     bench = Bench(code="sirc").up()
-    bench.say(encode_burst((2400, 600, 1200, 600, 600)))
-    bench.say(encode_burst([500] * 301))
-    bench.say(OVER * 3)
+    bench.emit(encode_burst((2400, 600, 1200, 600, 600)))
+    bench.emit(encode_burst([500] * 301))
+    bench.emit(OVER * 3)
     reasons = [event.reason for event in of(Dropped, bench.events)]
     assert reasons == ["strange", "overlong", "overflow"]
 
@@ -284,7 +284,7 @@ def test_other_light_is_counted() -> None:
 @pytest.mark.parametrize("end", [PAUSE, OVER, b""])
 def test_a_code_of_another_kind_is_named_and_still_counted(end: bytes) -> None:
     bench = Bench(code="rc5").up()
-    bench.say(nec(0x04, 0x52) + end)
+    bench.emit(nec(0x04, 0x52) + end)
     bench.wait(2_000)
     assert [each.text for each in of(Notice, bench.events)] == [
         "NEC 0x04:0x52; this adapter takes rc5"
@@ -295,31 +295,31 @@ def test_a_code_of_another_kind_is_named_and_still_counted(end: bytes) -> None:
 
 def test_half_a_count_is_given_up() -> None:
     bench = Bench().up()
-    bench.say(b"\x01")
+    bench.emit(b"\x01")
     assert [event.reason for event in bench.wait(100)] == ["bad_sample"]
     assert bench.wait(400) == []
-    assert of(Received, bench.say(nec(4, 8))) == [Received(b"\x04\x08", 4, address="04")]
+    assert of(Received, bench.emit(nec(4, 8))) == [Received(b"\x04\x08", 4, address="04")]
 
 
 def test_a_lost_byte_costs_one_burst() -> None:
     bench = Bench().up()
     wire = nec(4, 8) + OVER
-    bench.say(wire[:21] + wire[22:] + wire)
+    bench.emit(wire[:21] + wire[22:] + wire)
     assert of(Received, bench.events) == [Received(b"\x04\x08", 4, address="04")]
     assert "bad_sample" in [event.reason for event in of(Dropped, bench.events)]
 
 
-def test_a_toy_back_in_its_default_mode_is_noticed_by_what_it_says() -> None:
+def test_a_toy_back_in_its_default_mode_is_noticed_by_what_it_sends() -> None:
     bench = Bench().up()
-    bench.say(nec(4, 8) + OVER)
+    bench.emit(nec(4, 8) + OVER)
     bench.wait(1_000)
-    bench.say(b"\x05\x0c\0\0\0\0")
+    bench.emit(b"\x05\x0c\0\0\0\0")
     events = bench.wait(400)
     assert of(NotReady, events) == [NotReady("the IR Toy left sample mode")]
     assert writes(events) == [RESET]
     assert writes(bench.wait(20)) == [b"v"]
-    bench.say(b"V222")
-    assert of(Ready, bench.say(b"S01"))
+    bench.emit(b"V222")
+    assert of(Ready, bench.emit(b"S01"))
 
 
 # --- to the toy -----------------------------------------------------------------------------------
@@ -329,27 +329,27 @@ def test_a_transmission_byte_by_byte() -> None:
     bench = Bench().up()
     assert bench.send(b"\4\10") == Transmission(b"\0", 1)
     assert bench.send(b"\4\11") is None
-    assert bench.say(b"late samples") == []
+    assert bench.emit(b"late samples") == []
     assert bench.wait(5) == [Write(b"s")]
-    assert bench.say(b"S01") == [Write(b"\x06\x4e\x00" + START)]
+    assert bench.emit(b"S01") == [Write(b"\x06\x4e\x00" + START)]
     wire = nec(4, 8) + OVER
-    assert bench.say(ROOM) == [Write(wire[:62])]
-    assert bench.say(ROOM) == [Write(wire[62:124])]
-    assert bench.say(ROOM) == [Write(wire[124:])]
-    assert bench.say(ROOM) == []  # one for the last block too
-    assert bench.say(b"t\x00") == []
-    assert bench.say(b"\x88C") == [Delivered(1), Write(b"\0")]
+    assert bench.emit(ROOM) == [Write(wire[:62])]
+    assert bench.emit(ROOM) == [Write(wire[62:124])]
+    assert bench.emit(ROOM) == [Write(wire[124:])]
+    assert bench.emit(ROOM) == []  # one for the last block too
+    assert bench.emit(b"t\x00") == []
+    assert bench.emit(b"\x88C") == [Delivered(1), Write(b"\0")]
     assert len(wire) == 0x88 == 136
     assert bench.wait(5) == [Write(b"s")]
-    assert bench.say(b"S01") == []
-    bench.say(nec(1, 1))
+    assert bench.emit(b"S01") == []
+    bench.emit(nec(1, 1))
     assert of(Received, bench.events) == [Received(b"\x01\x01", 4, address="01")]
 
 
 def test_blocks_are_as_long_as_there_is_room_and_even() -> None:
     bench = Bench().up()
     bench.start(b"\4\10")
-    sizes = [len(writes(bench.say(bytes((room,))))[0]) for room in (62, 5, 64, 2)]
+    sizes = [len(writes(bench.emit(bytes((room,))))[0]) for room in (62, 5, 64, 2)]
     assert sizes == [62, 4, 62, 2]
 
 
@@ -360,10 +360,10 @@ def test_blocks_are_as_long_as_there_is_room_and_even() -> None:
 def test_how_a_transmission_ends(result: bytes, reason: str) -> None:
     bench = Bench().up()
     bench.play(b"\4\10")
-    events = bench.say(result)
+    events = bench.emit(result)
     assert events == [Refused(1, reason) if reason else Delivered(1), Write(b"\0")]
     bench.wait(5)
-    bench.say(b"S01")
+    bench.emit(b"S01")
     bench.wait(200)
     assert bench.send(b"\4\11") == Transmission(b"\0", 2)
 
@@ -373,7 +373,7 @@ def test_how_a_transmission_ends(result: bytes, reason: str) -> None:
     [
         ((ROOM, b"t\x00\x3eF"), "underrun"),  # ended before all was sent
         ((ROOM, b"t\x00\x3eC"), "protocol"),
-        ((b"\x00",), "no_status"),  # no room is no answer
+        ((b"\x00",), "no_status"),  # no room is not an answer
         ((b"A",), "no_status"),
         ((ROOM,) * 4 + (b"t\x00\x88X",), "protocol"),
     ],
@@ -382,13 +382,13 @@ def test_answers_that_are_none_end_in_a_reset(answers: tuple[bytes, ...], reason
     bench = Bench().up()
     bench.start(b"\4\10")
     for answer in answers:
-        bench.say(answer)
+        bench.emit(answer)
     assert of(Refused, bench.events) == [Refused(1, reason)]
     assert of(NotReady, bench.events)
     assert writes(bench.events)[-1] == RESET
     assert writes(bench.wait(20)) == [b"v"]
-    bench.say(b"V222")
-    assert of(Ready, bench.say(b"S01"))
+    bench.emit(b"V222")
+    assert of(Ready, bench.emit(b"S01"))
 
 
 @pytest.mark.parametrize("silent_after", range(7))
@@ -397,7 +397,7 @@ def test_silence_at_any_step_is_noticed(silent_after: int) -> None:
     bench.send(b"\4\10")
     for answer in (b"S01", ROOM, ROOM, ROOM, ROOM, b"t\x00")[:silent_after]:
         bench.wait(5)
-        bench.say(answer)
+        bench.emit(answer)
     bench.wait(1_200)
     assert of(Refused, bench.events) == [Refused(1, "no_status")]
     assert of(NotReady, bench.events) == [NotReady("the IR Toy stopped answering")]
@@ -412,7 +412,7 @@ def test_sample_mode_is_asked_for_again() -> None:
     assert writes(bench.wait(5)) == [b"s"]
     assert writes(bench.wait(149)) == []
     assert writes(bench.wait(1)) == [b"s"]
-    assert writes(bench.say(b"S01")) == [b"\x06\x4e\x00" + START]
+    assert writes(bench.emit(b"S01")) == [b"\x06\x4e\x00" + START]
     assert of(NotReady, bench.events) == []
 
 
@@ -422,7 +422,7 @@ def test_a_port_that_goes_away_takes_the_packet_with_it() -> None:
     assert bench.session.close() == [Refused(1, "down")]
 
 
-def test_24h_never_goes_to_a_toy_that_has_not_said_s01() -> None:
+def test_24h_never_goes_to_a_toy_that_has_not_reported_s01() -> None:
     """In the default mode it starts the bootloader."""
     bench = Bench().up()
     bench.send(b"\4\10")
@@ -437,9 +437,9 @@ def test_the_next_code_waits_for_the_end_of_this_one_s_time() -> None:
     bench = Bench().up()
     bench.play(b"\4\10")
     begun = bench.now
-    bench.say(b"t\x00\x88C")
+    bench.emit(b"t\x00\x88C")
     bench.wait(5)
-    bench.say(b"S01")
+    bench.emit(b"S01")
     assert bench.send(b"\4\10") is None
     due = bench.session.next_deadline()
     assert due == begun + 103 * MS  # the light itself comes 5 ms later
@@ -463,19 +463,19 @@ def test_how_long_a_packet_is_in_the_air_at_most(
     assert least_ms <= bench.air_time_ns / MS <= most_ms
 
 
-def test_nobody_is_talked_over_for_half_a_second() -> None:
+def test_it_waits_half_a_second_after_received_light() -> None:
     bench = Bench().up()
-    bench.say(nec(4, 8)[:30])
+    bench.emit(nec(4, 8)[:30])
     assert bench.send(b"\4\10") is None
     bench.wait(50)
-    bench.say(nec(4, 8)[30:])
+    bench.emit(nec(4, 8)[30:])
     assert bench.send(b"\4\10") == Transmission(b"\0", 1)
 
     jammed = Bench().up()
-    jammed.say(b"\x00\x20")
+    jammed.emit(b"\x00\x20")
     waited = 0
     while jammed.send(b"\4\10") is None:
-        jammed.say(b"\x00\x20")
+        jammed.emit(b"\x00\x20")
         jammed.wait(10)
         waited += 10
     assert waited == 500
@@ -485,12 +485,12 @@ def test_what_our_own_light_cut_short_is_counted() -> None:
     jammed = Bench().up()
     sent = None
     while sent is None:
-        jammed.say(b"\x00\x20")
+        jammed.emit(b"\x00\x20")
         sent = jammed.send(b"\4\10")
         jammed.wait(10)
-    jammed.say(b"S01" + ROOM * 4 + b"t\x00\x88C")
+    jammed.emit(b"S01" + ROOM * 4 + b"t\x00\x88C")
     jammed.wait(10)
-    jammed.say(b"S01")
+    jammed.emit(b"S01")
     assert "interrupted" in [event.reason for event in of(Dropped, jammed.events)]
 
 
@@ -558,7 +558,7 @@ def table(**entries: int) -> ByAddress:
         ),
     ],
 )
-def test_what_is_wrong_with_settings_is_said_with_its_place(
+def test_what_is_wrong_with_settings_is_reported_with_its_place(
     settings: dict[str, Any], line: dict[str, Any], path: str, words: str
 ) -> None:
     ((where, what, fix),) = ADAPTER.check(ADAPTER.Settings(**settings), common(**line))
@@ -611,7 +611,7 @@ def test_packets_that_can_never_go_out(
     assert answer.text
 
 
-def test_the_stand_in_is_what_the_file_says() -> None:
+def test_the_mock_is_what_the_file_describes() -> None:
     spec = ADAPTER.mock(ADAPTER.Settings(mock={"play": "nec:4:8"}), common())
     assert (spec.name, spec.parameters) == ("ir_toy", {"play": "nec:4:8", "ahead": 32})
     other = ADAPTER.mock(ADAPTER.Settings(mock={"ahead": 1}), common())

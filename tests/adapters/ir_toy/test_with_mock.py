@@ -66,7 +66,7 @@ class Side(world.Side):
             self.sent += 1
 
     @property
-    def heard(self) -> list[tuple[bytes, int]]:
+    def received(self) -> list[tuple[bytes, int]]:
         return [(event.data, event.channel) for event in self.of(Received)]
 
     @property
@@ -120,8 +120,8 @@ def test_packets_both_ways_in_every_code(code: str) -> None:
     world.run(2)
     two.send(PAIRS[code][0])
     world.run(1)
-    assert two.heard == [(data, 4) for data in sent]
-    assert one.heard == [(PAIRS[code][0], 4)]
+    assert two.received == [(data, 4) for data in sent]
+    assert one.received == [(PAIRS[code][0], 4)]
     assert one.of(Delivered) == [Delivered(number + 1) for number in range(len(sent))]
     assert set(two.dropped) <= {"repeat"}
     repeats = len(sent) * (CODECS[code].traits.sends - 1)
@@ -137,10 +137,10 @@ def test_packets_follow_each_other_at_the_code_s_own_pace(code: str, ms: float) 
     for command in range(20):
         one.send(bytes((1, command)))
     starts: list[float] = []
-    while len(two.heard) < 20:
-        seen = len(two.heard)
+    while len(two.received) < 20:
+        seen = len(two.received)
         world.run(0.001)
-        if len(two.heard) > seen:
+        if len(two.received) > seen:
             starts.append(world.now / MS)
     pace = (starts[-1] - starts[0]) / 19
     assert ms <= pace <= ms + 4
@@ -152,7 +152,7 @@ def test_a_word_of_bare_timings() -> None:
     durations = (9000, 4500, 560, 560, 560, 1690, 560)
     one.send(b"".join(us.to_bytes(2, "big") for us in durations))
     world.run(1)
-    ((data, channel),) = two.heard
+    ((data, channel),) = two.received
     came = [data[at] << 8 | data[at + 1] for at in range(0, len(data), 2)]
     assert came == pytest.approx(durations, abs=25)
     assert channel == 4
@@ -164,7 +164,7 @@ def test_the_longest_bare_timings() -> None:
     data = b"".join((900 + place).to_bytes(2, "big") for place in range(255))
     one.send(data)
     world.run(2)
-    assert len(two.heard[0][0]) == len(data)
+    assert len(two.received[0][0]) == len(data)
 
 
 # --- channels -------------------------------------------------------------------------------------
@@ -183,8 +183,8 @@ def test_a_channel_is_an_address() -> None:
     assert carriers == [78, round(3_000_000 / 56_000) - 1]
     one.send(b"c", -1)
     world.run(1)
-    assert two.heard == [(b"a", 1), (b"b", 2), (b"c", 1), (b"c", 2)]
-    assert [data for data, _ in other.heard] == [b"\x20a", b"\x21b", b"\x20c", b"\x21c"]
+    assert two.received == [(b"a", 1), (b"b", 2), (b"c", 1), (b"c", 2)]
+    assert [data for data, _ in other.received] == [b"\x20a", b"\x21b", b"\x20c", b"\x21c"]
     assert two.of(Received)[0].address == "20"
     other.send(b"\x22x")
     world.run(0.5)
@@ -198,7 +198,7 @@ def test_without_a_table_the_channel_is_the_address_itself() -> None:
     for channel in (0, 300, 65535, -1):
         one.send(b"x", channel)
     world.run(1)
-    assert two.heard == [(b"x", 0), (b"x", 300), (b"x", 65535), (b"x", 4)]
+    assert two.received == [(b"x", 0), (b"x", 300), (b"x", 65535), (b"x", 4)]
 
 
 # --- bytes over codes -----------------------------------------------------------------------------
@@ -219,7 +219,7 @@ def test_packets_of_bytes(code: str, framing: str) -> None:
     for data in sent:
         one.send(data)
     world.run(20)
-    assert two.heard == [(data, 4) for data in sent]
+    assert two.received == [(data, 4) for data in sent]
     assert two.of(Received)[0].address is not None
     assert set(two.dropped) <= {"repeat"}
     assert len(one.of(Delivered)) == 3
@@ -231,7 +231,7 @@ def test_packets_by_the_silence_between_them() -> None:
     one.send(b"first")
     one.send(b"second")
     world.run(4)
-    assert two.heard == [(b"first", 4), (b"second", 4)]
+    assert two.received == [(b"first", 4), (b"second", 4)]
 
 
 def test_two_senders_on_two_addresses_do_not_mix() -> None:
@@ -247,8 +247,8 @@ def test_two_senders_on_two_addresses_do_not_mix() -> None:
     world.run(0.3)
     one.send(b"more of one", 1)  # spoils a code or two of the other
     world.run(20)
-    assert (b"one one one", 1) in hub.heard
-    assert {data for data, _ in hub.heard} <= {b"one one one", b"two two two", b"more of one"}
+    assert (b"one one one", 1) in hub.received
+    assert {data for data, _ in hub.received} <= {b"one one one", b"two two two", b"more of one"}
 
 
 def test_a_packet_that_stays_half_is_given_up() -> None:
@@ -259,13 +259,13 @@ def test_a_packet_that_stays_half_is_given_up() -> None:
     one.take(one.session.close())
     assert one.of(Refused) == [Refused(1, "down")]
     world.run(2)
-    assert two.heard == []
+    assert two.received == []
     assert two.dropped["truncated"] == 1
     one.take(one.session.open(world.now))
     world.run(0.1)
     one.send(b"whole")
     world.run(3)
-    assert two.heard == [(b"whole", 4)]
+    assert two.received == [(b"whole", 4)]
 
 
 def test_a_lost_code_costs_one_packet() -> None:
@@ -279,7 +279,7 @@ def test_a_lost_code_costs_one_packet() -> None:
     two.mock.jammer.stop(world.now)
     one.send(b"sound")
     world.run(8)
-    assert two.heard == [(b"sound", 4)]
+    assert two.received == [(b"sound", 4)]
     assert {"bad_crc", "lost_code"} & two.dropped.keys()
 
 
@@ -302,7 +302,7 @@ def test_a_key_held_is_one_packet_and_pressed_again_another(
     world = World()
     side = world.add({"play": play, "repeats": 3, "every_ms": 1500}, code=code)
     world.run(5.2)
-    assert side.heard == [(data, 4)] * 3
+    assert side.received == [(data, 4)] * 3
     held = 3 + CODECS[code].traits.sends - 1
     assert side.dropped == {"repeat": 3 * held}
 
@@ -312,28 +312,28 @@ def test_held_keys_may_be_packets_each() -> None:
     mock = {"play": "rc5:5:12", "repeats": 3, "every_ms": 1500}
     side = world.add(mock, code="rc5", held_keys="every")
     world.run(2.5)
-    assert side.heard == [(b"\x05\x0c", 4)] * 4
+    assert side.received == [(b"\x05\x0c", 4)] * 4
 
 
-def test_a_lamp_answers_even_while_keys_are_held() -> None:
+def test_a_device_answers_even_while_keys_are_held() -> None:
     world = World()
     mock = {"replies": {"nec:4:0x4C": "nec:4:0x4B"}, "delay_ms": 300}
     side = world.add(mock, sends=3)
     world.run(0.1)
     side.send(b"\x04L")
     world.run(1)
-    assert side.heard == [(b"\x04K", 4)]
+    assert side.received == [(b"\x04K", 4)]
     assert side.mock.remote.answered == 1
 
 
-def test_an_answer_within_a_tenth_of_a_second_is_heard() -> None:
+def test_an_answer_within_a_tenth_of_a_second_is_received() -> None:
     """A toy left alone is deaf for 0.1 s behind its own light; sample mode entered anew is not."""
     world = World()
     side = world.add({"replies": "rc5:5:12=rc5:5:13", "delay_ms": 20}, code="rc5")
     world.run(0.1)
     side.send(b"\x05\x0c")
     world.run(0.2)
-    assert side.heard == [(b"\x05\x0d", 4)]
+    assert side.received == [(b"\x05\x0d", 4)]
 
 
 # --- trouble --------------------------------------------------------------------------------------
@@ -347,7 +347,7 @@ def test_two_at_once_spoil_each_other() -> None:
     one.send(b"\x01\x01")
     two.send(b"\x02\x02")
     world.run(1)
-    assert third.heard == []
+    assert third.received == []
     assert third.dropped["strange"] >= 1
     assert len(one.of(Delivered)) == len(two.of(Delivered)) == 1
 
@@ -359,8 +359,8 @@ def test_who_begins_later_waits() -> None:
     world.run(0.06)  # the first samples are out
     two.send(b"\x02\x02")
     world.run(1)
-    assert two.heard == [(b"\x01\x01", 4)]
-    assert one.heard == [(b"\x02\x02", 4)]
+    assert two.received == [(b"\x01\x01", 4)]
+    assert one.received == [(b"\x02\x02", 4)]
 
 
 def test_a_host_too_slow_is_an_underrun() -> None:
@@ -374,7 +374,7 @@ def test_a_host_too_slow_is_an_underrun() -> None:
     one.delay_ns = 0
     one.send(b"\x00\x00\x04\x0d")
     world.run(1)
-    assert two.heard[-1] == (b"\x00\x00\x04\x0d", 4)
+    assert two.received[-1] == (b"\x00\x00\x04\x0d", 4)
     assert one.of(Delivered) == [Delivered(2)]
 
 
@@ -385,7 +385,7 @@ def test_a_steady_light_does_not_silence_us_for_good() -> None:
     side.send(b"\x04\x08")
     world.run(2)
     assert side.of(Delivered) == [Delivered(1)]
-    assert side.heard == []
+    assert side.received == []
 
 
 def test_lost_light_is_lost_whole() -> None:
@@ -395,7 +395,7 @@ def test_lost_light_is_lost_whole() -> None:
         one.send(bytes((4, command)))
     world.run(10)
     assert len(one.of(Delivered)) == 40
-    assert 8 <= len(two.heard) <= 32
+    assert 8 <= len(two.received) <= 32
     assert two.dropped == {}
 
 
@@ -411,7 +411,7 @@ def test_a_power_cycle_in_the_middle_is_found_out() -> None:
     assert len(one.of(Ready)) == 2
     one.send(b"\x04\x09")
     world.run(1)
-    assert two.heard[-1] == (b"\x04\x09", 4)
+    assert two.received[-1] == (b"\x04\x09", 4)
     assert one.mock.bootloads == 0
 
 

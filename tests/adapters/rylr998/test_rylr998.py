@@ -88,8 +88,8 @@ def test_one_command_at_a_time_and_not_before_the_air_is_free() -> None:
 def test_errors_have_words(code: int, reason: str) -> None:
     session = ready()
     session.send(packet(), 0)
-    said, refused = session.receive(b"+ERR=%d\r\n" % code, 1)
-    assert isinstance(said, Notice)
+    reported, refused = session.receive(b"+ERR=%d\r\n" % code, 1)
+    assert isinstance(reported, Notice)
     assert refused == Refused(1, reason)
 
 
@@ -110,8 +110,8 @@ def test_channels_are_networks_destinations_or_a_header() -> None:
     session = ready(mapping=table, destination="9")
     assert session.channels == frozenset({5, 6})
     assert session.send(packet(channel=6), 0) == Transmission(b"AT+SEND=50,2,hi\r\n", 1)
-    (heard,) = session.receive(b"+RCV=50,1,x,-50,9\r\n+OK\r\n", 1)[:1]
-    assert heard == Received(b"x", 6, -50.0, "50")
+    (received,) = session.receive(b"+RCV=50,1,x,-50,9\r\n+OK\r\n", 1)[:1]
+    assert received == Received(b"x", 6, -50.0, "50")
     session = ready(mapping=ByHeader())
     assert session.send(packet(channel=-1), 0) == Transmission(b"AT+SEND=0,3,\xffhi\r\n", 1)
     assert session.receive(b"+RCV=0,2,\x03x,-50,9\r\n", 1) == [Received(b"x", 3, -50.0, None)]
@@ -138,7 +138,7 @@ def test_hex_for_firmware_that_does_not_take_every_byte() -> None:
         ({}, {"parity": "even"}, "parity"),
     ],
 )
-def test_mistakes_are_said_at_their_place(
+def test_mistakes_are_reported_at_their_place(
     settings: dict[str, Any], common: dict[str, Any], place: str
 ) -> None:
     station = StationSettings(**{"port": "x", "channel": 5, **common})

@@ -244,7 +244,7 @@ def test_data_that_a_line_cannot_carry_are_refused() -> None:
     assert answer.reason == "unframable"
 
 
-def test_other_words_in_braces_are_said_as_they_stand() -> None:
+def test_other_words_in_braces_are_sent_as_they_stand() -> None:
     setup = (Step(send='{"mode":{on}}'),)
     settings = ADAPTER.Settings(**{**AT_RADIO, "setup": setup})
     assert ADAPTER.check(settings, StationSettings(port="x")) == []
@@ -274,7 +274,7 @@ def test_a_header_byte_holds_channels_to_254() -> None:
         ({"send": (Step(send="{Data}{data}"),)}, "send.0.send"),
     ],
 )
-def test_mistakes_are_said_at_their_place(changes: dict[str, Any], place: str) -> None:
+def test_mistakes_are_reported_at_their_place(changes: dict[str, Any], place: str) -> None:
     settings = ADAPTER.Settings(**{**AT_RADIO, **changes})
     assert place in [problem[0] for problem in ADAPTER.check(settings, StationSettings(port="x"))]
 

@@ -1,6 +1,6 @@
 """A bench for the xbee session: a module small enough to be seen through, and simulated time.
 
-The module speaks just what a test needs, byte by byte from the data sheet, and can be told to
+The module speaks just what a test needs, byte by byte from the data sheet, and can be requested to
 misbehave. It shares no code with the adapter or with the firmware mock.
 """
 
@@ -47,7 +47,7 @@ def unframe(wire: bytes, escaped: bool = False) -> bytes:
 class FakeModule:
     """An XBee 3 with 802.15.4 firmware, as far as the handshake needs one.
 
-    silent: it hears nothing. deaf_for: so many requests get no answer. refuse: status for a set.
+    silent: it receives nothing. deaf_for: so many requests get no answer. refuse: status for a set.
     stuck: sets are answered OK and forgotten. held: sets that wait for AC.
     """
 
@@ -103,7 +103,7 @@ class FakeModule:
 
 
 class Bench:
-    """A session, a module, and time that moves only when told."""
+    """A session, a module, and time that moves only on request."""
 
     def __init__(
         self, fake: FakeModule | None = None, /, channel: int = 12, **settings: Any
@@ -141,12 +141,12 @@ class Bench:
         self.written.clear()
         return self
 
-    def hear(self, data: bytes) -> list[Event]:
+    def take_in(self, data: bytes) -> list[Event]:
         return self.take(self.session.receive(data, self.now))
 
     def frames(self, *data: str) -> list[Event]:
         escaped = self.settings.api_mode == 2
-        return self.hear(b"".join(frame(item, escaped) for item in data))
+        return self.take_in(b"".join(frame(item, escaped) for item in data))
 
     def pass_time(self, seconds: float) -> list[Event]:
         """Expire every deadline up to then, at its time."""

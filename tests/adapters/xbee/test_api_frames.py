@@ -108,7 +108,7 @@ def test_frames_between_any_garbage_escaped(parts: list[tuple[bytes, bytes]]) ->
 
 
 @given(data=frame_data, bit=st.integers(0, 7), place=st.integers(0, 1000), escaped=modes)
-def test_a_flipped_bit_is_no_frame_and_the_next_one_is(
+def test_a_flipped_bit_is_not_a_frame_and_the_next_one_is(
     data: bytes, bit: int, place: int, escaped: bool
 ) -> None:
     follower = b"\x8a\x00"

@@ -7,7 +7,7 @@ from hilgw.adapters.xbee.settings import ByHeader
 from hilgw.testing import AdapterConformance, Vector
 
 SENT = bytes.fromhex("7E 00 0A 01 01 50 01 00 48 65 6C 6C 6F B8")
-HEARD = bytes.fromhex("7E 00 0A 81 50 01 28 00 48 65 6C 6C 6F 11")
+RECEIVED = bytes.fromhex("7E 00 0A 81 50 01 28 00 48 65 6C 6C 6F 11")
 
 
 class OnXBee(AdapterConformance):
@@ -20,7 +20,7 @@ class OnXBee(AdapterConformance):
     burst = 6  # what the module's buffers hold
     examples = 12
     vectors: tuple[Vector, ...] = (
-        Vector(data=b"Hello", sends=SENT, receives=HEARD, rssi_dbm=-40, address="5001"),
+        Vector(data=b"Hello", sends=SENT, receives=RECEIVED, rssi_dbm=-40, address="5001"),
         Vector(
             data=b"Hi",
             receives=bytes.fromhex("7E 00 0D 80 00 13 A2 00 40 0A 01 27 3A 00 48 69 6D"),
@@ -43,7 +43,7 @@ class TestApi2(OnXBee):
         Vector(
             data=b"Hello",
             sends=SENT,
-            receives=HEARD[:-1] + b"\x7d\x31",  # the checksum 11
+            receives=RECEIVED[:-1] + b"\x7d\x31",  # the checksum 11
             address="5001",
         ),
         Vector(
@@ -61,4 +61,6 @@ class TestChannelHeader(OnXBee):
     far = {**OnXBee.far, "mapping": ByHeader()}
     largest = 101
     channels = (0, 254)
-    vectors = (Vector(data=b"ello", channel=ord("H"), sends=SENT, receives=HEARD, address="5001"),)
+    vectors = (
+        Vector(data=b"ello", channel=ord("H"), sends=SENT, receives=RECEIVED, address="5001"),
+    )

@@ -35,6 +35,38 @@ records = st.one_of(
     st.builds(f.RemoteAtResponse, bytes_, long, short, letters, bytes_, data),
 )  # fmt: skip
 
+
+def packed(record: f.Frame) -> bytes:
+    """The frame data of a record; those of frames that only the module sends are written here."""
+
+    def address(*parts: str) -> bytes:
+        return bytes.fromhex("".join(parts))
+
+    match record:
+        case f.AtResponse(number, name, status, value):
+            return bytes((0x88, number)) + name.encode() + bytes((status,)) + value
+        case f.TransmitStatus(number, status):
+            return bytes((0x89, number, status))
+        case f.ExtendedStatus(number, status, network, retries, discovery):
+            return bytes((0x8B, number)) + address(network) + bytes((retries, status, discovery))
+        case f.Received(source, rssi_dbm, options, data):
+            kind = 0x81 if len(source) == 4 else 0x80
+            return bytes((kind,)) + address(source) + bytes((-rssi_dbm, options)) + data
+        case f.ReceivedPacket(source, network, options, data, ends):
+            kind = 0x90 if ends is None else 0x91
+            head = bytes((kind,)) + address(source, network) + f.pack_ends(ends)
+            return head + bytes((options,)) + data
+        case f.ModemStatus(status):
+            return bytes((0x8A, status))
+        case f.NodeIdentification(sender, sender_network, options, network, source, name, tail):
+            head = b"\x95" + address(sender, sender_network) + bytes((options,))
+            return head + address(network, source) + name + b"\0" + tail
+        case f.RemoteAtResponse(number, source, network, name, status, value):
+            head = bytes((0x97, number)) + address(source, network)
+            return head + name.encode() + bytes((status,)) + value
+    return record.pack()
+
+
 # Frame data by the layouts of the user guides, and the words for it.
 VECTORS = [
     ("0801 4348 0C", f.AtCommand(1, "CH", b"\x0c"), "AT set CH to 0C [id 1]"),
@@ -116,13 +148,13 @@ def test_layouts_and_words(wire: str, record: f.Frame, text: str) -> None:
     raw = bytes.fromhex(wire)
     assert f.parse(raw) == record
     assert type(f.parse(raw)) is type(record)
-    assert record.pack() == raw
+    assert packed(record) == raw
     assert words.describe(raw) == text
 
 
 @given(records)
 def test_round_trip(record: f.Frame) -> None:
-    assert f.parse(record.pack()) == record
+    assert f.parse(packed(record)) == record
 
 
 @pytest.mark.parametrize(("wire", "record", "text"), VECTORS)
@@ -146,7 +178,7 @@ def test_any_bytes_parse_or_are_refused_and_are_described(raw: bytes) -> None:
         record = None
     text = words.describe(raw)
     assert text.isprintable()
-    assert record is None or raw.startswith(record.pack())
+    assert record is None or raw.startswith(packed(record))
 
 
 @given(bytes_, data)

@@ -1,4 +1,5 @@
-"""How a session finds its module: what it asks, what it sets, and what it says when it cannot."""
+"""How a session finds its module: what it asks, what it sets, and what it reports when it
+cannot."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ RESET = "8A00"
 
 
 def asked(module: FakeModule) -> list[str]:
-    """What the module was told: name, = and the value of a set."""
+    """What the module received: name, = and the value of a set."""
     return [
         data[2:4].decode() + (f"={data[4:].hex().upper()}" if data[4:] else "")
         for data in module.log
@@ -143,7 +144,7 @@ def test_the_other_api_mode_is_recognised(configured: int, actual: int) -> None:
 
 
 @pytest.mark.parametrize(("mode", "word"), [(0, "transparent"), (4, "MicroPython"), (7, "mode 7")])
-def test_a_module_outside_api_mode_is_recognised_and_the_cure_named(mode: int, word: str) -> None:
+def test_a_module_outside_api_mode_is_recognised_and_the_fix_named(mode: int, word: str) -> None:
     bench = Bench(FakeModule(mode), api_mode=2)
     bench.open()
     bench.pass_time(10)
@@ -179,8 +180,8 @@ def test_ok_may_come_after_the_modules_own_guard_time() -> None:
         bench.pass_time(0.1)
     bench.pass_time(1.5)
     module.silent = False
-    bench.hear(b"O")
-    bench.hear(b"K\r")
+    bench.take_in(b"O")
+    bench.take_in(b"K\r")
     assert "transparent" in str(error_of(bench))
 
 
@@ -197,7 +198,7 @@ def test_command_mode_without_an_answer_to_atap_is_a_peer_error() -> None:
     assert "ATAP" in str(error)
 
 
-def test_a_module_that_says_api_in_command_mode_only_is_a_peer_error() -> None:
+def test_a_module_that_reports_api_in_command_mode_only_is_a_peer_error() -> None:
     bench = Bench(FakeModule(0, AP=b"\x01"))
     bench.open()
     bench.pass_time(20)
@@ -222,7 +223,7 @@ def test_noise_alone_points_at_the_baud_rate() -> None:
     bench = Bench(module)
     bench.open()
     for _ in range(20):
-        bench.hear(bytes.fromhex("F8E07E00FF80"))
+        bench.take_in(bytes.fromhex("F8E07E00FF80"))
         bench.pass_time(0.5)
     assert "BD is 9600" in error_of(bench).fix
 
@@ -351,7 +352,7 @@ def test_opening_again_begins_from_nothing() -> None:
     bench = Bench()
     bench.module.deaf_for = 1
     bench.open()
-    bench.hear(frame("81 1234 28 00" + "55" * 100)[:9])
+    bench.take_in(frame("81 1234 28 00" + "55" * 100)[:9])
     assert isinstance(bench.open()[-1], Ready)
     assert bench.session.next_deadline() is None
 
@@ -385,7 +386,7 @@ def test_what_is_not_an_xbee_is_named_once_per_connection(data: bytes, looks: st
     for connection in (1, 2):
         bench.open()
         for _ in range(30):
-            bench.hear(data)
+            bench.take_in(data)
             bench.pass_time(0.1)
         assert len(_no_frame(bench)) == connection
         bench.session.close()
@@ -394,8 +395,8 @@ def test_what_is_not_an_xbee_is_named_once_per_connection(data: bytes, looks: st
 
 def test_a_module_that_answers_has_no_such_notice() -> None:
     bench = Bench()
-    bench.hear(b"boot")
+    bench.take_in(b"boot")
     bench.open()
-    bench.hear(b"noise" * 9)
+    bench.take_in(b"noise" * 9)
     bench.pass_time(5)
     assert _no_frame(bench) == []

@@ -96,19 +96,19 @@ def test_sub_ghz_hardware(hv: int, vr: int, protocol: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("module", "firmware", "cure"),
+    ("module", "firmware", "remedy"),
     [
         (digimesh(), "zigbee", "firmware: digimesh"), (zigbee(), "digimesh", "firmware: zigbee"),
         (zigbee(), "802.15.4", "firmware: zigbee"), (FakeModule(), "zigbee", "firmware: 802.15.4"),
     ],
 )  # fmt: skip
-def test_other_firmware_is_named_with_its_cure(
-    module: FakeModule, firmware: str, cure: str
+def test_other_firmware_is_named_with_its_fix(
+    module: FakeModule, firmware: str, remedy: str
 ) -> None:
     bench = Bench(module, firmware=firmware)
     (failed,) = [event for event in bench.open() if isinstance(event, Failed)]
     assert isinstance(failed.error, MismatchError)
-    assert cure in failed.error.fix
+    assert remedy in failed.error.fix
     assert all(len(data) == 4 for data in module.log)  # reads alone
 
 
@@ -130,7 +130,7 @@ def test_an_unassociated_module_waits_for_its_network(state: int, word: str, sta
     assert word in notice.text
     assert f"AI = {state:02X}" in notice.text
     bench.pass_time(60)
-    assert len(bench.of(Notice)) == 1  # said once for each state
+    assert len(bench.of(Notice)) == 1  # reported once for each state
     assert not bench.of(Ready)
     assert not bench.of(Failed)
     assert bench.send(b"x") is None
@@ -344,7 +344,7 @@ def test_without_an_answer_the_packet_goes_on_and_questions_pause() -> None:
 
 
 @pytest.mark.parametrize("value", [b"\x00", b"\x00\x00", b"", b"\xff\xff"])
-def test_a_db_that_says_nothing_is_no_rssi(value: bytes) -> None:
+def test_a_db_without_a_value_is_not_a_rssi(value: bytes) -> None:
     bench = on_digimesh()
     bench.module.registers["DB"] = value
     assert rssi(bench.frames(packet())) == [(None, False)]

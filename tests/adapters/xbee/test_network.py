@@ -50,7 +50,7 @@ def test_a_search_that_never_ends_is_ended() -> None:
     assert isinstance(bench.session.discover(bench.now)[0], Write)  # type: ignore[attr-defined]
 
 
-def test_a_search_refused_or_broken_off_says_why() -> None:
+def test_a_search_refused_or_broken_off_reports_why() -> None:
     bench = Bench().ready()
     data = ask(bench, bench.session.discover(bench.now))  # type: ignore[attr-defined]
     assert bench.frames(f"88 {data[1]:02X} 4E44 01") == [SearchEnded("error")]

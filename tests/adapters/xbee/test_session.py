@@ -35,7 +35,7 @@ def ready(**settings_: Any) -> Bench:
     return Bench(**settings_).ready()
 
 
-def heard(events: list[Any]) -> list[Received]:
+def received(events: list[Any]) -> list[Received]:
     return [event for event in events if isinstance(event, Received)]
 
 
@@ -87,7 +87,7 @@ def test_reasons_have_their_words(status: int, reason: str) -> None:
     assert bench.frames(f"8901{status:02X}") == [Refused(sent.token, reason)]
 
 
-def test_a_status_for_nobody_is_counted_and_ignored() -> None:
+def test_a_status_of_no_request_is_counted_and_ignored() -> None:
     bench = ready()
     sent = bench.send(b"hi")
     (notice,) = bench.frames("892A00")
@@ -245,28 +245,28 @@ def test_corrupt_frames_are_counted_one_by_one() -> None:
     good = frame(f"81 1234 28 00 {PING}")
     bad = bytearray(good)
     bad[8] ^= 1
-    events = bench.hear(bytes(bad) + good + bytes(bad) + good)
-    assert len(heard(events)) == 2
+    events = bench.take_in(bytes(bad) + good + bytes(bad) + good)
+    assert len(received(events)) == 2
     assert [event.reason for event in events if isinstance(event, Dropped)] == ["bad_frame"] * 2
 
 
 def test_a_frame_cut_short_is_given_up_when_the_line_is_silent() -> None:
     bench = ready()
     good = frame(f"81 1234 28 00 {PING}")
-    assert bench.hear(b"\x7e\x01\x00\x81" + good) == []
+    assert bench.take_in(b"\x7e\x01\x00\x81" + good) == []
     bench.pass_time(0.25)  # modules and USB pause for less
     assert bench.events == []
     events = bench.pass_time(0.1)
-    assert heard(events) == [Received(b"hi", 12, -40, "1234")]
+    assert received(events) == [Received(b"hi", 12, -40, "1234")]
     assert bench.session.next_deadline() is None
 
 
 def test_a_pause_inside_a_frame_is_tolerated() -> None:
     bench = ready()
     good = frame(f"81 1234 28 00 {PING}")
-    bench.hear(good[:5])
+    bench.take_in(good[:5])
     bench.pass_time(0.25)
-    assert bench.hear(good[5:]) == [Received(b"hi", 12, -40, "1234")]
+    assert bench.take_in(good[5:]) == [Received(b"hi", 12, -40, "1234")]
 
 
 # --- mappings -------------------------------------------------------------------------------------
@@ -300,12 +300,12 @@ def test_destination_maps_channels_to_addresses(channel: int, head: str) -> None
 )  # fmt: skip
 def test_destination_maps_sources_to_channels(data: str, channel: int) -> None:
     bench = ready(mapping=ByDestination(table=TABLE), channel=9)
-    assert [event.channel for event in heard(bench.frames(data))] == [channel]
+    assert [event.channel for event in received(bench.frames(data))] == [channel]
 
 
-def test_the_first_channel_of_an_address_is_the_one_heard() -> None:
+def test_the_first_channel_of_an_address_is_the_one_received() -> None:
     bench = ready(mapping=ByDestination(table={8: "1234", 2: "1234"}), channel=9)
-    assert heard(bench.frames(f"81 1234 28 00 {PING}"))[0].channel == 8
+    assert received(bench.frames(f"81 1234 28 00 {PING}"))[0].channel == 8
 
 
 @pytest.mark.parametrize(("channel", "header"), [(0, 0), (12, 12), (254, 254), (-1, 255)])
@@ -360,14 +360,14 @@ def test_no_packet_passes_between_a_reset_and_the_next_handshake() -> None:
     assert isinstance(bench.pass_time(1)[-1], Ready)
 
 
-def test_other_modem_statuses_are_said_and_change_nothing() -> None:
+def test_other_modem_statuses_are_reported_and_change_nothing() -> None:
     bench = ready()
     sent = bench.send(b"x")
     assert bench.frames("8A02") == [Notice("module: joined the network")]
     assert bench.frames("890100") == [Delivered(sent.token)]
 
 
-def test_a_node_that_identifies_itself_is_said() -> None:
+def test_a_node_that_identifies_itself_is_reported() -> None:
     (notice,) = ready().frames("95 0013A20040522BAA 7D84 02 7D84 0013A20040522BAA 4E31 00")
     assert notice == Notice("node 'N1' is at 0013A20040522BAA, network address 7D84")
 
@@ -437,14 +437,14 @@ def test_tables_that_cannot_work(table: dict[int, str], path: str) -> None:
     assert all(all(problem) for problem in problems)
 
 
-def test_the_address_of_every_fresh_module_is_no_source() -> None:
+def test_the_address_of_every_fresh_module_is_not_a_source() -> None:
     common = StationSettings(port="/dev/null", channel=12, sources={"0": "rover"})
     ((path, _, _),) = ADAPTER.check(ADAPTER.Settings(), common)
     assert path == "sources.0"
 
 
 @pytest.mark.parametrize("address", ["GGGG", "0x0013A20040A1B2C3", "00:13:A2", "broadcast", ""])
-def test_what_is_no_address_is_no_source(address: str) -> None:
+def test_what_is_not_an_address_is_not_a_source(address: str) -> None:
     common = StationSettings(port="/dev/null", channel=12, sources={address: "rover"})
     ((path, what, fix),) = ADAPTER.check(ADAPTER.Settings(), common)
     assert path == f"sources.{address}"

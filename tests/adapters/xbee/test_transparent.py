@@ -26,7 +26,7 @@ from tests.adapters.xbee.world import Side, World
 
 
 class Typist(FakeModule):
-    """A module with AP = 0. Outside command mode it keeps silent; `typed` is what it was told."""
+    """A module with AP = 0. Outside command mode it keeps silent; `typed` is what it received."""
 
     def __init__(self, **registers: bytes) -> None:
         target = {"DH": bytes(4), "DL": b"\x00\x00\xff\xff"}
@@ -147,13 +147,13 @@ def test_a_value_refused_is_a_mismatch_and_command_mode_is_left() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mode", "cure"), [(b"\x04", "ATAP0"), (b"\x01", "api_mode: 1"), (b"\x02", "api_mode: 2")]
+    ("mode", "remedy"), [(b"\x04", "ATAP0"), (b"\x01", "api_mode: 1"), (b"\x02", "api_mode: 2")]
 )
-def test_other_modes_said_in_command_mode(mode: bytes, cure: str) -> None:
+def test_other_modes_reported_in_command_mode(mode: bytes, remedy: str) -> None:
     bench = opened(Typist(AP=mode))
     error = failure(bench)
     assert isinstance(error, MismatchError)
-    assert cure in error.fix
+    assert remedy in error.fix
 
 
 def test_nothing_connected_is_a_peer_error() -> None:
@@ -178,7 +178,7 @@ def test_packets_have_no_token_and_no_rssi() -> None:
     bench = opened(framing="slip")
     sent = bench.send(b"\xc0hi")
     assert sent == Transmission(b"\xc0\xdb\xdchi\xc0", token=None)
-    assert bench.hear(sent.data) == [Received(b"\xc0hi", 12)]
+    assert bench.take_in(sent.data) == [Received(b"\xc0hi", 12)]
 
 
 def test_data_behind_the_last_ok_is_not_lost() -> None:
@@ -188,16 +188,16 @@ def test_data_behind_the_last_ok_is_not_lost() -> None:
         lambda wire: original(wire) + (b"first\nsec" if wire == b"ATCN\r" else b"")
     )
     bench = opened(module, framing="lines")
-    assert bench.hear(b"ond\n") == [Received(b"second", 12)]
+    assert bench.take_in(b"ond\n") == [Received(b"second", 12)]
     assert [event.data for event in bench.of(Received)] == [b"first", b"second"]
 
 
 def test_bad_frames_are_counted() -> None:
     bench = opened()
     good = bench.send(b"hello").data
-    events = bench.hear(good[:3] + good + good[:2] + b"\x55" + good[3:])
+    events = bench.take_in(good[:3] + good + good[:2] + b"\x55" + good[3:])
     assert [event.reason for event in events if isinstance(event, Dropped)]
-    assert Received(b"hello", 12) in bench.hear(good)
+    assert Received(b"hello", 12) in bench.take_in(good)
 
 
 def test_plus_plus_plus_alone_is_never_sent() -> None:
@@ -228,7 +228,7 @@ def test_any_payload_any_chunking(payload: bytes, size: int, channel: int) -> No
     bench = opened(mapping=ByHeader())
     wire = bench.send(payload, channel).data * 2
     for start in range(0, len(wire), size):
-        bench.hear(wire[start : start + size])
+        bench.take_in(wire[start : start + size])
     assert bench.of(Received) == [Received(payload, channel)] * 2
 
 
@@ -237,9 +237,9 @@ def test_any_payload_any_chunking(payload: bytes, size: int, channel: int) -> No
 def test_noise_at_any_time_raises_nothing(noise: bytes) -> None:
     bench = Bench(Typist(), api_mode=0)
     bench.open()
-    bench.hear(noise)
+    bench.take_in(noise)
     bench.pass_time(5)
-    bench.hear(noise)
+    bench.take_in(noise)
     bench.session.describe(noise)
 
 
@@ -248,7 +248,7 @@ def test_describe_and_a_closed_session() -> None:
     assert bench.session.describe(b"hi\n") == "lines: packet of 2 B: b'hi'"
     assert bench.session.close() == []
     assert bench.send(b"x") is None
-    assert bench.hear(b"hi\n") == []
+    assert bench.take_in(b"hi\n") == []
     assert bench.session.next_deadline() is None
 
 
@@ -288,18 +288,18 @@ def test_with_an_api_module_on_the_other_side() -> None:
     world.run(1)
     frames.send(b"there")
     world.run(1)
-    (heard,) = frames.of(Received)
-    assert heard.data == b"hello"
+    (received,) = frames.of(Received)
+    assert received.data == b"hello"
     assert stream.of(Received) == [Received(b"there", 12)]
 
 
-def test_the_mock_says_transparent() -> None:
+def test_the_mock_reports_transparent() -> None:
     spec = ADAPTER.mock(ADAPTER.Settings(api_mode=0), StationSettings(port="/dev/null"))
     assert spec.parameters["AP"] == 0
 
 
 def test_text_from_the_air_is_named_and_the_handshake_before_it_is_not_counted() -> None:
     bench = opened(framing="cobs-crc16")
-    bench.hear(b"temp=20\r\n")
+    bench.take_in(b"temp=20\r\n")
     (notice,) = [each for each in bench.pass_time(3) if isinstance(each, Notice)]
     assert notice.text == '9 bytes, no frame yet; begins "temp=20\\r\\n": framing lines?'

@@ -35,9 +35,9 @@ def test_packets_both_ways(api_mode: int, hardware: str) -> None:
     sent = one.send(payload)
     world.run(1)
     assert one.of(Delivered) == [Delivered(sent.token)]
-    (heard,) = two.of(Received)
-    assert (heard.data, heard.channel, heard.address) == (payload, 12, "0001")
-    assert heard.rssi_dbm is not None
+    (received,) = two.of(Received)
+    assert (received.data, received.channel, received.address) == (payload, 12, "0001")
+    assert received.rssi_dbm is not None
     answer = two.send(b"pong")
     world.run(1)
     assert two.of(Delivered) == [Delivered(answer.token)]
@@ -53,12 +53,12 @@ def test_64_bit_addresses() -> None:
     world.run(1)
     two.send(b"hi")
     world.run(1)
-    (heard,) = one.of(Received)
-    assert heard.address == two.of(Ready)[-1].addresses[0]
+    (received,) = one.of(Received)
+    assert received.address == two.of(Ready)[-1].addresses[0]
     assert len(two.of(Delivered)) == 1
 
 
-def test_nobody_there_is_no_ack() -> None:
+def test_an_absent_node_gives_no_ack() -> None:
     world = World()
     one = world.add(destination="0013A200DEADBEEF")
     world.run(1)

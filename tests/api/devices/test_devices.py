@@ -207,7 +207,7 @@ def test_motor_commands_are_in_order_one_of_each_kind(simulator: Simulator, robo
     assert simulator.requests[-1].blocks == ()
 
 
-def test_a_motor_knows_its_fields_and_targets(simulator: Simulator, robot: Robot) -> None:
+def test_a_motor_has_its_fields_and_targets(simulator: Simulator, robot: Robot) -> None:
     motor = robot.getDevice("wheel")
     assert (motor.getTargetPosition(), motor.getVelocity(), motor.getAcceleration()) == (
         0.5,
@@ -259,7 +259,7 @@ def test_a_negative_velocity_is_for_velocity_control(
     assert simulator.commands()[:2] == [SetPosition(2, math.inf), SetVelocity(2, -1)]
 
 
-def test_a_joint_knows_its_other_devices(simulator: Simulator, robot: Robot) -> None:
+def test_a_joint_has_its_other_devices(simulator: Simulator, robot: Robot) -> None:
     motor, encoder, brake = (robot.getDevice(name) for name in ("wheel", "encoder", "brake"))
     for ask, question, answer in (
         (motor.getPositionSensor, GetAssociatedDevice(2, 52), encoder),

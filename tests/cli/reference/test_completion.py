@@ -116,10 +116,9 @@ def test_the_command_prints_each_script(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_every_command_and_option_is_described() -> None:
-    parser, commands = whole_parser()
+    _, commands = whole_parser()
     assert list(commands) == list(COMMANDS)
-    for each in (parser, *commands.values()):
-        assert all(action.help for action in each._actions if action.option_strings), each.prog
+    assert "\n\\&\n" not in manual("1.2")  # the place of a text that is missing
 
 
 def test_the_manual_page_has_every_command_and_exit_code() -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hilgw.config.checks.programs import moves_unlatched
 from hilgw.config.load import load_config
+from hilgw.config.queries import moves_unlatched
 from hilgw.errors import HilgwError
 
 SIMULATED = 'body: {kind: wc2ec, connect: "tcp://127.0.0.1:27015", simulated: true}'

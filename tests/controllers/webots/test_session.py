@@ -253,7 +253,7 @@ def test_enabling_again_restarts_the_period_and_0_disables() -> None:
     assert value not in run.step(100)
 
 
-def test_a_period_that_is_no_multiple_of_the_step() -> None:
+def test_a_period_that_is_not_a_multiple_of_the_step() -> None:
     run = running()
     run.session.report([(0, 1.0)], 0)
     answers = [run.step(32, *([block(DS, "01 3000")] if n == 0 else [])) for n in range(6)]
@@ -740,8 +740,8 @@ def test_an_end_without_notice_brings_the_hint() -> None:
 )
 def test_garbage_stops_the_motors_and_ends_the_controller(data: bytes) -> None:
     run = running()
-    *_, stop, farewell, failure = run.session.receive(data, 0)
-    assert stop == Stop(StopReason.PROTOCOL) and farewell == Write(QUIT)
+    *_, stop, last_bytes, failure = run.session.receive(data, 0)
+    assert stop == Stop(StopReason.PROTOCOL) and last_bytes == Write(QUIT)
     assert isinstance(failure, ProtocolFailure) and failure.error.fix and failure.tail
     assert run.session.receive(STEP, 0) == [] and run.session.answer(0) == []
     assert run.session.close() == []

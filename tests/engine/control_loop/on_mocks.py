@@ -1,31 +1,19 @@
-"""Any kind of body on its mock, as a shipped configuration has it, in a control loop in simulated
-time."""
+"""Any kind of body on its mock, as its test declares them, in a control loop in simulated time."""
 
 from __future__ import annotations
 
 import math
-import re
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from firmware_mocks.wc2ec import wire
 from hilgw import plugins
-from hilgw.bodies.base import Body
-from hilgw.config.load import load_config
-from hilgw.control.stop_frame import StopFrame
+from hilgw.config.queries import is_on_line
 from hilgw.devices.kinds import LINEAR_MOTOR, MOTOR, Device
-from hilgw.engine.mock_host import create_mock
 from hilgw.framing import create
+from hilgw.testing import BodyConformance
+from hilgw.testing.conformance.bodies import pattern
+from tests.bodies import test_every_body  # noqa: F401 - the subclasses of BodyConformance
 from tests.engine.control_loop.fakes import MS, TYPES, FakeLoop
-
-CONFIGS = Path(__file__).parents[3] / "configs"
-PACKETS_ONLY = {"webots"}
-"""Kinds whose shipped robot has no motor; that of the mock's defaults has."""
-
-
-SHOWN_IN = {"text": "khepera"}
-"""The file that shows a kind, where it does not have its name."""
 
 
 def kinds() -> list[str]:
@@ -33,51 +21,29 @@ def kinds() -> list[str]:
     return plugins.names(plugins.BODIES)
 
 
-def shipped(kind: str) -> tuple[Any, str]:
-    """The settings of a body of this kind in a shipped configuration, and the Webots version. The
-    file with the name of the kind comes first."""
-    first = SHOWN_IN.get(kind, kind)
-    files = sorted(CONFIGS.glob("*.yaml"), key=lambda file: (file.stem != first, file.stem))
-    for file in files:
-        config = load_config(str(file), [], "mock").config
-        for robot in config.robots.values():
-            if robot.body is not None and robot.body.kind == kind:
-                settings = robot.body.settings
-                if kind in PACKETS_ONLY:
-                    settings = replace(settings, mock={})
-                return settings, config.webots
-    raise AssertionError(f"no file of configs/ has a body of kind {kind}")
-
-
-def pattern(frame: StopFrame) -> re.Pattern[bytes]:
-    """Matches the bytes of the declared form."""
-
-    def token(word: str) -> bytes:
-        if word in ("??", "..."):
-            return b"." if word == "??" else b".*?"
-        return re.escape(bytes.fromhex(word))
-
-    form = b"".join(map(token, frame.form.split()))
-    return re.compile(b"(?:" + form + b")+" if frame.each_motor else form, re.DOTALL)
+def declared(kind: str) -> BodyConformance:
+    """What the tests of the bodies declare of this kind: settings, mock, whether it moves."""
+    subjects = {each.body.kind: each for each in reversed(BodyConformance.__subclasses__())}
+    return subjects[kind]()
 
 
 class OnMock:
     """The robot is up, and a controller is there. written: what the body's session wrote."""
 
     def __init__(self, kind: str, settings: Any = None, **safety: Any) -> None:
-        given, self.version = shipped(kind)
-        self.settings = given if settings is None else settings
-        self.body: Body = plugins.load(plugins.BODIES, kind)
+        self.subject = declared(kind)
+        self.settings = self.subject.settings_with() if settings is None else settings
+        self.body = self.subject.body
         self.stop_frame = self.body.stop_frame(self.settings)
         self.stop = pattern(self.stop_frame)
-        self.on_line = self.settings.port is not None
+        self.on_line = is_on_line(self.settings)
         framed = self.on_line and self.body.framing
         framing = create(self.body.framing) if framed else None
-        session = self.body.session(self.settings, self.version, framing)
+        session = self.body.session(self.settings, self.subject.version, framing)
         rate = self.settings.baudRate if self.on_line else 0
         self.loop = FakeLoop(session=session, baud_rate=rate, **safety)
-        spec = self.body.mock(self.settings, self.version)
-        self.mock: Any = create_mock(spec.name, "robot", plugins.new_air(), spec.parameters)
+        spec = self.body.mock(self.settings, self.subject.version)
+        self.mock: Any = self.subject.make_mock(spec)
         self.written = b""
         self.is_cut = False
 
@@ -126,6 +92,10 @@ class OnMock:
         while data := self.mock.take(now):
             if not self.is_cut and loop.body.transport is not None:
                 loop.body.data_received(data)
+
+    @property
+    def moves(self) -> bool:
+        return self.subject.moves(self.mock)
 
     # --- driving ------------------------------------------------------------------------------
 

@@ -1,6 +1,7 @@
 """Each kind of body, with its mock: each cause stops it in time, with the bytes that it declares.
 
-The kinds are those that are installed; what a kind needs here is a shipped configuration."""
+The kinds are those that are installed; what a kind needs here is its test of the rules of bodies
+(`BodyConformance`)."""
 
 from __future__ import annotations
 
@@ -9,15 +10,15 @@ import os
 import tty
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import pytest
 
+from hilgw.config.queries import is_on_line
 from hilgw.control.events import MotorCommand, StopReason
 from hilgw.control.safety import mode_of
 from hilgw.devices.kinds import KINDS
 from tests.engine.control_loop.fakes import MS
-from tests.engine.control_loop.on_mocks import OnMock, kinds, shipped
+from tests.engine.control_loop.on_mocks import OnMock, declared, kinds
 
 LIMIT_MS = 50
 TIMEOUT_MS = 500
@@ -156,44 +157,29 @@ def test_the_thread_has_the_stop_of_each_kind_while_the_event_loop_hangs(robot: 
     assert robot.stop.search(robot.written) or robot.loop.observer.stops == []
 
 
-# --- the declaration ------------------------------------------------------------------------------
+# --- the robot alone ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", kinds())
-def test_each_kind_declares_its_stop_in_words(kind: str) -> None:
-    frame = OnMock(kind).stop_frame
-    assert len(frame.words) > 20 and not frame.words.endswith(".")
-    assert len(frame.alone) > 20 and not frame.alone.endswith(".")
-
-
-MOVES: dict[str, Callable[[Any], bool]] = {
-    "create2": lambda mock: mock.drive != (0, 0),
-    "dynamixel": lambda mock: any(servo.moves for servo in mock.servos.values()),
-    "epuck": lambda mock: mock.speeds != (0, 0),
-    "text": lambda mock: mock.speed != (0, 0),  # a Khepera
-    "wc2ec": lambda mock: mock.body.moving,
-}
-"""Whether a motor of the mock turns."""
 FIRMWARE_OF_OURS = {"wc2ec"}
 """Mocks with a watchdog that the original program lacks: its parameter watchdog_ms."""
 
 
-@pytest.mark.parametrize("kind", MOVES)
+@pytest.mark.parametrize("kind", sorted({*kinds()} - {"webots"}))  # which waits for a controller
 def test_a_mock_has_the_watchdog_of_its_robot_and_no_other(kind: str) -> None:
     robot = OnMock(kind, **SAFETY).start()
     robot.drive()
-    assert MOVES[kind](robot.mock)
+    assert robot.moves
     begin = robot.loop.scheduler.now()
     for now in range(begin, begin + 3_000 * MS, 2 * MS):  # nothing comes from here any more
         robot.mock.advance(now)
         robot.mock.take(now)
     has_watchdog = robot.stop_frame.has_watchdog or kind in FIRMWARE_OF_OURS
-    assert MOVES[kind](robot.mock) is not has_watchdog
+    assert robot.moves is not has_watchdog
 
 
 def lines() -> list[str]:
-    """The kinds whose shipped robot is on a serial line."""
-    return [kind for kind in kinds() if shipped(kind)[0].port is not None]
+    """The kinds whose declared robot is on a serial line."""
+    return [kind for kind in kinds() if is_on_line(declared(kind).settings_with())]
 
 
 @pytest.mark.parametrize("kind", lines())
@@ -211,7 +197,7 @@ def test_another_device_behind_the_path_gets_no_motor_command(kind: str) -> None
         robot.run(100)
         assert robot.loop.statistics.counts["commands_out"] == 0
         assert not robot.loop.safety.moving
-        assert other not in MOVES or not MOVES[other](robot.mock)
+        assert not declared(other).moves(robot.mock)
 
 
 # --- what must not reach a motor ------------------------------------------------------------------

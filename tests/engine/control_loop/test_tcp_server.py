@@ -13,8 +13,8 @@ import pytest
 from hilgw.assemble.gateway import build
 from hilgw.config.load import load_config
 from hilgw.engine.control_loop.servers.tcp_server import HANDSHAKE_S
+from hilgw.engine.lines import STALL_S
 from hilgw.engine.observer import State
-from hilgw.engine.supervisor import STALL_S
 from hilgw.errors import PeerError, PortError
 from hilgw.testing.sim import Recorder, until
 from hilgw.units import NS_PER_S

@@ -17,7 +17,7 @@ from hilgw.engine.control_loop.servers.webots_handshake import HANDSHAKE_S, Hand
 from hilgw.engine.waiting_line import MOST_OF_ADDRESS, MOST_WAITING, TURN_S
 from hilgw.security.access import write_token
 from hilgw.testing.sim import FakeTransport, elapse, run
-from hilgw.transports.tcp import listener as tcp_listener
+from hilgw.transports import accepting
 from tests.engine.control_loop.running import SimPeer
 from tests.engine.control_loop.test_webots_controllers import FIRST, HELLO, QUIT, Running
 from tests.engine.control_loop.test_webots_socket import ALONE, instances
@@ -315,10 +315,10 @@ def test_a_request_that_comes_before_the_word_is_kept(tmp_path: Path) -> None:
 def test_an_address_has_a_share_and_others_are_served_beside_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hosts, accept = ["127.0.0.2"], tcp_listener.accept
+    hosts, accept = ["127.0.0.2"], accepting.accept
     numbers = itertools.count(1024)
     monkeypatch.setattr(
-        tcp_listener, "accept", lambda each: (accept(each)[0], (hosts[-1], next(numbers)))
+        accepting, "accept", lambda each: (accept(each)[0], (hosts[-1], next(numbers)))
     )
     assert MOST_OF_ADDRESS <= MOST_WAITING // 4
     with Running(tmp_path, backend="real") as running:

@@ -52,7 +52,9 @@ def test_reading_what_a_gateway_asks_first(bench: Bench) -> None:
         ("900hp", "2300", "8071", 256),
     ],
 )
-def test_each_hardware_says_what_it_is(bench: Bench, kind: str, hv: str, vr: str, np: int) -> None:
+def test_each_hardware_reports_what_it_is(
+    bench: Bench, kind: str, hv: str, vr: str, np: int
+) -> None:
     module = bench.add(hardware=kind)
     bench.settle()
     assert bench.get(module, b"HV") == bytes.fromhex(hv)

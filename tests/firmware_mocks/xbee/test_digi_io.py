@@ -94,22 +94,24 @@ def test_a_remote_module_is_read_and_reports_by_itself(
     remote.set_io_configuration(ANALOG, IOMode.ADC)
     assert remote.get_dio_value(INPUT) == IOValue.HIGH
     assert remote.get_adc_value(ANALOG) == 300
-    heard: queue.Queue[Any] = queue.Queue()
-    device.add_io_sample_received_callback(lambda sample, source, at: heard.put((sample, source)))
+    received: queue.Queue[Any] = queue.Queue()
+    device.add_io_sample_received_callback(
+        lambda sample, source, at: received.put((sample, source))
+    )
     remote.set_io_sampling_rate(0.05)
     assert remote.get_io_sampling_rate() == 0.05
-    sample, source = heard.get(timeout=DEADLINE_S)
+    sample, source = received.get(timeout=DEADLINE_S)
     assert source.get_64bit_addr() == remote.get_64bit_addr()
     assert sample.get_digital_value(INPUT) == IOValue.HIGH
     assert sample.get_analog_value(ANALOG) == 300
     remote.set_io_sampling_rate(0)
     remote.set_dio_change_detection({INPUT})
-    while not heard.empty():
-        heard.get()
+    while not received.empty():
+        received.get()
     there.set("pins", "D3:low")
-    sample, _ = heard.get(timeout=DEADLINE_S)
+    sample, _ = received.get(timeout=DEADLINE_S)
     while sample.has_analog_values():  # a periodic sample was still on its way
-        sample, _ = heard.get(timeout=DEADLINE_S)
+        sample, _ = received.get(timeout=DEADLINE_S)
     assert sample.digital_values == {INPUT: IOValue.LOW}
 
 

@@ -205,15 +205,15 @@ def test_a_sender_with_a_short_address_is_received_by_it(bed: Bed) -> None:
     assert (str(packet.x16bit_source_addr), packet.rssi) == ("0011", 40)
 
 
-def test_nobody_there_and_too_much(bed: Bed) -> None:
+def test_an_absent_node_and_too_much(bed: Bed) -> None:
     (port,) = bed.start(modules=1)
     one = bed.open(port)
-    nobody = XBee64BitAddress.from_hex_string("0013A200FFFFFFF0")
+    no_one = XBee64BitAddress.from_hex_string("0013A200FFFFFFF0")
     with pytest.raises(TransmitException) as failed:
-        one.send_data_64(nobody, b"hello")
+        one.send_data_64(no_one, b"hello")
     assert failed.value.status == TransmitStatus.NO_ACK
     with pytest.raises(TransmitException) as failed:
-        one.send_data_64(nobody, bytes(103))
+        one.send_data_64(no_one, bytes(103))
     assert failed.value.status == TransmitStatus.PAYLOAD_TOO_LARGE
 
 
@@ -242,7 +242,7 @@ def test_discovery(
     wait_until(lambda: network.discover_device("xbee2") == found["xbee2"])
 
 
-def test_discovery_of_itself_and_of_nobody(bed: Bed) -> None:
+def test_discovery_of_itself_and_of_an_absent_node(bed: Bed) -> None:
     (port,) = bed.start("hardware=s1", "NT=5", modules=1)
     one = bed.open(port)
     network = one.get_network()

@@ -82,7 +82,7 @@ def test_by_name_only_that_node_answers_and_at_once(bench: Bench) -> None:
     assert bench.frames(one) == [HEAD]
 
 
-def test_a_name_nobody_has_is_an_error(bench: Bench) -> None:
+def test_a_name_of_no_node_is_an_error(bench: Bench) -> None:
     one = bench.add(NT="5")
     bench.add("two")
     bench.settle()

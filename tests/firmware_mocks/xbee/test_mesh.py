@@ -22,7 +22,7 @@ def test_the_first_packet_discovers_a_route(bench: Bench, kind: str) -> None:
 @pytest.mark.parametrize(
     ("options", "unicast", "broadcast"), [(0, 0xC1, 0xC2), (0x40, 0x41, 0x42), (0x80, 0x81, 0x82)]
 )
-def test_receive_options_tell_the_mode(
+def test_receive_options_report_the_mode(
     bench: Bench, options: int, unicast: int, broadcast: int
 ) -> None:
     one, two = bench.pair(hardware="digimesh")
@@ -32,13 +32,13 @@ def test_receive_options_tell_the_mode(
     assert bench.frames(two)[0][11] == broadcast
 
 
-def test_broadcast_is_repeated_and_heard_once() -> None:
+def test_broadcast_is_repeated_and_received_once() -> None:
     bench = Bench(seed=2, loss=0.5)
     one, two = bench.pair(hardware="digimesh", MT="5")
     for number in range(40):
         bench.tx(one, BROADCAST, b"%d" % number)
-    heard = [frame[12:] for frame in bench.frames(two)]
-    assert len(heard) == len(set(heard)) >= 36
+    received = [frame[12:] for frame in bench.frames(two)]
+    assert len(received) == len(set(received)) >= 36
 
 
 def test_explicit_output(bench: Bench) -> None:
@@ -49,7 +49,7 @@ def test_explicit_output(bench: Bench) -> None:
     assert bench.frames(two) == [b"\x91" + source + b"\xff\xfe\xe8\xe8\x00\x11\xc1\x05\xc1x"]
 
 
-def test_nobody_has_the_address(bench: Bench) -> None:
+def test_an_address_of_no_node(bench: Bench) -> None:
     one = bench.add(hardware="digimesh", RR="0", MR="0")
     bench.settle()
     assert bench.tx(one, 1, b"x")[3] == 0x25
@@ -103,7 +103,7 @@ def test_the_largest_payload(
     assert bench.tx(one, two.address, bytes(most + 1))[3] == 0x74
 
 
-def test_digimesh_knows_no_frames_00_and_01_and_no_my(bench: Bench) -> None:
+def test_digimesh_has_no_frames_00_and_01_and_no_my(bench: Bench) -> None:
     one, two = bench.pair(hardware="digimesh")
     assert bench.ask(one, b"\x00\x01" + two.address.to_bytes(8, "big") + b"\x00x") == []
     assert bench.at(one, b"MY") == b"\x02"

@@ -36,11 +36,11 @@ def test_the_strength_at_1_m_can_be_calibrated(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize(("distance", "db"), [(0.1, 0x17), (10, 60), (390, 92)])
-def test_s1_tells_only_minus_23_to_minus_92_dbm(bench: Bench, distance: float, db: int) -> None:
+def test_s1_reports_only_minus_23_to_minus_92_dbm(bench: Bench, distance: float, db: int) -> None:
     one = bench.add(hardware="s1")
     two = bench.add(hardware="s1", position=(distance, 0, 0))
     bench.settle()
-    assert bench.get(two, b"DB") == b"\x00"  # nothing heard since power-up
+    assert bench.get(two, b"DB") == b"\x00"  # nothing received since power-up
     bench.tx64(one, BROADCAST, b"x")
     assert bench.get(two, b"DB")[0] == db if bench.frames(two) else False
 
@@ -48,7 +48,7 @@ def test_s1_tells_only_minus_23_to_minus_92_dbm(bench: Bench, distance: float, d
 @pytest.mark.parametrize(
     ("kind", "reach"), [("s1", 398), ("s1pro", 1000), ("xbee3", 1412), ("900hp", 1122)]
 )
-def test_too_weak_is_not_heard(bench: Bench, kind: str, reach: float) -> None:
+def test_too_weak_is_not_received(bench: Bench, kind: str, reach: float) -> None:
     one = bench.add(hardware=kind)
     near = bench.add(hardware=kind, position=(reach, 0, 0))
     far = bench.add(hardware=kind, position=(reach * 1.01, 0, 0))
@@ -73,15 +73,15 @@ def test_a_packet_takes_its_time_on_the_air(bench: Bench) -> None:
     begin = bench.now
     bench.log.clear()
     bench.run(50)
-    heard = next(when for when, module, _ in bench.log if module is two)
+    arrived = next(when for when, module, _ in bench.log if module is two)
     # 320 us of looking, 125 bytes (6 PHY, 7 MAC, 2 + 8 addresses, 2 header) at 250 kb/s
-    assert heard - begin == 320_000 + (100 + 25) * 32_000
+    assert arrived - begin == 320_000 + (100 + 25) * 32_000
 
 
 def test_one_at_a_time_on_a_channel_and_independent_of_others(bench: Bench) -> None:
     senders = [bench.add(channel=12, baudRate=921600) for _ in range(2)]
     other = bench.add(channel=13, baudRate=921600)
-    ears = [bench.add(channel=channel, baudRate=921600) for channel in (12, 13)]
+    receivers = [bench.add(channel=channel, baudRate=921600) for channel in (12, 13)]
     bench.settle()
     frame = wrap(b"\x00\x00" + BROADCAST.to_bytes(8, "big") + b"\x00" + bytes(100))
     bench.run(len(frame) * 0.011)
@@ -91,8 +91,11 @@ def test_one_at_a_time_on_a_channel_and_independent_of_others(bench: Bench) -> N
     bench.log.clear()
     bench.run(50)
     one = 4_320_000
-    assert [when - begin for when, module, _ in bench.log if module is ears[0]] == [one, 2 * one]
-    assert [when - begin for when, module, _ in bench.log if module is ears[1]] == [one]
+    assert [when - begin for when, module, _ in bench.log if module is receivers[0]] == [
+        one,
+        2 * one,
+    ]
+    assert [when - begin for when, module, _ in bench.log if module is receivers[1]] == [one]
 
 
 @pytest.mark.parametrize(("rr", "transmissions"), [(0, 4), (1, 8), (6, 28)])
@@ -121,19 +124,19 @@ def test_without_digis_header_a_lost_acknowledgement_makes_a_duplicate() -> None
 
 
 def test_loss_of_broadcasts_is_the_airs_and_repeats_with_its_seed() -> None:
-    def heard(seed: int) -> list[bytes]:
+    def arrived(seed: int) -> list[bytes]:
         bench = Bench(seed=seed, loss=0.25)
         one, two = bench.pair(baudRate=115200)
         for number in range(200):
             assert bench.tx64(one, BROADCAST, b"%d" % number, ms=20) == 0
         return [frame[11:] for frame in bench.frames(two)]
 
-    assert heard(1) == heard(1)
-    assert heard(1) != heard(2)
-    assert 130 <= len(heard(1)) <= 170
+    assert arrived(1) == arrived(1)
+    assert arrived(1) != arrived(2)
+    assert 130 <= len(arrived(1)) <= 170
 
 
-def test_a_module_without_power_neither_hears_nor_acknowledges(bench: Bench) -> None:
+def test_a_module_without_power_neither_receives_nor_acknowledges(bench: Bench) -> None:
     one, two = bench.pair()
     two.switch_off()
     assert bench.tx64(one, two.address, b"x") == 1

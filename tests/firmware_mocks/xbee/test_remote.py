@@ -60,7 +60,7 @@ def test_the_answer_to_a_new_channel_comes_on_the_old_one(bench: Bench) -> None:
     assert ask(bench, one, two.address, b"CH") == [head(two) + b"CH\x00\x0d"]
 
 
-def test_nobody_there(bench: Bench) -> None:
+def test_an_absent_node(bench: Bench) -> None:
     one = bench.add()
     bench.settle()
     unknown = b"\x97\x05" + bytes(7) + b"\x09\xff\xfe"

@@ -122,7 +122,7 @@ def test_a_parameter_fits_or_is_a_value_error(name: str, value: Any, kind: str) 
         ({"ni": "x" * 21}, "20 printable"),
     ],
 )
-def test_what_is_wrong_with_a_parameter_is_said(parameters: dict[str, Any], words: str) -> None:
+def test_what_is_wrong_with_a_parameter_is_reported(parameters: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         xbee.create("m", Air(), parameters)
 

@@ -70,9 +70,9 @@ def test_broadcast_reaches_all_and_is_never_acknowledged(bench: Bench, how: str)
     else:
         status = bench.tx(one, 0xFFFFFFFFFFFFFFFF, b"all", to16=0xFFFF)
         assert status == b"\xff\xff\x00\x00\x00"
-    heard = [b"\x80" + address(one) + b"\x28\x02all"]
-    assert bench.frames(two) == heard
-    assert bench.frames(three) == heard
+    received = [b"\x80" + address(one) + b"\x28\x02all"]
+    assert bench.frames(two) == received
+    assert bench.frames(three) == received
     assert bench.frames(elsewhere) == bench.frames(foreign) == bench.frames(one) == []
 
 
@@ -85,7 +85,7 @@ def test_broadcast_into_the_void_is_a_success(bench: Bench) -> None:
 @pytest.mark.parametrize(
     "difference", [{"channel": 13}, {"pan_id": 0x1234}, {"position": (2e3, 0, 0)}]
 )
-def test_a_unicast_nobody_hears(bench: Bench, difference: dict[str, Any]) -> None:
+def test_a_unicast_that_is_not_received(bench: Bench, difference: dict[str, Any]) -> None:
     one, two = bench.add(), bench.add(**difference)
     bench.settle()
     assert bench.tx64(one, two.address, b"x") == NO_ACK
@@ -191,7 +191,7 @@ def test_frame_10_to_a_short_address(bench: Bench) -> None:
     assert bench.tx(one, 0x1234, b"x") == b"\xff\xfd\x03\x01\x00"  # three MAC retries
 
 
-def test_s1_knows_no_frame_10(bench: Bench) -> None:
+def test_s1_has_no_frame_10(bench: Bench) -> None:
     one, two = bench.pair(hardware="s1")
     head = b"\x10\x01" + address(two) + b"\xff\xfe\x00\x00"
     assert bench.ask(one, head + b"x") == []

@@ -160,7 +160,7 @@ def test_transparent_np(bench: Bench) -> None:
     assert bench.type(module, "ATNP\r") == "54\r"
 
 
-def test_transparent_mode_talks_to_the_coordinator_by_default(bench: Bench) -> None:
+def test_transparent_mode_sends_to_the_coordinator_by_default(bench: Bench) -> None:
     coordinator = bench.add(hardware="zigbee", CE="1", api_mode=0)
     router = bench.add(hardware="zigbee", api_mode=0)
     bench.settle()

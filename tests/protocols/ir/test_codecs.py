@@ -126,7 +126,7 @@ def test_sizes_carriers_periods(name: str) -> None:
     assert traits.sends == (3 if family == "sir" else 1)
 
 
-def test_an_unknown_code_is_said_with_those_there_are() -> None:
+def test_an_unknown_code_is_reported_with_those_there_are() -> None:
     with pytest.raises(ConfigError, match="use one of nec, nec2, nec_ext"):
         codec("nex")
 
@@ -148,7 +148,7 @@ def test_values_that_do_not_fit_are_refused(pair: tuple[Codec, Code], in_address
 
 
 @given(coded())
-def test_what_is_sent_is_heard(pair: tuple[Codec, Code]) -> None:
+def test_what_is_sent_is_received(pair: tuple[Codec, Code]) -> None:
     one, code = pair
     frame = one.encode(code)
     assert len(frame) % 2 == 1
@@ -176,7 +176,7 @@ def test_jitter_within_the_tolerance_changes_nothing(
 
 
 @pytest.mark.parametrize("toggle", [0, 1])
-def test_a_toggle_bit_that_is_a_quarter_too_long_is_no_three_halves(toggle: int) -> None:
+def test_a_toggle_bit_that_is_a_quarter_too_long_is_not_three_halves(toggle: int) -> None:
     code = Code(address=1 | 128 * toggle, command=37, toggle=toggle)
     frame = list(RC6.encode(code))
     wide = [place for place, us in enumerate(frame) if us == 2 * UNITS["rc6"] and place > 3]
@@ -208,7 +208,7 @@ def test_a_frame_is_whole_at_its_end_and_not_before(
 
 
 @given(coded(), st.integers(0, 200), st.sampled_from((0.5, 1.9)))
-def test_one_wrong_duration_is_no_other_code(
+def test_one_wrong_duration_is_not_another_code(
     pair: tuple[Codec, Code], place: int, factor: float
 ) -> None:
     """Between two lengths, or beyond them: then the frame is none, or what it was."""
@@ -216,10 +216,10 @@ def test_one_wrong_duration_is_no_other_code(
     frame = list(one.encode(code))
     place %= len(frame)
     frame[place] = round(frame[place] * factor)
-    said = one.decode(frame)
+    reported = one.decode(frame)
     if one.traits.name in ("nec", "nec2"):  # each bit is there twice
-        assert said in (None, code)
-    assert said is None or isinstance(said, Code)
+        assert reported in (None, code)
+    assert reported is None or isinstance(reported, Code)
 
 
 # --- anything at all ------------------------------------------------------------------------------
@@ -234,13 +234,13 @@ DURATIONS = st.one_of(
 @settings(max_examples=300)
 def test_no_timings_raise(name: str, frame: list[int]) -> None:
     one = codec(name)
-    said = one.decode(frame)
+    reported = one.decode(frame)
     one.is_whole(frame)
-    if isinstance(said, Code):
-        again = one.encode(said)
+    if isinstance(reported, Code):
+        again = one.encode(reported)
         assert len(again) == len(frame)
     else:
-        assert said is None or said is REPEAT
+        assert reported is None or reported is REPEAT
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -252,7 +252,7 @@ def test_odd_lengths_of_frames(name: str) -> None:
         one.is_whole(wrong)
 
 
-def test_a_wrong_inverse_is_no_nec() -> None:
+def test_a_wrong_inverse_is_not_nec() -> None:
     """Extended NEC sent with an address of its own is none of plain NEC."""
     frame = codec("nec_ext").encode(Code(0x1234, 0x56))
     assert codec("nec").decode(frame) is None
@@ -262,6 +262,6 @@ def test_a_wrong_inverse_is_no_nec() -> None:
     assert codec("onkyo").decode(wrong) == Code(0x1234, 0x5656)
 
 
-def test_rc6_modes_are_told_apart() -> None:
+def test_rc6_modes_are_distinguished() -> None:
     assert codec("rc6a").decode(codec("rc6").encode(Code(1, 2))) is None
     assert codec("rc6").decode(codec("rc6a").encode(Code(1, 2))) is None

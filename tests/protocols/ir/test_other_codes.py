@@ -10,7 +10,7 @@ from hilgw.protocols.ir import CODECS, Code
 from hilgw.protocols.ir.other_codes import OtherCodes
 
 
-def heard(own: str, sent: str, code: Code, stretch_us: int = 0) -> list[str]:
+def received(own: str, sent: str, code: Code, stretch_us: int = 0) -> list[str]:
     """What is reported of one frame and the pause after it; marks are longer by stretch_us."""
     others = OtherCodes(CODECS[own])
     frame = [
@@ -24,14 +24,14 @@ def heard(own: str, sent: str, code: Code, stretch_us: int = 0) -> list[str]:
 def test_every_code_is_named_by_an_adapter_that_does_not_take_it(own: str, sent: str) -> None:
     code = Code(0x04, 0x12)
     taken = CODECS[own].decode(CODECS[sent].encode(code)) is not None
-    texts = heard(own, sent, code, stretch_us=60)
+    texts = received(own, sent, code, stretch_us=60)
     assert len(texts) == (not taken)
     if texts:
         assert ":0x12; this adapter takes " + own in texts[0]
 
 
 def test_the_words() -> None:
-    assert heard("rc5", "nec", Code(0x04, 0x52)) == ["NEC 0x04:0x52; this adapter takes rc5"]
+    assert received("rc5", "nec", Code(0x04, 0x52)) == ["NEC 0x04:0x52; this adapter takes rc5"]
 
 
 def test_a_frame_ends_with_its_burst_or_with_silence_and_noise_has_no_name() -> None:

@@ -29,7 +29,7 @@ FRAME = (900, 500, 400)
 
 def split(splitter: Splitter, *durations: int) -> list[tuple[int, ...]]:
     found = [splitter.feed(us) for us in durations]
-    return [heard.durations for heard in found if heard]
+    return [received.durations for received in found if received]
 
 
 # --- frames ---------------------------------------------------------------------------------------
@@ -47,7 +47,7 @@ def test_a_gap_ends_a_frame() -> None:
     assert not splitter.pending
 
 
-def test_frames_say_when_they_began() -> None:
+def test_frames_have_the_time_when_they_began() -> None:
     splitter = Splitter(GAP)
     for us in (*FRAME, 10_000):
         splitter.feed(us)
@@ -61,9 +61,9 @@ def test_frames_say_when_they_began() -> None:
 def test_silence_ends_a_frame_and_its_gap_may_follow() -> None:
     splitter = Splitter(GAP)
     split(splitter, *FRAME)
-    heard = splitter.quiet()
-    assert heard is not None
-    assert heard.durations == FRAME
+    received = splitter.quiet()
+    assert received is not None
+    assert received.durations == FRAME
     assert splitter.quiet() is None
     assert split(splitter, 200_000, *FRAME, 9_000) == [FRAME]
 
@@ -120,23 +120,23 @@ def test_frames_come_out_as_they_went_in(frames: list[list[int]], gap: int) -> N
 def test_anything_at_all_is_bounded(durations: list[int], calls: list[str]) -> None:
     splitter = Splitter(GAP, limit=8)
     for place, us in enumerate(durations):
-        heard = splitter.feed(us)
+        received = splitter.feed(us)
         for call in calls[place : place + 1]:
             if call == "c":
                 splitter.interrupt()
             else:
-                heard = heard or (splitter.end(5) if call == "e" else splitter.quiet())
-        if heard:
-            assert len(heard.durations) % 2 == 1
-            assert len(heard.durations) <= 8
-            assert max(heard.durations[::2]) < MARK_LIMIT_US
+                received = received or (splitter.end(5) if call == "e" else splitter.quiet())
+        if received:
+            assert len(received.durations) % 2 == 1
+            assert len(received.durations) <= 8
+            assert max(received.durations[::2]) < MARK_LIMIT_US
 
 
 # --- keys -----------------------------------------------------------------------------------------
 
 
 def read(name: str, *frames: tuple[int, tuple[int, ...]]) -> list[KeyEvent]:
-    """What frames at these times (milliseconds) say."""
+    """What frames at these times (milliseconds) contain."""
     keys = KeyDecoder(codec(name))
     return [keys.read(ReceivedFrame(frame, start_ms * 1000)) for start_ms, frame in frames]
 
@@ -144,8 +144,10 @@ def read(name: str, *frames: tuple[int, tuple[int, ...]]) -> list[KeyEvent]:
 def test_a_held_nec_key_is_one_press() -> None:
     code = Code(4, 8)
     frame = codec("nec").encode(code)
-    said = read("nec", (0, frame), (108, REPEAT_FRAME), (216, REPEAT_FRAME), (432, REPEAT_FRAME))
-    assert said == [Pressed(code), Held(code), Held(code), Held(code)]
+    reported = read(
+        "nec", (0, frame), (108, REPEAT_FRAME), (216, REPEAT_FRAME), (432, REPEAT_FRAME)
+    )
+    assert reported == [Pressed(code), Held(code), Held(code), Held(code)]
     assert read("nec", (0, frame), (108, frame)) == [Pressed(code)] * 2
     assert read("nec", (0, REPEAT_FRAME), (108, REPEAT_FRAME)) == [Held(None)] * 2
     assert read("nec", (0, frame), (5_000, REPEAT_FRAME)) == [Pressed(code), Held(None)]
@@ -154,16 +156,16 @@ def test_a_held_nec_key_is_one_press() -> None:
 def test_nec2_repeats_its_frame() -> None:
     code, other = Code(4, 8), Code(4, 9)
     frame, second = (codec("nec2").encode(each) for each in (code, other))
-    said = read("nec2", (0, frame), (108, frame), (324, frame), (432, second), (1_000, second))
-    assert said == [Pressed(code), Held(code), Held(code), Pressed(other), Pressed(other)]
+    reported = read("nec2", (0, frame), (108, frame), (324, frame), (432, second), (1_000, second))
+    assert reported == [Pressed(code), Held(code), Held(code), Pressed(other), Pressed(other)]
 
 
 @pytest.mark.parametrize("name", ["rc5", "rc6", "rc6a"])
-def test_the_toggle_bit_tells_presses_apart(name: str) -> None:
+def test_the_toggle_bit_distinguishes_presses(name: str) -> None:
     frames = [codec(name).encode(Code(1, 2, toggle)) for toggle in (0, 1)]
     first, second = Code(1, 2, 0), Code(1, 2, 1)
-    said = read(name, (0, frames[0]), (110, frames[0]), (220, frames[1]), (330, frames[1]))
-    assert said == [Pressed(first), Held(first), Pressed(second), Held(second)]
+    reported = read(name, (0, frames[0]), (110, frames[0]), (220, frames[1]), (330, frames[1]))
+    assert reported == [Pressed(first), Held(first), Pressed(second), Held(second)]
     assert read(name, (0, frames[0]), (1_000, frames[0])) == [Pressed(first)] * 2
 
 
@@ -182,25 +184,25 @@ def test_sirc_sends_thrice_and_it_is_one_press() -> None:
 def test_other_light_is_strange_and_forgets_nothing() -> None:
     code = Code(4, 8)
     frame = codec("nec").encode(code)
-    said = read("nec", (0, frame), (100, (500, 500, 500)), (110, REPEAT_FRAME))
-    assert said == [Pressed(code), UNRECOGNIZED, Held(code)]
+    reported = read("nec", (0, frame), (100, (500, 500, 500)), (110, REPEAT_FRAME))
+    assert reported == [Pressed(code), UNRECOGNIZED, Held(code)]
 
 
 @given(
     st.sampled_from(sorted(CODECS)),
     st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=8),
 )
-def test_presses_far_enough_apart_are_all_told(name: str, codes: list[tuple[int, int]]) -> None:
+def test_presses_far_enough_apart_are_all_reported(name: str, codes: list[tuple[int, int]]) -> None:
     one = codec(name)
     traits = one.traits
     pause = traits.repeat_window_us + 1 if traits.held == WHOLE_FRAME else traits.period_us
     toggles = [place % 2 if traits.held == TOGGLE else 0 for place in range(len(codes))]
     sent = [Code(*pair, toggle) for pair, toggle in zip(codes, toggles, strict=True)]
     keys = KeyDecoder(one)
-    said = [
+    reported = [
         keys.read(ReceivedFrame(one.encode(code), place * pause)) for place, code in enumerate(sent)
     ]
-    assert said == [Pressed(code) for code in sent]
+    assert reported == [Pressed(code) for code in sent]
 
 
 # --- bytes ----------------------------------------------------------------------------------------

@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _remote_at(args: argparse.Namespace) -> int:
-    """0 when the module did it; prints the value of a register that was read."""
+    """Sends the AT command, and prints the value of a register that was read; returns 0."""
     if not 2 <= len(args.at) <= 3 or args.channel is not None or args.range is not None:
         raise UsageError("--at takes REMOTE COMMAND [VALUE], and no other setting beside it")
     address, name = args.at[0], args.at[1].upper()

@@ -49,11 +49,11 @@ def run(args: argparse.Namespace) -> int:
             loading.print_findings(errors.diagnostics, errors.warnings)
         return ConfigError.exit_code
     if args.json:
-        from dataclasses import asdict
-
         from hilgw.config.explain import explain
+        from hilgw.config.explain.facts import as_json
 
-        print_json({"file": args.file, "ok": True, "errors": [], **asdict(explain(loaded))})
+        facts = as_json(explain(loaded))
+        print_json({"file": args.file, "ok": True, "errors": [], **facts}, as_json)
     else:
         _print(args.file, loaded)
     return 0

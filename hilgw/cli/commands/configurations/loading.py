@@ -50,7 +50,7 @@ def load(args: argparse.Namespace, path: str) -> Loaded:
 
 
 def print_findings(errors: list[Diagnostic], warnings: Iterable[Diagnostic]) -> None:
-    """To stderr, the warnings first."""
+    """Writes the findings to stderr, the warnings first."""
     from hilgw.config.source.positions import ConfigErrors
 
     for warning in warnings:

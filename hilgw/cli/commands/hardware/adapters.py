@@ -57,6 +57,7 @@ def _kinds(name: str | None) -> list[Any]:
 
 def _as_data(adapter: Any) -> dict[str, Any]:
     from hilgw.adapters.base import StationSettings
+    from hilgw.config.model import PartBackend
     from hilgw.config.schema.describe import rows
 
     return {
@@ -65,7 +66,7 @@ def _as_data(adapter: Any) -> dict[str, Any]:
         "summary": adapter.summary,
         "limits": adapter.limits,
         "settings": list(rows(adapter.Settings)),
-        "common_settings": list(rows(StationSettings)),
+        "common_settings": [*rows(PartBackend), *rows(StationSettings)],
     }
 
 

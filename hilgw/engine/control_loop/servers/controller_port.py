@@ -6,23 +6,26 @@ import asyncio
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
+from hilgw.engine.lines import STALL_S
 from hilgw.engine.observer import State
-from hilgw.engine.supervisor import STALL_S, PortStatus, StallDetector
+from hilgw.engine.supervisor import AttachedPort, StallDetector
 from hilgw.errors import AdapterError, HilgwError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from hilgw.engine.control_loop.peer_link import PeerLink
-    from hilgw.engine.observer import Observer
+    from hilgw.engine.lines import Lines
     from hilgw.reasons import RequestReason
     from hilgw.transports.base import Transport
 
 
-class ControllerPort(PortStatus, ABC):
+class ControllerPort(AttachedPort, ABC):
     """Keeps the connection that a server accepted attached to the peer link, and ends it.
     listening: the address where a controller may connect; empty before."""
 
-    def __init__(self, link: PeerLink[Any], observer: Observer, where: str) -> None:
-        super().__init__(link, observer, where)
+    def __init__(self, link: PeerLink[Any], lines: Lines, where: str) -> None:
+        super().__init__(link, lines, where)
         self._link = link
         self.listening = ""
         self._connection: Transport | None = None
@@ -30,28 +33,31 @@ class ControllerPort(PortStatus, ABC):
         self._stall = StallDetector(STALL_S)
 
     @property
+    def advice(self) -> str:
+        return f"start one; hilgw is listening on {self.listening}"
+
+    @property
     def ready(self) -> bool:
         """A controller may connect."""
         return self.was_up
 
     @abstractmethod
-    async def run(self) -> None:
-        """As of a supervisor: ends by cancellation, or with the error that ends the gateway."""
+    async def run(self, on_up: Callable[[], None]) -> None:
+        """As of a `PortStatus`."""
 
-    def _begin(self, listening: str) -> None:
+    def _begin(self, listening: str, on_up: Callable[[], None]) -> None:
         """A controller may connect from now on, at this address."""
         self.listening = listening
         self._enter(State.WAITING, f"listening on {listening}")
         self.was_up = True
-        if self.on_up is not None:
-            self.on_up()
+        on_up()
 
     def _refuse(self, reason: RequestReason, text: str, number: int = 1) -> None:
         self._link.refused[reason] += number
         self._observer.refused(self._link.name, reason, text)
 
     def _attach(self, stream: Transport, peer: str) -> None:
-        """The next controller; there is none at present."""
+        """The next controller; there is none at present. stream: as `Lines.opened` returned it."""
         self.opened += 1
         self._connection, self._peer = stream, peer
         self._stall = StallDetector(STALL_S)

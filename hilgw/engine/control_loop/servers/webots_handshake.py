@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 # Of the peer's own time: TLS, the line and the first request together.
 HANDSHAKE_S = 2.0
-# A line has no end: it is complete when it names a robot, or when nothing follows for so long.
+# A line has no end: it is complete when it names a robot, or when nothing follows for this time.
 SILENCE_S = 0.05
 # Between the word and the reason, which hilgw's API reads: libController takes all for the word.
 REASON_S = 0.05
@@ -105,7 +105,7 @@ class Handshake:
         self.stream.start(self._request_received, lambda error: self.close())
 
     def offer(self) -> None:
-        """The peer may send its first request now; on TCP the word says so."""
+        """The peer may send its first request now; on TCP the word CONNECTED tells it that."""
         self._offered = True
         self._own_time.run()
         if self.local:

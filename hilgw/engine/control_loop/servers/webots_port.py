@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from typing import TYPE_CHECKING, Any, Protocol
 
 from hilgw.engine.control_loop.servers.controller_port import ControllerPort
@@ -24,11 +25,11 @@ if TYPE_CHECKING:
     from hilgw.engine.control_listener import ClientHandler
     from hilgw.engine.control_loop.peer_link import PeerLink
     from hilgw.engine.control_loop.servers.webots_socket import LocalSocket
-    from hilgw.engine.observer import Observer
+    from hilgw.engine.lines import Lines
     from hilgw.transports.base import Handle, Transport
 
-# For a controller that was told to quit: libController closes the connection itself.
-FAREWELL_S = 1.0
+# A controller that was sent QUIT has this time to close the connection, as libController does.
+QUIT_S = 1.0
 # An answer may carry the packets of several full Receivers.
 ANSWER_BYTES = 64 * 1024 * 1024
 
@@ -36,7 +37,8 @@ ANSWER_BYTES = 64 * 1024 * 1024
 class ControllerServer(Protocol):
     """A server that connects the controllers of several robots, by name."""
 
-    host: str
+    @property
+    def host(self) -> str: ...
 
     @property
     def where(self) -> str: ...
@@ -59,8 +61,8 @@ class WebotsPort(ControllerPort):
 
     robot: its name. server: None: no TCP. is_open: whether a controller may connect now; the
     others wait. line: those that have named this robot. local: makes a local socket too.
-    on_listening is called with host and port, on_local with the path of the local socket,
-    on_told_to_quit when the gateway ends a controller.
+    on_listening is called with host and port, or with the path of the local socket where that is
+    all; on_quit_sent when the gateway ends a controller.
     """
 
     def __init__(
@@ -68,29 +70,27 @@ class WebotsPort(ControllerPort):
         link: PeerLink[Any],
         robot: str,
         server: ControllerServer | None,
-        observer: Observer,
+        lines: Lines,
         is_open: Callable[[], bool],
         *,
         where: str,
         local: Callable[[str, ClientHandler], LocalSocket] | None = None,
     ) -> None:
-        super().__init__(link, observer, where)
+        super().__init__(link, lines, where)
         self.robot = robot
         self.is_open = is_open
         self.on_listening: Callable[[str, int], None] | None = None
-        self.on_local: Callable[[str], None] | None = None
-        self.on_told_to_quit: Callable[[], None] | None = None
+        self.on_quit_sent: Callable[[], None] | None = None
         self._server = server
         self.line = WaitingLine(self)
-        self._caller: Caller | None = None
-        self._callers: set[Caller] = set()
+        self._ending: dict[Transport, Handle] = {}  # until the controller closes them
         self._handshakes: set[Handshake] = set()  # on the local socket
         self._is_lost = False
         self._local = None if local is None else local(robot, self._local_controller)
         if server is not None:
             server.add(self)
 
-    async def run(self) -> None:
+    async def run(self, on_up: Callable[[], None]) -> None:
         self._enter(State.OPENING, self.where)
         server, local = self._server, self._local
         try:
@@ -99,11 +99,11 @@ class WebotsPort(ControllerPort):
             if local is not None:
                 local.open(DEFAULT_PORT if server is None else server.port)
             addresses = [each.where for each in (server, local) if each is not None]
-            self._begin(", ".join(addresses))
+            self._begin(", ".join(addresses), on_up)
             if self.on_listening is not None and server is not None:
                 self.on_listening(server.host, server.port)
-            if self.on_local is not None and local is not None:
-                self.on_local(local.where)
+            elif self.on_listening is not None and local is not None:
+                self.on_listening(local.where, 0)
             while True:
                 await sleep_in_real_time(STALL_POLL_S)
                 self._drop_when_stalled()
@@ -126,13 +126,10 @@ class WebotsPort(ControllerPort):
     def take(self, handshake: Handshake) -> None:
         """The next controller."""
         first = handshake.take()
-        caller = Caller(handshake.stream, handshake.peer, self._callers)
-        self._caller = caller
-        caller.on_data = self._link.data_received
-        caller.on_lost = self._connection_lost
+        stream = self.lines.opened(self.name, handshake.stream, first)
         self._link.session.local = handshake.local
-        caller.start()
-        self._attach(caller.stream, caller.peer)
+        stream.start(self._link.data_received, lambda error: self._connection_lost(stream, error))
+        self._attach(stream, handshake.peer)
         self._link.data_received(first)
 
     def refuse(self, handshake: Handshake, word: Acknowledgement) -> None:
@@ -147,9 +144,9 @@ class WebotsPort(ControllerPort):
         else:
             handshake.write(self._link.session.rejection())
             handshake.take()
-            Caller(handshake.stream, handshake.peer, self._callers).say_farewell()
+            self._expect_end(handshake.stream)
 
-    def unwanted(self) -> None:
+    def all_left(self) -> None:
         return
 
     def count(self, reason: RequestRefused, text: str, number: int = 1) -> None:
@@ -172,8 +169,8 @@ class WebotsPort(ControllerPort):
 
     # --- the end ------------------------------------------------------------------------------
 
-    def _connection_lost(self, caller: Caller, error: HilgwError) -> None:
-        if self._caller is caller:
+    def _connection_lost(self, stream: Transport, error: HilgwError) -> None:
+        if self._connection is stream:
             self._is_lost = True
             self._drop(error)
 
@@ -183,16 +180,25 @@ class WebotsPort(ControllerPort):
             self._link.call(self._link.checked_now(), self._link.session.quit)
 
     def _close(self, stream: Transport, error: HilgwError) -> None:
-        caller, self._caller = self._caller, None
-        if caller is None:
+        if self._is_lost:
             stream.close()
-        elif self._is_lost:
-            caller.close()
         else:
-            caller.say_farewell()
-            if self.on_told_to_quit is not None:
-                self.on_told_to_quit()
+            self._expect_end(stream)
+            if self.on_quit_sent is not None:
+                self.on_quit_sent()
         self._is_lost = False
+
+    def _expect_end(self, stream: Transport) -> None:
+        """The controller was sent QUIT. It closes the connection; otherwise hilgw does, a little
+        later."""
+        close = functools.partial(self._end, stream)
+        stream.start(lambda data: None, lambda error: close())
+        self._ending[stream] = call_in_real_time(asyncio.get_running_loop(), QUIT_S, close)
+
+    def _end(self, stream: Transport) -> None:
+        if timer := self._ending.pop(stream, None):
+            timer.cancel()
+        stream.close()
 
     def _stop_listening(self) -> None:
         if self._local is not None:
@@ -202,53 +208,5 @@ class WebotsPort(ControllerPort):
         self.line.close()
         for handshake in list(self._handshakes):
             handshake.close()
-        for caller in list(self._callers):
-            caller.close()
-
-
-class Caller:
-    """One connection after its handshake: of a robot's port, then until the controller has closed
-    it."""
-
-    def __init__(self, stream: Transport, peer: str, callers: set[Caller]) -> None:
-        """callers: it is one of them as long as its connection is open."""
-        self.stream = stream
-        self.peer = peer
-        self.on_data: Callable[[bytes], None] = _ignore
-        self.on_lost: Callable[[Caller, HilgwError], None] = Caller._leave
-        self._callers = callers
-        self._loop = asyncio.get_running_loop()
-        self._timer: Handle | None = None
-        callers.add(self)
-
-    def start(self) -> None:
-        """Passes on what comes, as `on_data` and `on_lost` are now."""
-        self.stream.start(self.on_data, lambda error: self.on_lost(self, error))
-
-    def say_farewell(self) -> None:
-        """The controller was told to quit; it closes the connection, or is closed soon."""
-        self.on_data, self.on_lost = _ignore, Caller._leave
-        self.start()
-        self.expect(FAREWELL_S, self.close)
-
-    def close(self) -> None:
-        self._callers.discard(self)
-        self.expect_nothing()
-        self.stream.close()
-
-    def _leave(self, error: HilgwError) -> None:
-        self.close()
-
-    def expect(self, seconds: float, then: Callable[[], None]) -> None:
-        """Calls it after so long, unless something else is expected before."""
-        self.expect_nothing()
-        self._timer = call_in_real_time(self._loop, seconds, then)
-
-    def expect_nothing(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-
-def _ignore(data: bytes) -> None:
-    """Of a controller that was told to quit."""
+        for stream in list(self._ending):
+            self._end(stream)

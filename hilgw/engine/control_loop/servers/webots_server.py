@@ -10,58 +10,39 @@ from hilgw.engine.control_loop.servers.webots_handshake import HANDSHAKE_S, Hand
 from hilgw.engine.control_loop.servers.webots_port import ANSWER_BYTES, WebotsPort
 from hilgw.engine.supervisor import STALL_POLL_S
 from hilgw.engine.waiting_line import MOST_OF_ADDRESS, MOST_WAITING
-from hilgw.errors import PortError
 from hilgw.protocols.webots.handshake import Acknowledgement, encode_name
 from hilgw.reasons import RequestRefused
-from hilgw.transports.tcp.listener import Listen, Listener, TcpListener
+from hilgw.transports.tcp.listener import Limits
 
 if TYPE_CHECKING:
-    import ssl
-
-    from hilgw.engine.control_loop.servers.webots_handshake import TokenCheck
-    from hilgw.engine.observer import Observer
+    from hilgw.engine.listening import Listening
     from hilgw.transports.base import Transport
 
 
 class WebotsServer:
     """Listens on one address, and connects each controller to the robot that it names.
 
-    check_token: why the token in the name (rover?token=...) lets a controller command no robot;
-    None on a loopback address, where none is needed. any_port: it listens on any free port when the
-    address is in use. new_listener: the kind of its listener.
+    The token in the name (rover?token=...) is checked where the address has a `check_token`.
     """
 
-    def __init__(
-        self,
-        host: str,
-        port: int,
-        observer: Observer,
-        *,
-        check_token: TokenCheck | None = None,
-        tls: ssl.SSLContext | None = None,
-        any_port: bool = False,
-        new_listener: Listen = TcpListener,
-    ) -> None:
-        self.host = host
+    def __init__(self, listening: Listening) -> None:
+        self._listening = listening
         self._ports: dict[str, WebotsPort] = {}  # by encoded name
-        self._observer = observer
-        self._check_token = check_token
-        self._tls = tls
-        self._any_port = any_port
-        self._new_listener = new_listener
-        self._number = port
-        self._listener: Listener | None = None
         self._opening: asyncio.Future[None] | None = None
         self._polling: asyncio.TimerHandle | None = None
         self._handshakes: set[Handshake] = set()
 
     @property
+    def host(self) -> str:
+        return self._listening.host
+
+    @property
     def where(self) -> str:
-        return "" if self._listener is None else self._listener.where
+        return self._listening.where
 
     @property
     def port(self) -> int:
-        return self._number if self._listener is None else self._listener.port
+        return self._listening.port
 
     def add(self, port: WebotsPort) -> None:
         self._ports[encode_name(port.robot)] = port
@@ -71,8 +52,7 @@ class WebotsServer:
         self._ports.pop(encode_name(port.robot), None)
         if self._ports:
             return
-        if self._listener is not None:
-            self._listener.close()
+        self._listening.close()
         if self._polling is not None:
             self._polling.cancel()
         for handshake in list(self._handshakes):
@@ -85,40 +65,23 @@ class WebotsServer:
         await asyncio.shield(self._opening)
 
     async def _listen(self) -> None:
-        try:
-            await self._listen_on(self._number)
-        except PortError as error:
-            if not self._any_port or error.reason != PortError.BUSY:
-                raise
-            first = next(iter(self._ports.values()))
-            self._observer.notice(first.supervised.name, f"{error}; listening on another port")
-            await self._listen_on(0)
-        self._poll()
-
-    async def _listen_on(self, number: int) -> None:
         robots = len(self._ports)
-        listener = self._new_listener(
-            self.host,
-            number,
-            self._incoming,
-            loopback_only=self._check_token is None,
-            max_clients=MOST_WAITING + robots,
-            max_per_address=MOST_OF_ADDRESS + robots,
-            limit=ANSWER_BYTES,
-            tls=self._tls,
+        limits = Limits(
+            clients=MOST_WAITING + robots,
+            per_address=MOST_OF_ADDRESS + robots,
+            write_bytes=ANSWER_BYTES,
             tls_handshake_s=HANDSHAKE_S,
         )
-        await listener.start()
-        self._listener = listener
+        first = next(iter(self._ports.values()))
+        await self._listening.open(self._incoming, limits, first.notify)
+        self._poll()
 
     def _poll(self) -> None:
         """Counts connections that the listener refused."""
-        listener = self._listener
-        if listener is None or not self._ports:
+        if not self._ports:
             return
         first = next(iter(self._ports.values()))
-        number, listener.refused = listener.refused, 0
-        if number:
+        if number := self._listening.take_refused():
             text = f"{number} more connections"
             first.count(RequestRefused.TOO_MANY_CONNECTIONS, text, number)
         self._polling = asyncio.get_running_loop().call_later(STALL_POLL_S, self._poll)
@@ -135,7 +98,7 @@ class WebotsServer:
         if first is None:
             handshake.dismiss(Acknowledgement.FAILED)
             return
-        port, check = self._find(handshake.robot), self._check_token
+        port, check = self._find(handshake.robot), self._listening.check_token
         reason = check(handshake.token, handshake.peer) if check is not None else None
         if check is not None and reason is not None:
             why = check.why(handshake.token, reason)

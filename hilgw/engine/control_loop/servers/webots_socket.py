@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import getpass
 import os
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 from hilgw.engine.control_folder import control_folder
@@ -20,29 +21,16 @@ from hilgw.protocols.webots.handshake import encode_name
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from typing import Protocol
 
     from hilgw.engine.control_listener import ClientHandler
-
-    class LocalSocket(Protocol):
-        """Where the controllers of one robot connect on this machine."""
-
-        def __init__(self, robot: str, on_client: ClientHandler) -> None: ...
-
-        @property
-        def where(self) -> str: ...
-
-        def open(self, instance: int) -> None: ...
-
-        def close(self) -> None: ...
-
 
 FIX = "end the other gateway or Webots, or leave out ipc: true"
 PLUGIN = ".plugin"
 
 
-class PluginSocket:
-    """Listens for the plug-in of one robot; on_client gets each connection."""
+class LocalSocket(ABC):
+    """Where the controllers of one robot connect on this machine; on_client gets each
+    connection."""
 
     def __init__(self, robot: str, on_client: ClientHandler) -> None:
         self._robot = robot
@@ -53,16 +41,10 @@ class PluginSocket:
     def where(self) -> str:
         return "" if self._listener is None else str(self._listener.path)
 
+    @abstractmethod
     def open(self, instance: int) -> None:
-        """Listens. HilgwError: another gateway has the socket, or it cannot be made."""
-        folder = control_folder()
-        around = len(os.fsencode(folder)) + len(PLUGIN) + 1
-        path = folder / (encode_name(self._robot, around) + PLUGIN)
-        listener = ControlListener(
-            self._on_client, str(path), what="socket of the plug-in", fix="end the other gateway"
-        )
-        listener.start()
-        self._listener = listener
+        """Listens. instance: the port of the gateway or Webots. HilgwError: another program has the
+        socket, or it cannot be made."""
 
     def close(self) -> None:
         """Removes the socket."""
@@ -70,44 +52,44 @@ class PluginSocket:
             self._listener.close()
             self._listener = None
 
+    def _listen(self, path: Path, what: str, fix: str) -> None:
+        listener = ControlListener(self._on_client, str(path), what=what, fix=fix)
+        listener.start()
+        self._listener = listener
 
-class WebotsSocket:
-    """Listens for the controllers of one robot; on_client gets each connection."""
 
-    def __init__(self, robot: str, on_client: ClientHandler) -> None:
-        self._robot = robot
-        self._on_client = on_client
-        self._listener: ControlListener | None = None
-        self._instance: Path | None = None
-
-    @property
-    def where(self) -> str:
-        return "" if self._listener is None else str(self._listener.path)
+class PluginSocket(LocalSocket):
+    """For the remote-control plug-in of one robot."""
 
     def open(self, instance: int) -> None:
-        """Listens. HilgwError: another program has the socket, or it cannot be made."""
+        folder = control_folder()
+        around = len(os.fsencode(folder)) + len(PLUGIN) + 1
+        path = folder / (encode_name(self._robot, around) + PLUGIN)
+        self._listen(path, "socket of the plug-in", "end the other gateway")
+
+
+class WebotsSocket(LocalSocket):
+    """For libController, which looks in the folders of Webots."""
+
+    def open(self, instance: int) -> None:
         folder = instances_of(os.environ, getpass.getuser) / str(instance)
         path = socket_path(folder, self._robot, EXTERN)
         _make_folders(path.parent)
         # A dead one would make a controller without a name ask which robot it means.
         remove_dead(found for found in (folder / "ipc").glob(f"*/{EXTERN}") if found != path)
-        listener = ControlListener(
-            self._on_client, str(path), what="local socket of this robot", fix=FIX
-        )
-        listener.start()
-        self._listener, self._instance = listener, folder
+        self._listen(path, "local socket of this robot", FIX)
 
     def close(self) -> None:
-        """Removes the socket, and the folders that it leaves empty."""
-        if self._listener is None or self._instance is None:
+        """Removes the folders that are empty then, too."""
+        if self._listener is None:
             return
-        self._listener.close()
-        for folder in (self._listener.path.parent, self._instance / "ipc", self._instance):
+        robot = self._listener.path.parent
+        super().close()
+        for folder in (robot, robot.parent, robot.parent.parent):
             try:
                 folder.rmdir()
             except OSError:
                 break  # another robot is in it
-        self._listener = None
 
 
 def _make_folders(folder: Path) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from hilgw.config.checks.line_rates import notices
+from hilgw.config.line_rates import notices
 from hilgw.config.load import load_config
 
-XBEE = str(Path(__file__).parents[3] / "configs" / "xbee.yaml")
+XBEE = str(Path(__file__).parents[2] / "configs" / "xbee.yaml")
 TX, RX = "robots.rover.devices.tx", "robots.rover.devices.rx"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hilgw.bodies._common.odometer import Odometer
+from hilgw.control.odometer import Odometer
 
 
 def test_it_counts_across_the_end_of_the_range() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hilgw.adapters.declaration import line_of
-from hilgw.config.checks.reach import meet, same_channel
+from hilgw.config.queries import meet, same_channel
 from hilgw.devices.fields import EmitterFields, ReceiverFields, line_difference
 
 if TYPE_CHECKING:

@@ -1,0 +1,21 @@
+"""What a body of another distribution builds on, besides `hilgw.bodies.base`: the settings and the
+session of a robot on a serial line, and of one with two wheels.
+"""
+
+from __future__ import annotations
+
+from hilgw.bodies._common.body import SerialRobot
+from hilgw.bodies._common.check import device_problems
+from hilgw.bodies._common.session import Phase, RobotSession
+from hilgw.bodies._common.settings import RobotSettings, numbered
+from hilgw.bodies._common.wheels import WheeledSession
+
+__all__ = [
+    "Phase",
+    "RobotSession",
+    "RobotSettings",
+    "SerialRobot",
+    "WheeledSession",
+    "device_problems",
+    "numbered",
+]

@@ -1,0 +1,49 @@
+"""The files that a configuration names: their paths are relative to it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from hilgw.config import shipped
+from hilgw.config.model import AccessConfig, GatewayConfig, MotionFile, RobotConfig
+from hilgw.control.parts import RunsProgram
+
+
+def in_folder(config: GatewayConfig, folder: Path) -> GatewayConfig:
+    """The configuration with all its files below `folder`, where the configuration is."""
+    robots = {name: _robot(robot, folder) for name, robot in config.robots.items()}
+    return replace(config, access=_access(config.access, folder), robots=robots)
+
+
+def program_file(folder: Path, file: str) -> Path:
+    """The file beside the configuration; else the shipped program of this name, which a copy of a
+    shipped configuration names."""
+    beside, of_hilgw = folder / file, shipped.folder()
+    if not beside.exists() and of_hilgw is not None and Path(file).name == file:
+        known = of_hilgw / file
+        return known if known.is_file() else beside
+    return beside
+
+
+def _robot(robot: RobotConfig, folder: Path) -> RobotConfig:
+    motion, part = robot.motion, robot.controller
+    if isinstance(motion, MotionFile):
+        motion = replace(motion, path=str(folder / motion.path))
+    if part is not None and isinstance(part.settings, RunsProgram):
+        file = str(program_file(folder, part.settings.file))
+        part = replace(part, settings=replace(part.settings, file=file))
+    return replace(robot, motion=motion, controller=part)
+
+
+def _access(access: AccessConfig, folder: Path) -> AccessConfig:
+    tls, tokens = access.tls, {}
+    for name, token in access.tokens.items():
+        tokens[name] = replace(token, file=str(folder / token.file))
+    if tls is not None:
+        key, clients = (
+            None if file is None else str(folder / file) for file in (tls.key, tls.clients)
+        )
+        certificate = str(folder / tls.certificate)
+        tls = replace(tls, certificate=certificate, key=key, clients=clients)
+    return replace(access, tokens=tokens, tls=tls)

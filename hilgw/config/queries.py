@@ -1,0 +1,229 @@
+"""What other rooms ask of a configuration, and of a file that may have errors."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING, Any, cast
+
+from hilgw import plugins
+from hilgw.config.backends import Backend
+from hilgw.config.scene import air_of
+from hilgw.control.forwarding import Forwarding
+from hilgw.control.parts import InWebots, OnLine
+from hilgw.controllers.base import PEERS, STEPPED, Role
+from hilgw.devices.fields import BROADCAST, EmitterFields, ReceiverFields
+from hilgw.transports.base import LineSettings
+from hilgw.transports.tcp.address import is_loopback, parse_address
+
+if TYPE_CHECKING:
+    from hilgw.bodies.base import Body
+    from hilgw.config.context import Inspection
+    from hilgw.config.model import AdapterConfig, GatewayConfig, PartConfig, RobotConfig
+    from hilgw.config.source.positions import Path
+    from hilgw.controllers.base import (
+        ControllerSession,
+        InsideController,
+        PeerController,
+        ProgramController,
+        ProxyController,
+        SteppedController,
+    )
+
+REAL_TIME = 1
+"""The speed of a gateway that is not in simulated time."""
+BODY_KEYS = ("body", "remote")
+
+Radio = EmitterFields | ReceiverFields
+
+
+# --- what a controller is -------------------------------------------------------------------------
+
+
+def _controller(part: PartConfig | None, roles: Collection[Role]) -> Any:
+    """The controller when it has one of these roles, else None."""
+    controller = None if part is None else plugins.load(plugins.CONTROLLERS, part.kind)
+    return controller if controller is not None and controller.role in roles else None
+
+
+def peer_of(part: PartConfig | None) -> PeerController | None:
+    """The controller when it is a peer on a connection; None for one that runs in the gateway."""
+    return cast("PeerController | None", _controller(part, PEERS))
+
+
+def stepped_of(part: PartConfig | None) -> SteppedController | None:
+    """The controller when it asks for steps, else None."""
+    return cast("SteppedController | None", _controller(part, STEPPED))
+
+
+def program_of(part: PartConfig | None) -> ProgramController | None:
+    """The controller when hilgw starts it, else None."""
+    return cast("ProgramController | None", _controller(part, (Role.PROGRAM,)))
+
+
+def proxy_of(part: PartConfig | None) -> ProxyController | None:
+    """The controller when its robot is in a simulator behind hilgw, else None."""
+    return cast("ProxyController | None", _controller(part, (Role.PROXY,)))
+
+
+def inside_of(part: PartConfig | None) -> InsideController | None:
+    """The controller when it decides inside the gateway, else None."""
+    return cast("InsideController | None", _controller(part, (Role.INSIDE,)))
+
+
+def session_of(part: PartConfig | None) -> ControllerSession | None:
+    """A session of the controller when it decides inside the gateway, else None."""
+    inside = inside_of(part)
+    return None if part is None or inside is None else inside.session(part.settings)
+
+
+def world_name(name: str, config: RobotConfig) -> str:
+    """The name of a robot behind a proxy in its simulator."""
+    assert config.controller is not None
+    settings: InWebots = config.controller.settings
+    return settings.robot or name
+
+
+# --- connections ----------------------------------------------------------------------------------
+
+
+def is_on_line(settings: object) -> bool:
+    """Whether these settings of a controller or a body are of one on a serial line."""
+    return isinstance(settings, OnLine) and settings.port is not None
+
+
+def line_settings(settings: OnLine) -> LineSettings:
+    """The serial line of a body or a controller; byteSize 8 counts as 10, 8N1."""
+    return LineSettings(settings.baudRate, stop_bits=max(1, settings.byteSize - 9))
+
+
+def endpoint(url: str) -> tuple[str, int]:
+    """Host and port of an address, in one spelling. ValueError: not an address."""
+    host, port = parse_address(url)
+    return "127.0.0.1" if host == "localhost" else host.lower(), port
+
+
+def is_local(url: str) -> bool:
+    """Whether tcp://HOST:PORT is reached from this machine alone. ValueError: not an address."""
+    host, _ = parse_address(url)
+    try:
+        return is_loopback(host)
+    except ValueError:
+        return host == "localhost"
+
+
+# --- back ends ------------------------------------------------------------------------------------
+
+
+def backend_of(config: GatewayConfig, part: str) -> Backend:
+    """The back end of a part: a station, ROBOT.controller, .body or .remote; of a proxy,
+    ROBOT.webots too."""
+    name, _, key = part.partition(".")
+    chosen = config.robots[name].parts.get(key) if key else config.adapters.get(part)
+    own = None if chosen is None else chosen.backend
+    return own or (Backend.REAL if part in config.real else config.backend)
+
+
+def own_backends(config: GatewayConfig) -> dict[str, Backend]:
+    """The back end of each part that has one of its own."""
+    parts: dict[str, AdapterConfig | PartConfig] = dict(config.adapters)
+    for name, robot in config.robots.items():
+        parts |= {f"{name}.{key}": part for key, part in robot.parts.items()}
+    return {name: part.backend for name, part in parts.items() if part.backend}
+
+
+def is_mocked(config: GatewayConfig, part: str) -> bool:
+    """Whether a mock is there instead of this part."""
+    return backend_of(config, part).is_mocked
+
+
+def is_mixed(config: GatewayConfig) -> bool:
+    """Whether a mock and a real part may stand side by side."""
+    return bool(config.real or own_backends(config))
+
+
+def is_mocked_at(inspection: Inspection, path: Path) -> bool:
+    """As `is_mocked`, of the part at `path`, in a file that may have errors."""
+    real, own = inspection.get("real"), inspection.get(*path, "backend")
+    listed = isinstance(real, list) and part_name(path) in real
+    default = Backend.REAL if listed else inspection.get("backend")
+    chosen = own if own in tuple(Backend) else default
+    return chosen in (Backend.MOCK, Backend.LOOPBACK)
+
+
+def has_nodes(config: GatewayConfig, air: str) -> bool:
+    """Whether the mocks that share this air with the hardware exist: with mocked hardware."""
+    adapters = config.adapters.items()
+    return config.backend.is_mocked or any(
+        air_of(each, name) == air and is_mocked(config, name) for name, each in adapters
+    )
+
+
+def has_nodes_at(inspection: Inspection, air: str) -> bool:
+    """The same, in a file that may have errors."""
+    return inspection.get("backend") in (Backend.MOCK, Backend.LOOPBACK) or any(
+        air_of(each, str(path[-1])) == air and is_mocked_at(inspection, path)
+        for path, each in inspection.made("adapters", None)
+    )
+
+
+def part_name(path: Path) -> str:
+    """The name of the part at `path`, as in `real:`."""
+    return ".".join(map(str, path[1:]))
+
+
+def is_simulated(config: GatewayConfig, robot: str, key: str = "body") -> bool:
+    """Whether the body under this key of the robot has no real motors."""
+    part = config.robots[robot].bodies[key]
+    return _is_simulated(part, mocked=is_mocked(config, f"{robot}.{key}"))
+
+
+def is_simulated_at(inspection: Inspection, path: Path, part: PartConfig) -> bool:
+    """As `is_simulated`, of the body at `path`, in a file that may have errors."""
+    return _is_simulated(part, mocked=is_mocked_at(inspection, path))
+
+
+def _is_simulated(part: PartConfig, *, mocked: bool) -> bool:
+    simulated: bool | None = part.settings.simulated
+    if simulated is not None:
+        return simulated
+    return mocked or bool(plugins.load(plugins.BODIES, part.kind).simulated)
+
+
+def moves_unlatched(config: GatewayConfig, name: str) -> bool:
+    """Whether a body of this robot is real, and its loss does not disarm it."""
+    robot = config.robots[name]
+    simulated = all(is_simulated(config, name, key) for key in robot.bodies)
+    return robot.safety.latch is False and not simulated
+
+
+# --- bodies and radios ----------------------------------------------------------------------------
+
+
+def bodies(inspection: Inspection) -> Iterator[tuple[Path, Any]]:
+    """Every body of the file, with its path."""
+    for key in BODY_KEYS:
+        yield from inspection.made("robots", None, key)
+
+
+def forwarding_of(part: PartConfig | None) -> Forwarding:
+    """What the settings of a body forward between its radios and the medium; false: nothing."""
+    if part is None:
+        return Forwarding()
+    body: Body = plugins.load(plugins.BODIES, part.kind)
+    return body.forwarding(part.settings)
+
+
+def meet(fields: Radio, adapter: AdapterConfig) -> bool:
+    """Whether packets pass between this device and this hardware."""
+    part = plugins.load(plugins.ADAPTERS, adapter.kind)
+    if part.type != fields.type:
+        return False
+    if same_channel(fields.channel, adapter.common.channel):
+        return True  # each mapping has it; found without the import of a session
+    channels = part.session(adapter.settings, adapter.common).channels
+    return channels is None or any(same_channel(fields.channel, each) for each in channels)
+
+
+def same_channel(one: int, other: int) -> bool:
+    """Whether packets pass between these channels; -1 is every channel."""
+    return one == other or BROADCAST in (one, other)

@@ -1,0 +1,113 @@
+"""The one place where the lines of all parts pass: serial, TCP, in process, of a mock.
+
+A module that opens or accepts a connection for a part passes it to `Lines.opened` and uses what
+that returns. Here an observer of bytes attaches, and a wrapping that changes what passes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from weakref import WeakKeyDictionary
+
+from hilgw.engine.observer import Direction, LineEvent, Observer
+from hilgw.transports.base import Transport
+
+if TYPE_CHECKING:
+    from hilgw.transports.base import BytesHandler
+
+STALL_S = 2.0
+
+
+def _always_there() -> object:
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """What a supervisor keeps open: a real port, a mock or a peer on TCP.
+
+    where: the port as the user reads it. open: opens the transport, raises PortError. identity:
+    the device behind the path now (None: none), so that a wrong device is tried again once it was
+    replaced. boot_s: silence after opening, before the user of the port is attached. retry_s: the
+    pause between two tries; None: the supervisor's. stall_s: a port that takes no byte for this
+    time is opened anew; None: it is left to its flow control.
+    """
+
+    where: str
+    open: Callable[[], Awaitable[Transport]]
+    identity: Callable[[], object | None] = _always_there
+    boot_s: float = 0.0
+    retry_s: float | None = None
+    stall_s: float | None = STALL_S
+
+
+class LineEnd(Protocol):
+    """A `Transport`, or the `DeviceSide` of a mock; see `hilgw.transports.base.Observable`."""
+
+    def observe(self, sent: BytesHandler, received: BytesHandler) -> None: ...
+
+    def unobserve(self) -> None: ...
+
+
+OnBytes = Callable[[LineEvent], None]
+Wrapping = Callable[[str, Any], Any]
+L = TypeVar("L", bound=LineEnd)
+
+
+class Lines:
+    """The open lines of one gateway, and the observer of their ports. now: the scheduler's time.
+
+    wrappings: each gets the name of the part and the connection at its opening, and returns it or
+    what stands in its place. They are for faults and are set before the gateway runs.
+    """
+
+    def __init__(self, observer: Observer, now: Callable[[], int]) -> None:
+        self.observer = observer
+        self.wrappings: list[Wrapping] = []
+        self._now = now
+        self._open: WeakKeyDictionary[LineEnd, str] = WeakKeyDictionary()
+        self._on_bytes: OnBytes | None = None
+
+    def opened(self, name: str, line: L, received: bytes = b"") -> L:
+        """The connection that the part of this name uses from now on. received: what its peer sent
+        before it was known whose connection it is."""
+        for wrap in self.wrappings:
+            line = wrap(name, line)
+        self._open[line] = name
+        if self._on_bytes is not None:
+            self._begin(name, line, received)
+        return line
+
+    def observe(self, on_bytes: OnBytes | None) -> None:
+        """Begins to observe the bytes of all lines, those included that are open now; None: ends.
+
+        on_bytes is called in a later turn of the event loop, in the order of the bytes: it delays
+        no write, and none fails with it. `sent` bytes were accepted by the transport. Not among
+        them: the emergency stop of a gateway whose event loop hangs.
+        """
+        self._on_bytes = on_bytes
+        for line, name in list(self._open.items()):
+            if on_bytes is None:
+                line.unobserve()
+            else:
+                self._begin(name, line)
+
+    def _begin(self, name: str, line: LineEnd, received: bytes = b"") -> None:
+        now, call_soon = self._now, asyncio.get_running_loop().call_soon
+
+        def sent(data: bytes) -> None:
+            call_soon(self._report, LineEvent(name, Direction.SENT, data, now()))
+
+        def on_received(data: bytes) -> None:
+            call_soon(self._report, LineEvent(name, Direction.RECEIVED, data, now()))
+
+        line.observe(sent, on_received)
+        if received:
+            on_received(received)
+
+    def _report(self, event: LineEvent) -> None:
+        if self._on_bytes is not None:
+            self._on_bytes(event)

@@ -1,0 +1,84 @@
+"""An address where others connect to a server of the gateway."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hilgw.errors import PortError
+from hilgw.transports.tcp.listener import Limits, Listen, Listener, TcpListener
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import Callable
+
+    from hilgw.engine.control_loop.servers.webots_handshake import TokenCheck
+    from hilgw.transports.tcp.listener import ClientHandler
+
+
+class Listening:
+    """Listens from `open` to `close`. any_port: on any free port when this one is busy.
+
+    check_token: why the token of a connection lets it command no robot; None: a loopback address,
+    where none is needed. new_listener: how it listens, on TCP or in this process. on_listening:
+    called with host and port.
+    """
+
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        *,
+        any_port: bool = False,
+        check_token: TokenCheck | None = None,
+        tls: ssl.SSLContext | None = None,
+        new_listener: Listen = TcpListener,
+        on_listening: Callable[[str, int], None] | None = None,
+    ) -> None:
+        self.host = host
+        self.check_token = check_token
+        self._number = port
+        self._any_port = any_port
+        self._tls = tls
+        self._new_listener = new_listener
+        self._on_listening = on_listening
+        self._listener: Listener | None = None
+
+    @property
+    def where(self) -> str:
+        """HOST:PORT; empty before."""
+        return "" if self._listener is None else self._listener.where
+
+    @property
+    def port(self) -> int:
+        return self._number if self._listener is None else self._listener.port
+
+    async def open(
+        self, on_client: ClientHandler, limits: Limits, notify: Callable[[str], None]
+    ) -> None:
+        """Listens. Raises PortError. notify: gets the reason when it listens on another port."""
+        listener = self._new_listener(
+            self.host, self._number, on_client, self.check_token is None, limits, tls=self._tls
+        )
+        try:
+            await listener.start()
+        except PortError as error:
+            if not self._any_port or error.reason != PortError.BUSY:
+                raise
+            notify(f"{error}; listening on another port")
+            listener.port = 0
+            await listener.start()
+        self._listener = listener
+        if self._on_listening is not None:
+            self._on_listening(self.host, listener.port)
+
+    def take_refused(self) -> int:
+        """The connections that were refused since the last call."""
+        if self._listener is None:
+            return 0
+        number, self._listener.refused = self._listener.refused, 0
+        return number
+
+    def close(self) -> None:
+        """Stops listening. Accepted connections stay open."""
+        if self._listener is not None:
+            self._listener.close()

@@ -1,0 +1,29 @@
+"""The page of the interface for other distributions names it as it is."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+from hilgw import plugins
+
+PAGE = (Path(__file__).parents[2] / "docs/extending.md").read_text(encoding="utf-8")
+OPEN = [plugins.ADAPTERS, plugins.BODIES, plugins.CONTROLLERS, plugins.MOCKS]
+
+
+@pytest.mark.parametrize("group", OPEN, ids=lambda group: group.name)
+def test_each_group_is_in_the_table(group: plugins.Group) -> None:
+    row = next(line for line in PAGE.splitlines() if f"| `{group.name}` |" in line)
+    assert f"`{group.export}`" in row if group.export else "`create`" in row
+    modules = re.findall(r"`((?:hilgw|firmware_mocks)\.\w+\.?(?:base|robot)?)`", row)
+    interface = [name for name in modules if name.endswith(("base", "robot"))]
+    assert interface
+    for name in interface:
+        importlib.import_module(name)
+
+
+def test_the_version_of_the_interface() -> None:
+    assert f"`hilgw.plugins.INTERFACE`, which is {plugins.INTERFACE}." in PAGE

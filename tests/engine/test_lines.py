@@ -1,0 +1,223 @@
+"""The one place where lines pass: observers that come and go, and wrappings."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hilgw.assemble.gateway import build
+from hilgw.config.load import load_config
+from hilgw.engine.lines import Lines
+from hilgw.engine.observer import Direction, LineEvent, Observer
+from hilgw.testing.sim import Clock, FakeTransport, Recorder, SimEventLoop, local_sockets, until
+from hilgw.transports.base import LineSettings, LostHandler, ReadHandler
+from hilgw.transports.stream import FdStream
+from hilgw.transports.virtual.pipe import Pipe
+
+CONFIGS = Path(__file__).parents[2] / "configs"
+SENT, RECEIVED = Direction.SENT, Direction.RECEIVED
+
+
+class Bytes:
+    """What an observer gets."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[str, Direction, bytes, int]] = []
+
+    def __call__(self, event: LineEvent) -> None:
+        self.events.append((event.part, event.direction, event.data, event.now))
+
+    def of(self, name: str, direction: Direction) -> bytes:
+        return b"".join(e[2] for e in self.events if e[:2] == (name, direction))
+
+
+def lines_of(clock: Clock) -> Lines:
+    return Lines(Observer(), clock.now)
+
+
+async def turn() -> None:
+    await asyncio.sleep(0)
+
+
+async def test_the_transport_itself_passes_while_nothing_observes(clock: Clock) -> None:
+    lines, transport = lines_of(clock), FakeTransport()
+    assert lines.opened("part", transport) is transport
+    assert not {"write", "start"} & set(vars(transport))
+    lines.observe(Bytes())
+    assert {"write", "start"} <= set(vars(transport))
+    lines.observe(None)
+    assert not {"write", "start"} & set(vars(transport))
+
+
+async def test_an_observer_comes_and_goes_while_a_line_is_open(clock: Clock) -> None:
+    lines, transport, got, seen = lines_of(clock), FakeTransport(), list[bytes](), Bytes()
+    lines.opened("part", transport)
+    transport.start(got.append, lambda error: None)
+    for observer in (None, seen, None, seen, seen):
+        lines.observe(observer)
+        transport.send(b"in")
+        transport.write(b"out")
+        await turn()
+    assert got == [b"in"] * 5
+    assert transport.data() == b"out" * 5
+    assert [event[:3] for event in seen.events] == [
+        ("part", RECEIVED, b"in"),
+        ("part", SENT, b"out"),
+    ] * 3
+
+
+async def test_an_observer_follows_a_line_to_its_next_user(clock: Clock) -> None:
+    """The handshake of a controller starts its stream several times."""
+    lines, transport, first, second = lines_of(clock), FakeTransport(), list[bytes](), list[bytes]()
+    seen = Bytes()
+    lines.observe(seen)
+    lines.opened("part", transport, b"early")
+    transport.start(first.append, lambda error: None)
+    transport.send(b"1")
+    transport.start(second.append, lambda error: None)
+    transport.send(b"2")
+    lines.observe(None)
+    transport.send(b"3")
+    await turn()
+    assert (first, second) == ([b"1"], [b"2", b"3"])
+    assert seen.events == []  # what was not delivered yet ends with the observation
+    lines.observe(seen)
+    transport.send(b"4")
+    await turn()
+    assert seen.of("part", RECEIVED) == b"4"
+
+
+async def test_what_came_before_the_part_was_known_is_observed_with_it(clock: Clock) -> None:
+    lines, seen = lines_of(clock), Bytes()
+    lines.observe(seen)
+    lines.opened("part", FakeTransport(), b"early")
+    await turn()
+    assert seen.events == [("part", RECEIVED, b"early", clock.now())]
+
+
+async def test_a_refused_write_is_not_sent(clock: Clock) -> None:
+    lines, transport, seen = lines_of(clock), FakeTransport(), Bytes()
+    lines.observe(seen)
+    lines.opened("part", transport)
+    transport.full = True
+    with pytest.raises(Exception, match="full"):
+        transport.write(b"lost")
+    await turn()
+    assert seen.events == []
+
+
+async def test_an_observer_is_called_after_the_write_and_with_its_time(clock: Clock) -> None:
+    """In no write: an observer that blocks holds no lock that the emergency stop takes."""
+    lines, seen = lines_of(clock), Bytes()
+    pipe = Pipe(clock, LineSettings(9600))
+    arrived: list[bytes] = []
+    pipe.device.start(lambda data, baud: arrived.append(data))
+    transport = lines.opened("part", await pipe.open())
+    transport.start(lambda data: None, lambda error: None)
+    lines.observe(seen)
+    now = clock.now()
+    transport.write(b"ten bytes.")
+    assert seen.events == []
+    await until(lambda: bool(arrived))
+    assert seen.events == [("part", SENT, b"ten bytes.", now)]
+    assert clock.now() > now
+
+
+async def test_bytes_over_a_descriptor_are_observed(clock: Clock) -> None:
+    ours, theirs = socket.socketpair()
+    ours.setblocking(False)
+    lines, seen = lines_of(clock), Bytes()
+    stream = lines.opened("part", FdStream(asyncio.get_running_loop(), ours.detach(), "x"))
+    got: list[bytes] = []
+    stream.start(got.append, lambda error: None)
+    lines.observe(seen)
+    theirs.send(b"in")
+    stream.write(b"out")
+    await until(lambda: got == [b"in"])
+    await turn()
+    assert (seen.of("part", RECEIVED), seen.of("part", SENT)) == (b"in", b"out")
+    stream.close()
+    theirs.close()
+
+
+class Losing(FakeTransport):
+    """A fault: nothing that is sent arrives."""
+
+    def __init__(self, inner: Any) -> None:
+        super().__init__()
+        self._inner = inner
+
+    def start(self, on_data: ReadHandler, on_lost: LostHandler) -> None:
+        self._on_data = on_data
+        self._inner.start(lambda data: self._on_data(data), on_lost)
+
+    def write(self, data: bytes) -> None:
+        """Lost."""
+
+
+async def test_a_wrapping_stands_in_place_of_the_connection(clock: Clock) -> None:
+    lines, transport, seen = lines_of(clock), FakeTransport(), Bytes()
+    lines.wrappings.append(lambda name, inner: Losing(inner) if name == "faulty" else inner)
+    assert lines.opened("whole", transport) is transport
+    faulty: Any = lines.opened("faulty", transport)
+    got: list[bytes] = []
+    faulty.start(got.append, lambda error: None)
+    lines.observe(seen)
+    faulty.write(b"out")
+    transport.send(b"in")
+    await turn()
+    assert (transport.data(), got) == (b"", [b"in"])
+    assert (seen.of("faulty", SENT), seen.of("faulty", RECEIVED)) == (b"out", b"in")
+
+
+# --- all lines of a gateway -----------------------------------------------------------------------
+
+SHIPPED = [p for p in sorted(CONFIGS.glob("*.yaml")) if "kind: python" not in p.read_text()]
+
+
+def run_observed(path: Path) -> tuple[Bytes, Bytes, Any]:
+    """What passed at the gateway's ends of its lines, and at those of the mocks."""
+    airs = load_config(str(path), [], "loopback").config.airs
+    without = [
+        f'airs."{air}".nodes."{name}".link=null'  # they would be ptys
+        for air, config in airs.items()
+        for name, node in config.nodes.items()
+        if node.link is not None
+    ]
+    config = load_config(str(path), without, "loopback").config
+    time, seen, at_mocks = Clock(), Bytes(), Bytes()
+
+    async def run() -> Any:
+        watching = Observer()
+        watching.line_bytes = seen
+        gateway = build(config, asyncio.get_running_loop(), Recorder(), watching, timer=time)
+        for host in gateway.hosts:
+            host.lines.observe(at_mocks)
+        await gateway.run(asyncio.Event(), 3.5)
+        gateway.close()
+        return gateway
+
+    with local_sockets(), asyncio.Runner(loop_factory=lambda: SimEventLoop(time)) as runner:
+        return seen, at_mocks, runner.run(run())
+
+
+@pytest.mark.parametrize("config", SHIPPED, ids=lambda path: path.stem)
+def test_the_lines_of_all_parts_pass_here(config: Path) -> None:
+    seen, _, gateway = run_observed(config)
+    expected = {*gateway.supervisors, *(f"{n}.webots" for n in gateway.report().get("proxies", ()))}
+    for name in expected:
+        assert seen.of(name, SENT) or seen.of(name, RECEIVED), name
+    assert {event[0] for event in seen.events} == expected
+    times = [event[3] for event in seen.events]
+    assert times == sorted(times)
+
+
+def test_both_ends_of_a_line_see_the_same_bytes() -> None:
+    seen, at_mocks, _ = run_observed(CONFIGS / "xbee.yaml")
+    assert seen.of("xbee0", SENT).startswith(at_mocks.of("xbee0", RECEIVED))
+    assert at_mocks.of("xbee0", SENT).startswith(seen.of("xbee0", RECEIVED))
+    assert len(at_mocks.of("xbee0", RECEIVED)) > 100 < len(seen.of("xbee0", RECEIVED))

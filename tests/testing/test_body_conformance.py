@@ -1,0 +1,218 @@
+"""BodyConformance finds each defect of a body, by the rule that it breaks."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import pytest
+
+from firmware_mocks import create2
+from hilgw.bodies.create2 import BODY, Create2Body, Create2Settings
+from hilgw.bodies.create2.session import Create2Session
+from hilgw.control.events import Command, Connected, Event, Outcome, StopReason, Write
+from hilgw.control.stop_frame import StopFrame
+from hilgw.devices.kinds import MotorLimits
+from hilgw.plugins import new_air
+from hilgw.settings import MockSpec
+from hilgw.testing import BodyConformance, BrokenRule
+from tests.bodies.test_every_body import DOCS
+
+
+class ForeignBody(Create2Body):
+    """Of another distribution: hilgw does not find it, nor its mock, by name."""
+
+    kind = "foreign"
+
+    def mock(self, settings: Create2Settings, version: str) -> MockSpec:
+        return MockSpec("foreign_robot", super().mock(settings, version).parameters)
+
+
+class OnForeignBody(BodyConformance):
+    """What the test of a third party looks like."""
+
+    body = ForeignBody()
+    settings = {"port": "/dev/x"}
+    silence_s = 1.0
+
+    def moves(self, mock: Any) -> bool:
+        return bool(mock.drive != (0, 0))
+
+    def make_mock(self, spec: MockSpec) -> Any:
+        assert spec.name == "foreign_robot"
+        return create2.create("robot", new_air(), spec.parameters)
+
+
+class TestForeignBody(OnForeignBody):
+    """The sound one: every rule, as pytest finds them."""
+
+
+class OnCreate2(BodyConformance):
+    body = BODY
+    settings = {"port": "/dev/x"}
+    page = DOCS / "create2.md"
+    silence_s = 1.0
+
+    def moves(self, mock: Any) -> bool:
+        return bool(mock.drive != (0, 0))
+
+
+class StopsNothing(Create2Session):
+    def _halt(self, reason: StopReason, now: int) -> list[Event]:
+        return []
+
+
+class StopsWithOtherBytes(Create2Session):
+    def _halt(self, reason: StopReason, now: int) -> list[Event]:
+        self._rest()
+        return [Write(b"\x91\0\0\0\0")]
+
+
+class ReportsNoStop(Create2Session):
+    def stop_commands(self) -> list[Command]:
+        return []
+
+
+class StopsAtTheRate(Create2Session):
+    def _rest(self) -> None:
+        """The wheels keep what they were commanded, and speed up to it."""
+
+
+class StopsNoMotor(Create2Session):
+    def stop_motor(self, index: int, now: int) -> list[Event] | None:
+        return None
+
+
+class HasNoEmergencyStop(Create2Session):
+    def _stop_data(self) -> bytes:
+        return b""
+
+
+class AcceptsAtOnce(Create2Session):
+    def _takes_requests(self, now: int) -> bool:
+        return True
+
+
+class CountsNoRefusal(Create2Session):
+    def command(self, command: Command, now: int) -> tuple[Outcome, list[Event]]:
+        answer = super().command(command, now)
+        self.counts.clear()
+        return answer
+
+
+class EnablesAnything(Create2Session):
+    def switch(self, index: int, period_ms: float | None, now: int) -> list[Event]:
+        return []
+
+
+class IgnoresLimits(Create2Session):
+    def __init__(self, settings: Create2Settings) -> None:
+        super().__init__(dataclasses.replace(settings, limits={}))
+
+
+class WaitsForever(Create2Session):
+    def next_deadline(self) -> int | None:
+        return None if self._is_up else super().next_deadline()
+
+
+class Remembers(Create2Session):
+    """It drives on after the robot came back."""
+
+    _before: bytes = b""
+
+    def close(self) -> list[Event]:
+        self._before = self._drive()
+        return super().close()
+
+    def receive(self, data: bytes, now: int) -> list[Event]:
+        events = super().receive(data, now)
+        is_back = any(isinstance(event, Connected) for event in events) and self._before
+        return [*events, Write(self._before)] if is_back else events
+
+
+class RaisesOnNoise(Create2Session):
+    def receive(self, data: bytes, now: int) -> list[Event]:
+        if data and data[0] != 19:
+            raise ValueError("a byte that is no header")
+        return super().receive(data, now)
+
+
+class TakesNoiseForTheRobot(Create2Session):
+    def receive(self, data: bytes, now: int) -> list[Event]:
+        return [*super().receive(data, now), Connected("a robot")]
+
+
+class ShowsRawBytes(Create2Session):
+    def describe(self, data: bytes, *, received: bool) -> str:
+        return data.decode("latin-1")
+
+
+class StopsWithoutACommand(Create2Session):
+    def stop(self, reason: StopReason, now: int) -> list[Event]:
+        return super().stop(reason, now) or [Write(self._stop_data())]
+
+
+DEFECTS: list[tuple[type[Create2Session], Callable[[BodyConformance], None]]] = [
+    (StopsNothing, BodyConformance.test_a_stop_stops_every_motor),
+    (StopsWithOtherBytes, BodyConformance.test_a_stop_stops_every_motor),
+    (ReportsNoStop, BodyConformance.test_a_stop_stops_every_motor),
+    (StopsAtTheRate, BodyConformance.test_a_rate_limit_does_not_slow_a_stop),
+    (StopsNoMotor, BodyConformance.test_each_motor_stops_alone),
+    (HasNoEmergencyStop, BodyConformance.test_the_emergency_stop),
+    (StopsWithoutACommand, BodyConformance.test_a_stop_without_a_command_writes_nothing),
+    (AcceptsAtOnce, BodyConformance.test_no_command_before_the_robot_is_up),
+    (CountsNoRefusal, BodyConformance.test_requests_that_the_robot_does_not_have),
+    (EnablesAnything, BodyConformance.test_requests_that_the_robot_does_not_have),
+    (IgnoresLimits, BodyConformance.test_limits_reach_the_motors),
+    (WaitsForever, BodyConformance.test_silence),
+    (Remembers, BodyConformance.test_reconnection),
+    (RaisesOnNoise, BodyConformance.test_noise_before_the_robot),
+    (TakesNoiseForTheRobot, BodyConformance.test_noise_before_the_robot),
+    (ShowsRawBytes, BodyConformance.test_bytes_in_words),
+]
+
+
+@pytest.mark.parametrize(("session", "rule"), DEFECTS)
+def test_each_defect_breaks_its_rule(
+    session: type[Create2Session], rule: Callable[[BodyConformance], None]
+) -> None:
+    class Body(Create2Body):
+        Session: ClassVar[type[Any]] = session
+
+    class Broken(OnCreate2):
+        body = Body()
+
+    rule(OnCreate2())
+    with pytest.raises(BrokenRule):
+        rule(Broken())
+
+
+def test_a_stop_that_is_not_on_the_page_breaks_its_rule() -> None:
+    class Body(Create2Body):
+        def stop_frame(self, settings: Create2Settings) -> StopFrame:
+            return dataclasses.replace(super().stop_frame(settings), form="91 00 00 00 00 01")
+
+    class Broken(OnCreate2):
+        body = Body()
+
+    with pytest.raises(BrokenRule, match="rule page"):
+        Broken().test_the_declared_stop()
+    with pytest.raises(BrokenRule, match="rule a stop leaves"):
+        Broken().test_a_stop_stops_every_motor()
+
+
+def test_a_body_that_checks_no_limits_breaks_its_rule() -> None:
+    class Body(Create2Body):
+        def check(self, settings: Create2Settings) -> list[tuple[str, str, str]]:
+            return []
+
+    class Broken(OnCreate2):
+        body = Body()
+
+    with pytest.raises(BrokenRule, match="rule limits"):
+        Broken().test_settings()
+    Broken.settings = {"port": "/dev/x", "limits": {"no such motor": MotorLimits()}}
+    Broken.body = BODY
+    with pytest.raises(BrokenRule, match="rule settings"):
+        Broken().test_settings()
