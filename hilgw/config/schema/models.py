@@ -18,7 +18,7 @@ from enum import StrEnum
 from types import MappingProxyType, NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from pydantic_core import core_schema
+from pydantic_core import CoreSchema, core_schema
 
 from hilgw.config.context import Context
 from hilgw.config.schema.limits import bounded, refuse, refuse_key, worded
@@ -35,7 +35,7 @@ def parts_schema(
     types: Mapping[str, Any] = MappingProxyType({}),
     rest: str = "",
     tagged: bool = False,
-) -> Any:
+) -> CoreSchema:
     """A mapping that holds the keys of all `parts` (dataclasses) side by side.
 
     make: gets one instance per part. tag: a key, and the only value it may have. types: the schemas
@@ -67,7 +67,7 @@ def parts_schema(
 
 
 @functools.cache
-def settings_schema(part: type[Any], *, tagged: bool = False) -> Any:
+def settings_schema(part: type[Any], *, tagged: bool = False) -> CoreSchema:
     """Validates one settings dataclass. tagged: the field that distinguishes it from the others of
     a union is required."""
     return parts_schema(part.__name__, (part,), lambda instance: instance, tagged=tagged)
@@ -159,7 +159,7 @@ def plain(value: Any) -> Any:
     return value
 
 
-def convert(hint: Any, metadata: Mapping[str, Any] = MappingProxyType({})) -> Any:
+def convert(hint: Any, metadata: Mapping[str, Any] = MappingProxyType({})) -> CoreSchema:
     """The schema of a settings type, with the limits of its numbers and texts."""
     origin, arguments = get_origin(hint), get_args(hint)
     if isinstance(hint, type) and dataclasses.is_dataclass(hint):
@@ -185,7 +185,7 @@ def convert(hint: Any, metadata: Mapping[str, Any] = MappingProxyType({})) -> An
     return core_schema.bool_schema(strict=True) if hint is bool else core_schema.any_schema()
 
 
-def _tuple(arguments: tuple[Any, ...], metadata: Mapping[str, Any]) -> Any:
+def _tuple(arguments: tuple[Any, ...], metadata: Mapping[str, Any]) -> CoreSchema:
     """A list in the file; a strict schema would take only a tuple."""
     if len(arguments) == 2 and arguments[1] is Ellipsis:
         item = convert(arguments[0], metadata)
@@ -201,7 +201,7 @@ def _tuple(arguments: tuple[Any, ...], metadata: Mapping[str, Any]) -> Any:
     return core_schema.no_info_before_validator_function(has_length, fixed)
 
 
-def _union(members: tuple[Any, ...], metadata: Mapping[str, Any]) -> Any:
+def _union(members: tuple[Any, ...], metadata: Mapping[str, Any]) -> CoreSchema:
     some = [member for member in members if member is not NoneType]
     if len(some) == 1:
         one = convert(some[0], metadata)
@@ -214,7 +214,7 @@ def _union(members: tuple[Any, ...], metadata: Mapping[str, Any]) -> Any:
     return core_schema.nullable_schema(one) if NoneType in members else one
 
 
-def _wrapped(hint: Any, key: str) -> Any:
+def _wrapped(hint: Any, key: str) -> CoreSchema:
     """A dataclass that the file has under a key of its own: `port: {usb: {...}}`."""
     mapping = core_schema.typed_dict_schema(
         {key: core_schema.typed_dict_field(settings_schema(hint))},
