@@ -37,11 +37,11 @@ from hilgw.protocols.webots.forms import CONFIGURE, ROBOT_TAG
 from hilgw.protocols.webots.passage import AnswerPassage
 from hilgw.protocols.webots.queues import HeldPackets
 from hilgw.protocols.webots.requests import (
+    BLOCK_HEAD,
+    HEAD,
     LEAVE,
     Block,
     RequestReader,
-    duration_of,
-    encode_request,
     spans_of,
 )
 from hilgw.protocols.webots.robot_messages import RobotConfiguration
@@ -90,7 +90,7 @@ class WebotsProxySession:
         others, so waiting for the end of one costs no time."""
         try:
             if self._requests.is_whole(data):
-                return self._pass(data), self._take_events()
+                return self._pass(data), self._take_events() if self._events else ()
             passed = b"".join([self._pass(each) for each in self._read(data)])
         except ProtocolError:
             self._requests = RequestReader()  # for the requests after `cut`
@@ -99,7 +99,7 @@ class WebotsProxySession:
 
     def from_webots(self, data: bytes) -> Passed:
         """Bytes of Webots -> bytes for the controller."""
-        return self._answers.feed(data), self._take_events()
+        return self._answers.feed(data), self._take_events() if self._events else ()
 
     def cut(self) -> bytes:
         """Webots is gone: the bytes that end the controller, whose library would wait for ever. It
@@ -131,8 +131,6 @@ class WebotsProxySession:
         return self._take_events()
 
     def _take_events(self) -> Sequence[ProxyEvent]:
-        if not self._events:
-            return ()
         events, self._events = self._events, []
         return events
 
@@ -151,14 +149,17 @@ class WebotsProxySession:
         if request == LEAVE:
             return request
         spans = spans_of(request)
-        self._step_ms = duration_of(request)
+        self._step_ms = HEAD.unpack_from(request)[1]
         names = self._names
-        kept = [
-            (tag, request[begin:end])
-            for tag, begin, end in spans
-            if tag not in names or self._block(Block(tag, request[begin:end]))
-        ]
-        return request if len(kept) == len(spans) else encode_request(self._step_ms, kept)
+        parts, at = [], HEAD.size  # what stays, up to the last block that is left out
+        for tag, begin, end in spans:
+            if tag in names and not self._block(Block(tag, request[begin:end])):
+                parts.append(request[at : begin - BLOCK_HEAD.size])
+                at = end
+        if not parts:
+            return request
+        kept = b"".join((*parts, request[at:]))
+        return HEAD.pack(HEAD.size + len(kept), self._step_ms) + kept
 
     def _block(self, block: Block) -> bool:
         """The commands for a named device. Returns whether Webots gets them."""

@@ -125,9 +125,8 @@ def plain_delay(data: bytes, limit: int = LARGEST_ANSWER) -> int | None:
     if size < PLAIN.size:
         return None
     count, total, chunk, kind, delay = PLAIN.unpack_from(data)
-    if count != 1 or kind != DATA_CHUNK or not total == chunk == size - AROUND <= limit:
-        return None
-    return int(delay)
+    is_plain = count == 1 and kind == DATA_CHUNK and total == chunk == size - AROUND <= limit
+    return delay if is_plain else None
 
 
 class AnswerReader:
