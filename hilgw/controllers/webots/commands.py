@@ -15,10 +15,9 @@ from hilgw.control.events import (
     Refused,
     SensorSwitch,
 )
-from hilgw.controllers.webots.configuration import fields_of
+from hilgw.controllers.webots.configuration import TagTable, fields_of
 from hilgw.controllers.webots.motors import MotorState
 from hilgw.controllers.webots.sensors import Sensors
-from hilgw.controllers.webots.table import TagTable
 from hilgw.devices.fields import EmitterFields
 from hilgw.devices.kinds import MOTOR, RECEIVER, Device, couplings
 from hilgw.protocols.webots.codec import Command, Message
