@@ -165,8 +165,7 @@ def _connect_tcp(address: TcpAddress, environment: Mapping[str, str]) -> Connect
         connection.settimeout(HANDSHAKE_S)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if address.tls:
-            context = _tls(environment)
-            connection = context.wrap_socket(connection, server_hostname=address.host)
+            connection = _tls(environment).wrap_socket(connection, server_hostname=address.host)
         connection.sendall(encode_hello(_named(address, environment)))
         acknowledged, more = _acknowledgement(connection)
         if acknowledged is Acknowledgement.FORBIDDEN:

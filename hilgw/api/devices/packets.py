@@ -88,8 +88,7 @@ def _encode(message: Any) -> bytes | None:
         return None
     letter = {float: "d", int: "i", bool: "i"}.get(type(message[0]))
     if letter is None:
-        text = f"Emitter.send(): unsupported data type list: {type(message[0])}"
-        print(text, file=sys.stderr)
+        print(f"Emitter.send(): unsupported data type list: {type(message[0])}", file=sys.stderr)
         return None
     return struct.pack(f"{len(message)}{letter}", *message)
 

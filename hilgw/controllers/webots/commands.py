@@ -111,8 +111,7 @@ class DeviceCommands:
         """A packet, with the range that it carries; its channel is in PacketOut."""
         index = device.index
         if math.isnan(range_m):  # libController lets it pass; no distance is within it
-            text = f"range of Emitter '{device.name}' is NaN"
-            return [Refused(index, RequestRefused.NAN, text)]
+            return [Refused(index, RequestRefused.NAN, f"range of Emitter '{device.name}' is NaN")]
         own, known = self._ranges[tag]
         if range_m == known:
             return [PacketOut(index, channel, data)]

@@ -182,8 +182,7 @@ class AnswerReader:
             raise self._fail(f"an answer of {size} bytes")
         if len(buffer) < size:
             return None
-        span = Span(_INT.size, size, DATA_CHUNK)
-        return self._take(size, (span,))
+        return self._take(size, (Span(_INT.size, size, DATA_CHUNK),))
 
     def _next_chunked(self) -> Answer | None:
         """Goes on scanning where it stopped: each chunk is read once, however slowly it comes."""
