@@ -84,10 +84,10 @@ class DeviceCommands:
                 self._sensors.receivers.enable(tag, period, time_ns)
                 return [SensorSwitch(index, float(period))]
             case SetSamplingPeriod(_, period):
-                self._sensors.enable(tag, period, time_ns)
+                self._sensors.grid.switch(tag, period, time_ns)
                 return [SensorSwitch(index, float(period))]
             case SetFeedbackPeriod(_, period):
-                self._sensors.enable_feedback(tag, period, time_ns)
+                self._sensors.feedback_grid.switch(tag, period, time_ns)
                 return [FeedbackSwitch(index, float(period))]
             case Send(_, channel, range_m, data):
                 return self._send(tag, device, channel, range_m, data)

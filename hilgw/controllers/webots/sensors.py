@@ -70,15 +70,18 @@ class Receivers:
 
 class Sensors:
     """The values of a robot's sensors by tag, the force feedback of its motors, and its Receivers.
-    Of each sensor the newest value is kept."""
+    Of each sensor the newest value is kept.
+
+    grid, feedback_grid: the periods of the sensors, and of the motors' feedback.
+    """
 
     def __init__(self) -> None:
         self.receivers = Receivers()
         self._forms: dict[int, NumbersMessage] = {}
         self._values: dict[int, bytes] = {}  # the messages
         self._feedback: dict[int, bytes] = {}
-        self._grid: Grid[int] = Grid()
-        self._feedback_grid: Grid[int] = Grid()
+        self.grid: Grid[int] = Grid()
+        self.feedback_grid: Grid[int] = Grid()
         self._sampled: dict[int, bytes] = {}  # the messages of the next answer
         self._sampled_feedback: dict[int, bytes] = {}
         self._silent: set[int] = set()  # devices that report values Webots has no message for
@@ -93,8 +96,8 @@ class Sensors:
         }
         self.forget_values()
         self._silent = {tag for tag, each in devices.items() if each.role == MOTOR}
-        self._grid.clear()
-        self._feedback_grid.clear()
+        self.grid.clear()
+        self.feedback_grid.clear()
         self.receivers.reset(
             {
                 tag: fields.channel
@@ -126,24 +129,16 @@ class Sensors:
         self._sampled.clear()
         self._sampled_feedback.clear()
 
-    def enable(self, tag: int, period_ms: int, time_ns: int) -> None:
-        """Sets the period of a sensor; 0: off."""
-        self._grid.switch(tag, period_ms, time_ns)
-
-    def enable_feedback(self, tag: int, period_ms: int, time_ns: int) -> None:
-        """Sets the period of a motor's feedback; 0: off."""
-        self._feedback_grid.switch(tag, period_ms, time_ns)
-
     def next_sample(self) -> int | None:
         """When a sensor is due next."""
-        return earliest(self._grid.next(), self._feedback_grid.next())
+        return earliest(self.grid.next(), self.feedback_grid.next())
 
     def sample(self, time_ns: int) -> None:
         """A basic step is over: samples all sensors that are due. One that has no value yet stays
         due."""
-        self._grid.sample(self._values, self._sampled, time_ns)
-        if self._feedback_grid:
-            self._feedback_grid.sample(self._feedback, self._sampled_feedback, time_ns)
+        self.grid.sample(self._values, self._sampled, time_ns)
+        if self.feedback_grid:
+            self.feedback_grid.sample(self._feedback, self._sampled_feedback, time_ns)
 
     def take(self) -> bytes:
         """The messages of all sensors that were sampled since the last answer: of each the newest
