@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.sources import files, nodes
+
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 CONFIGS = sorted((ROOT / "configs").glob("*.yaml"))
@@ -66,9 +68,7 @@ def test_pages_link_to_what_they_speak_of() -> None:
 
 # --- the code ------------------------------------------------------------------------------
 
-PYTHON = sorted(
-    file for room in ("hilgw", "firmware_mocks", "tests") for file in (ROOT / room).rglob("*.py")
-)
+PYTHON = [file for room in ("hilgw", "firmware_mocks", "tests") for file in files(room)]
 # What to write instead of a word that only people, and not machines, would use of themselves.
 INSTEAD = {
     "heard|hears?|hearing|overhears?|overheard": "received, receives",
@@ -127,7 +127,7 @@ def names_and_texts(file: Path, *, messages: bool) -> Iterator[tuple[int, str]]:
     """
     source = file.read_text(encoding="utf-8")
     docstrings = set()
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes(file):
         if isinstance(node, (*DEFINITIONS, ast.Module)) and node.body:
             first = node.body[0]
             if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
