@@ -25,7 +25,7 @@ from hilgw.testing.sim import Clock, SimEventLoop
 # How long one example takes shows nothing on a busy machine. The suite's cases are the same in each
 # run, so more of them find nothing new: `tools/test --hypothesis-profile explore tests/framing`
 # looks for others.
-settings.register_profile("suite", deadline=None, derandomize=True, max_examples=40)
+settings.register_profile("suite", deadline=None, derandomize=True, max_examples=25)
 settings.register_profile("explore", deadline=None, max_examples=1000)
 settings.load_profile("suite")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hilgw.medium.ledger import Ledger
@@ -12,6 +12,7 @@ from hilgw.medium.listeners import FEW, Bucket, Listener
 from hilgw.medium.medium import Medium
 from hilgw.medium.packet import Packet
 from hilgw.medium.pose import Pose, Vector
+from tests.cases import cases
 
 MANY = FEW + 8
 PLACE = st.floats(-20, 20, allow_nan=False) | st.integers(-20, 20).map(float)
@@ -24,7 +25,7 @@ CHANGE = st.one_of(
 )
 
 
-@settings(max_examples=25)
+@cases(0.5)
 @given(
     st.lists(st.none() | POINT, min_size=MANY, max_size=MANY),
     st.lists(

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
@@ -26,6 +25,7 @@ from hilgw.medium.medium import Medium, Missed
 from hilgw.medium.packet import Copy, Packet
 from hilgw.medium.pose import Pose
 from hilgw.reasons import NotReceivedReason
+from tests.cases import cases
 
 MS = 1_000_000
 ROBOTS = ("a", "b", "c")
@@ -326,7 +326,7 @@ class Machine(RuleBasedStateMachine):
 
 
 TestMachine = Machine.TestCase
-TestMachine.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestMachine.settings = cases(1, stateful_step_count=30)
 
 
 def test_same_seed_and_inputs_give_the_same_copies() -> None:
