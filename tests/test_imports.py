@@ -7,8 +7,6 @@ import sys
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 from tests.sources import ROOT, files, imports, place
 
 LAYERS = [
@@ -31,7 +29,6 @@ PURE = {"devices", "framing", "medium", "protocols", "control", "worlds"} | {
 IMPURE = {"asyncio", "time", "socket", "logging", "threading", "os", "select", "subprocess"}
 MODULES = files("hilgw")
 MOCKS = files("firmware_mocks")
-pytestmark = pytest.mark.xdist_group("sources")  # one process parses them
 
 
 def room_of(path: Path) -> str:
