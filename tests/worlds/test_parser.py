@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from hilgw.errors import ConfigError
 from hilgw.worlds.nodes import Node, Parameter, Text
-from hilgw.worlds.parser import MAX_DEPTH, MAX_NUMBERS, parse
-from hilgw.worlds.syntax import MAX_BYTES
+from hilgw.worlds.parser import MAX_BYTES, MAX_DEPTH, MAX_NUMBERS, parse
 from tests.cases import cases
 
 HEADER = "#VRML_SIM R2025a utf8\n"
