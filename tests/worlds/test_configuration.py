@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hilgw.config.load import load_text
@@ -545,7 +545,6 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(node_of(VALUES), max_size=4), st.sampled_from(["R2025a", "R2020a", "V8.0.0"]))
 def test_whatever_a_world_holds_the_configuration_loads(nodes: list[str], version: str) -> None:
     body = "\n".join(nodes)
