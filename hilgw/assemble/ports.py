@@ -1,29 +1,19 @@
-"""What the parts of a configuration are connected to: hardware, peers on TCP, or mocks instead."""
+"""What parts on serial lines are connected to: hardware, or mocks instead."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING
 
-from hilgw.assemble.access import tls_of, token_check
 from hilgw.config.backends import Backend
-from hilgw.config.queries import REAL_TIME, backend_of, is_local
-from hilgw.discovery.boards import reset_notice, usb_ids
+from hilgw.config.queries import REAL_TIME, backend_of
 from hilgw.discovery.ports import describe_port, exists, port_identity, resolve_port
 from hilgw.engine.lines import Port
-from hilgw.engine.listening import Listening
 from hilgw.engine.mock_host import MockHost, create_mock
 from hilgw.plugins import new_air
 from hilgw.transports.serial.modem_lines import describe_modem_lines
 from hilgw.transports.serial.port import open_serial
 from hilgw.transports.serial.urls import kind_of
-from hilgw.transports.stream import WRITE_LIMIT_BYTES
-from hilgw.transports.tcp.address import parse_address
-from hilgw.transports.tcp.device import Connect, TcpClientDevice, TcpListenerDevice, TcpServerDevice
-from hilgw.transports.tcp.in_process import InProcessNetwork
-from hilgw.transports.tcp.listener import Listen, TcpListener
-from hilgw.transports.tcp.stream import connect_tcp
-from hilgw.transports.virtual.pipe import Pipe
 from hilgw.transports.virtual.pty import VirtualPort
 
 if TYPE_CHECKING:
@@ -38,9 +28,6 @@ if TYPE_CHECKING:
     # Puts the mock of a part behind this device; returns what the user reads about it.
     PlaceMock = Callable[[DeviceSide], str]
 
-LOOPBACK = "127.0.0.1"
-RETRY_S = 1.0  # of a mock that connects
-
 
 class Ports:
     """The ports of one configuration. All that opens or listens for a part is made here, so this
@@ -49,11 +36,6 @@ class Ports:
     def __init__(self, config: GatewayConfig, gateway: Gateway) -> None:
         self._config = config
         self._gateway = gateway
-        self._listen: Listen = TcpListener
-        self._connect: Connect = connect_tcp
-        if config.speed != REAL_TIME:
-            network = InProcessNetwork()
-            self._listen, self._connect = network.listen, network.connect
 
     def is_mocked(self, name: str) -> bool:
         """name: a station, or ROBOT.controller, .body, .remote, .webots."""
@@ -71,6 +53,8 @@ class Ports:
         timer = self._gateway.timer
         in_memory = backend_of(self._config, name) is Backend.LOOPBACK
         if in_memory or self._config.speed != REAL_TIME:
+            from hilgw.transports.virtual.pipe import Pipe
+
             pipe = Pipe(timer, line, name=f"loopback:{name}")
             where += mock(pipe.device)
             return Port(
@@ -90,6 +74,8 @@ class Ports:
 
     def _real(self, port: str | UsbId, where: str, line: LineSettings, boot_s: float) -> Port:
         """Its opening adds what is known about the reset of the board behind it."""
+        from hilgw.discovery.boards import reset_notice, usb_ids
+
         timer, urls = self._gateway.timer, self._config.network_ports
 
         async def open_port() -> Transport:
@@ -111,55 +97,6 @@ class Ports:
         wait = f"; {boot_s:g} s of silence for the board to start" if boot_s else ""
         return describe_modem_lines(line) + wait
 
-    def tcp(
-        self,
-        name: str,
-        url: str,
-        mock: PlaceMock,
-        *,
-        retry_s: float | None = None,
-        many: bool = False,
-        limit: int = WRITE_LIMIT_BYTES,
-    ) -> Port:
-        """A peer that listens on this address. many: for several connections, as Webots does.
-        limit: bytes that may wait."""
-        if not self.is_mocked(name):
-            host, number = parse_address(url)
-            return Port(url, lambda: connect_tcp(host, number, limit=limit), retry_s=retry_s)
-        device = (TcpListenerDevice if many else TcpServerDevice)(LOOPBACK, 0, self._listen)
-        where = url + mock(device)
-
-        async def open_port() -> Transport:
-            return await self._connect(*await device.listen(), limit=limit)
-
-        return Port(where, open_port, retry_s=retry_s)
-
-    # --- connections that hilgw accepts -----------------------------------------------------------
-
-    def listening(
-        self,
-        url: str,
-        on_listening: Callable[[str, int], None] | None = None,
-        *,
-        mocked: bool,
-        shared: bool = False,
-        tokens: bool = False,
-    ) -> Listening:
-        """Where controllers connect. mocked: they are mocks. shared: maybe with a real controller,
-        whose port it is. tokens: with one, controllers connect from other hosts."""
-        host, number = parse_address(url)
-        access, gateway = self._config.access, self._gateway
-        remote = tokens and not is_local(url)
-        return Listening(
-            host,
-            0 if shared else number,
-            any_port=mocked,
-            check_token=token_check(access, lambda: gateway.real_timer.now()) if remote else None,
-            tls=tls_of(access) if remote else None,
-            new_listener=self._listen if mocked else TcpListener,
-            on_listening=on_listening,
-        )
-
     # --- mocks ------------------------------------------------------------------------------------
 
     def host(self, name: str, spec: MockSpec, device: DeviceSide) -> str:
@@ -168,14 +105,6 @@ class Ports:
         self._gateway.hosts.append(host)
         host.add(create_mock(spec.name, name, host.air, spec.parameters), device)
         return f" (mock {spec.name})"
-
-    def client(
-        self, name: str, spec: MockSpec, connect: Connect | None = None
-    ) -> Callable[[str, int], None]:
-        """Runs a mock that connects to the address where hilgw listens. connect: how."""
-        device = TcpClientDevice(RETRY_S, connect or self._connect)
-        self.host(name, spec, device)
-        return device.aim
 
 
 def _is_pty(path: str) -> bool:
