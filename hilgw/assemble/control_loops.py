@@ -31,7 +31,7 @@ from hilgw.engine.control_loop.parts import (
     no_controller,
 )
 from hilgw.engine.control_loop.peer_link import PeerLink
-from hilgw.engine.control_loop.servers.tcp_server import TcpServer
+from hilgw.engine.control_loop.servers.controller_port import TcpServer
 from hilgw.engine.control_loop.stepping import StepGrid, Stepping
 from hilgw.engine.station.line_pacer import LinePacer
 from hilgw.engine.supervisor import Supervisor

@@ -7,8 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from hilgw.adapters.base import line_of
-from hilgw.assemble.mocks import MockPorts
-from hilgw.assemble.ports import Ports
+from hilgw.assemble.ports import MockPorts, Ports
 from hilgw.config import line_rates
 from hilgw.config.queries import REAL_TIME, inside_of, peer_of, proxy_of, session_of, stepped_of
 from hilgw.config.scene import address_of, air_of, mount_of, pose_of, read_motion
@@ -154,7 +153,7 @@ class _Assembly:
             gateway.scene.add(name, pose_of(config.position, config.rotation))
         kind = ReceiverPort
         if proxy_of(config.controller) is not None:
-            from hilgw.engine.proxy.ports import ProxyReceiverPort as kind
+            from hilgw.engine.proxy.robot import ProxyReceiverPort as kind
         is_passing = stepped_of(config.controller) is not None
         for device, fields in config.radios.items():
             if is_passing:

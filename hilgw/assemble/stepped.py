@@ -11,8 +11,7 @@ from urllib.parse import quote
 
 from hilgw.assemble.network import LOOPBACK
 from hilgw.config.queries import is_mixed, moves_unlatched, program_of
-from hilgw.engine.control_loop.servers.webots_port import WebotsPort
-from hilgw.engine.control_loop.servers.webots_server import WebotsServer
+from hilgw.engine.control_loop.servers.webots_server import WebotsPort, WebotsServer
 from hilgw.engine.control_loop.servers.webots_socket import PluginSocket, WebotsSocket
 from hilgw.engine.listening import Listening
 from hilgw.engine.processes import Child, Program

@@ -115,6 +115,11 @@ class ObservedPort(PortListener):
         self._observer = lines.observer
 
     @property
+    def ready(self) -> bool:
+        """Of a server, which stays up: a controller may connect."""
+        return self.was_up
+
+    @property
     def identity(self) -> str:
         """The module or peer that is there, where one is supervised."""
         return ""

@@ -11,7 +11,7 @@ from hilgw.config.context import Inspection
 from hilgw.config.queries import BODY_KEYS
 from hilgw.config.source.positions import Path, spell
 from hilgw.errors import PortError, quoted
-from hilgw.transports.port_names import doubt
+from hilgw.transports.open_errors import doubt
 from hilgw.transports.serial.urls import kind_of
 
 NO_PATH = ("has unprintable characters", "write the path only")

@@ -12,7 +12,7 @@ import pytest
 
 from hilgw.assemble.gateway import build
 from hilgw.config.load import load_config
-from hilgw.engine.control_loop.servers.tcp_server import HANDSHAKE_S
+from hilgw.engine.control_loop.servers.controller_port import HANDSHAKE_S
 from hilgw.engine.lines import STALL_S
 from hilgw.engine.observer import State
 from hilgw.errors import PeerError, PortError
