@@ -38,7 +38,7 @@ STOP_S = 0.5  # for controllers to leave when the gateway ends
 
 
 class ProxyServer(ObservedPort):
-    """Listens on one address, a `hilgw.engine.supervisor.PortStatus`.
+    """Listens on one address.
 
     robots: told apart by the name in the controller's line, which may be missing when there is
     one.

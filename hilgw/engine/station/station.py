@@ -31,7 +31,7 @@ from hilgw.adapters.base import (
     line_of,
 )
 from hilgw.engine.station.line_pacer import LinePacer
-from hilgw.engine.supervisor import PortListener, Unsupervised
+from hilgw.engine.supervisor import PortListener
 from hilgw.engine.timing import Wakeup
 from hilgw.errors import AdapterError, HilgwError, PeerError, PortError
 from hilgw.framing.base import TURN_BYTES
@@ -76,7 +76,7 @@ class Station:
         self.statistics = statistics
         self.identity = ""
         self.ready = False
-        self.supervisor: PortListener = Unsupervised()
+        self.supervisor = PortListener()
         self._pacer = LinePacer(common.baudRate, line_of(common)[0].byteSize)
         self._scheduler = scheduler
         self._queue = TransmitQueue(common.bufferSize)

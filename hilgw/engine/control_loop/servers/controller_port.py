@@ -41,10 +41,6 @@ class ControllerPort(AttachedPort, ABC):
     def advice(self) -> str:
         return f"start one; hilgw is listening on {self.listening}"
 
-    @abstractmethod
-    async def run(self, on_up: Callable[[], None]) -> None:
-        """As of a `PortStatus`."""
-
     def _begin(self, listening: str, on_up: Callable[[], None]) -> None:
         """A controller may connect from now on, at this address."""
         self.listening = listening
