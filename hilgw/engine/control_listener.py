@@ -148,7 +148,7 @@ def remove_dead(paths: Iterable[Path]) -> None:
 
 
 def _file(path: Path) -> tuple[int, int]:
-    """What tells this file from any other; (0, 0) when there is none."""
+    """What distinguishes this file from any other; (0, 0) when there is none."""
     try:
         status = path.lstat()
     except OSError:

@@ -90,7 +90,7 @@ class Restarts:
 
 LAUNCHER = Path(__file__).with_name("_child.py")
 BODY_POLL_S = 0.1  # of a program that waits for its body
-TOLD_S = 1.0  # for a program whose step returned -1 (Webots reference manual, wb_robot_step)
+END_S = 1.0  # for a program whose step returned -1 (Webots reference manual, wb_robot_step)
 LEAVE_S = 0.5  # the program may end by itself, as its connection ended
 TERMINATE_S = 0.5  # from SIGTERM to SIGKILL
 LINE_BYTES = 1000  # a longer line is shown in pieces
@@ -163,10 +163,10 @@ class Child:
             self._restarts.dismiss()
 
     def quit_sent(self) -> None:
-        """The program's step returned -1: as in Webots, it has TOLD_S to end by itself."""
+        """The program's step returned -1: as in Webots, it has END_S to end by itself."""
         process = self._process
         if process is not None and self.is_alive and self._ending is None:
-            self._ending = asyncio.ensure_future(self._end(process, TOLD_S))
+            self._ending = asyncio.ensure_future(self._end(process, END_S))
 
     async def stop(self) -> None:
         """Ends the process group; returns when none of it is left, after at most LEAVE_S +
@@ -185,7 +185,7 @@ class Child:
             await asyncio.wait([self._task])
 
     async def _run(self) -> None:
-        """Runs the program, again when the policy says so; returns when it stays down."""
+        """Runs the program, again when the policy allows it; returns when it stays down."""
         while True:
             self._restarts.begin(time.monotonic_ns())
             code = await self._run_once()

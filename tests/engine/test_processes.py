@@ -87,7 +87,7 @@ def test_a_dismissed_program_starts_again_when_its_body_is_up(
 ) -> None:
     monkeypatch.setattr(processes, "BACKOFF_S", (0.0,))
     monkeypatch.setattr(processes, "BODY_POLL_S", 0.001)
-    monkeypatch.setattr(processes, "TOLD_S", 0.0)
+    monkeypatch.setattr(processes, "END_S", 0.0)
 
     async def main() -> None:
         asked: list[bool] = []
@@ -239,7 +239,7 @@ def test_no_program_outlives_a_killed_gateway() -> None:
 
 def test_a_program_has_a_second_after_quit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Webots kills a controller that goes on after its step returned -1."""
-    monkeypatch.setattr(processes, "TOLD_S", 0.01)
+    monkeypatch.setattr(processes, "END_S", 0.01)
 
     async def main() -> Child:
         one, seen = child("print('there', flush=True)\nwhile True: pass")

@@ -40,7 +40,7 @@ STOP_S = 0.5  # for controllers to leave when the gateway ends
 class ProxyServer(ObservedPort):
     """Listens on one address.
 
-    robots: told apart by the name in the controller's line, which may be missing when there is
+    robots: distinguished by the name in the controller's line, which may be missing when there is
     one.
     """
 

@@ -74,7 +74,7 @@ def test_who_sends_nothing_gives_way_to_the_next_but_not_at_once(tmp_path: Path)
         exchange(running, following, 1)
 
 
-def test_who_only_listens_stays_while_nobody_else_comes(tmp_path: Path) -> None:
+def test_who_only_listens_stays_while_no_other_peer_connects(tmp_path: Path) -> None:
     with RunningLoop(tmp_path) as running:
         listener = running.controller()
         running.advance(10 * HANDSHAKE_S)

@@ -111,7 +111,7 @@ class Handshake:
         self.stream.start(self._request_received, lambda error: self.close())
 
     def offer(self) -> None:
-        """The peer may send its first request now; on TCP the word CONNECTED tells it that."""
+        """The peer may send its first request now; on TCP the word CONNECTED allows it."""
         self._offered = True
         self._own_time.run()
         if self.local:
