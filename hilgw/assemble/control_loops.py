@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from hilgw.assemble.programs import add_program
 from hilgw.config.queries import (
     forwarding_of,
-    is_mixed,
     is_on_line,
     is_simulated,
     line_settings,
-    moves_unlatched,
     peer_of,
     program_of,
     stepped_of,
 )
 from hilgw.control.modes import RobotMode
 from hilgw.control.safety import SafetyState
-from hilgw.devices.fields import DEFAULT_STEP_MS, UNLIMITED, EmitterFields, ReceiverFields
+from hilgw.devices.fields import DEFAULT_STEP_MS
 from hilgw.devices.steps import StepClock
 from hilgw.engine.control_loop.bodies.forwarder import Forwarder
 from hilgw.engine.control_loop.context import LoopContext
@@ -34,62 +31,41 @@ from hilgw.engine.control_loop.parts import (
     no_controller,
 )
 from hilgw.engine.control_loop.peer_link import PeerLink
-from hilgw.engine.control_loop.servers.tcp_server import TcpServer
-from hilgw.engine.control_loop.servers.webots_port import WebotsPort
-from hilgw.engine.control_loop.servers.webots_server import WebotsServer
-from hilgw.engine.control_loop.servers.webots_socket import PluginSocket, WebotsSocket
+from hilgw.engine.control_loop.servers.controller_port import TcpServer
 from hilgw.engine.control_loop.stepping import StepGrid, Stepping
 from hilgw.engine.station.line_pacer import LinePacer
 from hilgw.engine.supervisor import Supervisor
 from hilgw.framing import create
 from hilgw.plugins import BODIES, CONTROLLERS, load
-from hilgw.transports.tcp.address import parse_address
-from hilgw.transports.tcp.stream import connect_local
 from hilgw.units import NS_PER_MS, ns_to_s
 
 if TYPE_CHECKING:
-    from hilgw.assemble.ports import PlaceMock, Ports
+    from hilgw.assemble.network import NetworkPorts
+    from hilgw.assemble.ports import PlaceMock
+    from hilgw.assemble.stepped import SteppedAssembly
     from hilgw.bodies.base import Body
     from hilgw.config.model import GatewayConfig, PartConfig, RobotConfig
     from hilgw.controllers.base import PeerController
-    from hilgw.engine.control_loop.servers.webots_socket import LocalSocket
     from hilgw.engine.gateway import Gateway
     from hilgw.engine.lines import Port
     from hilgw.engine.robot.schedule import Schedule
-
-LOOPBACK = "127.0.0.1"
-MOCK_URL = f"tcp://{LOOPBACK}:1236"  # another port, when it is in use
-PLUGIN = "webots_plugin"  # the kind of controller
-
-
-def passing_fields(fields: EmitterFields | ReceiverFields) -> EmitterFields | ReceiverFields:
-    """The fields of a radio whose controller paces, queues and samples by itself: libController
-    does all that a buffer, a rate and a period mean, before a packet comes here or after it left.
-    """
-    if isinstance(fields, EmitterFields):
-        return replace(fields, baudRate=UNLIMITED, bufferSize=UNLIMITED, allowedChannels=())
-    return replace(fields, bufferSize=UNLIMITED, allowedChannels=(), sampling_period_ms=0)
 
 
 class ControlLoopAssembly:
     """Adds the control loops of one configuration to a gateway."""
 
     def __init__(
-        self, config: GatewayConfig, gateway: Gateway, schedule: Schedule, ports: Ports
+        self, config: GatewayConfig, gateway: Gateway, schedule: Schedule, ports: NetworkPorts
     ) -> None:
         self._config = config
         self._gateway = gateway
         self._schedule = schedule
         self._ports = ports
-        self._servers: dict[tuple[str, int, bool], WebotsServer] = {}
-        self._grid: StepGrid | None = None
 
     def add(self, name: str, config: RobotConfig) -> None:
-        """The control loop of this robot, when it has a body or a controller that is a peer."""
+        """The control loop of a robot that has a body or a controller that is a peer."""
         gateway, robot = self._gateway, self._gateway.robots[name]
         has_peer = peer_of(config.controller) is not None
-        if config.body is None and not has_peer:
-            return
         context = LoopContext(name, gateway.timer, gateway.observer, gateway.control_loops.watchdog)
         simulated = config.body is None or is_simulated(self._config, name)
         is_stepped = stepped_of(config.controller) is not None
@@ -111,7 +87,9 @@ class ControlLoopAssembly:
         gateway.control_loops.add(loop)
         robot.on_packet = loop.packets.from_medium
         if is_stepped and config.controller is not None:
-            self._serve_stepped(loop, controller.link, config.controller)
+            mocked = self._computes_in_simulated_time(controller.link.name, config.controller)
+            words = self._stepped.add(loop, controller.link, config.controller, mocked=mocked)
+            self._describe(name, words)
         if config.body is None:
             self._describe(name, "has no body: its controller moves no motors")
         elif config.controller is None:
@@ -180,7 +158,7 @@ class ControlLoopAssembly:
         kind = stepped_of(part)
         if kind is None:
             return LoopController(self._controller(name, part), timer, advice)
-        settings, grid = part.settings, self._step_grid()
+        settings, grid = part.settings, self._grid
         session = kind.robot_session(settings, self._config.webots, name, grid.step_ms)
         link: PeerLink[Any] = PeerLink(f"{name}.controller", session, timer, context.watchdog)
         if self._computes_in_simulated_time(link.name, part):
@@ -223,62 +201,19 @@ class ControlLoopAssembly:
 
     # --- controllers that are stepped ---------------------------------------------------------
 
-    def _step_grid(self) -> StepGrid:
+    @cached_property
+    def _grid(self) -> StepGrid:
         """The steps of the medium; of a medium without steps, 32 ms."""
-        if self._grid is None:
-            steps = self._schedule.steps
-            if not steps.step_ns:
-                steps = StepClock(self._schedule.now(), DEFAULT_STEP_MS * NS_PER_MS)
-            self._grid = StepGrid(self._schedule, steps)
-        return self._grid
+        steps = self._schedule.steps
+        if not steps.step_ns:
+            steps = StepClock(self._schedule.now(), DEFAULT_STEP_MS * NS_PER_MS)
+        return StepGrid(self._schedule, steps)
 
-    def _serve_stepped(self, loop: ControlLoop, link: PeerLink[Any], part: PartConfig) -> None:
-        settings, name = part.settings, loop.name
-        program = program_of(part)
-        mocked = self._computes_in_simulated_time(link.name, part)
-        if program is not None:
-            latches = not moves_unlatched(self._config, name)
-            words = add_program(self._gateway, loop, link, program, settings, latches=latches)
-            self._describe(name, words)
-            return
-        listen = settings.listen
-        local: type[LocalSocket] | None = WebotsSocket if settings.ipc else None
-        if part.kind == PLUGIN:  # a mock in its place connects over TCP
-            listen, local = (MOCK_URL, None) if mocked else (None, PluginSocket)
-        port = WebotsPort(
-            link,
-            name,
-            self._server(listen, mocked=mocked),
-            self._gateway.lines,
-            lambda: loop.is_complete,
-            where=settings.listen or "a local socket",
-            local=local,
-        )
-        words = ""
-        if mocked:
-            controller: PeerController = load(CONTROLLERS, part.kind)
-            spec = controller.mock(settings, self._config.webots)
-            spec = replace(spec, parameters={"robot": name} | spec.parameters)
-            words = f" (mock {spec.name})"
-            if listen is not None:
-                port.on_listening = self._ports.client(link.name, spec)
-            else:  # whose answers have another framing
-                spec = replace(spec, parameters=spec.parameters | {"framing": "ipc"})
-                port.on_listening = self._ports.client(link.name, spec, connect_local)
-        self._gateway.supervisors[link.name] = port
-        self._describe(name, f"controller {part.kind}: listens on {port.where}{words}")
+    @cached_property
+    def _stepped(self) -> SteppedAssembly:
+        from hilgw.assemble.stepped import SteppedAssembly
 
-    def _server(self, url: str | None, *, mocked: bool) -> WebotsServer | None:
-        """One for each address, and for the mocks of its controllers; None where robots do not
-        listen on TCP."""
-        if url is None:
-            return None
-        address = *parse_address(url), mocked
-        if address not in self._servers:
-            shared = mocked and is_mixed(self._config)
-            listening = self._ports.listening(url, mocked=mocked, shared=shared, tokens=True)
-            self._servers[address] = WebotsServer(listening)
-        return self._servers[address]
+        return SteppedAssembly(self._config, self._gateway, self._ports)
 
     def _link(self, name: str, part: Body | PeerController, settings: Any) -> PeerLink[Any]:
         serial = is_on_line(settings)

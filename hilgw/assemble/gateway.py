@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from hilgw.adapters.base import line_of
-from hilgw.assemble.control_loops import ControlLoopAssembly, passing_fields
-from hilgw.assemble.mocks import MockPorts
-from hilgw.assemble.ports import Ports
-from hilgw.assemble.proxies import add_proxies
-from hilgw.assemble.scene import add_mocap, add_module, add_obstacles, add_robot
+from hilgw.assemble.ports import MockPorts, Ports
 from hilgw.config import line_rates
-from hilgw.config.queries import REAL_TIME, inside_of, proxy_of, session_of, stepped_of
-from hilgw.config.scene import air_of, mount_of
+from hilgw.config.queries import REAL_TIME, inside_of, peer_of, proxy_of, session_of, stepped_of
+from hilgw.config.scene import address_of, air_of, mount_of, pose_of, read_motion
 from hilgw.devices.emitter import Emitter
-from hilgw.devices.fields import BROADCAST, EmitterFields, ReceiverFields
+from hilgw.devices.fields import BROADCAST, UNLIMITED, EmitterFields, ReceiverFields
 from hilgw.devices.nodes import upright_axis
 from hilgw.devices.properties import node_of
 from hilgw.devices.receiver import Receiver
@@ -23,7 +20,6 @@ from hilgw.devices.steps import StepClock
 from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.engine.gateway import Gateway
 from hilgw.engine.observer import Observers
-from hilgw.engine.proxy.ports import ProxyReceiverPort
 from hilgw.engine.robot.ports import EmitterPort, ReceiverPort
 from hilgw.engine.robot.robot import Robot
 from hilgw.engine.robot.schedule import Schedule
@@ -37,6 +33,7 @@ from hilgw.errors import UsageError
 from hilgw.medium.airs import Airs
 from hilgw.medium.ledger import Ledger
 from hilgw.medium.medium import Medium
+from hilgw.medium.obstacles import Obstacle, obstacle
 from hilgw.medium.packet import Copy
 from hilgw.medium.pose import Mount
 from hilgw.plugins import ADAPTERS, load
@@ -45,7 +42,7 @@ from hilgw.units import NS_PER_MS
 if TYPE_CHECKING:
     import asyncio
 
-    from hilgw.adapters.base import Adapter
+    from hilgw.adapters.base import Adapter, StationSettings
     from hilgw.config.model import AdapterConfig, GatewayConfig, RobotConfig
     from hilgw.engine.observer import Observer
     from hilgw.engine.simulated.clock import SimulatedClock
@@ -105,34 +102,65 @@ class _Assembly:
     def add_all(self) -> None:
         for name, robot in self.config.robots.items():
             self.add_robot(name, robot)
-        add_obstacles(self.gateway, self.config)
-        add_mocap(self.gateway, self.config)
+        self.add_obstacles()
+        if self.config.medium.mocap is not None:
+            from hilgw.engine.mocap import Mocap
+
+            address = address_of(self.config.medium.mocap.listen)
+            self.gateway.mocap = Mocap(address, self.gateway.scene, self.gateway.observer)
         mocks, ports = MockPorts(self.config, self.gateway), Ports(self.config, self.gateway)
         for name, adapter in self.config.adapters.items():
             self.add_station(name, adapter, mocks, ports)
         mocks.add_nodes()
-        assembly = ControlLoopAssembly(self.config, self.gateway, self.schedule, ports)
-        for name, robot in self.config.robots.items():
-            assembly.add(name, robot)
-        add_proxies(self.config, self.gateway, ports)
+        self.add_peers()
         for notice in line_rates.notices(self.config):
             self.describe(f"  {notice}")
+
+    def add_peers(self) -> None:
+        """Bodies, and controllers that are peers or behind a proxy. Their modules are imported when
+        a robot has one: they are half of the time that the start takes."""
+        robots = self.config.robots
+        looped = [
+            name
+            for name, robot in robots.items()
+            if robot.body is not None or peer_of(robot.controller) is not None
+        ]
+        proxied = any(proxy_of(robot.controller) is not None for robot in robots.values())
+        if not looped and not proxied:
+            return
+        from hilgw.assemble.network import NetworkPorts
+
+        ports = NetworkPorts(self.config, self.gateway)
+        if looped:
+            from hilgw.assemble.control_loops import ControlLoopAssembly
+
+            loops = ControlLoopAssembly(self.config, self.gateway, self.schedule, ports)
+            for name in looped:
+                loops.add(name, robots[name])
+        if proxied:
+            from hilgw.assemble.proxies import add_proxies
+
+            add_proxies(self.config, self.gateway, ports)
 
     # --- robots ------------------------------------------------------------------------------
 
     def add_robot(self, name: str, config: RobotConfig) -> None:
         gateway = self.gateway
-        session, proxy = session_of(config.controller), proxy_of(config.controller)
-        robot = Robot(name, session, gateway.timer, gateway.observer)
-        add_robot(gateway.scene, name, config)
+        robot = Robot(name, session_of(config.controller), gateway.timer, gateway.observer)
+        if config.motion is not None:
+            gateway.scene.add(name, read_motion(config.motion, name))
+        else:
+            gateway.scene.add(name, pose_of(config.position, config.rotation))
+        kind = ReceiverPort
+        if proxy_of(config.controller) is not None:
+            from hilgw.engine.proxy.robot import ProxyReceiverPort as kind
         is_passing = stepped_of(config.controller) is not None
         for device, fields in config.radios.items():
             if is_passing:
-                fields = passing_fields(fields)
+                fields = _passing(fields)
             if isinstance(fields, EmitterFields):
                 robot.emitters[device] = self.emitter(name, device, fields)
             else:
-                kind = ReceiverPort if proxy is None else ProxyReceiverPort
                 robot.receivers[device] = self.receiver(robot, device, fields, kind)
         gateway.robots[name] = robot
         self.describe(f"  {name:<12} robot: {_devices(config)}")
@@ -159,6 +187,20 @@ class _Assembly:
             name, receiver, mount, schedule, gateway.medium, robot.readable, gateway.observer
         )
 
+    def add_obstacles(self) -> None:
+        """Adds the obstacles. One that is not on a robot is an object of its own: it can be
+        placed."""
+        gateway, config = self.gateway, self.config
+        upright = upright_axis(config.webots)
+        for name, settings in config.obstacles.items():
+            made = obstacle(settings, upright)
+            if made.attached_to is None:
+                gateway.scene.add(name, made.mount)
+                made = Obstacle(made.solid, owner=made.owner, attached_to=name)
+            gateway.medium.obstruct(made)
+        if config.obstacles:
+            self.describe(f"  obstacles: {', '.join(config.obstacles)}")
+
     # --- hardware ----------------------------------------------------------------------------
 
     def add_station(self, name: str, config: AdapterConfig, mocks: MockPorts, ports: Ports) -> None:
@@ -174,7 +216,7 @@ class _Assembly:
             self.airs,
             common,
             statistics,
-            add_module(gateway.scene, name, common),
+            self.add_module(name, common),
             gateway.scene.transmit,
         )
         session, window = adapter.session(config.settings, common), adapter.limits.window
@@ -187,6 +229,22 @@ class _Assembly:
         if lines := ports.modem_lines(name, common.port, line, common.boot_s):
             self.describe(f"  {name:<12} {lines}")
         gateway.supervisors[name] = Supervisor(station, port, gateway.lines)
+
+    def add_module(self, name: str, common: StationSettings) -> Mount:
+        """Where the module of a station is: on a robot, or on itself."""
+        if common.attached_to is not None:
+            return Mount(common.attached_to, mount_of(common.position, common.rotation))
+        self.gateway.scene.add(name, pose_of(common.position, common.rotation))
+        return Mount(name)
+
+
+def _passing(fields: EmitterFields | ReceiverFields) -> EmitterFields | ReceiverFields:
+    """The fields of a radio whose controller paces, queues and samples by itself: libController
+    does all that a buffer, a rate and a period mean, before a packet comes here or after it left.
+    """
+    if isinstance(fields, EmitterFields):
+        return replace(fields, baudRate=UNLIMITED, bufferSize=UNLIMITED, allowedChannels=())
+    return replace(fields, bufferSize=UNLIMITED, allowedChannels=(), sampling_period_ms=0)
 
 
 def _devices(config: RobotConfig) -> str:

@@ -1,13 +1,14 @@
-"""What the parts of a configuration are connected to: hardware, peers on TCP, or mocks instead."""
+"""What parts on serial lines are connected to: hardware, or mocks instead; and the mocks that are
+alone in the air."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from hilgw.assemble.access import tls_of, token_check
-from hilgw.config.model import Backend, GatewayConfig
-from hilgw.config.queries import REAL_TIME, backend_of, is_local
+from hilgw.config.model import AdapterConfig, Backend, GatewayConfig
+from hilgw.config.queries import REAL_TIME, backend_of, has_nodes
+from hilgw.config.scene import air_of, mount_of
 from hilgw.discovery.ports import (
     describe_port,
     exists,
@@ -17,34 +18,24 @@ from hilgw.discovery.ports import (
     usb_ids,
 )
 from hilgw.engine.lines import Port
-from hilgw.engine.listening import Listening
-from hilgw.engine.mock_host import MockHost, create_mock
-from hilgw.plugins import new_air
-from hilgw.transports.serial.modem_lines import describe_modem_lines
+from hilgw.engine.mock_host import Mock, MockHost, create_mock
+from hilgw.medium.pose import IDENTITY, Pose
+from hilgw.plugins import ADAPTERS, load, load_mock, new_air
+from hilgw.transports.base import describe_modem_lines
 from hilgw.transports.serial.port import open_serial
 from hilgw.transports.serial.urls import kind_of
-from hilgw.transports.stream import WRITE_LIMIT_BYTES
-from hilgw.transports.tcp.address import parse_address
-from hilgw.transports.tcp.device import Connect, TcpClientDevice, TcpListenerDevice, TcpServerDevice
-from hilgw.transports.tcp.in_process import InProcessNetwork
-from hilgw.transports.tcp.listener import Listen, TcpListener
-from hilgw.transports.tcp.stream import connect_tcp
-from hilgw.transports.virtual.pipe import Pipe
 from hilgw.transports.virtual.pty import VirtualPort
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hilgw.adapters.base import UsbId
+    from hilgw.adapters.base import Adapter, StationSettings, UsbId
     from hilgw.engine.gateway import Gateway
     from hilgw.settings import MockSpec
     from hilgw.transports.base import DeviceSide, LineSettings, Transport
 
     # Puts the mock of a part behind this device; returns what the user reads about it.
     PlaceMock = Callable[[DeviceSide], str]
-
-LOOPBACK = "127.0.0.1"
-RETRY_S = 1.0  # of a mock that connects
 
 
 class Ports:
@@ -54,11 +45,6 @@ class Ports:
     def __init__(self, config: GatewayConfig, gateway: Gateway) -> None:
         self._config = config
         self._gateway = gateway
-        self._listen: Listen = TcpListener
-        self._connect: Connect = connect_tcp
-        if config.speed != REAL_TIME:
-            network = InProcessNetwork()
-            self._listen, self._connect = network.listen, network.connect
 
     def is_mocked(self, name: str) -> bool:
         """name: a station, or ROBOT.controller, .body, .remote, .webots."""
@@ -76,6 +62,8 @@ class Ports:
         timer = self._gateway.timer
         in_memory = backend_of(self._config, name) is Backend.LOOPBACK
         if in_memory or self._config.speed != REAL_TIME:
+            from hilgw.transports.virtual.pipe import Pipe
+
             pipe = Pipe(timer, line, name=f"loopback:{name}")
             where += mock(pipe.device)
             return Port(
@@ -116,55 +104,6 @@ class Ports:
         wait = f"; {boot_s:g} s of silence for the board to start" if boot_s else ""
         return describe_modem_lines(line) + wait
 
-    def tcp(
-        self,
-        name: str,
-        url: str,
-        mock: PlaceMock,
-        *,
-        retry_s: float | None = None,
-        many: bool = False,
-        limit: int = WRITE_LIMIT_BYTES,
-    ) -> Port:
-        """A peer that listens on this address. many: for several connections, as Webots does.
-        limit: bytes that may wait."""
-        if not self.is_mocked(name):
-            host, number = parse_address(url)
-            return Port(url, lambda: connect_tcp(host, number, limit=limit), retry_s=retry_s)
-        device = (TcpListenerDevice if many else TcpServerDevice)(LOOPBACK, 0, self._listen)
-        where = url + mock(device)
-
-        async def open_port() -> Transport:
-            return await self._connect(*await device.listen(), limit=limit)
-
-        return Port(where, open_port, retry_s=retry_s)
-
-    # --- connections that hilgw accepts -----------------------------------------------------------
-
-    def listening(
-        self,
-        url: str,
-        on_listening: Callable[[str, int], None] | None = None,
-        *,
-        mocked: bool,
-        shared: bool = False,
-        tokens: bool = False,
-    ) -> Listening:
-        """Where controllers connect. mocked: they are mocks. shared: maybe with a real controller,
-        whose port it is. tokens: with one, controllers connect from other hosts."""
-        host, number = parse_address(url)
-        access, gateway = self._config.access, self._gateway
-        remote = tokens and not is_local(url)
-        return Listening(
-            host,
-            0 if shared else number,
-            any_port=mocked,
-            check_token=token_check(access, lambda: gateway.real_timer.now()) if remote else None,
-            tls=tls_of(access) if remote else None,
-            new_listener=self._listen if mocked else TcpListener,
-            on_listening=on_listening,
-        )
-
     # --- mocks ------------------------------------------------------------------------------------
 
     def host(self, name: str, spec: MockSpec, device: DeviceSide) -> str:
@@ -174,14 +113,6 @@ class Ports:
         host.add(create_mock(spec.name, name, host.air, spec.parameters), device)
         return f" (mock {spec.name})"
 
-    def client(
-        self, name: str, spec: MockSpec, connect: Connect | None = None
-    ) -> Callable[[str, int], None]:
-        """Runs a mock that connects to the address where hilgw listens. connect: how."""
-        device = TcpClientDevice(RETRY_S, connect or self._connect)
-        self.host(name, spec, device)
-        return device.aim
-
 
 def _is_pty(path: str) -> bool:
     if os.name != "posix":
@@ -189,3 +120,67 @@ def _is_pty(path: str) -> bool:
     from hilgw.transports.serial import tty
 
     return tty.is_pseudo_terminal_path(path)
+
+
+ORIGIN = (0.0, 0.0, 0.0)
+
+
+class MockPorts:
+    """The mocks of adapters and of airs, one host per air."""
+
+    def __init__(self, config: GatewayConfig, gateway: Gateway) -> None:
+        self._config = config
+        self._gateway = gateway
+        self._hosts: dict[str, MockHost] = {}
+
+    def place(self, name: str, config: AdapterConfig, device: DeviceSide) -> str:
+        """Puts the mock of this adapter behind its port; returns what the user reads about it."""
+        loopback = backend_of(self._config, name) is Backend.LOOPBACK
+        adapter: Adapter = load(ADAPTERS, config.kind)
+        spec = adapter.mock(config.settings, config.common)
+        host = self._host(air_of(config, name))
+        host.add(self._mock(spec, name, config.common, host), device)
+        return f" ({'loopback: ' if loopback else ''}mock {spec.name})"
+
+    def _mock(self, spec: MockSpec, name: str, common: StationSettings, host: MockHost) -> Mock:
+        """The mock, which follows the pose of the module that it replaces."""
+        mock = create_mock(spec.name, name, host.air, spec.parameters, common.position or ORIGIN)
+        if "position" in load_mock(spec.name).parameters:
+            robot = common.attached_to
+            mount = mount_of(common.position, common.rotation) if robot else IDENTITY
+            self._gateway.scene.follow(robot or name, mount, lambda pose: _put(mock, pose))
+        return mock
+
+    def add_nodes(self) -> None:
+        """Adds the mocks that the airs of the configuration list."""
+        for air, config in self._config.airs.items():
+            if not has_nodes(self._config, air):
+                continue
+            host = self._host(air)
+            for name, node in config.nodes.items():
+                parameters: dict[str, Any] = dict(node.parameters)
+                if node.replies:
+                    parameters["replies"] = dict(node.replies)
+                mock = create_mock(node.mock, name, host.air, parameters, node.position or ORIGIN)
+                port: DeviceSide | None = None
+                if node.link is not None:
+                    port = VirtualPort(self._gateway.timer, node.link)
+                host.add(mock, port)
+                where = f", open it at {node.link}" if node.link else ""
+                self._gateway.description.append(
+                    f"  {name:<12} mock {node.mock} in air {air}{where}"
+                )
+
+    def _host(self, air: str) -> MockHost:
+        host = self._hosts.get(air)
+        if host is None:
+            config = self._config.airs.get(air)
+            space = new_air(config.seed, config.loss) if config else new_air()
+            host = MockHost(self._gateway.timer, space)
+            self._hosts[air] = host
+            self._gateway.hosts.append(host)
+        return host
+
+
+def _put(mock: Mock, pose: Pose) -> None:
+    mock.set("position", ",".join(map(str, pose.position)))

@@ -14,18 +14,15 @@ from hilgw.transports.tcp.address import parse_address
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hilgw.assemble.ports import Ports
+    from hilgw.assemble.network import NetworkPorts
     from hilgw.config.model import GatewayConfig, RobotConfig
     from hilgw.controllers.base import ProxyController
     from hilgw.engine.gateway import Gateway
     from hilgw.engine.lines import Port
     from hilgw.transports.base import DeviceSide
 
-LOOPBACK = "127.0.0.1"
-RETRY_S = 1.0
 
-
-def add_proxies(config: GatewayConfig, gateway: Gateway, ports: Ports) -> None:
+def add_proxies(config: GatewayConfig, gateway: Gateway, ports: NetworkPorts) -> None:
     """One server for each address of controllers, and its mocks."""
     assembly = _Proxies(config, gateway, ports)
     by_address: dict[str, list[str]] = {}
@@ -39,7 +36,7 @@ def add_proxies(config: GatewayConfig, gateway: Gateway, ports: Ports) -> None:
 
 
 class _Proxies:
-    def __init__(self, config: GatewayConfig, gateway: Gateway, ports: Ports) -> None:
+    def __init__(self, config: GatewayConfig, gateway: Gateway, ports: NetworkPorts) -> None:
         self._config = config
         self._ports = ports
         self._gateway = gateway

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from hilgw.bridge.backlog import Backlog
 from hilgw.bridge.flow import BridgeDropped, Flow
-from hilgw.engine.supervisor import PortListener, Unsupervised
+from hilgw.engine.supervisor import PortListener
 from hilgw.errors import PortError
 from hilgw.framing.base import TURN_BYTES
 from hilgw.transports.virtual.pacing import PacedLine
@@ -43,7 +43,7 @@ class BridgePort:
     def __init__(self, name: str, line: LineSettings) -> None:
         self.name = name
         self.identity = str(line)
-        self.supervisor: PortListener = Unsupervised()
+        self.supervisor = PortListener()
         self.data_received: Callable[[bytes], None] = lambda data: None
         self.on_lost: Callable[[], None] = lambda: None
         self.framed = False

@@ -1,7 +1,8 @@
 """The listening end of a local socket: a socket in the file system that is never another's.
 
 The file of a listening socket stays when its process is killed. A dead one is replaced or removed,
-a live one never is.
+a live one never is. The folder of this user's control sockets (`hilgw.protocols.gateway.paths`) is
+made if needed.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ import os
 import secrets
 import socket
 import stat
+import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from hilgw.engine.control_folder import control_folder, is_live
 from hilgw.errors import HilgwError
+from hilgw.protocols.gateway.paths import DEAD, folders, is_private, shared_folder
 from hilgw.transports.accepting import Accepting
 
 BACKLOG = 64
@@ -146,9 +148,46 @@ def remove_dead(paths: Iterable[Path]) -> None:
 
 
 def _file(path: Path) -> tuple[int, int]:
-    """What tells this file from any other; (0, 0) when there is none."""
+    """What distinguishes this file from any other; (0, 0) when there is none."""
     try:
         status = path.lstat()
     except OSError:
         return 0, 0
     return status.st_dev, status.st_ino
+
+
+def control_folder() -> Path:
+    """The folder for a new control socket, made if needed.
+
+    HilgwError when the folder of this user is open to others, or when none can be made.
+    """
+    user = os.getuid()
+    for folder in folders(user, os.environ, Path.stat, Path.glob):
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError:
+            pass  # another user's, perhaps: its status decides
+        if is_private(folder, user, Path.lstat):
+            return folder
+    shared = shared_folder(user)
+    try:
+        return Path(tempfile.mkdtemp(prefix=f"{shared.name}-", dir=shared.parent))
+    except OSError as error:
+        raise HilgwError(
+            f"cannot make a private folder for the control socket: {error.strerror}",
+            where=str(shared.parent),
+            fix="set XDG_RUNTIME_DIR, or name a path with --control",
+        ) from None
+
+
+def is_live(path: Path) -> bool:
+    """Whether a program listens on this socket; found out by a connection, closed at once."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.setblocking(False)
+        try:
+            probe.connect(str(path))
+        except DEAD:
+            return False
+        except OSError:
+            return True
+    return True

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from hilgw.engine.scene import Scene
     from hilgw.engine.simulated.event_loop import PacedLoop
     from hilgw.engine.station.station import Station
-    from hilgw.engine.supervisor import PortStatus
+    from hilgw.engine.supervisor import ObservedPort
     from hilgw.medium.medium import Medium
     from hilgw.medium.pose import Pose
     from hilgw.transports.base import Scheduler
@@ -71,7 +71,7 @@ class Gateway:
         self.control_loops = ControlLoops(timer, simulated=isinstance(timer, SimulatedClock))
         self.robots: dict[str, Robot] = {}
         self.stations: dict[str, Station] = {}
-        self.supervisors: dict[str, PortStatus] = {}
+        self.supervisors: dict[str, ObservedPort] = {}
         self.hosts: list[MockHost] = []
         self.children: list[Child] = []
         self.mocap: Mocap | None = None
@@ -135,7 +135,7 @@ class Gateway:
 
     async def _supervise(
         self,
-        supervisor: PortStatus,
+        supervisor: ObservedPort,
         fatal: list[HilgwError],
         stop: asyncio.Event,
     ) -> None:

@@ -162,7 +162,7 @@ class Observer:
 
     def armed(self, robot: str, armed: bool, text: str) -> None:
         """The motors of a robot may move from now on, or not. text: for people; empty where
-        `stopped` or a notice says it."""
+        `stopped` or a notice contains it."""
 
     def control_loop(self, robot: str, status: ControlLoopStatus) -> None:
         """Once a second, for each control loop."""

@@ -1,4 +1,5 @@
-"""Child processes: a program starts, its output is shown with its name, and it ends with hilgw."""
+"""Child processes: a program starts, its output is shown with its name, and it ends with hilgw.
+`Restarts` decides whether and when it starts again."""
 
 from __future__ import annotations
 
@@ -11,19 +12,85 @@ import time
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from hilgw.engine.restarts import FAILURES, Restart, Restarts, Verdict
 from hilgw.engine.simulated.event_loop import in_real_time, sleep_in_real_time
+from hilgw.units import NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from hilgw.engine.observer import Observer
 
+Restart = Literal["never", "on-failure", "with-body"]
+
+BACKOFF_S = (0.5, 1.0, 2.0, 5.0, 10.0)
+FAILURES = 10  # in a row; then it stays down
+STEADY_NS = 60 * NS_PER_S  # a run of so long ends a row
+
+_AGAIN = "start hilgw again"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """pause_s: the least time until it starts again, which waits for the body, too; None: it stays
+    down. why: what keeps it down, where it did not end by itself; fix: what to do then."""
+
+    pause_s: float | None
+    why: str = ""
+    fix: str = ""
+
+
+class Restarts:
+    """The restarts of one program. A run that ends is a failure in a row with those before it,
+    whatever ended it: neither a program nor a body that comes and goes restarts it for ever."""
+
+    def __init__(self, restart: Restart, *, latches: bool = True) -> None:
+        """latches: the loss of a body disarms the robot, or the body is simulated. Else a program
+        that was dismissed stays down: it would move the robot again without a human."""
+        self._restart = restart
+        self._latches = latches
+        self._failures = 0  # in a row
+        self._begun_ns = 0
+        self._dismissed = False
+
+    def begin(self, now: int) -> None:
+        """The program starts."""
+        self._begun_ns, self._dismissed = now, False
+
+    def dismiss(self) -> None:
+        """hilgw dismisses the program, which runs, because its body is lost."""
+        self._dismissed = True
+
+    def end(self, code: int, now: int) -> Verdict:
+        """The program has ended with this exit code."""
+        steady = now - self._begun_ns >= STEADY_NS
+        self._failures = 1 if steady else self._failures + 1
+        if (verdict := self._stays_down(code)) is not None:
+            return verdict
+        if self._failures >= FAILURES:
+            return Verdict(None, f"stays down after {FAILURES} failures in a row", _AGAIN)
+        return Verdict(BACKOFF_S[min(self._failures, len(BACKOFF_S)) - 1])
+
+    def _stays_down(self, code: int) -> Verdict | None:
+        """Why such an end is none after which it starts again; else None."""
+        if self._dismissed:
+            if not self._latches:
+                return Verdict(None, "stays down: the body is real, with `latch: false`", _AGAIN)
+            if self._restart == "never":
+                fix = f"{_AGAIN}; `restart: with-body` restarts it with its body"
+                return Verdict(None, "stays down: `restart: never`", fix)
+        elif code == 0:
+            return Verdict(None, fix=_AGAIN)
+        elif self._restart != "on-failure":
+            fix = f"{_AGAIN}; `restart: on-failure` restarts a program that fails"
+            return Verdict(None, fix=fix)
+        return None
+
+
 LAUNCHER = Path(__file__).with_name("_child.py")
 BODY_POLL_S = 0.1  # of a program that waits for its body
-TOLD_S = 1.0  # for a program whose step returned -1 (Webots reference manual, wb_robot_step)
+END_S = 1.0  # for a program whose step returned -1 (Webots reference manual, wb_robot_step)
 LEAVE_S = 0.5  # the program may end by itself, as its connection ended
 TERMINATE_S = 0.5  # from SIGTERM to SIGKILL
 LINE_BYTES = 1000  # a longer line is shown in pieces
@@ -96,10 +163,10 @@ class Child:
             self._restarts.dismiss()
 
     def quit_sent(self) -> None:
-        """The program's step returned -1: as in Webots, it has TOLD_S to end by itself."""
+        """The program's step returned -1: as in Webots, it has END_S to end by itself."""
         process = self._process
         if process is not None and self.is_alive and self._ending is None:
-            self._ending = asyncio.ensure_future(self._end(process, TOLD_S))
+            self._ending = asyncio.ensure_future(self._end(process, END_S))
 
     async def stop(self) -> None:
         """Ends the process group; returns when none of it is left, after at most LEAVE_S +
@@ -118,7 +185,7 @@ class Child:
             await asyncio.wait([self._task])
 
     async def _run(self) -> None:
-        """Runs the program, again when the policy says so; returns when it stays down."""
+        """Runs the program, again when the policy allows it; returns when it stays down."""
         while True:
             self._restarts.begin(time.monotonic_ns())
             code = await self._run_once()

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -30,30 +31,24 @@ STALL_POLL_S = 0.25
 FAULTS_ALLOWED = 5  # restarts of a session that raises; then its port stays down
 
 
-class PortListener(Protocol):
+class PortListener:
     """What the user of a port reports to the supervisor or the TCP server that keeps it open. A
-    subclass overrides what concerns it; the other methods do nothing."""
+    subclass overrides what concerns it; the other methods do nothing, as for a port that nothing
+    keeps open yet."""
 
     def on_ready(self, identity: str) -> None:
         """The peer or the module is there."""
-        return
 
     def on_not_ready(self, reason: str) -> None:
         """It is gone, though the port is open."""
-        return
 
     def on_failed(self, error: HilgwError) -> None:
         """The port must be closed soon; it may be opened again."""
-        return
 
     def disconnect(self, error: HilgwError) -> bool:
         """Closes the connection at once. False, and nothing happens, where the port stays open for
         another peer, as a serial line does."""
         return False
-
-
-class Unsupervised(PortListener):
-    """The listener of a port that nothing keeps open yet."""
 
 
 class Supervised(Protocol):
@@ -74,33 +69,9 @@ class Supervised(Protocol):
     def data_received(self, data: bytes) -> None: ...
 
 
-class PortStatus(Protocol):
-    """What a gateway runs and reports: a port with its state, whatever keeps it open."""
-
-    name: str
-    where: str  # as the user reads it
-    was_up: bool  # at least once
-    last_error: HilgwError | None
-
-    @property
-    def advice(self) -> str:
-        """What the user does to have a peer on it."""
-
-    @property
-    def ready(self) -> bool:
-        """It is up; of a server: a controller may connect."""
-
-    async def run(self, on_up: Callable[[], None]) -> None:
-        """Ends only by cancellation, or with the error that ends the gateway. on_up: called each
-        time the port is up."""
-
-    def report(self) -> dict[str, Any]:
-        """For `--report`."""
-
-
-class ObservedPort(PortListener):
-    """State and counts of one port. where: the port as the user reads it. opened, ups: how
-    often."""
+class ObservedPort(PortListener, ABC):
+    """What a gateway runs and reports: state and counts of one port, whatever keeps it open. where:
+    the port as the user reads it. was_up: at least once. opened, ups: how often."""
 
     def __init__(self, name: str, lines: Lines, where: str) -> None:
         self.name = name
@@ -115,14 +86,24 @@ class ObservedPort(PortListener):
         self._observer = lines.observer
 
     @property
+    def ready(self) -> bool:
+        """It is up; of a server, which stays up: a controller may connect."""
+        return self.was_up
+
+    @property
     def identity(self) -> str:
         """The module or peer that is there, where one is supervised."""
         return ""
 
     @property
     def advice(self) -> str:
-        """As of a `PortStatus`."""
+        """What the user does to have a peer on it."""
         return f"connect or reset the one on {self.where}"
+
+    @abstractmethod
+    async def run(self, on_up: Callable[[], None]) -> None:
+        """Ends only by cancellation, or with the error that ends the gateway. on_up: called each
+        time the port is up."""
 
     def report(self) -> dict[str, Any]:
         """For `--report`."""

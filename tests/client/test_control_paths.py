@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hilgw.client.control_paths import live_sockets
-from hilgw.engine.control_folder import control_folder
+from hilgw.engine.control_listener import control_folder
 from hilgw.errors import HilgwError
 from hilgw.protocols.gateway import paths
 

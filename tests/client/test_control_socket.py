@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hilgw.client.control_socket import ask, find_gateway
-from hilgw.engine.control_folder import control_folder
+from hilgw.engine.control_listener import control_folder
 from hilgw.errors import PeerError, UsageError
 from hilgw.protocols.gateway.messages import LINE_BYTES
 

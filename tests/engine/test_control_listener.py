@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from hilgw.engine.control_folder import is_live
-from hilgw.engine.control_listener import ControlListener
+from hilgw.engine.control_listener import ControlListener, is_live
 from hilgw.engine.control_socket import IDLE_S, MAX_CLIENTS, ControlServer
 from hilgw.errors import HilgwError
 from hilgw.testing.sim import Clock, elapse, run

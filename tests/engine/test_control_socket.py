@@ -99,7 +99,7 @@ def test_a_body_is_placed(tmp_path: Path) -> None:
         ([], 2),
     ],
 )
-def test_what_is_no_request_is_answered_and_changes_nothing(
+def test_what_is_not_a_request_is_answered_and_changes_nothing(
     request_: Any, code: int, tmp_path: Path
 ) -> None:
     bench = Bench(tmp_path)
@@ -127,7 +127,7 @@ def test_a_device_is_set_or_refuses(tmp_path: Path) -> None:
     assert bench.state == (5.0, 1)
 
 
-def test_what_a_station_refuses_at_once_is_said(tmp_path: Path) -> None:
+def test_what_a_station_refuses_at_once_is_reported(tmp_path: Path) -> None:
     config = "version: 1\nadapters: {a: {kind: uart, port: ./none, framing: slip, bufferSize: 9}}\n"
     bench = Bench(tmp_path, config)
     sent = {"do": "send", "station": "a", "data": "00" * 5}
@@ -138,7 +138,7 @@ def test_what_a_station_refuses_at_once_is_said(tmp_path: Path) -> None:
     ]
 
 
-def test_a_path_no_socket_can_have_is_said_with_what_to_do(tmp_path: Path) -> None:
+def test_a_path_no_socket_can_have_is_reported_with_what_to_do(tmp_path: Path) -> None:
     folder = tmp_path / ("x" * 100)
     folder.mkdir()
     with pytest.raises(HilgwError, match=r"path too long; name a shorter path with --control"):

@@ -64,7 +64,7 @@ def void(value: object) -> None:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
-def test_a_body_is_where_the_datagram_says(host: str) -> None:
+def test_a_body_is_where_the_datagram_places_it(host: str) -> None:
     async def scenario(bench: Bench, send: Callable[[bytes], None]) -> None:
         send(
             encode({"rover": (1.0, 2.0, 3.0, 0.0, 0.0, 1.0, 0.0), "driver": (4, 5, 6, 0, 0, 0, 1)})
@@ -89,7 +89,7 @@ def refused(bench: Bench, count: int) -> bool:
     return bench.count("malformed") == (count,)
 
 
-def test_what_is_no_datagram_is_counted_and_changes_nothing() -> None:
+def test_what_is_not_a_datagram_is_counted_and_changes_nothing() -> None:
     bad = [
         b"",
         b"hello",
@@ -116,7 +116,7 @@ def test_what_is_no_datagram_is_counted_and_changes_nothing() -> None:
     run(scenario)
 
 
-def test_strangers_are_passed_over_and_said_once() -> None:
+def test_strangers_are_passed_over_and_reported_once() -> None:
     async def scenario(bench: Bench, send: Callable[[bytes], None]) -> None:
         for _ in range(3):
             send(encode({"hat": (0, 0, 0, 0, 0, 0, 1), "rover": (1, 0, 0, 0, 0, 0, 1)}))

@@ -93,7 +93,7 @@ def test_kinds_are_found_by_name() -> None:
         assert all(kind.parameters.values())
 
 
-def test_an_unknown_kind_is_said_with_what_there_is() -> None:
+def test_an_unknown_kind_is_reported_with_what_there_is() -> None:
     with pytest.raises(ConfigError, match=r"unknown firmware mock 'xbe'; did you mean 'xbee'\?"):
         load_mock("xbe")
     with pytest.raises(ConfigError, match=r"known here: .*xbee"):
@@ -164,7 +164,7 @@ def test_the_port_follows_the_rate_of_the_firmware(stage: Stage) -> None:
     stage.wait(100)
     assert device.lines == [(19200, 10), (115200, 10)]
     device.taken()
-    device.give(ASK_AP, 9600)  # the client still talks at another rate
+    device.give(ASK_AP, 9600)  # the client still sends at another rate
     stage.wait(100)
     assert device.taken() == b""
     device.give(ASK_AP, 115200)
@@ -183,7 +183,7 @@ def test_an_unplugged_module_is_off_and_boots_when_it_comes_back(stage: Stage) -
     assert not far.plugged
     near.give(transmit(far_mock.address, b"x"), 9600)
     stage.wait(100)
-    assert near.taken() == bytes.fromhex("7E 00 03 89 01 01 74")  # nobody acknowledges
+    assert near.taken() == bytes.fromhex("7E 00 03 89 01 01 74")  # no module acknowledges
     stage.host.plug(far_mock)
     stage.wait(100)
     assert far.plugged
@@ -261,7 +261,7 @@ def test_a_mock_that_raises_does_not_stop_the_others(stage: Stage) -> None:
 
 
 def test_in_a_real_loop_behind_a_pipe() -> None:
-    async def talk() -> bytes:
+    async def exchange() -> bytes:
         timer = Timer(asyncio.get_running_loop())
         host = MockHost(timer, new_air())
         line = LineSettings(baudRate=115200)
@@ -285,7 +285,7 @@ def test_in_a_real_loop_behind_a_pipe() -> None:
         timer.close()
         return bytes(got)
 
-    assert asyncio.run(talk()) == POWER_UP + AP_IS_1
+    assert asyncio.run(exchange()) == POWER_UP + AP_IS_1
 
 
 # --- a server with many clients -------------------------------------------------------------------

@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from hilgw.engine import processes, restarts
-from hilgw.engine.processes import LINE_BYTES, Child, Program
-from hilgw.engine.restarts import FAILURES, Restart
+from hilgw.engine import processes
+from hilgw.engine.processes import FAILURES, LINE_BYTES, Child, Program, Restart
 from hilgw.testing.sim import Recorder, until, wait_until
 
 pytestmark = pytest.mark.process
@@ -63,7 +62,7 @@ def test_both_streams_and_its_environment_come_line_by_line() -> None:
 def test_a_program_that_fails_starts_again_and_is_given_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(restarts, "BACKOFF_S", (0.0, 0.001))
+    monkeypatch.setattr(processes, "BACKOFF_S", (0.0, 0.001))
 
     async def main(code: str) -> tuple[Child, Recorder]:
         one, seen = child(code, "on-failure")
@@ -86,9 +85,9 @@ SLEEPER = "import signal; print('there', flush=True); signal.pause()"
 def test_a_dismissed_program_starts_again_when_its_body_is_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(restarts, "BACKOFF_S", (0.0,))
+    monkeypatch.setattr(processes, "BACKOFF_S", (0.0,))
     monkeypatch.setattr(processes, "BODY_POLL_S", 0.001)
-    monkeypatch.setattr(processes, "TOLD_S", 0.0)
+    monkeypatch.setattr(processes, "END_S", 0.0)
 
     async def main() -> None:
         asked: list[bool] = []
@@ -154,7 +153,7 @@ def test_a_program_that_has_ended_is_not_dismissed(monkeypatch: pytest.MonkeyPat
 def test_a_program_that_waits_for_its_body_ends_with_the_gateway(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(restarts, "BACKOFF_S", (0.0,))
+    monkeypatch.setattr(processes, "BACKOFF_S", (0.0,))
 
     async def main() -> None:
         one, _ = child("raise SystemExit(1)", "on-failure", lambda: False)
@@ -240,7 +239,7 @@ def test_no_program_outlives_a_killed_gateway() -> None:
 
 def test_a_program_has_a_second_after_quit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Webots kills a controller that goes on after its step returned -1."""
-    monkeypatch.setattr(processes, "TOLD_S", 0.01)
+    monkeypatch.setattr(processes, "END_S", 0.01)
 
     async def main() -> Child:
         one, seen = child("print('there', flush=True)\nwhile True: pass")

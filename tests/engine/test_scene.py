@@ -1,4 +1,4 @@
-"""Bodies that move: where packets leave from, who is reached, who is told."""
+"""Bodies that move: where packets leave from, who is reached, who is notified."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ MS = 1_000_000
 
 
 class World:
-    """Receivers that note what they hear; packets from any body at any time."""
+    """Receivers that note what they receive; packets from any body at any time."""
 
     def __init__(self, step_ms: int = 0) -> None:
-        self.heard: list[tuple[str, Copy]] = []
+        self.receptions: list[tuple[str, Copy]] = []
         self.why: str | None = None
         self.missed: Mapping[str, str] = {}
         self.scheduler = Clock()
@@ -60,7 +60,7 @@ class World:
 
         def deliver(copy: Copy) -> None:
             count.deliver()
-            self.heard.append((robot, copy))
+            self.receptions.append((robot, copy))
 
         listener = Listener(name=f"{robot}.rx", type="infra-red", deliver=deliver, owner=robot)
         if mount is not None:
@@ -68,8 +68,8 @@ class World:
         self.medium.attach(listener)
 
     def send(self, robot: str, after_s: float, range: float = -1.0) -> list[str]:
-        """Who hears a packet that this robot sends so long after the start."""
-        self.heard.clear()
+        """Who receives a packet that this robot sends so long after the start."""
+        self.receptions.clear()
         self.scheduler.time = self.start + round(after_s * S)
         packet = Packet(
             data=b"x",
@@ -81,7 +81,7 @@ class World:
             sent_ns=self.scheduler.time,
         )
         self.scene.transmit(packet, Mount(robot))
-        return [name for name, _ in self.heard]
+        return [name for name, _ in self.receptions]
 
 
 def still(x: float, y: float = 0.0) -> Pose:
@@ -107,7 +107,7 @@ def test_strength_and_direction_are_those_of_the_instant() -> None:
     world.receiver("post")
     for after_s, distance in ((0, 1), (0.5, 1.5), (3, 4), (100, 11)):
         world.send("rover", after_s)
-        copy = world.heard[0][1]
+        copy = world.receptions[0][1]
         assert math.isclose(copy.signal_strength, 1 / distance**2)
         assert copy.direction == (1.0, 0.0, 0.0)
 
@@ -118,7 +118,7 @@ def test_the_receiver_may_be_the_one_that_moves_and_turns() -> None:
     world.scene.add("rover", Circle(center=(0, 0, 0), radius=2, period_s=8))
     world.receiver("rover", mount=Pose((0.0, 0.0, 1.0)))
     world.send("post", 2)  # the rover is at (0, 2), looks along -x, its receiver one metre above
-    copy = world.heard[0][1]
+    copy = world.receptions[0][1]
     assert math.isclose(copy.signal_strength, 1 / 5)
     assert math.dist(copy.direction, (0, 2 / math.sqrt(5), -1 / math.sqrt(5))) < 1e-9
 
@@ -150,7 +150,7 @@ def test_placed_from_outside_a_body_leaves_its_motion() -> None:
     assert world.scene.pose_of("rover") == still(50)
     world.scene.place("rover", None)
     assert world.send("rover", 9, range=1) == ["post"]  # unknown: in range
-    assert math.isnan(world.heard[0][1].signal_strength)
+    assert math.isnan(world.receptions[0][1].signal_strength)
 
 
 def test_a_name_that_is_not_an_object_is_refused() -> None:
@@ -167,30 +167,30 @@ def test_with_a_step_bodies_stand_still_between_step_ends() -> None:
     world.receiver("post")
     for after_s, distance in ((0.49, 1.0), (0.5, 1.5), (0.999, 1.5), (1.0, 2.0)):
         world.send("rover", after_s)
-        assert math.isclose(world.heard[0][1].signal_strength, 1 / distance**2)
+        assert math.isclose(world.receptions[0][1].signal_strength, 1 / distance**2)
 
 
-def test_who_follows_a_moving_body_is_told_and_who_follows_a_still_one_once() -> None:
+def test_who_follows_a_moving_body_is_notified_and_who_follows_a_still_one_once() -> None:
     world = World()
-    told: dict[str, list[Pose]] = {"mover": [], "stayer": []}
+    reported: dict[str, list[Pose]] = {"mover": [], "stayer": []}
     world.scene.add("mover", Waypoints(points=((0, 0, 0), (10, 0, 0)), speed=1, closed=False))
     world.scene.add("stayer", still(7))
-    for body, poses in told.items():
+    for body, poses in reported.items():
         world.scene.follow(body, Pose((0.0, 0.0, 1.0)), poses.append)
     world.scheduler.run_until(world.start + 2 * S)
-    assert len(told["mover"]) > 2 * S // FOLLOW_NS
-    assert math.dist(told["mover"][-1].position, (2, 0, 1)) <= FOLLOW_NS / S + 1e-9
-    assert [pose.position for pose in told["stayer"]] == [(7, 0, 1)]
+    assert len(reported["mover"]) > 2 * S // FOLLOW_NS
+    assert math.dist(reported["mover"][-1].position, (2, 0, 1)) <= FOLLOW_NS / S + 1e-9
+    assert [pose.position for pose in reported["stayer"]] == [(7, 0, 1)]
     world.scene.place("stayer", still(8))
-    assert told["stayer"][-1].position == (8, 0, 1)
+    assert reported["stayer"][-1].position == (8, 0, 1)
     world.scene.place("mover", still(0))
-    count = len(told["mover"])
+    count = len(reported["mover"])
     world.scheduler.run_until(world.start + 4 * S)
-    assert len(told["mover"]) == count
+    assert len(reported["mover"]) == count
     assert world.scheduler.waiting == 0
 
 
-def test_closed_it_tells_nobody() -> None:
+def test_closed_it_reports_nothing() -> None:
     world = World()
     world.scene.add("mover", Circle(center=(0, 0, 0), radius=1))
     world.scene.follow("mover", Pose(), lambda pose: None)

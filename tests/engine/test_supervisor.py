@@ -89,7 +89,7 @@ def descriptors() -> int:
     return sum(1 for _ in Path("/proc/self/fd").iterdir())
 
 
-async def test_a_server_that_is_down_is_asked_more_and_more_seldom_and_said_once(
+async def test_a_server_that_is_down_is_asked_more_and_more_seldom_and_reported_once(
     clock: Clock,
 ) -> None:
     pipe = Pipe(clock, LINE)
@@ -128,7 +128,7 @@ async def test_a_server_that_hangs_up_at_once_is_asked_more_and_more_seldom(
             await until(lambda ups=ups: rig.supervisor.ups == ups)  # type: ignore[misc]
             rig.station.supervisor.on_failed(PortError("hung up", reason=PortError.LOST))
             await until(lambda: not rig.up())
-            behind += replaced  # another port under the same name is no reason to wait
+            behind += replaced  # another port under the same name does not have to wait
         await until(lambda: rig.supervisor.ups == 8)
     pauses = [(later - sooner) / NS_PER_S for sooner, later in pairwise(asked)]
     longest = POLL_S + 0.01 if replaced else UNANSWERED_S * 1.2
@@ -159,9 +159,9 @@ async def test_a_hundred_unplugs_under_traffic_leave_nothing_behind(
             await until(rig.up)
         before, tasks = descriptors(), len(asyncio.all_tasks())
         for cycle in range(100):
-            heard = rig.bench.count.inbound
+            receptions = rig.bench.count.inbound
             rig.bench.send(b"hello %d" % cycle)
-            await until(lambda heard=heard: rig.bench.count.inbound > heard)
+            await until(lambda receptions=receptions: rig.bench.count.inbound > receptions)
             rig.bench.send(b"on the wire when the cable is pulled")
             port.unplug()
             await until(lambda: not rig.up())
@@ -323,7 +323,7 @@ async def test_a_mismatch_at_the_first_start_is_fatal(clock: Clock) -> None:
 
 
 class SilentSession(EchoSession):
-    """Never ready, and says so."""
+    """Never ready, and reports that."""
 
     def open(self, now: int) -> list[Event]:
         return [Failed(PeerError("no answer"))]

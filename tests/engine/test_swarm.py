@@ -100,30 +100,33 @@ def test_the_swarm_twice_is_the_same_to_the_byte() -> None:
 
 
 def test_another_seed_changes_the_noise_and_nothing_else() -> None:
-    """Who hears whom is geometry; what a receiver measures has its own noise."""
+    """Who receives whom is geometry; what a receiver measures has its own noise."""
     one, other = play(load(), 10)[0], play(load("medium.seed=8"), 10)[0]
     assert one.lines != other.lines
     who = [line for line in one.lines if ".ir" in line or ".tx" in line]
     assert who == [line for line in other.lines if ".ir" in line or ".tx" in line]
 
 
-def test_a_timer_that_is_late_changes_not_who_hears_whom() -> None:
-    def heard(history: History) -> set[tuple[str, ...]]:
+def test_a_timer_that_is_late_changes_not_who_receives_whom() -> None:
+    def receptions(history: History) -> set[tuple[str, ...]]:
         return {tuple(line.split(" ", 1)[1:]) for line in history.lines if "[" in line}
 
-    on_time, late = heard(play(load(), 10)[0]), heard(play(load(), 10, late_ns=300_000)[0])
+    on_time, late = (
+        receptions(play(load(), 10)[0]),
+        receptions(play(load(), 10, late_ns=300_000)[0]),
+    )
     assert len(on_time) > 90
     assert len(on_time ^ late) <= 10  # packets at the very end, due and not yet sent
 
 
-def test_every_reason_not_to_hear_happens_in_the_swarm() -> None:
+def test_every_reason_not_to_receive_happens_in_the_swarm() -> None:
     history, report, _ = play(load(), 20)
     assert set(history.missed) == {"range", "cone", "obstacle"}
     assert min(history.missed.values()) > 20
-    heard = report["received_by"]
+    receptions = report["received_by"]
     robots = {f"ant{n}.ir" for n in range(1, 7)} | {f"bee{n}.tx" for n in range(1, 5)}
-    assert set(heard) == robots
-    for source, row in heard.items():
+    assert set(receptions) == robots
+    for source, row in receptions.items():
         assert sum(row.values()) == report["emitters"][source]["copies"]
         assert not any(name.startswith(source.partition(".")[0]) for name in row)
     assert history.notices == []  # every position is known
@@ -158,7 +161,7 @@ obstacles:
 """
 
 
-def test_a_wall_hides_who_drives_behind_it_and_own_structures_hide_nobody() -> None:
+def test_a_wall_hides_who_drives_behind_it_and_own_structures_hide_no_robot() -> None:
     report = reported(load_text(WALLS, "f").config, 5)
     # Behind the wall, whose half is 0.5 m at 1.9 m, while |y| < 0.5 * 4 / 1.9: for 2.1 s.
     blocked = report["emitters"]["lamp.ir"]["not_received"]
@@ -183,7 +186,7 @@ def test_another_robots_structure_does_block() -> None:
     assert blocked == {"obstacle": 10}
 
 
-def test_a_device_stands_where_its_translation_says() -> None:
+def test_a_device_stands_where_its_translation_places_it() -> None:
     text = WALLS.replace("baudRate: 96000", "translation: [0, 0, 2], range: 4.9")
     report = reported(load_text(text, "f").config, 5)
     # 4.9 m are reached from 2 m above while y^2 < 4.9^2 - 2^2 - 4^2 = 4.01: always but at the ends.
@@ -193,7 +196,7 @@ def test_a_device_stands_where_its_translation_says() -> None:
     assert set(report["emitters"]["lamp.ir"]["not_received"]) == {"range"}
 
 
-def test_a_device_looks_where_its_rotation_says() -> None:
+def test_a_device_looks_where_its_rotation_points_it() -> None:
     turned = "aperture: 1.0, rotation: [0, 0, 1, 3.14159]"
     text = WALLS.replace("baudRate: 96000", turned)
     report = reported(load_text(text, "f").config, 1)

@@ -1,7 +1,7 @@
 """What a packet costs on its way through a gateway, counted in calls: no clock is read.
 
 From the bytes of a port over station, receive filter and medium into the Receiver of a robot, read
-by its controller. A change that needs more calls has to say why.
+by its controller. A change that needs more calls has to give its reason.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Runs gateways and firmware mocks in virtual time and writes down all that can be seen of them.
 
-The one file of the golden tests that knows hilgw: when its parts are renamed or moved, this is
+The one file of the golden tests that imports hilgw: when its parts are renamed or moved, this is
 where their names are. What it writes must stay the same.
 """
 
@@ -62,7 +62,7 @@ def run_config(
     """
     loaded = load_config(path, [], "loopback")
     links = [
-        f'airs."{air}".nodes."{name}".link=null'  # nobody opens them, and they would be ptys
+        f'airs."{air}".nodes."{name}".link=null'  # no program opens them, and they would be ptys
         for air, config in loaded.config.airs.items()
         for name, node in config.nodes.items()
         if node.link is not None
@@ -358,7 +358,7 @@ class Modules(CoSimulation):
 
     def _do(self, mock: Any, what: bytes | str, given: Sequence[Any]) -> None:
         if isinstance(what, bytes):
-            self._say(mock, ">", what)
+            self._bytes(mock, ">", what)
             mock.receive(what, self.now)
         else:
             arguments = " ".join(map(str, given))
@@ -386,9 +386,9 @@ class Modules(CoSimulation):
             side.collect()
 
     def collected(self, mock: Any, data: bytes) -> None:
-        self._say(mock, "<", data)
+        self._bytes(mock, "<", data)
 
-    def _say(self, mock: Any, way: str, data: bytes) -> None:
+    def _bytes(self, mock: Any, way: str, data: bytes) -> None:
         first, *rest = _hex(data) or [""]
         self.lines.append(f"{self._instant()} {mock.name} {way} {first}")
         self.lines.extend(f"{'':>17}   {row}" for row in rest)

@@ -1,4 +1,4 @@
-"""What is said to each firmware mock, byte by byte: SCRIPTS[kind][variant] is the modules of one
+"""What is sent to each firmware mock, byte by byte: SCRIPTS[kind][variant] is the modules of one
 air and a script as `running.Modules` plays it. Nothing in here comes from hilgw or the mocks."""
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def hc12() -> Iterator[tuple[str, Variant]]:
     yield "spelling", ([("hc12", odd)], other)
     for mode, rate in ((1, 9600), (2, 4800), (3, 115200), (4, 1200)):
         given = {"FU": mode, "B": rate, "C": 21}
-        talk: Script = [
+        exchange: Script = [
             (300, "a", b"hello"),
             (500, "b", b"hi"),
             (0, "a", b"at once"),
@@ -55,7 +55,10 @@ def hc12() -> Iterator[tuple[str, Variant]]:
             (10, "a", "reset"),
             (300, "a", b"\x05\x01ping\x00"),
         ]
-        yield f"fu{mode}", ([("hc12", given), ("hc12", given), ("hc12", {**given, "C": 22})], talk)
+        yield (
+            f"fu{mode}",
+            ([("hc12", given), ("hc12", given), ("hc12", {**given, "C": 22})], exchange),
+        )
     yield "replies", (
         [("hc12", {}), ("hc12", {"framing": "lines", "replies": "ping:pong,marco:polo"})],
         [(300, "a", b"ping 1\n"), (200, "a", b"marco\nnobody\n"), (200, "a", b"ping"),
@@ -72,7 +75,7 @@ def rylr998() -> Iterator[tuple[str, Variant]]:
     names = (b"ADDRESS", b"NETWORKID", b"BAND", b"PARAMETER", b"CRFOP", b"IPR", b"MODE", b"CPIN",
              b"UID", b"VER", b"NONSENSE")  # fmt: skip
     asked = [b"AT+%s?" % name for name in names]
-    told = (
+    queries = (
         b"AT", b"AT+ADDRESS=50", b"AT+ADDRESS=65536", b"AT+NETWORKID=16", b"AT+NETWORKID=6",
         b"AT+PARAMETER=11,9,1,24", b"AT+PARAMETER=10,7,1,12", b"AT+PARAMETER=8,7,2,12",
         b"AT+BAND=868500000,M", b"AT+BAND=1", b"AT+CRFOP=14", b"AT+CRFOP=23", b"AT+CPIN=EEDCAA90",
@@ -82,7 +85,7 @@ def rylr998() -> Iterator[tuple[str, Variant]]:
     two: list[tuple[str, Mapping[str, Any]]] = [("rylr998", {}), ("rylr998", {"ADDRESS": 2})]
     yield "commands", (
         two,
-        [(200, "a", b"AT"), *lines("a", 1200, b"\r\n", *asked, *told, *asked),
+        [(200, "a", b"AT"), *lines("a", 1200, b"\r\n", *asked, *queries, *asked),
          (600, "a", b"AT+RESET\r\n"), (600, "a", b"AT+IPR=9600\r\n"),
          (300, "a", "host_baud", 9600), (0, "a", b"AT\r\n"), (300, "a", b"AT+MODE=1\r\n"),
          (300, "a", b"AT\r\n"), (300, "a", b"AT+FACTORY\r\n")],
@@ -114,7 +117,7 @@ SPEECH = {
 
 
 def text_module() -> Iterator[tuple[str, Variant]]:
-    tell: Script = [
+    requests: Script = [
         (0, "a", b"AT\r\n"),
         *lines("a", 100, b"\r\n", b"AT", b"VER=2", b"VER", b"", noise(4, 9)),
         (100, "a", b"SEND 2 4 a\r\n\xff\r\nSEND 0 1 x\r\n"),
@@ -133,7 +136,7 @@ def text_module() -> Iterator[tuple[str, Variant]]:
     yield "lines", (
         [("text_module", {**SPEECH, "address": 1}), ("text_module", hearer),
          ("text_module", {"address": 3, "replies": "ping:pong"})],
-        tell,
+        requests,
     )  # fmt: skip
     hexed = {
         "line_end": "\n", "boot_ms": 5, "unknown": "?", "transmit": "T(?P<hex>[0-9A-F]*)",
@@ -167,7 +170,7 @@ def timings(*values: int) -> bytes:
 def ir_toy() -> Iterator[tuple[str, Variant]]:
     burst = timings(422, 211, 26, 26, 26, 79, 26, 79, 26, 1875)
     resets = b"\x00" * 5
-    talk: Script = [
+    exchange: Script = [
         (10, "b", b"s"),
         (10, "a", b"v"),
         (10, "a", b"t"),
@@ -203,9 +206,9 @@ def ir_toy() -> Iterator[tuple[str, Variant]]:
         (10, "a", "reset"),
         (10, "a", b"s"),
     ]
-    yield "commands", ([("ir_toy", {}), ("ir_toy", {"position": "1,0,0"})], talk)
+    yield "commands", ([("ir_toy", {}), ("ir_toy", {"position": "1,0,0"})], exchange)
     old = {"hardware": 1, "firmware": 19, "ahead": 2}
-    yield "old", ([("ir_toy", old), ("ir_toy", {"stretch_us": 70, "jitter_us": 40})], talk)
+    yield "old", ([("ir_toy", old), ("ir_toy", {"stretch_us": 70, "jitter_us": 40})], exchange)
     keys = {
         "play": "; ".join(f"{code}:0x04:0x12" for code in IR_CODES),
         "every_ms": 250,
@@ -214,9 +217,9 @@ def ir_toy() -> Iterator[tuple[str, Variant]]:
     listen: Script = [(5, "a", b"s"), (3000, "a", resets)]
     yield "keys", ([("ir_toy", {}), ("ir_toy", keys)], listen)
     jam = {"jammer": "5:40", "position": "3,0,0"}
-    lamp = {"replies": "nec:4:8=nec:4:0x88", "delay_ms": 90, "position": "1,1,0"}
+    remote = {"replies": "nec:4:8=nec:4:0x88", "delay_ms": 90, "position": "1,1,0"}
     key = {"play": "nec:4:8; raw:9000,4500,560", "every_ms": 700, "cone": 1.0, "facing": "-1,0,0"}
-    yield "lamp", ([("ir_toy", {}), ("ir_toy", lamp), ("ir_toy", key)], listen)
+    yield "lamp", ([("ir_toy", {}), ("ir_toy", remote), ("ir_toy", key)], listen)
     yield "jammer", ([("ir_toy", {}), ("ir_toy", keys), ("ir_toy", jam)], listen[:1])
     yield "irman", ([("ir_toy", {}), ("ir_toy", keys)], [(5, "a", b"\x00")])
 
@@ -231,7 +234,7 @@ def irda_sir() -> Iterator[tuple[str, Variant]]:
         near = {"baudRate": rate, "position": "0.5,0,0"}
         answer = {"baudRate": rate, "position": "0.3,0.3,0", "address": 3, "replies": "ping:pong"}
         other = {"baudRate": 19200, "position": "0.2,0,0"}
-        talk: Script = [
+        exchange: Script = [
             (10, "a", SIR_PING),
             (200, "b", b"light"),
             (1, "a", b"both at once"),
@@ -246,7 +249,7 @@ def irda_sir() -> Iterator[tuple[str, Variant]]:
         a = {"baudRate": rate, "echo": "false" if rate == 115200 else "true"}
         yield (
             f"at_{rate}",
-            ([("irda_sir", given) for given in (a, near, answer, other)], talk),
+            ([("irda_sir", given) for given in (a, near, answer, other)], exchange),
         )
 
 
@@ -268,7 +271,7 @@ UART_FRAMES = {  # of 48 00 7E C0, as docs/framing.md has them
 def uart_node() -> Iterator[tuple[str, Variant]]:
     for at, (framing, wire) in enumerate(UART_FRAMES.items()):
         good = bytes.fromhex(wire)
-        talk: Script = [
+        exchange: Script = [
             (100, "a", good),
             (50, "a", good + good),
             (50, "a", noise(at, 11)),
@@ -280,7 +283,7 @@ def uart_node() -> Iterator[tuple[str, Variant]]:
             (0, "a", good),
         ]
         given = {"framing": framing, "banner": "hi\\r\\n", "delay_ms": at}
-        yield framing.replace(":", "_"), ([("uart_node", given)], talk)
+        yield framing.replace(":", "_"), ([("uart_node", given)], exchange)
     texts = lines("a", 200, b"\n", b"ping 1", b"marco", b"nobody", b"flood", b"stall", b"ping 2",
                   b"ping 3", b"boot", b"ping 4", b"x" * 300, b"ping 5")  # fmt: skip
     common = {
@@ -358,7 +361,7 @@ def webots_controller() -> Iterator[tuple[str, Variant]]:
     value = webots_answer(b"\1\0\x32" + struct.pack("<d", 512.0), delay_ms=17)
     script = "enable ds 32; send tx one; send tx two; step 32 x 3; urdf a_; wait 70; step 16"
     for name, given in (("plain", {"script": script}), ("ever", {"robot": "a b"})):
-        talk: Script = [
+        exchange: Script = [
             (10, "a", "connect"),
             (10, "a", b"CONNECTED"),
             (10, "a", webots_answer(robot, devices)),
@@ -370,7 +373,7 @@ def webots_controller() -> Iterator[tuple[str, Variant]]:
             (100, "a", webots_answer(b"\0\0\2")),
             (100, "a", "disconnect"),
         ]
-        yield name, ([("webots_controller", given)], talk)
+        yield name, ([("webots_controller", given)], exchange)
     refused: Script = [(10, "a", "connect"), (10, "a", b"FORBIDDEN"), (10, "a", "disconnect")]
     yield "refused", ([("webots_controller", {})], [*refused, (10, "a", "connect")])
 
@@ -425,14 +428,14 @@ def wc2ec_robot() -> Iterator[tuple[str, Variant]]:
         (50, bytes((127, 0, 0))),
         (50, noise(7, 20)),
     ]
-    for name, given, said in (
+    for name, given, sent in (
         ("original", {}, drive),
         ("full", {"dialect": "full", "lift": "yes", "width": 0.8, "depth": 0.6}, drive + full),
         ("new", {"webots": "R2023b", "sensors": 7, "position": "0.3,0.3,1"}, drive[:2]),
     ):
         tcp: Script = [
             (10, "a", "connect"),
-            *((wait, "a", data) for wait, data in said),
+            *((wait, "a", data) for wait, data in sent),
             (50, "a", "disconnect"),
             (50, "a", "connect"),
             (50, "a", "reset"),
@@ -440,7 +443,7 @@ def wc2ec_robot() -> Iterator[tuple[str, Variant]]:
         yield name, ([("wc2ec_robot", given)], tcp)
         line: Script = [
             (10, "a", noise(8, 5)),
-            *((wait, "a", cobs_frame(data)) for wait, data in said),
+            *((wait, "a", cobs_frame(data)) for wait, data in sent),
         ]
         framed = {**given, "frame": "cobs-crc16", "silence_ms": 300}
         yield f"{name}_line", ([("wc2ec_robot", framed)], line)
@@ -453,7 +456,7 @@ def wc2ec_looks(at: Sequence[tuple[float, float, float]]) -> Iterator[bytes]:
 
 LOOKS = [(1000, 1000, 1000), (900, 500, 900), (200, 250, 300), (400, 400, 100), (1000, 1000, 1000)]
 RADIOS = wc2ec_register(39, 5, b"tx") + wc2ec_register(52, 6, b"rx")
-HEARD = struct.pack("<BBBidddd", 1, 52, 6, 3, 0.5, 1, 0, 0) + struct.pack("<I", 4) + b"pong"
+RECEPTION = struct.pack("<BBBidddd", 1, 52, 6, 3, 0.5, 1, 0, 0) + struct.pack("<I", 4) + b"pong"
 WITH_RADIO = {
     "emitter": "tx",
     "receiver": "rx",
@@ -590,32 +593,32 @@ def gcode_machine() -> Iterator[tuple[str, Variant]]:
 
 def wc2ec_controller() -> Iterator[tuple[str, Variant]]:
     for name, given in (("plain", {}), ("radio", WITH_RADIO), ("type", {"motor_type": 57})):
-        talk: Script = [
+        exchange: Script = [
             (10, "a", "connect"),
             (10, "a", REGISTERED[:20]),
             (10, "a", REGISTERED[20:] + (RADIOS if given is WITH_RADIO else b"")),
             *((100, "a", look) for look in wc2ec_looks(LOOKS)),
-            (50, "a", HEARD if given is WITH_RADIO else b""),
+            (50, "a", RECEPTION if given is WITH_RADIO else b""),
             (50, "a", "disconnect"),
             (50, "a", "connect"),
             (50, "a", noise(9, 30)),
         ]
-        yield name, ([("wc2ec_controller", given)], talk)
+        yield name, ([("wc2ec_controller", given)], exchange)
 
 
 def wc2ec_node() -> Iterator[tuple[str, Variant]]:
     slow = {"watchdog_ms": 120, "repeat_ms": 40, "baudRate": 9600}
     for name, given in (("plain", {}), ("radio", WITH_RADIO), ("slow", slow)):
-        talk: Script = [
+        exchange: Script = [
             (10, "a", cobs_frame(REGISTERED)),
             (10, "a", cobs_frame(RADIOS) if given is WITH_RADIO else noise(10, 9) + b"\0"),
             *((80, "a", cobs_frame(look)) for look in wc2ec_looks(LOOKS)),
-            (50, "a", cobs_frame(HEARD) if given is WITH_RADIO else b"\0"),
+            (50, "a", cobs_frame(RECEPTION) if given is WITH_RADIO else b"\0"),
             (500, "a", cobs_frame(next(wc2ec_looks(LOOKS)))),
             (50, "a", "reset"),
             (50, "a", cobs_frame(REGISTERED)),
         ]
-        yield name, ([("wc2ec_node", given)], talk)
+        yield name, ([("wc2ec_node", given)], exchange)
 
 
 # --- xbee -----------------------------------------------------------------------------------------
@@ -640,11 +643,11 @@ def api(*data: bytes, escaped: bool = False) -> bytes:
     return b"\x7e" + raw
 
 
-def xbee_talk(escaped: bool) -> Script:
+def xbee_exchange(escaped: bool) -> Script:
     def frame(*data: bytes) -> bytes:
         return api(*data, escaped=escaped)
 
-    b64, nobody = bytes.fromhex(B), bytes.fromhex("0013A200DEADBEEF")
+    b64, absent = bytes.fromhex(B), bytes.fromhex("0013A200DEADBEEF")
     everybody, any16 = bytes.fromhex("000000000000FFFF"), b"\xff\xfe"
     explicit = bytes((0xE8, 0xE8, 0x00, 0x11, 0xC1, 0x05))
     reads = [(20, "a", frame(b"\x08\x01", name.encode())) for name in XBEE_READ]
@@ -663,7 +666,7 @@ def xbee_talk(escaped: bool) -> Script:
         (200, "a", frame(b"\x01\x12\xff\xff\x00", b"sixteen, to all")),
         (200, "a", frame(b"\x10\x13", b64, any16, b"\x00\x00", b"transmit \x7e\x7d\x11\x13")),
         (300, "a", frame(b"\x10\x14", everybody, any16, b"\x00\x00", b"broadcast")),
-        (900, "a", frame(b"\x10\x15", nobody, any16, b"\x00\x00", b"nobody")),
+        (900, "a", frame(b"\x10\x15", absent, any16, b"\x00\x00", b"nobody")),
         (3000, "a", frame(b"\x11\x16", b64, any16, explicit, b"\x00\x00", b"explicit")),
         (300, "a", frame(b"\x10\x17", b64, any16, b"\x00\x00", b"l" * 300)),
         (300, "a", frame(b"\x10\x18", b64, any16, b"\x00\x00", b"ping 1")),
@@ -698,7 +701,7 @@ def xbee() -> Iterator[tuple[str, Variant]]:
                 other["my"] = 2
             name = hardware if mode == 1 else f"{hardware}_escaped"
             modules = [("xbee", each) for each in (given, other, answers)]
-            yield name, (modules, xbee_talk(mode == 2))
+            yield name, (modules, xbee_exchange(mode == 2))
     plain: Mapping[str, Any] = {"api_mode": 0, "address": A, "ni": "alpha"}
     text: Script = [
         (2000, "a", b"to the air"),

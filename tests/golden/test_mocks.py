@@ -1,4 +1,4 @@
-"""Each firmware mock says what it said, each byte at its nanosecond."""
+"""Each firmware mock sends what it sent before, each byte at its nanosecond."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ REST_MS = {
 
 
 @pytest.mark.parametrize("kind", SCRIPTS)
-def test_a_mock_says_what_it_said(kind: str, golden: Callable[[str, str], None]) -> None:
+def test_a_mock_sends_what_it_sent_before(kind: str, golden: Callable[[str, str], None]) -> None:
     written = [
         f"=== {variant}\n{Modules(*modules).play(script, REST_MS.get(kind, 3000.0))}"
         for variant, (modules, script) in SCRIPTS[kind]()

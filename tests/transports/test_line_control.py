@@ -18,8 +18,7 @@ from hilgw.transports.base import LineSettings
 from hilgw.transports.serial.port import open_serial
 from hilgw.transports.serial.stream import SerialStream
 from hilgw.transports.serial.threaded import ThreadedStream
-from hilgw.transports.tcp.peer_state import peer_has_ended
-from hilgw.transports.tcp.stream import TcpStream
+from hilgw.transports.tcp.stream import TcpStream, peer_has_ended
 from hilgw.transports.virtual.pipe import Pipe
 from tests.transports.rig import LINE, Client, run, turns, until
 

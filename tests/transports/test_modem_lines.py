@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from hilgw.transports.base import LineSettings
-from hilgw.transports.serial.modem_lines import describe_modem_lines
+from hilgw.transports.base import LineSettings, describe_modem_lines
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from hilgw.devices.fields import normalise
 from hilgw.devices.properties import NodeFields
 from hilgw.errors import ConfigError, PortError, quoted
 from hilgw.settings import MockSpec, Problem
-from hilgw.transports.port_names import doubt
+from hilgw.transports.open_errors import doubt
 from hilgw.transports.serial.urls import kind_of
 
 

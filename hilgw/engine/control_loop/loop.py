@@ -48,8 +48,8 @@ from hilgw.engine.control_loop.bodies.body_ends import BodyEnds
 from hilgw.engine.control_loop.bodies.forwarder import Forwarder
 from hilgw.engine.control_loop.bodies.mode_switch import ModeSwitch
 from hilgw.engine.control_loop.controller_steps import steps_of
-from hilgw.engine.control_loop.devices.packets import Packets
 from hilgw.engine.control_loop.devices.periods import Periods
+from hilgw.engine.control_loop.devices.radios import Packets
 from hilgw.engine.control_loop.devices.readings import Readings
 from hilgw.engine.control_loop.devices.registration import ConfiguredDevices, Registration
 from hilgw.engine.control_loop.devices.requests import Requests

@@ -63,7 +63,7 @@ def no_body(context: LoopContext, safety: SafetyState) -> LoopBody:
 
 
 def no_controller(context: LoopContext, advice: Callable[[], str] = no_advice) -> LoopController:
-    """Stands for a controller that is no peer: it never connects."""
+    """Stands for a controller that is not a peer: it never connects."""
     link = _absent(f"{context.name}.controller", _NoControllerSession(), context)
     return LoopController(link, context.scheduler, advice)
 

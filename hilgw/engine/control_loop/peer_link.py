@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from hilgw.control.events import Event, Notice, ProtocolFailure, Write
 from hilgw.control.session import LinkSession
 from hilgw.engine.control_loop.watchdog import STALE_INPUT_NS
-from hilgw.engine.supervisor import PortListener, Unsupervised
+from hilgw.engine.supervisor import PortListener
 from hilgw.engine.timing import Wakeup
 from hilgw.errors import AdapterError, PeerError, PortError
 from hilgw.framing.base import TURN_BYTES
@@ -90,7 +90,7 @@ class PeerLink(Generic[S]):
         self.peer_confirmed = False
         self.refused: Counter[str] = Counter()
         self.dropped: Mapping[str, int] = {}  # frames of a line that were damaged, by reason
-        self.supervisor: PortListener = Unsupervised()
+        self.supervisor = PortListener()
         self.lock = threading.Lock()
         self.transport: Transport | None = None
         self._scheduler = scheduler

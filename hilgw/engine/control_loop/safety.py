@@ -205,7 +205,7 @@ class Safety:
         else:
             self._observer.notice(self._source, f"safety stop: {text}")
         if was_armed and not self.state.armed:
-            self._show_disarmed("")  # the text of the stop says it
+            self._show_disarmed("")  # the text of the stop contains it
 
     def stop_sent(self, event: StopSent) -> None:
         """The body had to keep the commands of a stop until now."""

@@ -14,7 +14,7 @@ from hilgw.engine.event_loop.direct_loop import ASKS, DirectSelector
 
 if TYPE_CHECKING:
     from hilgw.engine.event_loop.direct_loop import Poll, Ready
-    from hilgw.engine.simulated.jumps import Jumps
+    from hilgw.engine.simulated.pace import Jumps
 
 
 class DirectJumpingSelector(DirectSelector):

@@ -10,8 +10,7 @@ from typing import Any, TypeVar
 
 from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.engine.simulated.clock import SimulatedClock
-from hilgw.engine.simulated.jumps import Jumps
-from hilgw.engine.simulated.pace import Factor, Holds
+from hilgw.engine.simulated.pace import Factor, Holds, Jumps
 from hilgw.transports.base import Handle, Scheduler
 from hilgw.units import NS_PER_S, s_to_ns
 

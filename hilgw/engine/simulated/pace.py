@@ -1,13 +1,16 @@
 """How fast simulated time advances: so many times real time, or as fast as the machine can; and
-the speed that was achieved."""
+the speed that was achieved. `Jumps`: when the clock may jump, and how far."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from hilgw.units import NS_PER_MS, NS_PER_S, ns_to_s
+
+if TYPE_CHECKING:
+    from hilgw.engine.simulated.clock import SimulatedClock
 
 # With a longer delay than this the run is slower than its pace, and does not hurry afterwards: a
 # process that was suspended does not flood its user.
@@ -175,3 +178,43 @@ class SpeedMeter:
             "achieved": round(simulated_ns / real_ns, 3) if real_ns else None,
             "real_s": round(ns_to_s(real_ns), 3),
         }
+
+
+class Jumps:
+    """The jumps of an event loop's clock: to the next deadline, of the event loop or of the clock.
+
+    on_fault: gets what a callback of the clock raises; None: it is raised.
+    """
+
+    def __init__(self, clock: SimulatedClock, pace: Pace) -> None:
+        self.on_fault: Callable[[Exception], None] | None = None
+        self.clock = clock
+        self.pace = pace
+
+    def over(self, timeout: float | None) -> int | None:
+        """The time at which a select() with this timeout is over; None: never."""
+        return None if timeout is None else self.clock.time + round(timeout * NS_PER_S)
+
+    def next(self, over: int | None) -> tuple[int, float | None]:
+        """Where the next jump ends, and the real seconds until it may be made: 0: now; None: only
+        an event from outside ends the wait."""
+        clock = self.clock
+        time, end = clock.time, clock.next()
+        if end is None or (over is not None and over < end):
+            if over is None:
+                return time, None
+            end = over
+        return end, 0.0 if end <= time else self.pace.wait_s(time, end)
+
+    def interrupted(self, end: int) -> None:
+        """Something came from outside during the wait for this jump."""
+        self.clock.time = self.pace.reached(self.clock.time, end)
+
+    def jump(self, end: int) -> None:
+        """Runs the first callback that is due then, or advances the time without one."""
+        try:
+            self.clock.step(end)
+        except Exception as error:
+            if self.on_fault is None:
+                raise
+            self.on_fault(error)

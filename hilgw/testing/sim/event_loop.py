@@ -10,8 +10,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from hilgw.engine.simulated.event_loop import JumpingSelector, Ready, SimulatedLoop
-from hilgw.engine.simulated.jumps import Jumps
-from hilgw.engine.simulated.pace import Holds
+from hilgw.engine.simulated.pace import Holds, Jumps
 from hilgw.testing.sim.clock import Clock
 from hilgw.units import s_to_ns
 

@@ -26,10 +26,10 @@ from tests.engine.control_loop.scripted import ScriptedBody, ScriptedLoop
 
 WHEEL = Device(name="wheel", kind="RotationalMotor", index=0)
 GYRO = Device(name="gyro", kind="Gyro", index=1)
-LAMP = Device(name="lamp", kind="LED", index=2)
+LED = Device(name="lamp", kind="LED", index=2)
 BRAKE = Device(name="brake", kind="Brake", index=3)
 GPS = Device(name="gps", kind="GPS", index=4)
-ROBOT = (WHEEL, GYRO, LAMP, BRAKE, GPS)
+ROBOT = (WHEEL, GYRO, LED, BRAKE, GPS)
 FORWARD = MotorCommand(0, "velocity", 1.0)
 POSITION = (1.0, 2.0, 3.0, 0.5, 0.1, 0.2, 0.3)
 

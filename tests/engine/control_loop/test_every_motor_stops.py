@@ -221,7 +221,7 @@ def test_a_stop_that_the_connection_does_not_take_is_not_reported_as_stopped_mot
     assert loop.observer.notices == ["safety stop: the controller disconnected"]
 
 
-def test_an_emergency_stop_knows_every_motor_from_its_first_command_on() -> None:
+def test_an_emergency_stop_covers_every_motor_from_its_first_command_on() -> None:
     """A hang may begin before the watchdog prepares the stop again."""
     loop = FakeLoop(DEVICES)
     loop.robot_comes()

@@ -33,7 +33,7 @@ VALUES = st.one_of(st.floats(-10, 10), st.sampled_from([math.inf, -math.inf, mat
 
 
 class Robot(NamedTuple):
-    """moves: whether a motor of the mock is told to move. upsets: what may happen to the mock."""
+    """moves: whether a motor of the mock has to move. upsets: what may happen to the mock."""
 
     session: Callable[[], Any]
     mock: Callable[[], Any]

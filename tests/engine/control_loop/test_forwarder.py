@@ -60,7 +60,7 @@ def mock_of(gateway: Any, kind: str) -> Any:
     return next(mock for mock in mocks if kind in type(mock).__module__)
 
 
-def heard(gateway: Any, robot: str = "rover") -> list[bytes]:
+def receptions(gateway: Any, robot: str = "rover") -> list[bytes]:
     """What the Receiver of the other robot in the world has in its queue."""
     library = mock_of(gateway, "webots_simulator").inside[robot].library
     receiver = library.find("receiver")
@@ -73,8 +73,8 @@ def test_a_packet_of_a_simulated_robot_reaches_the_radio_and_the_answer_returns(
     script = f"{LATER}; send emitter ping 1; send emitter ping 2; step 32 x 0"
 
     async def act(gateway: Any) -> None:
-        await until(lambda: len(heard(gateway)) >= 2)
-        assert heard(gateway) == [b"pong 1", b"pong 2"]
+        await until(lambda: len(receptions(gateway)) >= 2)
+        assert receptions(gateway) == [b"pong 1", b"pong 2"]
 
     report = play(tmp_path, config(mock={"scripts": {"rover": script}}), act)
     loop = report["control_loops"]["gateway"]
@@ -102,7 +102,7 @@ def test_packets_keep_their_channel_both_ways_as_mapped(tmp_path: Path) -> None:
     async def act(gateway: Any) -> None:
         await until(lambda: gateway.report()["stations"]["ear.rx"]["delivered"] == 1)
         await until(lambda: gateway.report()["stations"]["xbee0"]["delivered"] == 1)
-        await until(lambda: heard(gateway) == [b"answer"])  # on 12, which is 5 in the world
+        await until(lambda: receptions(gateway) == [b"answer"])  # on 12, which is 5 in the world
 
     report = play(tmp_path, data, act)
     assert report["control_loops"]["gateway"]["forwarded"]["to_medium"] == 2
@@ -119,7 +119,7 @@ def test_after_a_reset_it_returns_by_itself_and_nothing_old_is_delivered(
     async def act(gateway: Any) -> None:
         simulator, link = mock_of(gateway, "webots_simulator"), gateway.supervisors["gateway.body"]
         gateway.send("mouth.tx", b"before", None)
-        await until(lambda: heard(gateway) == [b"before"])
+        await until(lambda: receptions(gateway) == [b"before"])
         # Waits for the next request when the world is reset:
         gateway.send("mouth.tx", b"old 1", None)
         await elapse(0.002)
@@ -129,10 +129,10 @@ def test_after_a_reset_it_returns_by_itself_and_nothing_old_is_delivered(
         await until(lambda: link.ready)
         assert link.ups == 2
         await elapse(1.0)
-        assert heard(gateway) == []
+        assert receptions(gateway) == []
         gateway.send("mouth.tx", b"new", None)
-        await until(lambda: heard(gateway) != [])
-        assert heard(gateway) == [b"new"]
+        await until(lambda: receptions(gateway) != [])
+        assert receptions(gateway) == [b"new"]
 
     report = play(tmp_path, data, act)
     loop = report["control_loops"]["gateway"]
@@ -190,7 +190,7 @@ def test_its_motors_are_a_body_and_stop_when_the_gateway_ends(tmp_path: Path) ->
         robot = mock_of(gateway, "webots_simulator").world.robots["gateway"].robot
         motors.extend(robot.body.motors)
         await until(lambda: all(motor.velocity != 0 for motor in motors))
-        await until(lambda: len(heard(gateway)) > 0)  # packets pass beside it
+        await until(lambda: len(receptions(gateway)) > 0)  # packets pass beside it
 
     report = play(tmp_path, data, act)
     loop = report["control_loops"]["gateway"]

@@ -53,7 +53,7 @@ class Left(Observer):
 
 
 class Wire:
-    """The connection of the controller of robot a; whoever waits for an answer runs the gateway.
+    """The connection of the controller of robot a; each wait for an answer runs the gateway.
 
     The other robot, b, has the other end of the medium.
     """

@@ -63,7 +63,7 @@ def test_a_robot_with_a_fault_is_not_armed_and_the_answer_names_it() -> None:
 
 @pytest.mark.parametrize("safety", [{"on_fault": "report"}, {}], ids=["report", "simulated"])
 def test_a_fault_may_be_a_report_only(safety: dict[str, str]) -> None:
-    """As it always is of a simulated body, unless the configuration says otherwise."""
+    """As it always is of a simulated body, unless the configuration has otherwise."""
     run = ScriptedLoop(ROBOT, **safety)
     body_of(run).hardware_faults = [FAULT]
     run.controller_sends(FORWARD)

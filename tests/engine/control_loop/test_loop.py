@@ -90,7 +90,9 @@ def test_a_sensor_that_one_controller_switched_off_is_on_for_the_next(tmp_path: 
         following.wait_for(sensor_data(0, 7.0))
 
 
-def test_a_device_that_fails_is_told_to_the_controller_and_stops_nothing(tmp_path: Path) -> None:
+def test_a_device_that_fails_is_reported_to_the_controller_and_stops_nothing(
+    tmp_path: Path,
+) -> None:
     with RunningLoop(tmp_path) as running:
         controller = driving(running)
         robot_of(running).send(error(ROTATIONAL, 2))

@@ -28,14 +28,14 @@ LOSES_THE_STREAM = st.one_of(
     st.sampled_from([n for n in range(256) if n not in (37, 38, 46, 53)]).map(
         lambda kind: bytes((wire.SET_VALUE, kind, 1))
     ),
-    st.integers(65_537, 2**32 - 1).map(  # a packet nobody has room for
+    st.integers(65_537, 2**32 - 1).map(  # a packet for which no buffer has room
         lambda size: bytes((wire.SET_VALUE, 39, 1)) + struct.pack("<iI", 0, size)
     ),
 )
 
 
 class AnyOrder(RuleBasedStateMachine):
-    """What the robot may have been told: the commands of whoever was let in, and the defaults."""
+    """What the robot may have been sent: the commands of admitted controllers, and the defaults."""
 
     @initialize(latch=st.booleans(), timeout=st.sampled_from([0.0, 0.3]))
     def begin(self, latch: bool, timeout: float) -> None:
@@ -51,7 +51,7 @@ class AnyOrder(RuleBasedStateMachine):
     def robot_is_there(self) -> bool:
         return self.loop.body.transport is not None
 
-    def say(self, data: bytes, cuts: list[int]) -> None:
+    def send_bytes(self, data: bytes, cuts: list[int]) -> None:
         """The controller sends this, in any chunks."""
         start = 0
         for cut in [*sorted(cut % (len(data) + 1) for cut in cuts), len(data)]:
@@ -89,23 +89,23 @@ class AnyOrder(RuleBasedStateMachine):
         order = set_value(motor, speed)
         may = self.robot_is_there and self.loop.safety.armed
         before = len(self.loop.robot.messages())
-        self.say(order, cuts)
-        told = self.loop.robot.messages()[before:]
-        assert told == ([order] if may else [])
-        self.legal += told
+        self.send_bytes(order, cuts)
+        reported = self.loop.robot.messages()[before:]
+        assert reported == ([order] if may else [])
+        self.legal += reported
 
     @precondition(lambda self: self.pilot_is_there)
     @rule(orders=st.lists(REFUSED, min_size=1, max_size=4), cuts=st.lists(st.integers(0, 40)))
     def command_what_is_refused(self, orders: list[bytes], cuts: list[int]) -> None:
         before = self.loop.robot.data()
-        self.say(b"".join(orders), cuts)
+        self.send_bytes(b"".join(orders), cuts)
         assert self.loop.robot.data() == before
         assert self.pilot_is_there
 
     @precondition(lambda self: self.pilot_is_there)
     @rule(start=LOSES_THE_STREAM, rest=st.binary(max_size=40), cuts=st.lists(st.integers(0, 60)))
     def send_garbage(self, start: bytes, rest: bytes, cuts: list[int]) -> None:
-        self.say(start + rest + set_value(1, 77.0) + set_value(2, 77.0), cuts)
+        self.send_bytes(start + rest + set_value(1, 77.0) + set_value(2, 77.0), cuts)
         assert not self.pilot_is_there
 
     @precondition(lambda self: self.robot_is_there)
@@ -130,7 +130,7 @@ class AnyOrder(RuleBasedStateMachine):
     @rule()
     def the_gateway_is_late(self) -> None:
         self.loop.scheduler.time += 2_000_000_000
-        self.say(set_value(1, 88.0), [])  # sent long ago
+        self.send_bytes(set_value(1, 88.0), [])  # sent long ago
         assert not self.pilot_is_there
 
     @rule()
@@ -140,14 +140,14 @@ class AnyOrder(RuleBasedStateMachine):
     # --- what always holds --------------------------------------------------------------------
 
     @invariant()
-    def the_robot_was_told_what_it_may_be_told(self) -> None:
+    def the_robot_was_sent_what_it_may_be_sent(self) -> None:
         defaults = {set_value(motor, 0.0) for motor in MOTORS}
         switches = (wire.ENABLE_SENSOR, wire.DISABLE_SENSOR)
-        told = [each for each in self.loop.robot.messages() if each[0] not in switches]
-        assert [each for each in told if each not in defaults] == self.legal
+        reported = [each for each in self.loop.robot.messages() if each[0] not in switches]
+        assert [each for each in reported if each not in defaults] == self.legal
 
     @invariant()
-    def motors_that_nobody_commands_stand_still(self) -> None:
+    def motors_without_a_command_stand_still(self) -> None:
         if self.pilot_is_there or not self.robot_is_there:
             return
         last = {each[2]: each for each in self.loop.robot.messages() if each[0] == wire.SET_VALUE}
@@ -155,7 +155,7 @@ class AnyOrder(RuleBasedStateMachine):
         assert not self.loop.safety.moving
 
     @invariant()
-    def each_stop_was_told_once(self) -> None:
+    def each_stop_was_reported_once(self) -> None:
         messages = self.loop.robot.messages()
         stop = b"".join(set_value(motor, 0.0) for motor in MOTORS)
         assert stop + stop not in b"".join(messages)

@@ -147,8 +147,8 @@ def test_what_is_carried_is_what_libcontroller_sends_again(
 
 
 def test_leds_shine_on_the_body_that_is_taken() -> None:
-    lamp, other = (Device(name="lamp", kind="LED", index=index) for index in (2, 3))
-    run = ScriptedLoop((*SIMULATED, lamp), remote=(*REAL, other))
+    led, other = (Device(name="lamp", kind="LED", index=index) for index in (2, 3))
+    run = ScriptedLoop((*SIMULATED, led), remote=(*REAL, other))
     run.controller_sends(LedValue(2, 5))
     run.calls.clear()
     run.loop.modes.switch(REMOTE)
@@ -231,8 +231,8 @@ def test_a_switch_that_waited_while_the_gateway_hung_moves_nothing() -> None:
 
 
 def test_a_controller_learns_of_no_refusal_of_what_it_did_not_send() -> None:
-    lamp = Device(name="lamp", kind="LED", index=2)
-    run = ScriptedLoop((*SIMULATED, lamp), remote=REAL)
+    led = Device(name="lamp", kind="LED", index=2)
+    run = ScriptedLoop((*SIMULATED, led), remote=REAL)
     run.loop.safeties[1].disarm(run.scheduler.now())
     run.controller_sends(FORWARD)
     run.controller_sends(LedValue(2, 1))
@@ -328,8 +328,8 @@ def test_devices_of_one_body_only_are_named_and_refused() -> None:
 
 
 def test_a_device_of_the_configuration_may_be_of_the_second_body_only() -> None:
-    lamp = Device(name="lamp", kind="LED", index=7)
-    run = ScriptedLoop(SIMULATED, {"lamp": LedFields()}, remote=(*REAL, lamp))
+    led = Device(name="lamp", kind="LED", index=7)
+    run = ScriptedLoop(SIMULATED, {"lamp": LedFields()}, remote=(*REAL, led))
     assert run.controller_sends(LedValue(2, 1)) == [("controller", "fault", 2)]
     run.loop.modes.switch(REMOTE)
     assert run.controller_sends(LedValue(2, 1)) == [("remote", "tune", LedValue(7, 1))]

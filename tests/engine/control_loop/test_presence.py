@@ -22,7 +22,7 @@ NONE_RUNS = "no controller runs: start one"
 
 
 class FakeProgram:
-    """What the control loop tells a program."""
+    """What the control loop reports to a program."""
 
     def __init__(self) -> None:
         self.state = ProgramState.RUNNING
@@ -158,7 +158,7 @@ def test_a_robot_whose_controller_is_a_part_of_the_gateway_lacks_none() -> None:
     assert status_of(loop) and loop.loop.presence.absence() == ""
 
 
-def test_the_start_is_no_replug(tmp_path: Path) -> None:
+def test_the_start_does_not_count_as_a_replug(tmp_path: Path) -> None:
     with RunningLoop(tmp_path) as running:
         running.advance(2.0)
         assert not running.log.statuses[-1].controller
@@ -190,7 +190,7 @@ def test_the_replug_names_a_controller_that_did_not_come_back(
         assert absences == ({} if controlled else {"cab": where})
 
 
-def test_a_body_that_comes_and_goes_is_no_reason_for_more_than_one_notice(tmp_path: Path) -> None:
+def test_a_body_that_comes_and_goes_gives_only_one_notice(tmp_path: Path) -> None:
     with RunningLoop(tmp_path) as running:
         for times in (2, 3):
             robot_of(running).finish()
@@ -201,7 +201,7 @@ def test_a_body_that_comes_and_goes_is_no_reason_for_more_than_one_notice(tmp_pa
         assert sum(NONE_RUNS in each for each in running.log.notices) == 1
 
 
-def test_a_robot_that_has_no_controller_says_so(tmp_path: Path) -> None:
+def test_a_robot_that_has_no_controller_reports_it(tmp_path: Path) -> None:
     with RunningLoop(tmp_path, controller=False) as running:
         where = "no controller runs: the configuration has none"
         assert running.gateway.control_loops.absences("cab") == {"cab": where}

@@ -44,12 +44,12 @@ class Radioed(RunningLoop):
         super().__init__(folder, text=file(**settings), devices=devices)
 
     def pilot(self) -> SimPeer:
-        """A controller that knows the gateway's own devices too."""
+        """A controller that has the gateway's own devices too."""
         controller = self.controller()
         controller.wait_for(wire.registration(RECEIVER, RX, b"rx"))
         return controller
 
-    def heard(self, robot: str) -> int:
+    def receptions(self, robot: str) -> int:
         count: int = self.gateway.report()["stations"][f"{robot}.rx"]["delivered"]
         return count
 
@@ -77,16 +77,16 @@ def test_own_devices_follow_those_of_the_robot(tmp_path: Path) -> None:
         assert robot_of(running).received == b""
 
 
-def test_a_packet_of_the_controller_is_heard_by_others_and_not_by_itself(tmp_path: Path) -> None:
+def test_a_packet_of_the_controller_is_received_by_others_and_not_by_itself(tmp_path: Path) -> None:
     with Radioed(tmp_path) as running:
         controller = running.pilot()
         controller.send(packet(7, bytes(range(256))))
-        running.until(lambda: running.heard("other") == 1, "the packet")
-        assert running.heard("cab") == 0
+        running.until(lambda: running.receptions("other") == 1, "the packet")
+        assert running.receptions("cab") == 0
         assert robot_of(running).received == b""  # the robot's own radio is not asked
 
 
-def test_a_packet_that_is_heard_reaches_the_controller(tmp_path: Path) -> None:
+def test_a_packet_that_is_received_reaches_the_controller(tmp_path: Path) -> None:
     with Radioed(tmp_path) as running:
         controller = running.pilot()
         running.gateway.send("other.tx", b"\0hello\xff", None)
@@ -98,7 +98,7 @@ def test_a_packet_that_is_heard_reaches_the_controller(tmp_path: Path) -> None:
         assert (x, y, z) == pytest.approx((0, 1, 0))
 
 
-def test_a_channel_that_is_not_allowed_is_refused_and_told(tmp_path: Path) -> None:
+def test_a_channel_that_is_not_allowed_is_refused_and_reported(tmp_path: Path) -> None:
     with Radioed(tmp_path) as running:
         controller = running.pilot()
         controller.send(packet(9, b"x"))
@@ -124,9 +124,9 @@ def test_what_one_controller_tuned_the_next_finds_as_the_file_has_it(tmp_path: P
         following = running.pilot()
         assert robot.emitters["tx"].emitter.getChannel() == 5
         assert robot.receivers["rx"].receiver.getChannel() == 5
-        assert running.heard("other") == 0
+        assert running.receptions("other") == 0
         following.send(packet(5, b"far"))
-        running.until(lambda: running.heard("other") == 1)
+        running.until(lambda: running.receptions("other") == 1)
 
 
 def test_a_device_of_the_robot_with_the_same_name_gives_its_index(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_a_device_of_the_robot_with_the_same_name_gives_its_index(tmp_path: Path
         assert controller.received == b""
         running.until(lambda: running.log.saw("cab.controller", State.UP))
         controller.send(packet(5, b"mine", 0), set_value(1, 1.0))
-        running.until(lambda: running.heard("other") == 1)
+        running.until(lambda: running.receptions("other") == 1)
         robot_of(running).wait_for(set_value(1, 1.0))
         assert robot_of(running).received == b""
 
@@ -147,16 +147,16 @@ def test_a_packet_of_the_body_enters_through_the_receiver_of_its_name(tmp_path: 
     with Radioed(tmp_path, devices, body=", extensions: true") as running:
         controller = running.controller()
         running.until(lambda: running.log.saw("cab.controller", State.UP))
-        heard = [
+        receptions = [
             wire.received_packet(RECEIVER, 2, 5, 0.25, (1.0, 0.0, 0.0), bytes((number,)))
             for number in range(4)
         ]
-        robot_of(running).send(*heard)
-        controller.wait_for(b"".join(heard))
+        robot_of(running).send(*receptions)
+        controller.wait_for(b"".join(receptions))
         controller.send(wire.bare(wire.DISABLE_SENSOR, RECEIVER, 2))
         robot = running.gateway.robots["cab"]
         running.until(lambda: not robot.receivers["rx"].receiver.enabled)
-        robot_of(running).send(heard[0])
+        robot_of(running).send(receptions[0])
         running.until(lambda: counts(running)["refused"] == {"disabled": 1})
         running.gateway.send("other.tx", b"radio", None)
         found = counts(running)
@@ -175,9 +175,9 @@ def test_packets_of_the_robots_own_radios_pass_through(tmp_path: Path) -> None:
         controller = running.controller()
         controller.send(packet(3, b"to the simulation", 3))
         robot_of(running).wait_for(packet(3, b"to the simulation", 3))
-        heard = wire.received_packet(RECEIVER, 4, 5, 1.0, (1.0, 0.0, 0.0), b"simulated")
-        robot_of(running).send(heard)
-        controller.wait_for(heard)
+        receptions = wire.received_packet(RECEIVER, 4, 5, 1.0, (1.0, 0.0, 0.0), b"simulated")
+        robot_of(running).send(receptions)
+        controller.wait_for(receptions)
 
 
 def test_without_the_extension_nothing_of_it_is_sent(tmp_path: Path) -> None:
@@ -218,7 +218,7 @@ def check_not_carried(running: Radioed, controller: SimPeer, field: str) -> None
     controller.wait_for_end()
     own = running.gateway.robots["cab"].emitters["tx"].emitter
     assert (own.getChannel(), own.range, own.queued) == (5, -1.0, 0)
-    assert running.heard("other") == 0
+    assert running.receptions("other") == 0
 
 
 def check_emitter_obeys(running: Radioed, controller: SimPeer, field: str) -> None:
@@ -246,7 +246,7 @@ def check_carried(running: Radioed, controller: SimPeer, field: str) -> None:
         running.until(lambda: robot.receivers["rx"].receiver.getChannel() == 6)
         assert robot.emitters["tx"].emitter.getChannel() == 7
         controller.send(packet(5, b"x"))
-        running.until(lambda: running.heard("other") == 1)
+        running.until(lambda: running.receptions("other") == 1)
     else:
         running.gateway.send("other.tx", b"x", None)
         found = wire.received_packet(RECEIVER, RX, 5, 0.25, (0.0, 1.0, 0.0), b"x")

@@ -207,10 +207,10 @@ def test_a_line_that_the_robot_refuses_in_motion_stops_its_motors() -> None:
 def test_a_flood_delays_no_stop_and_the_newest_command_counts(kind: str) -> None:
     driving = Driving(kind, latch=True)
     loop, left = driving.robot.loop, driving.left
-    (lamp, *_) = [each.index for each in loop.body.session.devices if each.kind == "LED"]
+    (index, *_) = [each.index for each in loop.body.session.devices if each.kind == "LED"]
     for number in range(3_000):
         command = MotorCommand(left.index, "velocity", 1.0 + number % 7 / 10)
-        led = LedValue(lamp, number % 2)
+        led = LedValue(index, number % 2)
         loop.controller.handle([command, led], loop.scheduler.now())
         if number % 3 == 0:
             driving.robot.run(1)
@@ -292,12 +292,12 @@ def test_no_command_overtakes_an_older_one_of_its_motor() -> None:
 def test_no_led_overtakes_an_older_one() -> None:
     driving = Driving("create2")
     loop = driving.robot.loop
-    (lamp, *_) = [each.index for each in loop.body.session.devices if each.kind == "LED"]
+    (index, *_) = [each.index for each in loop.body.session.devices if each.kind == "LED"]
     fill_the_line(driving)
-    loop.controller.handle([LedValue(lamp, 1)], loop.scheduler.now())
+    loop.controller.handle([LedValue(index, 1)], loop.scheduler.now())
     while loop.body.is_busy(loop.scheduler.now()):
         loop.scheduler.run(100_000)
-    loop.controller.handle([LedValue(lamp, 0)], loop.scheduler.now())
+    loop.controller.handle([LedValue(index, 0)], loop.scheduler.now())
     driving.robot.run(100)
     bits, _, power = driving.robot.mock.leds
     assert bits == power == 0

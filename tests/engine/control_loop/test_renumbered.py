@@ -29,7 +29,7 @@ from tests.engine.control_loop.scripted import ScriptedBody
 WHEEL = Device(name="wheel", kind="RotationalMotor", index=3)
 EYE = Device(name="eye", kind="DistanceSensor", index=5)
 RADAR = Device(name="radar", kind="LightSensor", index=7)
-LAMP = Device(name="lamp", kind="LED", index=9)
+LED = Device(name="lamp", kind="LED", index=9)
 TABLE = {
     each.name: each
     for each in (
@@ -133,7 +133,7 @@ def test_its_own_indices_come_back() -> None:
 
 def test_a_device_that_registers_late_is_known_then() -> None:
     body, session, _ = renumbered()
-    body.devices.add(LAMP)
-    body.script(Registered(LAMP))
+    body.devices.add(LED)
+    body.script(Registered(LED))
     assert session.receive(b"?", 0) == [Registered(Device(name="lamp", kind="LED", index=4))]
     assert session.tune(LedValue(4, 1), 0) == [Write(b"tune ")]

@@ -1,4 +1,4 @@
-"""A controller that is stepped commands a motor once, as in Webots; the robot hears it again."""
+"""A controller that is stepped commands a motor once, as in Webots; the robot receives it again."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def stepped() -> ScriptedLoop:
 
 
 def commands(run: ScriptedLoop, steps: int) -> list[tuple[str, MotorCommand]]:
-    """What the body is told in so many steps of 32 ms."""
+    """What the body is sent in so many steps of 32 ms."""
     found = []
     for _ in range(steps):
         calls = run.controller_sends(StepRequest(32))

@@ -159,8 +159,8 @@ class Bench:
             assert over is (number == basic_steps)
         self._answer()
         self.now_ms = (self.running.clock.time - self._origin_ns) / MS
-        told_ms = round(1000 * self.library.time_s) - self._zero_ms
-        assert self.now_ms == self.model.time_ms == told_ms
+        reported_ms = round(1000 * self.library.time_s) - self._zero_ms
+        assert self.now_ms == self.model.time_ms == reported_ms
         self._compare()
 
     def _request(self, step_ms: int, periods: list[tuple[str, int]], *, at_once: bool) -> None:

@@ -1,4 +1,4 @@
-"""Loops over serial lines, in simulated time: pace, silence, peers that nobody can hang up on."""
+"""Loops over serial lines, in simulated time: pace, silence, peers that cannot be disconnected."""
 
 from __future__ import annotations
 
@@ -151,14 +151,14 @@ def test_a_body_that_falls_silent_takes_its_controller_along_and_both_come_back(
     assert frames(loop.robot)[-1] != GO
     loop.pilot.written.clear()
     loop.run(200)
-    loop.body.data_received(frame(sensor_data(0, 1.0)))  # the robot again: it knows what it is
+    loop.body.data_received(frame(sensor_data(0, 1.0)))  # the robot again, still configured
     assert frames(loop.pilot)[: len(CAB)] == registrations(CAB)
     loop.controller.data_received(frame(GO))
     assert frames(loop.robot)[-1] == GO
 
 
 def test_a_robot_with_other_devices_moves_nothing_that_was_meant_for_the_first() -> None:
-    """A microcontroller goes on by the ids it knows until it has read the new ones."""
+    """A microcontroller goes on by the ids it has until it has read the new ones."""
     loop = on_lines()
     loop.controller.data_received(frame(GO))
     loop.body.detach()

@@ -208,7 +208,7 @@ def test_a_step_of_one_basic_step_does_not_ask_what_is_due() -> None:
 
 def test_a_late_timer_changes_neither_samples_nor_what_is_there_to_be_sampled() -> None:
     """The timer of the first basic step fires when the whole step is over. Packets depart at each
-    basic step, and are told of when all that is due is done."""
+    basic step, and are reported when all that is due is done."""
     steps, sensor = sampled(32)
     order: list[str] = []
     sensor.sample = lambda time_ns: order.append(f"sample {time_ns // MS}")  # type: ignore[method-assign]

@@ -53,7 +53,7 @@ def test_a_controller_that_leaves_stops_the_motors_once(
         assert running.report()["motors"]["left"] == {"velocity": 0.0}
 
 
-def test_a_session_that_says_nothing_of_its_end_stops_the_motors_all_the_same(
+def test_a_session_that_reports_nothing_of_its_end_stops_the_motors_all_the_same(
     tmp_path: Path,
 ) -> None:
     with RunningLoop(tmp_path) as running:
@@ -313,7 +313,7 @@ def test_what_controllers_send_never_uses_up_the_restarts(tmp_path: Path) -> Non
         driving(running)
 
 
-def test_a_body_session_that_raises_is_stopped_with_what_it_had_said_before(
+def test_a_body_session_that_raises_is_stopped_with_what_it_had_sent_before(
     tmp_path: Path,
 ) -> None:
     with RunningLoop(tmp_path) as running:

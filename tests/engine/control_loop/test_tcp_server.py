@@ -12,7 +12,7 @@ import pytest
 
 from hilgw.assemble.gateway import build
 from hilgw.config.load import load_config
-from hilgw.engine.control_loop.servers.tcp_server import HANDSHAKE_S
+from hilgw.engine.control_loop.servers.controller_port import HANDSHAKE_S
 from hilgw.engine.lines import STALL_S
 from hilgw.engine.observer import State
 from hilgw.errors import PeerError, PortError
@@ -74,7 +74,7 @@ def test_who_sends_nothing_gives_way_to_the_next_but_not_at_once(tmp_path: Path)
         exchange(running, following, 1)
 
 
-def test_who_only_listens_stays_while_nobody_else_comes(tmp_path: Path) -> None:
+def test_who_only_listens_stays_while_no_other_peer_connects(tmp_path: Path) -> None:
     with RunningLoop(tmp_path) as running:
         listener = running.controller()
         running.advance(10 * HANDSHAKE_S)

@@ -158,10 +158,10 @@ def test_packets_travel_between_two_controllers_and_the_library_alone_paces_them
     )
     with Running(tmp_path, script=script, more=other) as running:
         running.until(lambda: running.controller.ended)
-        ear = running.mock("other.controller")
+        receiver = running.mock("other.controller")
         assert running.controller.ended == "left"
-        assert [packet.data for packet in ear.library.find("rx").packets] == [30 * b"x"]
-        assert ear.library.find("rx").dropped == 1
+        assert [packet.data for packet in receiver.library.find("rx").packets] == [30 * b"x"]
+        assert receiver.library.find("rx").dropped == 1
         report = running.gateway.report()
         assert report["emitters"]["rover.tx"]["departed"] == 2
         assert report["stations"]["other.rx"]["delivered"] == 2

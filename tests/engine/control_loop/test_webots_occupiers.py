@@ -1,4 +1,4 @@
-"""Programs that connect and do not ask: no controller waits longer than docs/webots.md says."""
+"""Programs that connect and do not ask: no controller waits longer than docs/webots.md allows."""
 
 from __future__ import annotations
 
@@ -13,8 +13,13 @@ from pathlib import Path
 import pytest
 import trustme
 
-from hilgw.engine.control_loop.servers.webots_handshake import HANDSHAKE_S, Handshake
-from hilgw.engine.waiting_line import MOST_OF_ADDRESS, MOST_WAITING, TURN_S
+from hilgw.engine.control_loop.servers.webots_handshake import (
+    HANDSHAKE_S,
+    MOST_OF_ADDRESS,
+    MOST_WAITING,
+    TURN_S,
+    Handshake,
+)
 from hilgw.security.access import write_token
 from hilgw.testing.sim import FakeTransport, elapse, run
 from hilgw.transports import accepting

@@ -73,9 +73,9 @@ async def test_timers_tasks_threads_and_signals_have_their_turn_under_traffic(
         loop.call_later(0.001, due.set)
         await due.wait()
         await turns(100)
-        told = asyncio.Event()
-        threading.Thread(target=lambda: loop.call_soon_threadsafe(told.set)).start()
-        await told.wait()
+        reported = asyncio.Event()
+        threading.Thread(target=lambda: loop.call_soon_threadsafe(reported.set)).start()
+        await reported.wait()
         signalled = asyncio.Event()
         loop.add_signal_handler(signal.SIGUSR1, signalled.set)
         os.kill(os.getpid(), signal.SIGUSR1)
@@ -133,13 +133,13 @@ async def test_a_reader_and_a_writer_on_one_descriptor(
     assert not loop.remove_writer(pair[0])
 
 
-async def test_a_hang_up_is_told_to_reader_and_writer(loop: DirectLoop) -> None:
-    told: set[str] = set()
+async def test_a_hang_up_is_reported_to_reader_and_writer(loop: DirectLoop) -> None:
+    reported: set[str] = set()
     done = asyncio.Event()
 
-    def tell(word: str) -> None:
-        told.add(word)
-        if len(told) == 2:
+    def report(word: str) -> None:
+        reported.add(word)
+        if len(reported) == 2:
             done.set()
 
     ours, theirs = socket.socketpair()
@@ -147,10 +147,10 @@ async def test_a_hang_up_is_told_to_reader_and_writer(loop: DirectLoop) -> None:
     with contextlib.suppress(BlockingIOError):
         while True:  # so full that only the hang-up makes it writable
             ours.send(bytes(65536))
-    loop.add_reader(ours, tell, "reader")
-    loop.add_writer(ours, tell, "writer")
+    loop.add_reader(ours, report, "reader")
+    loop.add_writer(ours, report, "writer")
     await turns(10)
-    assert told == set()
+    assert reported == set()
     theirs.close()
     await done.wait()
     loop.remove_reader(ours)

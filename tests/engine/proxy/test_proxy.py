@@ -114,7 +114,7 @@ def steps(controller: webots_controller.Controller) -> int:
 
 
 @in_a_loop
-async def test_robots_on_one_port_are_told_apart_by_their_names() -> None:
+async def test_robots_on_one_port_are_distinguished_by_their_names() -> None:
     async with running("rob", "rob 2") as world:
         first, second = world.controller("rob"), world.controller("rob 2")
         await until(lambda: steps(first) > 3 and steps(second) > 3)

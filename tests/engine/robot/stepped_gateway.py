@@ -108,7 +108,7 @@ class Script:
         self._calls = list(calls)
         self._receivers: Mapping[str, PacketQueue] = {}
         self.made: list[tuple[int, Call, Any]] = []
-        self.told: list[
+        self.reported: list[
             tuple[int, int]
         ] = []  # when packets became readable, and how many there are
         self._robot.session = self

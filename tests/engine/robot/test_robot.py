@@ -1,4 +1,4 @@
-"""A robot's devices on the medium: told at run time, in steps or running free."""
+"""A robot's devices on the medium: set at run time, in steps or running free."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Bench:
         return dict(self.ledger.source("a.tx").not_received)
 
 
-def test_set_channel_at_run_time_is_heard_of_by_the_medium() -> None:
+def test_set_channel_at_run_time_reaches_the_medium() -> None:
     bench = Bench(receiver=ReceiverFields(allowedChannels=(0, 5, -1)))
     assert bench.tx.send(b"1") is None
     assert bench.rx.setChannel(5)
@@ -87,7 +87,7 @@ def test_set_channel_at_run_time_is_heard_of_by_the_medium() -> None:
     assert bench.ledger.violations() == []
 
 
-def test_disabled_at_run_time_it_hears_nothing_and_keeps_what_it_has() -> None:
+def test_disabled_at_run_time_it_receives_nothing_and_keeps_what_it_has() -> None:
     bench = Bench()
     bench.tx.send(b"1")
     assert bench.rx.enable(0)
@@ -174,14 +174,14 @@ def test_a_late_timer_changes_neither_which_packets_depart_nor_when(
     )
     reasons = []
     for bench in (on_time, late):
-        told = []
+        reported = []
         when = 0
         for number, (pause, size) in enumerate(sends):
             when += pause
             bench.at(when, late_ns if bench is late else 0)
-            told.append(bench.tx.send(bytes([number] * size)))
+            reported.append(bench.tx.send(bytes([number] * size)))
         bench.at(when + 100 * S, late_ns if bench is late else 0)
-        reasons.append(told)
+        reasons.append(reported)
     assert reasons[0] == reasons[1]
     assert [(p.data, p.sent_ns) for p in late.sent] == [(p.data, p.sent_ns) for p in on_time.sent]
     for bench in (on_time, late):

@@ -30,7 +30,7 @@ class Sent:
 
 
 @dataclass
-class Heard:
+class Reception:
     data: bytes
     distance: float
 
@@ -109,8 +109,8 @@ class ModelReceiver:
     bufferSize: int = -1
     allowedChannels: tuple[int, ...] = ()
     sampling_period_ms: int = 0
-    waiting: list[Heard] = field(default_factory=list)
-    queue: list[Heard] = field(default_factory=list)
+    waiting: list[Reception] = field(default_factory=list)
+    queue: list[Reception] = field(default_factory=list)
     sampled_ms: int = 0
     overflows: int = 0
 
@@ -130,7 +130,7 @@ class ModelReceiver:
             return True
         return False
 
-    def next_packet(self) -> Heard | None:
+    def next_packet(self) -> Reception | None:
         return self.queue.pop(0) if self.queue else None
 
     def answer(self, now_ms: int) -> None:
@@ -183,8 +183,10 @@ class ModelWorld:
             case "length":
                 return len(receiver.queue)
             case "read":
-                heard = receiver.next_packet()
-                return None if heard is None else (heard.data, strength(heard.distance))
+                receptions = receiver.next_packet()
+                return (
+                    None if receptions is None else (receptions.data, strength(receptions.distance))
+                )
         raise AssertionError(word)
 
     def run_until(self, now_ns: int) -> None:
@@ -202,7 +204,7 @@ class ModelWorld:
         for robot, other, packet in self._in_flight:
             distance = abs(robot.x - other.x)
             if robot.emitter.field_range == -1 or distance <= robot.emitter.field_range:
-                other.receiver.waiting.append(Heard(packet.data, distance))
+                other.receiver.waiting.append(Reception(packet.data, distance))
         self._in_flight.clear()
         for robot in self.robots.values():
             robot.receiver.answer(self.steps * self.step_ms)

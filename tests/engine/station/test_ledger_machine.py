@@ -1,4 +1,4 @@
-"""Robots, stations and their places, doing anything in any order: whoever is told anything, at
+"""Robots, stations and their places, doing anything in any order: each observer, at
 whatever instant, finds a ledger that adds up."""
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SIZES = st.lists(st.integers(0, 30), min_size=1, max_size=6)
 
 
 class Auditor(Observer, PortListener):
-    """Looks at the ledger whenever it is told anything. It raises nothing: stations catch that."""
+    """Looks at the ledger at each event. It raises nothing: stations catch that."""
 
     def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger
@@ -192,7 +192,7 @@ class Machine(RuleBasedStateMachine):
             setattr(self.transports[name], how, True)
 
     @rule(name=st.sampled_from(sorted(STATIONS)), data=st.sampled_from([b"ack", b"nak", b"hi"]))
-    def hear(self, name: str, data: bytes) -> None:
+    def receive(self, name: str, data: bytes) -> None:
         station = self.stations[name]
         asks = data in (b"ack", b"nak")
         if not asks or station.session.open_tokens:  # type: ignore[attr-defined]
@@ -240,7 +240,7 @@ TestLedger.settings = cases(1, stateful_step_count=25)
 def test_a_port_that_takes_no_bytes_loses_no_copy_on_the_way() -> None:
     machine = Machine()
     machine.begin(0, [-1] * 3, [-1] * 6, [False] * 3, tokens=False)
-    machine.hear(name="m1", data=b"hi")
+    machine.receive(name="m1", data=b"hi")
     machine.answer(name="a", times=1)
     machine.plug(name="m1", late=False)
     machine.break_down(name="m1", how="full")

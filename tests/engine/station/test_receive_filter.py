@@ -23,9 +23,9 @@ from hilgw.medium.pose import Mount
     "written", ["0013A20040A1B2C3", "00:13:a2:00:40:a1:b2:c3", "0013a200-40a1b2c3"]
 )
 @pytest.mark.parametrize(
-    "heard", ["0013A20040A1B2C3", "0013a20040a1b2c3", None, "0013A20040A1B2C4"]
+    "address", ["0013A20040A1B2C3", "0013a20040a1b2c3", None, "0013A20040A1B2C4"]
 )
-def test_sources_are_looked_up_in_one_spelling(written: str, heard: str | None) -> None:
+def test_sources_are_looked_up_in_one_spelling(written: str, address: str | None) -> None:
     packets: list[Packet] = []
     receive_filter = ReceiveFilter(
         "radio",
@@ -36,8 +36,8 @@ def test_sources_are_looked_up_in_one_spelling(written: str, heard: str | None) 
         Mount("xb"),
         lambda packet, mount: packets.append(packet),
     )
-    receive_filter.receive(Received(b"x", 5, address=heard), 1)
-    known = heard is not None and heard.upper().endswith("C3")
+    receive_filter.receive(Received(b"x", 5, address=address), 1)
+    known = address is not None and address.upper().endswith("C3")
     assert [packet.owner for packet in packets] == ["rover" if known else None]
 
 
@@ -57,7 +57,7 @@ class Gateway:
         self.airs = Airs()
         self.now = 0
         self.sent: list[tuple[str, bytes]] = []
-        self.heard: list[bytes] = []
+        self.receptions: list[bytes] = []
         self.filters: dict[str, ReceiveFilter] = {}
         self.addresses: dict[str, str | None] = {"a": None, "b": None}
         for name, air, address in zip("ab", airs, (A64, B64), strict=True):
@@ -86,7 +86,7 @@ class Gateway:
         )
 
     def take(self, copy: Copy) -> None:
-        self.heard.append(copy.packet.data)
+        self.receptions.append(copy.packet.data)
 
     def send(self, name: str, air: str, copy: Copy) -> None:
         """The module sends; all others of the room receive it a moment later."""
@@ -105,10 +105,10 @@ class Gateway:
 
 
 @pytest.mark.parametrize("addressed", [True, False])
-def test_modules_of_one_air_do_not_hear_each_other(addressed: bool) -> None:
+def test_modules_of_one_air_do_not_receive_each_other(addressed: bool) -> None:
     gateway = Gateway(("x", "x"), addressed)
     gateway.robot_sends(b"ping")
-    assert (gateway.sent, gateway.heard) == ([("a", b"ping")], [b"ping"])
+    assert (gateway.sent, gateway.receptions) == ([("a", b"ping")], [b"ping"])
 
 
 @pytest.mark.parametrize("addressed", [True, False])
@@ -120,14 +120,14 @@ def test_modules_of_one_air_do_not_hear_each_other(addressed: bool) -> None:
         (("x", "y"), {"own_echo": "keep"}, ["a", "b"]),
     ],
 )
-def test_modules_that_talk_to_each_other_raise_no_storm(
+def test_modules_that_answer_each_other_raise_no_storm(
     airs: tuple[str, str], common: dict[str, Any], senders: list[str], addressed: bool
 ) -> None:
     """Each transmission is one more packet for the Receiver, and leaves into no air again."""
     gateway = Gateway(airs, addressed, **common)
     gateway.robot_sends(b"ping")
     assert gateway.sent == [(name, b"ping") for name in senders]
-    assert gateway.heard == [b"ping"] * (1 + len(senders))
+    assert gateway.receptions == [b"ping"] * (1 + len(senders))
 
 
 @pytest.mark.parametrize("addressed", [True, False])

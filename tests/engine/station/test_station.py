@@ -103,7 +103,7 @@ def test_the_window_bounds_outstanding_frames() -> None:
     assert bench.balanced()
 
 
-def test_a_full_queue_refuses_and_says_why() -> None:
+def test_a_full_queue_refuses_with_a_reason() -> None:
     bench = Bench(bufferSize=25)
     for _ in range(4):
         bench.send(b"x" * 10)
@@ -176,7 +176,7 @@ def test_a_deadline_waits_for_what_a_late_event_loop_has_not_read() -> None:
     assert bench.balanced()
 
 
-def test_heard_packets_reach_the_medium_but_not_their_own_air() -> None:
+def test_received_packets_reach_the_medium_but_not_their_own_air() -> None:
     bench = Bench()
     bench.attach()
     bench.station.data_received(b"hello")
@@ -241,7 +241,7 @@ class StationMachine(RuleBasedStateMachine):
 
     @precondition(lambda self: self.up)
     @rule(data=st.binary(min_size=1, max_size=5).filter(lambda data: data[:3] not in b"acknak"))
-    def hear(self, data: bytes) -> None:
+    def receive(self, data: bytes) -> None:
         self.bench.station.data_received(data)
 
     @rule(full=st.booleans())

@@ -126,7 +126,7 @@ class BodyEnds:
 
     def demand(self, mode: RobotMode, table: Mapping[str, Device], now: int) -> None:
         """Raises HilgwError when the robot cannot have this mode now. table: the devices that the
-        controller knows, by name. The way back to the simulation is always free: it stops the real
+        controller has, by name. The way back to the simulation is always free: it stops the real
         robot."""
         if self.remote is None:
             fix = "write the second body under `remote:` in its configuration"
@@ -144,7 +144,7 @@ class BodyEnds:
 
     def differences(self, table: Mapping[str, Device], end: BodyEnd) -> list[str]:
         """Notices of devices that only one body has, and that are not the same; each once. table:
-        the devices that the controller knows."""
+        the devices that the controller has."""
         own = end.own_devices
         found = differing(table.values(), own)
         role = "remote" if end is self.remote else "simulated"

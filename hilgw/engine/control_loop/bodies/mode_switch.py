@@ -153,7 +153,7 @@ class ModeSwitch:
                 registration.add(device, now)
 
     def _align(self, end: BodyEnd) -> bool:
-        """Gives a body the indices that the controller knows; False while there are none."""
+        """Gives a body the indices that the controller has; False while there are none."""
         if self._registration.is_complete:
             end.align(self._registration.table)
         return self._registration.is_complete

@@ -57,7 +57,7 @@ class RenumberedSession:
         self._known = Devices()
 
     def renumber(self, table: Mapping[str, Device] | None) -> None:
-        """table: the devices that the controller knows, by name. One that is not of the same kind
+        """table: the devices that the controller has, by name. One that is not of the same kind
         there is not the same device. None: the body's own indices from now on."""
         self._table, self._to_table = table or {}, None if table is None else {}
         self._to_body.clear()

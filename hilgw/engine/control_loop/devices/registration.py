@@ -53,7 +53,7 @@ class Registration:
         self.devices: dict[int, Device] = {}
         self.table: dict[str, Device] = {}
         self._announced: dict[int, Device] = {}  # what a controller may mean by an index
-        self._are_stale = False  # the controller knows devices of a body that is gone
+        self._are_stale = False  # the controller has devices of a body that is gone
         self._timer: Handle | None = None
 
     @property
@@ -112,7 +112,7 @@ class Registration:
     # --- the controller -----------------------------------------------------------------------
 
     def dismiss_controller(self, text: str) -> None:
-        """The devices that the controller knows are void: it has to connect anew."""
+        """The devices that the controller has are void: it has to connect anew."""
         controller = self._controller
         self._are_stale = True
         if controller.transport is not None:

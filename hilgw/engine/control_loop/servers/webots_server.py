@@ -1,22 +1,198 @@
-"""Where Webots controllers connect: one address for the controllers of several robots, by name."""
+"""Where Webots controllers connect: one address for the controllers of several robots, by name, and
+the local socket of each robot."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+import functools
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from hilgw.engine.control_loop.servers.webots_handshake import HANDSHAKE_S, Handshake
-from hilgw.engine.control_loop.servers.webots_port import ANSWER_BYTES, WebotsPort
+from hilgw.engine.control_loop.servers.controller_port import ControllerPort
+from hilgw.engine.control_loop.servers.webots_handshake import (
+    HANDSHAKE_S,
+    MOST_OF_ADDRESS,
+    MOST_WAITING,
+    Handshake,
+    WaitingLine,
+)
+from hilgw.engine.observer import State
+from hilgw.engine.simulated.event_loop import call_in_real_time, sleep_in_real_time
 from hilgw.engine.supervisor import STALL_POLL_S
-from hilgw.engine.waiting_line import MOST_OF_ADDRESS, MOST_WAITING
+from hilgw.errors import HilgwError, PeerError
+from hilgw.protocols.webots.address import DEFAULT_PORT
 from hilgw.protocols.webots.handshake import Acknowledgement, encode_name
 from hilgw.reasons import RequestRefused
 from hilgw.transports.tcp.listener import Limits
+from hilgw.transports.tcp.stream import TcpStream
 
 if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable
+
+    from hilgw.engine.control_listener import ClientHandler
+    from hilgw.engine.control_loop.peer_link import PeerLink
+    from hilgw.engine.control_loop.servers.webots_socket import LocalSocket
+    from hilgw.engine.lines import Lines
     from hilgw.engine.listening import Listening
-    from hilgw.transports.base import Transport
+    from hilgw.transports.base import Handle, Transport
+
+# A controller that was sent QUIT has this time to close the connection, as libController does.
+QUIT_S = 1.0
+# An answer may carry the packets of several full Receivers.
+ANSWER_BYTES = 64 * 1024 * 1024
+
+
+class WebotsPort(ControllerPort):
+    """The controller of one robot: at most one, on a server that it shares with other robots.
+
+    robot: its name. server: None: no TCP. is_open: whether a controller may connect now; the
+    others wait. line: those that have named this robot. local: makes a local socket too.
+    on_listening is called with host and port, or with the path of the local socket where that is
+    all; on_quit_sent when the gateway ends a controller.
+    """
+
+    def __init__(
+        self,
+        link: PeerLink[Any],
+        robot: str,
+        server: WebotsServer | None,
+        lines: Lines,
+        is_open: Callable[[], bool],
+        *,
+        where: str,
+        local: Callable[[str, ClientHandler], LocalSocket] | None = None,
+    ) -> None:
+        super().__init__(link, lines, where)
+        self.robot = robot
+        self.is_open = is_open
+        self.on_listening: Callable[[str, int], None] | None = None
+        self.on_quit_sent: Callable[[], None] | None = None
+        self._server = server
+        self.line = WaitingLine(self)
+        self._ending: dict[Transport, Handle] = {}  # until the controller closes them
+        self._handshakes: set[Handshake] = set()  # on the local socket
+        self._is_lost = False
+        self._local = None if local is None else local(robot, self._local_controller)
+        if server is not None:
+            server.add(self)
+
+    async def run(self, on_up: Callable[[], None]) -> None:
+        self._enter(State.OPENING, self.where)
+        server, local = self._server, self._local
+        tcp = None if server is None else server.listening
+        try:
+            if server is not None:
+                await server.open()
+            if local is not None:
+                local.open(DEFAULT_PORT if tcp is None else tcp.port)
+            self._begin(", ".join(each.where for each in (tcp, local) if each is not None), on_up)
+            if self.on_listening is not None and tcp is not None:
+                self.on_listening(tcp.host, tcp.port)
+            elif self.on_listening is not None and local is not None:
+                self.on_listening(local.where, 0)
+            while True:
+                await sleep_in_real_time(STALL_POLL_S)
+                self._drop_when_stalled()
+                self.line.advance()
+        finally:
+            self._drop(PeerError("the gateway ends"))
+            self._stop_listening()
+            self._enter(State.CLOSED, "")
+
+    # --- those that come ----------------------------------------------------------------------
+
+    def word(self, first: Handshake) -> Acknowledgement | None:
+        """As of a `Place`. None: the event loop was late, and what comes now may have waited."""
+        if self._link.was_late():
+            return None
+        if self._connection is not None:
+            return Acknowledgement.FORBIDDEN
+        return Acknowledgement.CONNECTED if self.is_open() else Acknowledgement.PROCESSING
+
+    def take(self, handshake: Handshake) -> None:
+        """The next controller."""
+        first = handshake.take()
+        stream = self.lines.opened(self.name, handshake.stream, first)
+        self._link.session.local = handshake.local
+        stream.start(self._link.data_received, lambda error: self._connection_lost(stream, error))
+        self._attach(stream, handshake.peer)
+        self._link.data_received(first)
+
+    def refuse(self, handshake: Handshake, word: Acknowledgement) -> None:
+        """The robot has a controller, or no body yet."""
+        if word is Acknowledgement.FORBIDDEN:
+            text = f"{handshake.peer}: robot '{self.robot}' has a controller"
+            self.count(RequestRefused.SECOND_CONTROLLER, text)
+        if not handshake.has_asked:
+            handshake.dismiss(word)
+        elif handshake.local:  # libController takes the end of the stream for a refusal
+            handshake.close()
+        else:
+            handshake.write(self._link.session.rejection())
+            handshake.take()
+            self._expect_end(handshake.stream)
+
+    def all_left(self) -> None:
+        return
+
+    def _local_controller(self, connection: socket.socket) -> None:
+        """Connected on the local socket, which has no line and no word."""
+        stream = TcpStream(connection, "local socket", limit=ANSWER_BYTES)
+        if len(self._handshakes) >= MOST_OF_ADDRESS:
+            stream.close()
+            text = "more connections on the local socket"
+            self.count(RequestRefused.TOO_MANY_CONNECTIONS, text)
+            return
+        handshake = Handshake(
+            stream, "this machine", self._handshakes, lambda _, *refusal: self.count(*refusal)
+        )
+        handshake.local = True
+        self.line.join(handshake)
+
+    # --- the end ------------------------------------------------------------------------------
+
+    def _connection_lost(self, stream: Transport, error: HilgwError) -> None:
+        if self._connection is stream:
+            self._is_lost = True
+            self._drop(error)
+
+    def _end_session(self) -> None:
+        """Has the controller end: it does not notice that the connection is closed."""
+        if not self._is_lost:
+            self._link.call(self._link.checked_now(), self._link.session.quit)
+
+    def _close(self, stream: Transport, error: HilgwError) -> None:
+        if self._is_lost:
+            stream.close()
+        else:
+            self._expect_end(stream)
+            if self.on_quit_sent is not None:
+                self.on_quit_sent()
+        self._is_lost = False
+
+    def _expect_end(self, stream: Transport) -> None:
+        """The controller was sent QUIT. It closes the connection; otherwise hilgw does, a little
+        later."""
+        close = functools.partial(self._end, stream)
+        stream.start(lambda data: None, lambda error: close())
+        self._ending[stream] = call_in_real_time(asyncio.get_running_loop(), QUIT_S, close)
+
+    def _end(self, stream: Transport) -> None:
+        if timer := self._ending.pop(stream, None):
+            timer.cancel()
+        stream.close()
+
+    def _stop_listening(self) -> None:
+        if self._local is not None:
+            self._local.close()
+        if self._server is not None:
+            self._server.remove(self)
+        self.line.close()
+        for handshake in list(self._handshakes):
+            handshake.close()
+        for stream in list(self._ending):
+            self._end(stream)
 
 
 class WebotsServer:
@@ -26,23 +202,11 @@ class WebotsServer:
     """
 
     def __init__(self, listening: Listening) -> None:
-        self._listening = listening
+        self.listening = listening
         self._ports: dict[str, WebotsPort] = {}  # by encoded name
         self._opening: asyncio.Future[None] | None = None
         self._polling: asyncio.TimerHandle | None = None
         self._handshakes: set[Handshake] = set()
-
-    @property
-    def host(self) -> str:
-        return self._listening.host
-
-    @property
-    def where(self) -> str:
-        return self._listening.where
-
-    @property
-    def port(self) -> int:
-        return self._listening.port
 
     def add(self, port: WebotsPort) -> None:
         self._ports[encode_name(port.robot)] = port
@@ -52,7 +216,7 @@ class WebotsServer:
         self._ports.pop(encode_name(port.robot), None)
         if self._ports:
             return
-        self._listening.close()
+        self.listening.close()
         if self._polling is not None:
             self._polling.cancel()
         for handshake in list(self._handshakes):
@@ -73,7 +237,7 @@ class WebotsServer:
             tls_handshake_s=HANDSHAKE_S,
         )
         first = next(iter(self._ports.values()))
-        await self._listening.open(self._incoming, limits, first.notify)
+        await self.listening.open(self._incoming, limits, first.notify)
         self._poll()
 
     def _poll(self) -> None:
@@ -81,7 +245,7 @@ class WebotsServer:
         if not self._ports:
             return
         first = next(iter(self._ports.values()))
-        if number := self._listening.take_refused():
+        if number := self.listening.take_refused():
             text = f"{number} more connections"
             first.count(RequestRefused.TOO_MANY_CONNECTIONS, text, number)
         self._polling = asyncio.get_running_loop().call_later(STALL_POLL_S, self._poll)
@@ -98,7 +262,7 @@ class WebotsServer:
         if first is None:
             handshake.dismiss(Acknowledgement.FAILED)
             return
-        port, check = self._find(handshake.robot), self._listening.check_token
+        port, check = self._find(handshake.robot), self.listening.check_token
         reason = check(handshake.token, handshake.peer) if check is not None else None
         if check is not None and reason is not None:
             why = check.why(handshake.token, reason)

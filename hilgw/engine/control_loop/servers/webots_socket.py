@@ -13,8 +13,7 @@ import os
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
-from hilgw.engine.control_folder import control_folder
-from hilgw.engine.control_listener import ControlListener, remove_dead
+from hilgw.engine.control_listener import ControlListener, control_folder, remove_dead
 from hilgw.errors import HilgwError
 from hilgw.protocols.webots.address import EXTERN, INSTANCES, instances_of, socket_path
 from hilgw.protocols.webots.handshake import encode_name

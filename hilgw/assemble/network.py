@@ -1,0 +1,131 @@
+"""What parts on the network are connected to: peers, controllers that connect, or mocks instead."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hilgw.assemble.ports import Ports
+from hilgw.config.queries import REAL_TIME, is_local
+from hilgw.engine.lines import Port
+from hilgw.engine.listening import Listening
+from hilgw.transports.stream import WRITE_LIMIT_BYTES
+from hilgw.transports.tcp.address import parse_address
+from hilgw.transports.tcp.device import Connect, TcpClientDevice, TcpListenerDevice, TcpServerDevice
+from hilgw.transports.tcp.listener import Listen, TcpListener
+from hilgw.transports.tcp.stream import connect_tcp
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import Callable
+
+    from hilgw.assemble.ports import PlaceMock
+    from hilgw.config.model import AccessConfig, GatewayConfig
+    from hilgw.engine.gateway import Gateway
+    from hilgw.security.access import TokenCheck
+    from hilgw.settings import MockSpec
+    from hilgw.transports.base import Transport
+
+LOOPBACK = "127.0.0.1"
+RETRY_S = 1.0  # of a mock that connects
+
+
+class NetworkPorts(Ports):
+    """The ports of one configuration, those on TCP included."""
+
+    def __init__(self, config: GatewayConfig, gateway: Gateway) -> None:
+        super().__init__(config, gateway)
+        self._listen: Listen = TcpListener
+        self._connect: Connect = connect_tcp
+        if config.speed != REAL_TIME:
+            from hilgw.transports.tcp.in_process import InProcessNetwork
+
+            network = InProcessNetwork()
+            self._listen, self._connect = network.listen, network.connect
+
+    def tcp(
+        self,
+        name: str,
+        url: str,
+        mock: PlaceMock,
+        *,
+        retry_s: float | None = None,
+        many: bool = False,
+        limit: int = WRITE_LIMIT_BYTES,
+    ) -> Port:
+        """A peer that listens on this address. many: for several connections, as Webots does.
+        limit: bytes that may wait."""
+        if not self.is_mocked(name):
+            host, number = parse_address(url)
+            return Port(url, lambda: connect_tcp(host, number, limit=limit), retry_s=retry_s)
+        device = (TcpListenerDevice if many else TcpServerDevice)(LOOPBACK, 0, self._listen)
+        where = url + mock(device)
+
+        async def open_port() -> Transport:
+            return await self._connect(*await device.listen(), limit=limit)
+
+        return Port(where, open_port, retry_s=retry_s)
+
+    # --- connections that hilgw accepts -----------------------------------------------------------
+
+    def listening(
+        self,
+        url: str,
+        on_listening: Callable[[str, int], None] | None = None,
+        *,
+        mocked: bool,
+        shared: bool = False,
+        tokens: bool = False,
+    ) -> Listening:
+        """Where controllers connect. mocked: they are mocks. shared: maybe with a real controller,
+        whose port it is. tokens: with one, controllers connect from other hosts."""
+        host, number = parse_address(url)
+        access, gateway = self._config.access, self._gateway
+        remote = tokens and not is_local(url)
+        return Listening(
+            host,
+            0 if shared else number,
+            any_port=mocked,
+            check_token=_token_check(access, lambda: gateway.real_timer.now()) if remote else None,
+            tls=_tls_of(access) if remote else None,
+            new_listener=self._listen if mocked else TcpListener,
+            on_listening=on_listening,
+        )
+
+    def client(
+        self, name: str, spec: MockSpec, connect: Connect | None = None
+    ) -> Callable[[str, int], None]:
+        """Runs a mock that connects to the address where hilgw listens. connect: how."""
+        device = TcpClientDevice(RETRY_S, connect or self._connect)
+        self.host(name, spec, device)
+        return device.aim
+
+
+def _token_check(config: AccessConfig, now: Callable[[], int]) -> TokenCheck:
+    """Of a listener whose clients command robots. now: real time. Raises ConfigError.
+
+    Where there are no tokens, the certificate of a client is enough.
+    """
+    from hilgw.security.access import Access, TokenCheck, read_token
+
+    access = Access(
+        (name, token.role, read_token(Path(token.file))) for name, token in config.tokens.items()
+    )
+    certified = config.tls is not None and config.tls.clients is not None
+    return TokenCheck(
+        access, "drive", now, no_token="drive" if certified and not config.tokens else None
+    )
+
+
+def _tls_of(config: AccessConfig) -> ssl.SSLContext | None:
+    """TLS of a listener; None with `plaintext: true` alone. Raises ConfigError."""
+    tls = config.tls
+    if tls is None:
+        return None
+    certificate, *others = (
+        None if name is None else Path(name) for name in (tls.certificate, tls.key, tls.clients)
+    )
+    assert certificate is not None
+    from hilgw.security.access import server_context
+
+    return server_context(certificate, *others)

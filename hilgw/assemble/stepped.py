@@ -1,0 +1,120 @@
+"""Controllers that are stepped: where they connect, and the programs that hilgw starts."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from hilgw.assemble.network import LOOPBACK
+from hilgw.config.queries import is_mixed, moves_unlatched, program_of
+from hilgw.engine.control_loop.servers.webots_server import WebotsPort, WebotsServer
+from hilgw.engine.control_loop.servers.webots_socket import PluginSocket, WebotsSocket
+from hilgw.engine.listening import Listening
+from hilgw.engine.processes import Child, Program
+from hilgw.plugins import CONTROLLERS, load
+from hilgw.protocols.webots.address import program_environment
+from hilgw.security.access import Access, TokenCheck
+from hilgw.transports.tcp.address import parse_address
+from hilgw.transports.tcp.stream import connect_local
+
+if TYPE_CHECKING:
+    from hilgw.assemble.network import NetworkPorts
+    from hilgw.config.model import GatewayConfig, PartConfig
+    from hilgw.controllers.base import PeerController, ProgramController
+    from hilgw.engine.control_loop.loop import ControlLoop
+    from hilgw.engine.control_loop.peer_link import PeerLink
+    from hilgw.engine.control_loop.servers.webots_socket import LocalSocket
+    from hilgw.engine.gateway import Gateway
+
+MOCK_URL = f"tcp://{LOOPBACK}:1236"  # another port, when it is in use
+PLUGIN = "webots_plugin"  # the kind of controller
+
+
+class SteppedAssembly:
+    """Adds to a gateway what keeps its controllers connected that are stepped."""
+
+    def __init__(self, config: GatewayConfig, gateway: Gateway, ports: NetworkPorts) -> None:
+        self._config = config
+        self._gateway = gateway
+        self._ports = ports
+        self._servers: dict[tuple[str, int, bool], WebotsServer] = {}
+
+    def add(self, loop: ControlLoop, link: PeerLink[Any], part: PartConfig, *, mocked: bool) -> str:
+        """The controller of this control loop; returns what it is, in words. mocked: a mock stands
+        for it."""
+        settings, name = part.settings, loop.name
+        program = program_of(part)
+        if program is not None:
+            return self._add_program(loop, link, program, settings)
+        listen = settings.listen
+        local: type[LocalSocket] | None = WebotsSocket if settings.ipc else None
+        if part.kind == PLUGIN:  # a mock in its place connects over TCP
+            listen, local = (MOCK_URL, None) if mocked else (None, PluginSocket)
+        port = WebotsPort(
+            link,
+            name,
+            None if listen is None else self._server(listen, mocked=mocked),
+            self._gateway.lines,
+            lambda: loop.is_complete,
+            where=settings.listen or "a local socket",
+            local=local,
+        )
+        words = ""
+        if mocked:
+            controller: PeerController = load(CONTROLLERS, part.kind)
+            spec = controller.mock(settings, self._config.webots)
+            spec = replace(spec, parameters={"robot": name} | spec.parameters)
+            words = f" (mock {spec.name})"
+            if listen is not None:
+                port.on_listening = self._ports.client(link.name, spec)
+            else:  # whose answers have another framing
+                spec = replace(spec, parameters=spec.parameters | {"framing": "ipc"})
+                port.on_listening = self._ports.client(link.name, spec, connect_local)
+        self._gateway.supervisors[link.name] = port
+        return f"controller {part.kind}: listens on {port.where}{words}"
+
+    def _server(self, url: str, *, mocked: bool) -> WebotsServer:
+        """One for each address, and for the mocks of its controllers."""
+        address = *parse_address(url), mocked
+        if address not in self._servers:
+            shared = mocked and is_mixed(self._config)
+            listening = self._ports.listening(url, mocked=mocked, shared=shared, tokens=True)
+            self._servers[address] = WebotsServer(listening)
+        return self._servers[address]
+
+    def _add_program(
+        self, loop: ControlLoop, link: PeerLink[Any], kind: ProgramController, settings: Any
+    ) -> str:
+        """A private server, whose token the child alone has, and the child, which starts when the
+        server listens."""
+        gateway = self._gateway
+        token = secrets.token_urlsafe()
+        access = Access([("program", "drive", token)])
+
+        # Other programs of this machine could use a limit of tries to keep the child out, and the
+        # token cannot be guessed.
+        check = TokenCheck(access, "drive", lambda: gateway.real_timer.now(), limited=False)
+
+        def start(host: str, number: int) -> None:
+            url = f"tcp://{host}:{number}/{quote(loop.name, safe='')}"
+            child.start(program_environment(url, os.environ, token, gateway.control_path))
+
+        server = WebotsServer(Listening(LOOPBACK, 0, check_token=check))
+        where = Path(settings.file).name
+        port = WebotsPort(
+            link, loop.name, server, gateway.lines, lambda: loop.is_complete, where=where
+        )
+        port.on_listening = start
+        latches = not moves_unlatched(self._config, loop.name)
+        program = Program(kind.command(settings), settings.restart, latches)
+        child = Child(link.name, program, gateway.observer, lambda: loop.is_complete)
+        loop.presence.program = child
+        port.on_quit_sent = child.quit_sent
+        gateway.children.append(child)
+        gateway.reports[f"{link.name}.program"] = child.report
+        gateway.supervisors[link.name] = port
+        return f"controller {kind.kind}: {where}"
