@@ -16,7 +16,7 @@ from hilgw.transports.base import RS485_MODES, LineSettings
 
 SettingsClass = type[Any]
 
-# --- settings every adapter shares ---------------------------------------------------------------
+# --- settings every adapter shares ----------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,7 +163,7 @@ def line_of(common: StationSettings) -> tuple[LineSettings, str]:
     )
 
 
-# --- limits and mapping -------------------------------------------------------------------------
+# --- limits and mapping ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,3 +197,25 @@ class Probe:
     rates: tuple[int, ...]
     usb: tuple[tuple[int, int], ...] = ()
     variant: str = ""
+
+
+# --- how Webots fields map, where it is the same for several kinds of hardware --------------------
+
+RADIO = Mapped("type", "exact", "radio")
+INFRA_RED = Mapped("type", "exact", "infra-red")
+STRENGTH_FROM_POSES = Mapped(
+    "signalStrength", "cannot", "1/distance^2 when both poses are known, else NaN"
+)
+DIRECTION_FROM_POSES = Mapped("direction", "cannot", "only from poses, when both are known")
+NOISE = Mapped(
+    "signalStrengthNoise, directionNoise", "exact", "added where the simulated device receives"
+)
+ALL_AROUND = Mapped("aperture", "cannot", "a radio sends and receives in all directions")
+BYTE_SIZE = Mapped(
+    "byteSize",
+    "exact",
+    "bits on the wire per byte: 10 is 8N1, 11 is 8E1, 8O1 or 8N2, 12 is 8E2 or 8O2; 8 means 8N1",
+)
+ALLOWED_CHANNELS = Mapped(
+    "allowedChannels", "approximate", "the simulated device obeys it; the radio has no such list"
+)

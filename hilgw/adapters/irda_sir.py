@@ -10,12 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from hilgw.adapters._common.field_mapping import (
-    DIRECTION_FROM_POSES,
-    INFRA_RED,
-    NOISE,
-    STRENGTH_FROM_POSES,
-)
 from hilgw.adapters._common.framed_line import FramedLineSession
 from hilgw.adapters._common.rates import unsupported
 from hilgw.adapters._common.routes import Inward, OneChannelRoute, Outward
@@ -30,6 +24,12 @@ from hilgw.adapters.base import (
     StationSettings,
     Transmission,
     line_of,
+)
+from hilgw.adapters.declaration import (
+    DIRECTION_FROM_POSES,
+    INFRA_RED,
+    NOISE,
+    STRENGTH_FROM_POSES,
 )
 from hilgw.errors import ConfigError
 from hilgw.framing.sir import Sir, SirSettings

@@ -10,8 +10,8 @@ from collections import deque
 from collections.abc import Callable
 
 from hilgw.adapters._common.channel_maps import ByHeader
+from hilgw.adapters._common.module import DropCounts, NotBefore, notice
 from hilgw.adapters._common.routes import HeaderRoute, OneChannelRoute, Route
-from hilgw.adapters._common.session_parts import DropCounts, NotBefore, notice
 from hilgw.adapters.base import (
     NOT_YET,
     CannotSend,

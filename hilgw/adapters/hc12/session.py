@@ -6,8 +6,7 @@ from functools import partial
 
 from hilgw.adapters._common.framed_line import FramedLineSession, line_route
 from hilgw.adapters._common.framing_settings import name_of
-from hilgw.adapters._common.module import ModuleSession
-from hilgw.adapters._common.session_parts import LineDialogue, NotBefore, notice
+from hilgw.adapters._common.module import LineDialogue, ModuleSession, NotBefore, notice
 from hilgw.adapters.base import (
     NOT_YET,
     CannotSend,

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from hilgw import framing as framings
 from hilgw.adapters._common.framed_line import cannot_frame
-from hilgw.adapters._common.session_parts import DropCounts
+from hilgw.adapters._common.module import DropCounts
 from hilgw.adapters.base import CannotSend, Dropped, Event, Received, StationSettings
 from hilgw.adapters.ir_toy.reasons import IrToyDropped
 from hilgw.adapters.ir_toy.settings import (

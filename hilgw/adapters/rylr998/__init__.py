@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from hilgw.adapters._common.channel_maps import ByHeader
-from hilgw.adapters._common.field_mapping import (
+from hilgw.adapters.base import Limits, Mapped, MockSpec, Probe, Problem, StationSettings
+from hilgw.adapters.declaration import (
     ALL_AROUND,
     ALLOWED_CHANNELS,
     DIRECTION_FROM_POSES,
     NOISE,
     RADIO,
 )
-from hilgw.adapters.base import Limits, Mapped, MockSpec, Probe, Problem, StationSettings
 from hilgw.adapters.rylr998 import settings as _rylr_settings
 from hilgw.adapters.rylr998.session import RylrSession
 from hilgw.adapters.rylr998.settings import LONGEST, RATES, RylrSettings

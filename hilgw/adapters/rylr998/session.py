@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import re
 
-from hilgw.adapters._common.line_decoder import Item, ReceivedMessage, garbage
+from hilgw.adapters._common.line_decoder import (
+    CUT_SHORT,
+    Item,
+    LineDecoder,
+    ReceivedMessage,
+    garbage,
+    message,
+)
 from hilgw.adapters._common.line_module import LineModuleSession
 from hilgw.adapters._common.routes import route_for
 from hilgw.adapters.base import (
@@ -18,7 +25,6 @@ from hilgw.adapters.base import (
     Transmission,
     line_of,
 )
-from hilgw.adapters.rylr998.decoder import RylrDecoder
 from hilgw.adapters.rylr998.handshake import (
     ERROR,
     OK,
@@ -27,7 +33,13 @@ from hilgw.adapters.rylr998.handshake import (
     error_text,
     handshake,
 )
-from hilgw.adapters.rylr998.settings import LONGEST, TO_ALL, RylrSettings, normal_address
+from hilgw.adapters.rylr998.settings import (
+    LAST_ADDRESS,
+    LONGEST,
+    TO_ALL,
+    RylrSettings,
+    normal_address,
+)
 from hilgw.protocols.dialogue import AskLine, LineScript
 from hilgw.reasons import PacketRefused
 from hilgw.units import NS_PER_S, ns_to_s
@@ -35,6 +47,44 @@ from hilgw.units import NS_PER_S, ns_to_s
 RESTARTS = (b"+RESET", b"+READY", b"+FACTORY")
 
 _ANSWER = re.compile(rb"\+(?:OK|ERR=[0-9]{1,3}|[A-Z]{3,9}=[ -~]{0,64})")
+
+
+LONGEST_LINE = 128  # no answer is longer
+_START = re.compile(rb"\+RCV=")
+_HEAD = re.compile(rb"\+RCV=([0-9]{1,5}),([0-9]{1,3}),")
+_HALF_HEAD = re.compile(rb"\+RCV=[0-9]{0,5}(,[0-9]{0,3})?")
+_TAIL = re.compile(rb",(-?[0-9]{1,3}),(-?[0-9]{1,3})\r\n")
+_HALF_TAIL = re.compile(rb"(,(-?[0-9]{0,3}(,(-?[0-9]{0,3}\r?)?)?)?)?")
+
+
+class RylrDecoder(LineDecoder):
+    """Decodes the bytes of the module into lines and packets.
+
+    A packet is `+RCV=address,length,data,rssi,snr` CR LF.
+
+    is_hex: the data of a packet are hex digits.
+    """
+
+    def __init__(self, *, is_hex: bool = False) -> None:
+        super().__init__(b"\r\n", LONGEST_LINE, _START)
+        self._is_hex = is_hex
+
+    def _packet(self, held: bytes, start: re.Match[bytes]) -> tuple[Item, int] | None:
+        cut = CUT_SHORT, start.end()
+        head = _HEAD.match(held, start.start())
+        if head is None:
+            return None if _HALF_HEAD.fullmatch(held, start.start()) else cut
+        address, size = int(head[1]), int(head[2])
+        if address > LAST_ADDRESS or size > LONGEST:
+            return cut
+        end = head.end() + size
+        if len(held) < end:
+            return None
+        tail = _TAIL.match(held, end)
+        if tail is None:
+            return None if _HALF_TAIL.fullmatch(held, end) else cut
+        data, rssi, snr = held[head.end() : end], float(tail[1]), int(tail[2])
+        return message(data, str(address), rssi, snr, is_hex=self._is_hex), tail.end()
 
 
 class RylrSession(LineModuleSession[RylrModule]):

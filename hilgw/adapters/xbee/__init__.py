@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from hilgw.adapters._common.channel_maps import ByHeader
-from hilgw.adapters._common.field_mapping import (
+from hilgw.adapters.declaration import (
     ALL_AROUND,
     ALLOWED_CHANNELS,
     DIRECTION_FROM_POSES,
     NOISE,
     RADIO,
-)
-from hilgw.adapters.declaration import (
     Limits,
     Mapped,
     MockSpec,

@@ -14,11 +14,10 @@ from hilgw.bodies._common.missing import GAINS
 from hilgw.bodies._common.session import Phase, RobotSession
 from hilgw.bodies.dynamixel import packet
 from hilgw.bodies.dynamixel.bus import Bus, Exchange
-from hilgw.bodies.dynamixel.faults import Faults
 from hilgw.bodies.dynamixel.goals import Goals
 from hilgw.bodies.dynamixel.handshake import Handshake
 from hilgw.bodies.dynamixel.packet import Status, StatusReader
-from hilgw.bodies.dynamixel.read_back import CYCLE_NS, ReadBack
+from hilgw.bodies.dynamixel.read_back import CYCLE_NS, Faults, ReadBack
 from hilgw.bodies.dynamixel.servo import Servo
 from hilgw.bodies.dynamixel.settings import HOLD, DynamixelSettings, devices_of, servos_of
 from hilgw.control.events import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hilgw.bodies.epuck import sercom, units
+from hilgw.bodies.epuck import sercom
 from hilgw.bodies.epuck.settings import SOURCES, WHEEL_SOURCES, EPuckSettings, sensors_of
 from hilgw.control.events import SensorValue
 from hilgw.control.odometer import Odometer
@@ -74,9 +74,9 @@ class Sensors:
         letter, place = self._sources[index]
         found = numbers[letter]
         if letter == "Q":
-            return self._odometers[place].read(found[place]) / units.STEPS_PER_RAD
+            return self._odometers[place].read(found[place]) / sercom.STEPS_PER_RAD
         table = self._tables[index]
         if place >= 0:
             return float(look_up(table, found[place]))
-        vector = units.acceleration(found) if letter == "a" else tuple(map(float, found))
+        vector = sercom.acceleration(found) if letter == "a" else tuple(map(float, found))
         return tuple(look_up(table, each) for each in vector)

@@ -14,9 +14,9 @@ from typing import Any
 
 from hilgw.bodies._common.session import Phase
 from hilgw.bodies._common.wheels import WheeledSession
-from hilgw.bodies.epuck import sercom, units
-from hilgw.bodies.epuck.handshake import Found, back_in_step, handshake
+from hilgw.bodies.epuck import sercom
 from hilgw.bodies.epuck.sensors import Sensors
+from hilgw.bodies.epuck.sercom import Found, back_in_step, handshake
 from hilgw.bodies.epuck.settings import (
     LEDS,
     MOTORS,
@@ -46,8 +46,8 @@ class EPuckSession(WheeledSession):
     """The pure session; see `hilgw.bodies.base.BodySession`."""
 
     def __init__(self, settings: EPuckSettings) -> None:
-        limit = self._limit = units.MAX_STEPS_S[settings.model]
-        fastest, cut_from = limit * units.RAD_PER_STEP, (limit + 1) * units.RAD_PER_STEP
+        limit = self._limit = sercom.MAX_STEPS_S[settings.model]
+        fastest, cut_from = limit * sercom.RAD_PER_STEP, (limit + 1) * sercom.RAD_PER_STEP
         super().__init__(settings, devices_of(settings), MOTORS, fastest, cut_from)
         self._settings = settings
         self._byte_ns = 10 * NS_PER_S // settings.baudRate
@@ -225,7 +225,7 @@ class EPuckSession(WheeledSession):
 
     def _speeds(self) -> tuple[int, int]:
         left, right = self._wheels.values()
-        return units.steps_s(left.value, self._limit), units.steps_s(right.value, self._limit)
+        return sercom.steps_s(left.value, self._limit), sercom.steps_s(right.value, self._limit)
 
     def _hurry(self, now: int) -> None:
         """The next exchange begins at once, where none is under way."""

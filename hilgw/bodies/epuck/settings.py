@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from hilgw.bodies._common.settings import RobotSettings, numbered
 from hilgw.bodies._common.wheels import wheel_devices
-from hilgw.bodies.epuck.sercom import BAUD_RATE
-from hilgw.bodies.epuck.units import MAX_STEPS_S, RAD_PER_STEP
+from hilgw.bodies.epuck.sercom import BAUD_RATE, MAX_STEPS_S, RAD_PER_STEP
 from hilgw.devices.kinds import (
     ACCELEROMETER,
     DISTANCE_SENSOR,

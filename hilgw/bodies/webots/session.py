@@ -14,8 +14,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, ClassVar
 
 from hilgw.bodies._common.session import MotorSession
-from hilgw.bodies.webots.robot import WebotsRobot
-from hilgw.bodies.webots.tuning import send, set_period, tune
+from hilgw.bodies.webots.robot import WebotsRobot, send, set_period, tune
 from hilgw.control.events import (
     Command,
     Connected,
