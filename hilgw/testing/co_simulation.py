@@ -105,8 +105,7 @@ class CoSimulation:
         Returns whether it holds."""
         end, steps = self.now + round(seconds * NS_PER_S), 0
         while not until():
-            deadlines = (side.next_deadline() for side in self.sides)
-            due = earliest(self.air.next_deadline(), *deadlines)
+            due = earliest(self.air.next_deadline(), *(side.next_deadline() for side in self.sides))
             if due is None or due > end:
                 self.now = end
                 return False

@@ -104,8 +104,7 @@ def air_rate(mode: str, baudRate: int) -> int:
 def reach_m(power_dbm: int, mode: str, common: StationSettings) -> float:
     """Range of this power in free space."""
     sensitivity = SENSITIVITY_DBM[air_rate(mode, common.baudRate)]
-    loss = common.rssi_at_1m_dbm + power_dbm - POWERS_DBM[-1] - sensitivity
-    return math.pow(10.0, loss / 20)
+    return math.pow(10.0, (common.rssi_at_1m_dbm + power_dbm - POWERS_DBM[-1] - sensitivity) / 20)
 
 
 def power_of(settings: Hc12Settings, common: StationSettings) -> int | None:

@@ -353,8 +353,7 @@ class RawPackets(Untimed):
         if len(data) % 4 != 2:
             text = "timings are 16 bits each, and the first and the last is a mark"
             return CannotSend(PacketRefused.UNFRAMABLE, text)
-        pairs = zip(data[::2], data[1::2], strict=True)
-        durations = tuple(high << 8 | low for high, low in pairs)
+        durations = tuple(high << 8 | low for high, low in zip(data[::2], data[1::2], strict=True))
         if min(durations) < SHORTEST_US or max(durations[::2]) >= MARK_LIMIT_US:
             text = (
                 f"a mark must have {SHORTEST_US} to {MARK_LIMIT_US - 1} us, a space "

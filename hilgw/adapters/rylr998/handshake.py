@@ -166,8 +166,7 @@ def _read(name: str, value: bytes) -> LineScript[Event, str]:
     if found is None:
         raise PeerError(f"the module stopped answering at AT+{name}?", fix="check the wiring")
     if found.re is ERROR:
-        text = error_text(int(found[1]))
-        what = f"the module answers AT+{name}? with: {text}"
+        what = f"the module answers AT+{name}? with: {error_text(int(found[1]))}"
         raise PeerError(what, fix="check that it is a RYLR998")
     return found[1].decode("ascii", "replace")
 

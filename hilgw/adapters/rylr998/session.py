@@ -154,8 +154,7 @@ class RylrSession(LineModuleSession[RylrModule]):
         return self._begin_packet(wire, self._sent(ns_to_s(sending_ns)), now)
 
     def _sent(self, sending_s: float) -> LineScript[Event, str | None]:
-        timeout_s = sending_s + self._settings.reply_timeout_s
-        found = yield AskLine(b"", OK, ERROR, timeout_s=timeout_s)
+        found = yield AskLine(b"", OK, ERROR, timeout_s=sending_s + self._settings.reply_timeout_s)
         if found is None:
             return PacketRefused.NO_STATUS
         if found.re is OK:

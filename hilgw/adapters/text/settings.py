@@ -126,8 +126,7 @@ def _check_receive(text: str) -> None:
 def _check_steps(settings: TextSettings) -> list[Problem]:
     problems: list[Problem] = []
     for path, step in steps_of(settings):
-        found = _ANY_PLACEHOLDER.findall(step.send)
-        unknown = [name for name in found if name not in PLACEHOLDERS]
+        unknown = [name for name in _ANY_PLACEHOLDER.findall(step.send) if name not in PLACEHOLDERS]
         known = placeholders_in(step.send)
         if unknown and path.startswith("send"):
             listed = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)

@@ -25,8 +25,8 @@ from hilgw.adapters.xbee import describe as words
 from hilgw.adapters.xbee import frames
 from hilgw.adapters.xbee.api_frames import FROM_MODULE, FrameDecoder, encode
 from hilgw.adapters.xbee.frames import AtResponse
+from hilgw.adapters.xbee.handshake import XBeeModuleSession
 from hilgw.adapters.xbee.module import RAW_802, ZIGBEE, XBeeModule
-from hilgw.adapters.xbee.module_session import XBeeModuleSession
 from hilgw.adapters.xbee.network import Network
 from hilgw.adapters.xbee.packets import (
     BAD_FRAME,
@@ -152,10 +152,9 @@ class XBeeSession(XBeeModuleSession):
     # --- open and close -----------------------------------------------------------------------
 
     def close(self) -> list[Event]:
-        events = self._refuse_outstanding(PacketRefused.DOWN)
         self._decoder.reset()
         self._gap_deadline = self._module = None
-        return events + super().close()
+        return self._refuse_outstanding(PacketRefused.DOWN) + super().close()
 
     def _set_up(self, now: int) -> list[Event]:
         self._module = None

@@ -133,8 +133,7 @@ class Bus:
             if exchange.numbers:
                 self._current = exchange
                 self._awaited = list(exchange.numbers)
-                duration = (len(data) + exchange.answer_bytes) * self._byte_ns
-                self._ends_ns = now + duration
+                self._ends_ns = now + (len(data) + exchange.answer_bytes) * self._byte_ns
                 self._until_ns = self._ends_ns + self._answer_ns
         self.occupy(len(data), now)
         return data

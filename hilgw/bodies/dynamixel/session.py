@@ -30,7 +30,6 @@ from hilgw.control.events import (
     HardwareFault,
     MotorFeedback,
     Notice,
-    ProtocolFailure,
     SensorValue,
     StopReason,
     Write,
@@ -63,9 +62,9 @@ class DynamixelSession(RobotSession):
         self._bus = Bus(10 * NS_PER_S // settings.baudRate, ms_to_ns(settings.answer_ms))
         self._reader = StatusReader()
         self._faults = Faults()
-        steps = max(2, settings.watchdog_ms // 20)
-        self._handshake = Handshake(self._bus, servos, steps, holds=settings.on_loss == HOLD)
-        self._read_back = ReadBack(self._bus, servos, steps, self._differs)
+        self._watchdog_steps = max(2, settings.watchdog_ms // 20)
+        self._handshake = self._new_handshake()
+        self._read_back = ReadBack(self._bus, servos, self._watchdog_steps, self._differs)
         self._period_ns = ms_to_ns(settings.period_ms)
         self._goals = Goals(self._bus, self._servos, self._period_ns, self._lose)
         self._silence_ns = s_to_ns(settings.silence_s)
@@ -146,6 +145,8 @@ class DynamixelSession(RobotSession):
     def _flush(self, now: int) -> list[Event]:
         """The events that came up, and the bytes that are due."""
         self._bus.end_late(now)
+        if self._phase is Phase.SETUP:
+            self._handshake.proceed(now)
         if self._bus.failed is not None:
             culprit = self._by_number[self._bus.failed]
             self._lose(culprit, f"servo {culprit.number} does not answer", now)
@@ -192,14 +193,20 @@ class DynamixelSession(RobotSession):
         self._bus.forget()
         self._reader.clear()
         self._read_back.reset(now)
-        self._handshake.begin()
+        self._handshake = self._new_handshake()
+        self._handshake.begin(now)
+
+    def _new_handshake(self) -> Handshake:
+        holds = self._settings.on_loss == HOLD
+        servos = self._servos.values()
+        return Handshake(self._bus, servos, self._watchdog_steps, holds=holds)
 
     def _proceed(self, now: int) -> None:
         """After answers of the handshake."""
         if self._handshake.failure is not None:
             self._phase = Phase.CLOSED
             self._end()
-            self._events.append(ProtocolFailure(self._handshake.failure))
+            self._events.append(self._handshake.failure)
         elif self._handshake.is_complete:
             self._read_back.ask(now)
             if self._read_back.is_complete:

@@ -219,8 +219,7 @@ def handshake(
 def back_in_step(left: int, right: int, answer_s: float) -> LineScript[Event, bool]:
     """Ends whatever the robot is in the middle of, and sets its speeds anew; whether it answered.
     What it still sends after that is dropped."""
-    text = drive_line(left, right)
-    answered = yield AskLine(text, DRIVE_ANSWER, timeout_s=answer_s)
+    answered = yield AskLine(drive_line(left, right), DRIVE_ANSWER, timeout_s=answer_s)
     if answered is None:
         return False
     yield Pause(SETTLE_S)

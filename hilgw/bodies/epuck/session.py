@@ -182,8 +182,7 @@ class EPuckSession(WheeledSession):
             return events + self._ask(now)
         if self._phase is Phase.SETUP:
             self.counts["retries"] += 1
-            trouble = Notice(STRANGE if self._lines_seen else SILENT)
-            return [*events, trouble, *self._begin(now)]
+            return [*events, Notice(STRANGE if self._lines_seen else SILENT), *self._begin(now)]
         return events + (self._ask(now) if result else self._missed(now))
 
     def _reset_seen(self, text: bytes, now: int) -> list[Event]:
@@ -238,8 +237,7 @@ class EPuckSession(WheeledSession):
         values = exchange.values()
         if values is None:
             self.counts["damaged"] += 1
-            reset = self._reset_seen(bytes(exchange.received), now)
-            return reset or self._missed(now)
+            return self._reset_seen(bytes(exchange.received), now) or self._missed(now)
         self._good_ns = now
         events: list[Event] = []
         if self._phase is Phase.CHECK:

@@ -147,8 +147,7 @@ def letters_of(settings: EPuckSettings) -> set[str]:
 
 def devices_of(settings: EPuckSettings) -> list[Device]:
     """All devices in order, with the fields of their nodes."""
-    fastest = MAX_STEPS_S[settings.model] * RAD_PER_STEP
-    parts = [*wheel_devices(SIDES, fastest)]
+    parts = [*wheel_devices(SIDES, MAX_STEPS_S[settings.model] * RAD_PER_STEP)]
     sensors = sensors_of(settings)
     near = [name for name in sensors if name in _PROXIMITY or name in _LIGHT]
     parts += [(name, *_node(name, sensors[name])) for name in near]

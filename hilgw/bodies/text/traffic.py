@@ -10,8 +10,16 @@ from collections import Counter
 
 from hilgw.bodies._common.session import refused
 from hilgw.bodies.text.devices import Leds, RequestLine, Requests
-from hilgw.bodies.text.exchange import Answer, Exchange, Outstanding, Silence
-from hilgw.bodies.text.lines import Sendable, sendable, shown, to_bytes
+from hilgw.bodies.text.lines import (
+    Answer,
+    Exchange,
+    Outstanding,
+    Sendable,
+    Silence,
+    sendable,
+    shown,
+    to_bytes,
+)
 from hilgw.bodies.text.motors import Halted, MotionLine, Motions
 from hilgw.bodies.text.settings import Line, TextBodySettings
 from hilgw.control.events import Command, Event, MotorHeld, Notice, SensorValue, Write

@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from hilgw.bodies._common.check import Problem, load_problems
+from hilgw.bodies._common.body import Problem, load_problems
 from hilgw.bodies.base import Body
 from hilgw.bodies.wc2ec.session import Wc2ecBodySession
 from hilgw.bodies.wc2ec.settings import LOAD_FIX, Wc2ecBodySettings, line_load

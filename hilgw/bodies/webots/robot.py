@@ -379,8 +379,7 @@ LARGEST_PERIOD_MS = 0xFFFF
 def set_period(robot: WebotsRobot, device: Device, period_ms: float | None) -> Refusal | None:
     """Sets the period of a sensor or Receiver; None: every step, 0: off."""
     if device.role != SENSOR and device.kind != RECEIVER:
-        text = f"{device.kind} '{device.name}' has no period"
-        return Refusal(RequestRefused.NOT_SETTABLE, text)
+        return Refusal(RequestRefused.NOT_SETTABLE, f"{device.kind} '{device.name}' has no period")
     period = robot.step_ms if period_ms is None else _period(period_ms)
     robot.waiting.put(SetSamplingPeriod(robot.tag(device.index), period))
     return None

@@ -328,8 +328,7 @@ class CodecRules(Subject):
     def _ready_session(self) -> tuple[WatchedSession, int]:
         """A session after the handshake with its mock, without the mock."""
         simulation = Simulation.ready(self)
-        window = self.adapter.limits.window
-        session = WatchedSession(simulation.near.session.inner, window)
+        session = WatchedSession(simulation.near.session.inner, self.adapter.limits.window)
         session.ready = True
         return session, simulation.clock.time
 

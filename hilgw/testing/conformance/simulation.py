@@ -244,8 +244,7 @@ class SimulatedStation(Observer, PortListener):
             if isinstance(error, AdapterError):
                 broken("raises", str(error), "no exception from the adapter")
             if isinstance(error, MismatchError):
-                expected = "Ready: the mock matches these settings"
-                broken("handshake", f"Failed: {error}", expected)
+                broken("handshake", f"Failed: {error}", "Ready: the mock matches these settings")
         except BrokenRule as rule:
             self.session.verdict = rule
             raise
@@ -376,5 +375,4 @@ def new_station(
         Mount(name),
         lambda packet, _: take(packet),
     )
-    window = adapter.limits.window
-    return Station(session, common, window, receive_filter, statistics, scheduler)
+    return Station(session, common, adapter.limits.window, receive_filter, statistics, scheduler)
