@@ -4,6 +4,7 @@ of a module, and their checks.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -39,17 +40,15 @@ class ByHeader:
     by: Literal["header"] = "header"
 
 
-def check_mapping(mapping: object, channel: int) -> list[Problem]:
+def check_mapping(mapping: object, channel: int) -> Iterator[Problem]:
     """Problems of the table, or of `channel` in a header byte."""
-    problems: list[Problem] = []
     if isinstance(mapping, ByDestination):
         if not mapping.table:
-            problems.append(("mapping.table", "has no destination", 'add one, such as {7: "50"}'))
+            yield "mapping.table", "has no destination", 'add one, such as {7: "50"}'
         for key in mapping.table:
             if key < 0:
                 what = f"{key} is not a valid channel"
-                problems.append((f"mapping.table.{key}", what, "use 0 or more"))
+                yield f"mapping.table.{key}", what, "use 0 or more"
     elif isinstance(mapping, ByHeader) and channel > LAST_HEADER:
         what = f"{channel} does not fit into the header byte"
-        problems.append(("channel", what, "use 0 to 254"))
-    return problems
+        yield "channel", what, "use 0 to 254"

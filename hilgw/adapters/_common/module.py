@@ -68,26 +68,7 @@ class DropCounts:
 
 
 MOST_RESTARTS = 6
-
-
-class RestartLimit:
-    """Counts restarts of a module that does not become ready in between."""
-
-    def __init__(self) -> None:
-        self._count = 0
-
-    @property
-    def error(self) -> PeerError:
-        """Of a module that restarts too often."""
-        return PeerError("the module keeps restarting", fix="check its power supply")
-
-    def exceeded(self) -> bool:
-        """Counts one more restart; true when there were too many."""
-        self._count += 1
-        return self._count > MOST_RESTARTS
-
-    def clear(self) -> None:
-        self._count = 0
+"""Of a module that does not become ready in between."""
 
 
 class LineDialogue(dialogue.LineDialogue[Event, ModuleT]):
@@ -111,7 +92,7 @@ class ModuleSession(ABC, Generic[ModuleT]):
         self._dialogue: Dialogue[Event, Any, Any] | None = None
         # was_ready: at least once since `open`
         self._open = self._ready = self._was_ready = False
-        self._restarts = RestartLimit()
+        self._restarts = 0  # without becoming ready in between
 
     @abstractmethod
     def _new_handshake(self) -> Dialogue[Event, Any, ModuleT]:
@@ -127,7 +108,7 @@ class ModuleSession(ABC, Generic[ModuleT]):
 
     def open(self, now: int) -> list[Event]:
         events = self.close()
-        self._restarts.clear()
+        self._restarts = 0
         self._open = True
         self._first_frame = FirstFrame(self.kind, self._baud_rate)
         return events + self._set_up(now)
@@ -148,12 +129,13 @@ class ModuleSession(ABC, Generic[ModuleT]):
         if self._ready:
             events.append(NotReady(reason))
         self._dialogue, self._ready = None, False
-        if self._restarts.exceeded():
+        self._restarts += 1
+        if self._restarts > MOST_RESTARTS:
             return [*events, Failed(self._too_many_restarts(reason))]
         return events + self._set_up(now)
 
     def _too_many_restarts(self, reason: str) -> PeerError:
-        return self._restarts.error
+        return PeerError("the module keeps restarting", fix="check its power supply")
 
     def _after_dialogue(self, events: list[Event], now: int) -> list[Event]:
         """Become ready when the handshake has found its module, idle when it has failed."""

@@ -85,7 +85,7 @@ class Hc12Adapter:
 
     def check(self, settings: Hc12Settings, common: StationSettings) -> list[Problem]:
         """Problems between fields: path below the adapter, message, fix."""
-        return _hc12_settings.check(settings, common)
+        return list(_hc12_settings.check(settings, common))
 
     def session(self, settings: Hc12Settings, common: StationSettings) -> Hc12Session:
         return Hc12Session(settings, common)

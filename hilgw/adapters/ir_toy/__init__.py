@@ -86,7 +86,7 @@ class IrToyAdapter:
 
     def check(self, settings: IrToySettings, common: StationSettings) -> list[Problem]:
         """Problems between fields: path below the adapter, message, fix."""
-        return _ir_toy_settings.check(settings, common)
+        return list(_ir_toy_settings.check(settings, common))
 
     def session(self, settings: IrToySettings, common: StationSettings) -> IrToySession:
         return IrToySession(settings, common)

@@ -81,7 +81,7 @@ class RylrAdapter:
 
     def check(self, settings: RylrSettings, common: StationSettings) -> list[Problem]:
         """Problems between fields: path below the adapter, message, fix."""
-        return _rylr_settings.check(settings, common)
+        return list(_rylr_settings.check(settings, common))
 
     def session(self, settings: RylrSettings, common: StationSettings) -> RylrSession:
         return RylrSession(settings, common)

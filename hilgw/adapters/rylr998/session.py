@@ -114,7 +114,7 @@ class RylrSession(LineModuleSession[RylrModule]):
 
     def _begin_packets(self, module: RylrModule, now: int) -> list[Event]:
         self._module = module
-        self._restarts.clear()
+        self._restarts = 0
         address = str(module.address)
         return [Ready(module.identity, () if address == TO_ALL else (address,))]
 

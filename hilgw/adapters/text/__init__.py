@@ -71,7 +71,7 @@ class TextAdapter:
 
     def check(self, settings: TextSettings, common: StationSettings) -> list[Problem]:
         """Problems between fields: path below the adapter, message, fix."""
-        return _text_settings.check(settings, common)
+        return list(_text_settings.check(settings, common))
 
     def session(self, settings: TextSettings, common: StationSettings) -> TextSession:
         return TextSession(settings, common)

@@ -166,7 +166,7 @@ class TextSession(LineModuleSession[Ready]):
         elif lost_by is not None:
             return self._restart("a step of listen failed", lost_by, now)
         events = super()._end_packet(lost_by, now)
-        self._restarts.clear()
+        self._restarts = 0
         return events + self._listen(now)
 
     def _listen(self, now: int) -> list[Event]:

@@ -117,7 +117,7 @@ class XBeeAdapter:
 
     def check(self, settings: XBeeSettings, common: StationSettings) -> list[Problem]:
         """Problems between fields: path below the adapter, message, fix."""
-        return _xbee_settings.check(settings, common)
+        return list(_xbee_settings.check(settings, common))
 
     def session(self, settings: XBeeSettings, common: StationSettings) -> AdapterSession:
         # Imported here: a check of a configuration needs no session.

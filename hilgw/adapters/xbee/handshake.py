@@ -355,7 +355,7 @@ class XBeeModuleSession(ModuleSession[XBeeModule]):
         return XBeeHandshake(self._settings, self._common, self._commands)
 
     def _begin_packets(self, module: XBeeModule, now: int) -> list[Event]:
-        self._restarts.clear()
+        self._restarts = 0
         self._commands = commands_for(self._settings, self._common)
         return []
 

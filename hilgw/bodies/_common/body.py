@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from hilgw.bodies._common.settings import RobotSettings
-from hilgw.bodies.base import Body
+from hilgw.bodies.base import Body, BodySession
 from hilgw.control.limits import limit_errors
 from hilgw.control.line_load import LineLoad
 from hilgw.devices.kinds import MOTOR, SENSOR, Device
 from hilgw.devices.lookup import check_table
 from hilgw.devices.properties import LookupTable
+from hilgw.framing.base import Framing
 from hilgw.settings import Problem as Problem
-
-if TYPE_CHECKING:
-    from hilgw.bodies.base import BodySession
-    from hilgw.framing.base import Framing
 
 BITS_PER_BYTE = 10
 

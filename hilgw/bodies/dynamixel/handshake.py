@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from hilgw.bodies.dynamixel import packet
-from hilgw.bodies.dynamixel.bus import Bus, Exchange
+from hilgw.bodies.dynamixel.bus import Bus, Transaction
 from hilgw.bodies.dynamixel.packet import Status, series_of
 from hilgw.bodies.dynamixel.servo import POSITION_MODES, Servo
 from hilgw.control.events import ProtocolFailure
@@ -30,11 +30,11 @@ class Ask(Step):
     size: int
 
 
-class Handshake(Dialogue[Exchange | ProtocolFailure, Status, None]):
+class Handshake(Dialogue[Transaction | ProtocolFailure, Status, None]):
     """models: of the servos that have answered. failure: a servo is another one than configured."""
 
     def __init__(self, bus: Bus, servos: Iterable[Servo], steps: int, *, holds: bool) -> None:
-        super().__init__(self._questions(), self._exchange, ProtocolFailure)
+        super().__init__(self._questions(), self._transaction, ProtocolFailure)
         self._bus = bus
         self._servos = {servo.number: servo for servo in servos}
         self._offsets = {servo.number: servo.offset for servo in self._servos.values()}
@@ -42,7 +42,7 @@ class Handshake(Dialogue[Exchange | ProtocolFailure, Status, None]):
         self._holds = holds
         self.models: dict[int, int] = {}
         self.failure: ProtocolFailure | None = None
-        self._awaited: Exchange | None = None
+        self._awaited: Transaction | None = None
         self._modes: dict[int, tuple[int, int]] = {}  # drive mode and operating mode as found
         self._set: set[int] = set()
 
@@ -70,26 +70,26 @@ class Handshake(Dialogue[Exchange | ProtocolFailure, Status, None]):
         if not self.over and not self._bus.has(self._awaited):
             self._put(self.answer(None, now))
 
-    def _exchange(self, step: Step, attempt: int) -> Exchange:
+    def _transaction(self, step: Step, attempt: int) -> Transaction:
         assert isinstance(step, Ask)
         number = step.servo.number
-        self._awaited = Exchange(step.request, [number], self._answered, step.size)
+        self._awaited = Transaction(step.request, [number], self._answered, step.size)
         return self._awaited
 
     def _answered(self, status: Status, now: int) -> None:
         self._put(self.answer(status, now))
 
-    def _put(self, events: list[Exchange | ProtocolFailure]) -> None:
+    def _put(self, events: list[Transaction | ProtocolFailure]) -> None:
         """Before all other requests that wait."""
         for event in reversed(events):
-            if isinstance(event, Exchange):
+            if isinstance(event, Transaction):
                 self._bus.add(event, first=True)
             else:
                 self.failure = event
 
     # --- the script ---------------------------------------------------------------------------
 
-    def _questions(self) -> Script[Exchange | ProtocolFailure, Status, None]:
+    def _questions(self) -> Script[Transaction | ProtocolFailure, Status, None]:
         """Asks all servos for their modes first: a wheel that still turns lets go soon."""
         servos = self._servos.values()
         for servo in servos:
@@ -123,7 +123,7 @@ class Handshake(Dialogue[Exchange | ProtocolFailure, Status, None]):
                 continue
             servo.pulses = packet.signed(position.data)
             if servo.torque is not None:  # else it may still turn: the next handshake tries again
-                yield Exchange(self._secured(servo), [])
+                yield Transaction(self._secured(servo), [])
                 self._set.add(servo.number)
 
     def _identify(self, servo: Servo, status: Status | None) -> None:

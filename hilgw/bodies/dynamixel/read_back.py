@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from hilgw.bodies.dynamixel import packet
-from hilgw.bodies.dynamixel.bus import Bus, Exchange
+from hilgw.bodies.dynamixel.bus import Bus, Transaction
 from hilgw.bodies.dynamixel.packet import Status
 from hilgw.bodies.dynamixel.servo import Servo
 from hilgw.units import NS_PER_MS
@@ -74,7 +74,7 @@ class ReadBack:
         while numbers:
             offsets = {number: self._servos[number].offset for number in numbers}
             request = packet.read_all(register, 1, offsets)
-            exchange = Exchange(request, numbers, partial(self._compare, register), 1)
+            exchange = Transaction(request, numbers, partial(self._compare, register), 1)
             size = len(request) + exchange.answer_bytes
             if room_ns is None or self._bus.duration_ns(size) + self._bus.lag_ns <= room_ns:
                 self._bus.add(exchange)

@@ -13,7 +13,7 @@ from typing import ClassVar
 from hilgw.bodies._common.missing import GAINS
 from hilgw.bodies._common.session import Phase, RobotSession
 from hilgw.bodies.dynamixel import packet
-from hilgw.bodies.dynamixel.bus import Bus, Exchange
+from hilgw.bodies.dynamixel.bus import Bus, Transaction
 from hilgw.bodies.dynamixel.goals import Goals
 from hilgw.bodies.dynamixel.handshake import Handshake
 from hilgw.bodies.dynamixel.packet import Status, StatusReader
@@ -188,7 +188,7 @@ class DynamixelSession(RobotSession):
         self._phase = Phase.SETUP
         self._due_ns = now + PATIENCE_NS
         self._asked_ns = now
-        self._reading: Exchange | None = None
+        self._reading: Transaction | None = None
         self._stopped.clear()
         self._bus.forget()
         self._reader.clear()
@@ -267,7 +267,7 @@ class DynamixelSession(RobotSession):
         more = self._feedback or self._settings.show_velocity
         register, size = (packet.LOAD, 10) if more else (packet.POSITION, 4)
         request = packet.read_all(register, size, self._offsets)
-        self._reading = Exchange(request, list(self._by_number), self._position, size)
+        self._reading = Transaction(request, list(self._by_number), self._position, size)
         self._bus.add(self._reading, first=True)
         if now - self._asked_ns >= CYCLE_NS:
             self._asked_ns = now
@@ -302,7 +302,7 @@ class DynamixelSession(RobotSession):
 
     def _ask_error(self, servo: Servo) -> None:
         request = packet.read(servo.number, packet.HARDWARE_ERROR, 1, servo.offset)
-        self._bus.add(Exchange(request, [servo.number], self._hardware_error, 1))
+        self._bus.add(Transaction(request, [servo.number], self._hardware_error, 1))
 
     def _hardware_error(self, status: Status, now: int) -> None:
         servo = self._by_number[status.number]

@@ -109,7 +109,7 @@ class Answer(NamedTuple):
     skipped: list[Outstanding]
 
 
-class Exchange:
+class Window:
     """Robots answer lines in order; a real-time line is answered at any time."""
 
     def __init__(self, window: int, window_bytes: int) -> None:

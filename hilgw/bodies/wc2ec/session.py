@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from hilgw.bodies._common.missing import ACCELERATION, AVAILABLE, GAINS
 from hilgw.bodies._common.session import MotorSession, refused
 from hilgw.bodies.wc2ec.motors import Motors
-from hilgw.bodies.wc2ec.settings import LOAD_FIX, line_load
+from hilgw.bodies.wc2ec.settings import LOAD_FIX, Wc2ecBodySettings, line_load
 from hilgw.control.events import (
     Command,
     Connected,
@@ -47,13 +47,10 @@ from hilgw.devices.kinds import (
     Refusal,
 )
 from hilgw.errors import ConfigError, FrameError, HilgwError, PeerError
+from hilgw.framing.base import Framing
 from hilgw.protocols import wc2ec
 from hilgw.reasons import RequestRefused
 from hilgw.units import NS_PER_S, earliest, s_to_ns
-
-if TYPE_CHECKING:
-    from hilgw.bodies.wc2ec.settings import Wc2ecBodySettings
-    from hilgw.framing.base import Framing
 
 EARLY = "sends values before it registers its devices: dropped until it has, at most a second"
 

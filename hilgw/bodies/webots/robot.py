@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hilgw.bodies.webots.motors import Motor
-from hilgw.bodies.webots.settings import LONGEST_STEP_MS
+from hilgw.bodies.webots.settings import LONGEST_STEP_MS, WebotsBodySettings
 from hilgw.control.events import (
     BrakeDamping,
     Command,
@@ -98,9 +98,6 @@ from hilgw.protocols.webots.forms import KINDS
 from hilgw.protocols.webots.queues import EmitterQueue, WaitingCommands
 from hilgw.protocols.webots.robot_messages import DeviceEntry, RobotConfiguration, Time
 from hilgw.reasons import RequestRefused
-
-if TYPE_CHECKING:
-    from hilgw.bodies.webots.settings import WebotsBodySettings
 
 REQUEST_BYTES = 128 * 1024
 """Packets of all Emitters in one request: what is more leaves with the next."""

@@ -134,16 +134,11 @@ class SimulatedPort:
 class SimulatedTransport(Transport):
     """The client's end, a `hilgw.transports.base.Transport`."""
 
-    name = "simulated"
+    _on_data: ReadHandler | None = None
 
     def __init__(self, port: SimulatedPort) -> None:
-        self.notices: list[str] = []
-        self.unsent = 0
-        self.on_drained: Callable[[], None] | None = None
-        self.on_half_close: Callable[[], None] | None = None
+        super().__init__("simulated")
         self._port = port
-        self._on_data: ReadHandler | None = None
-        self._on_lost: LostHandler | None = None
 
     @property
     def pending(self) -> int:
