@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from hilgw.adapters._common.framed_line import FramedLineSession
-from hilgw.adapters._common.rates import unsupported
 from hilgw.adapters._common.routes import Inward, OneChannelRoute, Outward
 from hilgw.adapters.base import (
     CannotSend,
@@ -30,6 +29,7 @@ from hilgw.adapters.declaration import (
     INFRA_RED,
     NOISE,
     STRENGTH_FROM_POSES,
+    unsupported,
 )
 from hilgw.errors import ConfigError
 from hilgw.framing.sir import Sir, SirSettings

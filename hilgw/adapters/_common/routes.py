@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from hilgw.adapters._common.channel_maps import LAST_HEADER, ByDestination, ByHeader
 from hilgw.adapters.base import CannotSend, Dropped
+from hilgw.adapters.declaration import LAST_HEADER, ByDestination, ByHeader
 from hilgw.medium.packet import BROADCAST, Packet
 from hilgw.reasons import PacketDropped, PacketRefused
 

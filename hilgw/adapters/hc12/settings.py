@@ -11,10 +11,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from hilgw.adapters._common.channel_maps import ByHeader
 from hilgw.adapters._common.framing_settings import FramingSettings, check_framing
-from hilgw.adapters._common.rates import unsupported
-from hilgw.adapters.declaration import Framed, HasMapping, Problem, StationSettings
+from hilgw.adapters.declaration import (
+    ByHeader,
+    Framed,
+    HasMapping,
+    Problem,
+    StationSettings,
+    unsupported,
+)
 from hilgw.settings import setting
 
 RATES = (1200, 2400, 4800, 9600, 19200, 38400, 57600, 115200)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from hilgw.adapters._common.channel_maps import ByHeader
 from hilgw.adapters.base import Limits, Mapped, MockSpec, Probe, Problem, StationSettings
 from hilgw.adapters.declaration import (
     ALL_AROUND,
@@ -12,6 +11,7 @@ from hilgw.adapters.declaration import (
     DIRECTION_FROM_POSES,
     NOISE,
     RADIO,
+    ByHeader,
 )
 from hilgw.adapters.rylr998 import settings as _rylr_settings
 from hilgw.adapters.rylr998.session import RylrSession

@@ -10,9 +10,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from hilgw.adapters._common.channel_maps import ByDestination, ByHeader, check_mapping
-from hilgw.adapters._common.rates import unsupported
-from hilgw.adapters.declaration import HasMapping, Problem, StationSettings
+from hilgw.adapters.declaration import (
+    ByDestination,
+    ByHeader,
+    HasMapping,
+    Problem,
+    StationSettings,
+    check_mapping,
+    unsupported,
+)
 from hilgw.settings import setting
 
 NETWORKS = (*range(3, 16), 18)

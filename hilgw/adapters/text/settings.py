@@ -7,8 +7,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from hilgw.adapters._common.channel_maps import ByDestination, ByHeader, OneChannel, check_mapping
-from hilgw.adapters.declaration import HasMapping, Problem, StationSettings
+from hilgw.adapters.declaration import (
+    ByDestination,
+    ByHeader,
+    HasMapping,
+    OneChannel,
+    Problem,
+    StationSettings,
+    check_mapping,
+)
 from hilgw.errors import ConfigError
 from hilgw.protocols.text.patterns import checked, compiled_head, names_of_groups, split_at_data
 from hilgw.protocols.text.steps import Step, pattern_problems

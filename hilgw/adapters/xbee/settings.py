@@ -7,10 +7,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from hilgw.adapters._common.channel_maps import ByDestination, ByHeader
 from hilgw.adapters._common.framing_settings import FramingSettings
-from hilgw.adapters._common.rates import unsupported
-from hilgw.adapters.declaration import Framed, HasMapping, Problem, StationSettings
+from hilgw.adapters.declaration import (
+    ByDestination,
+    ByHeader,
+    Framed,
+    HasMapping,
+    Problem,
+    StationSettings,
+    unsupported,
+)
 from hilgw.errors import ConfigError
 from hilgw.framing import create
 from hilgw.settings import setting

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from hilgw import plugins
-from hilgw.adapters._common.rates import near_rate
-from hilgw.adapters.declaration import line_of
+from hilgw.adapters.declaration import line_of, near_rate
 from hilgw.config.checks.mocks import check_mock, needs_mock
 from hilgw.config.context import Inspection
 from hilgw.config.model import AdapterConfig, PartConfig
