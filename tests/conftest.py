@@ -89,14 +89,14 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 # --- tests that start programs -------------------------------------------------------------------
 
-E2E = Path(__file__).parent / "e2e"
+STARTING = [Path(__file__).parent / folder for folder in ("e2e", "real")]
 UNMARKED = "this test starts a program: mark it with @pytest.mark.process"
 at_work: list[pytest.Item] = []  # the test that runs
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if E2E in item.path.parents:
+        if any(folder in item.path.parents for folder in STARTING):
             item.add_marker(pytest.mark.process)
 
 

@@ -303,8 +303,8 @@ class ProxySession(Protocol):
 
 
 class ProxyController(Controller, Protocol):
-    """A kind of controller that is a peer whose robot is in a simulator behind hilgw: both talk to
-    each other, and hilgw uses the devices that the configuration names.
+    """A kind of controller that is a peer whose robot is in a simulator behind hilgw: it passes
+    on what they exchange, and uses the devices that the configuration names.
 
     Settings inherit `Listens` and `InWebots` (`hilgw.control.parts`), and have `only` (names of
     devices).

@@ -14,6 +14,8 @@ import pytest
 
 from tests.e2e.running import ROOT, environment
 
+pytestmark = pytest.mark.process
+
 FILES = [
     "hilgw/bodies/trolley.py",
     "firmware_mocks/trolley.py",

@@ -214,8 +214,12 @@ class PeerLink(Generic[S]):
     def call(self, now: int, method: Callable[..., list[Event]], *arguments: Any) -> bool:
         """Asks the session, and handles the events that it answers. Returns whether it raised no
         error, and the connection took all that it wrote."""
-        events = self.ask(None, method, *arguments)
-        return events is not None and self.handle(events, now)
+        try:
+            events = method(*arguments)
+        except Exception as error:  # noqa: BLE001 - ask costs 0.3 us of 5.2 us per sensor value
+            self.fault(error)
+            return False
+        return self.handle(events, now)
 
     def handle(self, events: list[Event], now: int) -> bool:
         """Writes what the session wants to write, and passes its other events on. Returns whether

@@ -32,7 +32,7 @@ from tests.devices.test_golden import (
     RECEIVER,
     RECEIVER_CASES,
     SILENT,
-    says,
+    note,
 )
 from tests.engine.control_loop.test_webots_controllers import HELLO, Running
 
@@ -195,7 +195,7 @@ class ApiBench(Bench):
             except (ValueError, struct.error) as error:
                 return type(error)
 
-    def said(self) -> list[str]:
+    def notes(self) -> list[str]:
         lines = self._printed.getvalue().splitlines()
         self._printed.truncate(0)
         self._printed.seek(0)
@@ -252,7 +252,7 @@ class ApiBench(Bench):
 
     def complained(self, *words: str) -> list[bool]:
         """Whether each of these was in the lines since the last look."""
-        lines = " ".join(self.said())
+        lines = " ".join(self.notes())
         return [word in lines for word in words]
 
     def close(self) -> None:
@@ -263,7 +263,7 @@ class ApiBench(Bench):
 class LibraryBench(Bench):
     """The mock of libController: it has no error lines."""
 
-    skips = Bench.skips | {"said", "period"}
+    skips = Bench.skips | {"notes", "period"}
 
     def __init__(self, connection: Wire, step_ms: int) -> None:
         super().__init__(connection, step_ms)
@@ -369,12 +369,12 @@ LIBRARY_CASES: dict[str, Case] = {
 # What only a program asks. R16: the channel of a RECEIVE is that of the Receiver, not the packet's.
 SEVEN = b"a\0bcdef"
 GETTERS = ["getBytes", "getFloats", "getInts", "getBools", "getString", "getData"]
-EMPTY = says("the receiver queue is empty.")
+EMPTY = note("the receiver queue is empty.")
 NO_DATA = [b"", (), (), (), "", ""]
 ON = ("enable", 32, 32)
 API_EMITTER_CASES: dict[str, Case] = {
-    "E3": (EMITTER, [("send", b"", 0), ("said", says("invalid size=0 argument.")),
-                     ("send", "", 0), ("said", says("invalid size=0 argument."))]),
+    "E3": (EMITTER, [("send", b"", 0), ("notes", note("invalid size=0 argument.")),
+                     ("send", "", 0), ("notes", note("invalid size=0 argument."))]),
     "E4": (EMITTER, [("send_by", "nix", 0),
                      ("complained", "'nix' was not found", "invalid device tag.", [True] * 2),
                      ("send_by", 99, 0), ("complained", "invalid device tag.", [True]),
@@ -383,22 +383,22 @@ API_EMITTER_CASES: dict[str, Case] = {
 API_RECEIVER_CASES: dict[str, Case] = {
     "R3 R4 R6": (RECEIVER, [ON, *[
         line for getter, data in zip(GETTERS[:-1], NO_DATA, strict=False)
-        for line in (("get", getter, data), ("said", EMPTY))
+        for line in (("get", getter, data), ("notes", EMPTY))
     ]]),
-    "R2a": (RECEIVER, [ON, ("size", -1), ("said", EMPTY)]),
-    "R5": (RECEIVER, [ON, ("get", "getSignalStrength", NAN), ("said", EMPTY),
-                      ("get", "getEmitterDirection", [NAN] * 3), ("said", EMPTY)]),
+    "R2a": (RECEIVER, [ON, ("size", -1), ("notes", EMPTY)]),
+    "R5": (RECEIVER, [ON, ("get", "getSignalStrength", NAN), ("notes", EMPTY),
+                      ("get", "getEmitterDirection", [NAN] * 3), ("notes", EMPTY)]),
     "R17": (RECEIVER, [ON, ("arrive", SEVEN, None), ("step", 1), ("size", 7),
                        ("get", "getInts", struct.error), ("get", "getFloats", struct.error),
                        ("get", "getBools", tuple(map(bool, SEVEN))),
                        ("get", "getString", SEVEN.decode()), ("get", "getBytes", SEVEN),
                        ("get", "getSignalStrength", DISTANCE_M**-2),
-                       ("get", "getEmitterDirection", [1.0, 0.0, 0.0]), ("said", SILENT)]),
+                       ("get", "getEmitterDirection", [1.0, 0.0, 0.0]), ("notes", SILENT)]),
     "R18": (RECEIVER, [ON, ("arrive", b"\xff", None), ("step", 1),
                        ("get", "getString", UnicodeDecodeError), ("get", "getBytes", b"\xff")]),
     "R19": (RECEIVER, [ON, ("arrive", SEVEN, None), ("step", 1),
                        ("get", "getData", SEVEN.decode()),
-                       ("said", says("DEPRECATION: Receiver.getData"))]),
+                       ("notes", note("DEPRECATION: Receiver.getData"))]),
     "R20": (RECEIVER, [ON, ("arrive", b"first", b"second", None), ("step", 2), ("hold", None),
                        ("read", 5), ("get", "getBytes", b"second"), ("held", b"first")]),
 }  # fmt: skip

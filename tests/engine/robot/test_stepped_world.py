@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hilgw.medium.pose import Pose
-from tests.devices.test_golden import EMITTER_CASES, RECEIVER_CASES, says
+from tests.devices.test_golden import EMITTER_CASES, RECEIVER_CASES, note
 from tests.engine.robot.stepped_gateway import MS, Script, SteppedGateway
 from tests.engine.robot.webots_model import (
     ModelEmitter,
@@ -172,7 +172,7 @@ class Bench:
         self.step_ms = step_ms
         self.device = device
 
-    def said(self) -> list[str]:
+    def notes(self) -> list[str]:
         notices, self.running.auditor.notices = self.running.auditor.notices, []
         return [text for source, text in notices if source == self.device]
 
@@ -249,7 +249,7 @@ class ReceiverBench(Bench):
 # What only this bench can show, by id. E4 (tags), R3 to R6 and R17 to R20 (typed getters) are cases
 # of the controller library's API.
 MORE_EMITTER_CASES: dict[str, tuple[dict[str, Any], list[tuple[Any, ...]]]] = {
-    "E3": ({}, [("send", 0, 0), ("said", says("invalid size=0 argument."))]),
+    "E3": ({}, [("send", 0, 0), ("notes", note("invalid size=0 argument."))]),
     # Webots judges the packets of a step by the range of the last one.
     "E6 range": (
         {"range": 2.0},
@@ -266,7 +266,7 @@ MORE_EMITTER_CASES: dict[str, tuple[dict[str, Any], list[tuple[Any, ...]]]] = {
         [("send", 20, 1), ("step", 10, []), ("send", 20, 0), ("step", 22, [20]), ("send", 20, 1)],
     ),
 }
-WIRE_WORDS = ("told", "asked")  # messages between library and simulator: no gateway has them
+WIRE_WORDS = ("placed", "asked")  # messages between library and simulator: no gateway has them
 
 
 def play(bench: Any, script: list[tuple[Any, ...]]) -> None:

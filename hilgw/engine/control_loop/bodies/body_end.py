@@ -115,20 +115,23 @@ class BodyEnd(PeerListener):
         there is room, unless a newer one takes its place. A refused one that would move the motor
         stops it: it cannot go where the controller wants it to go. Where the session raises an
         error, all motors stop, and the command is dropped."""
-        refusal = self.link.ask(Accepted.DROPPED, self.safety.check, command, now)
+        link = self.link
+        try:
+            refusal = self.safety.check(command, now)
+            waits = may_wait and (link.is_busy(now) or self._deferred.has(command.index))
+            answer = None if refusal or waits else link.session.command(command, now)
+        except Exception as error:  # noqa: BLE001 - PeerLink.ask costs 0.7 us of 13.3 us per command
+            link.fault(error)
+            return self._settle(command, Accepted.DROPPED)
         if refusal is not None:
             return self._turn_down(command, refusal, now)
-        if may_wait and (self.link.is_busy(now) or self._deferred.has(command.index)):
-            return self._defer(command)  # not before an older one
-        return self._send(command, now)
-
-    def _send(self, command: Command, now: int) -> Outcome:
-        """Writes the command, unless the session refuses it."""
-        link = self.link
-        answer = link.ask(None, link.session.command, command, now)
         if answer is None:
-            return self._settle(command, Accepted.DROPPED)
-        outcome, events = answer
+            return self._defer(command)  # not before an older one
+        return self._handle(command, *answer, now)
+
+    def _handle(self, command: Command, outcome: Outcome, events: list[Event], now: int) -> Outcome:
+        """Writes what the session answers to a command."""
+        link = self.link
         link.handle(events, now)
         self._settle(command, outcome)
         if outcome is Accepted.SENT:
@@ -145,11 +148,9 @@ class BodyEnd(PeerListener):
             self._repeater.replace(command)
         return outcome
 
-    def _turn_down(self, command: Command, refusal: Refusal | Accepted, now: int) -> Outcome:
-        """The safety refused a command, or failed. Velocity 0 is what this does to a motor, so that
-        one is accepted."""
-        if isinstance(refusal, Accepted):
-            return self._settle(command, refusal)
+    def _turn_down(self, command: Command, refusal: Refusal, now: int) -> Outcome:
+        """The safety refused a command. Velocity 0 is what this does to a motor, so that one is
+        accepted."""
         stops = refusal.reason not in _STOPS_NOTHING and mode_of(command) is not None
         if stops and stands_still(command) and self.stop_motor(command.index, now):
             return self._settle(command, Accepted.SENT)
