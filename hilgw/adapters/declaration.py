@@ -5,8 +5,9 @@ Checking a configuration needs this part of the adapter interface alone; `base` 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from hilgw.errors import ConfigError
 from hilgw.settings import MockSpec as MockSpec
@@ -16,7 +17,7 @@ from hilgw.transports.base import RS485_MODES, LineSettings
 
 SettingsClass = type[Any]
 
-# --- settings every adapter shares ---------------------------------------------------------------
+# --- settings every adapter shares ----------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,7 +164,7 @@ def line_of(common: StationSettings) -> tuple[LineSettings, str]:
     )
 
 
-# --- limits and mapping -------------------------------------------------------------------------
+# --- limits and mapping ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,3 +198,89 @@ class Probe:
     rates: tuple[int, ...]
     usb: tuple[tuple[int, int], ...] = ()
     variant: str = ""
+
+
+# --- how Webots fields map, where it is the same for several kinds of hardware --------------------
+
+RADIO = Mapped("type", "exact", "radio")
+INFRA_RED = Mapped("type", "exact", "infra-red")
+STRENGTH_FROM_POSES = Mapped(
+    "signalStrength", "cannot", "1/distance^2 when both poses are known, else NaN"
+)
+DIRECTION_FROM_POSES = Mapped("direction", "cannot", "only from poses, when both are known")
+NOISE = Mapped(
+    "signalStrengthNoise, directionNoise", "exact", "added where the simulated device receives"
+)
+ALL_AROUND = Mapped("aperture", "cannot", "a radio sends and receives in all directions")
+BYTE_SIZE = Mapped(
+    "byteSize",
+    "exact",
+    "bits on the wire per byte: 10 is 8N1, 11 is 8E1, 8O1 or 8N2, 12 is 8E2 or 8O2; 8 means 8N1",
+)
+ALLOWED_CHANNELS = Mapped(
+    "allowedChannels", "approximate", "the simulated device obeys it; the radio has no such list"
+)
+
+# --- baud rates that a module does not support ----------------------------------------------------
+
+NEAR = 0.02  # of a rate: closer than any two rates in use
+
+
+def near_rate(baudRate: int, rates: Sequence[int]) -> int | None:
+    """The rate of the table that a mistyped rate may stand for; None when none is near."""
+    nearest = min(rates, key=lambda rate: abs(rate - baudRate))
+    return nearest if 0 < abs(nearest - baudRate) <= NEAR * nearest else None
+
+
+def unsupported(baudRate: int, rates: Sequence[int], more: str = "") -> Problem:
+    """The problem of a rate outside the module's table: key, message, fix. more: what else the
+    module takes."""
+    near = near_rate(baudRate, rates)
+    use = f"use {', '.join(map(str, rates))}{more}"
+    fix = f"did you mean {near}?" if near is not None else use
+    return "baudRate", f"the module does not support {baudRate} baud", fix
+
+
+# --- the channel map: how Webots channels map to a line, or to the addresses of a module ----------
+
+LAST_HEADER = 254
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneChannel:
+    """All packets are of one Webots channel, `channel`; nothing is added to them."""
+
+    by: Literal["channel"] = "channel"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ByDestination(HasTable):
+    """Each Webots channel is one module's address. A packet from an address of the table comes in
+    on its channel (the first one listed), a packet from any other address on `channel`. Packets
+    on `channel`, when it is not in the table, go to `destination`."""
+
+    by: Literal["destination"] = "destination"
+    table: dict[int, str] = setting(
+        "Webots channel -> address of the module", default_factory=dict, example={7: "50"}
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ByHeader:
+    """The first payload byte is the Webots channel, 0 to 254; 255 is -1."""
+
+    by: Literal["header"] = "header"
+
+
+def check_mapping(mapping: object, channel: int) -> Iterator[Problem]:
+    """Problems of the table, or of `channel` in a header byte."""
+    if isinstance(mapping, ByDestination):
+        if not mapping.table:
+            yield "mapping.table", "has no destination", 'add one, such as {7: "50"}'
+        for key in mapping.table:
+            if key < 0:
+                what = f"{key} is not a valid channel"
+                yield f"mapping.table.{key}", what, "use 0 or more"
+    elif isinstance(mapping, ByHeader) and channel > LAST_HEADER:
+        what = f"{channel} does not fit into the header byte"
+        yield "channel", what, "use 0 to 254"

@@ -10,14 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from hilgw.adapters._common.field_mapping import (
-    DIRECTION_FROM_POSES,
-    INFRA_RED,
-    NOISE,
-    STRENGTH_FROM_POSES,
-)
 from hilgw.adapters._common.framed_line import FramedLineSession
-from hilgw.adapters._common.rates import unsupported
 from hilgw.adapters._common.routes import Inward, OneChannelRoute, Outward
 from hilgw.adapters.base import (
     CannotSend,
@@ -30,6 +23,13 @@ from hilgw.adapters.base import (
     StationSettings,
     Transmission,
     line_of,
+)
+from hilgw.adapters.declaration import (
+    DIRECTION_FROM_POSES,
+    INFRA_RED,
+    NOISE,
+    STRENGTH_FROM_POSES,
+    unsupported,
 )
 from hilgw.errors import ConfigError
 from hilgw.framing.sir import Sir, SirSettings

@@ -6,17 +6,19 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
-from hilgw.adapters._common.channel_maps import ByHeader, OneChannel
-from hilgw.adapters._common.field_mapping import (
+from hilgw.adapters._common.framed_line import FramedLineSession, line_route
+from hilgw.adapters._common.framing_settings import FramingSettings, check_framing, in_full, name_of
+from hilgw.adapters.base import Limits, Mapped, MockSpec, Problem, StationSettings, line_of
+from hilgw.adapters.declaration import (
     BYTE_SIZE,
     DIRECTION_FROM_POSES,
     NOISE,
     STRENGTH_FROM_POSES,
+    ByHeader,
+    Framed,
+    HasMapping,
+    OneChannel,
 )
-from hilgw.adapters._common.framed_line import FramedLineSession, line_route
-from hilgw.adapters._common.framing_settings import FramingSettings, check_framing, in_full, name_of
-from hilgw.adapters.base import Limits, Mapped, MockSpec, Problem, StationSettings, line_of
-from hilgw.adapters.declaration import Framed, HasMapping
 from hilgw.framing import create
 from hilgw.framing.base import LONGEST_PAYLOAD
 from hilgw.settings import setting

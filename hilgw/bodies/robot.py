@@ -4,8 +4,7 @@ session of a robot on a serial line, and of one with two wheels.
 
 from __future__ import annotations
 
-from hilgw.bodies._common.body import SerialRobot
-from hilgw.bodies._common.check import device_problems
+from hilgw.bodies._common.body import SerialRobot, device_problems
 from hilgw.bodies._common.session import Phase, RobotSession
 from hilgw.bodies._common.settings import RobotSettings, numbered
 from hilgw.bodies._common.wheels import WheeledSession

@@ -1,33 +1,137 @@
-"""A body's session and the mock of its robot on one clock: what one writes, the other receives."""
+"""Sessions of hilgw and firmware mocks in simulated time: what one end writes, the other receives.
+
+Time goes from deadline to deadline, so that seconds take milliseconds, and each run is the same.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from hilgw.bodies.base import BodySession
-from hilgw.control.events import Connected, Event, Write
-from hilgw.units import NS_PER_MS
+from hilgw.adapters import base
+from hilgw.control import events as control
+from hilgw.plugins import new_air
+from hilgw.units import NS_PER_MS, NS_PER_S, earliest
 
 STEPS = 10_000
 """Deadlines at one instant: more are a deadline that does not advance."""
 
 
-class CoSimulation:
-    """events: all of the session but Write, in order. written: the bytes of the session. cut: the
-    line is dead; what both ends write is lost."""
+class Side:
+    """A session and its mock on a line; or one of them alone, whose other end is the test.
 
-    def __init__(self, session: BodySession, mock: Any, *, on_line: bool = True) -> None:
-        """on_line: false for a robot on TCP, whose mock has a connection."""
+    events: all of the session but Write, in order. written: its bytes. cut: the line is dead; what
+    both ends write is lost.
+    """
+
+    def __init__(self, world: CoSimulation, session: Any = None, mock: Any = None) -> None:
+        self.world = world
         self.session = session
         self.mock = mock
-        self.now = 1_000 * NS_PER_MS
-        self.events: list[Event] = []
+        self.events: list[Any] = []
         self.written = bytearray()
         self.cut = False
+
+    def handle(self, events: list[Any] | None) -> list[Any]:
+        """Does what the session wants: its bytes and modem lines go to the mock. Returns the events
+        but Write."""
+        others: list[Any] = []
+        for event in events or ():
+            if isinstance(event, base.Write | control.Write):
+                self.put(event.data)
+                continue
+            others.append(event)
+            self.events.append(event)
+            if isinstance(event, base.SetLine):
+                self.mock.set_modem_line(event.name, event.on, self.world.now)
+        return others
+
+    def put(self, data: bytes) -> None:
+        """Bytes on the line to the mock."""
+        self.written += data
+        if not self.cut:
+            self.mock.receive(data, self.world.now)
+
+    def step(self) -> None:
+        """Does what is due now."""
+        now = self.world.now
+        if self.mock is not None:
+            self.mock.advance(now)
+            self.collect()
+        if self.session is not None:
+            due = self.session.next_deadline()
+            if due is not None and due <= now:
+                self.handle(self.session.expire(now))
+
+    def collect(self) -> None:
+        """Takes what the mock has written so far from it."""
+        while data := self.mock.take(self.world.now):
+            if not self.cut:
+                self.collected(data)
+
+    def collected(self, data: bytes) -> None:
+        """The session receives bytes of the mock; overridden where the test does."""
+        self.handle(self.session.receive(data, self.world.now))
+
+    def next_deadline(self) -> int | None:
+        """When something happens by itself."""
+        parts = (part for part in (self.session, self.mock) if part is not None)
+        return earliest(*(part.next_deadline() for part in parts))
+
+    def of(self, kind: type[Any]) -> list[Any]:
+        """The events of this kind."""
+        return [event for event in self.events if isinstance(event, kind)]
+
+
+class CoSimulation:
+    """Sides in one air, on one clock."""
+
+    def __init__(self, air: Any = None, now: int = NS_PER_S) -> None:
+        self.air = air or new_air()
+        self.now = now
+        self.sides: list[Side] = []
+
+    def start(self, side: Side) -> Side:
+        """The mock is powered up, the session opened."""
+        self.sides.append(side)
+        if side.mock is not None:
+            side.mock.advance(self.now)
+        if side.session is not None:
+            side.handle(side.session.open(self.now))
+        return side
+
+    def run(self, seconds: float, until: Callable[[], object] = lambda: False) -> bool:
+        """Time passes, and what is due happens at its time: for so long, or until this holds.
+        Returns whether it holds."""
+        end, steps = self.now + round(seconds * NS_PER_S), 0
+        while not until():
+            due = earliest(self.air.next_deadline(), *(side.next_deadline() for side in self.sides))
+            if due is None or due > end:
+                self.now = end
+                return False
+            steps = 0 if due > self.now else steps + 1
+            assert steps < STEPS, f"{STEPS} deadlines at {self.now} ns"
+            self.now = max(self.now, due)
+            self.air.advance(self.now)
+            for side in self.sides:
+                side.step()
+        return True
+
+
+class BodyLine(Side):
+    """A body's session and the mock of its robot, alone in a world."""
+
+    def __init__(self, session: Any, mock: Any, *, on_line: bool = True) -> None:
+        """on_line: false for a robot on TCP, whose mock has a connection."""
+        super().__init__(CoSimulation(), session, mock)
+        self.world.sides.append(self)
         self.on_line = on_line
         if on_line:
             mock.reset(self.now)
+
+    @property
+    def now(self) -> int:
+        return self.world.now
 
     def connect(self) -> None:
         """Opens the connection; no time passes."""
@@ -40,42 +144,13 @@ class CoSimulation:
         if not self.on_line:
             self.mock.disconnect(self.now)
 
-    def handle(self, events: list[Event] | None) -> list[Event]:
-        """Writes what the session wants to write; returns the other events."""
-        events = events or []
-        others: list[Event] = [event for event in events if not isinstance(event, Write)]
-        for event in events:
-            if isinstance(event, Write):
-                self.written += event.data
-                if not self.cut:
-                    self.mock.receive(event.data, self.now)
-        self.events += others
-        return others
-
     def run(self, milliseconds: float, until: Callable[[], object] = lambda: False) -> bool:
         """Both run at their deadlines, for so long or until this holds; whether it holds."""
-        end, begin, steps = self.now + round(milliseconds * NS_PER_MS), self.now, 0
-        while steps < STEPS:
-            if until():
-                return True
-            dues = (self.mock.next_deadline(), self.session.next_deadline())
-            self.now = min([end, *(max(self.now, due) for due in dues if due is not None)])
-            steps, begin = (steps + 1 if self.now == begin else 0), self.now
-            self.mock.advance(self.now)
-            while data := self.mock.take(self.now):
-                if not self.cut:
-                    self.handle(self.session.receive(data, self.now))
-            due = self.session.next_deadline()
-            if due is not None and due <= self.now:
-                self.handle(self.session.expire(self.now))
-            if self.now >= end:
-                return bool(until())
-        raise AssertionError(f"{STEPS} deadlines at {self.now} ns")
-
-    def saw(self, kind: type[Any]) -> bool:
-        """Whether there is an event of this kind."""
-        return any(isinstance(event, kind) for event in self.events)
+        if self.world.run(milliseconds * NS_PER_MS / NS_PER_S, until):
+            return True
+        self.step()
+        return bool(until())
 
     @property
     def is_connected(self) -> bool:
-        return self.saw(Connected)
+        return bool(self.of(control.Connected))

@@ -13,7 +13,7 @@ from hilgw.control.events import (
     SensorValue,
 )
 from hilgw.devices.kinds import Refusal
-from hilgw.testing.co_simulation import CoSimulation
+from hilgw.testing.co_simulation import BodyLine
 
 MS = 1_000_000
 
@@ -26,7 +26,7 @@ def commanded(session: Any, command: Command, now: int) -> list[Event]:
     return [*events, Refused(command.index, outcome.reason, outcome.text)]
 
 
-class BodyBench(CoSimulation):
+class BodyBench(BodyLine):
     """With motors and sensors by their names."""
 
     session: Any
@@ -56,7 +56,7 @@ class BodyBench(CoSimulation):
 
     def found(self, kind: type[Any]) -> list[Any]:
         """The events of this kind; forgets them."""
-        found = [event for event in self.events if isinstance(event, kind)]
+        found = self.of(kind)
         self.events = [event for event in self.events if not isinstance(event, kind)]
         return found
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firmware_mocks.epuck import create
-from hilgw.bodies.epuck import BODY, EPuckSettings, sercom, units
+from hilgw.bodies.epuck import BODY, EPuckSettings, sercom
 from hilgw.bodies.epuck.settings import LEDS, EPuckSensor
 from hilgw.control.events import (
     Connected,
@@ -126,7 +126,7 @@ def test_speeds_are_cut_towards_zero_and_limited(velocity: float, steps: int) ->
 
 def test_an_epuck2_is_faster() -> None:
     line = up(model="e-puck2")
-    assert units.steps_s(7.536, 1200) == 1200
+    assert sercom.steps_s(7.536, 1200) == 1200
     line.command(RIGHT, "velocity", 8.0)
     line.run(5)
     assert line.mock.speeds == (0, 1200)
@@ -142,7 +142,7 @@ def test_an_epuck2_is_faster() -> None:
     ],
 )
 def test_acceleration(raw: tuple[int, int, int], expected: tuple[float, ...]) -> None:
-    assert units.acceleration(raw) == pytest.approx(expected, abs=1e-3)
+    assert sercom.acceleration(raw) == pytest.approx(expected, abs=1e-3)
 
 
 # --- the handshake --------------------------------------------------------------------------------

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from firmware_mocks import xbee
 from firmware_mocks.air import Air
 from firmware_mocks.xbee.module import Module
-from tests.cosimulation import MS, CoSimulation, Side
+from hilgw.testing.co_simulation import CoSimulation, Side
 
 BROADCAST = 0xFFFF
+MS = 1_000_000
 
 
 def wrap(data: bytes) -> bytes:
@@ -29,6 +31,25 @@ def unwrap(wire: bytes) -> list[bytes]:
     return frames
 
 
+class MockSide(Side):
+    """A mock alone. output: its bytes since `taken`."""
+
+    def __init__(self, world: AirBench, mock: Any) -> None:
+        super().__init__(world, mock=mock)
+        self.log = world.log
+        self.output = bytearray()
+
+    def collected(self, data: bytes) -> None:
+        self.output += data
+        self.log.append((self.world.now, self.mock, data))
+
+    def taken(self) -> bytes:
+        """The output since the last call."""
+        data = bytes(self.output)
+        self.output.clear()
+        return data
+
+
 class AirBench(CoSimulation):
     """Mocks in one air, driven by deadlines as a host does it; their output is collected."""
 
@@ -39,18 +60,17 @@ class AirBench(CoSimulation):
 
     def join(self, module: Any) -> Any:
         self.modules.append(module)
-        self.start(Side(self, mock=module))
+        self.start(MockSide(self, module))
         return module
 
-    def run(self, ms: float) -> None:
-        super().run(ms / 1000)
+    def run(self, ms: float, until: Callable[[], object] = lambda: False) -> bool:
+        return super().run(ms / 1000, until)
 
-    def collected(self, mock: Any, data: bytes) -> None:
-        self.log.append((self.now, mock, data))
-
-    def side(self, module: Any) -> Side:
+    def side(self, module: Any) -> MockSide:
         """Of a module, or of the one with this number."""
-        return self.sides[module if isinstance(module, int) else self.modules.index(module)]
+        side = self.sides[module if isinstance(module, int) else self.modules.index(module)]
+        assert isinstance(side, MockSide)
+        return side
 
     def taken(self, module: Any = 0) -> bytes:
         """The output of a module since the last call."""
@@ -79,8 +99,8 @@ class Bench(AirBench):
     def settle(self) -> None:
         """Let modules boot (and join); forget their output."""
         self.run(500)
-        for side in self.sides:
-            side.taken()
+        for module in self.modules:
+            self.taken(module)
         self.log.clear()
 
     def put(self, module: Module, data: bytes) -> None:

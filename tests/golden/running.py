@@ -29,8 +29,8 @@ from hilgw.engine.observer import Direction, LineEvent
 from hilgw.engine.simulated.clock import SimulatedClock
 from hilgw.engine.simulated.event_loop import PacedLoop
 from hilgw.errors import HilgwError
+from hilgw.testing.co_simulation import CoSimulation, Side
 from hilgw.testing.sim import Clock, SimEventLoop, elapse, local_sockets
-from tests.cosimulation import CoSimulation, Side
 
 MS = 1_000_000
 SILENCE_NS = 20 * MS  # bytes of one direction that come so close together are one line
@@ -328,6 +328,17 @@ def new_mock(
     )
 
 
+class Recorded(Side):
+    """A mock alone, whose bytes are a line of the record."""
+
+    def __init__(self, world: Modules, mock: Any) -> None:
+        super().__init__(world, mock=mock)
+        self._record = world.record
+
+    def collected(self, data: bytes) -> None:
+        self._record(self.mock, "<", data)
+
+
 class Modules(CoSimulation):
     """Firmware mocks in one air; which bytes each gets and gives, and at which instant.
 
@@ -342,7 +353,7 @@ class Modules(CoSimulation):
             name = "abcdef"[at]
             mock = new_mock(kind, name, self.air, parameters, (2.0 * at, 0.0, 0.0))
             self.lines.append(f"{name}: {kind} {json.dumps(parameters)}")
-            self.start(Side(self, mock=mock))
+            self.start(Recorded(self, mock))
         self._collect()
 
     def play(self, script: Iterable[Sequence[Any]], rest_ms: float = 3000) -> str:
@@ -358,7 +369,7 @@ class Modules(CoSimulation):
 
     def _do(self, mock: Any, what: bytes | str, given: Sequence[Any]) -> None:
         if isinstance(what, bytes):
-            self._bytes(mock, ">", what)
+            self.record(mock, ">", what)
             mock.receive(what, self.now)
         else:
             arguments = " ".join(map(str, given))
@@ -385,10 +396,7 @@ class Modules(CoSimulation):
         for side in self.sides:
             side.collect()
 
-    def collected(self, mock: Any, data: bytes) -> None:
-        self._bytes(mock, "<", data)
-
-    def _bytes(self, mock: Any, way: str, data: bytes) -> None:
+    def record(self, mock: Any, way: str, data: bytes) -> None:
         first, *rest = _hex(data) or [""]
         self.lines.append(f"{self._instant()} {mock.name} {way} {first}")
         self.lines.extend(f"{'':>17}   {row}" for row in rest)

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from hilgw.adapters._common.channel_maps import ByHeader
+from hilgw.adapters._common.module import DropCounts, NotBefore, notice
 from hilgw.adapters._common.routes import HeaderRoute, OneChannelRoute, Route
-from hilgw.adapters._common.session_parts import DropCounts, NotBefore, notice
 from hilgw.adapters.base import (
     NOT_YET,
     CannotSend,
@@ -24,6 +23,7 @@ from hilgw.adapters.base import (
     Transmission,
     line_of,
 )
+from hilgw.adapters.declaration import ByHeader
 from hilgw.errors import FrameError
 from hilgw.framing import base as framings
 from hilgw.framing.base import FrameDropped

@@ -6,9 +6,8 @@ from abc import abstractmethod
 from typing import Any, ClassVar
 
 from hilgw.adapters._common.line_decoder import Item, LineDecoder, ReceivedMessage, item_text
-from hilgw.adapters._common.module import ModuleSession, ModuleT
+from hilgw.adapters._common.module import LineDialogue, ModuleSession, ModuleT, NotBefore, notice
 from hilgw.adapters._common.routes import Route
-from hilgw.adapters._common.session_parts import LineDialogue, NotBefore, notice
 from hilgw.adapters.base import (
     NOT_YET,
     CannotSend,

@@ -1,17 +1,81 @@
-"""The session of a module that must be found, checked and configured before packets pass."""
+"""The session of a module that must be found, checked and configured before packets pass.
+
+First come small parts that it shares with other sessions: send pauses, drop counts, restart limits,
+dialogues in lines.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any, ClassVar, Generic, TypeVar
 
-from hilgw.adapters._common.session_parts import RestartLimit, notice
-from hilgw.adapters.base import Event, Failed, NotReady
+from hilgw.adapters.base import Event, Failed, Notice, NotReady, Write
 from hilgw.errors import PeerError
 from hilgw.framing.guess import FirstFrame
-from hilgw.protocols.dialogue import Dialogue
+from hilgw.protocols import dialogue
+from hilgw.protocols.dialogue import Dialogue, LineScript
 
 ModuleT = TypeVar("ModuleT")
+
+
+def notice(text: str) -> list[Event]:
+    """A notice that is shown each time; nothing for no text."""
+    return [Notice(text, once=False)] if text else []
+
+
+class NotBefore:
+    """The earliest time of the next packet, and whether a packet waits for it."""
+
+    def __init__(self) -> None:
+        self.time_ns = 0
+        self._waiting = False
+
+    def blocks(self, now: int) -> bool:
+        """Whether a packet must wait now; `deadline` is set if so."""
+        self._waiting = now < self.time_ns
+        return self._waiting
+
+    @property
+    def deadline(self) -> int | None:
+        return self.time_ns if self._waiting else None
+
+    def expire(self, now: int) -> None:
+        if now >= self.time_ns:
+            self._waiting = False
+
+    def clear(self) -> None:
+        self.time_ns = 0
+        self._waiting = False
+
+
+class DropCounts:
+    """Reports how much counters have grown since the last report.
+
+    reported: the totals of that report.
+    """
+
+    def __init__(self) -> None:
+        self.reported: dict[str, int] = {}
+
+    def new(self, totals: Mapping[str, int]) -> list[tuple[str, int]]:
+        """(reason, increase) for each counter that has grown."""
+        if totals == self.reported:
+            return []
+        grown = [(reason, total - self.reported.get(reason, 0)) for reason, total in totals.items()]
+        self.reported.update(totals)
+        return [(reason, count) for reason, count in grown if count]
+
+
+MOST_RESTARTS = 6
+"""Of a module that does not become ready in between."""
+
+
+class LineDialogue(dialogue.LineDialogue[Event, ModuleT]):
+    """A dialogue with a module whose commands and answers are lines of text."""
+
+    def __init__(self, script: LineScript[Event, ModuleT]) -> None:
+        super().__init__(script, Write, Failed)
 
 
 class ModuleSession(ABC, Generic[ModuleT]):
@@ -28,7 +92,7 @@ class ModuleSession(ABC, Generic[ModuleT]):
         self._dialogue: Dialogue[Event, Any, Any] | None = None
         # was_ready: at least once since `open`
         self._open = self._ready = self._was_ready = False
-        self._restarts = RestartLimit()
+        self._restarts = 0  # without becoming ready in between
 
     @abstractmethod
     def _new_handshake(self) -> Dialogue[Event, Any, ModuleT]:
@@ -44,7 +108,7 @@ class ModuleSession(ABC, Generic[ModuleT]):
 
     def open(self, now: int) -> list[Event]:
         events = self.close()
-        self._restarts.clear()
+        self._restarts = 0
         self._open = True
         self._first_frame = FirstFrame(self.kind, self._baud_rate)
         return events + self._set_up(now)
@@ -65,12 +129,13 @@ class ModuleSession(ABC, Generic[ModuleT]):
         if self._ready:
             events.append(NotReady(reason))
         self._dialogue, self._ready = None, False
-        if self._restarts.exceeded():
+        self._restarts += 1
+        if self._restarts > MOST_RESTARTS:
             return [*events, Failed(self._too_many_restarts(reason))]
         return events + self._set_up(now)
 
     def _too_many_restarts(self, reason: str) -> PeerError:
-        return self._restarts.error
+        return PeerError("the module keeps restarting", fix="check its power supply")
 
     def _after_dialogue(self, events: list[Event], now: int) -> list[Event]:
         """Become ready when the handshake has found its module, idle when it has failed."""

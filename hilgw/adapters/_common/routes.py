@@ -6,10 +6,9 @@ packet's bytes. Addresses are text, as the module writes them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Protocol
 
-from hilgw.adapters._common.channel_maps import LAST_HEADER, ByDestination, ByHeader
 from hilgw.adapters.base import CannotSend, Dropped
+from hilgw.adapters.declaration import LAST_HEADER, ByDestination, ByHeader
 from hilgw.medium.packet import BROADCAST, Packet
 from hilgw.reasons import PacketDropped, PacketRefused
 
@@ -20,16 +19,6 @@ _NO_DATA = Dropped(PacketDropped.NO_HEADER, "a frame without data after the chan
 
 Outward = tuple[str, bytes] | CannotSend
 Inward = tuple[int, bytes] | Dropped
-
-
-class Route(Protocol):
-    """channels: the medium channels whose packets are sent, None: all."""
-
-    channels: frozenset[int] | None
-
-    def outward(self, packet: Packet) -> Outward: ...
-
-    def inward(self, payload: bytes, *sources: str) -> Inward: ...
 
 
 def route_for(
@@ -119,3 +108,7 @@ class HeaderRoute:
             return _NO_DATA
         header = payload[0]
         return (BROADCAST if header == HEADER_OF_BROADCAST else header), payload[1:]
+
+
+Route = OneChannelRoute | TableRoute | HeaderRoute
+"""channels: the medium channels whose packets are sent, None: all."""

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from hilgw.adapters._common.field_mapping import (
+from hilgw.adapters._common.framing_settings import in_full
+from hilgw.adapters.base import Limits, Mapped, MockSpec, Problem, StationSettings, line_of
+from hilgw.adapters.declaration import (
     ALL_AROUND,
     ALLOWED_CHANNELS,
     DIRECTION_FROM_POSES,
     NOISE,
     RADIO,
 )
-from hilgw.adapters._common.framing_settings import in_full
-from hilgw.adapters.base import Limits, Mapped, MockSpec, Problem, StationSettings, line_of
 from hilgw.adapters.hc12 import settings as _hc12_settings
 from hilgw.adapters.hc12.session import Hc12Session
 from hilgw.adapters.hc12.settings import (
@@ -85,7 +85,7 @@ class Hc12Adapter:
 
     def check(self, settings: Hc12Settings, common: StationSettings) -> list[Problem]:
         """Problems between fields: path below the adapter, message, fix."""
-        return _hc12_settings.check(settings, common)
+        return list(_hc12_settings.check(settings, common))
 
     def session(self, settings: Hc12Settings, common: StationSettings) -> Hc12Session:
         return Hc12Session(settings, common)

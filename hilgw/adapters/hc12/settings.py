@@ -7,13 +7,19 @@ both readings are accepted.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from hilgw.adapters._common.channel_maps import ByHeader
 from hilgw.adapters._common.framing_settings import FramingSettings, check_framing
-from hilgw.adapters._common.rates import unsupported
-from hilgw.adapters.declaration import Framed, HasMapping, Problem, StationSettings
+from hilgw.adapters.declaration import (
+    ByHeader,
+    Framed,
+    HasMapping,
+    Problem,
+    StationSettings,
+    unsupported,
+)
 from hilgw.settings import setting
 
 RATES = (1200, 2400, 4800, 9600, 19200, 38400, 57600, 115200)
@@ -104,8 +110,7 @@ def air_rate(mode: str, baudRate: int) -> int:
 def reach_m(power_dbm: int, mode: str, common: StationSettings) -> float:
     """Range of this power in free space."""
     sensitivity = SENSITIVITY_DBM[air_rate(mode, common.baudRate)]
-    loss = common.rssi_at_1m_dbm + power_dbm - POWERS_DBM[-1] - sensitivity
-    return math.pow(10.0, loss / 20)
+    return math.pow(10.0, (common.rssi_at_1m_dbm + power_dbm - POWERS_DBM[-1] - sensitivity) / 20)
 
 
 def power_of(settings: Hc12Settings, common: StationSettings) -> int | None:
@@ -118,31 +123,30 @@ def power_of(settings: Hc12Settings, common: StationSettings) -> int | None:
     return POWERS_DBM[-1]
 
 
-def check(settings: Hc12Settings, common: StationSettings) -> list[Problem]:
+def check(settings: Hc12Settings, common: StationSettings) -> Iterator[Problem]:
     """Problems between fields: path below the adapter, message, fix."""
-    problems = check_framing(settings.framing, common)
+    yield from check_framing(settings.framing, common)
     is_module_channel = isinstance(settings.mapping, ModuleChannel)
     if is_module_channel and not FIRST_CHANNEL <= common.channel <= LAST_CHANNEL:
         what = f"{common.channel} is not a valid HC-12 channel (mapping module_channel)"
-        problems.append(("channel", what, "use 1 to 127, or mapping: {by: header}"))
+        yield "channel", what, "use 1 to 127, or mapping: {by: header}"
     if common.baudRate not in RATES:
-        problems.append(unsupported(common.baudRate, RATES))
-        return problems
+        yield unsupported(common.baudRate, RATES)
+        return
     mode = mode_of(settings)
     if common.baudRate > FASTEST[mode]:
         what = f"{mode} supports at most {FASTEST[mode]} baud on the UART"
-        problems.append(("baudRate", what, f"use {FASTEST[mode]}, or another mode"))
+        yield "baudRate", what, f"use {FASTEST[mode]}, or another mode"
     by_command = settings.set_line != "manual"
     if settings.command_rate == "9600" and by_command and common.baudRate != 9600:
         what = f"commands are at 9600 baud, but the line stays at {common.baudRate}"
-        problems.append(("command_rate", what, "use baudRate 9600, or set_line: manual"))
+        yield "command_rate", what, "use baudRate 9600, or set_line: manual"
     if settings.power_dbm is not None and settings.range_m is not None:
-        problems.append(("range_m", "contradicts power_dbm", "remove one of them"))
+        yield "range_m", "contradicts power_dbm", "remove one of them"
     if settings.range_m is not None:
         most = reach_m(POWERS_DBM[-1], mode, common)
         if settings.range_m > most:
             what = f"is more than full power reaches in free space, {most:.0f} m"
-            problems.append(("range_m", what, "use less, or a lower baudRate (in FU3)"))
+            yield "range_m", what, "use less, or a lower baudRate (in FU3)"
     if settings.set_line == "rts" and common.rtscts:
-        problems.append(("rtscts", "RTS is already the SET line", "remove rtscts"))
-    return problems
+        yield "rtscts", "RTS is already the SET line", "remove rtscts"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from hilgw.adapters._common.field_mapping import (
+from hilgw.adapters.base import Limits, Mapped, MockSpec, Probe, Problem, StationSettings
+from hilgw.adapters.declaration import (
     DIRECTION_FROM_POSES,
     INFRA_RED,
     NOISE,
     STRENGTH_FROM_POSES,
 )
-from hilgw.adapters.base import Limits, Mapped, MockSpec, Probe, Problem, StationSettings
 from hilgw.adapters.ir_toy import settings as _ir_toy_settings
 from hilgw.adapters.ir_toy.packets import LONGEST_RAW
 from hilgw.adapters.ir_toy.session import IrToySession
@@ -86,7 +86,7 @@ class IrToyAdapter:
 
     def check(self, settings: IrToySettings, common: StationSettings) -> list[Problem]:
         """Problems between fields: path below the adapter, message, fix."""
-        return _ir_toy_settings.check(settings, common)
+        return list(_ir_toy_settings.check(settings, common))
 
     def session(self, settings: IrToySettings, common: StationSettings) -> IrToySession:
         return IrToySession(settings, common)

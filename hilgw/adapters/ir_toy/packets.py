@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
 
 from hilgw import framing as framings
 from hilgw.adapters._common.framed_line import cannot_frame
-from hilgw.adapters._common.session_parts import DropCounts
+from hilgw.adapters._common.module import DropCounts
 from hilgw.adapters.base import CannotSend, Dropped, Event, Received, StationSettings
 from hilgw.adapters.ir_toy.reasons import IrToyDropped
 from hilgw.adapters.ir_toy.settings import (
@@ -51,21 +50,27 @@ class Burst:
 Outward = list[Burst] | CannotSend
 
 
-class Packets(Protocol):
-    """channels: those whose packets are sent, None: all. pause_ns: silence after a packet."""
+class Packets(ABC):
+    """channels: those whose packets are sent, None: all. pause_ns: silence after a packet. Those
+    that need no clock have no deadline."""
 
     channels: frozenset[int] | None
-    pause_ns: int
+    pause_ns = 0
 
+    @abstractmethod
     def outward(self, packet: Packet) -> Outward: ...
 
+    @abstractmethod
     def inward(self, code: Code, now: int) -> list[Event]: ...
 
-    def next_deadline(self) -> int | None: ...
+    def next_deadline(self) -> int | None:
+        return None
 
-    def expire(self, now: int) -> list[Event]: ...
+    def expire(self, now: int) -> list[Event]:
+        return []
 
-    def close(self) -> list[Event]: ...
+    def close(self) -> list[Event]:
+        return []
 
 
 def packets_for(settings: IrToySettings, common: StationSettings) -> Packets:
@@ -77,21 +82,6 @@ def packets_for(settings: IrToySettings, common: StationSettings) -> Packets:
     if isinstance(settings.mapping, OneChannel):
         return WholeCodes(settings, common, traits)
     return Commands(settings, common, traits)
-
-
-class Untimed:
-    """Base of packets that need no clock."""
-
-    pause_ns = 0
-
-    def next_deadline(self) -> int | None:
-        return None
-
-    def expire(self, now: int) -> list[Event]:
-        return []
-
-    def close(self) -> list[Event]:
-        return []
 
 
 class Addresses:
@@ -145,11 +135,11 @@ def _no_channel(packet: Packet) -> CannotSend:
     return CannotSend(PacketRefused.CHANNEL, f"channel {packet.channel} has no address here")
 
 
-class WholeCodes(Untimed):
+class WholeCodes(Packets):
     """A packet is the address of a code, then its command, high bytes first."""
 
     def __init__(self, settings: IrToySettings, common: StationSettings, traits: Traits) -> None:
-        self.channels: frozenset[int] | None = frozenset({common.channel})
+        self.channels = frozenset({common.channel})
         self._channel = common.channel
         self._traits = traits
         self._carrier_hz = carrier_of(settings)
@@ -171,7 +161,7 @@ class WholeCodes(Untimed):
         return [Received(data, self._channel, address=source_of(code.address, self._traits))]
 
 
-class Commands(Untimed):
+class Commands(Packets):
     """A packet is the command of a code, high byte first; the channel is the address."""
 
     def __init__(self, settings: IrToySettings, common: StationSettings, traits: Traits) -> None:
@@ -196,54 +186,6 @@ class Commands(Untimed):
         return [Received(data, channel, address=source_of(code.address, self._traits))]
 
 
-class FramedPackets:
-    """A packet is bytes, one or two codes each; the channel is the address."""
-
-    def __init__(self, settings: IrToySettings, common: StationSettings, traits: Traits) -> None:
-        self._addresses = Addresses(settings, common, traits)
-        self.channels = self._addresses.channels
-        self._traits = traits
-        self._streams = Streams(settings, traits, self._received)
-        self.pause_ns = self._streams.pause_ns
-
-    def outward(self, packet: Packet) -> Outward:
-        targets = self._addresses.targets(packet.channel)
-        if not targets:
-            return _no_channel(packet)
-        if not packet.data:
-            return CannotSend(PacketRefused.EMPTY, "a packet must have at least one byte")
-        if len(packet.data) > LONGEST_FRAMED:
-            text = f"{len(packet.data)} bytes would take minutes, the limit is {LONGEST_FRAMED}"
-            return CannotSend(PacketRefused.TOO_LONG, text)
-        frame = self._streams.encode(packet.data)
-        if isinstance(frame, CannotSend):
-            return frame
-        return [
-            Burst(carrier_hz, Code(address, command))
-            for address, carrier_hz in targets
-            for command in encode_bytes(frame, self._traits.command_bits)
-        ]
-
-    def inward(self, code: Code, now: int) -> list[Event]:
-        if self._addresses.channel_of(code.address) is None:
-            return [_unknown_address(code)]
-        return self._streams.feed(code, now)
-
-    def _received(self, address: int, payload: bytes) -> Event:
-        channel = self._addresses.channel_of(address)
-        assert channel is not None
-        return Received(payload, channel, address=source_of(address, self._traits))
-
-    def next_deadline(self) -> int | None:
-        return self._streams.next_deadline()
-
-    def expire(self, now: int) -> list[Event]:
-        return self._streams.expire(now)
-
-    def close(self) -> list[Event]:
-        return self._streams.close()
-
-
 # --- byte streams over codes ----------------------------------------------------------------------
 
 
@@ -263,41 +205,55 @@ class _Stream:
         ]
 
 
-class Streams:
-    """A byte stream per address, and the framing that separates its packets.
+class FramedPackets(Packets):
+    """A packet is bytes, one or two codes each; the channel is the address.
 
-    A stream that falls silent within a packet is closed; when there are too many streams, so is
-    the one that has been silent longest. received: makes the event of a packet from an address.
+    Each address has a byte stream, and a framing that separates its packets. A stream that falls
+    silent within a packet is closed; when there are too many streams, so is the one that has been
+    silent longest.
     """
 
-    def __init__(
-        self, settings: IrToySettings, traits: Traits, received: Callable[[int, bytes], Event]
-    ) -> None:
+    def __init__(self, settings: IrToySettings, common: StationSettings, traits: Traits) -> None:
+        self._addresses = Addresses(settings, common, traits)
+        self.channels = self._addresses.channels
+        self._traits = traits
         self._spec = framing_settings(settings, traits)
         self._sender = framings.create(self._spec)
-        self._bits = traits.command_bits
         self.pause_ns = self._sender.pause_ns
         silent_ns = ms_to_ns(SILENT_BYTES * byte_ms(settings, traits))
         self._silent_ns = max(silent_ns, 2 * self.pause_ns)
-        self._received = received
         self._streams: dict[int, _Stream] = {}  # the one silent longest comes first
 
-    def encode(self, payload: bytes) -> bytes | CannotSend:
-        """The bytes of one packet."""
+    def outward(self, packet: Packet) -> Outward:
+        targets = self._addresses.targets(packet.channel)
+        if not targets:
+            return _no_channel(packet)
+        if not packet.data:
+            return CannotSend(PacketRefused.EMPTY, "a packet must have at least one byte")
+        if len(packet.data) > LONGEST_FRAMED:
+            text = f"{len(packet.data)} bytes would take minutes, the limit is {LONGEST_FRAMED}"
+            return CannotSend(PacketRefused.TOO_LONG, text)
         try:
-            return self._sender.encode(payload)
+            frame = self._sender.encode(packet.data)
         except FrameError as error:
-            return cannot_frame(self._sender, payload, error)
+            return cannot_frame(self._sender, packet.data, error)
+        return [
+            Burst(carrier_hz, Code(address, command))
+            for address, carrier_hz in targets
+            for command in encode_bytes(frame, self._traits.command_bits)
+        ]
 
-    def feed(self, code: Code, now: int) -> list[Event]:
+    def inward(self, code: Code, now: int) -> list[Event]:
         """A code of an address: the packets it completes, and the drops."""
-        events: list[Event] = []
         address = code.address
+        if self._addresses.channel_of(address) is None:
+            return [_unknown_address(code)]
+        events: list[Event] = []
         stream = self._streams.pop(address, None)
         if stream is None:
             if len(self._streams) >= MOST_STREAMS:
                 events += self._give_up(next(iter(self._streams)))
-            stream = _Stream(self._spec, self._bits)
+            stream = _Stream(self._spec, self._traits.command_bits)
         self._streams[address] = stream
         stream.last_ns = now
         octet = stream.octets.feed(code.command)
@@ -320,8 +276,12 @@ class Streams:
         return [event for address in list(self._streams) for event in self._give_up(address)]
 
     def _report(self, address: int, payloads: list[bytes]) -> list[Event]:
+        channel = self._addresses.channel_of(address)
+        assert channel is not None
+        source = source_of(address, self._traits)
         events: list[Event] = [
-            self._received(address, payload) if payload else _EMPTY for payload in payloads
+            Received(payload, channel, address=source) if payload else _EMPTY
+            for payload in payloads
         ]
         return events + self._streams[address].drops()
 
@@ -335,11 +295,11 @@ class Streams:
 # --- bare timings ---------------------------------------------------------------------------------
 
 
-class RawPackets(Untimed):
+class RawPackets(Packets):
     """A packet is durations in microseconds, 16 bits each, high byte first: mark, space, mark."""
 
     def __init__(self, settings: IrToySettings, common: StationSettings) -> None:
-        self.channels: frozenset[int] | None = frozenset({common.channel})
+        self.channels = frozenset({common.channel})
         self._channel = common.channel
         self._carrier_hz = carrier_of(settings)
 
@@ -353,8 +313,7 @@ class RawPackets(Untimed):
         if len(data) % 4 != 2:
             text = "timings are 16 bits each, and the first and the last is a mark"
             return CannotSend(PacketRefused.UNFRAMABLE, text)
-        pairs = zip(data[::2], data[1::2], strict=True)
-        durations = tuple(high << 8 | low for high, low in pairs)
+        durations = tuple(high << 8 | low for high, low in zip(data[::2], data[1::2], strict=True))
         if min(durations) < SHORTEST_US or max(durations[::2]) >= MARK_LIMIT_US:
             text = (
                 f"a mark must have {SHORTEST_US} to {MARK_LIMIT_US - 1} us, a space "

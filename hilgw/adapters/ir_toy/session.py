@@ -19,10 +19,9 @@ from hilgw.adapters.base import (
     Transmission,
     Write,
 )
-from hilgw.adapters.ir_toy import samples
 from hilgw.adapters.ir_toy.packets import Burst, RawPackets, packets_for
 from hilgw.adapters.ir_toy.reasons import IrToyDropped
-from hilgw.adapters.ir_toy.receiver import IrReceiver, Reception
+from hilgw.adapters.ir_toy.receiver import IrReceiver, Reception, describe, encode_burst
 from hilgw.adapters.ir_toy.sample_mode import (
     APART_NS,
     BurstEnded,
@@ -200,7 +199,7 @@ class IrToySession:
         least_us = self._codec.traits.period_us * self._sends if self._codec else 0
         self._period_us = max(least_us, air_us + self._gap_us)
         return self._toy.transmit(
-            samples.encode_burst(durations), burst.carrier_hz, air_us * NS_PER_US, now
+            encode_burst(durations), burst.carrier_hz, air_us * NS_PER_US, now
         )
 
     @property
@@ -284,4 +283,4 @@ class IrToySession:
         return events + self._next_burst(now)
 
     def describe(self, frame: bytes) -> str:
-        return samples.describe(frame, self._codec)
+        return describe(frame, self._codec)

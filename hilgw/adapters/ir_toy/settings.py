@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -135,36 +136,33 @@ def framing_settings(settings: IrToySettings, traits: Traits) -> Any:
     return found
 
 
-def check(settings: IrToySettings, common: StationSettings) -> list[Problem]:
+def check(settings: IrToySettings, common: StationSettings) -> Iterator[Problem]:
     """Problems between fields: path below the adapter, message, fix."""
-    problems: list[Problem] = []
     if common.baudRate < SLOWEST_BAUD:
         what = (
             f"{common.baudRate} is slower than the infra-red code: an IR Toy on USB accepts any "
             "rate, but the gateway paces its packets by this one"
         )
-        problems.append(("baudRate", what, "use 115200"))
+        yield "baudRate", what, "use 115200"
     traits = traits_of(settings)
     if traits is None:
-        return problems + _check_raw(settings)
+        yield from _check_raw(settings)
+        return
     if settings.is_framed:
-        problems += _check_framing(settings, traits)
+        yield from _check_framing(settings, traits)
         if isinstance(settings.mapping, OneChannel):
-            problems += _fits("channel", common.channel, traits)
+            yield from _fits("channel", common.channel, traits)
     if isinstance(settings.mapping, ByAddress):
-        problems += _check_table(settings.mapping, traits)
-    return problems
+        yield from _check_table(settings.mapping, traits)
 
 
-def _check_raw(settings: IrToySettings) -> list[Problem]:
-    problems: list[Problem] = []
+def _check_raw(settings: IrToySettings) -> Iterator[Problem]:
     if settings.is_framed:
         what = "raw timings carry no bytes"
-        problems.append(("framing", what, "use none, or another code"))
+        yield "framing", what, "use none, or another code"
     if isinstance(settings.mapping, ByAddress):
         what = "raw timings have no address"
-        problems.append(("mapping", what, "use {by: channel}, or another code"))
-    return problems
+        yield "mapping", what, "use {by: channel}, or another code"
 
 
 def _check_framing(settings: IrToySettings, traits: Traits) -> list[Problem]:
@@ -184,19 +182,17 @@ def _check_framing(settings: IrToySettings, traits: Traits) -> list[Problem]:
     return [("framing", what, f"use {least:g} ms or more")]
 
 
-def _check_table(mapping: ByAddress, traits: Traits) -> list[Problem]:
-    problems: list[Problem] = []
+def _check_table(mapping: ByAddress, traits: Traits) -> Iterator[Problem]:
     seen: dict[int, int] = {}
     for channel, target in mapping.table.items():
         path = f"mapping.table.{channel}"
         if channel < 0:
-            problems.append((path, f"{channel} is not a valid channel", "use 0 or more"))
-        problems += _fits(f"{path}.address", target.address, traits)
+            yield path, f"{channel} is not a valid channel", "use 0 or more"
+        yield from _fits(f"{path}.address", target.address, traits)
         if target.address in seen:
             what = f"channel {seen[target.address]} has address {target.address} too"
-            problems.append((f"{path}.address", what, "use an address only once"))
+            yield f"{path}.address", what, "use an address only once"
         seen.setdefault(target.address, channel)
-    return problems
 
 
 def _fits(path: str, address: int, traits: Traits) -> list[Problem]:

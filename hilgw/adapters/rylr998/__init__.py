@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from hilgw.adapters._common.channel_maps import ByHeader
-from hilgw.adapters._common.field_mapping import (
+from hilgw.adapters.base import Limits, Mapped, MockSpec, Probe, Problem, StationSettings
+from hilgw.adapters.declaration import (
     ALL_AROUND,
     ALLOWED_CHANNELS,
     DIRECTION_FROM_POSES,
     NOISE,
     RADIO,
+    ByHeader,
 )
-from hilgw.adapters.base import Limits, Mapped, MockSpec, Probe, Problem, StationSettings
 from hilgw.adapters.rylr998 import settings as _rylr_settings
 from hilgw.adapters.rylr998.session import RylrSession
 from hilgw.adapters.rylr998.settings import LONGEST, RATES, RylrSettings
@@ -81,7 +81,7 @@ class RylrAdapter:
 
     def check(self, settings: RylrSettings, common: StationSettings) -> list[Problem]:
         """Problems between fields: path below the adapter, message, fix."""
-        return _rylr_settings.check(settings, common)
+        return list(_rylr_settings.check(settings, common))
 
     def session(self, settings: RylrSettings, common: StationSettings) -> RylrSession:
         return RylrSession(settings, common)

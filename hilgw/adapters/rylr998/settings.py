@@ -6,12 +6,19 @@ Source: REYAX RYLR998/RYLR498 "LoRa AT command guide".
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from hilgw.adapters._common.channel_maps import ByDestination, ByHeader, check_mapping
-from hilgw.adapters._common.rates import unsupported
-from hilgw.adapters.declaration import HasMapping, Problem, StationSettings
+from hilgw.adapters.declaration import (
+    ByDestination,
+    ByHeader,
+    HasMapping,
+    Problem,
+    StationSettings,
+    check_mapping,
+    unsupported,
+)
 from hilgw.settings import setting
 
 NETWORKS = (*range(3, 16), 18)
@@ -120,57 +127,50 @@ def is_address(text: str) -> bool:
     return re.fullmatch("[0-9]{1,5}", text, re.ASCII) is not None and int(text) <= LAST_ADDRESS
 
 
-def check(settings: RylrSettings, common: StationSettings) -> list[Problem]:
+def check(settings: RylrSettings, common: StationSettings) -> Iterator[Problem]:
     """Problems between fields: path below the adapter, message, fix."""
-    problems = _check_mapping(settings, common)
+    yield from _check_mapping(settings, common)
     if not is_address(settings.destination):
-        problems.append(
-            (
-                "destination",
-                f"{settings.destination} is not a valid address",
-                "use 0 to 65535; 0 is all modules",
-            )
+        yield (
+            "destination",
+            f"{settings.destination} is not a valid address",
+            "use 0 to 65535; 0 is all modules",
         )
     if common.baudRate not in RATES:
-        problems.append(unsupported(common.baudRate, RATES))
+        yield unsupported(common.baudRate, RATES)
     if (common.parity, common.stop_bits) != ("none", 1):
-        problems.append(("parity", "the module's line is 8N1", "remove parity and stop_bits"))
+        yield "parity", "the module's line is 8N1", "remove parity and stop_bits"
     if "0" in common.sources:
         what = "0 is the address of every factory-fresh module"
-        problems.append(("sources.0", what, "set that module's ADDRESS to a unique value"))
+        yield "sources.0", what, "set that module's ADDRESS to a unique value"
     if settings.modulation is not None:
-        problems += _check_modulation(settings.modulation, network_of(settings, common))
-    return problems
+        yield from _check_modulation(settings.modulation, network_of(settings, common))
 
 
-def _check_mapping(settings: RylrSettings, common: StationSettings) -> list[Problem]:
+def _check_mapping(settings: RylrSettings, common: StationSettings) -> Iterator[Problem]:
     mapping = settings.mapping
-    problems: list[Problem] = []
     if isinstance(mapping, ByNetwork):
         if common.channel not in NETWORKS:
             what = f"{common.channel} is not a valid NETWORKID (mapping network)"
-            problems.append(("channel", what, "use 3 to 15 or 18, or mapping: {by: header}"))
+            yield "channel", what, "use 3 to 15 or 18, or mapping: {by: header}"
         elif settings.network_id not in (None, common.channel):
             what = f"{settings.network_id} contradicts channel {common.channel}"
             fix = "remove network_id: with mapping network, `channel` sets it"
-            problems.append(("network_id", what, fix))
-    problems += check_mapping(mapping, common.channel)
+            yield "network_id", what, fix
+    yield from check_mapping(mapping, common.channel)
     for channel, address in mapping.table.items() if isinstance(mapping, ByDestination) else ():
         if not is_address(address):
             path = f"mapping.table.{channel}"
             what = f"{address!r} is not a valid address"
-            problems.append((path, what, "use 0 to 65535; 0 is all modules"))
-    return problems
+            yield path, what, "use 0 to 65535; 0 is all modules"
 
 
-def _check_modulation(modulation: Modulation, network: int | None) -> list[Problem]:
-    problems: list[Problem] = []
+def _check_modulation(modulation: Modulation, network: int | None) -> Iterator[Problem]:
     largest = LARGEST_SPREADING[modulation.bandwidth_khz]
     if modulation.spreading_factor > largest:
         what = f"{modulation.spreading_factor} is too large for {modulation.bandwidth_khz} kHz"
         fix = f"use {largest} or less, or a wider bandwidth_khz"
-        problems.append(("modulation.spreading_factor", what, fix))
+        yield "modulation.spreading_factor", what, fix
     if modulation.preamble != PRIVATE_PREAMBLE and network not in (None, PUBLIC_NETWORK):
         what = f"network {network} requires preamble 12 (+ERR=18)"
-        problems.append(("modulation.preamble", what, "use 12, or network 18"))
-    return problems
+        yield "modulation.preamble", what, "use 12, or network 18"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from hilgw.adapters._common.field_mapping import (
+from hilgw.adapters.base import Limits, Mapped, MockSpec, Problem, StationSettings, line_of
+from hilgw.adapters.declaration import (
     ALL_AROUND,
     BYTE_SIZE,
     DIRECTION_FROM_POSES,
     NOISE,
     RADIO,
 )
-from hilgw.adapters.base import Limits, Mapped, MockSpec, Problem, StationSettings, line_of
 from hilgw.adapters.text import settings as _text_settings
 from hilgw.adapters.text.session import TextSession
 from hilgw.adapters.text.settings import TextSettings
@@ -71,7 +71,7 @@ class TextAdapter:
 
     def check(self, settings: TextSettings, common: StationSettings) -> list[Problem]:
         """Problems between fields: path below the adapter, message, fix."""
-        return _text_settings.check(settings, common)
+        return list(_text_settings.check(settings, common))
 
     def session(self, settings: TextSettings, common: StationSettings) -> TextSession:
         return TextSession(settings, common)

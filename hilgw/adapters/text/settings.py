@@ -7,8 +7,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from hilgw.adapters._common.channel_maps import ByDestination, ByHeader, OneChannel, check_mapping
-from hilgw.adapters.declaration import HasMapping, Problem, StationSettings
+from hilgw.adapters.declaration import (
+    ByDestination,
+    ByHeader,
+    HasMapping,
+    OneChannel,
+    Problem,
+    StationSettings,
+    check_mapping,
+)
 from hilgw.errors import ConfigError
 from hilgw.protocols.text.patterns import checked, compiled_head, names_of_groups, split_at_data
 from hilgw.protocols.text.steps import Step, pattern_problems
@@ -83,20 +90,20 @@ def filled(text: str, values: dict[str, bytes]) -> bytes:
     )
 
 
-def check(settings: TextSettings, common: StationSettings) -> list[Problem]:
+def check(settings: TextSettings, common: StationSettings) -> Iterator[Problem]:
     """Problems between fields: path below the adapter, message, fix."""
-    problems = _check_patterns(settings) + _check_steps(settings)
+    yield from _check_patterns(settings)
+    yield from _check_steps(settings)
     mapping = settings.mapping
     used = {name for step in settings.send for name in placeholders_in(step.send)}
-    problems += check_mapping(mapping, common.channel)
+    yield from check_mapping(mapping, common.channel)
     if isinstance(mapping, ByDestination) and "destination" not in used:
         fix = "add it to a step, or use mapping: {by: channel}"
-        problems.append(("send", "no step contains {destination}", fix))
+        yield "send", "no step contains {destination}", fix
     if not {"data", "hex"} & used:
-        problems.append(("send", "no step sends the packet", "add {data} or {hex} to a step"))
+        yield "send", "no step sends the packet", "add {data} or {hex} to a step"
     if not settings.line_end:
-        problems.append(("line_end", "is empty", r'use "\r\n", "\n" or "\r"'))
-    return problems
+        yield "line_end", "is empty", r'use "\r\n", "\n" or "\r"'
 
 
 def _check_patterns(settings: TextSettings) -> list[Problem]:
@@ -123,23 +130,20 @@ def _check_receive(text: str) -> None:
         raise ConfigError(f"{text!r} has no group for the data", fix=fix)
 
 
-def _check_steps(settings: TextSettings) -> list[Problem]:
-    problems: list[Problem] = []
+def _check_steps(settings: TextSettings) -> Iterator[Problem]:
     for path, step in steps_of(settings):
-        found = _ANY_PLACEHOLDER.findall(step.send)
-        unknown = [name for name in found if name not in PLACEHOLDERS]
+        unknown = [name for name in _ANY_PLACEHOLDER.findall(step.send) if name not in PLACEHOLDERS]
         known = placeholders_in(step.send)
         if unknown and path.startswith("send"):
             listed = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
-            problems.append((f"{path}.send", f"{{{unknown[0]}}} is unknown", f"use {listed}"))
+            yield f"{path}.send", f"{{{unknown[0]}}} is unknown", f"use {listed}"
         if known and not path.startswith("send"):
             what = f"{{{known[0]}}} is only known while a packet is sent"
-            problems.append((f"{path}.send", what, "use it in steps of send"))
+            yield f"{path}.send", what, "use it in steps of send"
         if not step.send and not step.expect:
-            problems.append((path, "has neither send nor expect", "add send or expect"))
+            yield path, "has neither send nor expect", "add send or expect"
     if not settings.send or not settings.send[0].send:
-        problems.append(("send", "the first step sends no command", "add `send` to it"))
+        yield "send", "the first step sends no command", "add `send` to it"
     elif len(settings.send) > 1 and not settings.send[0].expect:
         what = "the first of several steps does not wait for an answer"
-        problems.append(("send.0", what, "add `expect` to it"))
-    return problems
+        yield "send.0", what, "add `expect` to it"

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from hilgw.adapters._common.channel_maps import ByHeader
-from hilgw.adapters._common.field_mapping import (
+from hilgw.adapters.declaration import (
     ALL_AROUND,
     ALLOWED_CHANNELS,
     DIRECTION_FROM_POSES,
     NOISE,
     RADIO,
-)
-from hilgw.adapters.declaration import (
+    ByHeader,
     Limits,
     Mapped,
     MockSpec,
@@ -119,7 +117,7 @@ class XBeeAdapter:
 
     def check(self, settings: XBeeSettings, common: StationSettings) -> list[Problem]:
         """Problems between fields: path below the adapter, message, fix."""
-        return _xbee_settings.check(settings, common)
+        return list(_xbee_settings.check(settings, common))
 
     def session(self, settings: XBeeSettings, common: StationSettings) -> AdapterSession:
         # Imported here: a check of a configuration needs no session.

@@ -6,8 +6,9 @@ Source: Digi's user guides, "AT commands", "Command mode".
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from hilgw.adapters.base import Event, StationSettings
 from hilgw.adapters.xbee.frames import AtResponse
@@ -52,40 +53,35 @@ T = TypeVar("T")
 Script = dialogue.Script[Event, Answer, T]
 
 
-class Commands(Protocol):
-    """One way to send commands.
-
-    received_bytes, received_frames: whether any came in so far; the runner sets them, so that the
-    error for a missing answer can name the cause. frame_id: of the last command in a frame.
-    """
-
-    received_bytes: bool
-    received_frames: bool
-    frame_id: int
-
-    def find(self) -> Script[None]:
-        """Find a module in the mode of the settings; PeerError or MismatchError if there is
-        none."""
-
-    def ask(self, name: str, value: bytes = b"", queued: bool = True) -> Script[AtResponse | None]:
-        """One command and its answer; None when no answer came."""
-
-    def leave(self) -> Script[None]:
-        """The last command has been sent."""
-
-
 def commands_for(settings: XBeeSettings, common: StationSettings) -> Commands:
     return ApiCommands(settings, common) if settings.api_mode else TextCommands(settings, common)
 
 
-class _CommandMode:
-    """The errors that both ways share."""
+class Commands(ABC):
+    """One way to send commands, and the errors that both ways share.
+
+    received_bytes, received_frames: whether any came in so far; the runner sets them, so that the
+    error for a missing answer can name the cause. frame_id: of the last command in a frame.
+    """
 
     def __init__(self, settings: XBeeSettings, common: StationSettings) -> None:
         self._wanted = settings.api_mode
         self._baud = common.baudRate
         self.received_bytes = self.received_frames = False
         self.frame_id = 0
+
+    @abstractmethod
+    def find(self) -> Script[None]:
+        """Find a module in the mode of the settings; PeerError or MismatchError if there is
+        none."""
+
+    @abstractmethod
+    def ask(self, name: str, value: bytes = b"", queued: bool = True) -> Script[AtResponse | None]:
+        """One command and its answer; None when no answer came."""
+
+    def leave(self) -> Script[None]:
+        """The last command has been sent."""
+        yield from ()
 
     def _no_answer(self) -> PeerError:
         if self.received_frames:
@@ -115,7 +111,7 @@ class _CommandMode:
         )
 
 
-class ApiCommands(_CommandMode):
+class ApiCommands(Commands):
     """Frames 08 and 09, in API mode 1 or 2."""
 
     def find(self) -> Script[None]:
@@ -155,11 +151,8 @@ class ApiCommands(_CommandMode):
         answer = yield AskAt(name, value, queued, tries=TRIES)
         return answer if isinstance(answer, AtResponse) else None
 
-    def leave(self) -> Script[None]:
-        yield from ()
 
-
-class TextCommands(_CommandMode):
+class TextCommands(Commands):
     """Command mode: settings take effect with AC, CN ends it. Values are hexadecimal text."""
 
     def find(self) -> Script[None]:

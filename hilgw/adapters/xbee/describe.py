@@ -251,10 +251,8 @@ def _payload(data: bytes) -> str:
 
 
 def _quote(data: bytes) -> str:
-    more = "..." if len(data) > SHOWN else ""
-    return repr(bytes(data[:SHOWN]))[1:] + more
+    return repr(bytes(data[:SHOWN]))[1:] + ("..." if len(data) > SHOWN else "")
 
 
 def _hex(data: bytes) -> str:
-    more = "..." if len(data) > SHOWN else ""
-    return data[:SHOWN].hex().upper() + more
+    return data[:SHOWN].hex().upper() + ("..." if len(data) > SHOWN else "")

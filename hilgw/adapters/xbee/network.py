@@ -78,8 +78,7 @@ class Network:
             return []
         del self._remote[frame.frame_id]
         address = frame.source if frame.source != frames.UNKNOWN_64 else frame.network
-        good = frame.status & 0x0F == 0
-        problem = "" if good else words.at_status_text(frame.status)
+        problem = "" if frame.status & 0x0F == 0 else words.at_status_text(frame.status)
         return [RemoteAnswer(address, frame.name, frame.value, problem, asked=entry[1])]
 
     def expire(self, now: int) -> list[Event]:

@@ -5,8 +5,6 @@ Frames 00, 01, 80 and 81 with 802.15.4, 10, 11, 90 and 91 with the others.
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from hilgw.adapters._common.routes import Route, route_for
 from hilgw.adapters.base import Dropped, Received, StationSettings
 from hilgw.adapters.xbee import frames
@@ -45,15 +43,6 @@ def route_of(settings: XBeeSettings, common: StationSettings) -> Route:
 # --- to the radio ---------------------------------------------------------------------------------
 
 
-class TransmitFrames(Protocol):
-    """overhead: bytes on the wire besides the payload, without escapes."""
-
-    overhead: int
-
-    def pack(self, frame_id: int, destination: str, payload: bytes) -> bytes:
-        """Frame data."""
-
-
 def endpoints_of(settings: XBeeSettings) -> frames.Endpoints:
     """The endpoints our packets are sent from and to."""
     chosen = settings.endpoints
@@ -69,7 +58,8 @@ def transmit_frames_for(settings: XBeeSettings, module: XBeeModule) -> TransmitF
 
 
 class ShortFrames:
-    """00, or 01 to a 16-bit address."""
+    """00, or 01 to a 16-bit address. overhead: bytes on the wire besides the payload, without
+    escapes."""
 
     overhead = 15
 
@@ -94,6 +84,9 @@ class MeshFrames:
             frame_id, address, payload, network, endpoints=self._endpoints
         )
         return request.pack()
+
+
+TransmitFrames = ShortFrames | MeshFrames
 
 
 class Window:

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from hilgw.adapters._common.channel_maps import ByDestination, ByHeader
 from hilgw.adapters._common.framing_settings import FramingSettings
-from hilgw.adapters._common.rates import unsupported
-from hilgw.adapters.declaration import Framed, HasMapping, Problem, StationSettings
+from hilgw.adapters.declaration import (
+    ByDestination,
+    ByHeader,
+    Framed,
+    HasMapping,
+    Problem,
+    StationSettings,
+    unsupported,
+)
 from hilgw.errors import ConfigError
 from hilgw.framing import create
 from hilgw.settings import setting
@@ -135,110 +142,95 @@ def normal_address(text: str) -> str:
     return text.upper() if len(text) == 16 else text.upper().zfill(4)
 
 
-def check(settings: XBeeSettings, common: StationSettings) -> list[Problem]:
+def check(settings: XBeeSettings, common: StationSettings) -> Iterator[Problem]:
     """Problems between fields: path below the adapter, message, fix."""
-    problems: list[Problem] = []
     mapping = settings.mapping
     if isinstance(mapping, ModuleChannel) and not FIRST_CHANNEL <= common.channel <= LAST_CHANNEL:
-        problems.append(
-            (
-                "channel",
-                f"{common.channel} is not a valid XBee channel (mapping module_channel: CH)",
-                "use 11 to 26 (CH 0B to 1A), or mapping: {by: header}",
-            )
+        yield (
+            "channel",
+            f"{common.channel} is not a valid XBee channel (mapping module_channel: CH)",
+            "use 11 to 26 (CH 0B to 1A), or mapping: {by: header}",
         )
     if isinstance(mapping, ByDestination):
-        problems += _check_table(mapping)
+        yield from _check_table(mapping)
     if common.baudRate not in RATES and not SLOWEST <= common.baudRate <= FASTEST:
         more = f", or any from {SLOWEST} to {FASTEST}, as far as the hardware has them"
-        problems.append(unsupported(common.baudRate, RATES, more))
-    problems += _check_firmware(settings)
+        yield unsupported(common.baudRate, RATES, more)
+    yield from _check_firmware(settings)
     if settings.api_mode == 0:
-        problems += _check_transparent(settings)
-    return problems + _check_sources(settings, common)
+        yield from _check_transparent(settings)
+    yield from _check_sources(settings, common)
 
 
-def _check_sources(settings: XBeeSettings, common: StationSettings) -> list[Problem]:
+def _check_sources(settings: XBeeSettings, common: StationSettings) -> Iterator[Problem]:
     """Addresses that no module has, or that many modules have."""
-    problems: list[Problem] = []
     for address in common.sources:
         path = f"sources.{address}"
         if not re.fullmatch(ADDRESS, address):
             fix = "use 16 hex digits (64-bit), or 1 to 4 (16-bit)"
-            problems.append((path, f"{address!r} is not a valid XBee address", fix))
+            yield path, f"{address!r} is not a valid XBee address", fix
         elif settings.firmware == "802.15.4" and normal_address(address) == FACTORY_MY:
             what = "0000 is the 16-bit address of each factory-fresh module"
             fix = "set that module's MY to a unique value, or use its 64-bit address"
-            problems.append((path, what, fix))
-    return problems
+            yield path, what, fix
 
 
-def _check_table(mapping: ByDestination) -> list[Problem]:
-    problems: list[Problem] = []
+def _check_table(mapping: ByDestination) -> Iterator[Problem]:
     if not mapping.table:
-        problems.append(
-            (
-                "mapping.table",
-                "has no destination",
-                'add one, such as {12: "0013A20040A1B2C3"}',
-            )
+        yield (
+            "mapping.table",
+            "has no destination",
+            'add one, such as {12: "0013A20040A1B2C3"}',
         )
     for channel, address in mapping.table.items():
         path = f"mapping.table.{channel}"
         if channel < 0:
-            problems.append(
-                (path, f"{channel} is not a valid channel", "use 0 or more; -1 is always broadcast")
-            )
+            yield path, f"{channel} is not a valid channel", "use 0 or more; -1 is always broadcast"
         if not re.fullmatch(rf"broadcast|{ADDRESS}", address):
             fix = "use 16 hex digits (64-bit), 1 to 4 (16-bit), or broadcast"
-            problems.append((path, f"{address!r} is not a valid XBee address", fix))
-    return problems
+            yield path, f"{address!r} is not a valid XBee address", fix
 
 
-def _check_firmware(settings: XBeeSettings) -> list[Problem]:
+def _check_firmware(settings: XBeeSettings) -> Iterator[Problem]:
     """Settings that this firmware does not have."""
-    problems: list[Problem] = []
     firmware = settings.firmware
     pan_id, last = settings.pan_id, LAST_ID_OF_DIGIMESH
     if firmware == "zigbee" and pan_id is not None:
-        problems.append(("pan_id", "zigbee has 64-bit IDs", "use extended_pan_id instead"))
+        yield "pan_id", "zigbee has 64-bit IDs", "use extended_pan_id instead"
     elif firmware == "digimesh" and pan_id is not None and pan_id > last:
         what = f"{pan_id} is out of range; allowed: 0 to {last}"
-        problems.append(("pan_id", what, f"use an ID up to {last:X} (hex) with digimesh"))
+        yield "pan_id", what, f"use an ID up to {last:X} (hex) with digimesh"
     if firmware != "zigbee" and settings.extended_pan_id is not None:
         what = f"{firmware} has no 64-bit IDs"
-        problems.append(("extended_pan_id", what, "use pan_id instead"))
+        yield "extended_pan_id", what, "use pan_id instead"
     if firmware == "802.15.4":
         if settings.endpoints is not None:
             fix = "remove it, or set firmware: digimesh or zigbee"
-            problems.append(("endpoints", "802.15.4 has no endpoints", fix))
-        return problems
+            yield "endpoints", "802.15.4 has no endpoints", fix
+        return
     if settings.my_address is not None:
         why = "has no 16-bit addresses" if firmware == "digimesh" else "assigns MY itself"
-        problems.append(("my_address", f"{firmware} {why}", "remove it"))
+        yield "my_address", f"{firmware} {why}", "remove it"
     if firmware == "digimesh":
         targets = [("destination", settings.destination)]
         if isinstance(settings.mapping, ByDestination):
             table = settings.mapping.table
             targets += [(f"mapping.table.{key}", address) for key, address in table.items()]
-        problems += [
+        yield from [
             (path, f"digimesh has no 16-bit addresses such as {address}", "use 16 hex digits")
             for path, address in targets
             if re.fullmatch(r"[0-9A-Fa-f]{1,4}", address) and int(address, 16) != 0xFFFF
         ]
-    return problems
 
 
-def _check_transparent(settings: XBeeSettings) -> list[Problem]:
+def _check_transparent(settings: XBeeSettings) -> Iterator[Problem]:
     """Settings that transparent mode does not have."""
-    problems: list[Problem] = []
     if isinstance(settings.mapping, ByDestination):
         what = "in transparent mode (api_mode: 0) a module has only one destination, DH and DL"
-        problems.append(("mapping.by", what, "use api_mode: 1, or mapping: {by: header}"))
+        yield "mapping.by", what, "use api_mode: 1, or mapping: {by: header}"
     if settings.endpoints is not None:
-        problems.append(("endpoints", "transparent mode has no endpoints", "use api_mode: 1"))
+        yield "endpoints", "transparent mode has no endpoints", "use api_mode: 1"
     try:
         create(settings.framing)
     except ConfigError as error:
-        problems.append(("framing", error.what, error.fix))
-    return problems
+        yield "framing", error.what, error.fix

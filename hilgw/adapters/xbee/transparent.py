@@ -22,8 +22,8 @@ from hilgw.adapters.base import (
 from hilgw.adapters.xbee import describe as words
 from hilgw.adapters.xbee import frames
 from hilgw.adapters.xbee.api_frames import FROM_MODULE, FrameDecoder
+from hilgw.adapters.xbee.handshake import XBeeModuleSession
 from hilgw.adapters.xbee.module import XBeeModule
-from hilgw.adapters.xbee.module_session import XBeeModuleSession
 from hilgw.adapters.xbee.packets import route_of
 from hilgw.adapters.xbee.settings import XBeeSettings
 from hilgw.errors import FrameError

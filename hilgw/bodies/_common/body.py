@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, ClassVar, Protocol
 
-from hilgw.bodies.base import Body
-
-if TYPE_CHECKING:
-    from hilgw.bodies.base import BodySession
-    from hilgw.framing.base import Framing
+from hilgw.bodies._common.settings import RobotSettings
+from hilgw.bodies.base import Body, BodySession
+from hilgw.control.limits import limit_errors
+from hilgw.control.line_load import LineLoad
+from hilgw.devices.kinds import MOTOR, SENSOR, Device
+from hilgw.devices.lookup import check_table
+from hilgw.devices.properties import LookupTable
+from hilgw.framing.base import Framing
+from hilgw.settings import Problem as Problem
 
 BITS_PER_BYTE = 10
 
@@ -22,3 +27,33 @@ class SerialRobot(Body, Protocol):
         """The bytes of these robots have no framing, and no Webots version changes them."""
         made: BodySession = self.Session(settings)
         return made
+
+
+def device_problems(settings: RobotSettings, devices: Iterable[Device]) -> Iterator[Problem]:
+    """Limits of motors, and names of sensors, that the robot does not have; impossible limits."""
+    names: dict[str, list[str]] = {MOTOR: [], SENSOR: []}
+    for device in devices:
+        names.setdefault(device.role, []).append(device.name)
+    for name, limits in settings.limits.items():
+        if name not in names[MOTOR]:
+            fix = f"its motors are {', '.join(names[MOTOR]) or 'none'}"
+            yield f"limits.{name}", "the robot has no such motor", fix
+        for where, what in limit_errors(limits, None):
+            yield f"limits.{name}.{where}", what, "correct the limits"
+    for name in settings.always_on:
+        if name not in names[SENSOR]:
+            fix = f"its sensors are {', '.join(names[SENSOR]) or 'none'}"
+            yield "always_on", f"the robot has no sensor '{name}'", fix
+
+
+def table_problems(tables: Mapping[str, LookupTable]) -> Iterator[Problem]:
+    """Tables whose rows have no order: sensor -> table."""
+    for name, table in tables.items():
+        if wrong := check_table(table):
+            yield f"sensors.{name}.table", wrong, "sort the rows"
+
+
+def load_problems(load: LineLoad, path: str, fix: str) -> Iterator[Problem]:
+    """A line that cannot carry what one period needs."""
+    if load.overload:
+        yield path, load.overload, fix

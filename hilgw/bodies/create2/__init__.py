@@ -7,8 +7,14 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from hilgw.bodies._common.body import BITS_PER_BYTE, SerialRobot
-from hilgw.bodies._common.check import Problem, device_problems, load_problems, table_problems
+from hilgw.bodies._common.body import (
+    BITS_PER_BYTE,
+    Problem,
+    SerialRobot,
+    device_problems,
+    load_problems,
+    table_problems,
+)
 from hilgw.bodies.create2 import oi
 from hilgw.bodies.create2.session import Create2Session
 from hilgw.bodies.create2.settings import Create2Settings, devices_of, sensors_of

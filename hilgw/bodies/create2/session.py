@@ -6,6 +6,8 @@ reports the mode. A robot that leaves the mode, or is silent, is gone: the sessi
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from hilgw.bodies._common.session import Phase
 from hilgw.bodies._common.wheels import WheeledSession
 from hilgw.bodies.create2 import oi
@@ -24,6 +26,7 @@ from hilgw.control.events import (
     Disconnected,
     Event,
     Notice,
+    ProtocolFailure,
     SensorValue,
     StopReason,
     Write,
@@ -31,17 +34,32 @@ from hilgw.control.events import (
 from hilgw.control.odometer import Odometer
 from hilgw.devices.kinds import Device, Value
 from hilgw.devices.lookup import look_up
-from hilgw.units import NS_PER_MS, NS_PER_S, s_to_ns
+from hilgw.protocols.dialogue import Dialogue, Pause, Script, Step
+from hilgw.units import NS_PER_MS, NS_PER_S, earliest, s_to_ns
 
 START_NS = 50 * NS_PER_MS
 """After Start, which ends every motion, the robot may still send what it was asked for before."""
 MODE_PAUSE_NS = NS_PER_S
 """Between two requests of a mode: at a cliff the robot leaves safe mode again at once."""
-PATIENCE_NS = NS_PER_S
+PATIENCE_S = 1.0
 """Without a good frame for so long, the handshake begins again."""
 ASKED_AT_FIRST = (oi.MODE, 7, 21, 25, 26)
 WHEEL_DROP = 0b1100
 OFF_ADVICE = "no answer: is the robot switched on (its light), and baudRate its own?"
+
+
+Frame = dict[int, int]  # the values of its packets
+
+
+@dataclass(frozen=True, slots=True)
+class Ask(Step):
+    """A question in bytes, which a frame of the stream answers."""
+
+    data: bytes
+
+
+def _question(step: Step, attempt: int) -> Event | None:
+    return Write(step.data) if isinstance(step, Ask) else None
 
 
 class Create2Session(WheeledSession):
@@ -56,12 +74,13 @@ class Create2Session(WheeledSession):
         self._settings = settings
         self._wanted_mode = oi.SAFE_MODE if settings.mode == "safe" else oi.FULL_MODE
         self._silence_ns = s_to_ns(settings.silence_s)
-        self._due_ns = 0  # of the handshake, or of the next frame
+        self._dialogue: Dialogue[Event, Frame, None] | None = None
+        self._due_ns = 0  # of the next frame
         self._mode_ns: int | None = None  # the last request of the mode
         self._led_values = dict.fromkeys(LEDS, 0)
         self._bind_sensors()
         self._reader = oi.StreamReader({*ASKED_AT_FIRST, *self._packets})
-        self._last: dict[int, int] = {}
+        self._last: Frame = {}
 
     def _bind_sensors(self) -> None:
         """Device index -> the packet with its number."""
@@ -89,7 +108,7 @@ class Create2Session(WheeledSession):
         self._led_values = dict.fromkeys(LEDS, 0)
         self._commanded.clear()
         self._mode_ns = None
-        return self._start(now)
+        return self._begin(now)
 
     def receive(self, data: bytes, now: int) -> list[Event]:
         if self._phase is Phase.CLOSED:
@@ -103,43 +122,63 @@ class Create2Session(WheeledSession):
     def next_deadline(self) -> int | None:
         if self._phase is Phase.CLOSED:
             return None
-        wheels_ns = self._wheels_due()
-        return self._due_ns if wheels_ns is None else min(self._due_ns, wheels_ns)
+        due = self._due_ns if self._dialogue is None else self._dialogue.deadline
+        return earliest(due, self._wheels_due())
 
     def expire(self, now: int) -> list[Event]:
         if self._phase is Phase.CLOSED:
             return []
-        if now >= self._due_ns:
-            return self._overdue(now)
+        dialogue = self._dialogue
+        if dialogue is None and now >= self._due_ns:
+            self.counts["silences"] += 1
+            return self._lose(f"silent for {self._settings.silence_s:g} s", now)
+        if dialogue is not None and (events := dialogue.expire(now)):
+            if isinstance(dialogue.step, Ask):
+                self._mode_ns = now
+            return events
         is_faster = self._speed_up(now)
-        return [Write(self._drive())] if is_faster and self._phase is Phase.UP else []
+        return [Write(self._drive())] if is_faster and dialogue is None else []
 
     def describe(self, data: bytes, *, received: bool) -> str:
         return oi.describe(data, received=received)
 
-    def _start(self, now: int) -> list[Event]:
-        self._phase = Phase.QUIET
-        self._due_ns = now + START_NS
-        if self._mode_ns is not None:
-            self._due_ns = max(self._due_ns, self._mode_ns + MODE_PAUSE_NS)
-        self._rest()
-        return [Write(oi.START)]
+    def _end(self) -> None:
+        """**The robot drives on**: it has no watchdog."""
+        self._dialogue = None
 
-    def _overdue(self, now: int) -> list[Event]:
-        if self._phase is Phase.QUIET:
-            self._phase = Phase.SETUP
-            self._due_ns = now + PATIENCE_NS
-            self._mode_ns = now
+    # --- the handshake ------------------------------------------------------------------------
+
+    def _begin(self, now: int) -> list[Event]:
+        self._phase = Phase.SETUP
+        since_ns = MODE_PAUSE_NS if self._mode_ns is None else now - self._mode_ns
+        script = self._handshake(max(START_NS, MODE_PAUSE_NS - since_ns))
+        dialogue = self._dialogue = Dialogue(script, _question, ProtocolFailure)
+        return dialogue.start(now)
+
+    def _lose(self, text: str, now: int) -> list[Event]:
+        return [Disconnected(text), *self._begin(now)]
+
+    def _handshake(self, pause_ns: int) -> Script[Event, Frame, None]:
+        """Start, which ends every motion; then the mode, a stop and the stream, until a frame
+        reports the mode."""
+        mode = oi.SAFE if self._wanted_mode == oi.SAFE_MODE else oi.FULL
+        while True:
+            self._rest()
+            yield Write(oi.START)
+            yield Pause(pause_ns / NS_PER_S)
             self._reader.clear()
             self._last.clear()
-            mode = oi.SAFE if self._wanted_mode == oi.SAFE_MODE else oi.FULL
-            return [Write(mode + oi.STOP + oi.stream(ASKED_AT_FIRST))]
-        if self._phase is Phase.SETUP:
+            values = yield Ask(mode + oi.STOP + oi.stream(ASKED_AT_FIRST), timeout_s=PATIENCE_S)
+            if values is not None:
+                break
             self.counts["retries"] += 1
-            return [Notice(self._trouble()), *self._start(now)]
-        self.counts["silences"] += 1
-        lost = Disconnected(f"silent for {self._settings.silence_s:g} s")
-        return [lost, *self._start(now)]
+            yield Notice(self._trouble())
+            pause_ns = START_NS  # after PATIENCE_S the mode may be requested at once
+        yield Write(self._request())
+        if any(self._led_values.values()):
+            yield Write(self._leds())
+        charge = f"battery {values[25]} of {values[26]} mAh"
+        yield Connected(f"Create 2 in {self._settings.mode} mode, {charge}")
 
     def _trouble(self) -> str:
         """Why the handshake does not end, in words."""
@@ -156,33 +195,30 @@ class Create2Session(WheeledSession):
 
     # --- from the robot -----------------------------------------------------------------------
 
-    def _frame(self, values: dict[int, int], now: int) -> list[Event]:
+    def _frame(self, values: Frame, now: int) -> list[Event]:
         mode = values.get(oi.MODE, -1)
         if not 0 <= mode < len(oi.MODES):
             self.counts["strange"] += 1
             return []
-        if self._phase is Phase.UP:
+        dialogue = self._dialogue
+        if dialogue is None:
             self.counts["frames"] += 1
             if mode != self._wanted_mode:
                 self.counts["mode_lost"] += 1
                 text = f"the robot went from {self._settings.mode} to {oi.MODES[mode]} mode"
-                return [Disconnected(text), *self._start(now)]
+                return self._lose(text, now)
             self._due_ns = now + self._silence_ns
             return self._report(values)
-        if self._phase is not Phase.SETUP or values.keys() != set(ASKED_AT_FIRST):
+        if not isinstance(dialogue.step, Ask) or values.keys() != set(ASKED_AT_FIRST):
             return []
         self._last = values
         if mode != self._wanted_mode:
             return []
-        self._phase = Phase.UP
+        self._phase, self._dialogue = Phase.UP, None
         self._due_ns = now + self._silence_ns
-        events: list[Event] = [Write(self._request())]
-        if any(self._led_values.values()):
-            events.append(Write(self._leds()))
-        charge = f"battery {values[25]} of {values[26]} mAh"
-        return [*events, Connected(f"Create 2 in {self._settings.mode} mode, {charge}")]
+        return dialogue.answer(values, now)
 
-    def _report(self, values: dict[int, int]) -> list[Event]:
+    def _report(self, values: Frame) -> list[Event]:
         """The values of the enabled sensors; a frame that was requested before may lack some."""
         return [
             SensorValue(index, self._value(index, source, values[source.packet]))

@@ -6,17 +6,23 @@ import math
 from collections import Counter
 from typing import Any, ClassVar
 
-from hilgw.bodies._common.body import BITS_PER_BYTE, SerialRobot
-from hilgw.bodies._common.check import Problem, device_problems, load_problems
+from hilgw.bodies._common.body import (
+    BITS_PER_BYTE,
+    Problem,
+    SerialRobot,
+    device_problems,
+    load_problems,
+)
 from hilgw.bodies.dynamixel.packet import (
     GOAL_POSITION,
     GOAL_VELOCITY,
     OVERHEAD,
+    SERIES,
     WATCHDOG,
+    X,
     write_all,
 )
 from hilgw.bodies.dynamixel.read_back import CYCLE_NS, REGISTERS
-from hilgw.bodies.dynamixel.series import SERIES, X
 from hilgw.bodies.dynamixel.session import DynamixelSession
 from hilgw.bodies.dynamixel.settings import DynamixelSettings, devices_of, servos_of
 from hilgw.control.line_load import LineLoad

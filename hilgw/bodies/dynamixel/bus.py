@@ -12,7 +12,7 @@ Answered = Callable[[Status, int], None]
 
 
 @dataclass(slots=True, eq=False)
-class Exchange:
+class Transaction:
     """A request, and the servos that answer it. answered: called for each answer, with the time.
     size: data bytes of one answer. vital: part of a change of mode of this servo; a missing answer
     is a failure at once."""
@@ -39,8 +39,8 @@ class Bus:
 
     def reset(self) -> None:
         """The port is new, or closed."""
-        self._queue: deque[Exchange] = deque()
-        self._current: Exchange | None = None
+        self._queue: deque[Transaction] = deque()
+        self._current: Transaction | None = None
         self._awaited: list[int] = []
         self._ends_ns = self._until_ns = self._free_ns = self.lag_ns = 0
         self.failed: int | None = None
@@ -61,7 +61,7 @@ class Bus:
         self._current = replace(self._current, vital=None)
         return True
 
-    def add(self, exchange: Exchange, *, first: bool = False) -> None:
+    def add(self, exchange: Transaction, *, first: bool = False) -> None:
         if first:
             self._queue.appendleft(exchange)
         else:
@@ -69,7 +69,7 @@ class Bus:
 
     # --- state --------------------------------------------------------------------------------
 
-    def has(self, exchange: Exchange | None) -> bool:
+    def has(self, exchange: Transaction | None) -> bool:
         """Whether this exchange waits, or its answers are awaited."""
         return exchange is not None and (exchange is self._current or exchange in self._queue)
 
@@ -133,8 +133,7 @@ class Bus:
             if exchange.numbers:
                 self._current = exchange
                 self._awaited = list(exchange.numbers)
-                duration = (len(data) + exchange.answer_bytes) * self._byte_ns
-                self._ends_ns = now + duration
+                self._ends_ns = now + (len(data) + exchange.answer_bytes) * self._byte_ns
                 self._until_ns = self._ends_ns + self._answer_ns
         self.occupy(len(data), now)
         return data

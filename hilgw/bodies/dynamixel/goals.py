@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 from hilgw.bodies.dynamixel import packet
-from hilgw.bodies.dynamixel.bus import Bus, Exchange
+from hilgw.bodies.dynamixel.bus import Bus, Transaction
 from hilgw.bodies.dynamixel.packet import Status
 from hilgw.bodies.dynamixel.servo import GOALS, PROFILE, Servo
 
@@ -87,7 +87,7 @@ class Goals:
         mode, settings = servo.change()
         self._ask(servo, packet.TORQUE, 0)
         self._ask(servo, packet.MODE, mode)
-        self._bus.add(Exchange(self.of_stop([servo]), [], vital=servo.number))
+        self._bus.add(Transaction(self.of_stop([servo]), [], vital=servo.number))
         self._ask(servo, packet.TORQUE, 1, last=not settings)
         for register, amount in settings.items():
             self._ask(servo, register, amount, last=register == [*settings][-1])
@@ -95,7 +95,7 @@ class Goals:
     def _ask(self, servo: Servo, register: int, amount: int, *, last: bool = False) -> None:
         answered = partial(self._written, servo, register, amount, last)
         request = packet.write(servo.number, register, amount, servo.offset)
-        self._bus.add(Exchange(request, [servo.number], answered, vital=servo.number))
+        self._bus.add(Transaction(request, [servo.number], answered, vital=servo.number))
 
     def _written(
         self, servo: Servo, register: int, amount: int, last: bool, status: Status, now: int

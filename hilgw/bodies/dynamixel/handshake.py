@@ -7,54 +7,50 @@ the settings request it. Every other servo lets go before its watchdog is cleare
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from hilgw.bodies.dynamixel import packet
-from hilgw.bodies.dynamixel.bus import Answered, Bus, Exchange
-from hilgw.bodies.dynamixel.packet import Status
-from hilgw.bodies.dynamixel.series import series_of
+from hilgw.bodies.dynamixel.bus import Bus, Transaction
+from hilgw.bodies.dynamixel.packet import Status, series_of
 from hilgw.bodies.dynamixel.servo import POSITION_MODES, Servo
+from hilgw.control.events import ProtocolFailure
 from hilgw.errors import MismatchError
+from hilgw.protocols.dialogue import Dialogue, Script, Step
 
 TIME_BASED = 0x04  # of Drive Mode: the profile is in ms
 SLOWEST = 1  # Profile Velocity: 0 is unlimited
 
 
-class Handshake:
+@dataclass(frozen=True, slots=True)
+class Ask(Step):
+    """A request to one servo, whose answer has so many data bytes. The bus limits the time."""
+
+    servo: Servo
+    request: bytes
+    size: int
+
+
+class Handshake(Dialogue[Transaction | ProtocolFailure, Status, None]):
     """models: of the servos that have answered. failure: a servo is another one than configured."""
 
     def __init__(self, bus: Bus, servos: Iterable[Servo], steps: int, *, holds: bool) -> None:
+        super().__init__(self._questions(), self._transaction, ProtocolFailure)
         self._bus = bus
         self._servos = {servo.number: servo for servo in servos}
         self._offsets = {servo.number: servo.offset for servo in self._servos.values()}
         self._steps = steps
         self._holds = holds
-        self._reset()
-
-    def _reset(self) -> None:
         self.models: dict[int, int] = {}
-        self.failure: MismatchError | None = None
+        self.failure: ProtocolFailure | None = None
+        self._awaited: Transaction | None = None
         self._modes: dict[int, tuple[int, int]] = {}  # drive mode and operating mode as found
         self._set: set[int] = set()
-
-    def begin(self) -> None:
-        """Asks all servos for their modes first: a wheel that still turns lets go soon."""
-        self._reset()
-        for number, servo in self._servos.items():
-            servo.forget()
-            self._ask(packet.packet(number, packet.PING), number, self._identified, 3)
-            self._ask(packet.read(number, packet.DRIVE_MODE, 2), number, self._mode, 2)
-        for number, servo in self._servos.items():
-            limits = packet.read(number, packet.LIMITS, packet.LIMITS_SIZE)
-            self._ask(limits, number, self._limits, packet.LIMITS_SIZE)
-            # The last request: a position to hold has to be fresh.
-            position = packet.read(number, packet.POSITION, 4, servo.offset)
-            self._ask(position, number, self._position, 4)
 
     @property
     def is_complete(self) -> bool:
         """Whether every servo stands, and has its watchdog. What was written for that has had no
         answer: it is read back next."""
-        return len(self._set) == len(self._servos)
+        return not self.unset()
 
     def missing(self) -> list[int]:
         """The servos that have not answered."""
@@ -64,64 +60,84 @@ class Handshake:
         """The servos whose watchdog was not touched: they may move."""
         return [number for number in self._servos if number not in self._set]
 
-    def _ask(
-        self, request: bytes, number: int, answered: Answered, size: int, *, first: bool = False
-    ) -> None:
-        self._bus.add(Exchange(request, [number], answered, size), first=first)
+    # --- on the bus ---------------------------------------------------------------------------
 
-    # --- answers ------------------------------------------------------------------------------
+    def begin(self, now: int) -> None:
+        self._put(self.start(now))
 
-    def _identified(self, status: Status, now: int) -> None:
-        if status.error:
+    def proceed(self, now: int) -> None:
+        """Goes on where the answer has not come in time, or has another size."""
+        if not self.over and not self._bus.has(self._awaited):
+            self._put(self.answer(None, now))
+
+    def _transaction(self, step: Step, attempt: int) -> Transaction:
+        assert isinstance(step, Ask)
+        number = step.servo.number
+        self._awaited = Transaction(step.request, [number], self._answered, step.size)
+        return self._awaited
+
+    def _answered(self, status: Status, now: int) -> None:
+        self._put(self.answer(status, now))
+
+    def _put(self, events: list[Transaction | ProtocolFailure]) -> None:
+        """Before all other requests that wait."""
+        for event in reversed(events):
+            if isinstance(event, Transaction):
+                self._bus.add(event, first=True)
+            else:
+                self.failure = event
+
+    # --- the script ---------------------------------------------------------------------------
+
+    def _questions(self) -> Script[Transaction | ProtocolFailure, Status, None]:
+        """Asks all servos for their modes first: a wheel that still turns lets go soon."""
+        servos = self._servos.values()
+        for servo in servos:
+            servo.forget()
+        for servo in servos:
+            number, offset = servo.number, servo.offset
+            self._identify(servo, (yield Ask(servo, packet.packet(number, packet.PING), 3)))
+            found = yield Ask(servo, packet.read(number, packet.DRIVE_MODE, 2), 2)
+            if found is None or found.error or number not in self.models:
+                continue
+            self._modes[number] = found.data[0], found.data[1]
+            if self._holds and found.data[1] in POSITION_MODES:
+                torque = yield Ask(servo, packet.read(number, packet.TORQUE, 1, offset), 1)
+                if torque is None:
+                    continue
+                if not torque.error and torque.data[0]:
+                    servo.hold(found.data[1])
+                    continue
+            released = yield Ask(servo, packet.write(number, packet.TORQUE, 0, offset), 0)
+            if released is not None and not released.error:
+                servo.let_go()
+        for servo in servos:
+            request = packet.read(servo.number, packet.LIMITS, packet.LIMITS_SIZE)
+            limits = yield Ask(servo, request, packet.LIMITS_SIZE)
+            if limits is not None and not limits.error:
+                servo.take_limits(limits.data)
+            # The last request: a position to hold has to be fresh.
+            request = packet.read(servo.number, packet.POSITION, 4, servo.offset)
+            position = yield Ask(servo, request, 4)
+            if position is None or position.error:
+                continue
+            servo.pulses = packet.signed(position.data)
+            if servo.torque is not None:  # else it may still turn: the next handshake tries again
+                yield Transaction(self._secured(servo), [])
+                self._set.add(servo.number)
+
+    def _identify(self, servo: Servo, status: Status | None) -> None:
+        """Raises MismatchError."""
+        if status is None or status.error:
             return
-        number, model = status.number, int.from_bytes(status.data[:2], "little")
-        servo, found = self._servos[number], series_of(model)
+        model = int.from_bytes(status.data[:2], "little")
+        found = series_of(model)
         if found is not servo.series:
-            what = f"servo {number} is a model {model} of series {found.name}"
+            what = f"servo {servo.number} is a model {model} of series {found.name}"
             fix = f"set series: {found.name} of '{servo.device.name}', or correct its id"
-            self.failure = MismatchError(what, fix=fix)
-            return
-        self.models[number] = model
+            raise MismatchError(what, fix=fix)
+        self.models[servo.number] = model
         servo.identify(model)
-
-    def _mode(self, status: Status, now: int) -> None:
-        if status.error or status.number not in self.models:
-            return
-        servo = self._servos[status.number]
-        self._modes[servo.number] = status.data[0], status.data[1]
-        if self._holds and status.data[1] in POSITION_MODES:
-            request = packet.read(servo.number, packet.TORQUE, 1, servo.offset)
-            self._ask(request, servo.number, self._torque, 1, first=True)
-        else:
-            self._release(servo)
-
-    def _torque(self, status: Status, now: int) -> None:
-        servo = self._servos[status.number]
-        if not status.error and status.data[0]:
-            servo.hold(self._modes[servo.number][1])
-        else:
-            self._release(servo)
-
-    def _release(self, servo: Servo) -> None:
-        request = packet.write(servo.number, packet.TORQUE, 0, servo.offset)
-        self._ask(request, servo.number, self._released, 0, first=True)
-
-    def _released(self, status: Status, now: int) -> None:
-        if not status.error:
-            self._servos[status.number].let_go()
-
-    def _limits(self, status: Status, now: int) -> None:
-        if not status.error:
-            self._servos[status.number].take_limits(status.data)
-
-    def _position(self, status: Status, now: int) -> None:
-        servo = self._servos[status.number]
-        if status.error:
-            return
-        servo.pulses = packet.signed(status.data)
-        if servo.torque is not None:  # else it may still turn: the next handshake tries again
-            self._bus.add(Exchange(self._secured(servo), []), first=True)
-            self._set.add(servo.number)
 
     def _secured(self, servo: Servo) -> bytes:
         """The packets that clear the bus watchdog and set it again.

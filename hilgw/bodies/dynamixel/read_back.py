@@ -1,4 +1,4 @@
-"""Registers that are read back: the torque and the bus watchdog of every servo.
+"""Registers that are read back: torque and bus watchdog of every servo, and hardware errors.
 
 A servo whose supply failed for a moment has neither, and does not report it. Both are compared
 every 250 ms with what was set. The readings of the positions come first: this takes the rest of a
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from hilgw.bodies.dynamixel import packet
-from hilgw.bodies.dynamixel.bus import Bus, Exchange
+from hilgw.bodies.dynamixel.bus import Bus, Transaction
 from hilgw.bodies.dynamixel.packet import Status
 from hilgw.bodies.dynamixel.servo import Servo
 from hilgw.units import NS_PER_MS
@@ -74,7 +74,7 @@ class ReadBack:
         while numbers:
             offsets = {number: self._servos[number].offset for number in numbers}
             request = packet.read_all(register, 1, offsets)
-            exchange = Exchange(request, numbers, partial(self._compare, register), 1)
+            exchange = Transaction(request, numbers, partial(self._compare, register), 1)
             size = len(request) + exchange.answer_bytes
             if room_ns is None or self._bus.duration_ns(size) + self._bus.lag_ns <= room_ns:
                 self._bus.add(exchange)
@@ -104,3 +104,40 @@ class ReadBack:
         else:
             text = f"servo {servo.number} has {name} {found} in place of {wanted}: did it restart?"
             self._differs(servo, text, now)
+
+
+class Faults:
+    """The hardware errors that are present now: servos whose answers have the alert bit, and the
+    numbers of their register."""
+
+    def __init__(self) -> None:
+        self._found: dict[int, str] = {}  # by the id of the servo; empty: not read yet
+
+    def clear(self) -> None:
+        self._found.clear()
+
+    def __contains__(self, servo: Servo) -> bool:
+        return servo.number in self._found
+
+    def watch(self, servo: Servo, *, alert: bool) -> bool:
+        """The alert bit of an answer; whether it is the first with it."""
+        if not alert:
+            self._found.pop(servo.number, None)
+        elif servo.number not in self._found:
+            self._found[servo.number] = ""
+            return True
+        return False
+
+    def read(self, servo: Servo, status: Status) -> bool:
+        """Reads the register of this servo; returns whether its value has changed."""
+        if not status.data or servo.number not in self._found:
+            return False
+        names = packet.HARDWARE_ERRORS
+        bits = [names[bit] for bit in names if status.data[0] >> bit & 1]
+        words = ", ".join(bits) or status.data.hex()
+        known, self._found[servo.number] = self._found[servo.number], words
+        return words != known
+
+    def words(self, servo: Servo) -> str:
+        found = self._found[servo.number]
+        return f"'{servo.device.name}': hardware error{': ' if found else ''}{found}"

@@ -10,7 +10,7 @@ import math
 from collections import Counter
 
 from hilgw.bodies.dynamixel import packet
-from hilgw.bodies.dynamixel.series import SERIES, P
+from hilgw.bodies.dynamixel.packet import SERIES, P
 from hilgw.bodies.dynamixel.settings import ServoSettings
 from hilgw.control.events import Command, MotorCommand, MotorField, MotorSettings
 from hilgw.control.limits import Slew
@@ -126,8 +126,7 @@ class Servo:
     def torque_of(self, raw: int) -> float:
         """The torque in N m, from Present Load, or Present Current where the servo measures it."""
         measured = (self.has_current or self.series is P) and self._current > 0
-        share = raw / (self._current if measured else 1000)
-        return share * self.settings.max_torque * self._sign
+        return raw / (self._current if measured else 1000) * self.settings.max_torque * self._sign
 
     @property
     def _sign(self) -> int:
@@ -172,8 +171,7 @@ class Servo:
         self._acceleration = self._profile_acceleration(command.acceleration)
         self._force = self._force_of(command.available)
         if command.position != math.inf:
-            speed = _profile(command.velocity, self.series.rad_s, self._largest[1])
-            self._speed = max(1, speed)
+            self._speed = max(1, _profile(command.velocity, self.series.rad_s, self._largest[1]))
 
     def _by_velocity(self, velocity: float, now: int) -> None:
         self.wanted = self._slew.aim(velocity, now)

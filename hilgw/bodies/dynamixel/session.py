@@ -13,12 +13,11 @@ from typing import ClassVar
 from hilgw.bodies._common.missing import GAINS
 from hilgw.bodies._common.session import Phase, RobotSession
 from hilgw.bodies.dynamixel import packet
-from hilgw.bodies.dynamixel.bus import Bus, Exchange
-from hilgw.bodies.dynamixel.faults import Faults
+from hilgw.bodies.dynamixel.bus import Bus, Transaction
 from hilgw.bodies.dynamixel.goals import Goals
 from hilgw.bodies.dynamixel.handshake import Handshake
 from hilgw.bodies.dynamixel.packet import Status, StatusReader
-from hilgw.bodies.dynamixel.read_back import CYCLE_NS, ReadBack
+from hilgw.bodies.dynamixel.read_back import CYCLE_NS, Faults, ReadBack
 from hilgw.bodies.dynamixel.servo import Servo
 from hilgw.bodies.dynamixel.settings import HOLD, DynamixelSettings, devices_of, servos_of
 from hilgw.control.events import (
@@ -31,7 +30,6 @@ from hilgw.control.events import (
     HardwareFault,
     MotorFeedback,
     Notice,
-    ProtocolFailure,
     SensorValue,
     StopReason,
     Write,
@@ -64,9 +62,9 @@ class DynamixelSession(RobotSession):
         self._bus = Bus(10 * NS_PER_S // settings.baudRate, ms_to_ns(settings.answer_ms))
         self._reader = StatusReader()
         self._faults = Faults()
-        steps = max(2, settings.watchdog_ms // 20)
-        self._handshake = Handshake(self._bus, servos, steps, holds=settings.on_loss == HOLD)
-        self._read_back = ReadBack(self._bus, servos, steps, self._differs)
+        self._watchdog_steps = max(2, settings.watchdog_ms // 20)
+        self._handshake = self._new_handshake()
+        self._read_back = ReadBack(self._bus, servos, self._watchdog_steps, self._differs)
         self._period_ns = ms_to_ns(settings.period_ms)
         self._goals = Goals(self._bus, self._servos, self._period_ns, self._lose)
         self._silence_ns = s_to_ns(settings.silence_s)
@@ -147,6 +145,8 @@ class DynamixelSession(RobotSession):
     def _flush(self, now: int) -> list[Event]:
         """The events that came up, and the bytes that are due."""
         self._bus.end_late(now)
+        if self._phase is Phase.SETUP:
+            self._handshake.proceed(now)
         if self._bus.failed is not None:
             culprit = self._by_number[self._bus.failed]
             self._lose(culprit, f"servo {culprit.number} does not answer", now)
@@ -188,19 +188,25 @@ class DynamixelSession(RobotSession):
         self._phase = Phase.SETUP
         self._due_ns = now + PATIENCE_NS
         self._asked_ns = now
-        self._reading: Exchange | None = None
+        self._reading: Transaction | None = None
         self._stopped.clear()
         self._bus.forget()
         self._reader.clear()
         self._read_back.reset(now)
-        self._handshake.begin()
+        self._handshake = self._new_handshake()
+        self._handshake.begin(now)
+
+    def _new_handshake(self) -> Handshake:
+        holds = self._settings.on_loss == HOLD
+        servos = self._servos.values()
+        return Handshake(self._bus, servos, self._watchdog_steps, holds=holds)
 
     def _proceed(self, now: int) -> None:
         """After answers of the handshake."""
         if self._handshake.failure is not None:
             self._phase = Phase.CLOSED
             self._end()
-            self._events.append(ProtocolFailure(self._handshake.failure))
+            self._events.append(self._handshake.failure)
         elif self._handshake.is_complete:
             self._read_back.ask(now)
             if self._read_back.is_complete:
@@ -261,7 +267,7 @@ class DynamixelSession(RobotSession):
         more = self._feedback or self._settings.show_velocity
         register, size = (packet.LOAD, 10) if more else (packet.POSITION, 4)
         request = packet.read_all(register, size, self._offsets)
-        self._reading = Exchange(request, list(self._by_number), self._position, size)
+        self._reading = Transaction(request, list(self._by_number), self._position, size)
         self._bus.add(self._reading, first=True)
         if now - self._asked_ns >= CYCLE_NS:
             self._asked_ns = now
@@ -296,7 +302,7 @@ class DynamixelSession(RobotSession):
 
     def _ask_error(self, servo: Servo) -> None:
         request = packet.read(servo.number, packet.HARDWARE_ERROR, 1, servo.offset)
-        self._bus.add(Exchange(request, [servo.number], self._hardware_error, 1))
+        self._bus.add(Transaction(request, [servo.number], self._hardware_error, 1))
 
     def _hardware_error(self, status: Status, now: int) -> None:
         servo = self._by_number[status.number]

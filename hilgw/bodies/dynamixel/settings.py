@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hilgw.bodies._common.settings import RobotSettings
-from hilgw.bodies.dynamixel.series import SERIES
+from hilgw.bodies.dynamixel.packet import SERIES
 from hilgw.devices.kinds import NO_LIMITS, POSITION_SENSOR, ROTATIONAL_MOTOR, Device
 from hilgw.devices.properties import PositionSensorFields, RotationalMotorFields
 from hilgw.settings import setting

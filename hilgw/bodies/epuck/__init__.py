@@ -8,8 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from hilgw.bodies._common.body import BITS_PER_BYTE, SerialRobot
-from hilgw.bodies._common.check import Problem, device_problems, load_problems, table_problems
+from hilgw.bodies._common.body import (
+    BITS_PER_BYTE,
+    Problem,
+    SerialRobot,
+    device_problems,
+    load_problems,
+    table_problems,
+)
 from hilgw.bodies.epuck import sercom
 from hilgw.bodies.epuck.session import EPuckSession
 from hilgw.bodies.epuck.settings import (

@@ -14,14 +14,16 @@ from typing import Any
 
 from hilgw.bodies._common.session import Phase
 from hilgw.bodies._common.wheels import WheeledSession
-from hilgw.bodies.epuck import sercom, units
-from hilgw.bodies.epuck.handshake import Found, back_in_step, handshake
-from hilgw.bodies.epuck.sensors import Sensors
+from hilgw.bodies.epuck import sercom
+from hilgw.bodies.epuck.sercom import Found, back_in_step, handshake
 from hilgw.bodies.epuck.settings import (
     LEDS,
     MOTORS,
+    SOURCES,
+    WHEEL_SOURCES,
     EPuckSettings,
     devices_of,
+    sensors_of,
 )
 from hilgw.control.events import (
     Connected,
@@ -29,10 +31,13 @@ from hilgw.control.events import (
     Event,
     Notice,
     ProtocolFailure,
+    SensorValue,
     StopReason,
     Write,
 )
-from hilgw.devices.kinds import Device
+from hilgw.control.odometer import Odometer
+from hilgw.devices.kinds import SENSOR, Device, Devices, Value
+from hilgw.devices.lookup import look_up
 from hilgw.framing.lines import LineSplitter
 from hilgw.protocols.dialogue import LineDialogue, LineScript
 from hilgw.units import NS_PER_S, earliest, ms_to_ns, s_to_ns
@@ -46,8 +51,8 @@ class EPuckSession(WheeledSession):
     """The pure session; see `hilgw.bodies.base.BodySession`."""
 
     def __init__(self, settings: EPuckSettings) -> None:
-        limit = self._limit = units.MAX_STEPS_S[settings.model]
-        fastest, cut_from = limit * units.RAD_PER_STEP, (limit + 1) * units.RAD_PER_STEP
+        limit = self._limit = sercom.MAX_STEPS_S[settings.model]
+        fastest, cut_from = limit * sercom.RAD_PER_STEP, (limit + 1) * sercom.RAD_PER_STEP
         super().__init__(settings, devices_of(settings), MOTORS, fastest, cut_from)
         self._settings = settings
         self._byte_ns = 10 * NS_PER_S // settings.baudRate
@@ -182,8 +187,7 @@ class EPuckSession(WheeledSession):
             return events + self._ask(now)
         if self._phase is Phase.SETUP:
             self.counts["retries"] += 1
-            trouble = Notice(STRANGE if self._lines_seen else SILENT)
-            return [*events, trouble, *self._begin(now)]
+            return [*events, Notice(STRANGE if self._lines_seen else SILENT), *self._begin(now)]
         return events + (self._ask(now) if result else self._missed(now))
 
     def _reset_seen(self, text: bytes, now: int) -> list[Event]:
@@ -225,7 +229,7 @@ class EPuckSession(WheeledSession):
 
     def _speeds(self) -> tuple[int, int]:
         left, right = self._wheels.values()
-        return units.steps_s(left.value, self._limit), units.steps_s(right.value, self._limit)
+        return sercom.steps_s(left.value, self._limit), sercom.steps_s(right.value, self._limit)
 
     def _hurry(self, now: int) -> None:
         """The next exchange begins at once, where none is under way."""
@@ -238,8 +242,7 @@ class EPuckSession(WheeledSession):
         values = exchange.values()
         if values is None:
             self.counts["damaged"] += 1
-            reset = self._reset_seen(bytes(exchange.received), now)
-            return reset or self._missed(now)
+            return self._reset_seen(bytes(exchange.received), now) or self._missed(now)
         self._good_ns = now
         events: list[Event] = []
         if self._phase is Phase.CHECK:
@@ -344,3 +347,76 @@ class Exchange:
         data = received[len(self.request) :] if self.echo else received
         found = sercom.decode(self.letters, data, self.ground_values)
         return found if found[sercom.SPEEDS] == self.speeds else None
+
+
+Numbers = dict[str, tuple[int, ...]]
+
+
+class Sensors:
+    """The sensors of one robot, by device index: which are enabled and due, and their values in
+    Webots' units."""
+
+    def __init__(self, settings: EPuckSettings, devices: Devices, always_on: list[int]) -> None:
+        given = sensors_of(settings)
+        sources = {**SOURCES, **WHEEL_SOURCES}
+        found = devices.of_role(SENSOR)
+        self._sources = {each.index: sources[each.name] for each in found}
+        self._tables = {each.index: given[each.name].table for each in found if each.name in given}
+        self._always_on = always_on
+        self._period_ns = ms_to_ns(settings.period_ms)
+        self.reset()
+
+    @property
+    def has_ground(self) -> bool:
+        return any(source.letter == sercom.GROUND for source in self._sources.values())
+
+    def reset(self) -> None:
+        """The port was opened: the angles begin at 0, and what is always on is enabled."""
+        self._odometers = [Odometer(0x10000) for _ in WHEEL_SOURCES]
+        self._next_ns = dict.fromkeys(self._always_on, 0)
+        self._periods_ns = dict.fromkeys(self._always_on, 0)
+
+    def rebase(self) -> None:
+        """The robot was gone: its angles go on from where they were."""
+        for odometer in self._odometers:
+            odometer.rebase()
+
+    def switch(self, index: int, period_ms: float | None, now: int) -> None:
+        """Sets a period; None: each exchange, 0: off. The next exchange asks for it."""
+        if period_ms == 0:
+            self._next_ns.pop(index, None)
+            return
+        self._periods_ns[index] = 0 if period_ms is None else ms_to_ns(period_ms)
+        self._next_ns[index] = now
+
+    def take_due(self, now: int) -> list[int]:
+        """The enabled sensors whose period ends nearer to this exchange than to the next."""
+        near_ns = now + self._period_ns // 2
+        due = [index for index, at in self._next_ns.items() if at <= near_ns]
+        for index in due:
+            self._next_ns[index] = now + max(self._periods_ns[index], self._period_ns)
+        return due
+
+    def letters(self, indices: list[int]) -> str:
+        """The commands that ask for these sensors, in the order of a request; the speeds last."""
+        wanted = {self._sources[index].letter for index in indices} | {sercom.SPEEDS}
+        return "".join(letter for letter in sercom.LETTERS if letter in wanted)
+
+    def values(self, indices: list[int], numbers: Numbers) -> list[SensorValue]:
+        """The values of those of these sensors that are still enabled."""
+        return [
+            SensorValue(index, self._value(index, numbers))
+            for index in indices
+            if index in self._next_ns
+        ]
+
+    def _value(self, index: int, numbers: Numbers) -> Value:
+        letter, place = self._sources[index]
+        found = numbers[letter]
+        if letter == "Q":
+            return self._odometers[place].read(found[place]) / sercom.STEPS_PER_RAD
+        table = self._tables[index]
+        if place >= 0:
+            return float(look_up(table, found[place]))
+        vector = sercom.acceleration(found) if letter == "a" else tuple(map(float, found))
+        return tuple(look_up(table, each) for each in vector)

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from hilgw.bodies._common.settings import RobotSettings, numbered
 from hilgw.bodies._common.wheels import wheel_devices
-from hilgw.bodies.epuck.sercom import BAUD_RATE
-from hilgw.bodies.epuck.units import MAX_STEPS_S, RAD_PER_STEP
+from hilgw.bodies.epuck.sercom import BAUD_RATE, MAX_STEPS_S, RAD_PER_STEP
 from hilgw.devices.kinds import (
     ACCELEROMETER,
     DISTANCE_SENSOR,
@@ -148,8 +147,7 @@ def letters_of(settings: EPuckSettings) -> set[str]:
 
 def devices_of(settings: EPuckSettings) -> list[Device]:
     """All devices in order, with the fields of their nodes."""
-    fastest = MAX_STEPS_S[settings.model] * RAD_PER_STEP
-    parts = [*wheel_devices(SIDES, fastest)]
+    parts = [*wheel_devices(SIDES, MAX_STEPS_S[settings.model] * RAD_PER_STEP)]
     sensors = sensors_of(settings)
     near = [name for name in sensors if name in _PROXIMITY or name in _LIGHT]
     parts += [(name, *_node(name, sensors[name])) for name in near]

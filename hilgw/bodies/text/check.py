@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from hilgw.bodies._common.check import Problem, device_problems, load_problems, table_problems
+from hilgw.bodies._common.body import Problem, device_problems, load_problems, table_problems
 from hilgw.bodies.text.lines import PLACEHOLDER
 from hilgw.bodies.text.motors import VELOCITY
 from hilgw.bodies.text.settings import (

@@ -10,8 +10,16 @@ from collections import Counter
 
 from hilgw.bodies._common.session import refused
 from hilgw.bodies.text.devices import Leds, RequestLine, Requests
-from hilgw.bodies.text.exchange import Answer, Exchange, Outstanding, Silence
-from hilgw.bodies.text.lines import Sendable, sendable, shown, to_bytes
+from hilgw.bodies.text.lines import (
+    Answer,
+    Outstanding,
+    Sendable,
+    Silence,
+    Window,
+    sendable,
+    shown,
+    to_bytes,
+)
 from hilgw.bodies.text.motors import Halted, MotionLine, Motions
 from hilgw.bodies.text.settings import Line, TextBodySettings
 from hilgw.control.events import Command, Event, MotorHeld, Notice, SensorValue, Write
@@ -49,7 +57,7 @@ class Traffic:
         self._devices = devices
         self._always_on = always_on
         self._counts = counts
-        self._exchange = Exchange(settings.window, settings.window_bytes)
+        self._window = Window(settings.window, settings.window_bytes)
         self._motions = Motions(settings, devices, self.end)
         self._leds = Leds(settings, self.end)
         self._silence_ns = s_to_ns(settings.silence_s)
@@ -79,7 +87,7 @@ class Traffic:
     def end_all(self) -> None:
         """No answer is expected any more."""
         self._stop_again = False
-        self._exchange.clear()
+        self._window.clear()
 
     def rest(self) -> None:
         """The motors were stopped."""
@@ -128,7 +136,7 @@ class Traffic:
 
     def _has_room(self, line: MotionLine, data: bytes | Halted) -> bool:
         size = len(data) if isinstance(data, bytes) else 0
-        return self._exchange.has_room(line.line, size)
+        return self._window.has_room(line.line, size)
 
     def switch(self, index: int, period_ms: float | None, now: int) -> None:
         self._requests.switch(index, period_ms, now)
@@ -157,12 +165,12 @@ class Traffic:
     @property
     def is_stopping(self) -> bool:
         """Whether a stop waits to be written again, or for its answer."""
-        return self._stop_again or self._exchange.has(_STOP)
+        return self._stop_again or self._window.has(_STOP)
 
     # --- time ---------------------------------------------------------------------------------
 
     def next_deadline(self) -> int:
-        dues = [self._answered_ns + self._silence_ns, self._exchange.next_deadline()]
+        dues = [self._answered_ns + self._silence_ns, self._window.next_deadline()]
         dues.append(self._motions.next_deadline())
         work_ns = self._next_work_ns()
         if work_ns is not None:
@@ -174,7 +182,7 @@ class Traffic:
         return now - self._answered_ns >= self._silence_ns
 
     def expire(self, now: int) -> list[Event]:
-        events = self._resync(self._exchange.overdue(now), now)
+        events = self._resync(self._window.overdue(now), now)
         self._motions.expire(now)
         return events + self.pump(now)
 
@@ -192,7 +200,7 @@ class Traffic:
 
     def take(self, line: bytes, now: int) -> list[Event] | None:
         """What an answer brings; None for a line that answers nothing."""
-        answer = self._exchange.take(line)
+        answer = self._window.take(line)
         if answer is None:
             return None
         self._answered_ns = now
@@ -267,7 +275,7 @@ class Traffic:
             return []
         data = b""
         if self._stop_again:
-            if not self._exchange.idle:
+            if not self._window.idle:
                 return []  # what was sent before the stop comes first
             self._motions.repeat()
             data += self._send_stop(now)
@@ -278,12 +286,12 @@ class Traffic:
         self._is_blocked = False
         events: list[Event] = []
         for line, filled, subject in self._due_lines(now):
-            if (self._is_blocked and not line.realtime) or not self._exchange.has_room(
+            if (self._is_blocked and not line.realtime) or not self._window.has_room(
                 line, len(filled)
             ):
                 self._is_blocked = True
                 continue
-            self._exchange.sent(line, subject, len(filled), now)
+            self._window.sent(line, subject, len(filled), now)
             events += self._left(subject, filled, now)
             data += filled
         return [Write(data), *events] if data else events
@@ -291,7 +299,7 @@ class Traffic:
     def _next_work_ns(self) -> int | None:
         """When a line is due that the window has room for; None: there is none."""
         if self._stop_again:
-            return self._work_ns if self._exchange.idle else None
+            return self._work_ns if self._window.idle else None
         dues = [
             request.due_ns
             for request in self._asked_requests()
@@ -300,7 +308,7 @@ class Traffic:
         if not self._is_blocked:
             if self._motions.has_waiting or self._leds.has_waiting:
                 dues.append(self._work_ns)
-            if self._exchange.idle:
+            if self._window.idle:
                 dues.append(self._alive_ns)
         return min(dues, default=None)
 
@@ -320,13 +328,13 @@ class Traffic:
             for request in self._asked_requests()
             if now >= request.due_ns
         ]
-        if not found and self._exchange.idle and now >= self._alive_ns:
+        if not found and self._window.idle and now >= self._alive_ns:
             found.append((self._alive[0], self._alive[1], _ALIVE))
         return found
 
     def _asked_requests(self) -> list[RequestLine]:
         """The requests with an enabled sensor whose last answer is not awaited."""
-        return [each for each in self._requests.asked() if not self._exchange.has(each)]
+        return [each for each in self._requests.asked() if not self._window.has(each)]
 
     def _left(self, subject: object, data: bytes, now: int) -> list[Event]:
         """A line has left."""
@@ -344,12 +352,12 @@ class Traffic:
 
     def _moves_on_its_way(self) -> bool:
         """Whether a line for motors has no answer yet: the robot may read it after a stop."""
-        return any(self._exchange.has(motion) for motion in self._motions.active())
+        return any(self._window.has(motion) for motion in self._motions.active())
 
     def _send_stop(self, now: int) -> bytes:
         """The bytes of all stop lines, whose answers are expected from now on."""
         self._stop_again = False
         self._stop_tries += 1
         for line in self._motions.stops:
-            self._exchange.sent(line, _STOP, len(line.filled({})), now)
+            self._window.sent(line, _STOP, len(line.filled({})), now)
         return self._motions.stop_data()

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
-from hilgw.bodies._common.check import Problem, load_problems
+from hilgw.bodies._common.body import Problem, load_problems
 from hilgw.bodies.base import Body
 from hilgw.bodies.wc2ec.session import Wc2ecBodySession
 from hilgw.bodies.wc2ec.settings import LOAD_FIX, Wc2ecBodySettings, line_load
@@ -19,10 +19,8 @@ from hilgw.control.line_load import LineLoad
 from hilgw.control.stop_frame import StopFrame
 from hilgw.devices.kinds import NO_LIMITS
 from hilgw.framing import create
+from hilgw.framing.base import Framing
 from hilgw.settings import MockSpec
-
-if TYPE_CHECKING:
-    from hilgw.framing.base import Framing
 
 
 class Wc2ecBody(Body):

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from hilgw.bodies._common.missing import ACCELERATION, AVAILABLE, GAINS
 from hilgw.bodies._common.session import MotorSession, refused
-from hilgw.bodies.wc2ec.messages import send_message, switch_message, tune_message
 from hilgw.bodies.wc2ec.motors import Motors
-from hilgw.bodies.wc2ec.settings import LOAD_FIX, line_load
+from hilgw.bodies.wc2ec.settings import LOAD_FIX, Wc2ecBodySettings, line_load
 from hilgw.control.events import (
     Command,
     Connected,
@@ -33,24 +32,25 @@ from hilgw.control.events import (
     StopReason,
     Write,
 )
+from hilgw.control.limits import check_settings
 from hilgw.control.safety import Mode
 from hilgw.devices.kinds import (
+    DISTANCE_SENSOR,
+    EMITTER,
     LINEAR_MOTOR,
     MOTOR,
     NO_LIMITS,
+    RECEIVER,
     SENSOR,
     Device,
     Devices,
     Refusal,
 )
 from hilgw.errors import ConfigError, FrameError, HilgwError, PeerError
+from hilgw.framing.base import Framing
 from hilgw.protocols import wc2ec
 from hilgw.reasons import RequestRefused
 from hilgw.units import NS_PER_S, earliest, s_to_ns
-
-if TYPE_CHECKING:
-    from hilgw.bodies.wc2ec.settings import Wc2ecBodySettings
-    from hilgw.framing.base import Framing
 
 EARLY = "sends values before it registers its devices: dropped until it has, at most a second"
 
@@ -386,3 +386,50 @@ class Registrations:
     def due(self) -> int:
         """The latest time from which the session may send."""
         return self._until if self._missing else 0
+
+
+# --- requests of a controller that move no motor, as messages of WC2EC ----------------------------
+
+
+def switch_message(device: Device, number: int, period_ms: float | None) -> wc2ec.Sent | Refusal:
+    """Sets the period of a sensor; None: every step, 0: off."""
+    index = device.index
+    if period_ms and device.kind == DISTANCE_SENSOR:
+        return check_settings(device, (period_ms,)) or wc2ec.SetPeriod(number, index, period_ms)
+    return (
+        wc2ec.DisableSensor(number, index) if period_ms == 0 else wc2ec.EnableSensor(number, index)
+    )
+
+
+def send_message(device: Device, number: int, packet: PacketOut) -> wc2ec.Sent | Refusal:
+    """Sends one packet through an Emitter."""
+    if device.kind != EMITTER:
+        return _wrong_kind(device, EMITTER)
+    if not packet.data or packet.channel < -1:
+        text = f"'{device.name}': {len(packet.data)} bytes on channel {packet.channel}"
+        return Refusal(RequestRefused.OUT_OF_RANGE, text)
+    return wc2ec.SendPacket(number, device.index, packet.channel, packet.data)
+
+
+def tune_message(device: Device, number: int, settings: DeviceSettings) -> wc2ec.Sent | Refusal:
+    """Sets channel and range of an Emitter, or channel and period of a Receiver."""
+    if not isinstance(settings, EmitterSettings | ReceiverSettings):
+        text = f"WC2EC cannot set {device.kind} '{device.name}'"
+        return Refusal(RequestRefused.NOT_SETTABLE, text)
+    index, channel = device.index, settings.channel
+    if isinstance(settings, EmitterSettings):
+        if device.kind != EMITTER:
+            return _wrong_kind(device, EMITTER)
+        refusal = check_settings(device, (channel, settings.range))
+        return refusal or wc2ec.SetEmitter(number, index, channel, settings.range)
+    if device.kind != RECEIVER:
+        return _wrong_kind(device, RECEIVER)
+    refusal = check_settings(device, (channel, settings.period_ms))
+    return refusal or wc2ec.SetReceiver(number, index, channel, settings.period_ms)
+
+
+def _wrong_kind(device: Device, kind: str) -> Refusal:
+    article = "an" if kind == EMITTER else "a"
+    return Refusal(
+        RequestRefused.NOT_SETTABLE, f"{device.kind} '{device.name}' is not {article} {kind}"
+    )

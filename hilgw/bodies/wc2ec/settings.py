@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hilgw.control.line_load import LineLoad
 from hilgw.control.parts import Connects, OnLine, url_setting
 from hilgw.devices.kinds import MotorLimits
+from hilgw.framing.base import Framing
 from hilgw.protocols.wc2ec.codec import encode_value
 from hilgw.settings import setting
 from hilgw.units import ms_to_ns
@@ -62,10 +63,6 @@ class Wc2ecBodySettings(OnLine, Connects):
         default_factory=dict,
     )
 
-
-if TYPE_CHECKING:
-    from hilgw.bodies.wc2ec.settings import Wc2ecBodySettings
-    from hilgw.framing.base import Framing
 
 LOAD_FIX = "raise baudRate, or step_ms where the robot is slower"
 

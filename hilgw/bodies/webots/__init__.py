@@ -7,7 +7,7 @@ of a control loop.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from hilgw.bodies.base import Body
 from hilgw.bodies.webots.session import WebotsBodySession
@@ -15,10 +15,8 @@ from hilgw.bodies.webots.settings import WebotsBodySettings
 from hilgw.control.forwarding import Forwarding
 from hilgw.control.limits import limit_errors
 from hilgw.control.stop_frame import StopFrame
+from hilgw.framing.base import Framing
 from hilgw.settings import MockSpec, Problem
-
-if TYPE_CHECKING:
-    from hilgw.framing.base import Framing
 
 SIMULATED_VERSIONS = ("R2023a", "R2023b", "R2024a", "R2025a")
 """The versions that the mock of Webots has."""

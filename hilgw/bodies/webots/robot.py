@@ -4,45 +4,100 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import Any
 
-from hilgw.bodies.webots.devices import fields_of
 from hilgw.bodies.webots.motors import Motor
-from hilgw.bodies.webots.settings import LONGEST_STEP_MS
+from hilgw.bodies.webots.settings import LONGEST_STEP_MS, WebotsBodySettings
 from hilgw.control.events import (
+    BrakeDamping,
     Command,
+    DeviceSettings,
+    EmitterSettings,
     Event,
+    FeedbackSwitch,
+    LedValue,
     MotorFeedback,
     Notice,
     PacketIn,
+    PacketOut,
+    ReceiverSettings,
     SensorValue,
 )
-from hilgw.devices.fields import CAP_BYTES, CAP_PACKETS, channel_refusal
-from hilgw.devices.kinds import EMITTER, MOTOR, NO_LIMITS, RECEIVER, SENSOR, Device, Devices
+from hilgw.devices.fields import (
+    CAP_BYTES,
+    CAP_PACKETS,
+    UNLIMITED,
+    EmitterFields,
+    ReceiverFields,
+    channel_refusal,
+)
+from hilgw.devices.kinds import (
+    BRAKE,
+    EMITTER,
+    LED,
+    LINEAR_MOTOR,
+    MOTOR,
+    NO_LIMITS,
+    RECEIVER,
+    SENSOR,
+    Device,
+    Devices,
+    Refusal,
+)
+from hilgw.devices.properties import (
+    COORDINATE_SYSTEMS,
+    DISTANCE_SENSOR_TYPES,
+    FIELDS,
+    GPS_COORDINATE_SYSTEMS,
+    JOINTS,
+    TOUCH_SENSOR_TYPES,
+    AccelerometerFields,
+    BrakeFields,
+    CompassFields,
+    DeviceFields,
+    DistanceSensorFields,
+    GpsFields,
+    GyroFields,
+    InertialUnitFields,
+    LedFields,
+    LightSensorFields,
+    LinearMotorFields,
+    PositionSensorFields,
+    RotationalMotorFields,
+    TouchSensorFields,
+)
 from hilgw.protocols.webots import codec
 from hilgw.protocols.webots.codec import Codec, Message
 from hilgw.protocols.webots.device_messages import (
+    BrakeCommand,
+    DistanceSensorConfiguration,
     EmitterConfiguration,
+    GpsConfiguration,
     GpsValues,
+    InertialUnitConfiguration,
+    JointConfiguration,
     MotorConfiguration,
     Quaternion,
     Receive,
     ReceiverConfiguration,
     Send,
+    SetChannel,
+    SetFeedbackPeriod,
     SetForce,
+    SetLed,
     SetPosition,
     SetSamplingPeriod,
     SetVelocity,
+    TableConfiguration,
+    TouchSensorConfiguration,
     Value,
     Values,
 )
-from hilgw.protocols.webots.errors import ProtocolError
+from hilgw.protocols.webots.errors import ProtocolError, WebotsRefused
 from hilgw.protocols.webots.forms import KINDS
 from hilgw.protocols.webots.queues import EmitterQueue, WaitingCommands
 from hilgw.protocols.webots.robot_messages import DeviceEntry, RobotConfiguration, Time
-
-if TYPE_CHECKING:
-    from hilgw.bodies.webots.settings import WebotsBodySettings
+from hilgw.reasons import RequestRefused
 
 REQUEST_BYTES = 128 * 1024
 """Packets of all Emitters in one request: what is more leaves with the next."""
@@ -221,3 +276,155 @@ class WebotsRobot:
         """Why a Receiver may not listen to this channel; None when it may."""
         receiver = self._receivers.get(index)
         return channel_refusal(channel, () if receiver is None else receiver.allowedChannels)
+
+
+BITS = 8
+"""Of one byte: the wire has bytes per ms, and neither baudRate nor byteSize."""
+
+_TABLES: dict[str, type[AccelerometerFields | CompassFields | GyroFields | LightSensorFields]] = {
+    "Accelerometer": AccelerometerFields,
+    "Compass": CompassFields,
+    "Gyro": GyroFields,
+    "LightSensor": LightSensorFields,
+}
+
+
+# --- devices, from the messages that configure them (C_CONFIGURE) ---------------------------------
+
+
+def fields_of(kind: str, model: str, message: Message | None) -> DeviceFields | None:
+    """The fields of a device's node; None where it did not send its configuration, which a node
+    without fields of its own (LED) does not."""
+    match message:
+        case None:
+            return LedFields(model=model) if kind == LED else None
+        case EmitterConfiguration():
+            return _emitter(message, model)
+        case ReceiverConfiguration(_, size, channel, allowed):
+            return ReceiverFields(
+                bufferSize=size, channel=channel, allowedChannels=allowed, model=model
+            )
+        case MotorConfiguration():
+            return _motor(kind, message, model)
+        case DistanceSensorConfiguration(_, number, _, _, aperture, table):
+            kind_ = _choice(DISTANCE_SENSOR_TYPES, number)
+            return DistanceSensorFields(
+                type=kind_, aperture=aperture, lookupTable=table, model=model
+            )
+        case TouchSensorConfiguration(_, number, table):
+            kind_ = _choice(TOUCH_SENSOR_TYPES, number)
+            return TouchSensorFields(type=kind_, lookupTable=table, model=model)
+        case TableConfiguration(_, table):
+            return _TABLES[kind](lookupTable=table, model=model)
+        case GpsConfiguration(_, number):
+            system = _choice(GPS_COORDINATE_SYSTEMS, number)
+            return GpsFields(gpsCoordinateSystem=system, model=model)
+        case InertialUnitConfiguration(_, noise, axes):
+            system = axes if axes in COORDINATE_SYSTEMS else COORDINATE_SYSTEMS[0]
+            return InertialUnitFields(noise=noise, coordinateSystem=system, model=model)
+        case JointConfiguration(_, number):
+            joint = _choice(JOINTS, number)
+            both = PositionSensorFields if kind == "PositionSensor" else BrakeFields
+            return both(type=joint, model=model)
+    return FIELDS[kind](model=model)
+
+
+def _choice(names: tuple[str, ...], number: int) -> str:
+    """The value of a field for its number on the wire; the default for an unknown number."""
+    return names[number] if 0 <= number < len(names) else names[0]
+
+
+def _emitter(message: EmitterConfiguration, model: str) -> EmitterFields:
+    rate = message.byteRate
+    baud = round(rate * 1000 * BITS) if 0 <= rate < math.inf else UNLIMITED
+    return EmitterFields(
+        bufferSize=message.bufferSize,
+        channel=message.channel,
+        baudRate=baud,
+        byteSize=BITS,
+        range=message.range,
+        maxRange=message.maxRange,
+        allowedChannels=message.allowedChannels,
+        model=model,
+    )
+
+
+def _motor(
+    kind: str, message: MotorConfiguration, model: str
+) -> LinearMotorFields | RotationalMotorFields:
+    fields: dict[str, Any] = {
+        "minPosition": message.minPosition,
+        "maxPosition": message.maxPosition,
+        "maxVelocity": message.maxVelocity,
+        "acceleration": message.acceleration,
+        "controlPID": (message.p, message.i, message.d),
+        "multiplier": message.multiplier,
+        "position": message.targetPosition,
+    }
+    if kind == LINEAR_MOTOR:
+        return LinearMotorFields(**fields, maxForce=message.maxForce, model=model)
+    return RotationalMotorFields(**fields, maxTorque=message.maxForce, model=model)
+
+
+LARGEST_PERIOD_MS = 0xFFFF
+
+
+# --- what a controller may set beside the motors: it leaves with the next request -----------------
+# Each function returns None, or why it is refused.
+
+
+def set_period(robot: WebotsRobot, device: Device, period_ms: float | None) -> Refusal | None:
+    """Sets the period of a sensor or Receiver; None: every step, 0: off."""
+    if device.role != SENSOR and device.kind != RECEIVER:
+        return Refusal(RequestRefused.NOT_SETTABLE, f"{device.kind} '{device.name}' has no period")
+    period = robot.step_ms if period_ms is None else _period(period_ms)
+    robot.waiting.put(SetSamplingPeriod(robot.tag(device.index), period))
+    return None
+
+
+def send(robot: WebotsRobot, device: Device, packet: PacketOut) -> Refusal | None:
+    """A packet through an Emitter."""
+    emitter = robot.emitters.get(packet.index)
+    if emitter is None:
+        text = f"{device.kind} '{device.name}' is not an Emitter that Webots configured"
+        return Refusal(RequestRefused.NOT_SETTABLE, text)
+    size = len(packet.data)
+    if not size or size > REQUEST_BYTES:
+        return Refusal(RequestRefused.UNSENDABLE, f"'{device.name}': a packet of {size} bytes")
+    if why := channel_refusal(packet.channel, emitter.allowed):
+        return Refusal(RequestRefused.NOT_ALLOWED, f"'{device.name}': {why}")
+    if not emitter.put(packet.channel, packet.data):
+        text = f"its buffer of {emitter.limit} bytes has no room for {size} bytes"
+        return Refusal(WebotsRefused.NO_ROOM, f"'{device.name}': {text}")
+    return None
+
+
+def tune(robot: WebotsRobot, device: Device, settings: DeviceSettings) -> Refusal | None:
+    """An LED, a brake, a radio, or the period of a motor's feedback."""
+    tag = robot.tag(settings.index)
+    match settings:
+        case LedValue(_, value) if device.kind == LED:
+            robot.waiting.put(SetLed(tag, value))
+        case BrakeDamping(_, damping) if device.kind == BRAKE:
+            robot.waiting.put(BrakeCommand(tag, damping))
+        case FeedbackSwitch(_, period_ms) if device.role == MOTOR:
+            robot.waiting.put(SetFeedbackPeriod(tag, _period(period_ms)))
+        case ReceiverSettings(index, channel, period_ms) if device.kind == RECEIVER:
+            if why := robot.channel_refusal(index, channel):
+                return Refusal(RequestRefused.NOT_ALLOWED, f"'{device.name}': {why}")
+            robot.waiting.put(SetSamplingPeriod(tag, _period(period_ms)))
+            robot.waiting.put(SetChannel(tag, channel))
+        case EmitterSettings(index, _, range) if index in robot.emitters:
+            if not robot.emitters[index].tune(range):
+                return Refusal(RequestRefused.NOT_ALLOWED, f"'{device.name}': range {range:g}")
+        case _:
+            text = f"{type(settings).__name__} does not set {device.kind} '{device.name}'"
+            return Refusal(RequestRefused.NOT_SETTABLE, text)
+    return None
+
+
+def _period(period_ms: float) -> int:
+    """Webots takes whole ms."""
+    if not period_ms > 0:
+        return 0
+    return LARGEST_PERIOD_MS if period_ms > LARGEST_PERIOD_MS else math.ceil(period_ms)

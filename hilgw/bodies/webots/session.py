@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from enum import Enum, auto
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from hilgw.bodies._common.session import MotorSession
-from hilgw.bodies.webots.robot import WebotsRobot
-from hilgw.bodies.webots.tuning import send, set_period, tune
+from hilgw.bodies.webots.robot import WebotsRobot, send, set_period, tune
+from hilgw.bodies.webots.settings import WebotsBodySettings
 from hilgw.control.events import (
     Command,
     Connected,
@@ -29,6 +29,7 @@ from hilgw.control.events import (
     StopSent,
     Write,
 )
+from hilgw.control.safety import Mode
 from hilgw.devices.kinds import MOTOR, Device, Refusal
 from hilgw.errors import PortError, quoted
 from hilgw.protocols.webots import codec
@@ -45,10 +46,6 @@ from hilgw.protocols.webots.robot_messages import (
     Time,
 )
 from hilgw.units import NS_PER_MS, NS_PER_S
-
-if TYPE_CHECKING:
-    from hilgw.bodies.webots.settings import WebotsBodySettings
-    from hilgw.control.safety import Mode
 
 ANSWER_BYTES = 16 * 1024 * 1024
 """The longest answer: a robot without images sends far less."""

@@ -8,8 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from hilgw import plugins
-from hilgw.adapters._common.rates import near_rate
-from hilgw.adapters.declaration import UsbId, line_of
+from hilgw.adapters.declaration import UsbId, line_of, near_rate
 from hilgw.config.context import Inspection
 from hilgw.config.model import AdapterConfig, NodeConfig, PartConfig
 from hilgw.config.queries import BODY_KEYS, bodies, is_mocked_at

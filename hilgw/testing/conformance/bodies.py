@@ -45,7 +45,7 @@ from hilgw.engine.mock_host import create_mock
 from hilgw.framing import create
 from hilgw.plugins import new_air
 from hilgw.settings import MockSpec
-from hilgw.testing.co_simulation import CoSimulation
+from hilgw.testing.co_simulation import BodyLine
 from hilgw.testing.conformance.broken_rule import BrokenRule, broken, require, shown
 from hilgw.testing.conformance.inputs import explore
 
@@ -238,7 +238,7 @@ class BodyConformance:
             return
         line = self._moving()
         line.cut = True
-        gone = line.run(1000 * self.silence_s, lambda: line.saw(Disconnected))
+        gone = line.run(1000 * self.silence_s, lambda: line.of(Disconnected))
         require(gone, "silence", f"nothing in {self.silence_s:g} s", "Disconnected")
         line.written.clear()
         line.handle(line.session.stop(StopReason.BODY, line.now))
@@ -252,7 +252,7 @@ class BodyConformance:
         """The end of the connection is reported; nothing of before moves a motor after it."""
         line = self._moving()
         line.disconnect()
-        require(line.saw(Disconnected), "reconnection", line.events, "Disconnected")
+        require(line.of(Disconnected), "reconnection", line.events, "Disconnected")
         line.events.clear()
         line.connect()
         self._comes_back(line, "reconnection")
@@ -282,7 +282,7 @@ class BodyConformance:
         def check(pieces: list[bytes]) -> None:
             line = self._moving()
             self._make_noise(line, pieces)
-            if line.saw(ProtocolFailure) or not line.on_line:
+            if line.of(ProtocolFailure) or not line.on_line:
                 return  # the connection is closed, or it carries no noise
             line.handle(line.session.stop(StopReason.SILENCE, line.now))
             self._stands(line, "a stop after noise")
@@ -311,16 +311,16 @@ class BodyConformance:
     def _declared(self) -> str:
         return f"the declared stop, {self.body.stop_frame(self.settings_with()).form}"
 
-    def _simulation(self, **changes: Any) -> CoSimulation:
+    def _simulation(self, **changes: Any) -> BodyLine:
         settings = self.settings_with(**changes)
         on_line = is_on_line(settings)
         framing = create(self.body.framing) if on_line and self.body.framing else None
         spec = self.body.mock(settings, self.version)
         mock = self.make_mock(MockSpec(spec.name, {**spec.parameters, **self.mock}))
         session = self.body.session(settings, self.version, framing)
-        return CoSimulation(session, mock, on_line=on_line)
+        return BodyLine(session, mock, on_line=on_line)
 
-    def _handshake(self, line: CoSimulation) -> Iterator[None]:
+    def _handshake(self, line: BodyLine) -> Iterator[None]:
         """Stops after each millisecond until the robot is up."""
         for _ in range(round(1000 * self.ready_s)):
             if line.is_connected:
@@ -329,7 +329,7 @@ class BodyConformance:
             line.run(1)
         broken("the robot comes up", shown(line.events[-4:]), f"Connected within {self.ready_s} s")
 
-    def _ready(self, **changes: Any) -> CoSimulation:
+    def _ready(self, **changes: Any) -> BodyLine:
         line = self._simulation(**changes)
         line.connect()
         for _ in self._handshake(line):
@@ -339,10 +339,11 @@ class BodyConformance:
         return line
 
     @staticmethod
-    def _motors(line: CoSimulation) -> list[Device]:
-        return line.session.devices.of_role(MOTOR)
+    def _motors(line: BodyLine) -> list[Device]:
+        motors: list[Device] = line.session.devices.of_role(MOTOR)
+        return motors
 
-    def _moving(self, **changes: Any) -> CoSimulation:
+    def _moving(self, **changes: Any) -> BodyLine:
         """Every motor has taken a command, and the robot moves."""
         line = self._ready(**changes)
         for device in self._motors(line):
@@ -354,25 +355,25 @@ class BodyConformance:
         line.written.clear()
         return line
 
-    def _stops(self, line: CoSimulation, stop: Any) -> None:
+    def _stops(self, line: BodyLine, stop: Any) -> None:
         line.written.clear()
         line.handle(stop(line))
         left = line.run(1000 * self.stop_s, lambda: self._has_stop(line.written))
         require(left, "a stop leaves", bytes(line.written), self._declared)
         self._stands(line, "a stop")
 
-    def _stands(self, line: CoSimulation, rule: str) -> None:
+    def _stands(self, line: BodyLine, rule: str) -> None:
         line.run(1000 * self.stop_s)
         require(not self.moves(line.mock), rule, "a motor turns", "every motor stands")
 
-    def _comes_back(self, line: CoSimulation, rule: str) -> None:
+    def _comes_back(self, line: BodyLine, rule: str) -> None:
         for _ in self._handshake(line):
             pass
         line.run(SETTLE_MS)
         require(not self.moves(line.mock), rule, "a motor turns", "every motor stands")
         self._has_nothing_to_stop(line, f"after {rule}")
 
-    def _has_nothing_to_stop(self, line: CoSimulation, when: str) -> None:
+    def _has_nothing_to_stop(self, line: BodyLine, when: str) -> None:
         session, now = line.session, line.now
         rule = f"a stop {when}"
         data = [event for event in session.stop(StopReason.SILENCE, now) if type(event) is Write]
@@ -382,7 +383,7 @@ class BodyConformance:
         for device in self._motors(line):
             require(session.stop_motor(device.index, now) is None, rule, device.name, "None")
 
-    def _refuses(self, line: CoSimulation, command: Command) -> None:
+    def _refuses(self, line: BodyLine, command: Command) -> None:
         counts = line.session.counts
         before = sum(count for name, count in counts.items() if name.startswith("refused_"))
         outcome, events = line.session.command(command, line.now)
@@ -392,7 +393,7 @@ class BodyConformance:
         after = sum(count for name, count in counts.items() if name.startswith("refused_"))
         require(after == before + 1, rule, dict(counts), "the refusal is counted")
 
-    def _make_noise(self, line: CoSimulation, pieces: list[bytes]) -> None:
+    def _make_noise(self, line: BodyLine, pieces: list[bytes]) -> None:
         try:
             for piece in pieces:
                 line.handle(line.session.receive(piece, line.now))

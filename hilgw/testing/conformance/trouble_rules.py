@@ -83,8 +83,7 @@ class TroubleRules(CodecRules, PayloadRules):
         simulation.near.open()
 
     def _some_bytes_s(self) -> float:
-        common = self.station_settings()
-        return 10 * self._usual_size() / 2 / common.baudRate
+        return 10 * self._usual_size() / 2 / self.station_settings().baudRate
 
     def _traffic(self, simulation: Simulation) -> None:
         for data in self._numbered(4):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from hilgw.adapters.base import (
     AdapterSession,
@@ -43,6 +43,22 @@ UNFINISHED = "filled in"
 KEPT = 10_000
 
 T = TypeVar("T")
+P = ParamSpec("P")
+
+
+def _recorded(
+    method: Callable[Concatenate[WatchedSession, P], T],
+) -> Callable[Concatenate[WatchedSession, P], T]:
+    """A method of the session that notes the first broken rule as its verdict."""
+
+    def recorded(session: WatchedSession, /, *given: P.args, **named: P.kwargs) -> T:
+        try:
+            return method(session, *given, **named)
+        except BrokenRule as rule:
+            session.verdict = session.verdict or rule
+            raise
+
+    return recorded
 
 
 class WatchedSession:
@@ -78,41 +94,18 @@ class WatchedSession:
         """The wrapped session."""
         return self._session
 
-    # --- the session's own methods ----------------------------------------------------------------
-
-    def open(self, now: int) -> list[Event]:
-        return self._recorded(lambda: self._checked("open", lambda: self._session.open(now)))
-
-    def close(self) -> list[Event]:
-        return self._recorded(self._close)
-
-    def receive(self, data: bytes, now: int) -> list[Event]:
-        return self._recorded(
-            lambda: self._checked("receive", lambda: self._session.receive(data, now), data)
-        )
-
-    def send(self, packet: Packet, now: int) -> Transmission | CannotSend | None:
-        return self._recorded(lambda: self._send(packet, now))
-
-    def next_deadline(self) -> int | None:
-        return self._recorded(self._next_deadline)
-
-    def expire(self, now: int) -> list[Event]:
-        return self._recorded(lambda: self._expire(now))
-
-    def describe(self, frame: bytes) -> str:
-        return self._recorded(lambda: self._describe(frame))
-
-    def _recorded(self, call: Callable[[], T]) -> T:
-        try:
-            return call()
-        except BrokenRule as rule:
-            self.verdict = self.verdict or rule
-            raise
-
     # --- the contract of each method --------------------------------------------------------------
 
-    def _close(self) -> list[Event]:
+    @_recorded
+    def open(self, now: int) -> list[Event]:
+        return self._checked("open", lambda: self._session.open(now))
+
+    @_recorded
+    def receive(self, data: bytes, now: int) -> list[Event]:
+        return self._checked("receive", lambda: self._session.receive(data, now), data)
+
+    @_recorded
+    def close(self) -> list[Event]:
         events = self._checked("close", self._session.close)
         self.ready = False
         for token in self.tokens:
@@ -121,7 +114,8 @@ class WatchedSession:
         require(due is None, DEADLINES, f"next_deadline() is {due} after close()", "None")
         return events
 
-    def _send(self, packet: Packet, now: int) -> Transmission | CannotSend | None:
+    @_recorded
+    def send(self, packet: Packet, now: int) -> Transmission | CannotSend | None:
         answer: Any = self._called("send", lambda: self._session.send(packet, now), packet.data)
         more = bytes_line(packet.data)
         self.answer = answer
@@ -141,7 +135,8 @@ class WatchedSession:
             self._take_token(answer.token)
         return answer
 
-    def _next_deadline(self) -> int | None:
+    @_recorded
+    def next_deadline(self) -> int | None:
         due: int | None = self._called("next_deadline", self._session.next_deadline)
         require(
             due is None or type(due) is int,
@@ -151,9 +146,10 @@ class WatchedSession:
         )
         return due
 
-    def _expire(self, now: int) -> list[Event]:
+    @_recorded
+    def expire(self, now: int) -> list[Event]:
         events = self._checked("expire", lambda: self._session.expire(now))
-        due = self._next_deadline()
+        due = self.next_deadline()
         require(
             due is None or due > now,
             DEADLINES,
@@ -162,7 +158,8 @@ class WatchedSession:
         )
         return events
 
-    def _describe(self, frame: bytes) -> str:
+    @_recorded
+    def describe(self, frame: bytes) -> str:
         words: str = self._called("describe", lambda: self._session.describe(frame), frame)
         require(
             isinstance(words, str) and words.strip() and words.isprintable(),

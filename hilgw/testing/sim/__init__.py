@@ -15,17 +15,18 @@ A fake clock shows absence exactly: `clock.run(5 * NS_PER_S)`, then nothing was 
 
 from __future__ import annotations
 
-from hilgw.testing.sim.clock import Clock, StuckError
 from hilgw.testing.sim.event_loop import (
     DEADLINE_S,
+    Clock,
     SimEventLoop,
+    StuckError,
     elapse,
+    local_sockets,
     run,
     until,
     wait_until,
 )
 from hilgw.testing.sim.recorder import Recorder
-from hilgw.testing.sim.sockets import local_sockets
 from hilgw.testing.sim.transport import FakeTransport
 
 __all__ = [

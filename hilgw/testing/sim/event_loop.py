@@ -1,18 +1,26 @@
-"""An asyncio event loop that advances a Clock instead of waiting; and the wait for a condition."""
+"""An asyncio event loop that advances a Clock instead of waiting; and the wait for a condition.
+
+The Clock is a scheduler whose time advances only when a test advances it.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
+import itertools
+import os
+import socket
 import threading
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from typing import Any, TypeVar
+from unittest import mock
 
+from hilgw.engine.simulated.clock import SimulatedClock
 from hilgw.engine.simulated.event_loop import JumpingSelector, Ready, SimulatedLoop
 from hilgw.engine.simulated.pace import Holds, Jumps
-from hilgw.testing.sim.clock import Clock
-from hilgw.units import s_to_ns
+from hilgw.units import NS_PER_S, s_to_ns
 
 __tracebackhide__ = True  # a failure is shown in the test
 
@@ -23,6 +31,56 @@ DEADLINE_S = 60.0  # generous: a busy machine makes a test slow, never red
 POLL_S = 0.001
 POLL_OTHERS_S = 0.005  # each look may read a file
 HANG_S = 10.0  # real time; only an error waits so long
+
+
+CALLS_AT_ONCE = 20_000  # more calls at one instant than this: time does not advance
+
+
+class StuckError(AssertionError):
+    """The callbacks at one instant do not end: each of them asks for another one at once."""
+
+
+class Clock(SimulatedClock):
+    """The clock of simulated runs, with what tests ask of it beyond.
+
+    Callbacks run inside step(), run_until() and run(). A test that adds to `time` itself simulates
+    a program that did not run meanwhile: what became due runs late. fired: how many callbacks ran.
+
+    In other threads than the one that created the clock, now() is 0: a thread that compares times
+    (a watchdog) does not race with the jumps of the test.
+    """
+
+    def __init__(self, time_ns: int = NS_PER_S) -> None:
+        super().__init__(time_ns)
+        self.fired = 0
+        self._owner = threading.get_ident()
+        self._at_once = 0
+
+    def now(self) -> int:
+        return self.time if threading.get_ident() == self._owner else 0
+
+    def step(self, end: int, late_ns: int = 0) -> bool:
+        """Runs the first callback that is due by `end`, `late_ns` after its time; returns whether
+        there was one. If not, the time is `end`. Raises StuckError."""
+        when = self.next()
+        if when is None or when + late_ns > end:
+            self.time = max(self.time, end)
+            return False
+        self._at_once = 0 if when + late_ns > self.time else self._at_once + 1
+        if self._at_once >= CALLS_AT_ONCE:
+            raise StuckError(f"{CALLS_AT_ONCE} deadlines at one instant")
+        self.fired += 1
+        self.time = max(self.time, when + late_ns)
+        return super().step(when)
+
+    def run_until(self, when: int, late_ns: int = 0) -> None:
+        """Advances the time to `when`; each callback runs `late_ns` after its time."""
+        while self.step(when, late_ns):
+            pass
+
+    def run(self, duration_ns: int, late_ns: int = 0) -> None:
+        """Advances the time by so many nanoseconds."""
+        self.run_until(self.time + duration_ns, late_ns)
 
 
 class SimEventLoop(SimulatedLoop):
@@ -125,3 +183,61 @@ def wait_until(condition: Condition, what: str = "", timeout_s: float = DEADLINE
 
 def _missed(what: object, timeout_s: float) -> str:
     return f"not within {timeout_s:g} s: {what}"
+
+
+# --- TCP inside one process, without the delays of the network of the kernel ----------------------
+
+FIRST_PORT = 50_001
+_networks = itertools.count(1)
+
+
+class LocalSocket(socket.socket):
+    """A TCP socket that is a Unix socket: what is written is there at once, each network has port
+    numbers of its own, and port 0 and each client get the next number."""
+
+    prefix = ""
+    numbers = itertools.count(FIRST_PORT)
+    _address: tuple[str, int] | None = None
+
+    def __init__(
+        self, family: int = -1, type: int = -1, proto: int = -1, fileno: int | None = None
+    ) -> None:
+        if fileno is None and family in (socket.AF_INET, socket.AF_INET6, -1):
+            assert type in (socket.SOCK_STREAM, -1), "only TCP is virtual"
+            family, type, proto = socket.AF_UNIX, socket.SOCK_STREAM, 0
+        super().__init__(family, type, proto, fileno)
+
+    def setsockopt(self, level: int, *rest: Any) -> None:
+        if level != socket.IPPROTO_TCP:
+            super().setsockopt(level, *rest)
+
+    def bind(self, address: Any) -> None:
+        if isinstance(address, tuple):
+            self._address = (address[0], address[1] or next(LocalSocket.numbers))
+            address = self._path(self._address[1])
+        super().bind(address)
+
+    def connect(self, address: Any) -> None:
+        super().connect(self._path(address[1]) if isinstance(address, tuple) else address)
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        connection, address = super().accept()
+        if self._address is not None:
+            address = ("127.0.0.1", next(LocalSocket.numbers))
+        return connection, address
+
+    def getsockname(self) -> Any:
+        return self._address or super().getsockname()
+
+    def _path(self, port: int) -> str:
+        return f"\0{LocalSocket.prefix}:{port}"
+
+
+@contextlib.contextmanager
+def local_sockets() -> Iterator[None]:
+    """All new TCP sockets of this process, until the end, are in a network of their own. Not in
+    this network: UDP, TCP options, resets."""
+    LocalSocket.prefix = f"hilgw-sim-{os.getpid()}-{next(_networks)}"
+    LocalSocket.numbers = itertools.count(FIRST_PORT)
+    with mock.patch.object(socket, "socket", LocalSocket):
+        yield

@@ -16,13 +16,13 @@ from hilgw.adapters.base import (
     SetLine,
     StationSettings,
     Transmission,
-    Write,
 )
 from hilgw.adapters.hc12 import ADAPTER
 from hilgw.errors import MismatchError, PeerError
 from hilgw.medium.packet import Packet
 from hilgw.testing import AdapterConformance, Vector
-from tests.cosimulation import CoSimulation, Side
+from hilgw.testing.co_simulation import CoSimulation
+from tests.adapters.world import Side
 
 SECOND = 1_000_000_000
 
@@ -56,7 +56,7 @@ class Bench(Side):
     @property
     def texts(self) -> list[bytes]:
         """What the session wrote, line by line."""
-        return [event.data for event in self.of(Write)]
+        return self.writes
 
 
 @pytest.mark.parametrize("spelling", ["plain", "2.3B", "module", "long"])

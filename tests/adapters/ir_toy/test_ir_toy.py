@@ -26,8 +26,8 @@ from hilgw.adapters.base import (
     Write,
 )
 from hilgw.adapters.ir_toy import ADAPTER
+from hilgw.adapters.ir_toy.receiver import END, SampleDecoder, encode_burst, to_count, to_us
 from hilgw.adapters.ir_toy.sample_mode import period_of
-from hilgw.adapters.ir_toy.samples import END, SampleDecoder, encode_burst, to_count, to_us
 from hilgw.adapters.ir_toy.settings import ByAddress, Target
 from hilgw.errors import MismatchError, PeerError
 from hilgw.framing.gap import GapSettings

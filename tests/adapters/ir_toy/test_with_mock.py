@@ -20,7 +20,6 @@ from hilgw.adapters.base import (
     Refused,
     StationSettings,
     Transmission,
-    Write,
 )
 from hilgw.adapters.ir_toy import ADAPTER
 from hilgw.adapters.ir_toy.settings import ByAddress, Target
@@ -28,15 +27,16 @@ from hilgw.errors import MismatchError
 from hilgw.framing.length import LengthSettings
 from hilgw.medium.packet import Packet
 from hilgw.protocols.ir import CODECS
+from hilgw.testing.co_simulation import CoSimulation
+from hilgw.units import earliest
 from tests.adapters import world
-from tests.cosimulation import CoSimulation
 
 MS = 1_000_000
 SECOND = 1_000 * MS
 
 
 class Side(world.Side):
-    """One session on one toy."""
+    """One session on one toy. delay_ns: of the line to the toy."""
 
     def __init__(self, world: World, mock: dict[str, Any], **settings: Any) -> None:
         channel = settings.pop("channel", 4)
@@ -44,12 +44,29 @@ class Side(world.Side):
         toy = ir_toy.create(f"toy{len(world.sides)}", world.air, mock)
         super().__init__(world, ADAPTER.session(ADAPTER.Settings(**settings), common), toy)
         self.waiting: list[Packet] = []
+        self.delay_ns = 0
+        self._delayed: list[tuple[int, bytes]] = []
         self.sent = 0  # packets that the session has taken
 
-    def take(self, events: list[Event]) -> list[Event]:
-        super().take(events)
+    def handle(self, events: list[Event] | None) -> list[Event]:
+        others = super().handle(events)
         self.pump()
-        return events
+        return others
+
+    def put(self, data: bytes) -> None:
+        """The bytes reach the mock after `delay_ns`."""
+        if not self.delay_ns:
+            super().put(data)
+        else:
+            self._delayed.append((self.world.now + self.delay_ns, data))
+
+    def step(self) -> None:
+        while self._delayed and self._delayed[0][0] <= self.world.now:
+            super().put(self._delayed.pop(0)[1])
+        super().step()
+
+    def next_deadline(self) -> int | None:
+        return earliest(super().next_deadline(), *(at for at, _ in self._delayed))
 
     def send(self, data: bytes, channel: int = 4) -> None:
         self.waiting.append(Packet(data=data, channel=channel, type="infra-red", source="s"))
@@ -179,7 +196,7 @@ def test_a_channel_is_an_address() -> None:
     one.send(b"a", 1)
     one.send(b"b", 2)
     world.run(0.3)
-    carriers = [event.data[1] for event in one.of(Write) if event.data[:1] == b"\x06"]
+    carriers = [data[1] for data in one.writes if data[:1] == b"\x06"]
     assert carriers == [78, round(3_000_000 / 56_000) - 1]
     one.send(b"c", -1)
     world.run(1)
@@ -256,12 +273,12 @@ def test_a_packet_that_stays_half_is_given_up() -> None:
     one, two = world.pair(framing=LengthSettings(timeout_ms=60_000))
     one.send(b"never whole")
     world.run(0.5)
-    one.take(one.session.close())
+    one.handle(one.session.close())
     assert one.of(Refused) == [Refused(1, "down")]
     world.run(2)
     assert two.received == []
     assert two.dropped["truncated"] == 1
-    one.take(one.session.open(world.now))
+    one.handle(one.session.open(world.now))
     world.run(0.1)
     one.send(b"whole")
     world.run(3)
@@ -423,7 +440,7 @@ def test_a_toy_in_any_mode_is_brought_back(state: bytes, tail: bytes) -> None:
     world.sides.append(side)
     for byte in (*state, *(tail if state == b"s" else b"")):
         side.mock.receive(bytes((byte,)), world.now)
-    side.take(side.session.open(world.now))
+    side.handle(side.session.open(world.now))
     world.run(3)
     assert len(side.of(Ready)) == 1
     assert side.mock.mode is Mode.SAMPLE

@@ -127,12 +127,12 @@ def test_the_mock_is_found_and_answers(firmware: str, mocks: tuple[Any, Any]) ->
     two = world.add({**mocks[1], "ni": "far"}, firmware=firmware, mapping=ByHeader())
     world.run(10)
     (other,) = two.of(Ready)
-    one.take(one.session.discover(world.now))
+    one.handle(one.session.discover(world.now))
     world.run(31)
     (node,) = one.of(Node)
     assert (node.address, node.name) == (other.addresses[0], "far")
     assert one.of(SearchEnded) == [SearchEnded()]
-    one.take(one.session.command(node.address, "NI", b"", world.now))
+    one.handle(one.session.command(node.address, "NI", b"", world.now))
     world.run(3)
     assert one.of(RemoteAnswer) == [RemoteAnswer(node.address, "NI", b"far")]
     assert not [notice for notice in one.of(Notice) if "ignored" in notice.text]

@@ -8,8 +8,8 @@ from firmware_mocks import xbee
 from hilgw.adapters.base import StationSettings
 from hilgw.adapters.xbee import ADAPTER
 from hilgw.medium.packet import Packet
+from hilgw.testing.co_simulation import CoSimulation
 from tests.adapters import world
-from tests.cosimulation import CoSimulation
 
 
 class Side(world.Side):
