@@ -175,7 +175,8 @@ class Safety:
         self.state.command(self._on_clock(now))
         if began or mode is not self._modes.get(command.index):
             self._modes[command.index] = mode
-            self._prepare_emergency_stop()  # another mode may have another stop command
+            # Another mode may have another stop command.
+            self._body.ask(None, self._prepare_emergency_stop)
         if began:
             self._watch_deadline()
 
