@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hilgw.control.events import LedValue, MotorCommand, SensorSwitch, SensorValue
+from hilgw.control.events import LedValue, MotorCommand, SensorSwitch, SensorValue, Write
 from hilgw.control.modes import RobotMode
 from hilgw.devices.kinds import Device, MotorLimits
 from hilgw.engine.control_loop.peer_link import PeerLink
@@ -114,3 +114,15 @@ def test_a_body_whose_emergency_stop_cannot_be_prepared_stops_at_once() -> None:
         ("body", "stop"),
     ]
     assert "no bytes" in str(failures.errors)
+
+
+@pytest.mark.parametrize("answer", [None, [], [Write(b"go")]])
+def test_a_body_that_answers_a_command_with_no_outcome_has_failed(answer: Any) -> None:
+    """As a body of an earlier interface does, whose answer was the events alone."""
+    run = ScriptedLoop([WHEEL])
+    assert run.body is not None
+    run.body.supervisor = failures = Failures()
+    run.sessions[run.body].command = lambda command, now: answer  # type: ignore[attr-defined]
+    assert run.controller_sends(GO) == [("body", "stop", "fault")]
+    run.pass_ms(20)
+    assert [type(each) for each in failures.errors] == [AdapterError]
