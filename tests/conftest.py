@@ -25,7 +25,7 @@ from hilgw.testing.sim import Clock, SimEventLoop
 # How long one example takes shows nothing on a busy machine. The suite's cases are the same in each
 # run, so more of them find nothing new: `tools/test --hypothesis-profile explore tests/framing`
 # looks for others.
-settings.register_profile("suite", deadline=None, derandomize=True, max_examples=40)
+settings.register_profile("suite", deadline=None, derandomize=True, max_examples=25)
 settings.register_profile("explore", deadline=None, max_examples=1000)
 settings.load_profile("suite")
 
@@ -84,7 +84,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     option = REAL.get(collection_path.name, ("", ""))[0]
-    return True if option and not config.getoption(option) else None
+    if option and not config.getoption(option):
+        return True
+    if config.option.markexpr == "not process" and starts_programs(collection_path):
+        return True  # what it imports takes longer than many tests
+    return None
 
 
 # --- tests that start programs -------------------------------------------------------------------
@@ -94,10 +98,21 @@ UNMARKED = "this test starts a program: mark it with @pytest.mark.process"
 at_work: list[pytest.Item] = []  # the test that runs
 
 
+def starts_programs(path: Path) -> bool:
+    """Whether all tests of this file, or of this folder, are marked with `process`."""
+    if path.is_dir():
+        return path in STARTING
+    marked = "\npytestmark = pytest.mark.process\n"
+    return path.suffix == ".py" and marked in path.read_text(encoding="utf-8")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if any(folder in item.path.parents for folder in STARTING):
             item.add_marker(pytest.mark.process)
+    # Tests that start programs also wait for them: others fill this time, and the end of the run.
+    waits = {item.path for item in items if item.get_closest_marker("process")}
+    items.sort(key=lambda item: item.path not in waits)
 
 
 def start(*given: Any, **more: Any) -> Any:

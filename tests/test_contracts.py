@@ -5,28 +5,28 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-import pytest
+from tests.sources import calls, files, nodes, place
 
-import hilgw
-
-ROOT = Path(hilgw.__file__).parent
 ROOMS = ("engine", "bridge", "assemble", "discovery", "testing")
-FILES = [path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))]
 TRANSPORTS = {"FdStream", "SerialStream", "TcpStream", "AsyncioStream", "ThreadedStream"}
 DEVICES = {"PipeTransport", "Pipe", "VirtualPort", "TcpDevice"}
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_parts_are_used_by_their_protocols(path: Path) -> None:
-    text = path.read_text()
-    assert "ignore[attr-defined" not in text
-    for call in (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)):
-        name = call.func.id if isinstance(call.func, ast.Name) else ""
-        assert name != "hasattr", f"line {call.lineno}"
-        assert name != "getattr" or len(call.args) == 2, f"line {call.lineno}"
-        if name == "isinstance":
-            kinds = {node.id for node in ast.walk(call.args[1]) if isinstance(node, ast.Name)}
-            assert not kinds & (TRANSPORTS | DEVICES), f"line {call.lineno}"
+def asks_what_it_is(call: ast.Call) -> bool:
+    name = call.func.id if isinstance(call.func, ast.Name) else ""
+    if name == "isinstance":
+        kinds = {node.id for node in ast.walk(call.args[1]) if isinstance(node, ast.Name)}
+        return bool(kinds & (TRANSPORTS | DEVICES))
+    return name == "hasattr" or (name == "getattr" and len(call.args) != 2)
+
+
+def test_parts_are_used_by_their_protocols() -> None:
+    parts = [path for room in ROOMS for path in files(f"hilgw/{room}")]
+    assert {path.relative_to(TESTS.parent).parts[1] for path in parts} == set(ROOMS)
+    assert [place(path) for path in parts if "ignore[attr-defined" in path.read_text()] == []
+    assert [
+        place(path, call) for path in parts for call in calls(path) if asks_what_it_is(call)
+    ] == []
 
 
 # --- tests use what users can use -----------------------------------------------------------------
@@ -42,7 +42,7 @@ def is_private(name: str) -> bool:
 def private_uses(path: Path) -> list[str]:
     """Private attributes of other objects, and private names of hilgw, with their lines."""
     found = []
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes(path):
         if isinstance(node, ast.Attribute) and is_private(node.attr):
             if ast.unparse(node) != "os._exit" and ast.unparse(node.value) not in ("self", "cls"):
                 found.append(f"{node.lineno}: {ast.unparse(node)}")
@@ -59,7 +59,7 @@ def private_uses(path: Path) -> list[str]:
 def test_tests_touch_nothing_private() -> None:
     found = {
         path.relative_to(TESTS).as_posix(): uses
-        for path in sorted(TESTS.rglob("*.py"))
+        for path in files("tests")
         if (uses := private_uses(path))
     }
     assert {name: uses for name, uses in found.items() if name not in PRIVATE_STILL} == {}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import sys
+from functools import cache
 from pathlib import Path
 
-import pytest
+from tests.sources import ROOT, files, imports, place
 
-ROOT = Path(__file__).parent.parent
 LAYERS = [
     {"reasons", "errors", "records", "settings", "units", "plugins", "__init__"},
     {"devices", "framing"},
@@ -27,8 +27,8 @@ PURE = {"devices", "framing", "medium", "protocols", "control", "worlds"} | {
     "controllers",
 }
 IMPURE = {"asyncio", "time", "socket", "logging", "threading", "os", "select", "subprocess"}
-MODULES = sorted((ROOT / "hilgw").rglob("*.py"))
-MOCKS = sorted((ROOT / "firmware_mocks").rglob("*.py"))
+MODULES = files("hilgw")
+MOCKS = files("firmware_mocks")
 
 
 def room_of(path: Path) -> str:
@@ -36,63 +36,79 @@ def room_of(path: Path) -> str:
     return parts[0] if len(parts) > 1 else path.stem
 
 
-def imports_of(path: Path) -> set[str]:
+@cache
+def imports_of(path: Path) -> frozenset[str]:
     names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in imports(path):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
+        else:
             assert node.level == 0, f"{path}: relative import"
             names.add(node.module or "")
             if node.module == "hilgw":
                 names |= {f"hilgw.{alias.name}" for alias in node.names}
-    return names
+    return frozenset(names)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_imports_go_one_way(path: Path) -> None:
-    room = room_of(path)
-    for name in imports_of(path):
-        if not name.startswith("hilgw."):
-            continue
-        other = name.split(".")[1]
-        if other in (room, "__version__"):
-            continue
-        assert LEVEL[other] < LEVEL[room] or LEVEL[room] == 0, f"{room} imports {other}"
+def rooms_of(path: Path) -> set[str]:
+    """The rooms of hilgw that a file imports."""
+    return {name.split(".")[1] for name in imports_of(path) if name.startswith("hilgw.")}
 
 
-@pytest.mark.parametrize(
-    "path",
-    [path for path in MODULES if room_of(path) in PURE],
-    ids=lambda p: str(p.relative_to(ROOT)),
-)
-def test_pure_code_does_no_io(path: Path) -> None:
-    found = {name.split(".")[0] for name in imports_of(path)} & IMPURE
-    assert not found, f"{found} imported in pure code"
+def test_imports_go_one_way() -> None:
+    assert MODULES
+    assert [
+        f"{place(path)}: {room} imports {other}"
+        for path in MODULES
+        for room in [room_of(path)]
+        for other in rooms_of(path) - {room, "__version__"}
+        if LEVEL[other] >= LEVEL[room] > 0
+    ] == []
+
+
+def test_pure_code_does_no_io() -> None:
+    pure = [path for path in MODULES if room_of(path) in PURE]
+    assert pure
+    assert [
+        f"{place(path)} imports {name}"
+        for path in pure
+        for name in imports_of(path)
+        if name.split(".")[0] in IMPURE
+    ] == []
 
 
 CLIENT = {"api", "client"}
 CLIENT_MAY_IMPORT = CLIENT | {"errors", "devices", "protocols", "settings", "units"}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_only_the_command_line_and_the_client_import_the_client(path: Path) -> None:
+def test_only_the_command_line_and_the_client_import_the_client() -> None:
     """Client code runs in a user's process: it shares with the gateway only what is pure."""
-    names = imports_of(path)
-    rooms = {name.split(".")[1] for name in names if name.startswith("hilgw.")}
-    if room_of(path) in CLIENT:
-        assert rooms <= CLIENT_MAY_IMPORT, f"client code imports {rooms - CLIENT_MAY_IMPORT}"
-        assert not names & {"asyncio", "pydantic"}
-    elif room_of(path) != "cli":
-        assert not rooms & CLIENT, f"{room_of(path)} imports {rooms & CLIENT}"
+    client = [path for path in MODULES if room_of(path) in CLIENT]
+    assert {room_of(path) for path in client} == CLIENT
+    assert [
+        f"{place(path)} imports {name}"
+        for path in client
+        for name in (rooms_of(path) - CLIENT_MAY_IMPORT)
+        | (imports_of(path) & {"asyncio", "pydantic"})
+    ] == []
+    assert [
+        f"{place(path)} imports {room}"
+        for path in MODULES
+        if room_of(path) not in CLIENT | {"cli"}
+        for room in rooms_of(path) & CLIENT
+    ] == []
 
 
-@pytest.mark.parametrize("path", MOCKS, ids=lambda p: str(p.relative_to(ROOT)))
-def test_firmware_mocks_are_independent(path: Path) -> None:
-    for name in imports_of(path):
-        top = name.split(".")[0]
-        assert top == "firmware_mocks" or top in sys.stdlib_module_names, name
-        assert top not in IMPURE, f"{name}: mocks are sans-I/O"
+def test_firmware_mocks_are_independent() -> None:
+    """They are sans-I/O, and use no library."""
+    assert MOCKS
+    assert [
+        f"{place(path)} imports {name}"
+        for path in MOCKS
+        for name in imports_of(path)
+        for top in [name.split(".")[0]]
+        if top in IMPURE or top not in sys.stdlib_module_names | {"firmware_mocks"}
+    ] == []
 
 
 def test_no_two_files_import_each_other() -> None:
@@ -115,10 +131,10 @@ def name_of(path: Path) -> str:
 def graph_edges(path: Path, files: dict[str, Path]) -> set[str]:
     """The files that this one imports: a name from a package means that module of it, if any."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in imports(path):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
+        elif node.module:
             for alias in node.names:
                 inner = f"{node.module}.{alias.name}"
                 found.add(inner if inner in files else node.module)

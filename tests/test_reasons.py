@@ -22,9 +22,9 @@ from hilgw.errors import PortError, PortReason
 from hilgw.medium.ledger import Ledger
 from hilgw.protocols import wc2ec
 from hilgw.reasons import DroppedReason, Reason, RefusedReason
+from tests.sources import calls, files, place
 
 ROOT = Path(hilgw.__file__).parent
-FILES = sorted(ROOT.rglob("*.py"))
 
 
 def own_reasons() -> list[Reason]:
@@ -67,13 +67,14 @@ def given(call: ast.Call) -> list[ast.expr]:
     return found + (call.args[places[name] :][:1] if name in places else [])
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_no_reason_is_written_as_text(path: Path) -> None:
-    for call in (
-        node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)
-    ):
-        for value in given(call):
-            assert not (isinstance(value, ast.Constant) and value.value), f"line {call.lineno}"
+def test_no_reason_is_written_as_text() -> None:
+    reasons = [(path, value) for path in files("hilgw") for c in calls(path) for value in given(c)]
+    assert reasons
+    assert [
+        place(path, value)
+        for path, value in reasons
+        if isinstance(value, ast.Constant) and value.value
+    ] == []
 
 
 def test_a_word_that_is_not_declared_is_an_error() -> None:

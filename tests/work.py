@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import tracemalloc
 from collections import Counter
@@ -15,6 +16,16 @@ import hilgw
 
 PACKAGE = str(Path(hilgw.__file__).parent)
 TESTING = str(Path(PACKAGE) / "testing")
+
+
+@contextmanager
+def without_gc() -> Iterator[None]:
+    """What other tests left behind is not collected, and its finalizers and hooks do not count."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def calls(action: Callable[[], object]) -> Counter[str]:
@@ -38,11 +49,12 @@ def counting(counts: Counter[str]) -> Iterator[None]:
             counts[f"{Path(code.co_filename).stem}.{code.co_name}"] += 1
 
     before = sys.getprofile()
-    sys.setprofile(count)
-    try:
-        yield
-    finally:
-        sys.setprofile(before)
+    with without_gc():
+        sys.setprofile(count)
+        try:
+            yield
+        finally:
+            sys.setprofile(before)
 
 
 def instructions(action: Callable[[], object]) -> int:
@@ -56,21 +68,23 @@ def instructions(action: Callable[[], object]) -> int:
         return trace
 
     before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        action()
-    finally:
-        sys.settrace(before)
+    with without_gc():
+        sys.settrace(trace)
+        try:
+            action()
+        finally:
+            sys.settrace(before)
     return count
 
 
 def allocated(action: Callable[[], object]) -> int:
     """The most bytes that an action holds at a time: loops in C, which make copies, count."""
-    tracemalloc.start()
-    try:
+    with without_gc():
+        tracemalloc.start()
         before = tracemalloc.get_traced_memory()[0]
         tracemalloc.reset_peak()
-        action()
-        return tracemalloc.get_traced_memory()[1] - before
-    finally:
-        tracemalloc.stop()
+        try:
+            action()
+            return tracemalloc.get_traced_memory()[1] - before
+        finally:
+            tracemalloc.stop()

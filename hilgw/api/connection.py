@@ -9,10 +9,11 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from ipaddress import ip_address
 
 from hilgw.api.address import LocalAddress, NotReady, TcpAddress, find
-from hilgw.api.token import FIXES, hosts_of, token_of
 from hilgw.errors import PeerError
+from hilgw.protocols.webots.address import TOKEN
 from hilgw.protocols.webots.answers import Answer, AnswerReader
 from hilgw.protocols.webots.errors import ProtocolError
 from hilgw.protocols.webots.handshake import (
@@ -36,6 +37,13 @@ _READ_BYTES = 65536
 _LONGEST_ACKNOWLEDGEMENT = 10
 _LONGEST_REASON = 100
 _FORBIDDEN = Acknowledgement.FORBIDDEN.encode()
+_FIXES = {
+    Forbidden.NO_TOKEN: f"set {TOKEN} for an address tls://, or write ?token=TOKEN behind the "
+    "robot in WEBOTS_CONTROLLER_URL for a gateway with plaintext: true",
+    Forbidden.WRONG_TOKEN: "use a token of `access: tokens:` of that gateway",
+    Forbidden.MONITOR_TOKEN: "use a token with role: drive or admin of that gateway",
+    Forbidden.TOO_MANY_TRIES: "try again after a second, with the right token",
+}
 
 
 class Closed(Exception):
@@ -152,13 +160,12 @@ def _connect_local(address: LocalAddress) -> Connection:
 
 
 def _connect_tcp(address: TcpAddress, environment: Mapping[str, str]) -> Connection:
-    connection = _reach(hosts_of(address, environment), address.port)
+    connection = _reach(_hosts_of(address, environment), address.port)
     try:
         connection.settimeout(HANDSHAKE_S)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if address.tls:
-            context = _tls(environment)
-            connection = context.wrap_socket(connection, server_hostname=address.host)
+            connection = _tls(environment).wrap_socket(connection, server_hostname=address.host)
         connection.sendall(encode_hello(_named(address, environment)))
         acknowledged, more = _acknowledgement(connection)
         if acknowledged is Acknowledgement.FORBIDDEN:
@@ -198,7 +205,7 @@ def _tls(environment: Mapping[str, str]) -> ssl.SSLContext:
 
 def _named(address: TcpAddress, environment: Mapping[str, str]) -> str | None:
     """The robot's name; for a gateway that asks for one, with the token."""
-    token = token_of(address, environment)
+    token = _token_of(address, environment)
     return f"{address.robot or ''}?token={token}" if token else address.robot
 
 
@@ -231,7 +238,7 @@ def _rest(connection: socket.socket) -> bytes:
 def _forbid(address: TcpAddress, reason: Forbidden | None) -> None:
     where = f"{address.host}:{address.port}"
     if reason is not None:
-        raise PeerError(reason.text, where=where, fix=FIXES[reason])
+        raise PeerError(reason.text, where=where, fix=_FIXES[reason])
     what = f"{_robot(address)} has a controller already, or this machine may not connect"
     raise PeerError(what, where=where, fix="end the other controller")
 
@@ -246,6 +253,35 @@ def _check(acknowledged: Acknowledgement, address: TcpAddress) -> None:
         raise _Loading("the simulator loads its world, or the gateway waits for the robot")
     if acknowledged is Acknowledgement.FAILED:
         raise NotReady(f"{where} has no {_robot(address)} with an <extern> controller")
+
+
+def _token_of(address: TcpAddress, environment: Mapping[str, str]) -> str | None:
+    """The token in the URL, or that of the environment."""
+    return address.token or environment.get(TOKEN) or None
+
+
+def _hosts_of(address: TcpAddress, environment: Mapping[str, str]) -> list[str]:
+    """Where to connect. The token of the environment leaves this machine inside TLS only: without
+    it, these are the addresses that the host has now. PeerError: one of them is not of this
+    machine. OSError: the host has none."""
+    if address.tls or address.token or _token_of(address, environment) is None:
+        return [address.host]
+    found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+    hosts = list(dict.fromkeys(str(each[0]) for *_, each in found))
+    if all(_is_loopback(host) for host in hosts):
+        return hosts
+    raise PeerError(
+        f"{TOKEN} would leave this machine in clear text: the address is tcp://",
+        where=f"{address.host}:{address.port}",
+        fix="write tls:// into WEBOTS_CONTROLLER_URL; for a gateway with plaintext: true, write "
+        f"?token=TOKEN behind the robot there; for any other simulator, unset {TOKEN}",
+    )
+
+
+def _is_loopback(host: str) -> bool:
+    found = ip_address(host.partition("%")[0])
+    mapped = getattr(found, "ipv4_mapped", None)
+    return (mapped or found).is_loopback
 
 
 __all__ = ["Closed", "Connection", "ProtocolError", "connect"]

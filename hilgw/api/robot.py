@@ -144,7 +144,7 @@ class Robot(OldNames):
         return self._by_tag[index + 1]
 
     def getNumberOfDevices(self) -> int:
-        return self.number_of_devices
+        return len(self._by_tag)
 
     def getKeyboard(self) -> Keyboard:
         return self.keyboard
@@ -158,37 +158,41 @@ class Robot(OldNames):
     # --- the robot ----------------------------------------------------------------------------
 
     def getName(self) -> str:
-        return self.name
+        return self._session.configuration.name
 
     def getModel(self) -> str:
-        return self.model
+        return self._session.model
 
     def getTime(self) -> float:
-        return self.time
+        """Of the simulation, in s."""
+        return self._session.time
 
     def getBasicTimeStep(self) -> float:
-        return self.basic_time_step
+        """In ms."""
+        return self._session.configuration.basicTimeStep
 
     def getSynchronization(self) -> bool:
-        return self.synchronization
+        return self._session.configuration.synchronization
 
     def getSupervisor(self) -> bool:
-        return self.supervisor
+        return self._session.configuration.supervisor
 
     def getProjectPath(self) -> str:
-        return self.project_path
+        return self._session.configuration.projectPath
 
     def getWorldPath(self) -> str:
-        return self.world_path
+        return self._session.configuration.worldPath
 
     def getCustomData(self) -> str:
-        return self.custom_data
+        return self._session.custom_data
 
     def setCustomData(self, data: str) -> None:
-        self.custom_data = data
+        self._session.custom_data = data
+        self._session.put(SetCustomData(data))
 
     def getMode(self) -> int:
-        return self.mode
+        """Asks the gateway each time."""
+        return self.MODE_REMOTE_CONTROL if self._modes.is_remote() else self.MODE_SIMULATION
 
     def setMode(self, mode: int, arg: str = "") -> None:
         """MODE_REMOTE_CONTROL: the gateway gives this program the real robot, MODE_SIMULATION: the
@@ -208,57 +212,17 @@ class Robot(OldNames):
         self._session.step(0)
         return self._session.urdf
 
-    @property
-    def name(self) -> str:
-        return self._session.configuration.name
-
-    @property
-    def model(self) -> str:
-        return self._session.model
-
-    @property
-    def time(self) -> float:
-        """Of the simulation, in s."""
-        return self._session.time
-
-    @property
-    def basic_time_step(self) -> float:
-        """In ms."""
-        return self._session.configuration.basicTimeStep
-
-    @property
-    def synchronization(self) -> bool:
-        return self._session.configuration.synchronization
-
-    @property
-    def supervisor(self) -> bool:
-        return self._session.configuration.supervisor
-
-    @property
-    def project_path(self) -> str:
-        return self._session.configuration.projectPath
-
-    @property
-    def world_path(self) -> str:
-        return self._session.configuration.worldPath
-
-    @property
-    def number_of_devices(self) -> int:
-        return len(self._by_tag)
-
-    @property
-    def mode(self) -> int:
-        """Asks the gateway each time."""
-        return self.MODE_REMOTE_CONTROL if self._modes.is_remote() else self.MODE_SIMULATION
-
-    @property
-    def custom_data(self) -> str:
-        return self._session.custom_data
-
-    @custom_data.setter
-    def custom_data(self, data: str) -> None:
-        self._session.custom_data = data
-        self._session.put(SetCustomData(data))
+    name = property(getName)
+    model = property(getModel)
+    time = property(getTime)
+    basic_time_step = property(getBasicTimeStep)
+    synchronization = property(getSynchronization)
+    supervisor = property(getSupervisor)
+    project_path = property(getProjectPath)
+    world_path = property(getWorldPath)
+    number_of_devices = property(getNumberOfDevices)
+    mode = property(getMode)
+    custom_data = property(getCustomData, setCustomData)
 
     # --- the robot's window -------------------------------------------------------------------
 
@@ -282,13 +246,16 @@ class Robot(OldNames):
     # --- the battery --------------------------------------------------------------------------
 
     def batterySensorEnable(self, sampling_period: int) -> None:
-        self.battery_sensor_sampling_period = sampling_period
+        if is_period(sampling_period, "robot_battery_sensor_enable"):
+            self._battery_period = sampling_period
+            self._session.put(BatterySamplingPeriod(sampling_period))
 
     def batterySensorDisable(self) -> None:
-        self.battery_sensor_sampling_period = 0
+        self.batterySensorEnable(0)
 
     def batterySensorGetSamplingPeriod(self) -> int:
-        return self.battery_sensor_sampling_period
+        """In ms; 0 is off."""
+        return self._battery_period
 
     def batterySensorGetValue(self) -> float:
         """In J; NaN before the first answer."""
@@ -296,13 +263,4 @@ class Robot(OldNames):
             report_disabled("robot_battery_sensor_get_value", "robot_battery_sensor_enable")
         return self._session.battery
 
-    @property
-    def battery_sensor_sampling_period(self) -> int:
-        """In ms; 0 is off."""
-        return self._battery_period
-
-    @battery_sensor_sampling_period.setter
-    def battery_sensor_sampling_period(self, period: int) -> None:
-        if is_period(period, "robot_battery_sensor_enable"):
-            self._battery_period = period
-            self._session.put(BatterySamplingPeriod(period))
+    battery_sensor_sampling_period = property(batterySensorGetSamplingPeriod, batterySensorEnable)

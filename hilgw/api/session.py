@@ -88,7 +88,7 @@ class Session:
         self._waiting = WaitingCommands()
         self._emitters: list[EmitterQueue] = []
         self._begun = False
-        self._exchange(0)
+        self.step(0)
         if not hasattr(self, "configuration"):
             raise ProtocolError("the first answer has no configuration of the robot")
         atexit.register(self.close)
@@ -129,18 +129,12 @@ class Session:
         if not self.ended:
             self._connection.limit(CLOSING_S)
             self._robot_commands.append(ClientExitNotify())
-            self._exchange(0)
+            self._begun = False  # a step that was begun ends here, too
+            self.step(0)
         self.ended = True
         self._connection.leave()
 
     # --- requests and answers -----------------------------------------------------------------
-
-    def _exchange(self, duration_ms: int) -> int:
-        try:
-            self._send(duration_ms)
-        except Closed as error:
-            return self._lose(str(error))
-        return self._receive()
 
     def _send(self, duration_ms: int) -> None:
         commands, self._robot_commands = self._robot_commands, []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hilgw.config.backends import Backend
+from hilgw.config.model import AdapterConfig, Backend, GatewayConfig
 from hilgw.config.queries import backend_of, has_nodes
 from hilgw.config.scene import air_of, mount_of
 from hilgw.engine.mock_host import Mock, MockHost, create_mock
@@ -14,7 +14,6 @@ from hilgw.transports.virtual.pty import VirtualPort
 
 if TYPE_CHECKING:
     from hilgw.adapters.base import Adapter, MockSpec, StationSettings
-    from hilgw.config.model import AdapterConfig, GatewayConfig
     from hilgw.engine.gateway import Gateway
     from hilgw.transports.base import DeviceSide
 

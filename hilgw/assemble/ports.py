@@ -6,10 +6,16 @@ import os
 from typing import TYPE_CHECKING
 
 from hilgw.assemble.access import tls_of, token_check
-from hilgw.config.backends import Backend
+from hilgw.config.model import Backend, GatewayConfig
 from hilgw.config.queries import REAL_TIME, backend_of, is_local
-from hilgw.discovery.boards import reset_notice, usb_ids
-from hilgw.discovery.ports import describe_port, exists, port_identity, resolve_port
+from hilgw.discovery.ports import (
+    describe_port,
+    exists,
+    port_identity,
+    reset_notice,
+    resolve_port,
+    usb_ids,
+)
 from hilgw.engine.lines import Port
 from hilgw.engine.listening import Listening
 from hilgw.engine.mock_host import MockHost, create_mock
@@ -30,7 +36,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hilgw.adapters.base import UsbId
-    from hilgw.config.model import GatewayConfig
     from hilgw.engine.gateway import Gateway
     from hilgw.settings import MockSpec
     from hilgw.transports.base import DeviceSide, LineSettings, Transport

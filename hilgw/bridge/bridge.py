@@ -17,7 +17,7 @@ from hilgw.bridge.clients import (
     Clients,
     WriterRule,
 )
-from hilgw.bridge.flow import Feed, Flow, NewReframer, Reframer, read_in_turns
+from hilgw.bridge.flow import Feed, Flow, NewReframer, Reframer
 from hilgw.bridge.line import PortLine
 from hilgw.bridge.port import BridgePort
 from hilgw.bridge.rfc2217 import Rfc2217Stream
@@ -25,14 +25,13 @@ from hilgw.engine.lines import Lines, Port
 from hilgw.engine.observer import Observer, State
 from hilgw.engine.supervisor import Supervisor
 from hilgw.errors import PeerError
-from hilgw.transports.base import LineSettings
+from hilgw.framing.base import TURN_BYTES, Framing
+from hilgw.transports.base import LineSettings, Scheduler, Transport
 from hilgw.transports.tcp.listener import Limits, TcpListener
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from hilgw.framing.base import Framing
-    from hilgw.transports.base import Scheduler, Transport
 
 NAME = "port"  # the name of the port in messages
 STOP_S = 1.5
@@ -148,7 +147,7 @@ class Bridge(Observer):
 
     def _add_rfc2217(self, stream: Transport, peer: str) -> None:
         if self._port.framed:
-            read_in_turns(stream)
+            stream.read_bytes = TURN_BYTES  # at a time, for the framing
         telnet = Rfc2217Stream(
             stream,
             self._port,
@@ -226,8 +225,7 @@ class Bridge(Observer):
                 task.exception()  # raised already, or of a task that ended late
 
     def _check_ready(self) -> None:
-        up = self._listening and self.supervisor.state is State.UP
-        if up and self.on_ready is not None:
+        if self._listening and self.supervisor.state is State.UP and self.on_ready is not None:
             on_ready, self.on_ready = self.on_ready, None
             on_ready()
 

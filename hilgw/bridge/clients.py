@@ -10,17 +10,16 @@ from hilgw.bridge.flow import (
     Flow,
     NewReframer,
     Reframer,
-    read_in_turns,
 )
-from hilgw.bridge.port import HIGH_WATER_BYTES
+from hilgw.bridge.port import HIGH_WATER_BYTES, BridgePort
 from hilgw.bridge.rfc2217 import Rfc2217Stream
 from hilgw.errors import PortError
+from hilgw.framing.base import TURN_BYTES
 from hilgw.protocols.rfc2217 import begins_with_negotiation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from hilgw.bridge.port import BridgePort
     from hilgw.transports.base import Handle, Scheduler, Transport
 
 WriterRule = Literal["first", "last", "all"]
@@ -200,7 +199,7 @@ class Clients:
         client.active_ns = self.scheduler.now()
         if self._new_reframer is not None:
             client.reframer = self._new_reframer(self.to_port, client.pass_on)
-            read_in_turns(stream)
+            stream.read_bytes = TURN_BYTES  # at a time, for the framing
         stream.on_half_close = lambda: self._finish(client)
         stream.on_peer_ended = lambda: self._end(client)
         stream.on_drained = lambda: self._stop_waiting(client)

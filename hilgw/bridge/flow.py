@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from hilgw.errors import FrameError
-from hilgw.framing.base import TURN_BYTES
 from hilgw.reasons import DroppedReason
 
 if TYPE_CHECKING:
     from hilgw.framing.base import Framing
-    from hilgw.transports.base import Handle, Scheduler, Transport
+    from hilgw.transports.base import Handle, Scheduler
 
 
 class BridgeDropped(DroppedReason):
@@ -74,11 +73,6 @@ class Flow:
         return {"received_bytes": self.received_bytes, "frames": self.frames, **ledger}
 
 
-def read_in_turns(stream: Transport) -> None:
-    """Limits what a framing gets of this stream at a time."""
-    stream.read_bytes = TURN_BYTES
-
-
 class Reframer:
     """Decodes a framed stream and encodes its valid frames again.
 
@@ -102,8 +96,7 @@ class Reframer:
         framing.dropped = flow.dropped
 
     def feed(self, data: bytes) -> None:
-        framing = self._framing
-        payloads = framing.feed(data, self._scheduler.now())
+        payloads = self._framing.feed(data, self._scheduler.now())
         if payloads:
             self._pass_on(payloads)
         self._set_alarm()

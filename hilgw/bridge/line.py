@@ -6,12 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hilgw.errors import PortError
-from hilgw.transports.base import ModemState
+from hilgw.transports.base import Handle, LineSettings, ModemState, Scheduler, Transport
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hilgw.transports.base import Handle, LineSettings, Scheduler, Transport
 
 MODEM_PERIOD_NS = 100_000_000
 BREAK_NS = 250_000_000  # the usual length of a break
@@ -22,8 +21,12 @@ RESTORE_NS = 5_000_000_000
 HIGHEST_BAUD_RATE = (1 << 31) - 1
 
 Value = int | str | bool
-_FIELDS = {"baud_rate": "baudRate", "data_bits": "data_bits", "stop_bits": "stop_bits"}
-_FIELDS["parity"] = "parity"
+_FIELDS = {
+    "baud_rate": "baudRate",
+    "data_bits": "data_bits",
+    "stop_bits": "stop_bits",
+    "parity": "parity",
+}
 NO_LINES = ModemState(cts=True, dsr=True, ri=False, cd=True)  # a port without them is always ready
 PORT_DOWN = ModemState(cts=False, dsr=False, ri=False, cd=False)
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from hilgw.bridge.backlog import Backlog
-from hilgw.bridge.flow import BridgeDropped, Flow, read_in_turns
+from hilgw.bridge.flow import BridgeDropped, Flow
 from hilgw.engine.supervisor import PortListener, Unsupervised
 from hilgw.errors import PortError
+from hilgw.framing.base import TURN_BYTES
 from hilgw.transports.virtual.pacing import PacedLine
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
     from hilgw.transports.base import LineSettings, Scheduler, Transport
 
@@ -88,7 +88,7 @@ class BridgePort:
         self._stream = stream = transport
         stream.on_drained = self._drained
         if self.framed:
-            read_in_turns(stream)
+            stream.read_bytes = TURN_BYTES  # at a time, for the framing
         if self._held:
             stream.pause_reading()
         self.on_attached(transport)
@@ -146,8 +146,7 @@ class BridgePort:
     @property
     def waiting_bytes(self) -> int:
         """Bytes that the driver has not accepted yet."""
-        paced = 0 if self._paced is None else len(self._paced)
-        return paced + self._unaccepted
+        return (0 if self._paced is None else len(self._paced)) + self._unaccepted
 
     @property
     def _unaccepted(self) -> int:
@@ -297,5 +296,4 @@ def slice_bytes(line: LineSettings) -> int:
     A power of two, so that packets of the usual sizes end with a slice. Shorter slices would wake
     the processor more often, and it would then be late more often.
     """
-    bytes_in_slice = line.baudRate * 4 // (line.byteSize * 1000)
-    return min(LONGEST_SLICE_BYTES, 1 << bytes_in_slice.bit_length())
+    return min(LONGEST_SLICE_BYTES, 1 << (line.baudRate * 4 // (line.byteSize * 1000)).bit_length())

@@ -15,6 +15,7 @@ from hilgw.errors import PortError
 from hilgw.protocols.rfc2217 import (
     Agreed,
     Data,
+    Event,
     Flow,
     ModemBits,
     Purge,
@@ -24,7 +25,7 @@ from hilgw.protocols.rfc2217 import (
     Setting,
     escape,
 )
-from hilgw.transports.base import Transport
+from hilgw.transports.base import LostHandler, ModemState, ReadHandler, Transport
 from hilgw.transports.stream import WRITE_LIMIT_BYTES
 
 if TYPE_CHECKING:
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
 
     from hilgw.bridge.line import PortLine
     from hilgw.bridge.port import BridgePort, Writer
-    from hilgw.protocols.rfc2217 import Event
-    from hilgw.transports.base import LostHandler, ModemState, ReadHandler, Transport
 
 HOLD_BYTES = 65536  # data that is read while the device accepts none
 

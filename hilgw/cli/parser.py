@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from hilgw.cli.commands import COMMANDS
-from hilgw.cli.help import help_text
-from hilgw.cli.run_options import WITH_VALUE
+from hilgw.cli.help import WITH_VALUE, help_text
 from hilgw.cli.version import print_version
 from hilgw.errors import nearest, printable, quoted, suggest
 

@@ -13,12 +13,12 @@ from hilgw.client.control_socket import (
     Gateway,
     ask,
     find_gateway,
+    gateways_with,
     in_parallel,
     is_named,
     label,
     request_of,
 )
-from hilgw.client.finding import gateways_with
 from hilgw.errors import HilgwError, PeerError, printable, quoted
 from hilgw.protocols.gateway.messages import Do
 
@@ -56,8 +56,7 @@ def arm_each(
     else:
         chosen = {Gateway(find_gateway(control, config)): []}
     for gateway, names in chosen.items():
-        request = {"do": Do.ARM, **_robots(names)}
-        answer = request_of(gateway, request, ", ".join(names))
+        answer = request_of(gateway, {"do": Do.ARM, **_robots(names)}, ", ".join(names))
         for robot in answer["robots"]:
             yield str(robot), gateway
         for robot, text in answer.get("notes", {}).items():

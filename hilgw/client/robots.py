@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hilgw.client.control_socket import Gateway, request_of
-from hilgw.client.finding import gateway_with
+from hilgw.client.control_socket import Gateway, gateway_with, request_of
 from hilgw.protocols.gateway.messages import Do
 
 
@@ -59,8 +58,7 @@ def press(
 
 def press_at(gateway: Gateway, robot: str, keys: Sequence[int], hold_s: float = 0.5) -> None:
     """As `press`, at a gateway that was found before."""
-    request = {"do": Do.KEY, "robot": robot, "keys": list(keys), "hold_s": hold_s}
-    request_of(gateway, request, robot)
+    request_of(gateway, {"do": Do.KEY, "robot": robot, "keys": list(keys), "hold_s": hold_s}, robot)
 
 
 def say(robot: str, text: str, control: str | None = None, config: str | None = None) -> Gateway:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Any
 
 from hilgw.adapters.declaration import StationSettings
-from hilgw.config.backends import Backend
 from hilgw.control.safety_settings import SafetySettings
 from hilgw.devices.fields import EmitterFields, ReceiverFields
 from hilgw.devices.properties import DeviceFields
@@ -18,6 +18,20 @@ Vector = tuple[float, float, float]
 Rotation = tuple[float, float, float, float]
 
 VERSION = 1
+
+
+class Backend(StrEnum):
+    """What is behind the port of a part: the hardware; its mock on a virtual port; its mock in this
+    process."""
+
+    REAL = "real"
+    MOCK = "mock"
+    LOOPBACK = "loopback"
+
+    @property
+    def is_mocked(self) -> bool:
+        """Whether a mock is there instead of the hardware."""
+        return self is not Backend.REAL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -58,14 +58,10 @@ def _apply_one(
     if problem := _open(document, path, position):
         return problem
     put(document, path, value.data, position)
-    for inner, word in value.words.items():
-        document.words[path + inner] = word
-    for inner, word in value.key_words.items():
-        document.key_words[path + inner] = word
-    for inner in value.values:
-        document.values[path + inner] = position
-    for inner in value.keys:
-        document.keys[path + inner] = position
+    document.words |= {path + inner: word for inner, word in value.words.items()}
+    document.key_words |= {path + inner: word for inner, word in value.key_words.items()}
+    document.values |= dict.fromkeys((path + inner for inner in value.values), position)
+    document.keys |= dict.fromkeys((path + inner for inner in value.keys), position)
     return None
 
 

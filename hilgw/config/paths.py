@@ -44,6 +44,5 @@ def _access(access: AccessConfig, folder: Path) -> AccessConfig:
         key, clients = (
             None if file is None else str(folder / file) for file in (tls.key, tls.clients)
         )
-        certificate = str(folder / tls.certificate)
-        tls = replace(tls, certificate=certificate, key=key, clients=clients)
+        tls = replace(tls, certificate=str(folder / tls.certificate), key=key, clients=clients)
     return replace(access, tokens=tokens, tls=tls)

@@ -6,11 +6,21 @@ from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 from hilgw import plugins
-from hilgw.config.backends import Backend
+from hilgw.config.model import AdapterConfig, Backend, GatewayConfig, PartConfig, RobotConfig
 from hilgw.config.scene import air_of
 from hilgw.control.forwarding import Forwarding
 from hilgw.control.parts import InWebots, OnLine
-from hilgw.controllers.base import PEERS, STEPPED, Role
+from hilgw.controllers.base import (
+    PEERS,
+    STEPPED,
+    ControllerSession,
+    InsideController,
+    PeerController,
+    ProgramController,
+    ProxyController,
+    Role,
+    SteppedController,
+)
 from hilgw.devices.fields import BROADCAST, EmitterFields, ReceiverFields
 from hilgw.transports.base import LineSettings
 from hilgw.transports.tcp.address import is_loopback, parse_address
@@ -18,16 +28,7 @@ from hilgw.transports.tcp.address import is_loopback, parse_address
 if TYPE_CHECKING:
     from hilgw.bodies.base import Body
     from hilgw.config.context import Inspection
-    from hilgw.config.model import AdapterConfig, GatewayConfig, PartConfig, RobotConfig
     from hilgw.config.source.positions import Path
-    from hilgw.controllers.base import (
-        ControllerSession,
-        InsideController,
-        PeerController,
-        ProgramController,
-        ProxyController,
-        SteppedController,
-    )
 
 REAL_TIME = 1
 """The speed of a gateway that is not in simulated time."""
@@ -152,9 +153,9 @@ def is_mocked_at(inspection: Inspection, path: Path) -> bool:
 
 def has_nodes(config: GatewayConfig, air: str) -> bool:
     """Whether the mocks that share this air with the hardware exist: with mocked hardware."""
-    adapters = config.adapters.items()
     return config.backend.is_mocked or any(
-        air_of(each, name) == air and is_mocked(config, name) for name, each in adapters
+        air_of(each, name) == air and is_mocked(config, name)
+        for name, each in config.adapters.items()
     )
 
 

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
     from hilgw.devices.kinds import Quantity, Value
 
+Samples = deque[tuple[int, float]]
+"""The latest samples of one number: times that increase, and values."""
+
 SAMPLES = 512
 """Kept of each number of each body."""
 SPACING_NS = 8 * NS_PER_MS
@@ -58,8 +61,8 @@ class Series:
     """One number of both bodies, in bounded memory."""
 
     def __init__(self) -> None:
-        self._first = _Samples()
-        self._second = _Samples()
+        self._first: Samples = deque(maxlen=SAMPLES)
+        self._second: Samples = deque(maxlen=SAMPLES)
         self._delay_ns: int | None = None
         self._latest: float | None = None  # of the first body
         self._pairs = self._skipped = 0
@@ -71,14 +74,14 @@ class Series:
             self._skipped += 1
             return
         self._latest = value
-        self._first.add(value, now)
+        _sample(self._first, value, now)
 
     def second(self, value: float, now: int) -> None:
         """A value of the second body."""
         if not math.isfinite(value):
             self._skipped += 1
             return
-        self._second.add(value, now)
+        _sample(self._second, value, now)
         if self._latest is None:
             return
         difference = value - self._latest
@@ -91,7 +94,7 @@ class Series:
 
     def estimate_delay(self) -> None:
         """Takes a few milliseconds at most."""
-        self._delay_ns = delay_of(self._first.points(), self._second.points())
+        self._delay_ns = delay_of(list(self._first), list(self._second))
 
     def divergence(self) -> Divergence:
         """What is known now; the delay as it was last estimated."""
@@ -167,19 +170,10 @@ def _numbers(name: str, value: Value, reports: Sequence[Quantity]) -> list[tuple
     ]
 
 
-class _Samples:
-    """The latest samples of one number: times that increase, and values."""
-
-    def __init__(self) -> None:
-        self._points: deque[tuple[int, float]] = deque(maxlen=SAMPLES)
-
-    def add(self, value: float, now: int) -> None:
-        points = self._points
-        if not points or now - points[-1][0] >= SPACING_NS:
-            points.append((now, value))
-
-    def points(self) -> Sequence[tuple[int, float]]:
-        return list(self._points)
+def _sample(points: Samples, value: float, now: int) -> None:
+    """Keeps the value, if the last sample is old enough."""
+    if not points or now - points[-1][0] >= SPACING_NS:
+        points.append((now, value))
 
 
 def delay_of(first: Sequence[tuple[int, float]], second: Sequence[tuple[int, float]]) -> int | None:

@@ -74,8 +74,7 @@ class BeaconSession:
         missed = (now - self._next) // self._period_ns
         self._next += (missed + 1) * self._period_ns
         self._number += 1
-        data = _filled(self._settings.payload, self._number)
-        return [Send(self._settings.emitter, data)]
+        return [Send(self._settings.emitter, _filled(self._settings.payload, self._number))]
 
     def summary(self) -> str:
         return f"sent {self.accepted}, received {self.received}"

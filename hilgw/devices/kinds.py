@@ -283,21 +283,18 @@ class Device:
 
     @property
     def role(self) -> str:
-        known = KINDS.get(self.kind)
-        return known.role if known else OTHER
+        return KINDS[self.kind].role if self.kind in KINDS else OTHER
 
     @property
     def value(self) -> Quantity | None:
         """The quantity that the device reports and that one command sets."""
-        known = KINDS.get(self.kind)
-        return known.value if known else None
+        return KINDS[self.kind].value if self.kind in KINDS else None
 
     @property
     def reports(self) -> tuple[Quantity, ...]:
         """The numbers of the device's `Value`: none where it reports nothing, one for a float,
         several for a tuple of as many floats."""
-        known = KINDS.get(self.kind)
-        return _reports(known, self.fields) if known else ()
+        return _reports(KINDS[self.kind], self.fields) if self.kind in KINDS else ()
 
 
 @dataclass(slots=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from hilgw.devices.fields import EmitterFields, ReceiverFields
 from hilgw.settings import setting
@@ -27,24 +28,22 @@ LINEAR = "linear"
 _LARGEST = 1_000_000_000
 
 
-def _lookup_table(default: LookupTable) -> LookupTable:
-    table: LookupTable = setting(
+def _lookup_table(default: LookupTable) -> Any:
+    return setting(
         "rows of measured value, returned value, relative noise; empty: the measured value",
         default,
         ge=-_LARGEST,
         le=_LARGEST,
         example=[[0, 0, 0], [1, 1000, 0]],
     )
-    return table
 
 
-def _joint() -> str:
-    joint: str = setting(
+def _joint() -> Any:
+    return setting(
         "name of its joint: a motor, a position sensor and a brake with the same joint belong "
         "together; empty: none",
         "",
     )
-    return joint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,25 +9,23 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hilgw.adapters.base import (
+    Event,
     Failed,
     NetworkSession,
     Node,
     Probe,
     Ready,
+    SearchableAdapter,
     SearchEnded,
     StationSettings,
     Write,
 )
 from hilgw.errors import HilgwError, MismatchError, PortError
-from hilgw.transports.base import LineSettings
+from hilgw.transports.base import Handle, LineSettings, Scheduler, Transport
 from hilgw.transports.serial.port import open_serial
-
-if TYPE_CHECKING:
-    from hilgw.adapters.base import Event, NetworkSession, SearchableAdapter
-    from hilgw.transports.base import Handle, Scheduler, Transport
 
 PROBE_S = 12.0  # two guard times: a module in its factory state answers after them
 SEARCH_S = 30.0
@@ -75,8 +73,7 @@ class _Run:
 
     def start(self) -> None:
         self._transport.start(self._receive, self._lost)
-        now = self._scheduler.now()
-        self._handle(self.session.open(now))
+        self._handle(self.session.open(self._scheduler.now()))
 
     def search(self) -> None:
         self._handle(self.session.discover(self._scheduler.now()))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from hilgw.errors import ConfigError
+from hilgw.errors import ConfigError, FrameError
 from hilgw.reasons import DroppedReason
 
 
@@ -75,6 +75,20 @@ class FramingClass(Protocol):
 
     def parse(self, variant: str, argument: str) -> Any:
         """Settings for the short name KIND[-variant][:argument]; ConfigError if it is invalid."""
+
+
+def require_size(
+    framing: Framing, payload: bytes, least: int = 0, change: str = "raise max_payload"
+) -> None:
+    """Raises FrameError for a payload that is too long, or empty where `least` is 1. change: of the
+    settings, so that the framing carries a longer one."""
+    if len(payload) > framing.max_payload:
+        raise FrameError(
+            f"a packet of {len(payload)} bytes is too long for {framing.name} framing",
+            fix=f"send at most {framing.max_payload} bytes, or {change}",
+        )
+    if len(payload) < least:
+        raise FrameError(f"{framing.name} framing cannot carry an empty packet")
 
 
 def refuse_argument(name: str, argument: str) -> None:

@@ -11,7 +11,13 @@ from typing import ClassVar, Literal
 
 from cobs import cobs
 
-from hilgw.framing.base import LONGEST_PAYLOAD, FrameDropped, FramingClass, refuse_argument
+from hilgw.framing.base import (
+    LONGEST_PAYLOAD,
+    FrameDropped,
+    FramingClass,
+    refuse_argument,
+    require_size,
+)
 from hilgw.framing.crc import NONE, Checksum, Update
 from hilgw.framing.delimited import Delimited
 from hilgw.settings import setting
@@ -64,7 +70,7 @@ class Cobs(Delimited):
 
     def encode(self, payload: bytes) -> bytes:
         if len(payload) > self.max_payload:
-            self._require_size(payload)
+            require_size(self, payload)
         return self._lead + _encode(self._seal(payload)) + b"\0"
 
     def feed(self, data: bytes, now: int = 0) -> list[bytes]:
@@ -107,13 +113,7 @@ class Cobs(Delimited):
             sealed = _decode(frame)
         except cobs.DecodeError:
             return FrameDropped.BAD_CODE
-        if len(sealed) < self._checksum.size:
-            return FrameDropped.TOO_SHORT
-        if len(sealed) > self.max_payload + self._checksum.size:
-            return FrameDropped.TOO_LONG
-        if not self._checksum.holds(sealed):
-            return FrameDropped.BAD_CRC
-        return sealed[: len(sealed) - self._checksum.size]
+        return self._checksum.open(sealed, self.max_payload)
 
 
 FRAMING: FramingClass = Cobs

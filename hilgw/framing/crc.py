@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Literal
 
 from hilgw.errors import ConfigError
+from hilgw.framing.base import FrameDropped
 
 ByteOrder = Literal["big", "little"]
 Update = Callable[[bytes | bytearray, int], int]
@@ -199,3 +200,11 @@ class Checksum:
         return self._update(sealed[: -self.size], self._start) == int.from_bytes(
             sealed[-self.size :], self.order
         )
+
+    def open(self, sealed: bytes, longest: int, least: int = 0) -> bytes | FrameDropped:
+        """The message in front of its CRC, or the reason to drop it. longest, least: bytes of a
+        message."""
+        size = len(sealed) - self.size
+        if not least <= size <= longest:
+            return FrameDropped.TOO_LONG if size > longest else FrameDropped.TOO_SHORT
+        return sealed[:size] if self.holds(sealed) else FrameDropped.BAD_CRC

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 
-from hilgw.errors import FrameError
 from hilgw.framing.base import FrameDropped
 
 
@@ -86,12 +85,3 @@ class Delimited(ABC):
     @abstractmethod
     def _unwrap(self, frame: bytes) -> bytes | str:
         """The payload of one frame, or the reason to drop it."""
-
-    def _require_size(self, payload: bytes, least: int = 0) -> None:
-        if len(payload) > self.max_payload:
-            raise FrameError(
-                f"a packet of {len(payload)} bytes is too long for {self.name} framing",
-                fix=f"send at most {self.max_payload} bytes, or raise max_payload",
-            )
-        if len(payload) < least:
-            raise FrameError(f"{self.name} framing cannot carry an empty packet")

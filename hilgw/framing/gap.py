@@ -7,8 +7,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from hilgw.errors import ConfigError, FrameError
-from hilgw.framing.base import LONGEST_PAYLOAD, FrameDropped, FramingClass
+from hilgw.errors import ConfigError
+from hilgw.framing.base import LONGEST_PAYLOAD, FrameDropped, FramingClass, require_size
 from hilgw.settings import setting
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(us|ms|s)")
@@ -70,13 +70,7 @@ class Gap:
 
     def encode(self, payload: bytes) -> bytes:
         """The packet itself; the sender leaves `pause_ns` of silence after it."""
-        if not payload:
-            raise FrameError("gap framing cannot carry an empty packet")
-        if len(payload) > self.max_payload:
-            raise FrameError(
-                f"a packet of {len(payload)} bytes is too long for gap framing",
-                fix=f"send at most {self.max_payload} bytes, or raise max_payload",
-            )
+        require_size(self, payload, least=1)
         return payload
 
     def feed(self, data: bytes, now: int = 0) -> list[bytes]:

@@ -199,5 +199,4 @@ def _notice(count: int, data: bytes, looks: str) -> str:
 
 
 def _quoted(data: bytes) -> str:
-    text = repr(data)[2:-1]
-    return text.replace("\\'", "'").replace('"', '\\"')
+    return repr(data)[2:-1].replace("\\'", "'").replace('"', '\\"')

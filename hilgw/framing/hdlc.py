@@ -9,7 +9,13 @@ import re
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from hilgw.framing.base import LONGEST_PAYLOAD, FrameDropped, FramingClass, refuse_argument
+from hilgw.framing.base import (
+    LONGEST_PAYLOAD,
+    FrameDropped,
+    FramingClass,
+    refuse_argument,
+    require_size,
+)
 from hilgw.framing.crc import Checksum
 from hilgw.framing.delimited import Delimited
 from hilgw.settings import setting
@@ -46,8 +52,8 @@ class Hdlc(Delimited):
 
     def __init__(self, settings: HdlcSettings = DEFAULTS) -> None:
         self._checksum = Checksum(settings.crc, "little")
-        self._longest = settings.max_payload + self._checksum.size
-        super().__init__("hdlc", FLAG, settings.max_payload, 2 * self._longest)
+        longest = settings.max_payload + self._checksum.size
+        super().__init__("hdlc", FLAG, settings.max_payload, 2 * longest)
         self.max_encoded += len(FLAG)
         self._controls = bytes(n for n in range(32) if settings.control_map >> n & 1)
         # The escape byte comes first: the other escape sequences contain it.
@@ -59,7 +65,7 @@ class Hdlc(Delimited):
         return HdlcSettings(crc=_FCS.get(variant, variant))
 
     def encode(self, payload: bytes) -> bytes:
-        self._require_size(payload, least=1)
+        require_size(self, payload, least=1)
         sealed = self._checksum.seal(payload)
         for plain, escaped in self._escaped:
             sealed = sealed.replace(plain, escaped)
@@ -72,13 +78,7 @@ class Hdlc(Delimited):
             return FrameDropped.ABORTED
         if ESCAPE in frame:
             frame = _ESCAPED_BYTE.sub(_plain, frame)
-        if len(frame) > self._longest:
-            return FrameDropped.TOO_LONG
-        if len(frame) <= self._checksum.size:
-            return FrameDropped.TOO_SHORT
-        if not self._checksum.holds(frame):
-            return FrameDropped.BAD_CRC
-        return frame[: len(frame) - self._checksum.size]
+        return self._checksum.open(frame, self.max_payload, least=1)
 
 
 _ESCAPED_BYTE = re.compile(rb"\x7d(.)", re.DOTALL)

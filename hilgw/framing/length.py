@@ -11,7 +11,7 @@ from collections import Counter, deque
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from hilgw.errors import ConfigError, FrameError
+from hilgw.errors import ConfigError
 from hilgw.framing._running_crc import BLOCK, RunningCrc
 from hilgw.framing.base import (
     LONGEST_PAYLOAD,
@@ -19,6 +19,7 @@ from hilgw.framing.base import (
     FrameDropped,
     FramingClass,
     refuse_argument,
+    require_size,
 )
 from hilgw.framing.crc import Checksum
 from hilgw.settings import setting
@@ -104,13 +105,8 @@ class Length:
         return LengthSettings(crc=variant) if variant else DEFAULTS
 
     def encode(self, payload: bytes) -> bytes:
-        size = len(payload)
-        if size > self.max_payload:
-            raise FrameError(
-                f"a packet of {size} bytes is too long for length framing",
-                fix=f"send at most {self.max_payload} bytes, or change length_bytes or max_payload",
-            )
-        field = (size + self._counted).to_bytes(self._width, self._order)
+        require_size(self, payload, change="change length_bytes or max_payload")
+        field = (len(payload) + self._counted).to_bytes(self._width, self._order)
         if self._crc_at == 0:
             return self._checksum.seal(self._sync + field + payload)
         return self._sync + self._checksum.seal(field + payload)

@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from hilgw.errors import ConfigError, FrameError
-from hilgw.framing.base import LONGEST_PAYLOAD, FrameDropped, FramingClass, refuse_argument
+from hilgw.framing.base import (
+    LONGEST_PAYLOAD,
+    FrameDropped,
+    FramingClass,
+    refuse_argument,
+    require_size,
+)
 from hilgw.framing.delimited import Delimited
 from hilgw.settings import setting
 
@@ -113,7 +119,7 @@ class Lines(Delimited):
         return LinesSettings(terminator=_TERMINATORS[variant])
 
     def encode(self, payload: bytes) -> bytes:
-        self._require_size(payload, least=1)
+        require_size(self, payload, least=1)
         if self._drops_cr and payload.endswith(_CR):
             raise FrameError(
                 "the packet ends in CR, which is taken as a part of the line end",

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from hilgw.framing.base import FrameDropped
+from hilgw.framing.base import FrameDropped, require_size
 from hilgw.framing.crc import Checksum
 from hilgw.framing.delimited import Delimited
 from hilgw.settings import setting
@@ -39,13 +39,13 @@ class Sir(Delimited):
 
     def __init__(self, settings: SirSettings = DEFAULTS) -> None:
         self._checksum = Checksum("x-25", "little")
-        self._longest = settings.max_payload + self._checksum.size
+        longest = settings.max_payload + self._checksum.size
         self._lead = XBOF * settings.extra_bofs + BOF
-        body = 2 * self._longest + max(len(self._lead), 49)
+        body = 2 * longest + max(len(self._lead), 49)
         super().__init__("sir", EOF, settings.max_payload, body)
 
     def encode(self, payload: bytes) -> bytes:
-        self._require_size(payload, least=1)
+        require_size(self, payload, least=1)
         sealed = self._checksum.seal(payload)
         for byte in _SPECIAL:
             sealed = sealed.replace(bytes((byte,)), bytes((0x7D, byte ^ 0x20)))
@@ -65,13 +65,7 @@ class Sir(Delimited):
             if unescaped is None:
                 return FrameDropped.BAD_ESCAPE
             body = unescaped
-        if len(body) > self._longest:
-            return FrameDropped.TOO_LONG
-        if len(body) <= self._checksum.size:
-            return FrameDropped.TOO_SHORT
-        if not self._checksum.holds(body):
-            return FrameDropped.BAD_CRC
-        return body[: -self._checksum.size]
+        return self._checksum.open(body, self.max_payload, least=1)
 
 
 def _unescape(body: bytes) -> bytes | None:

@@ -9,7 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from hilgw.framing.base import LONGEST_PAYLOAD, FrameDropped, FramingClass, refuse_argument
+from hilgw.framing.base import (
+    LONGEST_PAYLOAD,
+    FrameDropped,
+    FramingClass,
+    refuse_argument,
+    require_size,
+)
 from hilgw.framing.crc import NONE, Checksum
 from hilgw.framing.delimited import Delimited
 from hilgw.settings import setting
@@ -43,8 +49,8 @@ class Slip(Delimited):
 
     def __init__(self, settings: SlipSettings = DEFAULTS) -> None:
         self._checksum = Checksum(settings.crc, settings.crc_order)
-        self._longest = settings.max_payload + self._checksum.size
-        super().__init__("slip", END, settings.max_payload, 2 * self._longest)
+        longest = settings.max_payload + self._checksum.size
+        super().__init__("slip", END, settings.max_payload, 2 * longest)
         self._lead = END if settings.leading_end else b""
         self.max_encoded += len(self._lead)
         self._least = 0 if self._checksum.size else 1
@@ -55,7 +61,7 @@ class Slip(Delimited):
         return SlipSettings(crc=variant or NONE)
 
     def encode(self, payload: bytes) -> bytes:
-        self._require_size(payload, self._least)
+        require_size(self, payload, self._least)
         sealed = self._checksum.seal(payload)
         return self._lead + sealed.replace(ESC, ESC_ESC).replace(END, ESC_END) + END
 
@@ -65,13 +71,7 @@ class Slip(Delimited):
             if frame.count(ESC_END) + frame.count(ESC_ESC) != escapes:
                 return FrameDropped.BAD_ESCAPE
             frame = frame.replace(ESC_END, END).replace(ESC_ESC, ESC)
-        if len(frame) > self._longest:
-            return FrameDropped.TOO_LONG
-        if len(frame) < self._checksum.size:
-            return FrameDropped.TOO_SHORT
-        if not self._checksum.holds(frame):
-            return FrameDropped.BAD_CRC
-        return frame[: len(frame) - self._checksum.size]
+        return self._checksum.open(frame, self.max_payload)
 
 
 FRAMING: FramingClass = Slip

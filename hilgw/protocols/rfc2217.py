@@ -8,7 +8,6 @@ requested, and a client that refuses it gets the same bytes.
 from __future__ import annotations
 
 import re
-import struct
 from dataclasses import dataclass
 from enum import Enum, auto
 
@@ -194,8 +193,7 @@ class Server:
 
     def _take_payload(self, data: bytes, position: int) -> int:
         end = data.find(IAC, position)
-        piece = data[position:] if end < 0 else data[position:end]
-        self._extend(piece)
+        self._extend(data[position:] if end < 0 else data[position:end])
         if end < 0:
             return len(data)
         self._state = _State.SUBNEGOTIATION_COMMAND
@@ -281,8 +279,7 @@ class Server:
         if command == SET_BAUDRATE:
             if len(value) != 4:
                 return None
-            rate: int = struct.unpack(">I", value)[0]
-            return [Setting("baud_rate", rate or None)]
+            return [Setting("baud_rate", int.from_bytes(value, "big") or None)]
         if command in (FLOWCONTROL_SUSPEND, FLOWCONTROL_RESUME):
             return [Flow(command == FLOWCONTROL_SUSPEND)]
         if command == NOTIFY_MODEMSTATE:
@@ -314,7 +311,7 @@ class Server:
     def answer(self, name: str, value: Value) -> bytes:
         """The setting that is in effect now, whether it is the one the client wanted or not."""
         if name == "baud_rate":
-            return _answer(SET_BAUDRATE, struct.pack(">I", int(value)))
+            return _answer(SET_BAUDRATE, int(value).to_bytes(4, "big"))
         if name == "parity":
             codes = {letter: code for code, letter in _PARITIES.items()}
             return _answer(SET_PARITY, bytes((codes[str(value)],)))
@@ -362,8 +359,7 @@ def _flush(plain: bytearray, events: list[Event]) -> None:
 
 def _number_setting(command: int, value: int) -> list[Event] | None:
     """Zero asks. 1.5 stop bits are not supported: the answer has the present ones."""
-    highest = 8 if command == SET_DATASIZE else 3
-    lowest = 5 if command == SET_DATASIZE else 1
+    lowest, highest = (5, 8) if command == SET_DATASIZE else (1, 3)
     if value and not lowest <= value <= highest:
         return None
     if command == SET_STOPSIZE and value == STOP_BITS_1_5:

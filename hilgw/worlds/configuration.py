@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from hilgw.devices.nodes import upright_axis
 from hilgw.devices.properties import FIELDS, NOT_CARRIED
 from hilgw.errors import ConfigError, printable, quoted
-from hilgw.worlds.bounds import Shape, shapes_of
 from hilgw.worlds.fields import FROM_WORLD, settings_of
 from hilgw.worlds.frames import NO_ROTATION, Rotation, Vector
 from hilgw.worlds.nodes import Node, Text, World
-from hilgw.worlds.survey import Bounds, SceneDevice, SceneRobot, Work, survey
+from hilgw.worlds.survey import Bounds, SceneDevice, SceneRobot, Shape, Work, shapes_of, survey
 from hilgw.worlds.yaml_text import LONGEST_COMMENT, Names, comment, item, number, text
 
 OLDEST = "R2019a"
@@ -255,8 +254,7 @@ def _hidden(indent: int, kind: str, nodes: list[Node], world: World) -> Iterator
     url = f" ({world.protos[kind]})" if kind in world.protos else ""
     yield _note(indent, f"PROTO {kind} hides its nodes{url}")
     for first in range(0, len(nodes), _NAMED_IN_LINE):
-        some = nodes[first : first + _NAMED_IN_LINE]
-        named = ((node.line, node.text("name")) for node in some)
+        named = ((node.line, node.text("name")) for node in nodes[first : first + _NAMED_IN_LINE])
         yield _note(
             indent,
             "  "

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hilgw.cli.main import main
-from hilgw.client import arming, control_socket, finding
+from hilgw.client import arming, control_socket
 from hilgw.client.robots import robot_mode
 from hilgw.engine.control_folder import control_folder
 from hilgw.errors import PeerError, UsageError
@@ -27,8 +27,7 @@ adapters: {radio: {kind: uart, port: ./none, framing: slip}}
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The control folder. A busy machine makes no gateway silent."""
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    for module in (control_socket, finding):
-        monkeypatch.setattr(module, "ASK_ALL_S", DEADLINE_S)
+    monkeypatch.setattr(control_socket, "ASK_ALL_S", DEADLINE_S)
     return control_folder()
 
 
@@ -138,23 +137,25 @@ def test_a_silent_gateway_is_named_beside_two_that_have_it(
 ) -> None:
     with frozen(folder / "c.sock"), running(folder, a=with_robots("cab"), b=with_robots("cab")):
         with pytest.raises(UsageError, match=r"/a\.yaml.*/b\.yaml.*no answer.*c\.sock"):
-            monkeypatch.setattr(finding, "ask", asked_frozen_no_longer(folder))
+            monkeypatch.setattr(control_socket, "ask", asked_frozen_no_longer(folder))
             arming.arm("cab")
 
 
 def asked_frozen_no_longer(folder: Path) -> object:
     """`ask` without the wait for the frozen gateway."""
 
+    ask_it = control_socket.ask
+
     def ask(path: Path, *request: object) -> object:
         if path == folder / "c.sock":
             raise PeerError("the gateway does not answer")
-        return control_socket.ask(path, *request)  # type: ignore[arg-type]
+        return ask_it(path, *request)  # type: ignore[arg-type]
 
     return ask
 
 
 def test_the_wait_for_a_frozen_gateway_ends(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(finding, "ASK_ALL_S", 0.05)
+    monkeypatch.setattr(control_socket, "ASK_ALL_S", 0.05)
     with frozen(folder / "a.sock"), frozen(folder / "b.sock"):
         with pytest.raises(PeerError, match=r"no answer whether.*a\.sock.*b\.sock; nothing was"):
             arming.arm("cab")

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from hilgw.config.backends import Backend
 from hilgw.config.load import load_text
+from hilgw.config.model import Backend
 from hilgw.config.queries import backend_of, has_nodes, is_mocked
 
 Lines = Callable[..., list[str]]

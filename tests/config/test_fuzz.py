@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hilgw.config.load import load_text
 from hilgw.config.source.document import compose, compose_with
 from hilgw.config.source.positions import ConfigErrors
 from hilgw.config.source.text import decode
+from tests.cases import cases
 
 SHIPPED = (Path(__file__).parents[2] / "configs" / "xbee.yaml").read_text(encoding="utf-8")
 DATA = yaml.safe_load(SHIPPED)
@@ -73,7 +74,6 @@ def test_random_bytes(data: bytes) -> None:
     judge(text)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_the_shipped_file_with_pieces_cut_and_put_in(data: st.DataObject) -> None:
     text = SHIPPED
@@ -96,7 +96,7 @@ def places(data: object, path: tuple[object, ...] = ()) -> list[tuple[object, ..
     return found
 
 
-@settings(max_examples=200, deadline=None)
+@cases(4)
 @given(
     st.lists(TOKENS, max_size=14).map("".join),
     st.integers(0, len(SHIPPED)),
@@ -108,7 +108,6 @@ def test_libyaml_changes_nothing(words: str, at: int, removed: int, alone: bool)
     assert compose(text, "f") == compose_with(text, "f", fast=False)
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.sampled_from(places(DATA)), VALUES, SCALARS, st.booleans())
 def test_the_shipped_file_with_another_value_or_key(
     path: tuple[object, ...], value: object, key: object, rename: bool
@@ -124,7 +123,6 @@ def test_the_shipped_file_with_another_value_or_key(
     judge(yaml.safe_dump(data, allow_unicode=False))
 
 
-@settings(max_examples=50, deadline=None)
 @given(
     st.sampled_from(places(DATA)).map(lambda path: ".".join(map(str, path)))
     | st.text(max_size=20)

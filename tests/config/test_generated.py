@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,8 +16,7 @@ from hilgw.cli.parser import parse
 from hilgw.config.load import load_text
 from hilgw.config.schema.describe import rows
 from hilgw.engine.mock_host import create_mock
-
-ROOT = Path(__file__).parents[2]
+from tests.e2e.running import ROOT, copy_checkout
 
 
 def generate(root: Path, *options: str) -> subprocess.CompletedProcess[str]:
@@ -36,8 +34,7 @@ def test_nothing_is_stale() -> None:
 
 @pytest.mark.process
 def test_stale_pages_are_named_and_written(tmp_path: Path) -> None:
-    for name in ("hilgw", "firmware_mocks", "tools", "docs", "configs"):
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    copy_checkout(tmp_path, "hilgw", "firmware_mocks", "tools", "docs", "configs")
     generate(tmp_path)
     page, config = tmp_path / "docs" / "adapters" / "xbee.md", tmp_path / "docs" / "config.md"
     wanted = page.read_text(encoding="utf-8"), config.read_text(encoding="utf-8")

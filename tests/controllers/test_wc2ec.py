@@ -8,7 +8,7 @@ import struct
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hilgw.control.events import (
@@ -408,7 +408,6 @@ def test_a_cut_message_in_a_good_frame_is_a_failure() -> None:
 # --- any bytes ------------------------------------------------------------------------------------
 
 
-@settings(max_examples=80)
 @given(
     st.lists(
         st.one_of(

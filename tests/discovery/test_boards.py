@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hilgw.discovery.boards import reset_notice, usb_ids
+from hilgw.discovery.ports import reset_notice, usb_ids
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -53,6 +54,19 @@ def run_program(
         timeout=timeout_s,
         check=False,
     )
+
+
+def copy_checkout(target: Path, *folders: str) -> None:
+    """Copies folders of the checkout, and what Python compiled of them."""
+    for name in folders:
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / name, target / name, ignore=ignored)
+        if sys.pycache_prefix:
+            compiled, copies = (
+                Path(sys.pycache_prefix, *each.parts[1:], name) for each in (ROOT, target)
+            )
+            if compiled.is_dir():
+                shutil.copytree(compiled, copies, dirs_exist_ok=True)
 
 
 def environment(cwd: Path, **env: str) -> dict[str, str]:

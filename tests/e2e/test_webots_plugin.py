@@ -21,7 +21,7 @@ from tests.e2e.plugin_host import (
 )
 from tests.e2e.running import ROOT, Gateway, run, wait_until
 
-pytestmark = [pytest.mark.judge("gcc", "make"), pytest.mark.xdist_group("webots_plugin")]
+pytestmark = pytest.mark.judge("gcc", "make")
 
 LEFT, RIGHT, ENCODER = "left wheel motor", "right wheel motor", "left wheel sensor"
 CREATE = {

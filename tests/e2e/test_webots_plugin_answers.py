@@ -29,7 +29,7 @@ from tests.e2e.plugin_host import (
 )
 from tests.e2e.running import DEADLINE_S, run_program
 
-pytestmark = [pytest.mark.judge("gcc", "make"), pytest.mark.xdist_group("webots_plugin")]
+pytestmark = pytest.mark.judge("gcc", "make")
 
 SANITIZED = ("-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 DEVICES = {  # name: node; tags 1, 2, ... at both ends

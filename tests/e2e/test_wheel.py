@@ -21,8 +21,6 @@ from tests.e2e.running import ROOT, run
 
 URL = "https://code.example.org/lab/hilgw"
 
-pytestmark = pytest.mark.xdist_group("wheel")
-
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:

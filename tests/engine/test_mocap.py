@@ -8,7 +8,7 @@ import socket
 from collections.abc import Awaitable, Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hilgw.devices.steps import StepClock
@@ -22,6 +22,7 @@ from hilgw.medium.mocap import encode
 from hilgw.medium.motion import Circle
 from hilgw.medium.pose import Pose
 from hilgw.testing.sim import Clock, Recorder, until
+from tests.cases import cases
 
 
 class Bench:
@@ -128,7 +129,7 @@ def test_strangers_are_passed_over_and_said_once() -> None:
     run(scenario)
 
 
-@settings(max_examples=300)
+@cases(4)
 @given(st.binary(max_size=200))
 def test_no_datagram_raises(data: bytes) -> None:
     bench = Bench()

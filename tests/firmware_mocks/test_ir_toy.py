@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from firmware_mocks import ir_toy
@@ -16,6 +16,7 @@ from firmware_mocks.ir_toy.codes import key_of, keys_of
 from firmware_mocks.ir_toy.light import Placement
 from firmware_mocks.ir_toy.toy import Mode, Toy
 from hilgw.testing.conformance.trouble_rules import size_of
+from tests.cases import cases
 from tests.firmware_mocks.bench import AirBench
 
 MS = 1_000_000
@@ -442,7 +443,7 @@ def test_light_at_the_same_time_is_one_light(bench: Bench) -> None:
 
 
 @given(st.integers(0, 1000))
-@settings(max_examples=20)
+@cases(0.5)
 def test_a_frame_is_lost_whole_or_not_at_all(seed: int) -> None:
     bench = Bench(seed=seed, loss=0.5)
     listener = bench.sampling()

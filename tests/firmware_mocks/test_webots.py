@@ -8,7 +8,7 @@ import struct
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from firmware_mocks import webots_controller, webots_simulator
@@ -16,6 +16,7 @@ from firmware_mocks._webots.library import Device, Library
 from firmware_mocks._webots.robot import KINDS
 from firmware_mocks._webots.wire import AnswerReader, encoded_name
 from firmware_mocks.air import Air
+from tests.cases import cases
 from tests.controllers.sampling_model import ModelReceiver, ModelSensor, ModelWorld
 
 MS = 1_000_000
@@ -467,7 +468,7 @@ def test_a_local_socket_has_no_handshake_and_no_chunks() -> None:
 
 
 @given(data=st.binary(max_size=200), tail=st.binary(max_size=60))
-@settings(max_examples=200, deadline=None)
+@cases(4)
 def test_hostile_bytes_close_the_connection(data: bytes, tail: bytes) -> None:
     made = simulator()
     peer = joined(made)

@@ -1,12 +1,13 @@
 """COBS with CRC: vectors, the fast path against the general one, invalid settings."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hilgw.errors import FrameError
 from hilgw.framing import create
 from hilgw.framing.cobs import Cobs, CobsSettings
+from tests.cases import cases
 
 # Examples of the COBS article (payload, encoded, without the delimiter).
 VECTORS = [
@@ -59,7 +60,6 @@ def test_a_bad_frame_is_dropped_alone_and_counted(bad: bytes, reason: str, toget
     assert cobs.dropped == {reason: 1}
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(st.binary(max_size=40), min_size=1, max_size=6), st.data())
 def test_leading_delimiter_saves_the_frame_after_noise(
     payloads: list[bytes], data: st.DataObject
@@ -79,7 +79,7 @@ def test_empty_frames_are_no_frames() -> None:
 
 @pytest.mark.parametrize("crc", ["crc-ccitt-false", "crc-32", "x-25", "crc-8", "crc-64", "none"])
 @pytest.mark.parametrize("order", ["big", "little"])
-@settings(max_examples=20, deadline=None)
+@cases(0.5)
 @given(payloads=st.lists(st.binary(max_size=300), max_size=8))
 def test_any_crc_in_either_order(crc: str, order: str, payloads: list[bytes]) -> None:
     cobs = Cobs(CobsSettings(crc=crc, crc_order=order))  # type: ignore[arg-type]

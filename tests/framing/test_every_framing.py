@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
@@ -20,6 +20,7 @@ from hilgw.framing.hdlc import HdlcSettings
 from hilgw.framing.length import LengthSettings
 from hilgw.framing.lines import LinesSettings
 from hilgw.framing.slip import SlipSettings
+from tests.cases import cases
 
 SETTINGS = [
     plugins.load(plugins.FRAMINGS, kind).Settings for kind in plugins.names(plugins.FRAMINGS)
@@ -66,9 +67,9 @@ CLEAN_START = (
     "length",
     "length-odd",
 )
-FEW = settings(max_examples=25, deadline=None)
+FEW = cases(0.6)
 # The same noise each time: one time in 65536 it forms a frame with a good CRC, rightly accepted.
-SHORT_RUNS = settings(max_examples=15, stateful_step_count=20, deadline=None, derandomize=True)
+SHORT_RUNS = cases(0.6, stateful_step_count=20, derandomize=True)
 every = pytest.mark.parametrize("settings", NAMED.values(), ids=NAMED)
 
 # Bytes that mean something to some framing come often.

@@ -1,7 +1,7 @@
 """HDLC against RFC 1662, with a bit-by-bit FCS as the reference."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hilgw.framing import create
@@ -25,7 +25,6 @@ def stuffed(data: bytes, escaped: frozenset[int]) -> bytes:
 
 
 @pytest.mark.parametrize("control_map", [0, 0xA0000, 0xFFFFFFFF])
-@settings(max_examples=50, deadline=None)
 @given(payload=st.binary(min_size=1, max_size=60))
 def test_frames_as_rfc_1662_builds_them(control_map: int, payload: bytes) -> None:
     hdlc = Hdlc(HdlcSettings(control_map=control_map))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hilgw.errors import ConfigError, FrameError
@@ -16,6 +16,7 @@ from hilgw.framing import length as length_module
 from hilgw.framing.base import TURN_BYTES
 from hilgw.framing.crc import Crc, catalogue
 from hilgw.framing.length import Length, LengthSettings
+from tests.cases import cases
 from tests.framing.slow_length import SlowLength
 
 MS = 1_000_000
@@ -111,7 +112,6 @@ def test_no_byte_of_a_good_frame_is_taken_for_the_next_sync() -> None:
 SYNCS = st.sampled_from([b"\xaa", b"\x55", b"\xaa\x55", b"\xaa\x55\x00\x01", b"\0"])
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.lists(st.binary(max_size=9) | SYNCS, max_size=20), st.integers(0, 20))
 def test_every_byte_is_accounted_for(parts: list[bytes], good_at: int) -> None:
     length = create("length")
@@ -169,7 +169,7 @@ def settle(length: Length, now: int) -> list[bytes]:
     return payloads
 
 
-@settings(max_examples=300, deadline=None)
+@cases(4)
 @given(
     layouts,
     st.lists(st.tuples(pieces, st.booleans(), st.sampled_from([0, 1, 60 * MS])), max_size=12),

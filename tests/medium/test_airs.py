@@ -22,7 +22,7 @@ def pair(a: tuple[str, ...] = (), b: tuple[str, ...] = ()) -> Airs:
     return airs
 
 
-def test_a_64_bit_address_of_ours_is_our_echo_whatever_it_says_and_whenever() -> None:
+def test_a_64_bit_address_of_ours_is_our_echo_whatever_it_contains_and_whenever() -> None:
     airs = pair((A64,), (B64,))
     assert is_echo(airs, "x", "b", A64, b"never sent", 0)
     assert is_echo(airs, "x", "b", "00:13:a2:00:40:a1:b2:c3", b"never sent", 0)
@@ -40,7 +40,7 @@ def test_a_short_address_proves_nothing_so_content_decides() -> None:
     assert not is_echo(airs, "x", "b", "0000", b"ping", 0)  # a stranger left at 0
     airs.sent("x", b"ping", 0, "a")
     assert is_echo(airs, "x", "b", "0000", b"ping", 1)
-    assert not is_echo(airs, "x", "b", "0000", b"ping", 2)  # explained one hearing
+    assert not is_echo(airs, "x", "b", "0000", b"ping", 2)  # explained one reception
     assert not is_echo(airs, "x", "a", "0000", b"ping", 2)  # no module receives itself
 
 
@@ -69,7 +69,7 @@ def test_without_addresses_content_decides_within_the_air_time() -> None:
     assert is_echo(airs, "x", "b", None, b"slow", 4 * AIR_TIME_NS)
 
 
-def test_each_transmission_explains_one_hearing_per_module() -> None:
+def test_each_transmission_explains_one_reception_per_module() -> None:
     airs = pair()
     airs.own("x", "c", ())
     for _ in range(2):
@@ -89,7 +89,7 @@ def test_a_sender_that_was_not_named_works_too() -> None:
     assert is_echo(airs, "x", "b", "0001", b"ping", 1)
 
 
-def test_a_module_alone_in_its_air_hears_no_echo() -> None:
+def test_a_module_alone_in_its_air_receives_no_echo() -> None:
     airs = Airs()
     airs.own("x", "a", ())
     airs.sent("x", b"ping", 0, "a")
@@ -106,7 +106,7 @@ def test_an_address_that_changed_is_no_longer_ours() -> None:
     assert is_echo(airs, "x", "b", FOREIGN64, b"", 0)
 
 
-def test_one_transmission_that_two_of_ours_heard_is_one() -> None:
+def test_one_transmission_that_two_of_ours_received_is_one() -> None:
     airs = pair((A64,), (B64,))
     assert not airs.is_duplicate("x", "a", FOREIGN64, b"hi", 0)
     assert airs.is_duplicate("x", "b", FOREIGN64, b"hi", SKEW_NS)
@@ -122,7 +122,7 @@ def test_what_comes_later_is_another_transmission() -> None:
     assert not airs.is_duplicate("x", "b", None, b"hi", SKEW_NS + 1)
 
 
-def test_a_module_alone_in_its_air_hears_no_duplicate() -> None:
+def test_a_module_alone_in_its_air_receives_no_duplicate() -> None:
     airs = Airs()
     airs.own("x", "a", ())
     for _ in range(3):
@@ -134,15 +134,15 @@ def test_a_module_alone_in_its_air_hears_no_duplicate() -> None:
     st.lists(st.sampled_from([b"1", b"2"]), min_size=1, max_size=30),
     st.data(),
 )
-def test_every_transmission_enters_once_if_anybody_heard_it(
+def test_every_transmission_enters_once_if_a_module_received_it(
     transmissions: list[bytes], data: st.DataObject
 ) -> None:
-    """Both modules hear everything, each in order, the reports interleaved in any way."""
+    """Both modules receive everything, each in order, the reports interleaved in any way."""
     airs = pair()
     reports: dict[str, list[bytes]] = {"a": [], "b": []}
     for payload in transmissions:
-        for heard in reports.values():
-            heard.append(payload)
+        for received in reports.values():
+            received.append(payload)
     entered: list[bytes] = []
     while reports["a"] or reports["b"]:
         module = data.draw(st.sampled_from([name for name, left in reports.items() if left]))
@@ -169,8 +169,8 @@ def test_which_addresses_are_unique() -> None:
 
 
 @given(st.text(), st.text())
-def test_any_text_may_be_an_address(own: str, heard: str) -> None:
+def test_any_text_may_be_an_address(own: str, received: str) -> None:
     airs = pair((own,))
     airs.sent("x", b"", 0, "a")
-    is_echo(airs, "x", "b", heard, b"", 0)
-    airs.is_duplicate("x", "b", heard, b"", 0)
+    is_echo(airs, "x", "b", received, b"", 0)
+    airs.is_duplicate("x", "b", received, b"", 0)

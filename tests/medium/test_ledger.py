@@ -49,7 +49,7 @@ def test_a_ledger_in_order() -> None:
     json.dumps(report, allow_nan=False)
 
 
-def test_what_hardware_hears_enters_or_has_a_reason() -> None:
+def test_what_hardware_receives_enters_or_has_a_reason() -> None:
     ledger = Ledger()
     station = ledger.station("xbee0")
     station.receive()

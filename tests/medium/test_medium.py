@@ -32,7 +32,7 @@ class Bench:
             observer=self,
             **settings,
         )
-        self.heard: list[tuple[str, Copy]] = []
+        self.received: list[tuple[str, Copy]] = []
 
     def notice(self, source: str, text: str) -> None:
         assert source == "medium" or text.startswith("fault: ")
@@ -48,7 +48,7 @@ class Bench:
 
         def deliver(copy: Copy) -> None:
             count.deliver()
-            self.heard.append((name, copy))
+            self.received.append((name, copy))
 
         usual: dict[str, Any] = {"type": "radio", "deliver": deliver, "pose": Pose((1.0, 0.0, 0.0))}
         listener = Listener(name=name, **(usual | fields))
@@ -56,20 +56,20 @@ class Bench:
         return listener
 
     def send(self, packet: Packet, pose: Pose | None = ORIGIN) -> list[str]:
-        """Who heard it, in order."""
+        """Who received it, in order."""
         if packet.air is None:
             count = self.ledger.emitter(packet.source)
             count.offer(None)
             count.depart()
         else:
             self.ledger.station(packet.source).receive()
-        before = len(self.heard)
+        before = len(self.received)
         self.medium.transmit(packet, pose)
         assert self.ledger.violations() == []
-        return [name for name, _ in self.heard[before:]]
+        return [name for name, _ in self.received[before:]]
 
     def why(self, packet: Packet, pose: Pose | None = ORIGIN) -> str:
-        """Why nobody heard it."""
+        """Why no listener received it."""
         before = self.ledger.source(packet.source).not_received.copy()
         assert self.send(packet, pose) == []
         (reason,) = self.ledger.source(packet.source).not_received - before
@@ -97,7 +97,7 @@ ONE = frozenset([1])
 
 
 @pytest.mark.parametrize(
-    ("listener", "sent", "hears"),
+    ("listener", "sent", "receives"),
     [
         ({"channels": ONE}, {}, True),
         ({"channels": ONE}, {"channel": 2}, False),
@@ -125,10 +125,10 @@ ONE = frozenset([1])
         ({"channels": ONE, "owner": "a"}, {"air": "x", "source": "m"}, False),  # from `sources`
     ],
 )
-def test_who_hears(listener: dict[str, Any], sent: dict[str, Any], hears: bool) -> None:
+def test_who_receives(listener: dict[str, Any], sent: dict[str, Any], receives: bool) -> None:
     bench = Bench()
     bench.listener("rx", **listener)
-    assert bench.send(packet(**sent)) == (["rx"] if hears else [])
+    assert bench.send(packet(**sent)) == (["rx"] if receives else [])
 
 
 INFRA_RED = {"type": "infra-red", "channels": ONE}
@@ -136,7 +136,7 @@ INFRA_RED = {"type": "infra-red", "channels": ONE}
 
 @pytest.mark.parametrize("webots", ["R2025a", "R2021b"])
 @pytest.mark.parametrize(
-    ("aperture", "turned", "hears"),
+    ("aperture", "turned", "receives"),
     [
         (-1.0, math.pi, True),
         (math.tau, math.pi, True),
@@ -147,7 +147,7 @@ INFRA_RED = {"type": "infra-red", "channels": ONE}
         (0.0, 0.001, False),
     ],
 )
-def test_cones_on_both_sides(webots: str, aperture: float, turned: float, hears: bool) -> None:
+def test_cones_on_both_sides(webots: str, aperture: float, turned: float, receives: bool) -> None:
     """The axis is x with z up since R2022a, z with y up before."""
     new = webots == "R2025a"
     ahead: Vector = (2.0, 0.0, 0.0) if new else (0.0, 0.0, 2.0)
@@ -155,11 +155,11 @@ def test_cones_on_both_sides(webots: str, aperture: float, turned: float, hears:
     sent = packet(type="infra-red", aperture=aperture)
     bench = Bench(webots=webots)
     bench.listener("rx", **INFRA_RED, pose=Pose(ahead))
-    assert bool(bench.send(sent, turned_pose)) == hears
+    assert bool(bench.send(sent, turned_pose)) == receives
     bench = Bench(webots=webots)
     back = Pose(tuple(-each for each in ahead), turned_pose.rows)  # type: ignore[arg-type]
     bench.listener("rx", **INFRA_RED, pose=back, aperture=aperture)
-    assert bool(bench.send(packet(type="infra-red"), ORIGIN)) == hears
+    assert bool(bench.send(packet(type="infra-red"), ORIGIN)) == receives
     assert bench.why(packet(type="infra-red", range=0.5), ORIGIN) == "range"
 
 
@@ -176,18 +176,18 @@ def test_infra_red_stops_at_obstacles_and_radio_does_not() -> None:
     assert bench.send(infra_red, None) == ["ir"]  # unknown pose: nothing in the way
 
 
-def test_a_module_hears_and_sends_past_the_structure_it_rides_on() -> None:
+def test_a_module_receives_and_sends_past_the_structure_it_rides_on() -> None:
     bench = Bench()
     bench.medium.place("rover", Pose((4.0, 0.0, 0.0)))
     bench.medium.obstruct(Obstacle(Sphere(0.5), Pose((-1.0, 0.0, 0.0)), "rover", "rover"))
     bench.listener("irda", **INFRA_RED, air="light", pose=None, mounted_on="rover")
     bench.listener("b.eye", **INFRA_RED, owner="b", pose=ORIGIN)
     assert bench.send(packet(type="infra-red")) == ["irda", "b.eye"]
-    heard = packet(type="infra-red", source="irda", owner=None, air="light")
+    incoming = packet(type="infra-red", source="irda", owner=None, air="light")
     bench.ledger.station("irda").receive()
-    bench.medium.transmit(heard, bench.medium.pose_of("rover"), mounted_on="rover")
-    assert bench.heard[-1][0] == "b.eye"
-    assert bench.why(heard, Pose((4.0, 0.0, 0.0))) == "obstacle"  # of another's it is in the way
+    bench.medium.transmit(incoming, bench.medium.pose_of("rover"), mounted_on="rover")
+    assert bench.received[-1][0] == "b.eye"
+    assert bench.why(incoming, Pose((4.0, 0.0, 0.0))) == "obstacle"  # of another's it is in the way
 
 
 def test_bodies_carry_their_devices_and_obstacles() -> None:
@@ -203,7 +203,7 @@ def test_bodies_carry_their_devices_and_obstacles() -> None:
     assert bench.why(sent) == "obstacle"
     bench.medium.place("b", facing(math.pi / 2, (0.0, 3.0, 0.0)))
     assert bench.send(sent) == ["b.rx"]
-    assert bench.heard[-1][1].signal_strength == pytest.approx(1 / 10)  # at (-1, 3)
+    assert bench.received[-1][1].signal_strength == pytest.approx(1 / 10)  # at (-1, 3)
     bench.medium.place("b", Pose((50.0, 0.0, 0.0)))
     assert bench.why(sent) == "range"
     bench.medium.place("b", None)
@@ -229,7 +229,7 @@ def test_bodies_carry_their_devices_and_obstacles() -> None:
         ([{"pose": Pose((9.0, 0.0, 0.0))}] * 40 + [{"pose": Pose((3.0, 0.0, 0.0))}], "obstacle"),
     ],
 )
-def test_why_nobody_heard_is_the_reason_nearest_to_success(
+def test_why_no_listener_received_is_the_reason_nearest_to_success(
     listeners: list[dict[str, Any]], reason: str
 ) -> None:
     bench = Bench()
@@ -277,13 +277,13 @@ def test_one_module_per_air_the_one_whose_mapping_fits_else_the_first_named() ->
         ({"rssi_dbm": -1e308}, None, 0.0, None),
     ],
 )
-def test_what_the_copy_says(
+def test_what_the_copy_contains(
     sent: dict[str, Any], pose: Pose | None, strength: float, direction: Vector | None
 ) -> None:
     bench = Bench()
     bench.listener("rx", channels=ONE, pose=Pose((2.0, 0.0, 0.0)))
     assert bench.send(packet(sent_ns=5, **sent), pose) == ["rx"]
-    copy = bench.heard[0][1]
+    copy = bench.received[0][1]
     assert copy.signal_strength == pytest.approx(strength, nan_ok=True)
     expected = (math.nan,) * 3 if direction is None else direction
     assert copy.direction == pytest.approx(expected, nan_ok=True)
@@ -294,14 +294,14 @@ def test_direction_is_in_the_receivers_frame() -> None:
     bench = Bench()
     bench.listener("rx", channels=ONE, pose=facing(math.pi / 2, (2.0, 0.0, 0.0)))
     bench.send(packet())
-    assert bench.heard[0][1].direction == pytest.approx((0.0, 1.0, 0.0))
+    assert bench.received[0][1].direction == pytest.approx((0.0, 1.0, 0.0))
 
 
-def test_a_step_driven_caller_says_when_it_arrives() -> None:
+def test_a_step_driven_caller_determines_when_it_arrives() -> None:
     bench = Bench()
     bench.listener("rx", channels=ONE)
     bench.medium.transmit(packet(sent_ns=5), ORIGIN, now=32)
-    copy = bench.heard[0][1]
+    copy = bench.received[0][1]
     assert (copy.arrived_ns, copy.packet.sent_ns) == (32, 5)
 
 
@@ -310,7 +310,7 @@ def noisy(seed: int, distance: float, **fields: Any) -> list[Copy]:
     bench.listener("rx", channels=ONE, pose=Pose((distance, 0.0, 0.0)), **fields)
     for _ in range(4000):
         bench.send(packet())
-    return [copy for _, copy in bench.heard]
+    return [copy for _, copy in bench.received]
 
 
 def test_noise_of_the_signal_strength_is_relative_and_never_below_zero() -> None:
@@ -339,20 +339,20 @@ def test_noise_of_the_direction_does_not_depend_on_the_distance() -> None:
         assert all(copy.signal_strength == pytest.approx(distance**-2) for copy in copies)
 
 
-def test_noise_is_the_same_for_the_same_seed_whoever_else_listens() -> None:
+def test_noise_is_the_same_for_the_same_seed_whichever_else_listens() -> None:
     def strengths(seed: int, *others: str) -> list[float]:
         bench = Bench(seed=seed)
         for name in (*others, "rx"):
             bench.listener(name, channels=ONE, signal_strength_noise=0.5, direction_noise=0.1)
         for _ in range(20):
             bench.send(packet())
-        return [copy.signal_strength for name, copy in bench.heard if name == "rx"]
+        return [copy.signal_strength for name, copy in bench.received if name == "rx"]
 
     assert strengths(1) == strengths(1, "another")
     assert strengths(1) != strengths(2)
 
 
-def test_an_unknown_position_is_said_once() -> None:
+def test_an_unknown_position_is_reported_once() -> None:
     bench = Bench()
     bench.listener("rx", channels=ONE, pose=None)
     bench.send(packet())
@@ -448,7 +448,7 @@ def test_a_stop_passes_through_and_leaves_the_rest_for_the_next() -> None:
     stopping.deliver = stop
     with pytest.raises(KeyboardInterrupt):
         bench.send(packet())
-    assert bench.heard == []
+    assert bench.received == []
     assert bench.ledger.violations() == []
     stopping.deliver = usual
     assert bench.send(packet()) == ["rx", "stopping", "rx"]
@@ -467,7 +467,7 @@ def test_a_copy_in_flight_to_one_who_left_is_counted() -> None:
     assert dict(bench.ledger.station("second").refused) == {"detached": 1}
 
 
-def test_the_observer_hears_of_each_packet_before_anybody_gets_it() -> None:
+def test_the_observer_gets_each_packet_before_any_listener() -> None:
     bench = Bench()
     assert bench.why(packet(data=b"1")) == "no_listener"
     bench.listener("rx", channels=ONE)
@@ -481,7 +481,7 @@ def test_packets_are_not_changed_on_the_way() -> None:
     bench.listener("rx", channels=ONE)
     sent = replace(packet(), data=bytes(range(256)), address="0013A20040A1B2C3", rssi_dbm=-60.0)
     bench.send(sent)
-    assert bench.heard[0][1].packet is sent
+    assert bench.received[0][1].packet is sent
 
 
 def test_a_packet_to_one_listener_alone_follows_its_channels_only() -> None:
@@ -493,6 +493,6 @@ def test_a_packet_to_one_listener_alone_follows_its_channels_only() -> None:
         count.offer(None)
         count.depart()
         assert bench.medium.send_to(packet(channel=channel, range=1.0), "m1") == reason
-    assert [name for name, _ in bench.heard] == ["m1", "m1"]
+    assert [name for name, _ in bench.received] == ["m1", "m1"]
     assert bench.seen == [(b"x", ["m1"], None)] * 2 + [(b"x", [], "channel")] * 2
     assert bench.ledger.violations() == []

@@ -1,7 +1,7 @@
 """Robots, receivers and real modules doing anything in any order: what must hold at every instant.
 
-The machine knows Webots' rules on its own (`hearing`), keeps its own account of what was
-said and heard, and looks at the ledger whenever anybody is called.
+The machine has Webots' rules of its own (`listening`), keeps its own account of what was
+sent and received, and looks at the ledger after each call.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
@@ -26,6 +25,7 @@ from hilgw.medium.medium import Medium, Missed
 from hilgw.medium.packet import Copy, Packet
 from hilgw.medium.pose import Pose
 from hilgw.reasons import NotReceivedReason
+from tests.cases import cases
 
 MS = 1_000_000
 ROBOTS = ("a", "b", "c")
@@ -57,12 +57,12 @@ class Machine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.now = 0
-        self.said = 0
+        self.sent_packets = 0
         self.ledger = Ledger()
         self.medium = Medium(self.ledger, seed=1, observer=self)
         self.robots: dict[str, Robot] = {}
         self.modules: dict[str, Module] = {}
-        self.last_heard: dict[tuple[str, str], int] = {}
+        self.last_received: dict[tuple[str, str], int] = {}
         self.current: tuple[Packet, float | None] | None = None
 
     @initialize(
@@ -84,7 +84,7 @@ class Machine(RuleBasedStateMachine):
         count = self.ledger.station(f"{name}.rx", lambda: receiver.queued)
 
         def deliver(copy: Copy) -> None:
-            self.heard(f"{name}.rx", copy)
+            self.received(f"{name}.rx", copy)
             assert copy.packet.owner != name
             reason = receiver.receive(copy, self.now)
             if reason:
@@ -111,7 +111,7 @@ class Machine(RuleBasedStateMachine):
         count = self.ledger.station(name, lambda: len(queue))
 
         def deliver(copy: Copy) -> None:
-            self.heard(name, copy)
+            self.received(name, copy)
             if copy.packet.air is not None:
                 assert copy.packet.air != air
                 assert relay
@@ -195,7 +195,7 @@ class Machine(RuleBasedStateMachine):
         channel=CHANNEL,
         owner=st.none() | st.sampled_from(ROBOTS),
     )
-    def hardware_hears(self, name: str, channel: int, owner: str | None) -> None:
+    def hardware_receives(self, name: str, channel: int, owner: str | None) -> None:
         self.ledger.station(name).receive()
         self.transmit(
             Packet(
@@ -220,9 +220,9 @@ class Machine(RuleBasedStateMachine):
     # --- what the machine does for them -----------------------------------------------------
 
     def words(self, size: int) -> bytes:
-        """Bytes that say which packet this is."""
-        self.said += 1
-        return self.said.to_bytes(5, "big") + bytes(size - 5) if size >= 5 else b""
+        """Bytes that identify which packet this is."""
+        self.sent_packets += 1
+        return self.sent_packets.to_bytes(5, "big") + bytes(size - 5) if size >= 5 else b""
 
     def offer(self, robot: Robot, size: int) -> None:
         reason = robot.emitter.send(self.words(size), self.now)
@@ -264,7 +264,7 @@ class Machine(RuleBasedStateMachine):
     ) -> None:
         assert self.current is not None
         assert packet is self.current[0]
-        assert names == self.hearing(*self.current)
+        assert names == self.listening(*self.current)
         others = missed()
         assert not others.keys() & names
         assert packet.owner not in {name.partition(".")[0] for name in others}
@@ -274,7 +274,7 @@ class Machine(RuleBasedStateMachine):
             assert all(later(reason, each) == reason for each in others.values())
         self.check()
 
-    def hearing(self, packet: Packet, place: float | None) -> list[str]:
+    def listening(self, packet: Packet, place: float | None) -> list[str]:
         """Webots' rules and the airs', once more and one by one."""
         found = []
         for robot in self.robots.values():
@@ -306,13 +306,13 @@ class Machine(RuleBasedStateMachine):
             found.append((place_in_order, chosen))
         return [name for _, name in sorted(found)]
 
-    def heard(self, name: str, copy: Copy) -> None:
+    def received(self, name: str, copy: Copy) -> None:
         """In order per source, whole, and never twice."""
         number = int.from_bytes(copy.packet.data[:5], "big")
         assert copy.packet.data[5:] == bytes(len(copy.packet.data) - 5)
         pair = (copy.packet.source, name)
-        assert self.last_heard.get(pair, 0) < number
-        self.last_heard[pair] = number
+        assert self.last_received.get(pair, 0) < number
+        self.last_received[pair] = number
 
     @invariant()
     def check(self) -> None:
@@ -326,13 +326,13 @@ class Machine(RuleBasedStateMachine):
 
 
 TestMachine = Machine.TestCase
-TestMachine.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestMachine.settings = cases(1, stateful_step_count=30)
 
 
 def test_same_seed_and_inputs_give_the_same_copies() -> None:
     def run(seed: int) -> list[tuple[Any, ...]]:
         medium = Medium(Ledger(), seed=seed)
-        heard: list[tuple[Any, ...]] = []
+        received: list[tuple[Any, ...]] = []
         for index in range(5):
             medium.attach(
                 Listener(
@@ -341,14 +341,14 @@ def test_same_seed_and_inputs_give_the_same_copies() -> None:
                     pose=Pose((index + 1.0, 0.0, 0.0)),
                     signal_strength_noise=0.3,
                     direction_noise=0.3,
-                    deliver=lambda copy, index=index: heard.append(  # type: ignore[misc]
+                    deliver=lambda copy, index=index: received.append(  # type: ignore[misc]
                         (index, copy.packet.data, copy.signal_strength.hex(), copy.direction)
                     ),
                 )
             )
         for index in range(50):
             medium.transmit(Packet(bytes([index]), index % 3, TYPE, "tx"), Pose())
-        return heard
+        return received
 
     assert run(7) == run(7)
     assert run(7) != run(8)

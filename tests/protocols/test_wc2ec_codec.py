@@ -7,7 +7,7 @@ import math
 import struct
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from firmware_mocks.wc2ec import wire as second_reading
@@ -35,6 +35,7 @@ from hilgw.protocols.wc2ec import (
     describe,
     encode,
 )
+from tests.cases import cases
 
 PLAIN = Layouts("R2020a")
 WITH_PACKETS = Layouts("R2020a", extensions=True)
@@ -461,7 +462,7 @@ def consumed(messages: list[Message], data: bytes) -> int | None:
     return at
 
 
-@settings(max_examples=150)
+@cases(4)
 @given(
     st.sampled_from(Side).flatmap(lambda s: st.tuples(st.just(s), noise(s))),
     cuts,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.running import ROOT, environment, run
+from tests.e2e.running import ROOT, copy_checkout, environment, run
 
 pytestmark = pytest.mark.process
 
@@ -97,9 +97,7 @@ def body(path: Path, function: str, lines: str) -> None:
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """A copy of the project, as far as a new adapter needs it."""
-    ignored = shutil.ignore_patterns("__pycache__")
-    for name in ("hilgw", "firmware_mocks", "configs", "tools", "docs"):
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=ignored)
+    copy_checkout(tmp_path, "hilgw", "firmware_mocks", "configs", "tools", "docs")
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     return tmp_path
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.running import ROOT, environment
+from tests.e2e.running import ROOT, copy_checkout, environment
 
 pytestmark = pytest.mark.process
 
@@ -53,9 +53,7 @@ def require_driven_and_stopped(report: Path) -> None:
 
 
 def test_four_files_of_a_checkout_pass_at_once(tmp_path: Path) -> None:
-    ignored = shutil.ignore_patterns("__pycache__")
-    for name in ("hilgw", "firmware_mocks", "configs", "docs"):
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=ignored)
+    copy_checkout(tmp_path, "hilgw", "firmware_mocks", "configs", "docs")
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     made = python(tmp_path, "-m", "hilgw", "new-body", "trolley")
     require_passed(made)

@@ -7,14 +7,14 @@ import sys
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hilgw.config.load import load_text
 from hilgw.config.model import GatewayConfig
 from hilgw.errors import ConfigError
 from hilgw.medium.pose import Pose
-from hilgw.worlds import bounds, survey, syntax
+from hilgw.worlds import parser, survey
 from hilgw.worlds.configuration import Limits, configuration
 from hilgw.worlds.parser import parse
 
@@ -368,7 +368,7 @@ def test_a_world_that_uses_itself_billions_of_times_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(survey, "MAX_VISITS", 1000)
-    monkeypatch.setattr(bounds, "MAX_SHAPES", 1000)
+    monkeypatch.setattr(survey, "MAX_SHAPES", 1000)
     body = "DEF A0 Group { }\n" + "".join(
         f"DEF A{n} Group {{ children [ {f'USE A{n - 1} ' * 20} ] }}\n" for n in range(1, 9)
     )
@@ -437,7 +437,7 @@ def work_of(body: str) -> tuple[int, str]:
 
 @pytest.mark.parametrize("body", HOSTILE.values(), ids=HOSTILE)
 def test_the_work_of_an_import_is_bounded(body: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(syntax, "MAX_TOKENS", 20_000)
+    monkeypatch.setattr(parser, "MAX_TOKENS", 20_000)
     monkeypatch.setattr(survey, "MAX_VISITS", 2000)
     monkeypatch.setattr(survey, "MAX_VALUES", 50_000)
     calls, problem = work_of(body)
@@ -449,7 +449,7 @@ def test_the_work_of_an_import_is_bounded(body: str, monkeypatch: pytest.MonkeyP
 
 
 def test_each_limit_names_what_where_and_the_fix(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(syntax, "MAX_TOKENS", 100)
+    monkeypatch.setattr(parser, "MAX_TOKENS", 100)
     assert work_of("\n" + "Solid { } " * 40)[1] == (
         "arena.wbt:3:337: more than 100 words and signs; delete nodes that the radios do not need, "
         "or move them to PROTO files"
@@ -545,7 +545,6 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(node_of(VALUES), max_size=4), st.sampled_from(["R2025a", "R2020a", "V8.0.0"]))
 def test_whatever_a_world_holds_the_configuration_loads(nodes: list[str], version: str) -> None:
     body = "\n".join(nodes)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hilgw.errors import ConfigError
 from hilgw.worlds.nodes import Node, Parameter, Text
-from hilgw.worlds.parser import MAX_DEPTH, MAX_NUMBERS, parse
-from hilgw.worlds.syntax import MAX_BYTES
+from hilgw.worlds.parser import MAX_BYTES, MAX_DEPTH, MAX_NUMBERS, parse
+from tests.cases import cases
 
 HEADER = "#VRML_SIM R2025a utf8\n"
 
@@ -125,7 +125,7 @@ WORDS = ["Robot", "{", "}", "[", "]", "DEF", "USE", "A", "IS", "hidden", "childr
 SOUP = st.lists(st.sampled_from([*WORDS, '"x"', "1", "-2.5", "#", "\n", '"', "EXTERNPROTO"]))
 
 
-@settings(max_examples=300, deadline=None)
+@cases(4)
 @given(st.one_of(st.binary(), SOUP.map(" ".join).map(str.encode)))
 def test_any_bytes_are_read_or_refused(data: bytes) -> None:
     for start in (b"", HEADER.encode()):

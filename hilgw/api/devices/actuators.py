@@ -40,19 +40,31 @@ class Motor(HasBrake, HasPositionSensor):
     _state: MotorState
 
     def setPosition(self, position: float) -> None:
-        self.target_position = position
+        if not self._refused("position", "position", position):
+            self._state.position = float(position)
+            self._state.put(SetPosition(self.tag, position))
 
     def setVelocity(self, velocity: float) -> None:
-        self.target_velocity = velocity
+        target = self._state.position
+        if velocity < 0 and not math.isinf(target):
+            report(
+                "wb_motor_set_velocity() called with negative 'velocity' argument in position "
+                f"control mode ({target:g})."
+            )
+        elif not self._refused("velocity", "velocity", velocity):
+            self._state.velocity = float(velocity)
+            self._state.put(SetVelocity(self.tag, velocity))
 
     def setAcceleration(self, acceleration: float) -> None:
-        self.target_acceleration = acceleration
+        if not self._refused("acceleration", "acceleration", acceleration, 0.0, -1.0):
+            self._state.acceleration = float(acceleration)
+            self._state.put(SetAcceleration(self.tag, acceleration))
 
     def setAvailableForce(self, force: float) -> None:
-        self.available_force = force
+        self._limit_force("force", force)
 
     def setAvailableTorque(self, torque: float) -> None:
-        self.available_torque = torque
+        self._limit_force("torque", torque)
 
     def setForce(self, force: float) -> None:
         """Selects force control."""
@@ -73,159 +85,77 @@ class Motor(HasBrake, HasPositionSensor):
         self._state.put(SetControlPid(self.tag, p, i, d))
 
     def getTargetPosition(self) -> float:
-        return self.target_position
+        """+infinity: velocity control."""
+        return self._state.position
 
     def getMinPosition(self) -> float:
-        return self.min_position
+        return float(self._configured("minPosition", math.nan))
 
     def getMaxPosition(self) -> float:
-        return self.max_position
+        """0 as the smallest one is: no limits."""
+        return float(self._configured("maxPosition", math.nan))
 
     def getVelocity(self) -> float:
-        return self.target_velocity
+        return self._state.velocity
 
     def getMaxVelocity(self) -> float:
-        return self.max_velocity
+        return float(self._configured("maxVelocity", math.nan))
 
     def getAcceleration(self) -> float:
-        return self.target_acceleration
+        """-1: unlimited."""
+        return self._state.acceleration
 
     def getAvailableForce(self) -> float:
-        return self.available_force
+        return self._state.available
 
     def getMaxForce(self) -> float:
-        return self.max_force
+        return float(self._configured("maxForce", math.nan))
 
     getAvailableTorque = getAvailableForce
     getMaxTorque = getMaxForce
 
     def getMultiplier(self) -> float:
-        return self.multiplier
+        """Of a coupled motor."""
+        return float(self._configured("multiplier", math.nan))
 
     def enableForceFeedback(self, sampling_period: int) -> None:
-        self.force_feedback_sampling_period = sampling_period
+        self._sample("force", sampling_period)
 
     def disableForceFeedback(self) -> None:
-        self.force_feedback_sampling_period = 0
+        self.enableForceFeedback(0)
 
     def getForceFeedbackSamplingPeriod(self) -> int:
-        return self.force_feedback_sampling_period
+        return self._state.feedback_period
 
     def getForceFeedback(self) -> float:
-        return self.force_feedback
+        return self._feedback("force")
 
     def enableTorqueFeedback(self, sampling_period: int) -> None:
-        self.torque_feedback_sampling_period = sampling_period
+        self._sample("torque", sampling_period)
 
     def disableTorqueFeedback(self) -> None:
-        self.torque_feedback_sampling_period = 0
+        self.enableTorqueFeedback(0)
 
     getTorqueFeedbackSamplingPeriod = getForceFeedbackSamplingPeriod
 
     def getTorqueFeedback(self) -> float:
-        return self.torque_feedback
-
-    @property
-    def target_position(self) -> float:
-        """+infinity: velocity control."""
-        return self._state.position
-
-    @target_position.setter
-    def target_position(self, position: float) -> None:
-        if not self._refused("position", "position", position):
-            self._state.position = float(position)
-            self._state.put(SetPosition(self.tag, position))
-
-    @property
-    def target_velocity(self) -> float:
-        return self._state.velocity
-
-    @target_velocity.setter
-    def target_velocity(self, velocity: float) -> None:
-        target = self._state.position
-        if velocity < 0 and not math.isinf(target):
-            report(
-                "wb_motor_set_velocity() called with negative 'velocity' argument in position "
-                f"control mode ({target:g})."
-            )
-        elif not self._refused("velocity", "velocity", velocity):
-            self._state.velocity = float(velocity)
-            self._state.put(SetVelocity(self.tag, velocity))
-
-    @property
-    def target_acceleration(self) -> float:
-        """-1: unlimited."""
-        return self._state.acceleration
-
-    @target_acceleration.setter
-    def target_acceleration(self, acceleration: float) -> None:
-        if not self._refused("acceleration", "acceleration", acceleration, 0.0, -1.0):
-            self._state.acceleration = float(acceleration)
-            self._state.put(SetAcceleration(self.tag, acceleration))
-
-    @property
-    def available_force(self) -> float:
-        return self._state.available
-
-    @available_force.setter
-    def available_force(self, force: float) -> None:
-        self._limit_force("force", force)
-
-    @property
-    def available_torque(self) -> float:
-        return self._state.available
-
-    @available_torque.setter
-    def available_torque(self, torque: float) -> None:
-        self._limit_force("torque", torque)
-
-    @property
-    def force_feedback_sampling_period(self) -> int:
-        return self._state.feedback_period
-
-    @force_feedback_sampling_period.setter
-    def force_feedback_sampling_period(self, sampling_period: int) -> None:
-        self._sample("force", sampling_period)
-
-    @property
-    def torque_feedback_sampling_period(self) -> int:
-        return self._state.feedback_period
-
-    @torque_feedback_sampling_period.setter
-    def torque_feedback_sampling_period(self, sampling_period: int) -> None:
-        self._sample("torque", sampling_period)
-
-    @property
-    def force_feedback(self) -> float:
-        return self._feedback("force")
-
-    @property
-    def torque_feedback(self) -> float:
         return self._feedback("torque")
 
-    @property
-    def min_position(self) -> float:
-        return float(self._configured("minPosition", math.nan))
-
-    @property
-    def max_position(self) -> float:
-        """0 as the smallest one is: no limits."""
-        return float(self._configured("maxPosition", math.nan))
-
-    @property
-    def max_velocity(self) -> float:
-        return float(self._configured("maxVelocity", math.nan))
-
-    @property
-    def max_force(self) -> float:
-        return float(self._configured("maxForce", math.nan))
-
+    target_position = property(getTargetPosition, setPosition)
+    target_velocity = property(getVelocity, setVelocity)
+    target_acceleration = property(getAcceleration, setAcceleration)
+    available_force = property(getAvailableForce, setAvailableForce)
+    available_torque = property(getAvailableForce, setAvailableTorque)
+    force_feedback_sampling_period = property(getForceFeedbackSamplingPeriod, enableForceFeedback)
+    torque_feedback_sampling_period = property(getForceFeedbackSamplingPeriod, enableTorqueFeedback)
+    force_feedback = property(getForceFeedback)
+    torque_feedback = property(getTorqueFeedback)
+    min_position = property(getMinPosition)
+    max_position = property(getMaxPosition)
+    max_velocity = property(getMaxVelocity)
+    max_force = property(getMaxForce)
     max_torque = max_force
-
-    @property
-    def multiplier(self) -> float:
-        """Of a coupled motor."""
-        return float(self._configured("multiplier", math.nan))
+    multiplier = property(getMultiplier)
 
     def _refused(self, setter: str, *checked: Any) -> bool:
         """checked: as of `_is_valid`."""
@@ -271,15 +201,9 @@ class LED(Device):
     _state: LedState
 
     def set(self, v: int) -> None:
-        self.value = v
+        self._state.set(int(v))
 
     def get(self) -> int:
-        return self.value
-
-    @property
-    def value(self) -> int:
         return self._state.value
 
-    @value.setter
-    def value(self, v: int) -> None:
-        self._state.set(int(v))
+    value = property(get, set)

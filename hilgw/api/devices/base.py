@@ -38,25 +38,17 @@ class Device:
         return int(self._state.tag)
 
     def getName(self) -> str:
-        return self.name
-
-    def getModel(self) -> str:
-        return self.model
-
-    def getNodeType(self) -> int:
-        return self.node_type
-
-    @property
-    def name(self) -> str:
         return str(self._state.name)
 
-    @property
-    def model(self) -> str:
+    def getModel(self) -> str:
         return str(self._state.model)
 
-    @property
-    def node_type(self) -> int:
+    def getNodeType(self) -> int:
         return int(self._state.node)
+
+    name = property(getName)
+    model = property(getModel)
+    node_type = property(getNodeType)
 
     def _configured(self, field: str, default: Any) -> Any:
         """A field of what the simulator gave of the device at the start."""
@@ -79,15 +71,9 @@ class Sampled:
         self._sample(0)
 
     def getSamplingPeriod(self) -> int:
-        return self.sampling_period
-
-    @property
-    def sampling_period(self) -> int:
         return self._period
 
-    @sampling_period.setter
-    def sampling_period(self, p: int | None) -> None:
-        self.enable(p or 0)
+    sampling_period = property(getSamplingPeriod, lambda self, p: self.enable(p or 0))
 
     def _checked(self, getter: str) -> None:
         """Reports when the program reads what is off."""
@@ -130,11 +116,9 @@ class Typed(Device):
     """A device with the field `type`."""
 
     def getType(self) -> int:
-        return self.type
-
-    @property
-    def type(self) -> int:
         return int(self._configured("type", 0))
+
+    type = property(getType)
 
 
 class OnJoint(Typed):
@@ -147,34 +131,28 @@ class HasMotor(OnJoint):
     """On a joint with a motor."""
 
     def getMotor(self) -> Any:
-        return self.motor
-
-    @property
-    def motor(self) -> Any:
         """The Motor of the same joint, or None."""
         kind = "LinearMotor" if self.type == self.LINEAR else "RotationalMotor"
         return current.associated(self._state, kind)
+
+    motor = property(getMotor)
 
 
 class HasBrake(OnJoint):
     """On a joint with a brake."""
 
     def getBrake(self) -> Any:
-        return self.brake
-
-    @property
-    def brake(self) -> Any:
         """The Brake of the same joint, or None."""
         return current.associated(self._state, "Brake")
+
+    brake = property(getBrake)
 
 
 class HasPositionSensor(OnJoint):
     """On a joint with a position sensor."""
 
     def getPositionSensor(self) -> Any:
-        return self.position_sensor
-
-    @property
-    def position_sensor(self) -> Any:
         """The PositionSensor of the same joint, or None."""
         return current.associated(self._state, "PositionSensor")
+
+    position_sensor = property(getPositionSensor)

@@ -53,8 +53,7 @@ class Keyboard(_Input):
         keys = current.session().keys
         return keys.pop(0) if keys else -1
 
-    def getKeyCode(self) -> int:
-        return self.getKey()
+    getKeyCode = getKey
 
     def get_key(self) -> str:
         """The next key in words, such as "control-page up"; "" when there is none."""
@@ -134,22 +133,28 @@ class Joystick(_Input):
     _next_button = 0
 
     def isConnected(self) -> bool:
-        return self.is_connected
+        return current.session().joystick.axes >= 0
 
     def getNumberOfAxes(self) -> int:
-        return self.number_of_axes
+        return max(0, current.session().joystick.axes)
 
     def getAxisValue(self, axis: int) -> int:
         return _item(current.session().joystick_state.axes, axis)
 
     def getNumberOfPovs(self) -> int:
-        return self.number_of_povs
+        return max(0, current.session().joystick.povs)
 
     def getPovValue(self, pov: int) -> int:
         return _item(current.session().joystick_state.povs, pov)
 
     def getPressedButton(self) -> int:
-        return self.pressed_button
+        """The pressed buttons one by one, then -1."""
+        buttons = current.session().joystick_state.buttons
+        if self._next_button >= len(buttons):
+            self._next_button = 0
+            return -1
+        self._next_button += 1
+        return buttons[self._next_button - 1]
 
     def setConstantForce(self, level: int) -> None:
         current.session().put(JoystickForceFeedback(level))
@@ -171,30 +176,13 @@ class Joystick(_Input):
         current.session().put(JoystickForceAxis(axis))
 
     @property
-    def is_connected(self) -> bool:
-        return current.session().joystick.axes >= 0
-
-    @property
     def model(self) -> str:
         return current.session().joystick.model
 
-    @property
-    def number_of_axes(self) -> int:
-        return max(0, current.session().joystick.axes)
-
-    @property
-    def number_of_povs(self) -> int:
-        return max(0, current.session().joystick.povs)
-
-    @property
-    def pressed_button(self) -> int:
-        """The pressed buttons one by one, then -1."""
-        buttons = current.session().joystick_state.buttons
-        if self._next_button >= len(buttons):
-            self._next_button = 0
-            return -1
-        self._next_button += 1
-        return buttons[self._next_button - 1]
+    is_connected = property(isConnected)
+    number_of_axes = property(getNumberOfAxes)
+    number_of_povs = property(getNumberOfPovs)
+    pressed_button = property(getPressedButton)
 
 
 def _item(values: tuple[int, ...], index: int) -> int:

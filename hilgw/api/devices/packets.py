@@ -23,19 +23,13 @@ class _Radio(Device):
     _state: EmitterState | ReceiverState
 
     def getChannel(self) -> int:
-        return self.channel
-
-    def setChannel(self, channel: int) -> None:
-        self.channel = channel
-
-    @property
-    def channel(self) -> int:
         """Of an Emitter: that of the packets sent from now on. -1: all channels."""
         return self._state.channel
 
-    @channel.setter
-    def channel(self, channel: int) -> None:
+    def setChannel(self, channel: int) -> None:
         self._state.set_channel(operator.index(channel))
+
+    channel = property(getChannel, setChannel)
 
 
 class Emitter(_Radio):
@@ -66,27 +60,18 @@ class Emitter(_Radio):
         return int(queue.put(queue.channel, data))
 
     def getBufferSize(self) -> int:
-        return self.buffer_size
-
-    def getRange(self) -> float:
-        return self.range
-
-    def setRange(self, range: float) -> None:
-        self.range = range
-
-    @property
-    def buffer_size(self) -> int:
         """In bytes; -1: unlimited."""
         return self._state.queue.buffer_size
 
-    @property
-    def range(self) -> float:
+    def getRange(self) -> float:
         """Of the packets sent from now on, in m; -1: unlimited."""
         return float(self._state.queue.range)
 
-    @range.setter
-    def range(self, range: float) -> None:
+    def setRange(self, range: float) -> None:
         self._state.set_range(float(range))
+
+    buffer_size = property(getBufferSize)
+    range = property(getRange, setRange)
 
 
 def _encode(message: Any) -> bytes | None:
@@ -103,8 +88,7 @@ def _encode(message: Any) -> bytes | None:
         return None
     letter = {float: "d", int: "i", bool: "i"}.get(type(message[0]))
     if letter is None:
-        text = f"Emitter.send(): unsupported data type list: {type(message[0])}"
-        print(text, file=sys.stderr)
+        print(f"Emitter.send(): unsupported data type list: {type(message[0])}", file=sys.stderr)
         return None
     return struct.pack(f"{len(message)}{letter}", *message)
 
@@ -121,10 +105,13 @@ class Receiver(Sensor, _Radio):
         self._state.next_packet()
 
     def getQueueLength(self) -> int:
-        return self.queue_length
+        self._checked("get_queue_length")
+        return len(self._state.queue)
 
     def getDataSize(self) -> int:
-        return self.data_size
+        """In bytes; -1, with an error, without a packet."""
+        head = self._head("get_data_size")
+        return len(head.data) if head else -1
 
     def getBytes(self) -> bytes:
         """The first packet; empty, with an error, when there is none."""
@@ -136,7 +123,8 @@ class Receiver(Sensor, _Radio):
         return self.getString()
 
     def getString(self) -> str:
-        return self.string
+        """The first packet, which must be UTF-8; NULs stay."""
+        return self.getBytes().decode()
 
     def getInts(self) -> tuple[int, ...]:
         """The first packet as integers of 32 bits. Raises struct.error for a size that is not a
@@ -153,42 +141,22 @@ class Receiver(Sensor, _Radio):
         return self._unpack("?", 1)
 
     def getSignalStrength(self) -> float:
-        return self.signal_strength
-
-    def getEmitterDirection(self) -> list[float]:
-        return self.emitter_direction
-
-    @property
-    def queue_length(self) -> int:
-        self._checked("get_queue_length")
-        return len(self._state.queue)
-
-    @property
-    def data(self) -> bytes:
-        return self.getBytes()
-
-    @property
-    def data_size(self) -> int:
-        """In bytes; -1, with an error, without a packet."""
-        head = self._head("get_data_size")
-        return len(head.data) if head else -1
-
-    @property
-    def string(self) -> str:
-        """The first packet, which must be UTF-8; NULs stay."""
-        return self.getBytes().decode()
-
-    @property
-    def signal_strength(self) -> float:
         """1 / distance^2; NaN without a packet."""
         head = self._head("get_signal_strength")
         return head.signalStrength if head else math.nan
 
-    @property
-    def emitter_direction(self) -> list[float]:
+    def getEmitterDirection(self) -> list[float]:
         """The unit vector to the sender, in the Receiver's axes; NaN without a packet."""
         head = self._head("get_emitter_direction")
         return list(head.direction) if head else [math.nan] * 3
+
+    queue_length = property(getQueueLength)
+
+    data = property(getBytes)
+    data_size = property(getDataSize)
+    string = property(getString)
+    signal_strength = property(getSignalStrength)
+    emitter_direction = property(getEmitterDirection)
 
     def _head(self, getter: str) -> Receive | None:
         queue = self._state.queue

@@ -13,35 +13,29 @@ class _Scalar(Sensor):
     """A sensor that reports one number. value: NaN when the sensor is off and never was on."""
 
     def getValue(self) -> float:
-        return self.value
-
-    @property
-    def value(self) -> float:
         self._checked("get_value")
         return float(self._state.value)
+
+    value = property(getValue)
 
 
 class _Vector(Sensor):
     """A sensor that reports several numbers."""
 
     def getValues(self) -> list[float]:
-        return self.value
-
-    @property
-    def value(self) -> list[float]:
         return self._vector("get_values")
+
+    value = property(getValues)
 
 
 class _Mapped(Sensor):
     """A sensor with a lookup table."""
 
     def getLookupTable(self) -> list[float]:
-        return self.lookup_table
-
-    @property
-    def lookup_table(self) -> list[float]:
         """The rows, one after the other: value, response, noise."""
         return [number for row in self._configured("lookupTable", ()) for number in row]
+
+    lookup_table = property(getLookupTable)
 
 
 class DistanceSensor(_Scalar, _Mapped, Typed):
@@ -52,26 +46,18 @@ class DistanceSensor(_Scalar, _Mapped, Typed):
     function = "distance_sensor"
 
     def getMaxValue(self) -> float:
-        return self.max_value
-
-    def getMinValue(self) -> float:
-        return self.min_value
-
-    def getAperture(self) -> float:
-        return self.aperture
-
-    @property
-    def max_value(self) -> float:
         return float(self._configured("maxValue", math.nan))
 
-    @property
-    def min_value(self) -> float:
+    def getMinValue(self) -> float:
         return float(self._configured("minValue", math.nan))
 
-    @property
-    def aperture(self) -> float:
+    def getAperture(self) -> float:
         """In rad."""
         return float(self._configured("aperture", math.nan))
+
+    max_value = property(getMaxValue)
+    min_value = property(getMinValue)
+    aperture = property(getAperture)
 
 
 class LightSensor(_Scalar, _Mapped):
@@ -97,18 +83,17 @@ class TouchSensor(_Scalar, _Mapped, Typed):
     _state: TouchState
 
     def getValues(self) -> list[float]:
-        return self.values
-
-    @property
-    def value(self) -> float:
-        self._check_type(vector=False)
-        return super().value
-
-    @property
-    def values(self) -> list[float]:
         self._check_type(vector=True)
         self._checked("get_values")
         return list(self._state.values)
+
+    def getValue(self) -> float:
+        self._check_type(vector=False)
+        return super().getValue()
+
+    value = property(getValue)
+
+    values = property(getValues)
 
     def _check_type(self, *, vector: bool) -> None:
         """Reports the getter of another type than that of this sensor."""
@@ -159,29 +144,21 @@ class GPS(_Vector):
         return f"{sign}{seconds // 3600}° {seconds // 60 % 60}′ {seconds % 60}″"
 
     def getSpeed(self) -> float:
-        return self.speed
-
-    def getSpeedVector(self) -> list[float]:
-        return self.speed_vector
-
-    def getCoordinateSystem(self) -> int:
-        return self.coordinate_system
-
-    @property
-    def speed(self) -> float:
         """In m/s."""
         self._checked("get_speed")
         return self._state.speed
 
-    @property
-    def speed_vector(self) -> list[float]:
+    def getSpeedVector(self) -> list[float]:
         """In m/s."""
         self._checked("get_speed_vector")
         return list(self._state.speed_vector)
 
-    @property
-    def coordinate_system(self) -> int:
+    def getCoordinateSystem(self) -> int:
         return int(self._configured("coordinateSystem", self.LOCAL))
+
+    speed = property(getSpeed)
+    speed_vector = property(getSpeedVector)
+    coordinate_system = property(getCoordinateSystem)
 
 
 class InertialUnit(Sensor):
@@ -191,21 +168,6 @@ class InertialUnit(Sensor):
     function = "inertial_unit"
 
     def getRollPitchYaw(self) -> list[float]:
-        return self.roll_pitch_yaw
-
-    def getQuaternion(self) -> list[float]:
-        return self.quaternion
-
-    def getNoise(self) -> float:
-        return self.noise
-
-    @property
-    def quaternion(self) -> list[float]:
-        """x, y, z, w."""
-        return self._vector("get_quaternion")
-
-    @property
-    def roll_pitch_yaw(self) -> list[float]:
         """In rad, about x, y and z of ENU (y and z of NUE), the last rotation first."""
         x, y, z, w = self._vector("get_roll_pitch_yaw")
         if self._configured("coordinateSystem", "ENU") == "NUE":
@@ -214,9 +176,16 @@ class InertialUnit(Sensor):
         pitch = math.asin(max(-1.0, min(1.0, 2 * (w * y - z * x))))
         return [roll, pitch, math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))]
 
-    @property
-    def noise(self) -> float:
+    def getQuaternion(self) -> list[float]:
+        """x, y, z, w."""
+        return self._vector("get_quaternion")
+
+    def getNoise(self) -> float:
         return float(self._configured("noise", 0.0))
+
+    quaternion = property(getQuaternion)
+    roll_pitch_yaw = property(getRollPitchYaw)
+    noise = property(getNoise)
 
 
 def _angles_nue(x: float, y: float, z: float, w: float) -> list[float]:

@@ -93,10 +93,8 @@ class QuaternionState(SensorState):
 
 
 class GpsState(VectorState):
-    def __init__(self, *of: Any) -> None:
-        super().__init__(*of)
-        self.speed = math.nan
-        self.speed_vector = (math.nan,) * 3
+    speed = math.nan
+    speed_vector = (math.nan,) * 3
 
     def apply(self, message: Any) -> None:
         if isinstance(message, GpsValues):
@@ -107,9 +105,7 @@ class GpsState(VectorState):
 
 
 class TouchState(SensorState):
-    def __init__(self, *of: Any) -> None:
-        super().__init__(*of)
-        self.values = (math.nan,) * 3
+    values = (math.nan,) * 3
 
     def apply(self, message: Any) -> None:
         if isinstance(message, Values):
@@ -145,12 +141,10 @@ class BrakeState(State):
 class MotorState(State):
     """A motor: targets as the controller set them, limits as the simulator gave them."""
 
-    def __init__(self, *of: Any) -> None:
-        super().__init__(*of)
-        self.position = math.inf
-        self.velocity = self.acceleration = self.available = 0.0
-        self.feedback = math.nan
-        self.feedback_period = 0
+    position = math.inf
+    velocity = acceleration = available = 0.0
+    feedback = math.nan
+    feedback_period = 0
 
     def apply(self, message: Any) -> None:
         if isinstance(message, Value):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -96,8 +95,7 @@ def run(args: argparse.Namespace) -> int:
     settings = _settings(args)
     framing = _framing(args.framing)
     files.expect_report(args.report)
-    if args.ready_file is not None:
-        files.clear(args.ready_file)
+    files.clear(args.ready_file)
     new_loop: Callable[[], asyncio.AbstractEventLoop] | None = None
     if sys.platform == "linux":
         from hilgw.engine.event_loop.direct_loop import DirectLoop
@@ -198,8 +196,7 @@ async def _run(args: argparse.Namespace, settings: BridgeSettings, frame: str | 
     from hilgw.engine.event_loop.scheduler import Timer
 
     stop = StopSignal()
-    out = sys.stderr if args.report == "-" else sys.stdout
-    console = console_writer(out)
+    console = console_writer(sys.stderr if args.report == "-" else sys.stdout)
     lost = (lambda error: None) if args.quiet else stop.output_lost
     terminal = Terminal(console, quiet=args.quiet, on_lost=lost)
     timer = Timer(asyncio.get_running_loop())
@@ -252,8 +249,7 @@ def _ready(args: argparse.Namespace, terminal: Any) -> None:
     gc.freeze()
     if not args.quiet:
         terminal.line("ready")
-    if args.ready_file is not None:
-        files.write(args.ready_file, f"{os.getpid()}\n")
+    files.write_ready(args.ready_file)
 
 
 def _finish(
@@ -270,14 +266,14 @@ def _finish(
 
 
 def _summarise(report: dict[str, Any], out: TextIO | ConsoleWriter) -> None:
+    from hilgw.cli.output.text import in_words, reason_counts
+
     lines = [f"summary after {report['duration_s']:.1f} s"]
     for direction in ("to_serial", "to_tcp"):
         flow = report[direction]
-        dropped = ", ".join(
-            f"{n} {reason.replace('_', ' ')}" for reason, n in flow["dropped"].items()
-        )
+        dropped = reason_counts(flow["dropped"])
         lines.append(
-            f"  {direction.replace('_', ' '):<10} {flow['sent_bytes']} B"
+            f"  {in_words(direction):<10} {flow['sent_bytes']} B"
             + (f", {flow['frames']} frames" if flow["frames"] else "")
             + (f"; dropped {dropped}" if dropped else "")
         )

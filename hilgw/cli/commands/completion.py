@@ -8,7 +8,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
+    commands.add_parser(
         "completion",
         description="Prints a script that completes commands, options, kinds and shipped "
         "configurations in a shell.",
@@ -16,8 +16,7 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "          hilgw completion zsh > ~/.zfunc/_hilgw\n"
         "          hilgw completion fish > ~/.config/fish/completions/hilgw.fish",
         formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("shell", metavar="SHELL", choices=SHELLS, help="bash, zsh or fish")
+    ).add_argument("shell", metavar="SHELL", choices=SHELLS, help="bash, zsh or fish")
 
 
 def run(args: argparse.Namespace) -> int:

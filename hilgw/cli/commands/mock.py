@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
 import sys
 from typing import TYPE_CHECKING, Any
@@ -101,8 +100,7 @@ def run(args: argparse.Namespace) -> int:
 
     from hilgw.cli.output import files
 
-    if args.ready_file is not None:
-        files.clear(args.ready_file)
+    files.clear(args.ready_file)
     args.kind = args.kind.replace("-", "_")
     given = [(name, address) for name in OPTIONS.values() for address in getattr(args, name)]
     modules = _modules(given, args.settings)
@@ -174,8 +172,7 @@ async def _serve(args: argparse.Namespace, modules: list[GivenModule]) -> int:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(stop.event.wait(), BOOT_S)
         _announce(args, described)
-        if args.ready_file is not None:
-            files.write(args.ready_file, f"{os.getpid()}\n")
+        files.write_ready(args.ready_file)
         await stop.event.wait()
         return stop.code or 0
     finally:
@@ -226,8 +223,7 @@ async def _device(mock: Mock, module: GivenModule, index: int, timer: Any) -> De
     except ValueError as error:
         raise UsageError(f"--{module.option} {error}", fix="e.g. 127.0.0.1:27015") from None
     if module.option == "listen":
-        many = is_serving(mock)
-        server = TcpListenerDevice(*address) if many else TcpServerDevice(*address)
+        server = TcpListenerDevice(*address) if is_serving(mock) else TcpServerDevice(*address)
         await server.listen()
         return server
     if not address[1]:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from hilgw import __version__
-from hilgw.cli import run_options
 from hilgw.cli.commands.configurations import loading
+from hilgw.cli.help import RUN, add_options_of_run
 from hilgw.errors import HilgwError, SafetyError, UsageError, printable
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 def add_options(parser: argparse.ArgumentParser) -> None:
     from hilgw.cli.output.text import duration
 
-    run_options.add(parser, run_options.RUN, duration=duration)
+    add_options_of_run(parser, RUN, duration=duration)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -55,10 +55,8 @@ def run(args: argparse.Namespace) -> int:
     loaded = loading.load(args, config_path)
     from hilgw.cli.output import files
 
-    ready_file = getattr(args, "ready_file", None)
     files.expect_report(report)
-    if ready_file is not None:
-        files.clear(ready_file)
+    files.clear(getattr(args, "ready_file", None))
     loading.print_findings([], loaded.warnings)
     import asyncio
 
@@ -107,7 +105,7 @@ def _event_loop(config: GatewayConfig) -> Callable[[], asyncio.AbstractEventLoop
 async def _run(args: argparse.Namespace, config: GatewayConfig, out: TextIO) -> int:
     from hilgw.cli.output import files
     from hilgw.cli.output.console import console_writer, finish
-    from hilgw.cli.output.log import log_terminal, open_log
+    from hilgw.cli.output.terminal import log_terminal, open_log
     from hilgw.cli.signals import StopSignal
 
     stop = StopSignal()
@@ -183,8 +181,6 @@ async def _serve(
     from hilgw.cli.output import files
     from hilgw.engine.control_socket import ControlServer
 
-    ready_file = getattr(args, "ready_file", None)
-
     def show(text: str) -> None:
         for terminal in terminals:
             terminal.line(text)
@@ -195,11 +191,10 @@ async def _serve(
 
     def on_ready() -> None:
         show("ready")
-        if ready_file is not None:
-            try:
-                files.write(ready_file, f"{os.getpid()}\n")
-            except HilgwError as error:  # the gateway goes on
-                show(f"hilgw: {error}")
+        try:
+            files.write_ready(getattr(args, "ready_file", None))
+        except HilgwError as error:  # the gateway goes on
+            show(f"hilgw: {error}")
 
     control = ControlServer(gateway, getattr(args, "control", None), config=args.file)
     gateway.reports["control_socket"] = control.report

@@ -6,13 +6,12 @@ import argparse
 
 
 def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
+    commands.add_parser(
         "token",
         description="Makes a token in a new file that only this user can read. Name the file in "
         "`access: {tokens: ...}` of a configuration; a client presents the token.",
         epilog="example: hilgw token lab.token",
-    )
-    parser.add_argument("file", metavar="FILE", help="the new file")
+    ).add_argument("file", metavar="FILE", help="the new file")
 
 
 def run(args: argparse.Namespace) -> int:

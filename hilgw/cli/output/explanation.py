@@ -7,7 +7,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from hilgw.cli.output.diagram import End, Glyphs, boxes, bus
-from hilgw.config.explain.facts import format_of
+from hilgw.config.explain.facts import (
+    AdapterFacts,
+    AirFacts,
+    BodyFacts,
+    Bound,
+    Connection,
+    ControllerFacts,
+    DeviceFacts,
+    Explanation,
+    Meeting,
+    RadioFacts,
+    RobotFacts,
+    StopRule,
+    format_of,
+)
 from hilgw.config.queries import own_backends
 from hilgw.devices.fields import BROADCAST, UNLIMITED, ReceiverFields
 from hilgw.devices.kinds import MOTOR
@@ -16,20 +30,6 @@ from hilgw.errors import printable
 from hilgw.units import NS_PER_MS
 
 if TYPE_CHECKING:
-    from hilgw.config.explain.facts import (
-        AdapterFacts,
-        AirFacts,
-        BodyFacts,
-        Bound,
-        Connection,
-        ControllerFacts,
-        DeviceFacts,
-        Explanation,
-        Meeting,
-        RadioFacts,
-        RobotFacts,
-        StopRule,
-    )
     from hilgw.config.model import GatewayConfig
     from hilgw.transports.base import LineSettings
 
@@ -98,10 +98,9 @@ class _Page:
     def wrapped(self, text: str, first: str, margin: int | None = None) -> list[str]:
         """A paragraph that begins with `first`, the other lines below its text."""
         rest = " " * (len(first) if margin is None else margin)
-        room = max(self._width, len(rest) + 20)
         return textwrap.wrap(
             text,
-            room,
+            max(self._width, len(rest) + 20),
             initial_indent=first,
             subsequent_indent=rest,
             break_on_hyphens=False,
@@ -226,9 +225,7 @@ def _program(connection: Connection) -> str:
 
 
 def _loop_words(robot: RobotFacts) -> list[str]:
-    if not robot.bodies:
-        return ["moves no motors"]
-    if robot.controller is None or not robot.controller.moves:
+    if not robot.bodies or robot.controller is None or not robot.controller.moves:
         return ["moves no motors"]
     words = []
     for body in robot.bodies:
@@ -304,15 +301,14 @@ def _body(body: BodyFacts, robot: RobotFacts) -> Iterator[tuple[str, str]]:
 
 def _devices(devices: Sequence[DeviceFacts]) -> Iterator[tuple[str, str]]:
     """The motors one by one, the others by node."""
+    others: dict[tuple[str, str, str], list[str]] = {}
     for each in devices:
         if each.device.role == MOTOR:
             yield "motor", f"{each.device.name} ({each.node}): {_limits(each)}"
-    others: dict[tuple[str, str, str], list[str]] = {}
-    for each in devices:
+            continue
         units = ", ".join(dict.fromkeys(filter(None, each.reports)))
         key = (each.device.role, each.node, units)
         others.setdefault(key, []).append(each.device.name)
-    others = {key: names for key, names in others.items() if key[0] != MOTOR}
     for (role, node, units), names in sorted(others.items(), key=lambda item: item[0][0]):
         in_units = f" in {units}" if units else ""
         yield role, f"{', '.join(names)} ({node}{in_units})"

@@ -35,12 +35,15 @@ def expect_report(target: str | None) -> None:
     _expect_own(Path(target), _is_report, "a report")
 
 
-def clear(path: str) -> None:
-    """Deletes the ready file of an earlier run, so that a new one can only be of this run.
+def clear(path: str | None) -> None:
+    """Deletes the ready file of an earlier run, so that a new one can only be of this run. None:
+    there is no such file in this run.
 
     Only regular files are deleted (not /dev/null). Raises HilgwError as `expect` does, and for a
     file that is not a ready file.
     """
+    if path is None:
+        return
     expect(path)
     file = Path(path)
     _expect_own(file, _is_process_id, "a ready file")
@@ -72,6 +75,12 @@ def write(path: str, text: str) -> None:
     except OSError as error:
         fresh.unlink(missing_ok=True)
         raise HilgwError(f"cannot write: {error.strerror}", where=path) from None
+
+
+def write_ready(path: str | None) -> None:
+    """Writes the ready file of this run, if it has one. Raises HilgwError."""
+    if path is not None:
+        write(path, f"{os.getpid()}\n")
 
 
 def write_schema(path: str, text: str) -> None:

@@ -1,15 +1,17 @@
-"""The terminal during a run: states, packets, control loops, and the summary."""
+"""The terminal during a run, and its log: states, packets, control loops, and the summary."""
 
 from __future__ import annotations
 
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from hilgw.cli.output.console import ConsoleWriter
-from hilgw.cli.output.divergence import divergence_words
-from hilgw.cli.output.summary import summary_lines
+from hilgw.cli.output.summary import divergence_words, summary_lines
 from hilgw.cli.output.text import (
     NAMES_SHOWN,
     Style,
@@ -20,6 +22,7 @@ from hilgw.cli.output.text import (
     use_colour,
 )
 from hilgw.engine.observer import ControlLoopStatus, Observer, State
+from hilgw.errors import HilgwError
 from hilgw.medium.matching import stage
 from hilgw.medium.packet import BROADCAST, Copy, Packet
 
@@ -227,8 +230,7 @@ class Terminal(Observer):
             self.line(line)
 
     def _admit(self, limit: RateLimit, what: str) -> bool:
-        now = self._clock()
-        if not limit.admit(now):
+        if not limit.admit(self._clock()):
             return False
         self._show_held_back(limit.take_held_back(), what)
         return True
@@ -308,3 +310,32 @@ def _settings(settings: Mapping[str, float]) -> str:
 def _devices(items: list[str]) -> str:
     more = f", {len(items) - DEVICES_SHOWN} more" if len(items) > DEVICES_SHOWN else ""
     return ", ".join(items[:DEVICES_SHOWN]) + more
+
+
+# --- the log: what the terminal shows, with deliveries and with the time of day -------------------
+
+
+def open_log(path: str | None) -> AbstractContextManager[TextIO | None]:
+    """The file, to append lines; None without one. HilgwError when it cannot be written."""
+    if path is None:
+        return nullcontext()
+    try:
+        return Path(path).open("a", encoding="utf-8", errors="backslashreplace", buffering=1)
+    except OSError as error:
+        raise HilgwError(
+            f"cannot write: {error.strerror}", where=path, fix="name another file with --log"
+        ) from None
+
+
+def log_terminal(file: TextIO, screen: Terminal) -> Terminal:
+    """The log. When it cannot be written any more it ends, with one notice on the screen."""
+
+    def lost(error: OSError) -> None:
+        screen.notice("log", f"{file.name}: {error.strerror}; the log ends here")
+
+    return Terminal(file, verbose=True, stamp=time_of_day, on_lost=lost)
+
+
+def time_of_day() -> str:
+    """Now in local time with its offset from UTC (ISO 8601), to the millisecond."""
+    return datetime.now().astimezone().isoformat(timespec="milliseconds")

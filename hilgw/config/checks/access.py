@@ -31,8 +31,7 @@ def check_files(inspection: Inspection) -> None:
             place = folder / token.file
             mode = mode_of(place)
             if mode is not None and is_token_exposed(mode):
-                path = (*at, "tokens", name, "file")
-                inspection.error(path, TOKEN_READABLE, make_private(place))
+                inspection.error((*at, "tokens", name, "file"), TOKEN_READABLE, make_private(place))
         if access.tls is not None:
             key = "certificate" if access.tls.key is None else "key"
             place = folder / (access.tls.key or access.tls.certificate)
@@ -67,8 +66,7 @@ def _check_room(inspection: Inspection, path: Path, robot: str) -> None:
     if not whole.endswith(token):
         what = f"no token fits behind this name: of more than {LONGEST_NAME} characters, a "
         what += "controller sends a hash"
-        fix = f"use at most {LONGEST_NAME - len(token)} letters and digits"
-        inspection.warn(path, what, fix)
+        inspection.warn(path, what, f"use at most {LONGEST_NAME - len(token)} letters and digits")
 
 
 def _problems(access: AccessConfig) -> Iterator[tuple[str, str]]:

@@ -1,29 +1,38 @@
-"""Checks of controllers and bodies: versions, mocks, addresses, forwarding, devices."""
+"""Checks of controllers and bodies: versions, mocks, addresses, proxies, programs, modes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING, Any
 
 from hilgw import plugins
 from hilgw.config.checks.access import check_listener
-from hilgw.config.checks.mocks import check_mock, needs_mock
-from hilgw.config.checks.proxies import Address, address_at, proxied
+from hilgw.config.checks.parts import check_mock, needs_mock
 from hilgw.config.context import Inspection
-from hilgw.config.model import PartConfig
+from hilgw.config.model import PartConfig, RobotConfig
+from hilgw.config.paths import program_file
 from hilgw.config.queries import (
     bodies,
     endpoint,
     forwarding_of,
     is_mocked_at,
+    is_simulated_at,
     peer_of,
+    program_of,
     proxy_of,
     stepped_of,
     world_name,
 )
 from hilgw.config.source.positions import Path, spell
+from hilgw.control.modes import RobotMode, differing, of_one_only
 from hilgw.control.parts import Connects, InWebots, Listens, RunsProgram
-from hilgw.errors import ConfigError
+from hilgw.errors import ConfigError, printable, quoted
+
+if TYPE_CHECKING:
+    from hilgw.devices.kinds import Device
+
+Address = tuple[str, int]
 
 
 def _peers(inspection: Inspection) -> Iterator[tuple[Path, PartConfig, Any]]:
@@ -98,7 +107,7 @@ def _check_peer_mock(inspection: Inspection, path: Path, config: PartConfig, pee
 def check_proxy_mocks(inspection: Inspection) -> None:
     """The mocks of a controller behind a proxy, and of the Webots behind it."""
     version = webots_version(inspection)
-    for path, robot in proxied(inspection):
+    for path, robot in _proxied(inspection):
         at, proxy, part = (*path, "controller"), proxy_of(robot.controller), robot.controller
         if not (version and proxy and part) or inspection.has_errors_below(at):
             continue
@@ -114,7 +123,7 @@ def check_addresses(inspection: Inspection) -> None:
     listeners: dict[Address, tuple[Path, tuple[bool, bool]]] = {}
     for path, config in inspection.made("robots", None, "controller"):
         url = config.settings.listen if isinstance(config.settings, Listens) else None
-        address = address_at(inspection, (*path, "listen"), url)
+        address = _address_at(inspection, (*path, "listen"), url)
         if address is None or not address[1] or inspection.document.is_bad((*path, "listen")):
             continue  # port 0: any free one
         sharing = _sharing(config)
@@ -126,7 +135,7 @@ def check_addresses(inspection: Inspection) -> None:
     for path, config in bodies(inspection):
         at, settings = (*path, "connect"), config.settings
         url = settings.connect if isinstance(settings, Connects) else None
-        address = address_at(inspection, at, url)
+        address = _address_at(inspection, at, url)
         if address is None or inspection.document.is_bad(at):
             continue
         robot = settings.robot if isinstance(settings, InWebots) else None
@@ -168,10 +177,175 @@ def check_device_users(inspection: Inspection) -> None:
     for path, robot in inspection.made("robots", None):
         config, peer = robot.controller, peer_of(robot.controller)
         for name in () if peer else robot.devices.keys() - robot.radios.keys():
-            what = "has no effect: no controller outside the gateway uses it"
-            inspection.warn((*path, "devices", name), what)
+            inspection.warn(
+                (*path, "devices", name), "has no effect: no controller outside the gateway uses it"
+            )
         if robot.radios and peer is not None and not peer.carries_packets(config.settings):
             inspection.warn(
                 (*path, "controller"),
                 "the controller cannot use the robot's devices without extensions: true",
             )
+
+
+# --- robots behind a proxy ------------------------------------------------------------------------
+
+
+def _proxied(inspection: Inspection) -> Iterator[tuple[Path, RobotConfig]]:
+    """Every robot behind a proxy."""
+    for path, robot in inspection.made("robots", None):
+        if proxy_of(robot.controller) is not None:
+            yield path, robot
+
+
+def check_proxies(inspection: Inspection) -> None:
+    """Devices, bodies, names and addresses."""
+    names: dict[tuple[Address, str], Path] = {}
+    targets: dict[Address, Address] = {}
+    listeners: dict[Address, Path] = {}
+    connections: list[tuple[Path, Address]] = []
+    for path, robot in _proxied(inspection):
+        assert robot.controller is not None
+        _check_robot(inspection, path, robot)
+        at, settings = (*path, "controller"), robot.controller.settings
+        listen = _address_at(inspection, (*at, "listen"), settings.listen)
+        connect = _address_at(inspection, (*at, "connect"), settings.connect, example=1235)
+        if connect is None:
+            continue
+        connections.append((path, connect))
+        if not connect[1]:
+            what = "Webots does not listen on port 0"
+            inspection.error((*at, "connect"), what, "write the port of Webots")
+        if listen is None:
+            continue
+        listeners.setdefault(listen, path)
+        at = (*path, "controller", "robot")
+        at = at if at in inspection.document.values else path
+        key = (connect, world_name(str(path[-1]), robot))
+        if key in names:
+            what = f"{spell(names[key])} is this robot in Webots too"
+            inspection.error(at, what, "write the other robot's name: robot: NAME")
+        names.setdefault(key, path)
+        if listen[1] and targets.setdefault(listen, connect) != connect:
+            what = "another robot with this address is in another Webots"
+            inspection.error((*path, "controller", "listen"), what, "use another port")
+    for path, connect in connections:
+        if connect in listeners:
+            what = "hilgw itself listens here, not Webots"
+            inspection.error((*path, "controller", "connect"), what, "write the port of Webots")
+
+
+def _check_robot(inspection: Inspection, path: Path, robot: RobotConfig) -> None:
+    assert robot.controller is not None
+    if robot.body is not None:
+        what = "the robot's body is in Webots: its controller there moves it"
+        inspection.error((*path, "body"), what, "delete it, or use another kind of controller")
+    if not robot.radios:
+        inspection.warn(path, "has no Emitter or Receiver: the proxy passes all bytes on")
+    for index, name in enumerate(robot.controller.settings.only):
+        if name not in robot.radios:
+            known = robot.radios
+            what = f"unknown Emitter or Receiver {quoted(name)}"
+            fix = inspection.suggest(name, known) if known else "write it under `devices:`"
+            inspection.error((*path, "controller", "only", index), what, fix)
+
+
+def _address_at(
+    inspection: Inspection, at: Path, url: str | None, example: int = 27015
+) -> Address | None:
+    """Host and port of an address; None for a wrong one, and without one. example: a port."""
+    if url is None:
+        return None
+    try:
+        return endpoint(url)
+    except ValueError:
+        inspection.error(
+            at, "the port is out of range", f"allowed: 0 to 65535, e.g. tcp://127.0.0.1:{example}"
+        )
+        return None
+
+
+# --- programs that hilgw starts -------------------------------------------------------------------
+
+
+def check_programs(inspection: Inspection) -> None:
+    """Each program is a file that can be read."""
+    folder = FilePath(inspection.document.file).parent
+    for path, config in inspection.made("robots", None, "controller"):
+        if not isinstance(config.settings, RunsProgram):
+            continue
+        found = program_file(folder, config.settings.file)
+        if not found.is_file():
+            inspection.error(
+                (*path, "file"),
+                f"there is no file {printable(str(found))}",
+                "write the path of the program, relative to the configuration",
+            )
+
+
+def check_restarts(inspection: Inspection) -> None:
+    """No program moves a real robot again that its lost body did not disarm."""
+    for path, robot in inspection.made("robots", None):
+        at = (*path, "controller", "restart")
+        if program_of(robot.controller) is None:
+            continue
+        if robot.safety.latch is not False or inspection.get(*at) != "with-body":
+            continue
+        parts = robot.bodies.items()
+        if all(is_simulated_at(inspection, (*path, key), part) for key, part in parts):
+            continue
+        inspection.error(
+            at,
+            "with `latch: false` the program would move the real robot again without `hilgw arm`",
+            "remove `latch: false` from `safety`, or write `restart: never`",
+        )
+
+
+# --- robots with two bodies: under the keys `body` and `remote` -----------------------------------
+
+
+def check_modes(inspection: Inspection) -> None:
+    """A second body belongs to a first one, with the same devices; a mode needs its body."""
+    version = webots_version(inspection)
+    for path, data in inspection.each("robots", None):
+        mode = data.get("mode")
+        if data.get("remote") is None:
+            if mode in (RobotMode.REMOTE, RobotMode.SHADOW):
+                fix = "write the real robot under `remote:`, or delete the mode"
+                inspection.error((*path, "mode"), f"mode {mode} needs a remote body", fix)
+        elif data.get("body") is None:
+            what = "a remote body is the second one, and there is no body beside it"
+            inspection.error((*path, "remote"), what, "rename it to `body`, or write a body, too")
+    for path, robot in inspection.made("robots", None):
+        if robot.body is not None and robot.remote is not None:
+            _check_bodies(inspection, path, robot, version)
+
+
+def _check_bodies(
+    inspection: Inspection, path: Path, robot: RobotConfig, version: str | None
+) -> None:
+    """The devices that both kinds know before they connect, and what a second body may not do."""
+    remote = (*path, "remote")
+    assert robot.remote is not None and robot.body is not None
+    if forwarding_of(robot.remote):
+        what = "packets are forwarded for the first body only"
+        inspection.error(remote, what, "write to_medium and from_medium under `body:`")
+    first, second = _devices(robot.body, version), _devices(robot.remote, version)
+    if not first or not second:
+        return
+    for what in differing(first, second):
+        fix = "give the devices of both bodies one kind, or other names"
+        inspection.error(remote, f"the bodies differ: {what}", fix)
+    for here, there, role in ((first, second, "body"), (second, first, "remote")):
+        if names := of_one_only(here, there):
+            inspection.warn(remote, f"only `{role}` has: {', '.join(names)}")
+
+
+def _devices(part: PartConfig, version: str | None) -> list[Device]:
+    """Those that its settings alone decide; none where the robot reports them."""
+    if version is None:
+        return []
+    try:
+        session = plugins.load(plugins.BODIES, part.kind).session(part.settings, version, None)
+    except ConfigError:
+        return []  # reported for the version
+    return list(session.devices)

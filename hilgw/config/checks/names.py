@@ -26,8 +26,7 @@ def check_references(inspection: Inspection) -> None:
         if refers in _NODES:
             problem = _find_device(inspection, path[:2], refers, name)
         else:
-            section = descend(document.data, (_SECTIONS[refers],))
-            problem = _find(inspection, section, refers, name)
+            problem = _find(inspection, descend(document.data, (_SECTIONS[refers],)), refers, name)
         if problem:
             document.report(document.position_of_value(path), path, *problem)
 
@@ -42,8 +41,9 @@ def check_names(inspection: Inspection) -> None:
     for path, _ in inspection.each("airs", None, "nodes", None):
         adapter = adapters.get(("adapters", path[-1]))
         if adapter is not None and adapter.get("air") == path[1]:
-            what = f"{quoted(str(path[-1]))} is an adapter in this air too"
-            inspection.error(path, what, "rename one of them")
+            inspection.error(
+                path, f"{quoted(str(path[-1]))} is an adapter in this air too", "rename one of them"
+            )
 
 
 def _references(data: Any, context: Context, path: Path) -> Iterator[tuple[Path, str, str]]:
@@ -60,8 +60,7 @@ def _references(data: Any, context: Context, path: Path) -> Iterator[tuple[Path,
         if field := declared.get(key):
             if value == "" == field.default:
                 continue
-            refers = field.metadata["refers"]
-            yield from _names(value, refers, (*path, key))
+            yield from _names(value, field.metadata["refers"], (*path, key))
         else:
             yield from _references(value, context, (*path, key))
 

@@ -1,22 +1,25 @@
-"""Checks of each device, controller, body and adapter by itself."""
+"""Checks of each device, controller, body and adapter by itself; of ports and firmware mocks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from hilgw import plugins
 from hilgw.adapters._common.rates import near_rate
-from hilgw.adapters.declaration import line_of
-from hilgw.config.checks.mocks import check_mock, needs_mock
+from hilgw.adapters.declaration import UsbId, line_of
 from hilgw.config.context import Inspection
-from hilgw.config.model import AdapterConfig, PartConfig
-from hilgw.config.queries import bodies
-from hilgw.config.source.positions import Path
+from hilgw.config.model import AdapterConfig, NodeConfig, PartConfig
+from hilgw.config.queries import BODY_KEYS, bodies, is_mocked_at
+from hilgw.config.source.positions import Path, spell
 from hilgw.devices.fields import normalise
 from hilgw.devices.properties import NodeFields
-from hilgw.errors import ConfigError
-from hilgw.settings import Problem
+from hilgw.errors import ConfigError, PortError, quoted
+from hilgw.settings import MockSpec, Problem
+from hilgw.transports.port_names import doubt
+from hilgw.transports.serial.urls import kind_of
 
 
 def check_devices(inspection: Inspection) -> None:
@@ -80,3 +83,183 @@ def _run_own_check(
     own = getattr(plugins.load(group, config.kind), "check", None)
     if own is not None:
         inspection.errors(path, own(*settings))
+
+
+# --- serial ports: what they name, and that each has one user -------------------------------------
+
+
+NO_PATH = ("has unprintable characters", "write the path only")
+
+
+def check_ports(inspection: Inspection) -> None:
+    """Invalid ports, and two users of one port."""
+    seen: dict[Any, Path] = {}
+    users = (("adapters", None), *(("robots", None, key) for key in ("controller", *BODY_KEYS)))
+    for path, data in itertools.chain(*(inspection.each(*pattern) for pattern in users)):
+        at = (*path, "port")
+        key = _port_key(inspection, data.get("port"))
+        if isinstance(key, str) and "://" in key:
+            _check_port_url(inspection, at, key)
+        if key == "loop://":
+            continue  # each opens its own
+        if key == "":
+            inspection.error(at, "the port is empty", "write a device path, or loop://")
+        elif isinstance(key, str) and not data["port"].isprintable():
+            inspection.error(at, *NO_PATH)
+        elif key in seen:
+            inspection.error(at, f"{spell(seen[key])} has this port too", "use another port")
+        elif key is not None:
+            seen[key] = path
+            if isinstance(key, str) and (doubted := doubt(data["port"])):
+                inspection.warn(at, f"{quoted(data['port'])} {doubted[0]}", doubted[1])
+
+
+def _check_port_url(inspection: Inspection, at: Path, url: str) -> None:
+    try:
+        kind_of(url, allow_urls=True)
+    except PortError as error:
+        inspection.error(at, f"{quoted(url)}: {error.what}", error.fix)
+        return
+    if url != "loop://" and inspection.get("network_ports") is not True:
+        fix = "write network_ports: true at the top of the file to allow it"
+        inspection.error(at, f"{quoted(url)} is a port on the network", fix)
+
+
+def _port_key(inspection: Inspection, port: Any) -> str | UsbId | None:
+    """A key that is equal for two settings of the same port; None when the setting is invalid."""
+    if isinstance(port, str):
+        if "://" in port or not port.strip():
+            return port.strip()
+        return port.upper() if port[:3].upper() == "COM" else real_path(port)
+    usb = port.get("usb") if isinstance(port, dict) else None
+    made: UsbId | None = inspection.context.made(usb)
+    return made
+
+
+def real_path(path: str) -> str:
+    """The path without links; the path itself when the system cannot resolve it."""
+    try:
+        return os.path.realpath(path)
+    except (OSError, ValueError):
+        return path
+
+
+# --- firmware mocks: those of a part, and the nodes of an air -------------------------------------
+
+
+def check_nodes(inspection: Inspection) -> None:
+    """Unknown mocks, parameters they refuse, and two mocks with one link."""
+    links: dict[str, Path] = {}
+    for path, node in inspection.made("airs", None, "nodes", None):
+        _check_node(inspection, path, node)
+        if node.link is None:
+            continue
+        link = real_path(node.link) if node.link else ""
+        if not link:
+            inspection.error((*path, "link"), "the link is empty", "write a path")
+        elif not node.link.isprintable():
+            inspection.error((*path, "link"), *NO_PATH)
+        elif link in links:
+            what = f"{quoted(str(links[link][-1]))} has this link too"
+            inspection.error((*path, "link"), what, "use another link")
+        links.setdefault(link, path)
+
+
+def _check_node(inspection: Inspection, path: Path, node: NodeConfig) -> None:
+    keys = inspection.context.keys(inspection.get(*path))
+    try:
+        for key, what, fix in _problems_of_mock(inspection, node.mock, node.parameters, keys):
+            inspection.error((*path, key) if key else path, what, fix)
+        _check_replies(inspection, (*path, "replies"), node)
+    except ConfigError as error:
+        inspection.error((*path, "mock"), error.what, error.fix)
+
+
+def _check_replies(inspection: Inspection, path: Path, node: NodeConfig) -> None:
+    """The answers of a mock, each by itself: an error is at its entry."""
+    kind = plugins.load_mock(node.mock)
+    if node.replies and "replies" not in kind.parameters:
+        inspection.error(
+            path, f"{quoted(node.mock)} does not answer packets", "delete it, or use another mock"
+        )
+        return
+    for key, answer in node.replies.items():
+        parameter, _, message = _refusal(kind, {"replies": {key: answer}}).partition(": ")
+        if parameter == "replies":
+            inspection.error((*path, key), message, f"replies: {kind.parameters[parameter]}")
+
+
+def needs_mock(inspection: Inspection, path: Path) -> bool:
+    """Whether a mock with the settings at `path` runs: not when these have errors."""
+    return is_mocked_at(inspection, path) and not inspection.has_errors_below(path)
+
+
+def check_mock(inspection: Inspection, path: Path, spec: MockSpec, setting: str = "mock") -> None:
+    """setting: where its parameters are."""
+    try:
+        for key, what, fix in _problems_of_mock(inspection, spec.name, spec.parameters):
+            at = (*path, setting, key)
+            at = at if at in inspection.document.values else path
+            inspection.error(at, f"{setting}: {what}", fix)
+    except ConfigError as error:
+        inspection.error(path, error.what, error.fix)
+
+
+def _problems_of_mock(
+    inspection: Inspection,
+    name: str,
+    parameters: Mapping[str, Any],
+    other_keys: Collection[str] = (),
+) -> Iterator[Problem]:
+    """All parameters that the firmware mock refuses. other_keys: also suggested for a typo.
+
+    Raises ConfigError when there is no mock of this name, or it does not load.
+    """
+    if not plugins.has(plugins.MOCKS, name):
+        raise plugins.unknown("mock", name, plugins.names(plugins.MOCKS))
+    kind = plugins.load_mock(name)
+    known = [*other_keys, *kind.parameters]
+    accepted = {key: value for key, value in parameters.items() if key in kind.parameters}
+    yield from _wrong_values(kind, accepted)
+    # One by one, so that each costs the same: a mock may accept more than the names it lists.
+    for parameter in parameters:
+        if parameter in kind.parameters:
+            continue
+        if _refusal(kind, {**accepted, parameter: parameters[parameter]}):
+            what = f"{quoted(name)} has no such parameter"
+            yield parameter, what, inspection.suggest(parameter, known)
+        else:
+            accepted[parameter] = parameters[parameter]
+
+
+def _wrong_values(kind: plugins.MockKind, parameters: dict[str, Any]) -> Iterator[Problem]:
+    """The values that the mock refuses, of parameters that it lists; deletes these."""
+    while problem := _refusal(kind, parameters):
+        parameter, separator, message = problem.partition(": ")
+        if not separator or parameter not in parameters:
+            yield "", problem, f"see `hilgw mock {kind.name} --list`"
+            parameters.clear()
+        else:
+            value = parameters.pop(parameter)
+            if value is None:
+                yield parameter, "must have a value", "write it, or delete the key"
+            else:
+                fix = f"{parameter}: {kind.parameters[parameter]}"
+                yield parameter, _in_words(message, value), fix
+
+
+def _in_words(message: str, value: Any) -> str:
+    """The mock's error without Python's spelling of a list or mapping."""
+    for kind, name in ((list, "a list"), (dict, "a mapping")):
+        if isinstance(value, kind):
+            return message.replace(repr(value), name)
+    return message
+
+
+def _refusal(kind: plugins.MockKind, parameters: dict[str, Any]) -> str:
+    """The mock's error for parameters it refuses; empty when it takes them."""
+    try:
+        kind.check(parameters)
+    except (ValueError, TypeError) as error:
+        return str(error) or "refused"
+    return ""

@@ -42,8 +42,7 @@ class _Devices:
         for path, fields in radios:
             is_emitter = isinstance(fields, EmitterFields)
             for channel in (fields.channel, None):
-                key = (is_emitter, fields.type, channel)
-                self._robots.setdefault(key, set()).add(str(path[1]))
+                self._robots.setdefault((is_emitter, fields.type, channel), set()).add(str(path[1]))
 
     def meet(self, fields: Radio, robot: str) -> bool:
         """Whether a device of another robot receives this one, or sends to it."""

@@ -64,7 +64,7 @@ class DeviceFacts:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StopRule:
     """One cause that stops the motors. reasons: their words in the report. after_s: how long
-    afterwards; 0: at once; None: never, and `note` says what happens."""
+    afterwards; 0: at once; None: never, and `note` is what happens."""
 
     cause: str
     reasons: tuple[str, ...]

@@ -1,9 +1,9 @@
-"""The robots of an explanation: controller, bodies, devices with their limits, radios."""
+"""The robots of an explanation: controller, bodies, devices with their limits, radios, stops."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,8 +16,8 @@ from hilgw.config.explain.facts import (
     DeviceFacts,
     RadioFacts,
     RobotFacts,
+    StopRule,
 )
-from hilgw.config.explain.stops import stops_of
 from hilgw.config.model import GatewayConfig, PartConfig, RobotConfig
 from hilgw.config.queries import (
     forwarding_of,
@@ -32,6 +32,7 @@ from hilgw.config.queries import (
     stepped_of,
     world_name,
 )
+from hilgw.control.events import StopReason
 from hilgw.control.parts import (
     Connects,
     HasBattery,
@@ -45,6 +46,7 @@ from hilgw.devices.fields import DEFAULT_STEP_MS, EmitterFields, ReceiverFields
 from hilgw.devices.kinds import KINDS, MOTOR, NO_LIMITS, ROTATIONAL_MOTOR, Device, MotorLimits
 from hilgw.devices.properties import FIELDS, LinearMotorFields, RotationalMotorFields
 from hilgw.framing import create
+from hilgw.units import ns_to_s
 
 LIMITED = ("position", "velocity", "acceleration", "force")  # as a motor's settings are in order
 UNITS_OF_ANY = dict(
@@ -85,8 +87,7 @@ def _controller(config: GatewayConfig, name: str, robot: RobotConfig) -> Control
         mock = proxy.mock(settings, world, config.webots).name if mocked else None
         behind = Connection(way="connect", address=settings.connect)
         if is_mocked(config, f"{name}.webots"):
-            spec = proxy.simulator(settings, [world], config.webots)
-            behind = replace(behind, mock=spec.name)
+            behind = replace(behind, mock=proxy.simulator(settings, [world], config.webots).name)
     elif peer is not None and mocked:
         mock = peer.mock(settings, config.webots).name
     step_ms = config.medium.step_ms or DEFAULT_STEP_MS
@@ -110,8 +111,9 @@ _INSIDE = Connection(way="inside", address="")
 def _connection(settings: object, mock: str | None) -> Connection:
     """Of a controller or a body outside the gateway."""
     if isinstance(settings, OnLine) and settings.port is not None:
-        line = line_settings(settings)
-        return Connection(way="port", address=settings.port, line=line, mock=mock)
+        return Connection(
+            way="port", address=settings.port, line=line_settings(settings), mock=mock
+        )
     if isinstance(settings, RunsProgram):
         return Connection(way="program", address=" ".join([settings.file, *settings.args]))
     if isinstance(settings, Listens) and settings.listen is not None:
@@ -225,8 +227,7 @@ def _limited(body: Any, part: PartConfig) -> Iterator[DeviceFacts]:
         device = Device(
             name=name, kind=ROTATIONAL_MOTOR, index=index, limits=motor, default=default
         )
-        bounds = tuple(_limits(motor, UNITS_OF_ANY))
-        yield DeviceFacts(device=device, node=MOTOR, bounds=bounds)
+        yield DeviceFacts(device=device, node=MOTOR, bounds=tuple(_limits(motor, UNITS_OF_ANY)))
 
 
 def _other_devices(robot: RobotConfig) -> Iterator[DeviceFacts]:
@@ -259,3 +260,97 @@ def _sampling_ms(fields: EmitterFields | ReceiverFields, step_ms: int) -> int | 
         return None
     period_ms = fields.sampling_period_ms
     return step_ms if period_ms is None else period_ms or None
+
+
+# --- what stops the motors ------------------------------------------------------------------------
+
+
+FREEZE = "the controller freezes: no valid message while a motor moves"
+
+
+def stops_of(
+    robot: str, controller: ControllerFacts | None, bodies: Sequence[BodyFacts]
+) -> tuple[StopRule, ...]:
+    """Every cause that stops the motors of this robot; none where nothing moves them."""
+    if not bodies or controller is None or not controller.moves:
+        return ()
+    return (
+        *_of_controller(controller, bodies),
+        *_of_gateway(robot, bodies),
+        *_of_bodies(bodies),
+    )
+
+
+def _of_controller(controller: ControllerFacts, bodies: Sequence[BodyFacts]) -> Iterator[StopRule]:
+    yield _rule(
+        "the controller ends, disconnects, or sends invalid data",
+        StopReason.DISCONNECTED,
+        StopReason.PROTOCOL,
+    )
+    if controller.silence_s is not None:
+        yield _rule(
+            "the controller's serial line is silent",
+            StopReason.SILENCE,
+            after_s=controller.silence_s,
+        )
+    for body in bodies:
+        yield _freeze(controller, body, several=len(bodies) > 1)
+    yield _rule(
+        "for 0.5 s the controller sends more than hilgw can process",
+        StopReason.SWAMPED,
+    )
+    if controller.has_battery:
+        yield _rule("the robot's battery is empty; its controller ends", StopReason.BATTERY)
+    if controller.step_ms is not None and controller.connection.way != "program":
+        yield _rule(
+            "a remote-control plug-in that the controller loads drives another robot",
+            StopReason.REMOTE,
+        )
+
+
+def _freeze(controller: ControllerFacts, body: BodyFacts, *, several: bool) -> StopRule:
+    cause = f"{FREEZE} ({body.key})" if several else FREEZE
+    timeout_s = body.safety.timeout_s
+    note = ""
+    if timeout_s is None:
+        note = "not stopped: no safety.command_timeout_s"
+        note += " (but its line's silence is)" if controller.silence_s is not None else ""
+    return _rule(cause, StopReason.COMMAND_TIMEOUT, after_s=timeout_s, note=note)
+
+
+def _of_gateway(robot: str, bodies: Sequence[BodyFacts]) -> Iterator[StopRule]:
+    yield _rule(
+        "hilgw itself is late or hangs",
+        StopReason.LATE,
+        after_s=ns_to_s(bodies[0].safety.late_ns),
+    )
+    yield _rule("an exception in a session", StopReason.FAULT)
+    yield _rule(f"`hilgw disarm {robot}`", StopReason.DISARMED)
+    yield _rule("hilgw ends: Ctrl-C, SIGTERM, --duration", StopReason.ENDED)
+    if len(bodies) > 1:
+        yield _rule(f"`hilgw mode {robot}` leaves a body: that one stops", StopReason.EXCHANGED)
+
+
+def _of_bodies(bodies: Sequence[BodyFacts]) -> Iterator[StopRule]:
+    for body in bodies:
+        of_body = f" ({body.key})" if len(bodies) > 1 else ""
+        if body.safety.stops_on_fault:
+            fault = f"the robot reports a fault of its hardware, where it can{of_body}"
+            yield _rule(fault, StopReason.HARDWARE)
+        if body.connection.line is not None:
+            yield _rule(f"the serial line to the robot is full{of_body}", StopReason.BEHIND)
+        which = "the connection to the robot is lost"
+        if body.silence_s is not None:
+            which += f", or its line is silent for {body.silence_s:g} s"
+        yield StopRule(
+            cause=f"{which}{of_body}",
+            reasons=(str(StopReason.BODY),),
+            after_s=None,
+            note=f"hilgw cannot stop it then: {body.stop.alone}",
+        )
+
+
+def _rule(
+    cause: str, *reasons: StopReason, after_s: float | None = 0.0, note: str = ""
+) -> StopRule:
+    return StopRule(cause=cause, reasons=tuple(map(str, reasons)), after_s=after_s, note=note)

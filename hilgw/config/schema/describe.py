@@ -9,7 +9,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from hilgw.config.schema.limits import bounds_in_words, number
-from hilgw.config.schema.models import plain
+from hilgw.config.schema.models import default_of, plain
 from hilgw.config.schema.unions import is_tag, tags
 
 _WORDS: dict[Any, str] = {str: "text", int: "whole number", float: "number", bool: "true or false"}
@@ -119,11 +119,8 @@ def _plural(words: str) -> str:
 
 
 def _default(field: dataclasses.Field[Any]) -> str:
-    if field.default is not dataclasses.MISSING:
-        value = field.default
-    elif field.default_factory is not dataclasses.MISSING:
-        value = field.default_factory()
-    else:
+    value = default_of(field)
+    if value is dataclasses.MISSING:
         return "required"
     if value is None or value == "":
         return "not set"

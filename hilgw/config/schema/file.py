@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pydantic_core import SchemaValidator, core_schema
+from pydantic_core import CoreSchema, SchemaValidator, core_schema
 
 from hilgw import plugins
 from hilgw.adapters.declaration import StationSettings
@@ -64,32 +64,29 @@ def broken_kinds() -> list[ConfigError]:
     return broken
 
 
-def _file_schema() -> Any:
+def _file_schema() -> CoreSchema:
     name, device_name = _name(".:/"), _name(":/", couples=True)
+    tokens = _named(name, settings_schema(TokenConfig))
     types = {
         "robots": _named(name, _robot(device_name)),
         "obstacles": _named(name, settings_schema(ObstacleSettings)),
         "adapters": _named(name, _by_kind(plugins.ADAPTERS)),
         "airs": _named(name, _air(name)),
-        "access": parts_schema("access", (AccessConfig,), _itself, types=_access(name)),
+        "access": parts_schema("access", (AccessConfig,), _itself, types={"tokens": tokens}),
     }
     return parts_schema("hilgw", (GatewayConfig,), _itself, types=types)
-
-
-def _access(name: Any) -> dict[str, Any]:
-    return {"tokens": _named(name, settings_schema(TokenConfig))}
 
 
 def _itself(instance: Any) -> Any:
     return instance
 
 
-def _named(name: Any, item: Any) -> Any:
+def _named(name: CoreSchema, item: CoreSchema) -> CoreSchema:
     only_names = {"json": {"additionalProperties": False}}
     return core_schema.dict_schema(name, item, strict=True, metadata=only_names)
 
 
-def _name(forbidden: str, *, couples: bool = False) -> Any:
+def _name(forbidden: str, *, couples: bool = False) -> CoreSchema:
     """A name for commands and reports: printable, without these characters. couples: it may contain
     the "::" of coupled motors."""
 
@@ -111,7 +108,7 @@ def _name(forbidden: str, *, couples: bool = False) -> Any:
     return checked(core_schema.str_schema(strict=True), check, pattern)
 
 
-def _robot(device_name: Any) -> Any:
+def _robot(device_name: CoreSchema) -> CoreSchema:
     types = {
         "motion": core_schema.nullable_schema(_one_of("kind", MOTIONS)),
         "devices": _named(device_name, _device()),
@@ -122,7 +119,7 @@ def _robot(device_name: Any) -> Any:
     return parts_schema("robot", (RobotConfig,), _itself, types=types)
 
 
-def _device() -> Any:
+def _device() -> CoreSchema:
     """A mapping that selects a Webots node by its key `node`."""
     carried = {
         node: _on_demand(functools.partial(_tagged, "node", node, fields))
@@ -132,18 +129,18 @@ def _device() -> Any:
     return union("node", carried | others, {}, names=lambda: list(FIELDS))
 
 
-def _not_carried(what: str) -> Any:
+def _not_carried(what: str) -> CoreSchema:
     def validate(value: Any) -> Any:
         fix = "delete the device; docs/config.md lists those that a control loop carries"
         raise refuse_key(value, "node", refuse(what, fix))
 
-    def make() -> Any:
+    def make() -> CoreSchema:
         raise ConfigError(what)
 
     return core_schema.no_info_plain_validator_function(validate, metadata={"make": make})
 
 
-def _on_demand(make: Callable[[], Any]) -> Any:
+def _on_demand(make: Callable[[], CoreSchema]) -> CoreSchema:
     """A schema that is made when a value needs it."""
 
     @functools.cache
@@ -156,23 +153,22 @@ def _on_demand(make: Callable[[], Any]) -> Any:
     return core_schema.with_info_plain_validator_function(validate, metadata={"make": make})
 
 
-def _tagged(tag: str, name: str, part: type[Any]) -> Any:
+def _tagged(tag: str, name: str, part: type[Any]) -> CoreSchema:
     """A mapping with the keys of a dataclass, and its name under the key `tag`."""
     return parts_schema(name, (part,), _itself, tag=(tag, name))
 
 
-def _air(name: Any) -> Any:
+def _air(name: CoreSchema) -> CoreSchema:
     node = parts_schema("node", (NodeConfig,), _itself, rest="parameters")
     return parts_schema("air", (AirConfig,), _itself, types={"nodes": _named(name, node)})
 
 
-def _one_of(tag: str, parts: Mapping[str, type[Any]]) -> Any:
+def _one_of(tag: str, parts: Mapping[str, type[Any]]) -> CoreSchema:
     """A mapping that selects one of these dataclasses by its key `tag`."""
-    schemas = {name: _tagged(tag, name, part) for name, part in parts.items()}
-    return union(tag, schemas, {})
+    return union(tag, {name: _tagged(tag, name, part) for name, part in parts.items()}, {})
 
 
-def _by_kind(group: plugins.Group) -> Any:
+def _by_kind(group: plugins.Group) -> CoreSchema:
     """A mapping that selects a part of the group by its key `kind`; a kind is imported, and its
     schema made, when it is used."""
 
@@ -187,14 +183,14 @@ def _by_kind(group: plugins.Group) -> Any:
             raise refuse_key(value, "kind", refuse(error.what, error.fix)) from error
         return chosen.validate_python(value, context=info.context)
 
-    def on_demand(make: Callable[[], Any]) -> Any:
+    def on_demand(make: Callable[[], CoreSchema]) -> CoreSchema:
         return core_schema.with_info_plain_validator_function(validate, metadata={"make": make})
 
-    def others() -> Any:
+    def others() -> CoreSchema:
         kinds = set(plugins.names(group)) - set(own)
         return union("kind", {kind: schema_of(kind) for kind in sorted(kinds)}, {})
 
-    def schema_of(kind: str) -> Any:
+    def schema_of(kind: str) -> CoreSchema:
         return on_demand(functools.partial(_kind_schema, group, kind))
 
     own = {kind: schema_of(kind) for kind in plugins.own(group)}
@@ -202,7 +198,7 @@ def _by_kind(group: plugins.Group) -> Any:
     return union("kind", own, {}, rest=on_demand(others), names=names)
 
 
-def _kind_schema(group: plugins.Group, kind: str) -> Any:
+def _kind_schema(group: plugins.Group, kind: str) -> CoreSchema:
     """The schema of this kind. ConfigError: it is unknown, or cannot be used."""
     part = plugins.load(group, kind)
     build = _adapter if group == plugins.ADAPTERS else _part
@@ -213,7 +209,7 @@ def _kind_schema(group: plugins.Group, kind: str) -> Any:
         raise ConfigError(what, fix="repair or remove the distribution that has it") from error
 
 
-def _adapter(group: plugins.Group, kind: str, adapter: Any) -> Any:
+def _adapter(group: plugins.Group, kind: str, adapter: Any) -> CoreSchema:
     def make(own: PartBackend, common: StationSettings, settings: Any) -> AdapterConfig:
         return AdapterConfig(kind=kind, common=common, settings=settings, backend=own.backend)
 
@@ -221,7 +217,7 @@ def _adapter(group: plugins.Group, kind: str, adapter: Any) -> Any:
     return parts_schema(f"adapter {kind}", parts, make, tag=("kind", kind))
 
 
-def _part(group: plugins.Group, kind: str, part: Any) -> Any:
+def _part(group: plugins.Group, kind: str, part: Any) -> CoreSchema:
     def make(own: PartBackend, settings: Any) -> PartConfig:
         return PartConfig(kind=kind, settings=settings, backend=own.backend)
 

@@ -6,7 +6,13 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
-from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError, core_schema
+from pydantic_core import (
+    CoreSchema,
+    InitErrorDetails,
+    PydanticCustomError,
+    ValidationError,
+    core_schema,
+)
 
 from hilgw.errors import quoted, suggest
 
@@ -50,14 +56,14 @@ def bounds_in_words(metadata: Metadata) -> str:
     return f"{span}, or {beside}" if beside and span else span
 
 
-def checked(schema: Any, check: Callable[[Any], Any], json: dict[str, Any]) -> Any:
+def checked(schema: CoreSchema, check: Callable[[Any], Any], json: dict[str, Any]) -> CoreSchema:
     """The schema with a check of its own, which the keys `json` express in JSON Schema."""
     return core_schema.no_info_after_validator_function(check, schema, metadata={"json": json})
 
 
-def bounded(hint: type[int] | type[float], metadata: Metadata) -> Any:
+def bounded(hint: type[int] | type[float], metadata: Metadata) -> CoreSchema:
     """int or float within its bounds, or one of its choices."""
-    schema: Any = core_schema.int_schema(strict=True)
+    schema: CoreSchema = core_schema.int_schema(strict=True)
     if hint is float:
         schema = core_schema.float_schema(strict=True, allow_inf_nan=False)
     if choices := metadata.get("choices"):
@@ -87,7 +93,7 @@ def bounded(hint: type[int] | type[float], metadata: Metadata) -> Any:
     return checked(schema, check, {"anyOf": [{"enum": [*also]}, limits]} if also else limits)
 
 
-def worded(metadata: Metadata) -> Any:
+def worded(metadata: Metadata) -> CoreSchema:
     """str that matches its pattern, or is one of its choices."""
     schema = core_schema.str_schema(strict=True)
     if choices := metadata.get("choices"):

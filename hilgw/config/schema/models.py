@@ -13,11 +13,12 @@ import dataclasses
 import functools
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import MISSING
 from enum import StrEnum
 from types import MappingProxyType, NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from pydantic_core import core_schema
+from pydantic_core import CoreSchema, core_schema
 
 from hilgw.config.context import Context
 from hilgw.config.schema.limits import bounded, refuse, refuse_key, worded
@@ -34,7 +35,7 @@ def parts_schema(
     types: Mapping[str, Any] = MappingProxyType({}),
     rest: str = "",
     tagged: bool = False,
-) -> Any:
+) -> CoreSchema:
     """A mapping that holds the keys of all `parts` (dataclasses) side by side.
 
     make: gets one instance per part. tag: a key, and the only value it may have. types: the schemas
@@ -59,14 +60,14 @@ def parts_schema(
         fields,
         strict=True,
         extra_behavior="allow" if rest else "forbid",
-        metadata=_json(about),
+        metadata={"json": about},
     )
     builder = _Builder(fields, parts, make, rest)
     return core_schema.with_info_wrap_validator_function(builder, mapping)
 
 
 @functools.cache
-def settings_schema(part: type[Any], *, tagged: bool = False) -> Any:
+def settings_schema(part: type[Any], *, tagged: bool = False) -> CoreSchema:
     """Validates one settings dataclass. tagged: the field that distinguishes it from the others of
     a union is required."""
     return parts_schema(part.__name__, (part,), lambda instance: instance, tagged=tagged)
@@ -117,9 +118,9 @@ def _fields(part: type[Any], types: Mapping[str, Any], tagged: bool) -> dict[str
     hints, made = get_type_hints(part), {}
     for field in dataclasses.fields(part):
         hint = hints[field.name]
-        required = _is_required(field) or (tagged and is_tag(hint))
+        required = default_of(field) is MISSING or (tagged and is_tag(hint))
         schema = types.get(field.name) or convert(hint, field.metadata)
-        about = _json(_about(field, required=required))
+        about = {"json": _about(field, required=required)}
         if field.init:
             made[field.name] = core_schema.typed_dict_field(
                 schema, required=required, metadata=about
@@ -127,8 +128,9 @@ def _fields(part: type[Any], types: Mapping[str, Any], tagged: bool) -> dict[str
     return made
 
 
-def _is_required(field: dataclasses.Field[Any]) -> bool:
-    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+def default_of(field: dataclasses.Field[Any]) -> Any:
+    """The default of a setting; MISSING: it is required."""
+    return field.default if field.default_factory is MISSING else field.default_factory()
 
 
 def _about(field: dataclasses.Field[Any], *, required: bool) -> dict[str, Any]:
@@ -139,18 +141,9 @@ def _about(field: dataclasses.Field[Any], *, required: bool) -> dict[str, Any]:
         about["description"] = f"{doc} ({unit})" if unit else doc
     if (example := field.metadata.get("example")) is not None:
         about["examples"] = [example]
-    if required:
-        pass
-    elif field.default is not dataclasses.MISSING:
-        about["default"] = plain(field.default)
-    elif field.default_factory is not dataclasses.MISSING:
-        about["default"] = plain(field.default_factory())
+    if not required:
+        about["default"] = plain(default_of(field))
     return about
-
-
-def _json(words: dict[str, Any]) -> dict[str, Any]:
-    """Metadata of a schema: these keys of its JSON Schema."""
-    return {"json": words}
 
 
 def plain(value: Any) -> Any:
@@ -166,7 +159,7 @@ def plain(value: Any) -> Any:
     return value
 
 
-def convert(hint: Any, metadata: Mapping[str, Any] = MappingProxyType({})) -> Any:
+def convert(hint: Any, metadata: Mapping[str, Any] = MappingProxyType({})) -> CoreSchema:
     """The schema of a settings type, with the limits of its numbers and texts."""
     origin, arguments = get_origin(hint), get_args(hint)
     if isinstance(hint, type) and dataclasses.is_dataclass(hint):
@@ -192,7 +185,7 @@ def convert(hint: Any, metadata: Mapping[str, Any] = MappingProxyType({})) -> An
     return core_schema.bool_schema(strict=True) if hint is bool else core_schema.any_schema()
 
 
-def _tuple(arguments: tuple[Any, ...], metadata: Mapping[str, Any]) -> Any:
+def _tuple(arguments: tuple[Any, ...], metadata: Mapping[str, Any]) -> CoreSchema:
     """A list in the file; a strict schema would take only a tuple."""
     if len(arguments) == 2 and arguments[1] is Ellipsis:
         item = convert(arguments[0], metadata)
@@ -204,12 +197,11 @@ def _tuple(arguments: tuple[Any, ...], metadata: Mapping[str, Any]) -> Any:
             raise refuse(what, f"write {len(arguments)} of them")
         return value
 
-    items = [convert(item, metadata) for item in arguments]
-    fixed = core_schema.tuple_schema(items, strict=False)
+    fixed = core_schema.tuple_schema([convert(item, metadata) for item in arguments], strict=False)
     return core_schema.no_info_before_validator_function(has_length, fixed)
 
 
-def _union(members: tuple[Any, ...], metadata: Mapping[str, Any]) -> Any:
+def _union(members: tuple[Any, ...], metadata: Mapping[str, Any]) -> CoreSchema:
     some = [member for member in members if member is not NoneType]
     if len(some) == 1:
         one = convert(some[0], metadata)
@@ -222,14 +214,13 @@ def _union(members: tuple[Any, ...], metadata: Mapping[str, Any]) -> Any:
     return core_schema.nullable_schema(one) if NoneType in members else one
 
 
-def _wrapped(hint: Any, key: str) -> Any:
+def _wrapped(hint: Any, key: str) -> CoreSchema:
     """A dataclass that the file has under a key of its own: `port: {usb: {...}}`."""
-    field = core_schema.typed_dict_field(settings_schema(hint))
     mapping = core_schema.typed_dict_schema(
-        {key: field},
+        {key: core_schema.typed_dict_field(settings_schema(hint))},
         strict=True,
         extra_behavior="forbid",
-        metadata=_json({"additionalProperties": False}),
+        metadata={"json": {"additionalProperties": False}},
     )
 
     def unwrap(value: Any, handler: Any, info: Any) -> Any:

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from pydantic_core import core_schema
+from pydantic_core import CoreSchema, core_schema
 
 from hilgw.errors import quoted
 
@@ -31,7 +31,7 @@ def union(
     *,
     rest: Any = None,
     names: Callable[[], Iterable[str]] | None = None,
-) -> Any:
+) -> CoreSchema:
     """A union of mappings, each with its name under the key `tag`, and of other types.
 
     by_name, by_type: the schema of each name, and of each type as settings declare it. rest: the
@@ -71,7 +71,7 @@ def union(
     )
 
 
-def one_of(members: Mapping[Any, Any]) -> Any:
+def one_of(members: Mapping[Any, Any]) -> CoreSchema:
     """A union of settings types (type -> schema): of dataclasses by the literal field in which
     they differ, of others by their YAML type."""
     classes = [member for member in members if dataclasses.is_dataclass(member)]

@@ -123,8 +123,7 @@ def compose_with(text: str, file: str, *, fast: bool) -> Document:
     if document.syntax:
         document.problems.append(problem)
     elif root is None:
-        start = Position(file, 1, 1)
-        document.report(start, (), "the file is empty", "begin with `version: 1`")
+        document.report(Position(file, 1, 1), (), "the file is empty", "begin with `version: 1`")
     return document
 
 
@@ -304,8 +303,9 @@ class _Reader:
             below, position = (*path, key), self._position(key_node)
             if below in self._document.keys:
                 what = f"duplicate key, first in line {self._document.keys[below].line}"
-                fix = "keep one of them"
-                self._document.problems.append(Diagnostic.at(position, below, what, fix))
+                self._document.problems.append(
+                    Diagnostic.at(position, below, what, "keep one of them")
+                )
                 continue
             self._document.keys[below] = position
             if not isinstance(key, str):

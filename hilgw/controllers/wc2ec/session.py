@@ -58,7 +58,7 @@ from hilgw.protocols.wc2ec import (
     encode_signal,
 )
 from hilgw.reasons import RequestRefused
-from hilgw.units import NS_PER_S, s_to_ns
+from hilgw.units import NS_PER_S, earliest, s_to_ns
 
 if TYPE_CHECKING:
     from hilgw.controllers.wc2ec.settings import Wc2ecControllerSettings
@@ -121,10 +121,7 @@ class Wc2ecControllerSession:
 
     def next_deadline(self) -> int | None:
         """When `expire` must be called, or None."""
-        silence, register = self._link.next_deadline(), self._register_ns
-        if silence is None or register is None:
-            return register if silence is None else silence
-        return min(silence, register)
+        return earliest(self._link.next_deadline(), self._register_ns)
 
     def expire(self, now: int) -> list[Event]:
         """The deadline has come (calls before it are harmless)."""

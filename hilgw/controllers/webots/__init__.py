@@ -42,8 +42,7 @@ class WebotsController(SteppedController):
 
     def mock(self, settings: WebotsControllerSettings, version: str) -> MockSpec:
         """The mock of the controller, with a library of this version."""
-        release = version.partition("-")[0]
-        return MockSpec("webots_controller", {"webots": release} | settings.mock)
+        return MockSpec("webots_controller", {"webots": version.partition("-")[0]} | settings.mock)
 
     def session(
         self, settings: WebotsControllerSettings, version: str, framing: Framing | None = None

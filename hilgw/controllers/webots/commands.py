@@ -15,10 +15,9 @@ from hilgw.control.events import (
     Refused,
     SensorSwitch,
 )
-from hilgw.controllers.webots.configuration import fields_of
+from hilgw.controllers.webots.configuration import TagTable, fields_of
 from hilgw.controllers.webots.motors import MotorState
 from hilgw.controllers.webots.sensors import Sensors
-from hilgw.controllers.webots.table import TagTable
 from hilgw.devices.fields import EmitterFields
 from hilgw.devices.kinds import MOTOR, RECEIVER, Device, couplings
 from hilgw.protocols.webots.codec import Command, Message
@@ -85,10 +84,10 @@ class DeviceCommands:
                 self._sensors.receivers.enable(tag, period, time_ns)
                 return [SensorSwitch(index, float(period))]
             case SetSamplingPeriod(_, period):
-                self._sensors.enable(tag, period, time_ns)
+                self._sensors.grid.switch(tag, period, time_ns)
                 return [SensorSwitch(index, float(period))]
             case SetFeedbackPeriod(_, period):
-                self._sensors.enable_feedback(tag, period, time_ns)
+                self._sensors.feedback_grid.switch(tag, period, time_ns)
                 return [FeedbackSwitch(index, float(period))]
             case Send(_, channel, range_m, data):
                 return self._send(tag, device, channel, range_m, data)
@@ -112,8 +111,7 @@ class DeviceCommands:
         """A packet, with the range that it carries; its channel is in PacketOut."""
         index = device.index
         if math.isnan(range_m):  # libController lets it pass; no distance is within it
-            text = f"range of Emitter '{device.name}' is NaN"
-            return [Refused(index, RequestRefused.NAN, text)]
+            return [Refused(index, RequestRefused.NAN, f"range of Emitter '{device.name}' is NaN")]
         own, known = self._ranges[tag]
         if range_m == known:
             return [PacketOut(index, channel, data)]

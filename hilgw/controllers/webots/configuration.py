@@ -1,4 +1,4 @@
-"""What a Webots controller learns about each device when it starts: C_CONFIGURE.
+"""What a Webots controller learns about the robot and each device when it starts: C_CONFIGURE.
 
 Fields that neither the configuration nor the body has are those of a new node in Webots.
 """
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import cast
 
 from hilgw.devices.fields import UNLIMITED, EmitterFields, ReceiverFields
-from hilgw.devices.kinds import Device, couplings
+from hilgw.devices.kinds import Device, Devices, couplings, on_joint
 from hilgw.devices.properties import (
     DISTANCE_SENSOR_TYPES,
     FIELDS,
@@ -31,6 +31,8 @@ from hilgw.devices.properties import (
     RotationalMotorFields,
     TouchSensorFields,
 )
+from hilgw.protocols.webots.codec import Codec, Message
+from hilgw.protocols.webots.configuration import MOST_DEVICES
 from hilgw.protocols.webots.device_messages import (
     DeviceMessage,
     DistanceSensorConfiguration,
@@ -43,10 +45,61 @@ from hilgw.protocols.webots.device_messages import (
     TableConfiguration,
     TouchSensorConfiguration,
 )
+from hilgw.protocols.webots.errors import WebotsRefused
+from hilgw.protocols.webots.forms import KINDS
+from hilgw.protocols.webots.robot_messages import DeviceEntry, RobotConfiguration
+from hilgw.reasons import RequestRefused
+from hilgw.units import ns_to_s
 
 UNLIMITED_ACCELERATION = -1.0
 
 _Table = AccelerometerFields | CompassFields | GyroFields | LightSensorFields
+
+
+class TagTable:
+    """Tags are 1, 2, ... in the order of the devices' indices, from the configuration on."""
+
+    def __init__(self, version: str) -> None:
+        self.codec = Codec(version)
+        self.devices: dict[int, Device] = {}  # by tag
+        self.tags: dict[int, int] = {}  # by device index
+
+    def refusal(self, device: Device, known: Devices) -> tuple[str, str] | None:
+        """Why the robot cannot have this device: the reason, and text; None when it can."""
+        if device.kind not in KINDS:
+            return (
+                WebotsRefused.UNSUPPORTED,
+                f"{device.kind} '{device.name}' is not supported, and left out",
+            )
+        if len(known) >= MOST_DEVICES:
+            return WebotsRefused.TOO_MANY, f"a robot has at most {MOST_DEVICES} devices"
+        if "\0" in device.name:
+            return RequestRefused.UNSENDABLE, f"the name {device.name!r} has a NUL"
+        return None
+
+    def assign(self, devices: Devices) -> None:
+        """Gives all devices their tags."""
+        self.devices = dict(enumerate(devices, 1))
+        self.tags = {device.index: tag for tag, device in self.devices.items()}
+        self.codec.forget()
+
+    def configuration(self, robot: RobotConfiguration, time_ns: int) -> list[Message]:
+        """The configuration of the robot, then that of each device."""
+        entries = tuple(
+            DeviceEntry(self.codec.number(device.kind), device.name, fields_of(device).model)
+            for device in self.devices.values()
+        )
+        devices = list(self.devices.values())
+        found = [configuration_of(device, self.tags, devices) for device in devices]
+        return [
+            dataclasses.replace(robot, devices=entries, time=ns_to_s(time_ns)),
+            *(each for each in found if each is not None),
+        ]
+
+    def on_joint(self, tag: int, node: int) -> int:
+        """The tag of the device of this node number on the joint of a device; 0 without one."""
+        found = on_joint(self.devices.values(), self.devices[tag], self.codec.kind(node))
+        return 0 if found is None else self.tags[found.index]
 
 
 def fields_of(device: Device) -> DeviceFields:

@@ -23,6 +23,14 @@ from hilgw.protocols.webots.device_messages import (
     SetVelocity,
 )
 
+_FIELDS: dict[type, MotorField] = {
+    SetPosition: MotorField.POSITION,
+    SetVelocity: MotorField.VELOCITY,
+    SetAcceleration: MotorField.ACCELERATION,
+    SetAvailableForce: MotorField.AVAILABLE_FORCE,
+}
+_ROTATIONAL_FIELDS = _FIELDS | {SetAvailableForce: MotorField.AVAILABLE_TORQUE}
+
 
 class MotorState:
     """What the controller has set on one motor. A value that is not a number, or infinite where
@@ -32,9 +40,9 @@ class MotorState:
         self.device = device
         self._own = motor_of(device)
         self.multiplier = self._own.multiplier
-        self._force, self._available_force = MotorField.TORQUE, MotorField.AVAILABLE_TORQUE
-        if device.kind == LINEAR_MOTOR:
-            self._force, self._available_force = MotorField.FORCE, MotorField.AVAILABLE_FORCE
+        is_linear = device.kind == LINEAR_MOTOR
+        self._force = MotorField.FORCE if is_linear else MotorField.TORQUE
+        self._fields = _FIELDS if is_linear else _ROTATIONAL_FIELDS
         self.reset()
 
     def reset(self) -> None:
@@ -74,8 +82,14 @@ class MotorState:
                     events.append(MotorCommand(self.device.index, self._force, value))
                 case SetControlPid(_, p, i, d):
                     events.append(MotorPid(self.device.index, p, i, d))
-                case _:
-                    events += self._unusable(command)
+                case (
+                    SetPosition(_, value)
+                    | SetVelocity(_, value)
+                    | SetAcceleration(_, value)
+                    | SetAvailableForce(_, value)
+                ):  # not usable
+                    field = self._fields[type(command)]
+                    events.append(MotorCommand(self.device.index, field, value))
         if moved or changed:
             events += self._settings(moved=moved)
         return events
@@ -119,19 +133,6 @@ class MotorState:
                 self._velocity_set,
             )
         ]
-
-    def _unusable(self, command: Command) -> list[Event]:
-        index = self.device.index
-        match command:
-            case SetPosition(_, value):
-                return [MotorCommand(index, MotorField.POSITION, value)]
-            case SetVelocity(_, value):
-                return [MotorCommand(index, MotorField.VELOCITY, value)]
-            case SetAcceleration(_, value):
-                return [MotorCommand(index, MotorField.ACCELERATION, value)]
-            case SetAvailableForce(_, value):
-                return [MotorCommand(index, self._available_force, value)]
-        return []
 
     def _clip_position(self, value: float, events: list[Event]) -> float:
         low, high = self._own.minPosition, self._own.maxPosition

@@ -3,28 +3,85 @@ the answer that ends the controller's step."""
 
 from __future__ import annotations
 
+from hilgw.control.events import PacketIn
 from hilgw.controllers.webots.configuration import fields_of
-from hilgw.controllers.webots.receivers import Receivers
 from hilgw.controllers.webots.sampling import Grid
 from hilgw.devices.fields import ReceiverFields
 from hilgw.devices.kinds import MOTOR, RECEIVER, ROTATIONAL_MOTOR, SENSOR, Device, Value
 from hilgw.protocols.webots.codec import NumbersMessage, numbers_message
+from hilgw.protocols.webots.device_messages import Receive
+from hilgw.protocols.webots.queues import HeldPackets
 from hilgw.units import earliest
 
 _FEEDBACK = numbers_message(ROTATIONAL_MOTOR, 1)
 
 
+class Receivers:
+    """The packets for the Receivers of a robot, by tag: they wait for the sampling period, then for
+    the answer that ends the controller's step."""
+
+    def __init__(self) -> None:
+        self.by_tag: dict[int, HeldPackets[PacketIn]] = {}
+        self._grid: Grid[int] = Grid()
+        self._sampled: list[int] = []  # since the last answer
+
+    def reset(self, channels: dict[int, int]) -> None:
+        """A new controller: the channel of each Receiver, by tag; all are disabled."""
+        self.by_tag = {tag: HeldPackets(channel) for tag, channel in channels.items()}
+        self._grid.clear()
+        self._sampled.clear()
+
+    def enable(self, tag: int, period_ms: int, time_ns: int) -> None:
+        """Sets the period of a Receiver; 0 disables it. The packets held stay."""
+        self._grid.switch(tag, period_ms, time_ns)
+        self.by_tag[tag].period_ms = period_ms
+
+    def discard(self) -> int:
+        """The controller is gone: the packets held for it are lost. Returns how many."""
+        return sum(len(receiver.discard()) for receiver in self.by_tag.values())
+
+    @property
+    def are_enabled(self) -> bool:
+        """Whether any is."""
+        return bool(self._grid)
+
+    def next_sample(self) -> int | None:
+        """When a Receiver is due next."""
+        return self._grid.next()
+
+    def sample(self, time_ns: int) -> None:
+        """A basic step is over: the packets of all Receivers that are due become ready."""
+        for tag in self._grid.due(time_ns):
+            self.by_tag[tag].sample()
+            self._grid.sampled(tag, time_ns)
+            self._sampled.append(tag)
+
+    def take(self) -> list[Receive]:
+        """The packets that are ready, of all Receivers."""
+        sampled, self._sampled = self._sampled, []
+        messages = []
+        for tag in sampled:
+            receiver = self.by_tag[tag]
+            for each in receiver.take():
+                signal = each.direction, each.signal_strength
+                messages.append(receiver.message(tag, *signal, each.data))
+        return messages
+
+
 class Sensors:
     """The values of a robot's sensors by tag, the force feedback of its motors, and its Receivers.
-    Of each sensor the newest value is kept."""
+    Of each sensor the newest value is kept.
+
+    grid, feedback_grid: the periods of the sensors, and of the motors' feedback.
+    """
 
     def __init__(self) -> None:
         self.receivers = Receivers()
         self._forms: dict[int, NumbersMessage] = {}
         self._values: dict[int, bytes] = {}  # the messages
         self._feedback: dict[int, bytes] = {}
-        self._grid: Grid[int] = Grid()
-        self._feedback_grid: Grid[int] = Grid()
+        self.grid: Grid[int] = Grid()
+        self.feedback_grid: Grid[int] = Grid()
         self._sampled: dict[int, bytes] = {}  # the messages of the next answer
         self._sampled_feedback: dict[int, bytes] = {}
         self._silent: set[int] = set()  # devices that report values Webots has no message for
@@ -39,8 +96,8 @@ class Sensors:
         }
         self.forget_values()
         self._silent = {tag for tag, each in devices.items() if each.role == MOTOR}
-        self._grid.clear()
-        self._feedback_grid.clear()
+        self.grid.clear()
+        self.feedback_grid.clear()
         self.receivers.reset(
             {
                 tag: fields.channel
@@ -72,24 +129,16 @@ class Sensors:
         self._sampled.clear()
         self._sampled_feedback.clear()
 
-    def enable(self, tag: int, period_ms: int, time_ns: int) -> None:
-        """Sets the period of a sensor; 0: off."""
-        self._grid.switch(tag, period_ms, time_ns)
-
-    def enable_feedback(self, tag: int, period_ms: int, time_ns: int) -> None:
-        """Sets the period of a motor's feedback; 0: off."""
-        self._feedback_grid.switch(tag, period_ms, time_ns)
-
     def next_sample(self) -> int | None:
         """When a sensor is due next."""
-        return earliest(self._grid.next(), self._feedback_grid.next())
+        return earliest(self.grid.next(), self.feedback_grid.next())
 
     def sample(self, time_ns: int) -> None:
         """A basic step is over: samples all sensors that are due. One that has no value yet stays
         due."""
-        self._grid.sample(self._values, self._sampled, time_ns)
-        if self._feedback_grid:
-            self._feedback_grid.sample(self._feedback, self._sampled_feedback, time_ns)
+        self.grid.sample(self._values, self._sampled, time_ns)
+        if self.feedback_grid:
+            self.feedback_grid.sample(self._feedback, self._sampled_feedback, time_ns)
 
     def take(self) -> bytes:
         """The messages of all sensors that were sampled since the last answer: of each the newest

@@ -34,9 +34,9 @@ from hilgw.control.events import (
 )
 from hilgw.controllers.webots.battery import Battery
 from hilgw.controllers.webots.commands import DeviceCommands
+from hilgw.controllers.webots.configuration import TagTable
 from hilgw.controllers.webots.robot import RobotState
 from hilgw.controllers.webots.sensors import Sensors
-from hilgw.controllers.webots.table import TagTable
 from hilgw.devices.kinds import Device, Devices, Value
 from hilgw.errors import PeerError
 from hilgw.protocols.webots.answers import encode_answer
@@ -125,9 +125,7 @@ class WebotsControllerSession:
         self._waiting = self._sent_ns = None
         self._owed = 0
         self._robot.reset()
-        self._table.assign(self.devices)
-        self._sensors.reset(self._table.devices)
-        self._commands.reset()
+        self._assign_tags()
         return [Connected("Webots controller")]
 
     def close(self) -> list[Event]:
@@ -193,16 +191,17 @@ class WebotsControllerSession:
         if self._state in (_State.RUNNING, _State.QUITTING):
             text = f"'{device.name}' is new: the controller learns of it when it connects again"
             return [Notice(text)]
-        self._table.assign(self.devices)
-        self._sensors.reset(self._table.devices)
-        self._commands.reset()
+        self._assign_tags()
         return []
 
     def forget(self) -> None:
         """The body is gone, and its devices with it. Only between two controllers."""
         self.devices.clear()
+        self._assign_tags()
+
+    def _assign_tags(self) -> None:
         self._table.assign(self.devices)
-        self._sensors.reset({})
+        self._sensors.reset(self._table.devices)
         self._commands.reset()
 
     def forget_values(self) -> None:

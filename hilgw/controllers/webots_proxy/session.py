@@ -9,6 +9,7 @@ Webots, source/webots/control and libController, R2025a; docs of the wire: hilgw
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from hilgw.controllers.base import (
@@ -22,7 +23,6 @@ from hilgw.controllers.base import (
     Tuned,
 )
 from hilgw.controllers.webots.sampling import Grid
-from hilgw.controllers.webots_proxy.configuration import channels_of, robot_of
 from hilgw.medium.packet import Copy
 from hilgw.protocols.webots.answers import encode_answer
 from hilgw.protocols.webots.codec import MESSAGE_HEAD, QUIT, Codec, Message
@@ -37,11 +37,11 @@ from hilgw.protocols.webots.forms import CONFIGURE, ROBOT_TAG
 from hilgw.protocols.webots.passage import AnswerPassage
 from hilgw.protocols.webots.queues import HeldPackets
 from hilgw.protocols.webots.requests import (
+    BLOCK_HEAD,
+    HEAD,
     LEAVE,
     Block,
     RequestReader,
-    duration_of,
-    encode_request,
     spans_of,
 )
 from hilgw.protocols.webots.robot_messages import RobotConfiguration
@@ -49,6 +49,7 @@ from hilgw.reasons import PacketRefused
 from hilgw.units import NS_PER_MS
 
 LONGEST_STEP_MS = 1e9
+_RECEIVER = struct.Struct(MESSAGE_HEAD.format + "iii")
 _CONFIGURE = MESSAGE_HEAD.pack(ROBOT_TAG, CONFIGURE)
 
 
@@ -90,7 +91,7 @@ class WebotsProxySession:
         others, so waiting for the end of one costs no time."""
         try:
             if self._requests.is_whole(data):
-                return self._pass(data), self._take_events()
+                return self._pass(data), self._take_events() if self._events else ()
             passed = b"".join([self._pass(each) for each in self._read(data)])
         except ProtocolError:
             self._requests = RequestReader()  # for the requests after `cut`
@@ -99,7 +100,7 @@ class WebotsProxySession:
 
     def from_webots(self, data: bytes) -> Passed:
         """Bytes of Webots -> bytes for the controller."""
-        return self._answers.feed(data), self._take_events()
+        return self._answers.feed(data), self._take_events() if self._events else ()
 
     def cut(self) -> bytes:
         """Webots is gone: the bytes that end the controller, whose library would wait for ever. It
@@ -131,8 +132,6 @@ class WebotsProxySession:
         return self._take_events()
 
     def _take_events(self) -> Sequence[ProxyEvent]:
-        if not self._events:
-            return ()
         events, self._events = self._events, []
         return events
 
@@ -151,14 +150,17 @@ class WebotsProxySession:
         if request == LEAVE:
             return request
         spans = spans_of(request)
-        self._step_ms = duration_of(request)
+        self._step_ms = HEAD.unpack_from(request)[1]
         names = self._names
-        kept = [
-            (tag, request[begin:end])
-            for tag, begin, end in spans
-            if tag not in names or self._block(Block(tag, request[begin:end]))
-        ]
-        return request if len(kept) == len(spans) else encode_request(self._step_ms, kept)
+        parts, at = [], HEAD.size  # what stays, up to the last block that is left out
+        for tag, begin, end in spans:
+            if tag in names and not self._block(Block(tag, request[begin:end])):
+                parts.append(request[at : begin - BLOCK_HEAD.size])
+                at = end
+        if not parts:
+            return request
+        kept = b"".join((*parts, request[at:]))
+        return HEAD.pack(HEAD.size + len(kept), self._step_ms) + kept
 
     def _block(self, block: Block) -> bool:
         """The commands for a named device. Returns whether Webots gets them."""
@@ -233,8 +235,8 @@ class WebotsProxySession:
 
     def _configure(self, data: bytes) -> None:
         self._configured = True
-        messages, channels = channels_of(self._codec, data)
-        robot = robot_of(messages)
+        messages, channels = _channels_of(self._codec, data)
+        robot = next((each for each in messages if isinstance(each, RobotConfiguration)), None)
         if robot is None:
             text = "cannot read the robot's configuration: its packets use no real hardware; "
             self._events.append(Notice(text + "set webots: to the version of the simulator"))
@@ -269,3 +271,47 @@ class WebotsProxySession:
         text = f"the robot in Webots has no device '{name}' (its devices: {names})"
         self._events.append(Notice(f"{text}: it uses no real hardware"))
         return None
+
+
+def _channels_of(codec: Codec, data: bytes) -> tuple[list[Message], dict[int, int]]:
+    """The messages of a configuration answer up to the first of an unknown kind, and the channel of
+    each Receiver by tag. One is missing when its place in the answer is not certain.
+
+    A message has no length, so a device of a kind that this project does not decode (a Camera)
+    hides where the next message begins. Behind one, the configuration of a Receiver is found by its
+    form.
+    """
+    messages, at = codec.decode_known(data)
+    channels = {
+        each.tag: each.channel for each in messages if isinstance(each, ReceiverConfiguration)
+    }
+    for tag, kind in codec.kinds.items():
+        if kind == "Receiver" and tag not in channels and at < len(data):
+            found = _candidates(data, at, tag, len(codec.kinds))
+            if len(found) == 1:
+                (channels[tag],) = found
+    return messages, channels
+
+
+def _candidates(data: bytes, at: int, tag: int, tags: int) -> set[int]:
+    """The channels of everything that has the form of this Receiver's configuration, and behind it
+    the end, or the head of the configuration of a later device."""
+    found = set()
+    head = MESSAGE_HEAD.pack(tag, CONFIGURE)
+    while (at := data.find(head, at)) >= 0 and len(data) - at >= _RECEIVER.size:
+        _, _, size, channel, allowed = _RECEIVER.unpack_from(data, at)
+        end = at + _RECEIVER.size + 4 * allowed
+        possible = (size == -1 or size > 0) and channel >= -1 and allowed >= 0 and end <= len(data)
+        if possible and _is_head(data, end, tag, tags):
+            found.add(channel)
+        at += 1
+    return found
+
+
+def _is_head(data: bytes, at: int, tag: int, tags: int) -> bool:
+    if at == len(data):
+        return True
+    if len(data) - at < MESSAGE_HEAD.size:
+        return False
+    later, command = MESSAGE_HEAD.unpack_from(data, at)
+    return bool(later == 0 or (tag < later < tags and command == CONFIGURE))

@@ -18,8 +18,7 @@ CODECS: dict[str, Codec] = {
 
 def codec(name: str) -> Codec:
     """The codec of this name; ConfigError when there is none."""
-    try:
-        return CODECS[name]
-    except KeyError:
-        known = ", ".join(CODECS)
-        raise ConfigError(f"unknown infra-red code '{name}'", fix=f"use one of {known}") from None
+    if name not in CODECS:
+        fix = f"use one of {', '.join(CODECS)}"
+        raise ConfigError(f"unknown infra-red code '{name}'", fix=fix)
+    return CODECS[name]

@@ -135,8 +135,7 @@ class Rc6:
 
     def encode(self, code: Code) -> tuple[int, ...]:
         self.traits.check(code)
-        toggle = code.toggle & 1
-        bits = [1, *high_first(self._mode, 3), toggle, *self._fixed]
+        bits = [1, *high_first(self._mode, 3), code.toggle & 1, *self._fixed]
         bits += high_first(code.address, self.traits.address_bits) + high_first(code.command, 8)
         halves = [level for bit in bits for level in (bool(bit), not bit)]
         levels = [

@@ -84,15 +84,13 @@ def _encode(message: Sent) -> bytes:
     match message:
         case RegisterSensor(_, _, name):
             return head + _encode_name(name)
-        case SensorData(_, _, value):
+        case SensorData(_, _, value) | SetPeriod(_, _, value):
             return head + body.pack(_finite(value))
         case SetValue(_, _, value):
             return head + body.pack(_position(value))
         case SetMotor(_, _, position, velocity, acceleration, available):
             rest = map(_finite, (velocity, acceleration, available))
             return head + body.pack(_position(position), *rest)
-        case SetPeriod(_, _, period):
-            return head + body.pack(_finite(period))
         case SendPacket(_, _, channel, data):
             return head + body.pack(channel, _size(data)) + data
         case PacketData(_, _, channel, strength, direction, data):

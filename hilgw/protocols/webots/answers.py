@@ -125,9 +125,8 @@ def plain_delay(data: bytes, limit: int = LARGEST_ANSWER) -> int | None:
     if size < PLAIN.size:
         return None
     count, total, chunk, kind, delay = PLAIN.unpack_from(data)
-    if count != 1 or kind != DATA_CHUNK or not total == chunk == size - AROUND <= limit:
-        return None
-    return int(delay)
+    is_plain = count == 1 and kind == DATA_CHUNK and total == chunk == size - AROUND <= limit
+    return delay if is_plain else None
 
 
 class AnswerReader:
@@ -183,8 +182,7 @@ class AnswerReader:
             raise self._fail(f"an answer of {size} bytes")
         if len(buffer) < size:
             return None
-        span = Span(_INT.size, size, DATA_CHUNK)
-        return self._take(size, (span,))
+        return self._take(size, (Span(_INT.size, size, DATA_CHUNK),))
 
     def _next_chunked(self) -> Answer | None:
         """Goes on scanning where it stopped: each chunk is read once, however slowly it comes."""

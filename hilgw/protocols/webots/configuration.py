@@ -48,8 +48,7 @@ def encode_configuration(message: RobotConfiguration, node: int, *, named_first:
     head = name + encode_text(message.version) + robot if named_first else robot + name
     texts = b"".join(encode_text(getattr(message, each)) for each in _TEXTS)
     end = _END.pack(message.showWindow, message.hasHtmlWindow, message.mode)
-    step = F64.pack(message.basicTimeStep)
-    return head + _encode_entries(message.devices) + step + texts + end
+    return head + _encode_entries(message.devices) + F64.pack(message.basicTimeStep) + texts + end
 
 
 def decode_configuration(cursor: Cursor, node: int, *, named_first: bool) -> RobotConfiguration:

@@ -27,12 +27,14 @@ from hilgw.reasons import PacketRefused
 
 P = TypeVar("P")
 
-_ORDER: dict[type, int] = {}
+_ORDER: dict[type, int] = dict(
+    sorted(
+        ((form.message, number) for forms in COMMANDS.values() for number, form in forms.items()),
+        key=lambda each: each[1],
+    )
+)
 """By the number on the wire. A command that two kinds of devices number differently is in the same
 place among the commands of both."""
-for _forms in COMMANDS.values():
-    for _number, _form in _forms.items():
-        _ORDER[_form.message] = max(_number, _ORDER.get(_form.message, 0))
 
 
 class WaitingCommands:

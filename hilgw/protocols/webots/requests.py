@@ -24,11 +24,11 @@ REPEATED_BYTES = 64
 MOST_REPEATED = 256
 LEAVE = b"\0\0\0\0"
 
-_HEAD = struct.Struct("<iI")
+HEAD = struct.Struct("<iI")
 _SIZE = struct.Struct("<i")
-_BLOCK = struct.Struct("<Hi")
+BLOCK_HEAD = struct.Struct("<Hi")
 _ONE_BLOCK = struct.Struct("<iIHi")
-_EMPTY_BYTES = _HEAD.size
+_EMPTY_BYTES = HEAD.size
 _FIX = "connect with an unmodified libController"
 
 
@@ -53,15 +53,10 @@ class Leave(NamedTuple):
 def encode_request(duration_ms: int, blocks: Iterable[tuple[int, bytes]] = ()) -> bytes:
     """The request on the wire. ProtocolError: a number does not fit its field."""
     try:
-        body = b"".join([_BLOCK.pack(tag, len(data)) + data for tag, data in blocks])
-        return _HEAD.pack(_EMPTY_BYTES + len(body), duration_ms) + body
+        body = b"".join([BLOCK_HEAD.pack(tag, len(data)) + data for tag, data in blocks])
+        return HEAD.pack(_EMPTY_BYTES + len(body), duration_ms) + body
     except struct.error as error:
         raise ProtocolError(f"the request cannot be encoded: {error}") from None
-
-
-def duration_of(request: bytes) -> int:
-    """The duration of a whole request in ms."""
-    return int(_HEAD.unpack_from(request)[1])
 
 
 def spans_of(request: bytes) -> list[tuple[int, int, int]]:
@@ -69,10 +64,10 @@ def spans_of(request: bytes) -> list[tuple[int, int, int]]:
     fill it."""
     spans, at, size = [], _EMPTY_BYTES, len(request)
     while at < size:
-        begin = at + _BLOCK.size
+        begin = at + BLOCK_HEAD.size
         if begin > size:
             raise _error("a request that ends inside the head of a block", request[at:])
-        tag, length = _BLOCK.unpack_from(request, at)
+        tag, length = BLOCK_HEAD.unpack_from(request, at)
         end = begin + length
         if length < 0 or end > size:
             raise _error(f"a block of {length} bytes for device {tag}", request[at:])
@@ -103,10 +98,12 @@ class RequestReader:
     def is_whole(self, data: bytes) -> bool:
         """Whether received bytes are one request as they are, as most are; else `feed` takes
         them."""
-        size = len(data)
-        if self._buffer or self._error is not None or not _EMPTY_BYTES <= size <= self._limit:
-            return False
-        return bool(_SIZE.unpack_from(data)[0] == size)
+        return (
+            not self._buffer
+            and self._error is None
+            and _EMPTY_BYTES <= len(data) <= self._limit
+            and _SIZE.unpack_from(data)[0] == len(data)
+        )
 
     def whole(self, data: bytes) -> Request | None:
         """Received bytes, when they are one request; None: `feed` takes them. Raises
@@ -158,7 +155,7 @@ class RequestReader:
     def _decode(self, data: bytes) -> Request:
         size = len(data)
         if size == _EMPTY_BYTES:
-            return Request(_HEAD.unpack(data)[1])
+            return Request(HEAD.unpack(data)[1])
         if size >= _ONE_BLOCK.size:
             _, duration_ms, tag, length = _ONE_BLOCK.unpack_from(data)
             if length == size - _ONE_BLOCK.size:
@@ -168,7 +165,7 @@ class RequestReader:
         except ProtocolError as error:
             raise self._fail(error) from None
         blocks = tuple([Block(tag, data[begin:end]) for tag, begin, end in spans])
-        return Request(duration_of(data), blocks)
+        return Request(HEAD.unpack_from(data)[1], blocks)
 
     def _fail(self, error: ProtocolError) -> ProtocolError:
         self._buffer.clear()

@@ -12,7 +12,7 @@ from hilgw.adapters.xbee import ADAPTER
 from hilgw.errors import MismatchError
 from hilgw.units import s_to_ns
 
-STREAMS = 10_000 if settings.default.max_examples >= 1000 else 1_500  # as profile `explore` has it
+STREAMS = 15 * settings.default.max_examples
 PROBE_S = 12.0
 NOISE_BYTES = 1500
 # Bytes of a line at the wrong rate, of a line with another parity, and of a talkative device.

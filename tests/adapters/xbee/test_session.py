@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hilgw.adapters.base import (
@@ -26,6 +26,7 @@ from hilgw.adapters.xbee import describe as words
 from hilgw.adapters.xbee.session import UART_ROOM
 from hilgw.adapters.xbee.settings import ByDestination, ByHeader, ModuleChannel
 from tests.adapters.xbee.bench import SECOND, SERIAL, Bench, FakeModule, frame, unframe
+from tests.cases import cases
 
 REMOTE = "0013A20040A1B2C3"
 PING = "6869"
@@ -157,7 +158,7 @@ def test_room_in_the_uart_buffer_comes_back_whole(end: str) -> None:
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=1200))
-@settings(max_examples=15)
+@cases(0.5)
 def test_frame_ids_rotate_and_none_outstanding_is_used_again(answers: list[int]) -> None:
     bench = ready(window=4, status_timeout_s=60)
     outstanding: dict[int, int] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hilgw.adapters.base import (
@@ -23,6 +23,7 @@ from hilgw.adapters.xbee.settings import ByHeader
 from hilgw.errors import MismatchError, PeerError
 from tests.adapters.xbee.bench import SECOND, SERIAL, Bench, FakeModule
 from tests.adapters.xbee.world import Side, World
+from tests.cases import cases
 
 
 class Typist(FakeModule):
@@ -222,7 +223,7 @@ def test_gap_framing_keeps_its_pause_and_its_size() -> None:
     assert isinstance(bench.send(b"next"), Transmission)
 
 
-@settings(max_examples=30)
+@cases(0.5)
 @given(st.binary(min_size=1, max_size=300), st.integers(1, 60), st.integers(-1, 254))
 def test_any_payload_any_chunking(payload: bytes, size: int, channel: int) -> None:
     bench = opened(mapping=ByHeader())
@@ -233,7 +234,6 @@ def test_any_payload_any_chunking(payload: bytes, size: int, channel: int) -> No
 
 
 @given(st.binary(max_size=200))
-@settings(max_examples=50)
 def test_noise_at_any_time_raises_nothing(noise: bytes) -> None:
     bench = Bench(Typist(), api_mode=0)
     bench.open()

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from hilgw.cli.main import main
-from hilgw.cli.output.log import log_terminal, open_log
-from hilgw.cli.output.terminal import Terminal
+from hilgw.cli.output.terminal import Terminal, log_terminal, open_log
 from hilgw.engine.observer import Observers, State
 from hilgw.errors import HilgwError
 

@@ -8,7 +8,6 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -16,6 +15,7 @@ from firmware_mocks.wc2ec import wire
 from firmware_mocks.wc2ec.cobs import FrameReader, frame
 from hilgw import plugins
 from hilgw.devices.kinds import MotorLimits
+from tests.cases import cases
 from tests.e2e.control_loop_peers import (
     CAB,
     DISTANCE,
@@ -180,7 +180,7 @@ class EveryMotorStops(RuleBasedStateMachine):
 
 
 TestEveryMotorStops = EveryMotorStops.TestCase
-TestEveryMotorStops.settings = settings(max_examples=100, stateful_step_count=30, deadline=None)
+TestEveryMotorStops.settings = cases(1.5, stateful_step_count=30)
 
 
 @pytest.mark.parametrize("position", [math.inf, 0.5])

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -26,6 +25,7 @@ from hilgw.bodies.text.settings import Line, Motion, Request, TextBodySettings, 
 from hilgw.devices.kinds import MOTOR, MotorLimits
 from hilgw.plugins import new_air
 from hilgw.protocols.text.steps import Step
+from tests.cases import cases
 from tests.e2e.control_loop_peers import ROTATIONAL
 from tests.engine.control_loop.fakes import MS, FakeLoop, Wire
 
@@ -267,9 +267,7 @@ def test_every_robot_stops(kind: str) -> None:
     machine = type(f"Every_{kind}_stops", (EveryRobotStops,), {"kind": kind})
     from hypothesis.stateful import run_state_machine_as_test
 
-    run_state_machine_as_test(
-        machine, settings=settings(max_examples=40, stateful_step_count=25, deadline=None)
-    )
+    run_state_machine_as_test(machine, settings=cases(1, stateful_step_count=25))
 
 
 @pytest.mark.parametrize("kind", ROBOTS)

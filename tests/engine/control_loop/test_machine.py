@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import struct
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from firmware_mocks.wc2ec import wire
+from tests.cases import cases
 from tests.e2e.control_loop_peers import CAB, DISTANCE, ROTATIONAL, sensor_data, set_value
 from tests.engine.control_loop.fakes import FakeLoop
 
@@ -162,4 +162,4 @@ class AnyOrder(RuleBasedStateMachine):
 
 
 TestAnyOrder = AnyOrder.TestCase
-TestAnyOrder.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestAnyOrder.settings = cases(1, stateful_step_count=30)

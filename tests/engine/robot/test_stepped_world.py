@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hilgw.medium.pose import Pose
+from tests.cases import cases
 from tests.devices.test_golden import EMITTER_CASES, RECEIVER_CASES, note
 from tests.engine.robot.stepped_gateway import MS, Script, SteppedGateway
 from tests.engine.robot.webots_model import (
@@ -90,7 +91,7 @@ def timed(acts: list[Any], step_ns: int) -> dict[str, list[tuple[Any, ...]]]:
     + [((1, 0), "a", call) for call in (("range", 0.0), ("send", 1))],
     0,
 )
-@settings(max_examples=150, deadline=None)
+@cases(2)
 @given(
     st.lists(EMITTERS, min_size=3, max_size=3),
     st.lists(RECEIVERS, min_size=3, max_size=3),

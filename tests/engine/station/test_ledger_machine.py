@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
@@ -30,6 +29,7 @@ from hilgw.medium.motion import Circle
 from hilgw.medium.packet import Copy, Packet
 from hilgw.medium.pose import Mount, Pose
 from hilgw.testing.sim import Clock, FakeTransport
+from tests.cases import cases
 from tests.engine.fakes import EchoSession
 
 MS = 1_000_000
@@ -234,7 +234,7 @@ class Machine(RuleBasedStateMachine):
 
 
 TestLedger = Machine.TestCase
-TestLedger.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+TestLedger.settings = cases(1, stateful_step_count=25)
 
 
 def test_a_port_that_takes_no_bytes_loses_no_copy_on_the_way() -> None:

@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from firmware_mocks import xbee
 from firmware_mocks.air import Air
 from firmware_mocks.xbee.hardware import KINDS
 from firmware_mocks.xbee.module import Module
+from tests.cases import cases
 from tests.firmware_mocks.bench import Bench, wrap
 
-QUICK = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+QUICK = cases(1, suppress_health_check=[HealthCheck.too_slow])
 FRAME_TYPES = (0x00, 0x01, 0x08, 0x09, 0x10, 0x11, 0x17, 0x2D)
 REGISTERS = sorted(
     {name for kind in KINDS.values() for name in kind.registers} | {"ND", "FR", "RE"}

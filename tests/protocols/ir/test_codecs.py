@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hilgw.errors import ConfigError, FrameError
@@ -11,6 +11,7 @@ from hilgw.protocols.ir import CODECS, REPEAT, Code, Codec, codec
 from hilgw.protocols.ir.base import TOGGLE
 from hilgw.protocols.ir.manchester import RC6
 from hilgw.protocols.ir.nec import REPEAT_FRAME
+from tests.cases import cases
 
 NAMES = sorted(CODECS)
 SIZES = {
@@ -159,7 +160,7 @@ def test_what_is_sent_is_received(pair: tuple[Codec, Code]) -> None:
 
 
 @given(coded(), st.data())
-@settings(max_examples=200)
+@cases(4)
 def test_jitter_within_the_tolerance_changes_nothing(
     pair: tuple[Codec, Code], data: st.DataObject
 ) -> None:
@@ -231,7 +232,7 @@ DURATIONS = st.one_of(
 
 
 @given(st.sampled_from(NAMES), st.lists(DURATIONS, max_size=80))
-@settings(max_examples=300)
+@cases(4)
 def test_no_timings_raise(name: str, frame: list[int]) -> None:
     one = codec(name)
     reported = one.decode(frame)

@@ -75,11 +75,10 @@ def _address(config: str, wanted: str | None) -> str:
     from hilgw.config.shipped import found
     from hilgw.protocols.webots.address import DEFAULT_PORT
 
-    file = found(config)
     addresses = {
         name: robot.controller.settings.listen
         or f"ipc://{DEFAULT_PORT}"  # the local socket; one of both is set
-        for name, robot in load_config(file).config.robots.items()
+        for name, robot in load_config(found(config)).config.robots.items()
         if robot.controller is not None and robot.controller.kind == "webots"
     }
     if wanted is not None and wanted not in addresses:

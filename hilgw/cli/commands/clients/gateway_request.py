@@ -1,4 +1,5 @@
-"""Requests to a gateway that runs on this machine: their options, and their errors."""
+"""Requests to a gateway that runs on this machine: `hilgw send`, `place` and `set`, and
+the options of all commands that select the gateway."""
 
 from __future__ import annotations
 
@@ -7,8 +8,17 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from hilgw.errors import UsageError
+from hilgw.protocols.gateway.messages import Do
+
 if TYPE_CHECKING:
     from hilgw.client.control_socket import Gateway
+
+
+def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    _add_send(commands)
+    _add_place(commands)
+    _add_set(commands)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -42,10 +52,201 @@ def request_gateway(
     timeout_s: float = 5.0,
 ) -> tuple[dict[str, Any], Gateway]:
     """Sends one request to the gateway that the options select, or that has this name; its answer,
-    and the gateway. HilgwError when it refuses. kind: as `hilgw.client.finding.gateways_with`.
-    fixes: the fix for each reason of a refusal."""
-    from hilgw.client.control_socket import request_of
-    from hilgw.client.finding import gateway_with
+    and the gateway. HilgwError when it refuses. kind: as `gateways_with` of
+    `hilgw.client.control_socket`. fixes: the fix for each reason of a refusal."""
+    from hilgw.client.control_socket import gateway_with, request_of
 
     gateway = gateway_with(kind, name, **selected(args))
     return request_of(gateway, request, name, fixes, timeout_s), gateway
+
+
+# --- `hilgw send STATION`: one packet through a running gateway -----------------------------------
+
+
+FIXES = {
+    "invalid": "send at least one byte",
+    "channel": "use a channel of allowedChannels and of the mapping of the hardware",
+    "full": "wait, or increase bufferSize",
+    "overflow": "wait, or increase bufferSize",
+    "down": "the hardware is down and its queue is full; check the port",
+    "too_long": "send less; `hilgw adapters NAME` shows the limit of the hardware",
+}
+
+
+def _add_send(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "send",
+        description="Sends one packet from a robot's emitter (rover.tx) or through a hardware "
+        "station (xbee0) of the gateway that has it.",
+        epilog='examples: hilgw send rover.tx --channel 12 "hello"\n'
+        "          hilgw send xbee0 --hex '01 ff 00'",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("station", metavar="STATION", help="rover.tx, xbee0 ...")
+    parser.add_argument("text", metavar="TEXT", nargs="?", help="the payload, sent as UTF-8")
+    parser.add_argument("--hex", metavar="BYTES", help="the payload in hex digits")
+    parser.add_argument(
+        "--channel", type=_channel, metavar="N", help="channel; default: the station's own"
+    )
+    add_options(parser)
+
+
+def _channel(text: str) -> int:
+    try:
+        channel = int(text, 0)
+    except ValueError:
+        channel = -2
+    if channel < -1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a channel; write -1 or more")
+    return channel
+
+
+def _payload(args: argparse.Namespace) -> bytes:
+    if (args.text is None) == (args.hex is None):
+        what = "no payload" if args.text is None else "two payloads"
+        raise UsageError(what, fix="give either TEXT or --hex BYTES")
+    if args.text is not None:
+        return str(args.text).encode(errors="surrogateescape")
+    try:
+        return bytes.fromhex(args.hex.replace(":", " "))
+    except ValueError:
+        raise UsageError(
+            f"{args.hex!r} is not hex", fix="write pairs of digits: 01 ff 00"
+        ) from None
+
+
+def run_send(args: argparse.Namespace) -> int:
+    """Returns 0 when the packet is queued. Raises HilgwError with the reason when refused."""
+    data = _payload(args)
+    request = {"do": Do.SEND, "station": args.station, "data": data.hex(), "channel": args.channel}
+    _, gateway = request_gateway(args, request, "station", args.station, FIXES)
+    print(f"{args.station}: {len(data)} B queued{gateway.suffix()}")
+    return 0
+
+
+# --- `hilgw place OBJECT X Y Z`: sets the pose of an object in a running gateway ------------------
+
+
+def _add_place(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    from hilgw.cli.output.text import finite
+
+    parser = commands.add_parser(
+        "place",
+        description="Sets the pose of a robot, a module or an obstacle in the gateway that has "
+        "it. A motion of the object ends.",
+        epilog="examples: hilgw place rover 1 -2.5 0\n"
+        "          hilgw place rover 1 0 0 --rotation 0 0 1 1.57\n"
+        "          hilgw place rover --unknown",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("object", metavar="OBJECT", help="rover, xbee0, wall ...")
+    parser.add_argument("position", metavar="X Y Z", type=finite, nargs="*", help="position in m")
+    parser.add_argument(
+        "--rotation",
+        metavar=("X", "Y", "Z", "ANGLE"),
+        type=finite,
+        nargs=4,
+        help="axis and angle in rad, as Webots' rotation; default: none",
+    )
+    parser.add_argument("--unknown", action="store_true", help="the position is unknown")
+    add_options(parser)
+
+
+def run_place(args: argparse.Namespace) -> int:
+    """Returns 0 when the pose is set. Raises HilgwError for an unknown name."""
+    if len(args.position) != (0 if args.unknown else 3):
+        raise UsageError("no position", fix="give X Y Z in metres, or --unknown")
+    if args.rotation is not None and not any(args.rotation[:3]):
+        raise UsageError("the rotation has no axis", fix="e.g. --rotation 0 0 1 1.57")
+    position = None if args.unknown else args.position
+    request = {
+        "do": Do.PLACE,
+        "object": args.object,
+        "position": position,
+        "rotation": args.rotation,
+    }
+    _, gateway = request_gateway(args, request, "object", args.object)
+    where = "unknown" if position is None else "{:g}, {:g}, {:g} m".format(*position)
+    print(f"{args.object}: {where}{gateway.suffix()}")
+    return 0
+
+
+# --- `hilgw set DEVICE`: channel and range of a device; registers of a remote module --------------
+
+
+TEXT = ("NI",)  # AT commands whose value is text
+ANSWER_S = 15.0  # a remote module has 10 s
+
+
+def _add_set(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    from hilgw.cli.output.text import finite
+
+    parser = commands.add_parser(
+        "set",
+        description="Changes the channel of an Emitter or Receiver, or the range of an Emitter, "
+        "in the gateway that has it, as setChannel and setRange do. With "
+        "--at, sends an AT command through an XBee to another module of its network.",
+        epilog="examples: hilgw set rover.rx --channel 5\n"
+        "          hilgw set rover.tx --channel -1 --range 2.5\n"
+        "          hilgw set xbee0 --at 0013A2004AB67FB2 D4 05",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("device", metavar="DEVICE", help="rover.tx, rover.rx, xbee0 ...")
+    parser.add_argument("--channel", metavar="N", type=int, help="-1: all channels")
+    parser.add_argument("--range", metavar="M", type=finite, help="in m; -1: unlimited")
+    parser.add_argument(
+        "--at",
+        nargs="+",
+        metavar=("REMOTE", "COMMAND"),
+        help="address of the module, AT command, value (hexadecimal digits; for NI text); without "
+        "a value it reads",
+    )
+    add_options(parser)
+
+
+def run_set(args: argparse.Namespace) -> int:
+    """Returns 0. Raises HilgwError with the reason when the device refuses."""
+    if args.at is not None:
+        return _remote_at(args)
+    if args.channel is None and args.range is None:
+        raise UsageError("nothing to set", fix="give --channel N or --range M")
+    request = {"do": Do.SET, "device": args.device, "channel": args.channel, "range": args.range}
+    _, gateway = request_gateway(args, request, "device", args.device)
+    range_m = None if args.range is None else "unlimited" if args.range < 0 else f"{args.range:g} m"
+    values = (("channel", "all" if args.channel == -1 else args.channel), ("range", range_m))
+    shown = ", ".join(f"{name} {value}" for name, value in values if value is not None)
+    print(f"{args.device}: {shown}{gateway.suffix()}")
+    return 0
+
+
+def _remote_at(args: argparse.Namespace) -> int:
+    """Sends the AT command, and prints the value of a register that was read; returns 0."""
+    if not 2 <= len(args.at) <= 3 or args.channel is not None or args.range is not None:
+        raise UsageError("--at takes REMOTE COMMAND [VALUE], and no other setting beside it")
+    address, name = args.at[0], args.at[1].upper()
+    value = _value(name, args.at[2]) if len(args.at) == 3 else b""
+    request = {"do": Do.COMMAND, "station": args.device, "address": address, "name": name}
+    request["value"] = value.hex()
+    kind = "hardware station"
+    answer, gateway = request_gateway(args, request, kind, args.device, timeout_s=ANSWER_S)
+    shown = bytes.fromhex(answer["value"])
+    if value:
+        print(f"{answer['address']}: {name} = {_shown(name, value)}{gateway.suffix()}")
+    else:
+        print(f"{_shown(name, shown)}{gateway.suffix()}")
+    return 0
+
+
+def _shown(name: str, value: bytes) -> str:
+    return value.decode("utf-8", "replace") if name in TEXT else value.hex().upper()
+
+
+def _value(name: str, text: str) -> bytes:
+    if name in TEXT:
+        return text.encode(errors="surrogateescape")
+    try:
+        return bytes.fromhex(text if len(text) % 2 == 0 else f"0{text}")
+    except ValueError:
+        raise UsageError(
+            f"{text!r} is not a value of {name}", fix="write hexadecimal digits, such as 05 or FFFF"
+        ) from None

@@ -73,8 +73,9 @@ def run(args: argparse.Namespace) -> int:
             moving, end_ns = _what(args)
             sent = play(sender, moving, args.rate, end_ns, 1 if args.y_up else 2)
     except OSError as error:
-        what = f"cannot send: {error.strerror or error}"
-        raise HilgwError(what, where=printable(args.address)) from None
+        raise HilgwError(
+            f"cannot send: {error.strerror or error}", where=printable(args.address)
+        ) from None
     objects = "1 object" if len(moving) == 1 else f"{len(moving)} objects"
     print(f"{sent} datagrams of {objects}", flush=True)
     return 0

@@ -35,8 +35,7 @@ def run(args: argparse.Namespace) -> int:
         state = set_robot_mode(args.robot, args.mode, **selected(args))
     if args.json:
         more = {"gateway": state.gateway} if state.gateway else {}
-        shown = {"robot": state.robot, "mode": state.mode, "bodies": state.bodies}
-        print(json.dumps(shown | more))
+        print(json.dumps({"robot": state.robot, "mode": state.mode, "bodies": state.bodies} | more))
     else:
         bodies = ", ".join(f"{name} {word}" for name, word in state.bodies.items())
         gateway = f" (gateway {state.gateway})" if state.gateway else ""

@@ -11,14 +11,13 @@ from hilgw.errors import UsageError, quoted, suggest
 
 
 def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
+    commands.add_parser(
         "example",
         description="Prints a shipped configuration; without NAME, lists them. Each runs on mocks "
         "without changes. Its first line names the schema for editors: hilgw.schema.json, if this "
         "folder has it (hilgw schema --write), else that of the installation.",
         epilog="example: hilgw example xbee > my.yaml && hilgw --config my.yaml",
-    )
-    parser.add_argument("name", metavar="NAME", nargs="?", help="a configuration, e.g. xbee")
+    ).add_argument("name", metavar="NAME", nargs="?", help="a configuration, e.g. xbee")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -26,8 +25,7 @@ def run(args: argparse.Namespace) -> int:
     if args.name is not None:
         print(_for_editors(example(args.name)), end="")
         return 0
-    known = examples()
-    for line in table((name, title(text)) for name, text in known.items()):
+    for line in table((name, title(text)) for name, text in examples().items()):
         print(line)
     return 0
 

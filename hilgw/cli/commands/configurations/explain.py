@@ -66,7 +66,5 @@ def _print(file: str, loaded: Loaded) -> None:
     from hilgw.cli.output.explanation import in_words
     from hilgw.config.explain import explain
 
-    columns = shutil.get_terminal_size((WIDTH, 24)).columns
-    width = min(max(columns, NARROWEST), WIDEST)
-    glyphs = glyphs_of(sys.stdout.encoding)
-    print("\n".join(in_words(explain(loaded), file, width, glyphs)))
+    width = min(max(shutil.get_terminal_size((WIDTH, 24)).columns, NARROWEST), WIDEST)
+    print("\n".join(in_words(explain(loaded), file, width, glyphs_of(sys.stdout.encoding))))

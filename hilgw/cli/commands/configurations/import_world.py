@@ -56,7 +56,7 @@ def _imported(file: str) -> str:
 def _read(file: str) -> bytes:
     from pathlib import Path
 
-    from hilgw.worlds.syntax import MAX_BYTES
+    from hilgw.worlds.parser import MAX_BYTES
 
     try:
         with Path(file).open("rb") as stream:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from hilgw.cli import run_options
+from hilgw.cli.help import LOADING, add_options_of_run
 
 if TYPE_CHECKING:
     from hilgw.config.load import Loaded
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options that change a configuration."""
-    run_options.add(parser, run_options.LOADING)
+    add_options_of_run(parser, LOADING)
 
 
 @contextmanager

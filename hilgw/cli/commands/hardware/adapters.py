@@ -30,8 +30,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json([_as_data(adapter) for adapter in kinds])
     elif args.name is None:
-        rows = ((each.kind, f"{each.type:<9}  {each.summary}") for each in kinds)
-        for line in table(rows):
+        for line in table((each.kind, f"{each.type:<9}  {each.summary}") for each in kinds):
             print(line)
     else:
         for adapter in kinds:

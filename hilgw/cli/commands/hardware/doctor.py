@@ -7,13 +7,12 @@ import sys
 
 
 def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
+    commands.add_parser(
         "doctor",
         description="Checks groups, busy ports, ModemManager, login prompts, FTDI latency, udev "
         "rules and libraries. Changes nothing. Exit code 1 when it finds a problem.",
         epilog="example: hilgw doctor --json",
-    )
-    parser.add_argument("--json", action="store_true", help="print as JSON")
+    ).add_argument("--json", action="store_true", help="print as JSON")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -178,15 +178,17 @@ def _of_distribution(part: Part, name: str, mock: str) -> dict[str, str]:
 def _refuse_installed(name: str, part: Part) -> None:
     """Raises UsageError when a kind or a mock of this name is installed."""
     if name in plugins.names(part.group) or name in plugins.names(plugins.MOCKS):
-        what = f"{part.noun} or a mock {quoted(name)} is installed already"
-        raise UsageError(what, fix="choose another name")
+        raise UsageError(
+            f"{part.noun} or a mock {quoted(name)} is installed already", fix="choose another name"
+        )
 
 
 def _refuse_taken(root: Path, paths: Iterable[str]) -> None:
     taken = [path + "/" * (root / path).is_dir() for path in paths if (root / path).exists()]
     if taken:
-        what = f"these files exist already: {', '.join(taken)}"
-        raise UsageError(what, fix="choose another name")
+        raise UsageError(
+            f"these files exist already: {', '.join(taken)}", fix="choose another name"
+        )
 
 
 def _imports(part: Part, module: str, *, inside: bool) -> str:
@@ -204,6 +206,7 @@ def _write(root: Path, files: Mapping[str, str], words: Mapping[str, str]) -> No
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(string.Template(text).substitute(words), encoding="utf-8")
         except OSError as error:
-            what = f"cannot write: {error.strerror or error}"
-            raise HilgwError(what, where=printable(str(target))) from None
+            raise HilgwError(
+                f"cannot write: {error.strerror or error}", where=printable(str(target))
+            ) from None
         print(target if root != Path() else path)

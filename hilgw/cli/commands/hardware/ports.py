@@ -7,13 +7,12 @@ from typing import Any
 
 
 def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
+    commands.add_parser(
         "ports",
         description="Lists the serial ports: path, USB ids, the stable by-id name to put into "
         "a configuration, and the programs that have the port open.",
         epilog="example: hilgw ports --json",
-    )
-    parser.add_argument("--json", action="store_true", help="print as JSON")
+    ).add_argument("--json", action="store_true", help="print as JSON")
 
 
 def run(args: argparse.Namespace) -> int:

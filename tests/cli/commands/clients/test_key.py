@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hilgw.api import Keyboard
-from hilgw.cli.commands.clients.terminal_keys import keys_of, read_keys
+from hilgw.cli.commands.clients.user import keys_of, read_keys
 from hilgw.cli.main import main
 from hilgw.testing.sim import wait_until
 from tests.cli.commands.clients.test_arm import with_gateway

@@ -1,0 +1,36 @@
+"""The Python files of this repository as syntax trees."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+
+@cache
+def files(room: str) -> list[Path]:
+    """Those below a directory of the repository."""
+    return sorted((ROOT / room).rglob("*.py"))
+
+
+def nodes(file: Path) -> list[ast.AST]:
+    """All nodes of its syntax tree."""
+    return list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
+
+
+@cache
+def imports(file: Path) -> list[ast.Import | ast.ImportFrom]:
+    """All of them, also those in functions and for type checking."""
+    return [node for node in nodes(file) if isinstance(node, ast.Import | ast.ImportFrom)]
+
+
+def calls(file: Path) -> list[ast.Call]:
+    return [node for node in nodes(file) if isinstance(node, ast.Call)]
+
+
+def place(file: Path, node: ast.expr | None = None) -> str:
+    """Where to look: the path in the repository, and the line of a node."""
+    path = file.relative_to(ROOT).as_posix()
+    return f"{path}:{node.lineno}" if node else path
