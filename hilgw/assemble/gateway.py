@@ -41,6 +41,7 @@ from hilgw.units import NS_PER_MS
 
 if TYPE_CHECKING:
     import asyncio
+    from collections.abc import Callable
 
     from hilgw.adapters.base import Adapter, StationSettings
     from hilgw.config.model import AdapterConfig, GatewayConfig, RobotConfig
@@ -167,7 +168,7 @@ class _Assembly:
 
     def emitter(self, robot: str, name: str, fields: EmitterFields) -> EmitterPort:
         gateway, schedule = self.gateway, self.schedule
-        notify = partial(gateway.observer.notice, f"{robot}.{name}")
+        notify = _notify(gateway.observer, f"{robot}.{name}")
         mount = Mount(robot, mount_of(fields.translation, fields.rotation))
         emitter = Emitter(fields, notify, schedule.steps)
         transmit = gateway.scene.transmit
@@ -177,7 +178,7 @@ class _Assembly:
         self, robot: Robot, name: str, fields: ReceiverFields, kind: type[ReceiverPort]
     ) -> ReceiverPort:
         gateway, schedule = self.gateway, self.schedule
-        notify = partial(gateway.observer.notice, f"{robot.name}.{name}")
+        notify = _notify(gateway.observer, f"{robot.name}.{name}")
         receiver: Receiver[Copy] = Receiver(fields, self.config.medium.step_ms, notify)
         begin = schedule.steps.last(gateway.timer.now())
         if kind is ReceiverPort:  # behind a proxy the controller enables it
@@ -245,6 +246,11 @@ def _passing(fields: EmitterFields | ReceiverFields) -> EmitterFields | Receiver
     if isinstance(fields, EmitterFields):
         return replace(fields, baudRate=UNLIMITED, bufferSize=UNLIMITED, allowedChannels=())
     return replace(fields, bufferSize=UNLIMITED, allowedChannels=(), sampling_period_ms=0)
+
+
+def _notify(observer: Observers, source: str) -> Callable[[str], None]:
+    """What reports a notice of this source to those who observe at that time."""
+    return lambda text: observer.notice(source, text)
 
 
 def _devices(config: RobotConfig) -> str:

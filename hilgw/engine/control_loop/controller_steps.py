@@ -127,7 +127,7 @@ class ControllerSteps(NoSteps):
 
     def next_sample(self) -> int | None:
         """See Sampler."""
-        due: int | None = self._controller.session.next_sample()
+        due: int | None = self._controller.ask(None, self._controller.session.next_sample)
         return due
 
     def sample(self, time_ns: int) -> None:

@@ -159,7 +159,7 @@ class ControlLoop(PeerListener):
         controller has left."""
         links = [end.link for end in self._bodies]
         return self.steps.has_left() and all(
-            link.session.is_idle() and link.has_drained() for link in links
+            link.ask(True, link.session.is_idle) and link.has_drained() for link in links
         )
 
     def close(self) -> None:

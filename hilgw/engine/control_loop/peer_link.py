@@ -372,7 +372,11 @@ class PeerLink(Generic[S]):
 
     def _rearm(self) -> None:
         """Wakes at the session's next deadline or before: deadlines mostly move away."""
-        due = self.session.next_deadline() if self.transport is not None else None
+        try:
+            due = self.session.next_deadline() if self.transport is not None else None
+        except Exception as error:  # noqa: BLE001 - as in ask, without its call for each message
+            self.fault(error)
+            return
         at = self._wakeup.at
         if due is not None and (at is None or due < at):
             self._wakeup.set(due)

@@ -73,7 +73,7 @@ class Safety:
         body = self._body
         if self.ending:
             return _ENDED
-        if not self.state.armed:
+        if not self.state.armed and not body.is_absent:
             return self._not_armed()
         if body.write_delay_ns(now) > LONGEST_DELAY_NS:
             self.stop(StopReason.BEHIND, now)
@@ -95,7 +95,8 @@ class Safety:
     def check_value(self, command: LedValue | BrakeDamping) -> Refusal | None:
         """Checks a value for an LED or a brake; None: allowed. An LED moves nothing. A brake may
         release a load, so a robot that is not armed holds it."""
-        if not self.state.armed and isinstance(command, BrakeDamping):
+        is_held = not self.state.armed and not self._body.is_absent
+        if is_held and isinstance(command, BrakeDamping):
             return self._not_armed()
         device = self._body.session.devices.by_index(command.index)
         return None if device is None else check_value(device, command)
@@ -175,7 +176,8 @@ class Safety:
         self.state.command(self._on_clock(now))
         if began or mode is not self._modes.get(command.index):
             self._modes[command.index] = mode
-            self._prepare_emergency_stop()  # another mode may have another stop command
+            # Another mode may have another stop command.
+            self._body.ask(None, self._prepare_emergency_stop)
         if began:
             self._watch_deadline()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hilgw.control.events import LedValue, MotorCommand, PacketIn, PacketOut
+from hilgw.control.events import BrakeDamping, LedValue, MotorCommand, PacketIn, PacketOut
 from hilgw.control.safety import SafetyState
 from hilgw.control.safety_settings import SafetySettings
 from hilgw.devices.kinds import Device
@@ -25,6 +25,14 @@ def test_each_request_to_a_robot_without_a_body_is_refused_counted_and_answered(
     assert report["refused"] == {"no_body": 3} and report["commands_in"] == 1
     assert report["body"] is None and list(report["counts"]) == ["controller"]
     assert run.observer.refusals == [("cab", "no_body", "this robot has no body")] * 3
+
+
+def test_a_robot_without_a_body_that_is_not_armed_refuses_for_want_of_a_body() -> None:
+    run = ScriptedLoop(body=False, armed=False)
+    for request in (FORWARD, BrakeDamping(1, 1.0)):
+        assert run.controller_sends(request) == [("controller", "fault", request.index)]
+    assert run.loop.report()["refused"] == {"no_body": 2}
+    assert run.observer.refusals == [("cab", "no_body", "this robot has no body")] * 2
 
 
 def test_a_robot_without_a_body_that_ends_refuses_as_any_other_does() -> None:

@@ -74,5 +74,5 @@ class Readings:
     def forget_all(self) -> None:
         """The body is exchanged: the controller's session has values of the old one, too."""
         self.forget()
-        self._controller.session.forget_values()
+        self._controller.ask(None, self._controller.session.forget_values)
         self._statistics.forget_values()

@@ -125,7 +125,7 @@ class Registration:
         """The next controller gets the devices of the present body only."""
         if self._are_stale:
             self._are_stale = False
-            self._controller.session.forget()
+            self._controller.ask(None, self._controller.session.forget)
 
 
 class ConfiguredDevices:
