@@ -201,8 +201,8 @@ class Observers(Observer):
         on_fault: Callable[[Observer, Exception], None] = lambda observer, error: None,
     ) -> None:
         self._on_fault = on_fault
-        self._kinds: dict[Observer, frozenset[Kind]] = {}
-        self._faulty: set[Observer] = set()
+        self._kinds: dict[int, tuple[Observer, frozenset[Kind]]] = {}  # by id: equal ones are two
+        self._faulty: set[int] = set()
         self._switches: dict[Kind, Callable[[bool], None]] = {}
         for observer in observers:
             self.add(observer)
@@ -210,13 +210,14 @@ class Observers(Observer):
     def add(self, observer: Observer, kinds: Iterable[Kind] = Kind) -> None:
         """From now on it gets the events of these kinds that it overrides; instead of those that
         it got before, if it was added before."""
-        self._kinds[observer] = frozenset(kind for kind in kinds if _takes(observer, kind))
+        taken = frozenset(kind for kind in kinds if _takes(observer, kind))
+        self._kinds[id(observer)] = observer, taken
         self._bind()
 
     def remove(self, observer: Observer) -> None:
         """It gets no further events. Nothing happens to one that was not added."""
-        self._kinds.pop(observer, None)
-        self._faulty.discard(observer)
+        self._kinds.pop(id(observer), None)
+        self._faulty.discard(id(observer))
         self._bind()
 
     def switch(self, kind: Kind, on: Callable[[bool], None]) -> None:
@@ -228,7 +229,8 @@ class Observers(Observer):
     def _bind(self) -> None:
         """Sets the method of each kind to what reaches those that take it, and no others."""
         for kind in Kind:
-            sinks = [self._contained(o, kind) for o, kinds in self._kinds.items() if kind in kinds]
+            takers = [each for each, kinds in self._kinds.values() if kind in kinds]
+            sinks = [self._contained(each, kind) for each in takers]
             was_taken = vars(self).pop(kind, None) is not None  # else the class's, which is idle
             if sinks:
                 setattr(self, kind, sinks[0] if len(sinks) == 1 else _to_all(sinks))
@@ -242,8 +244,8 @@ class Observers(Observer):
             try:
                 sink(*event)
             except Exception as error:  # noqa: BLE001 - neither the others nor the engine fail
-                if observer not in self._faulty:
-                    self._faulty.add(observer)
+                if id(observer) not in self._faulty:
+                    self._faulty.add(id(observer))
                     self._on_fault(observer, error)
 
         return report

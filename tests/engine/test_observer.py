@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from hilgw.engine.observer import Kind, Observer, Observers, PoseEvent, State
 from hilgw.testing.sim import Recorder
 
@@ -46,6 +48,23 @@ def test_without_an_observer_a_kind_costs_one_test() -> None:
     stream.remove(poses)
     assert stream.pose_change is None and poses.events == [EVENT]
     stream.remove(poses)  # once more: nothing to do
+
+
+@dataclass
+class EqualToOthers(Observer):
+    seen: int = 0
+
+    def notice(self, source: str, text: str) -> None:
+        self.seen += 1
+
+
+def test_equal_observers_are_two() -> None:
+    one, two = EqualToOthers(), EqualToOthers()
+    stream = Observers(one, two)
+    stream.notice("a", "text")
+    stream.remove(one)
+    stream.notice("a", "text")
+    assert (one.seen, two.seen) == (1, 2)
 
 
 def test_an_observer_may_take_some_kinds_only() -> None:

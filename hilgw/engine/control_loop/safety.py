@@ -113,8 +113,11 @@ class Safety:
         return Refusal(reason, f"the robot is not armed; {fix}")
 
     def faults(self) -> list[str]:
-        """The hardware faults of the body that keep it from being armed now."""
-        return self._body.session.faults() if self.state.stops_on_fault else []
+        """The hardware faults of the body that keep it from being armed now; or that its session
+        failed at this question."""
+        if not self.state.stops_on_fault:
+            return []
+        return self._body.ask(["its session failed"], self._body.session.faults)
 
     def stop_after_hardware_fault(self, now: int) -> None:
         """The body reports a fault of its hardware."""

@@ -11,7 +11,7 @@ from hilgw.control.modes import RobotMode
 from hilgw.devices.kinds import Device, MotorLimits
 from hilgw.engine.control_loop.peer_link import PeerLink
 from hilgw.engine.supervisor import PortListener
-from hilgw.errors import AdapterError, HilgwError, PeerError
+from hilgw.errors import AdapterError, HilgwError, PeerError, SafetyError
 from tests.engine.control_loop.scripted import ScriptedLoop
 
 WHEEL = Device(name="wheel", kind="RotationalMotor", index=0, limits=MotorLimits(max_velocity=2.0))
@@ -125,4 +125,20 @@ def test_a_body_that_answers_a_command_with_no_outcome_has_failed(answer: Any) -
     run.sessions[run.body].command = lambda command, now: answer  # type: ignore[attr-defined]
     assert run.controller_sends(GO) == [("body", "stop", "fault")]
     run.pass_ms(20)
+    assert [type(each) for each in failures.errors] == [AdapterError]
+
+
+def test_a_body_that_fails_when_it_is_asked_for_faults_is_not_armed() -> None:
+    run = ScriptedLoop([WHEEL], on_fault="stop")
+    assert run.body is not None
+    run.body.supervisor = failures = Failures()
+
+    def raising() -> list[str]:
+        raise RuntimeError("no faults")
+
+    run.sessions[run.body].faults = raising  # type: ignore[attr-defined]
+    run.loop.disarm(0)
+    with pytest.raises(SafetyError, match="its session failed"):
+        run.loop.arm()
+    assert not run.loop.safety.state.armed
     assert [type(each) for each in failures.errors] == [AdapterError]
