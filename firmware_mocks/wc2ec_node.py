@@ -19,8 +19,6 @@ from firmware_mocks.wc2ec import wire
 from firmware_mocks.wc2ec.cobs import FrameReader, frame
 from firmware_mocks.wc2ec.pilot import (
     DEFAULTS as PILOT_DEFAULTS,
-)
-from firmware_mocks.wc2ec.pilot import (
     PACKET_PARAMETERS,
     WHEEL_PARAMETERS,
     Messenger,

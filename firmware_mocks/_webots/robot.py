@@ -8,8 +8,7 @@ from typing import Any
 
 from firmware_mocks import _parameters as values
 from firmware_mocks._room import Room
-from firmware_mocks._webots import devices as parts
-from firmware_mocks._webots import sensors
+from firmware_mocks._webots import devices as parts, sensors
 from firmware_mocks._webots.radio import Emitter, Receiver
 from firmware_mocks._webots.wire import EXIT_NOTIFY, OLD, Reader, message, nodes, text
 

@@ -10,15 +10,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
-from hilgw.adapters.declaration import Limits as Limits
-from hilgw.adapters.declaration import Mapped as Mapped
-from hilgw.adapters.declaration import MockSpec as MockSpec
-from hilgw.adapters.declaration import Probe as Probe
-from hilgw.adapters.declaration import Problem as Problem
-from hilgw.adapters.declaration import SettingsClass as SettingsClass
-from hilgw.adapters.declaration import StationSettings as StationSettings
-from hilgw.adapters.declaration import UsbId as UsbId
-from hilgw.adapters.declaration import line_of as line_of
+from hilgw.adapters.declaration import (
+    Limits as Limits,
+    Mapped as Mapped,
+    MockSpec as MockSpec,
+    Probe as Probe,
+    Problem as Problem,
+    SettingsClass as SettingsClass,
+    StationSettings as StationSettings,
+    UsbId as UsbId,
+    line_of as line_of,
+)
 from hilgw.errors import HilgwError
 from hilgw.medium.packet import Packet
 from hilgw.reasons import DroppedReason, RefusedReason

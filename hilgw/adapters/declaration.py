@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from hilgw.errors import ConfigError
-from hilgw.settings import MockSpec as MockSpec
-from hilgw.settings import Problem as Problem
-from hilgw.settings import boot_setting, setting
+from hilgw.settings import MockSpec as MockSpec, Problem as Problem, boot_setting, setting
 from hilgw.transports.base import RS485_MODES, LineSettings
 
 SettingsClass = type[Any]

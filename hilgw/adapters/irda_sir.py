@@ -29,6 +29,7 @@ from hilgw.adapters.declaration import (
     INFRA_RED,
     NOISE,
     STRENGTH_FROM_POSES,
+    SettingsClass,
     unsupported,
 )
 from hilgw.errors import ConfigError
@@ -139,16 +140,13 @@ class IrdaSession(FramedLineSession):
         return frame
 
 
-_SettingsClass = type[IrdaSettings]
-
-
 class IrdaAdapter:
     """See `hilgw.adapters.base.Adapter`."""
 
     kind: ClassVar[str] = "irda_sir"
     type: ClassVar[str] = "infra-red"
     summary: ClassVar[str] = "IrDA SIR transceivers on a UART: infra-red frames, half duplex"
-    Settings: ClassVar[_SettingsClass] = IrdaSettings
+    Settings: ClassVar[SettingsClass] = IrdaSettings
     limits: ClassVar[Limits] = LIMITS
 
     def check(self, settings: IrdaSettings, common: StationSettings) -> list[Problem]:

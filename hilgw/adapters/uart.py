@@ -18,6 +18,7 @@ from hilgw.adapters.declaration import (
     Framed,
     HasMapping,
     OneChannel,
+    SettingsClass,
 )
 from hilgw.framing import create
 from hilgw.framing.base import LONGEST_PAYLOAD
@@ -87,16 +88,13 @@ class UartSettings(Framed, HasMapping):
     )
 
 
-_SettingsClass = type[UartSettings]
-
-
 class UartAdapter:
     """See `hilgw.adapters.base.Adapter`."""
 
     kind: ClassVar[str] = "uart"
     type: ClassVar[str] = "serial"
     summary: ClassVar[str] = "a serial line with a framing: a microcontroller, an instrument"
-    Settings: ClassVar[_SettingsClass] = UartSettings
+    Settings: ClassVar[SettingsClass] = UartSettings
     limits: ClassVar[Limits] = LIMITS
 
     def check(self, settings: UartSettings, common: StationSettings) -> list[Problem]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from hilgw.api import current
@@ -23,10 +25,11 @@ from hilgw.api.devices.sensors import (
     PositionSensor,
     TouchSensor,
 )
-from hilgw.api.modes import Modes
 from hilgw.api.old_names import OldNames
 from hilgw.api.session import Session, fail
-from hilgw.errors import PeerError
+from hilgw.client.robots import robot_mode, set_robot_mode
+from hilgw.errors import HilgwError, PeerError
+from hilgw.protocols.webots.address import CONTROL
 from hilgw.protocols.webots.robot_messages import (
     BatterySamplingPeriod,
     GetUrdf,
@@ -34,6 +37,41 @@ from hilgw.protocols.webots.robot_messages import (
     WaitForUserInput,
     WwiMessage,
 )
+
+SIMULATION, REMOTE = "simulation", "remote"
+
+
+class Modes:
+    """The mode of the robot of this name, as the gateway has it: simulation or remote control.
+
+    The gateway switches bodies, not this process: it is asked on its control socket, which is on
+    this machine. HILGW_CONTROL names the socket; without it, the only running gateway is asked.
+    """
+
+    def __init__(self, robot: str, environment: Mapping[str, str] = os.environ) -> None:
+        self._robot = robot
+        self._control = environment.get(CONTROL)
+        self._has_gateway = True  # until one was looked for in vain
+
+    def is_remote(self) -> bool:
+        """Whether this program has the real robot. False without a gateway: a simulator."""
+        if not self._has_gateway:
+            return False
+        try:
+            return robot_mode(self._robot, self._control).mode == REMOTE
+        except HilgwError:
+            self._has_gateway = self._control is not None
+            return False
+
+    def set(self, *, remote: bool) -> str:
+        """Empty when the gateway did it; else why not."""
+        try:
+            set_robot_mode(self._robot, REMOTE if remote else SIMULATION, self._control)
+        except HilgwError as error:
+            return str(error)
+        self._has_gateway = True
+        return ""
+
 
 LONGEST_STEP_MS = 2**31 - 1
 CLASSES: tuple[type[Device], ...] = (

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from hilgw.api.modes import Modes
+from hilgw.api.robot import Modes
 
 
 class FakeGateway:

@@ -8,12 +8,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hilgw.bodies.create2 import BODY as CREATE2_BODY
-from hilgw.bodies.create2 import Create2Settings
-from hilgw.bodies.dynamixel import BODY as DYNAMIXEL_BODY
-from hilgw.bodies.dynamixel import DynamixelSettings
-from hilgw.bodies.epuck import BODY as EPUCK_BODY
-from hilgw.bodies.epuck import EPuckSettings
+from hilgw.bodies.create2 import BODY as CREATE2_BODY, Create2Settings
+from hilgw.bodies.dynamixel import BODY as DYNAMIXEL_BODY, DynamixelSettings
+from hilgw.bodies.epuck import BODY as EPUCK_BODY, EPuckSettings
 from hilgw.bodies.text import BODY as TEXT_BODY
 from hilgw.bodies.text.settings import TextBodySettings
 from hilgw.config.load import load_config

@@ -13,8 +13,7 @@ from dynamixel_sdk import (
     GroupSyncWrite,
     PacketHandler,
 )
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from firmware_mocks.dynamixel import packets as mock_packets
 from hilgw.bodies.dynamixel import BODY, DynamixelSettings, packet

@@ -7,8 +7,7 @@ import struct
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from firmware_mocks.epuck import create
 from hilgw.bodies.epuck import BODY, EPuckSettings, sercom

@@ -8,8 +8,7 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from firmware_mocks import wc2ec_robot
 from firmware_mocks.air import Air

@@ -7,8 +7,7 @@ import struct
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from hilgw.bodies.webots.robot import REQUEST_BYTES
 from hilgw.control.events import (

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hilgw.bridge import backlog
-from hilgw.bridge import clients as bridge_clients
+from hilgw.bridge import backlog, clients as bridge_clients
 from hilgw.bridge.backlog import STALE_NS, Backlog
 from hilgw.bridge.clients import (
     HALF_CLOSED_NS,

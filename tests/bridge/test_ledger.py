@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hilgw.bridge.backlog import TelnetQueue
 from hilgw.bridge.rfc2217 import Rfc2217Stream

@@ -7,8 +7,7 @@ import random
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hilgw.control.divergence import SAMPLES, Comparison, Divergence, Series
 from hilgw.devices.kinds import Device

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hilgw.control.events import MotorCommand, MotorSettings
 from hilgw.control.limits import STEP_NS, Slew, check_command, check_settings, limit_errors

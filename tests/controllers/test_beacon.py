@@ -1,7 +1,6 @@
 """The beacon: one packet a period, never a volley after a pause."""
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hilgw.controllers.base import Send
 from hilgw.controllers.beacon import CONTROLLER, BeaconSettings

@@ -10,13 +10,10 @@ import pytest
 import yaml
 
 from firmware_mocks import gcode_machine, text_module
-from hilgw.bodies.create2 import BODY as CREATE2
-from hilgw.bodies.create2 import Create2Settings
+from hilgw.bodies.create2 import BODY as CREATE2, Create2Settings
 from hilgw.bodies.create2.settings import Create2Sensor
-from hilgw.bodies.dynamixel import BODY as DYNAMIXEL
-from hilgw.bodies.dynamixel import DynamixelSettings
-from hilgw.bodies.epuck import BODY as EPUCK
-from hilgw.bodies.epuck import EPuckSettings
+from hilgw.bodies.dynamixel import BODY as DYNAMIXEL, DynamixelSettings
+from hilgw.bodies.epuck import BODY as EPUCK, EPuckSettings
 from hilgw.bodies.text import BODY as TEXT
 from hilgw.bodies.text.settings import Motion, Request, TextBodySettings, TextSensor
 from hilgw.config.load import load_text

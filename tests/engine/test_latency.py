@@ -1,7 +1,6 @@
 """Percentiles in bounded memory."""
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hilgw.engine.latency import Latency
 from hilgw.testing.conformance.trouble_rules import size_of

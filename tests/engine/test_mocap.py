@@ -8,8 +8,7 @@ import socket
 from collections.abc import Awaitable, Callable
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hilgw.devices.steps import StepClock
 from hilgw.engine.mocap import UNKNOWN_SHOWN, Mocap

@@ -6,8 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hilgw.devices.steps import StepClock
 from hilgw.engine.observer import Observer, Observers, PoseEvent

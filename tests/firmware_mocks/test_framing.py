@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from firmware_mocks._framing.crc import NAMED, crc_of
 from firmware_mocks._framing.specs import framing_of

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 from cobs import cobs
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import firmware_mocks
 from firmware_mocks import wc2ec_controller, wc2ec_node, wc2ec_robot

@@ -1,8 +1,7 @@
 """COBS with CRC: vectors, the fast path against the general one, invalid settings."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hilgw.errors import FrameError
 from hilgw.framing import create

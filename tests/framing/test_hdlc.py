@@ -1,8 +1,7 @@
 """HDLC against RFC 1662, with a bit-by-bit FCS as the reference."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hilgw.framing import create
 from hilgw.framing.hdlc import Hdlc, HdlcSettings

@@ -6,13 +6,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hilgw.errors import ConfigError, FrameError
-from hilgw.framing import crc as crc_module
-from hilgw.framing import create
-from hilgw.framing import length as length_module
+from hilgw.framing import crc as crc_module, create, length as length_module
 from hilgw.framing.base import TURN_BYTES
 from hilgw.framing.crc import Crc, catalogue
 from hilgw.framing.length import Length, LengthSettings

@@ -4,8 +4,7 @@ frames."""
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from firmware_mocks import irda_sir as other_reading
 from hilgw.errors import FrameError

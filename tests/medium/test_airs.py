@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hilgw.medium.airs import AIR_TIME_NS, LIMIT, SKEW_NS, Airs, Origin, is_unique, normal
 

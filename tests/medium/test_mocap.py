@@ -6,8 +6,7 @@ import json
 import math
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hilgw.errors import FrameError
 from hilgw.medium.mocap import decode, encode

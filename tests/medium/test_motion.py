@@ -6,8 +6,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hilgw.errors import ConfigError
 from hilgw.medium.motion import Circle, Motion, TimedPoses, Waypoints, read_timed_poses

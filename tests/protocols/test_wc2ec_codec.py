@@ -7,8 +7,7 @@ import math
 import struct
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from firmware_mocks.wc2ec import wire as second_reading
 from hilgw.errors import ConfigError, FrameError, HilgwError

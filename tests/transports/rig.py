@@ -12,8 +12,7 @@ from typing import Any
 
 from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.errors import PortError
-from hilgw.testing.sim import Clock, until
-from hilgw.testing.sim import run as run_simulated
+from hilgw.testing.sim import Clock, run as run_simulated, until
 from hilgw.transports.base import LineSettings, Transport
 
 LINE = LineSettings(baudRate=115200)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from hilgw.testing.sim import Clock
 from hilgw.transports.virtual.pacing import CATCH_UP_NS, SLICE_NS, PacedLine

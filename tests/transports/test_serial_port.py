@@ -24,8 +24,7 @@ from hilgw.errors import PortError
 from hilgw.transports import asyncio_stream, stream
 from hilgw.transports.asyncio_stream import AsyncioStream
 from hilgw.transports.base import LineSettings, Transport
-from hilgw.transports.serial import port as serial_port
-from hilgw.transports.serial import quirks, tty
+from hilgw.transports.serial import port as serial_port, quirks, tty
 from hilgw.transports.serial.port import DataPath, open_serial
 from hilgw.transports.serial.stream import SerialStream
 from hilgw.transports.virtual.pty import VirtualPort

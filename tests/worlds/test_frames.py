@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from hilgw.medium.pose import Pose
 from hilgw.worlds.frames import NO_ROTATION, WORLD, Frame, Rotation, Vector

@@ -12,6 +12,7 @@ from hilgw.adapters.declaration import (
     DIRECTION_FROM_POSES,
     NOISE,
     RADIO,
+    SettingsClass,
 )
 from hilgw.adapters.hc12 import settings as _hc12_settings
 from hilgw.adapters.hc12.session import Hc12Session
@@ -71,8 +72,6 @@ LIMITS = Limits(
     ),
 )
 
-_SettingsClass = type[Hc12Settings]
-
 
 class Hc12Adapter:
     """See `hilgw.adapters.base.Adapter`."""
@@ -80,7 +79,7 @@ class Hc12Adapter:
     kind: ClassVar[str] = "hc12"
     type: ClassVar[str] = "radio"
     summary: ClassVar[str] = "HC-12 radio modules, 433 MHz, a transparent stream with a framing"
-    Settings: ClassVar[_SettingsClass] = Hc12Settings
+    Settings: ClassVar[SettingsClass] = Hc12Settings
     limits: ClassVar[Limits] = LIMITS
 
     def check(self, settings: Hc12Settings, common: StationSettings) -> list[Problem]:

@@ -10,6 +10,7 @@ from hilgw.adapters.declaration import (
     INFRA_RED,
     NOISE,
     STRENGTH_FROM_POSES,
+    SettingsClass,
 )
 from hilgw.adapters.ir_toy import settings as _ir_toy_settings
 from hilgw.adapters.ir_toy.packets import LONGEST_RAW
@@ -71,8 +72,6 @@ LIMITS = Limits(
 
 AHEAD = 32  # blocks; the longest burst has 17
 
-_SettingsClass = type[IrToySettings]
-
 
 class IrToyAdapter:
     """See `hilgw.adapters.base.Adapter`."""
@@ -80,7 +79,7 @@ class IrToyAdapter:
     kind: ClassVar[str] = "ir_toy"
     type: ClassVar[str] = "infra-red"
     summary: ClassVar[str] = "USB IR Toy: remote control codes NEC, RC5, RC6, SIRC, and raw timings"
-    Settings: ClassVar[_SettingsClass] = IrToySettings
+    Settings: ClassVar[SettingsClass] = IrToySettings
     limits: ClassVar[Limits] = LIMITS
     probes: ClassVar[tuple[Probe, ...]] = (Probe(IrToySettings(), (115200,), ((0x04D8, 0xFD08),)),)
 

@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator
 from hilgw.adapters.base import Dropped, Notice
 from hilgw.adapters.ir_toy.reasons import IrToyDropped
 from hilgw.protocols.ir import Code, Codec, Repeat
-from hilgw.protocols.ir.other_codes import OtherCodes
-from hilgw.protocols.ir.receiver import KeyDecoder, KeyEvent, ReceivedFrame, Splitter
+from hilgw.protocols.ir.receiver import KeyDecoder, KeyEvent, OtherCodes, ReceivedFrame, Splitter
 from hilgw.units import NS_PER_MS
 
 # The toy sends 32 counts at a time, or fewer after 5 ms without light: within a frame it may be

@@ -12,6 +12,7 @@ from hilgw.adapters.declaration import (
     NOISE,
     RADIO,
     ByHeader,
+    SettingsClass,
 )
 from hilgw.adapters.rylr998 import settings as _rylr_settings
 from hilgw.adapters.rylr998.session import RylrSession
@@ -64,8 +65,6 @@ LIMITS = Limits(
     ),
 )
 
-_SettingsClass = type[RylrSettings]
-
 
 class RylrAdapter:
     """See `hilgw.adapters.base.Adapter`."""
@@ -73,7 +72,7 @@ class RylrAdapter:
     kind: ClassVar[str] = "rylr998"
     type: ClassVar[str] = "radio"
     summary: ClassVar[str] = "REYAX RYLR998 and RYLR498 LoRa modules, addressed packets"
-    Settings: ClassVar[_SettingsClass] = RylrSettings
+    Settings: ClassVar[SettingsClass] = RylrSettings
     limits: ClassVar[Limits] = LIMITS
     probes: ClassVar[tuple[Probe, ...]] = (
         Probe(RylrSettings(mapping=ByHeader(), wake=False), (115200, 9600)),

@@ -11,6 +11,7 @@ from hilgw.adapters.declaration import (
     DIRECTION_FROM_POSES,
     NOISE,
     RADIO,
+    SettingsClass,
 )
 from hilgw.adapters.text import settings as _text_settings
 from hilgw.adapters.text.session import TextSession
@@ -57,8 +58,6 @@ LIMITS = Limits(
     ),
 )
 
-_SettingsClass = type[TextSettings]
-
 
 class TextAdapter:
     """See `hilgw.adapters.base.Adapter`."""
@@ -66,7 +65,7 @@ class TextAdapter:
     kind: ClassVar[str] = "text"
     type: ClassVar[str] = "radio"
     summary: ClassVar[str] = "any module with text commands, declared in the configuration"
-    Settings: ClassVar[_SettingsClass] = TextSettings
+    Settings: ClassVar[SettingsClass] = TextSettings
     limits: ClassVar[Limits] = LIMITS
 
     def check(self, settings: TextSettings, common: StationSettings) -> list[Problem]:

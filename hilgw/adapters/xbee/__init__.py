@@ -16,6 +16,7 @@ from hilgw.adapters.declaration import (
     MockSpec,
     Probe,
     Problem,
+    SettingsClass,
     StationSettings,
 )
 from hilgw.adapters.xbee import settings as _xbee_settings
@@ -99,16 +100,13 @@ LIMITS = Limits(
 )
 
 
-_SettingsClass = type[XBeeSettings]
-
-
 class XBeeAdapter:
     """See `hilgw.adapters.base.Adapter`."""
 
     kind: ClassVar[str] = "xbee"
     type: ClassVar[str] = "radio"
     summary: ClassVar[str] = "Digi XBee radio modules: 802.15.4, DigiMesh, Zigbee, 868 and 900 MHz"
-    Settings: ClassVar[_SettingsClass] = XBeeSettings
+    Settings: ClassVar[SettingsClass] = XBeeSettings
     limits: ClassVar[Limits] = LIMITS
     probes: ClassVar[tuple[Probe, ...]] = (
         Probe(XBeeSettings(mapping=ByHeader()), (9600, 115200, 57600, 38400, 19200)),

@@ -8,8 +8,7 @@ between length and checksum. Addresses are 16 or 4 upper-case hex digits; empty 
 from __future__ import annotations
 
 from collections.abc import Callable
-from struct import Struct
-from struct import error as StructError
+from struct import Struct, error as StructError
 from typing import NamedTuple
 
 from hilgw.errors import FrameError

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hilgw.adapters.base import Event, Node, RemoteAnswer, SearchEnded
-from hilgw.adapters.xbee import describe as words
-from hilgw.adapters.xbee import frames
+from hilgw.adapters.xbee import describe as words, frames
 from hilgw.units import NS_PER_S
 
 SEARCH_NS = 30 * NS_PER_S  # NT is 25.5 s at most

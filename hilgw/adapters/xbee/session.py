@@ -21,8 +21,7 @@ from hilgw.adapters.base import (
     Write,
     line_of,
 )
-from hilgw.adapters.xbee import describe as words
-from hilgw.adapters.xbee import frames
+from hilgw.adapters.xbee import describe as words, frames
 from hilgw.adapters.xbee.api_frames import FROM_MODULE, FrameDecoder, encode
 from hilgw.adapters.xbee.frames import AtResponse
 from hilgw.adapters.xbee.handshake import XBeeModuleSession

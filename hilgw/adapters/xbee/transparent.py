@@ -19,8 +19,7 @@ from hilgw.adapters.base import (
     Transmission,
     line_of,
 )
-from hilgw.adapters.xbee import describe as words
-from hilgw.adapters.xbee import frames
+from hilgw.adapters.xbee import describe as words, frames
 from hilgw.adapters.xbee.api_frames import FROM_MODULE, FrameDecoder
 from hilgw.adapters.xbee.handshake import XBeeModuleSession
 from hilgw.adapters.xbee.module import XBeeModule

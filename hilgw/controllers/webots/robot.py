@@ -16,6 +16,7 @@ from hilgw.errors import HilgwError
 from hilgw.protocols.webots.codec import Command, Message
 from hilgw.protocols.webots.robot_messages import (
     CONSOLE_STDERR,
+    Battery as BatteryMessage,
     BatterySamplingPeriod,
     ClientExitNotify,
     ConsoleMessage,
@@ -33,7 +34,6 @@ from hilgw.protocols.webots.robot_messages import (
     WaitForUserInput,
     WwiMessage,
 )
-from hilgw.protocols.webots.robot_messages import Battery as BatteryMessage
 from hilgw.units import ms_to_ns
 
 NO_EVENT, KEYBOARD_EVENT = 0, 4

@@ -9,8 +9,7 @@ from __future__ import annotations
 import struct
 from typing import Any, NamedTuple
 
-from hilgw.protocols.webots import device_messages as device
-from hilgw.protocols.webots import robot_messages as robot
+from hilgw.protocols.webots import device_messages as device, robot_messages as robot
 from hilgw.protocols.webots.wire import (
     BYTE,
     CHANNELS,

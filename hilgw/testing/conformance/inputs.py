@@ -7,8 +7,7 @@ from contextlib import suppress
 from itertools import pairwise
 from typing import TypeVar
 
-from hypothesis import HealthCheck, Phase, find, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, Phase, find, settings, strategies as st
 from hypothesis.errors import Flaky, NoSuchExample
 from hypothesis.strategies import DrawFn, SearchStrategy
 

@@ -7,8 +7,7 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hilgw.adapters.base import (
     CannotSend,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 from hilgw.adapters.xbee.api_frames import FROM_MODULE, MAX_LENGTH, FrameDecoder, encode
 from hilgw.errors import FrameError

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from hilgw.adapters.xbee import describe as words
-from hilgw.adapters.xbee import frames as f
+from hilgw.adapters.xbee import describe as words, frames as f
 from hilgw.errors import FrameError
 
 bytes_ = st.integers(0, 255)

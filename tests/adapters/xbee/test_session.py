@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hilgw.adapters.base import (
     CannotSend,
@@ -21,8 +20,7 @@ from hilgw.adapters.base import (
     StationSettings,
     Transmission,
 )
-from hilgw.adapters.xbee import ADAPTER
-from hilgw.adapters.xbee import describe as words
+from hilgw.adapters.xbee import ADAPTER, describe as words
 from hilgw.adapters.xbee.session import UART_ROOM
 from hilgw.adapters.xbee.settings import ByDestination, ByHeader, ModuleChannel
 from tests.adapters.xbee.bench import SECOND, SERIAL, Bench, FakeModule, frame, unframe

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from firmware_mocks import webots_controller, webots_simulator
 from firmware_mocks.air import Air

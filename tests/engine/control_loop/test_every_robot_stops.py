@@ -14,12 +14,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from firmware_mocks import create2, dynamixel, epuck, gcode_machine, khepera
 from firmware_mocks.wc2ec import wire
-from hilgw.bodies.create2 import BODY as CREATE2
-from hilgw.bodies.create2 import Create2Settings
-from hilgw.bodies.dynamixel import BODY as DYNAMIXEL
-from hilgw.bodies.dynamixel import DynamixelSettings
-from hilgw.bodies.epuck import BODY as EPUCK
-from hilgw.bodies.epuck import EPuckSettings
+from hilgw.bodies.create2 import BODY as CREATE2, Create2Settings
+from hilgw.bodies.dynamixel import BODY as DYNAMIXEL, DynamixelSettings
+from hilgw.bodies.epuck import BODY as EPUCK, EPuckSettings
 from hilgw.bodies.text import BODY as TEXT
 from hilgw.bodies.text.settings import Line, Motion, Request, TextBodySettings, TextMotor
 from hilgw.devices.kinds import MOTOR, MotorLimits

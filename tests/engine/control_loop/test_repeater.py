@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hilgw.control.events import MotorCommand, MotorSettings, StepRequest, StopReason
 from hilgw.devices.kinds import Device
-from hilgw.engine.control_loop.bodies.repeater import REPEAT_NS, Repeater
+from hilgw.engine.control_loop.bodies.kept_commands import REPEAT_NS, Repeater
 from tests.engine.control_loop.scripted import ScriptedLoop
 
 WHEELS = tuple(Device(name=f"wheel{n}", kind="RotationalMotor", index=n) for n in range(2))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from hilgw.devices.emitter import Emitter
 from hilgw.devices.fields import EmitterFields, ReceiverFields

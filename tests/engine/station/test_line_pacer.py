@@ -2,8 +2,7 @@
 
 from fractions import Fraction
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hilgw.engine.station.line_pacer import LinePacer
 

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from hilgw.protocols.ir import CODECS, Code
-from hilgw.protocols.ir.other_codes import OtherCodes
+from hilgw.protocols.ir.receiver import OtherCodes
 
 
 def received(own: str, sent: str, code: Code, stretch_us: int = 0) -> list[str]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hilgw.protocols.ir import CODECS, Code, codec
 from hilgw.protocols.ir.base import TOGGLE, WHOLE_FRAME

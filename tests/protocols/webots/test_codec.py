@@ -7,8 +7,7 @@ import math
 import typing
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hilgw.protocols.webots.codec import Codec, Command, Message
 from hilgw.protocols.webots.device_messages import (

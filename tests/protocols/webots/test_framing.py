@@ -7,8 +7,7 @@ import itertools
 import struct
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hilgw.errors import PeerError
 from hilgw.protocols.webots.answers import Answer, AnswerReader, Image, encode_answer

@@ -18,9 +18,14 @@ from hilgw.control.events import (
 )
 from hilgw.control.safety import mode_of, stands_still
 from hilgw.devices.kinds import Refusal
-from hilgw.engine.control_loop.bodies.deferred import Deferred
+from hilgw.engine.control_loop.bodies.kept_commands import (
+    MOTIONS,
+    Deferred,
+    Repeater,
+    kind_of,
+    superseded_by,
+)
 from hilgw.engine.control_loop.bodies.renumbered import RenumberedSession
-from hilgw.engine.control_loop.bodies.repeater import MOTIONS, Repeater, kind_of, superseded_by
 from hilgw.engine.control_loop.peer_link import PeerListener
 from hilgw.engine.control_loop.safety import Safety
 from hilgw.engine.observer import CommandEvent
