@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from hilgw.control.events import LinkSession
 from hilgw.control.forwarding import Forwarding
+from hilgw.control.session import LinkSession
 from hilgw.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -9,15 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol
 
 from hilgw.devices.kinds import Device, Refusal, Value
 from hilgw.errors import HilgwError
 from hilgw.reasons import Reason, RequestReason
 from hilgw.records import record
-
-if TYPE_CHECKING:
-    from hilgw.devices.kinds import Devices
 
 Direction = tuple[float, float, float]
 
@@ -334,36 +330,3 @@ class Accepted(StrEnum):
 
 Outcome = Accepted | Refusal
 """The answer to a motor command."""
-
-
-class LinkSession(Protocol):
-    """The pure protocol of one peer: bytes and times in, events out.
-
-    A session never opens a connection, never reads a clock and never retries. `now` is integer
-    nanoseconds. `devices` are those of the control loop that the session serves; `counts` are its
-    counters by reason.
-    """
-
-    @property
-    def devices(self) -> Devices: ...
-
-    @property
-    def counts(self) -> dict[str, int]: ...
-
-    def open(self, now: int) -> list[Event]:
-        """The connection is up."""
-
-    def close(self) -> list[Event]:
-        """The connection is gone: Disconnected when a peer was there."""
-
-    def receive(self, data: bytes, now: int) -> list[Event]:
-        """Bytes from the peer, in any chunks."""
-
-    def next_deadline(self) -> int | None:
-        """When `expire` must be called, or None."""
-
-    def expire(self, now: int) -> list[Event]:
-        """The deadline has come (calls before it are harmless)."""
-
-    def describe(self, data: bytes, *, received: bool) -> str:
-        """Bytes in words, for people; never raises."""

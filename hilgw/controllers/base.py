@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
-from hilgw.control.events import LinkSession
+from hilgw.control.session import LinkSession
 from hilgw.errors import ConfigError
 
 if TYPE_CHECKING:

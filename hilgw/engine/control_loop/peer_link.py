@@ -7,7 +7,8 @@ import threading
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from hilgw.control.events import Event, LinkSession, Notice, ProtocolFailure, Write
+from hilgw.control.events import Event, Notice, ProtocolFailure, Write
+from hilgw.control.session import LinkSession
 from hilgw.engine.control_loop.watchdog import STALE_INPUT_NS
 from hilgw.engine.supervisor import PortListener
 from hilgw.engine.timing import Wakeup
