@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import settings, strategies as st
+from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from hilgw.control.events import (
@@ -25,6 +25,7 @@ from hilgw.control.safety import Mode
 from hilgw.devices.kinds import MotorLimits
 from tests.bodies.bench import commanded
 from tests.bodies.webots_bench import Bench, body
+from tests.cases import cases
 
 INF = math.inf
 MOTORS = ("left", "right", "lift")
@@ -194,7 +195,7 @@ class EveryMotorStops(RuleBasedStateMachine):
 
 
 TestEveryMotorStops = EveryMotorStops.TestCase
-TestEveryMotorStops.settings = settings(max_examples=40, stateful_step_count=20, deadline=None)
+TestEveryMotorStops.settings = cases(1, stateful_step_count=20)
 
 
 def test_every_mode_of_every_motor_has_its_stop() -> None:
