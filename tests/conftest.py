@@ -111,7 +111,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if any(folder in item.path.parents for folder in STARTING):
             item.add_marker(pytest.mark.process)
     # Tests that start programs also wait for them: others fill this time, and the end of the run.
-    waits = {item.path for item in items if item.get_closest_marker("process")}
+    waiting = ("process", "wall_clock")
+    waits = {item.path for item in items if any(map(item.get_closest_marker, waiting))}
     items.sort(key=lambda item: item.path not in waits)
 
 

@@ -16,6 +16,8 @@ from digi.xbee.io import IOLine, IOMode, IOValue
 from hilgw.testing.fixtures.gateways import Gateways
 from hilgw.testing.fixtures.mocks import FirmwareMocks, MockHandle
 
+pytestmark = pytest.mark.wall_clock("digi-xbee waits for times of its own")
+
 RATE = 115200
 DEADLINE_S = 20.0
 KINDS = ["s1", "s2c", "xbee3", "digimesh", "zigbee", "900hp"]
