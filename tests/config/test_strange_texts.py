@@ -59,7 +59,7 @@ def test_any_text_is_accepted_or_an_error_with_its_position(
 ) -> None:
     node = yaml.safe_load((ROOT / "configs" / f"{name}.yaml").read_text(encoding="utf-8"))
     found = 0
-    for path in list(texts(node))[STRANGE.index(text) :: len(STRANGE)]:  # each with one of them
+    for path in texts(node):
         (tmp_path / "f.yaml").write_text(replaced(node, path, text))
         found += f"{tmp_path}/f.yaml: ok" not in check(tmp_path / "f.yaml", capsys)
     assert found > 5

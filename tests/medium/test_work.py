@@ -12,7 +12,7 @@ from hilgw.medium.pose import Pose
 from tests import work
 
 NEARBY = 10
-FEW, MANY = 10, 2_000
+FEW, MANY = 10, 10_000
 SLACK_BYTES = 1024
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import settings
 
 from hilgw.adapters.base import Failed, Probe, Ready, StationSettings
 from hilgw.adapters.xbee import ADAPTER
 from hilgw.errors import MismatchError
 from hilgw.units import s_to_ns
 
-STREAMS = 15 * settings.default.max_examples
+STREAMS = 10_000
 PROBE_S = 12.0
 NOISE_BYTES = 1500
 # Bytes of a line at the wrong rate, of a line with another parity, and of a talkative device.
