@@ -135,6 +135,7 @@ class RequestRefused(RequestReason):
     DISARMED = "disarmed", "the robot is not armed"
     BEHIND = "behind", "the commands come faster than the line carries them"
     NO_STOP = "no_stop", "the motor could not be stopped any more"
+    NO_GUARDIAN = "no_guardian", "nothing would stop the motor if hilgw were killed"
     ENDED = "gateway_ended", "the gateway ends"
     NO_BODY = "no_body", "the robot has no body"
     NO_CONTROLLER = "no_controller", "a packet was received, and the robot has no controller"

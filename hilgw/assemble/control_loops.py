@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -73,7 +74,8 @@ class ControlLoopAssembly:
         if config.body is None:
             body = no_body(context, safety)
         else:
-            body = LoopBody(self._body(name, config.body), safety)
+            link = self._body(name, config.body)
+            body = LoopBody(link, safety, is_guarded=self._is_guarded(link.name, safety))
         controller = self._loop_controller(context, config)
         loop = ControlLoop(
             context,
@@ -110,7 +112,12 @@ class ControlLoopAssembly:
             seconds = ns_to_s(safety.timeout_ns)
             text = f"its motors stop {seconds:g} s after the controller's last message"
             self._describe(name, f"remote {'simulated' if simulated else 'real'} body: {text}")
-        return RemoteBody(link, safety, RobotMode(config.mode))
+        guarded = self._is_guarded(link.name, safety)
+        return RemoteBody(link, safety, RobotMode(config.mode), is_guarded=guarded)
+
+    def _is_guarded(self, name: str, safety: SafetyState) -> bool:
+        """Whether the body of this name moves real motors."""
+        return not safety.simulated and not self._ports.is_mocked(name)
 
     def _describe_deadline(
         self, name: str, safety: SafetyState, *, simulated: bool, on_line: bool
@@ -234,7 +241,7 @@ class ControlLoopAssembly:
         loops = self._gateway.control_loops
         self._gateway.supervisors[link.name] = Supervisor(
             link,
-            port,
+            replace(port, release=link.release),
             self._gateway.lines,
             is_needed=lambda: link.name not in loops.unused(shadows=True),
         )

@@ -73,7 +73,7 @@ def build(
     steps = StepClock(timer.now(), (config.medium.step_ms or 0) * NS_PER_MS)
     schedule = Schedule(timer, steps) if paced is None else Schedule(timer, steps, paced.advance)
     scene = Scene(medium, timer, upright_axis(config.webots), schedule, observer)
-    gateway = Gateway(timer, medium, scene, observer, paced)
+    gateway = Gateway(timer, medium, scene, observer, paced, config.guardian_ms)
     assembly = _Assembly(config, gateway, Airs(), schedule)
     try:
         assembly.add_all()

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from hilgw.adapters.declaration import StationSettings
-from hilgw.control.safety_settings import SafetySettings
+from hilgw.control.safety_settings import DEFAULT_GUARDIAN_MS, SafetySettings
 from hilgw.devices.fields import EmitterFields, ReceiverFields
 from hilgw.devices.properties import DeviceFields
 from hilgw.medium.motion import Circle, Waypoints
@@ -259,6 +259,14 @@ class GatewayConfig:
         le=1_000_000,
         pattern="max",
         example="max",
+    )
+    guardian_ms: int = setting(
+        "silence of hilgw itself after which its guardian, a process of its own, stops the real "
+        "robots whose motors move",
+        DEFAULT_GUARDIAN_MS,
+        ge=150,
+        le=10_000,
+        unit="ms",
     )
     webots: str = setting(
         "release whose rules apply (cone axis, node numbers), such as R2025a",

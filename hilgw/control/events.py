@@ -53,6 +53,7 @@ class StopReason(Reason):
     EXCHANGED = "exchanged", "another body takes its place"
     FAULT = "fault", "a session failed"
     HARDWARE = "hardware_fault", "the robot reports a hardware fault"
+    GUARDIAN = "guardian", "hilgw did not run and its guardian stopped the robot, or that one ended"
     BATTERY = "battery", "the battery is empty"
     REMOTE = "remote", "the controller's remote-control plug-in drives another robot"
     DISARMED = "disarmed", "the user disarmed the robot"

@@ -18,8 +18,15 @@ from hilgw.control.safety_settings import REAL_BODY_TIMEOUT_S, STEPPED_TIMEOUT_S
 from hilgw.devices.kinds import LINEAR_MOTOR, ROTATIONAL_MOTOR, Device
 from hilgw.units import ns_to_s, s_to_ns
 
-DISARM_AT_REST = (StopReason.BODY, StopReason.FAULT, StopReason.HARDWARE)
+DISARM_AT_REST = (
+    StopReason.BODY,
+    StopReason.FAULT,
+    StopReason.HARDWARE,
+    StopReason.GUARDIAN,
+)
 """Reasons that disarm a robot that latches, also while no motor moves."""
+ALWAYS_LATCH = (StopReason.HARDWARE, StopReason.GUARDIAN)
+"""Those that latch whatever `latch` is, also while no motor moves."""
 
 
 class SafetyState:
@@ -71,11 +78,11 @@ class SafetyState:
 
         latch: whether this reason may latch (the orderly end of the gateway does not).
         """
-        is_hardware = reason is StopReason.HARDWARE
-        latch = latch and (self.latch or is_hardware)
+        latches_always = reason in ALWAYS_LATCH
+        latch = latch and (self.latch or latches_always)
         if latch and reason in DISARM_AT_REST:
             self.armed = False
-        if latch and is_hardware:
+        if latch and latches_always:
             self.latched = reason
         if not self.moving:
             return False

@@ -9,6 +9,7 @@ from hilgw.settings import setting
 
 REAL_BODY_TIMEOUT_S = 0.5
 STEPPED_TIMEOUT_S = 5.0
+DEFAULT_GUARDIAN_MS = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

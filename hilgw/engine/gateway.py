@@ -6,6 +6,7 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from hilgw.control.safety_settings import DEFAULT_GUARDIAN_MS
 from hilgw.engine.control_loop.control_loops import ControlLoops
 from hilgw.engine.lines import Lines
 from hilgw.engine.observer import Kind
@@ -56,8 +57,10 @@ class Gateway:
         scene: Scene,
         observer: Observers,
         paced: PacedLoop | None = None,
+        guardian_ms: int = DEFAULT_GUARDIAN_MS,
     ) -> None:
-        """paced: the event loop at another speed than real time, whose clock is `timer`."""
+        """paced: the event loop at another speed than real time, whose clock is `timer`.
+        guardian_ms: as of `GatewayConfig`."""
         self.timer = timer
         self.medium = medium
         self.ledger = medium.ledger
@@ -68,7 +71,8 @@ class Gateway:
         self.lines = Lines(observer, timer.now)
         observer.switch(Kind.LINE_BYTES, self._observe_lines)
         self.holds.on_expired = self._hold_expired
-        self.control_loops = ControlLoops(timer, simulated=isinstance(timer, SimulatedClock))
+        simulated = isinstance(timer, SimulatedClock)
+        self.control_loops = ControlLoops(timer, simulated=simulated, guardian_ms=guardian_ms)
         self.robots: dict[str, Robot] = {}
         self.stations: dict[str, Station] = {}
         self.supervisors: dict[str, ObservedPort] = {}

@@ -33,7 +33,8 @@ class Port:
     the device behind the path now (None: none), so that a wrong device is tried again once it was
     replaced. boot_s: silence after opening, before the user of the port is attached. retry_s: the
     pause between two tries; None: the supervisor's. stall_s: a port that takes no byte for this
-    time is opened anew; None: it is left to its flow control.
+    time is opened anew; None: it is left to its flow control. release: awaited before it is closed,
+    while its user is attached; whoever else holds the port lets go of it.
     """
 
     where: str
@@ -42,6 +43,7 @@ class Port:
     boot_s: float = 0.0
     retry_s: float | None = None
     stall_s: float | None = STALL_S
+    release: Callable[[], Awaitable[None]] | None = None
 
 
 class LineEnd(Protocol):

@@ -245,10 +245,14 @@ class Supervisor(AttachedPort):
             self._lived_s = asyncio.get_running_loop().time() - opened_s
             if self._lived_s >= SETTLED_S:
                 self._backoff_s = BACKOFF_FIRST_S
-            transport.close()
-            if attached:
-                self.supervised.detach()
-            self._broken = None
+            try:
+                if attached and self._port.release is not None:
+                    await self._port.release()
+            finally:
+                transport.close()
+                if attached:
+                    self.supervised.detach()
+                self._broken = None
             await transport.wait_closed()
 
     async def _await_boot(

@@ -7,6 +7,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from mmap import mmap
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from hilgw.errors import PortError
@@ -14,6 +15,9 @@ from hilgw.errors import PortError
 BytesHandler = Callable[[bytes], None]
 ReadHandler = BytesHandler
 LostHandler = Callable[[PortError], None]
+Flag = bytes | mmap
+"""The first byte is the flag; another process may set it."""
+NOT_SET = b"\0"
 SwitchModemLine = Callable[[str, bool], None]
 
 
@@ -130,13 +134,15 @@ class Transport(Observable, ABC):
     still receive; when None, that ends the stream. on_peer_ended: called once when that happens
     while reading is paused, so that received bytes may still wait (Linux; elsewhere it is not
     detected). unread: received bytes that were never read when the stream ended. handshake_s: how
-    long its peer took for the handshake of TLS.
+    long its peer took for the handshake of TLS. flag: once its first byte is set, pending bytes are
+    not written any more.
     """
 
     read_bytes: int = 65536
     unsent: int = 0
     unread: int = 0
     handshake_s: float = 0.0
+    flag: Flag = NOT_SET
     on_drained: Callable[[], None] | None = None
     on_half_close: Callable[[], None] | None = None
     on_peer_ended: Callable[[], None] | None = None

@@ -165,6 +165,9 @@ class FdStream(Transport):
 
     def _writable(self) -> None:
         rest = self._rest
+        if self.flag[0]:
+            self._fail("another process has ended it")
+            return
         try:
             with memoryview(rest) as view:
                 sent = os.write(self._fd, view[:READ_BYTES])

@@ -50,6 +50,7 @@ GOAL_MS = 50
 TIMEOUT_MS = 500  # safety.command_timeout_s of a real body
 LATE_MS = 250  # safety.late_s of these gateways
 HANG_S = 0.45
+GUARDIAN_MS = 300  # guardian_ms, its default
 LIMIT_S = 10.0
 PAUSE_S = 0.03
 DEFECT, HANG = set_value(99, 66.0), set_value(98, 66.0)
@@ -167,6 +168,7 @@ class Robot(threading.Thread):
             if self._server is not None:
                 os.close(self._line)
                 self._line = -1
+                self.stopped_ns = self.stopped_ns or now  # the end of its stream is a stop, too
                 self.mock.disconnect(now)
             return
         self._seen = (self._seen + data)[-4096:]
@@ -289,6 +291,13 @@ def by(action: Callable[[Gateway, Peer], Any]) -> Cause:
     return cause
 
 
+def frozen(gateway: Gateway, controller: Peer) -> int:
+    """SIGSTOP of the gateway, which stays: its guardian stops the motors."""
+    begin = time.monotonic_ns()
+    gateway.signal(signal.SIGSTOP)
+    return begin
+
+
 def suspended(gateway: Gateway, controller: Peer) -> int:
     """SIGSTOP of the gateway: it stops the motors first when it goes on."""
     gateway.signal(signal.SIGSTOP)
@@ -304,13 +313,15 @@ CAUSES: dict[str, tuple[Cause | None, int]] = {
     "kill -9 of the controller": (None, 0),
     "freeze of the controller": (None, TIMEOUT_MS),
     "exception in its session": (by(lambda gateway, controller: controller.send(DEFECT)), 0),
+    "kill -9 of the gateway": (by(lambda gateway, controller: gateway.signal(signal.SIGKILL)), 0),
+    "freeze of the gateway": (frozen, GUARDIAN_MS),
     "gateway suspended, from SIGCONT": (suspended, 0),
     "event loop hangs": (by(lambda gateway, controller: controller.send(HANG)), LATE_MS),
     "Ctrl-C": (by(lambda gateway, controller: gateway.signal(signal.SIGINT)), 0),
     "SIGTERM": (by(lambda gateway, controller: gateway.signal(signal.SIGTERM)), 0),
 }
 """With the time that the cause itself may take, in ms. None: of a controller in its own process."""
-ENDING = ("Ctrl-C", "SIGTERM")
+ENDING = ("kill -9 of the gateway", "freeze of the gateway", "Ctrl-C", "SIGTERM")
 
 
 def in_process(gateway: Gateway, number: int) -> int:

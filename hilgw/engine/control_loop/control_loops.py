@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hilgw.control.safety_settings import DEFAULT_GUARDIAN_MS
 from hilgw.engine.control_loop.watchdog import Watchdog
 from hilgw.errors import HilgwError, SafetyError
 from hilgw.units import s_to_ns
@@ -22,9 +23,15 @@ DRAIN_POLL_S = 0.002
 class ControlLoops:
     """The control loops by the names of their robots."""
 
-    def __init__(self, scheduler: Scheduler, *, simulated: bool = False) -> None:
-        """simulated: whether the scheduler's time is."""
-        self.watchdog = Watchdog(scheduler, threaded=not simulated)
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        *,
+        simulated: bool = False,
+        guardian_ms: int = DEFAULT_GUARDIAN_MS,
+    ) -> None:
+        """simulated: whether the scheduler's time is. guardian_ms: as of `GatewayConfig`."""
+        self.watchdog = Watchdog(scheduler, threaded=not simulated, guardian_ms=guardian_ms)
         self._scheduler = scheduler
         self._loops: dict[str, ControlLoop] = {}
         self._ended: set[str] = set()  # robots whose motors were stopped for good
@@ -66,6 +73,8 @@ class ControlLoops:
             loop.steps.show_paths(str(path.parent), str(path))
 
     def start(self) -> None:
+        """Raises SafetyError where there are real bodies, and their guardian cannot start."""
+        self.watchdog.guardian.demand()
         self.watchdog.start()
         for loop in self._loops.values():
             loop.start()
@@ -91,11 +100,13 @@ class ControlLoops:
         self.watchdog.stop()
         for loop in self._loops.values():
             loop.close()
+        self.watchdog.guardian.close()
 
     def arm(self, *robots: str) -> None:
         """Lets the motors of these robots move. HilgwError for a robot without a control loop, or
-        with a hardware fault; then none is armed."""
+        with a hardware fault, or where the guardian does not start; then none is armed."""
         loops = [self[robot] for robot in robots]
+        self.watchdog.guardian.demand()
         for loop in loops:
             loop.demand_no_fault()
         for loop in loops:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from hilgw.control.events import Event, Outcome, Refused
@@ -27,10 +27,12 @@ _NO_BODY = Refusal(RequestRefused.NO_BODY, "this robot has no body")
 
 @dataclass(frozen=True, slots=True)
 class LoopBody:
-    """A body, whose link has no connection yet, with the state of its safety."""
+    """A body, whose link has no connection yet, with the state of its safety. is_guarded: it is
+    real, so the guardian stops it when this process cannot."""
 
     link: PeerLink[BodySession]
     safety: SafetyState
+    is_guarded: bool = field(default=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)

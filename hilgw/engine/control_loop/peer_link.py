@@ -15,6 +15,7 @@ from hilgw.engine.timing import Wakeup
 from hilgw.errors import AdapterError, PeerError, PortError
 from hilgw.framing.base import TURN_BYTES
 from hilgw.framing.guess import FirstFrame
+from hilgw.transports.base import NOT_SET
 from hilgw.units import NS_PER_MS
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from hilgw.engine.control_loop.watchdog import Watchdog
     from hilgw.engine.station.line_pacer import LinePacer
     from hilgw.errors import HilgwError
-    from hilgw.transports.base import Scheduler, Transport
+    from hilgw.transports.base import Flag, Scheduler, Transport
 
 S = TypeVar("S", bound=LinkSession)
 T = TypeVar("T")
@@ -46,6 +47,12 @@ class PeerListener:
 
     def attached(self, transport: Transport) -> None:
         """The connection is up; the session opens next."""
+
+    async def release(self) -> None:
+        """The connection is closed next: returns when no other process holds it."""
+
+    def alarmed(self) -> None:
+        """The flag of the connection is set: nothing may be written to it any more."""
 
     def detached(self, now: int) -> None:
         """The connection is gone, and the session is closed."""
@@ -71,6 +78,8 @@ class PeerLink(Generic[S]):
     supervisor or the TCP server. lock: held during a write. pacer: of a serial line, None on TCP.
     refused: connections that were refused, by reason. peer_confirmed: the peer of this connection
     has sent a valid message. is_absent: the robot does not have this end; nothing ever connects.
+    flag: its first byte is set once the guardian has taken this process for dead, and has stopped
+    the body.
     """
 
     listener: PeerListener
@@ -92,6 +101,7 @@ class PeerLink(Generic[S]):
         self.dropped: Mapping[str, int] = {}  # frames of a line that were damaged, by reason
         self.supervisor = PortListener()
         self.lock = threading.Lock()
+        self.flag: Flag = NOT_SET
         self.transport: Transport | None = None
         self._scheduler = scheduler
         self._now, self._check = scheduler.now, watchdog.check  # bound once: each read calls both
@@ -122,6 +132,10 @@ class PeerLink(Generic[S]):
             self._first_frame = FirstFrame("", self._pacer.baudRate)
         self.listener.attached(transport)
         self.call(now, self.session.open, now)
+
+    async def release(self) -> None:
+        """See `hilgw.engine.lines.Port`."""
+        await self.listener.release()
 
     def detach(self) -> None:
         """The connection is gone."""
@@ -353,10 +367,14 @@ class PeerLink(Generic[S]):
             self._pacer.occupy(len(data), now)
         try:
             with self.lock:
-                transport.write(data)
+                if not self.flag[0]:
+                    transport.write(data)
         except PortError as error:
             full = error.reason == PortError.FULL
             self.fail(PeerError("reads too slowly", where=self.name) if full else error)
+            return False
+        if self.flag[0]:  # also where it was set between the look and the write
+            self.listener.alarmed()
             return False
         return True
 

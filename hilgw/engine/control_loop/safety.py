@@ -16,16 +16,18 @@ from hilgw.control.limits import check_command, check_value
 from hilgw.control.safety import Mode, mode_of
 from hilgw.devices.kinds import MOTOR, Refusal
 from hilgw.engine.statistics import ControlLoopStatistics
-from hilgw.errors import PeerError
+from hilgw.errors import PeerError, PortError
 from hilgw.reasons import RequestRefused
+from hilgw.transports.base import NOT_SET
 from hilgw.transports.threads import start_thread
 from hilgw.units import NS_PER_MS, ns_to_s
 
 if TYPE_CHECKING:
     from hilgw.control.events import Command, Event, LedValue, StopSent
     from hilgw.engine.control_loop.context import LoopContext
+    from hilgw.engine.control_loop.guardian import Guardian
     from hilgw.engine.control_loop.parts import LoopBody, LoopController
-    from hilgw.transports.base import Handle, Transport
+    from hilgw.transports.base import Flag, Handle, Transport
 
 # A command that would wait longer than this for the serial line is out of date when it arrives.
 LONGEST_DELAY_NS = 500 * NS_PER_MS
@@ -58,6 +60,10 @@ class Safety:
         self._name = context.name
         self._source = source
         self._body = body.link
+        if body.is_guarded:
+            guardian = context.watchdog.guardian
+            guardian.guarded.append(self)
+            self.emergency_stop = EmergencyStop(body.link.name, guardian)
         self._controller = controller.link
         self._clock, self._scheduler = controller.clock, context.scheduler
         self._observer = context.observer
@@ -173,14 +179,20 @@ class Safety:
             self._deadline.cancel()
             self._watch_deadline()
 
+    def is_prepared(self, command: Command) -> bool:
+        """Whether the stop that this command needs is ready: another mode may have another."""
+        return self.state.moving and mode_of(command) is self._modes.get(command.index)
+
+    def prepare(self, command: Command) -> bool:
+        """Before a motor command that the session has accepted is written: has its stop ready.
+        False where the guardian could not take it. May raise what the session raises."""
+        self._modes[command.index] = mode_of(command)
+        return self.emergency_stop.prepare(self._body.session.stop_bytes())
+
     def commanded(self, command: Command, now: int) -> None:
         """A motor command was written to the body."""
-        began, mode = not self.state.moving, mode_of(command)
+        began = not self.state.moving
         self.state.command(self._on_clock(now))
-        if began or mode is not self._modes.get(command.index):
-            self._modes[command.index] = mode
-            # Another mode may have another stop command.
-            self._body.ask(None, self._prepare_emergency_stop)
         if began:
             self._watch_deadline()
 
@@ -278,6 +290,13 @@ class Safety:
     def in_time(self) -> None:
         if self.state.moving:
             self._body.ask(None, self._prepare_emergency_stop)
+        elif self.emergency_stop.is_kept and self._has_drained():
+            self.emergency_stop.forget()
+
+    def _has_drained(self) -> bool:
+        """Whether the last stop has left."""
+        body = self._body
+        return body.has_drained() and body.ask(False, body.session.is_idle)
 
     def was_late(self, now: int) -> None:
         self.stop(StopReason.LATE, now)
@@ -286,17 +305,51 @@ class Safety:
     def emergency(self) -> None:
         self.emergency_stop.trigger()
 
+    # --- the guardian -------------------------------------------------------------------------
+
+    def attached(self, transport: Transport) -> None:
+        """The connection to the body is up."""
+        self.emergency_stop.attach(transport)
+        self._body.flag = transport.flag = self.emergency_stop.flag
+
+    def guard(self) -> None:
+        if (transport := self._body.transport) is not None:
+            self.attached(transport)
+
+    def guardian_acted(self) -> None:
+        """The body gets nothing but the stop any more: commands may have been written between the
+        guardian's stop and here."""
+        body, reason = self._body, PortError.LOST
+        if body.transport is None or self.emergency_stop.is_final:
+            return
+        self.emergency_stop.is_final = True
+        self.emergency_stop.trigger()
+        self.stop(StopReason.GUARDIAN, self._scheduler.now())
+        text = "the guardian has stopped the robot, as hilgw did not run"
+        body.fail(PortError(text, reason=reason, where=body.name))
+
+    def guardian_died(self) -> None:
+        self.stop(StopReason.GUARDIAN, self._scheduler.now())
+
 
 class EmergencyStop:
     """Stops a body from another thread while the event loop hangs.
 
     Keeps a file descriptor of its own for the body's connection, and the bytes that stop the
-    motors. The event loop calls all methods but `trigger`. `lock` is held during each write to the
-    connection, so the stop bytes never fall inside another write.
+    motors. The guardian, where there is one, has the same. The event loop calls all methods but
+    `trigger`. `lock` is held during each write to the connection, so the stop bytes never fall
+    inside another write. flag: as of `PeerLink`. is_final: the guardian has stopped the body.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "", guardian: Guardian | None = None) -> None:
+        """name: of the body."""
         self.lock = threading.Lock()
+        self.flag: Flag = NOT_SET
+        self.is_final = False
+        self._name = name
+        self._guardian = guardian
+        self._has_guardian = False
+        self._kept = b""  # what the guardian would write
         self.triggered = 0
         self._fd = -1
         self._transport: Transport | None = None
@@ -309,18 +362,52 @@ class EmergencyStop:
         with self.lock:
             self._transport = transport
             self._fd = os.dup(fd) if fd >= 0 else -1
+        if self._guardian is not None and fd >= 0:
+            self.flag = self._guardian.flag
+            self._has_guardian = self._guardian.take(self._name, fd)
 
     def detach(self) -> None:
         """The connection is gone: close our descriptor too, or the port would stay open."""
+        self.flag, self._kept = NOT_SET, b""
+        self._has_guardian = self.is_final = False
         with self.lock:
             fd, self._fd, self._stop_bytes, self._transport = self._fd, -1, b"", None
         if fd >= 0:
             # This may be the last descriptor of a real port, and its driver may block.
             start_thread(lambda: os.close(fd)) if os.isatty(fd) else os.close(fd)
 
-    def prepare(self, stop_bytes: bytes) -> None:
-        """The bytes that stop the motors as they are now; empty when none moves."""
+    async def release(self) -> None:
+        """Before the connection is closed: returns when the guardian has let go of it. No motor
+        moves from here on."""
+        if self._guardian is not None and self._has_guardian:
+            self._has_guardian = False
+            await self._guardian.drop(self._name)
+
+    def prepare(self, stop_bytes: bytes) -> bool:
+        """The bytes that stop the motors as they are now; empty when none moves. False where there
+        is a guardian that could not take them.
+
+        The guardian keeps the last ones until `forget`: the stop itself may still be on its way.
+        """
         self._stop_bytes = stop_bytes
+        if self._guardian is None or self._fd < 0 or not stop_bytes or stop_bytes == self._kept:
+            return True
+        return self._has_guardian and self._keep(stop_bytes)
+
+    def forget(self) -> None:
+        """The stop has left: the guardian would stop nothing."""
+        self._keep(b"")
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the guardian would stop the body, whose motors stand still."""
+        return bool(self._kept)
+
+    def _keep(self, stop_bytes: bytes) -> bool:
+        if self._guardian is None or not self._guardian.keep(self._name, stop_bytes):
+            return False
+        self._kept = stop_bytes
+        return True
 
     def trigger(self) -> None:
         """In the watchdog's thread: writes the stop bytes, or closes the connection."""

@@ -3,7 +3,8 @@
 An event loop that hangs (a callback that never returns, a suspended machine, SIGSTOP) cannot stop
 motors. While it hangs, a thread does, for bodies whose connection allows it. Once it goes on, the
 first thing it does is a stop, before it reads what waited. A process that does not run at all, or
-hangs in C code that keeps the interpreter lock, is left to the watchdog of the robot's firmware.
+hangs in C code that keeps the interpreter lock, is left to the guardian, a process of its own: the
+thread shows it by a beat each 50 ms that this one runs, also while the event loop is late.
 
 In simulated time nothing is ever late: while the event loop hangs, time stands still, and so do the
 bodies, which are mocks. The jumps of the clock end at the next check at the latest. A thread would
@@ -15,6 +16,8 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Protocol
 
+from hilgw.control.safety_settings import DEFAULT_GUARDIAN_MS
+from hilgw.engine.control_loop.guardian import BEAT_NS, Guardian
 from hilgw.units import NS_PER_MS, ns_to_s
 
 if TYPE_CHECKING:
@@ -44,7 +47,10 @@ class Watchdog:
     """A gateway has one. `check(now)` is called at each entry from outside. threaded: with the
     thread that stops motors while the event loop hangs."""
 
-    def __init__(self, scheduler: Scheduler, *, threaded: bool = True) -> None:
+    def __init__(
+        self, scheduler: Scheduler, *, threaded: bool = True, guardian_ms: int = DEFAULT_GUARDIAN_MS
+    ) -> None:
+        self.guardian = Guardian(scheduler, guardian_ms)
         self.checked_ns = scheduler.now()
         self.late_until_ns = 0
         self.shortest_ns = 0  # the smallest late_ns of all watched; 0: none is watched
@@ -95,15 +101,19 @@ class Watchdog:
             watched.in_time()
         # A simulated clock is never late, so one check in time is enough.
         period_ns = self.shortest_ns // CHECKS if self.threaded else self.shortest_ns - 1
+        if self.guardian.guarded:  # which gets what has changed
+            period_ns = min(period_ns, BEAT_NS)
         self._timer = self._scheduler.call_at(now + period_ns, self._check_periodically)
 
     def _guard(self) -> None:
         """The thread: sleeps until the event loop would be late, and looks."""
-        wait_ns = self.shortest_ns
+        longest_ns = min(self.shortest_ns, BEAT_NS) if self.guardian.guarded else self.shortest_ns
+        wait_ns = longest_ns
         while not self._end.wait(ns_to_s(wait_ns)):
-            checked_ns = self.checked_ns
-            gap = self._scheduler.now() - checked_ns
-            wait_ns = self.shortest_ns
+            checked_ns, now = self.checked_ns, self._scheduler.now()
+            self.guardian.beat(now)
+            gap = now - checked_ns
+            wait_ns = longest_ns
             for index, watched in enumerate(self._watched):
                 if gap < watched.late_ns:
                     wait_ns = min(wait_ns, watched.late_ns - gap)

@@ -11,6 +11,7 @@ import asyncio
 import functools
 import os
 import re
+import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -34,6 +35,8 @@ from hilgw.transports.serial.quirks import (
 from hilgw.transports.serial.urls import host_and_port, kind_of, unsupported
 
 OPEN_DEADLINE_S = 10.0
+GUARDIAN_S = 1.0
+GUARDIAN_POLL_S = 0.01
 READ_LIMIT_BYTES = 65536
 SYSFS = Path("/sys/class/tty")
 READ_TIMEOUT_S = 0.05  # how soon a reading thread notices that it must end
@@ -102,7 +105,29 @@ def _configure(port: Any, name: str, line: LineSettings, **more: Any) -> None:
 
 
 def _open_device(name: str, line: LineSettings) -> _Device:
-    """Runs in a thread; errors of pyserial and the kernel are not converted."""
+    """Runs in a thread. Waits for the guardian of a gateway that was killed: it has the port for
+    some milliseconds more."""
+    end = time.monotonic() + GUARDIAN_S
+    while True:
+        try:
+            return _open_now(name, line)
+        except PortError as error:
+            if error.reason != PortError.BUSY or time.monotonic() > end or not _is_guarded(name):
+                raise
+        time.sleep(GUARDIAN_POLL_S)
+
+
+def _is_guarded(name: str) -> bool:
+    """Whether guardians have the port open, and no other program."""
+    if os.name != "posix":
+        return False
+    from hilgw.transports.serial import tty
+
+    return {holder.command for holder in tty.holders(name)} == {tty.GUARDIAN}
+
+
+def _open_now(name: str, line: LineSettings) -> _Device:
+    """Errors of pyserial and the kernel are not converted, but for a port that is in use."""
     port = _Device()
     port.notices = []
     if os.name != "posix":
@@ -120,9 +145,10 @@ def _open_device(name: str, line: LineSettings) -> _Device:
         port.settled = True
     except BaseException as error:
         port.close()
-        busy = isinstance(error, Exception) and port_error(error, name).reason == PortError.BUSY
-        if busy and not isinstance(error, PortError) and (holders := tty.holders(name)):
-            raise held_by(holders[0], name) from error
+        if isinstance(error, Exception) and not isinstance(error, PortError):
+            busy = port_error(error, name)
+            if busy.reason == PortError.BUSY:
+                raise _held(name) or busy from error
         raise
     return port
 
@@ -139,9 +165,8 @@ def _prepare(port: _Device, name: str, line: LineSettings) -> None:
         tty.make_raw(fd)
         return
     tty.lock(fd)
-    others = [holder for holder in tty.holders(name) if holder.pid != os.getpid()]
-    if others:
-        raise held_by(others[0], name)
+    if (held := _held(name, but=os.getpid())) is not None:
+        raise held
     if line.rs485 != "none":
         set_rs485(port, line.rs485)
     tty.make_raw(fd)
@@ -151,6 +176,16 @@ def _prepare(port: _Device, name: str, line: LineSettings) -> None:
         port.notices.append("the driver's low-latency mode is set")
     except (OSError, ValueError, NotImplementedError, AttributeError):
         pass  # a driver without this mode
+
+
+def _held(name: str, but: int | None = None) -> PortError | None:
+    """The error that names the program which has the port open; None where none is seen. Of a
+    gateway, not its guardian. but: a process that may have it open."""
+    from hilgw.transports.serial import tty
+
+    others = [holder for holder in tty.holders(name) if holder.pid != but]
+    others.sort(key=lambda holder: holder.command == tty.GUARDIAN)
+    return held_by(others[0], name) if others else None
 
 
 def set_rs485(port: Any, mode: str) -> None:

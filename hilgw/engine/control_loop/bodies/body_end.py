@@ -43,6 +43,9 @@ if TYPE_CHECKING:
 
 # A body registers its devices one by one; after this pause the registration is complete.
 REGISTRATION_PAUSE_NS = 100 * NS_PER_MS
+_NO_GUARDIAN = Refusal(
+    RequestRefused.NO_GUARDIAN, "the guardian does not run, which stops the motors if hilgw cannot"
+)
 # Refusals that stop no motor: earlier stops have stopped all motors then.
 _STOPS_NOTHING = (RequestRefused.ENDED, RequestRefused.DISARMED, RequestRefused.LATCHED)
 
@@ -102,7 +105,13 @@ class BodyEnd(PeerListener):
         self._owner.from_body(self, events, now)
 
     def attached(self, transport: Transport) -> None:
-        self.safety.emergency_stop.attach(transport)
+        self.safety.attached(transport)
+
+    async def release(self) -> None:
+        await self.safety.emergency_stop.release()
+
+    def alarmed(self) -> None:
+        self.safety.guardian_acted()
 
     def detached(self, now: int) -> None:
         self.safety.emergency_stop.detach()
@@ -136,8 +145,14 @@ class BodyEnd(PeerListener):
         return self._handle(command, outcome, events, now)
 
     def _handle(self, command: Command, outcome: Outcome, events: list[Event], now: int) -> Outcome:
-        """Writes what the session answers to a command."""
+        """Writes what the session answers to a command, once the stop that it needs is ready."""
         link = self.link
+        if outcome is Accepted.SENT and not self.safety.is_prepared(command):
+            ready = link.ask(None, self.safety.prepare, command)
+            if ready is None:
+                return self._settle(command, Accepted.DROPPED)
+            if not ready:
+                return self._turn_down(command, _NO_GUARDIAN, now)
         link.handle(events, now)
         self._settle(command, outcome)
         if outcome is Accepted.SENT:
