@@ -120,6 +120,15 @@ class ObservedPort(PortListener, ABC):
         """A remark for the user about this port."""
         self._observer.notice(self.name, text)
 
+    def _accepted(self, name: str, stream: Transport, received: bytes = b"") -> Transport | None:
+        """The accepted connection as this part uses it, see `Lines.opened`. None: its opening
+        failed, which the user reads, and it is closed."""
+        try:
+            return self.lines.opened(name, stream, received)
+        except PortError as error:
+            self.notify(str(error))
+            return None
+
     def _enter(self, state: State, reason: str) -> None:
         if (state, reason) != (self.state, self.reason):
             self.state, self.reason = state, reason
@@ -222,9 +231,13 @@ class Supervisor(AttachedPort):
         if not again or self.state is not State.WAITING:
             self._enter(State.OPENING, self.where)
         self._tried, self._lived_s = self._identity(), 0.0
+        connection: Transport | None = None
         try:
-            transport = self.lines.opened(self.name, await self._port.open())
+            connection = await self._port.open()
+            transport = self.lines.opened(self.name, connection)
         except PortError as error:
+            if connection is not None:
+                await connection.wait_closed()
             return error
         self.opened += 1
         opened_s = asyncio.get_running_loop().time()

@@ -132,7 +132,10 @@ class ProxyServer(ObservedPort):
     ) -> None:
         """The controller has the robot."""
         request = handshake.take()
-        stream = self.lines.opened(f"{robot.name}.controller", handshake.stream, request)
+        stream = self._accepted(f"{robot.name}.controller", handshake.stream, request)
+        if stream is None:
+            webots.close()
+            return
         connection = ProxyConnection(stream, webots, robot, self._ended)
         self._connections.add(connection)
         self.ups += 1

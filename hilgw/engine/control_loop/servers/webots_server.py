@@ -113,7 +113,9 @@ class WebotsPort(ControllerPort):
     def take(self, handshake: Handshake) -> None:
         """The next controller."""
         first = handshake.take()
-        stream = self.lines.opened(self.name, handshake.stream, first)
+        stream = self._accepted(self.name, handshake.stream, first)
+        if stream is None:
+            return
         self._link.session.local = handshake.local
         stream.start(self._link.data_received, lambda error: self._connection_lost(stream, error))
         self._attach(stream, handshake.peer)
