@@ -26,7 +26,6 @@ from hilgw.engine.control_loop.parts import (
     LoopBody,
     LoopController,
     RemoteBody,
-    no_advice,
     no_body,
     no_controller,
 )
@@ -148,13 +147,11 @@ class ControlLoopAssembly:
     def _loop_controller(self, context: LoopContext, config: RobotConfig) -> LoopController:
         """The controller. One that is stepped has nothing yet that keeps it connected."""
         part, name, timer = config.controller, context.name, context.scheduler
-
-        def advice() -> str:
-            return self._advice(f"{name}.controller")
-
         if part is None or peer_of(part) is None:
             is_missed = part is None and not forwarding_of(config.body)
-            return no_controller(context, advice if is_missed else no_advice)
+            return no_controller(context, "the configuration has none" if is_missed else "")
+        is_mocked = self._ports.is_mocked(f"{name}.controller")
+        advice = "its mock connects again" if is_mocked else None
         kind = stepped_of(part)
         if kind is None:
             return LoopController(self._controller(name, part), timer, advice)
@@ -190,15 +187,6 @@ class ControlLoopAssembly:
         self._describe(name, f"controller {part.kind}: listens on {settings.listen}{words}")
         return link
 
-    def _advice(self, name: str) -> str:
-        """How to get the controller of this name, which is not connected."""
-        port = self._gateway.supervisors.get(name)
-        if port is None:
-            return "the configuration has none"
-        if self._ports.is_mocked(name):
-            return "its mock connects again"
-        return port.advice
-
     # --- controllers that are stepped ---------------------------------------------------------
 
     @cached_property
@@ -225,19 +213,12 @@ class ControlLoopAssembly:
             self._gateway.timer,
             self._gateway.control_loops.watchdog,
             None if line is None else LinePacer(line.baudRate, line.byteSize),
+            {} if framing is None else framing.dropped,
         )
-        if framing is not None:
-            link.dropped = framing.dropped
         return link
 
     def _supervise(self, link: PeerLink[Any], port: Port) -> None:
-        loops = self._gateway.control_loops
-        self._gateway.supervisors[link.name] = Supervisor(
-            link,
-            port,
-            self._gateway.lines,
-            is_needed=lambda: link.name not in loops.unused(shadows=True),
-        )
+        self._gateway.supervisors[link.name] = Supervisor(link, port, self._gateway.lines)
 
     def _supervise_line(
         self, link: PeerLink[Any], part: Body | PeerController, config: PartConfig

@@ -63,7 +63,7 @@ class ProxyServer(ObservedPort):
         self._connections: set[ProxyConnection] = set()
         self._reported: set[str] = set()
 
-    async def run(self, on_up: Callable[[], None]) -> None:
+    async def run(self, on_up: Callable[[], None], *, is_needed: bool = True) -> None:
         self._enter(State.OPENING, self.where)
         limits = Limits(
             clients=MOST_WAITING + len(self._places),

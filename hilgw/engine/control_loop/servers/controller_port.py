@@ -132,7 +132,7 @@ class TcpServer(ControllerPort):
         super().__init__(link, lines, where)
         self._listening = listening
 
-    async def run(self, on_up: Callable[[], None]) -> None:
+    async def run(self, on_up: Callable[[], None], *, is_needed: bool = True) -> None:
         self._enter(State.OPENING, self.where)
         try:
             await self._listening.open(self._incoming, LIMITS, self.notify)
