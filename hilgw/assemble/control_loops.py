@@ -66,7 +66,7 @@ class ControlLoopAssembly:
         gateway, robot = self._gateway, self._gateway.robots[name]
         has_peer = peer_of(config.controller) is not None
         context = LoopContext(name, gateway.timer, gateway.observer, gateway.control_loops.watchdog)
-        simulated = config.body is None or is_simulated(self._config, name)
+        simulated = config.body is None or is_simulated(self._config, f"{name}.body", config.body)
         is_stepped = stepped_of(config.controller) is not None
         safety = SafetyState(config.safety, simulated=simulated, stepped=is_stepped)
         if config.body is None:
@@ -101,7 +101,7 @@ class ControlLoopAssembly:
         """The second body, with a safety of its own."""
         if config.remote is None:
             return None
-        simulated = is_simulated(self._config, name, "remote")
+        simulated = is_simulated(self._config, f"{name}.remote", config.remote)
         safety = SafetyState(config.safety, simulated=simulated, stepped=stepped)
         link = self._body(name, config.remote, "remote")
         self._describe(name, f"mode {config.mode}; `hilgw mode {name}` changes it")

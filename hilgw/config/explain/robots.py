@@ -134,7 +134,7 @@ def _body(config: GatewayConfig, name: str, key: str) -> BodyFacts:
     body = plugins.load(plugins.BODIES, part.kind)
     devices = _devices(body, part, config.webots)
     mocked = is_mocked(config, f"{name}.{key}")
-    simulated = is_simulated(config, name, key)
+    simulated = is_simulated(config, f"{name}.{key}", part)
     stepped = stepped_of(robot.controller) is not None
     return BodyFacts(
         key=key,
