@@ -79,6 +79,12 @@ def session_of(part: PartConfig | None) -> ControllerSession | None:
     return None if part is None or inside is None else inside.session(part.settings)
 
 
+def period_ms_of(part: PartConfig) -> float | None:
+    """The period of a controller in the gateway; None: it has none."""
+    inside = inside_of(part)
+    return None if inside is None else inside.period_ms(part.settings)
+
+
 def world_name(name: str, config: RobotConfig) -> str:
     """The name of a robot behind a proxy in its simulator."""
     assert config.controller is not None
