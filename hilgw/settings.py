@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import MISSING, dataclass, field
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 LONGEST_NAME = 64
 """Characters of the name of a robot, a device or any other object of a configuration."""
@@ -17,22 +17,8 @@ Problem = tuple[str, str, str]
 """An error in settings: the path below their part, what is wrong, the fix."""
 
 
-def setting(
-    doc: str,
-    default: Any = MISSING,
-    *,
-    default_factory: Any = MISSING,
-    ge: float | None = None,
-    gt: float | None = None,
-    le: float | None = None,
-    also: Sequence[float] = (),
-    choices: Sequence[Any] = (),
-    pattern: str = "",
-    unit: str = "",
-    example: Any = None,
-    refers: str = "",
-) -> Any:
-    """A dataclass field with its documentation and its limits.
+class Declaration(TypedDict, total=False):
+    """What a setting may declare beside its default.
 
     ge, gt, le: bounds of a number, or of each item of a list; `also`: values allowed besides these
     (Webots' -1). choices: the only values allowed. pattern: a regular expression the whole
@@ -40,23 +26,34 @@ def setting(
     mapping, each item of a list) is the name of an emitter or a receiver of the same robot, or of
     a robot, an adapter or an air of the file; a default of "" means none.
     """
-    metadata = {
-        "doc": doc,
-        "ge": ge,
-        "gt": gt,
-        "le": le,
-        "also": tuple(also),
-        "choices": tuple(choices),
-        "pattern": pattern,
-        "unit": unit,
-        "example": example,
-        "refers": refers,
-    }
-    if default_factory is not MISSING:
-        return field(default_factory=default_factory, metadata=metadata)
-    if default is MISSING:
-        return field(metadata=metadata)
-    return field(default=default, metadata=metadata)
+
+    ge: float
+    gt: float
+    le: float
+    also: Sequence[float]
+    choices: Sequence[Any]
+    pattern: str
+    unit: str
+    example: Any
+    refers: str
+
+
+_TEXTS: dict[str, Any] = dict.fromkeys(("pattern", "unit", "refers"), "")
+_UNDECLARED = dict.fromkeys(Declaration.__annotations__) | _TEXTS | {"also": (), "choices": ()}
+
+
+def setting(
+    doc: str,
+    default: Any = MISSING,
+    *,
+    default_factory: Any = MISSING,
+    **declared: Unpack[Declaration],
+) -> Any:
+    """A dataclass field with its documentation and its limits."""
+    if unknown := declared.keys() - Declaration.__annotations__:
+        raise TypeError(f"a setting declares no {', '.join(sorted(unknown))}")
+    metadata = {"doc": doc, **_UNDECLARED, **declared}
+    return field(default=default, default_factory=default_factory, metadata=metadata)
 
 
 @dataclass(frozen=True, slots=True)

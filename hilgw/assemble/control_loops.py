@@ -27,7 +27,6 @@ from hilgw.engine.control_loop.parts import (
     LoopBody,
     LoopController,
     RemoteBody,
-    no_advice,
     no_body,
     no_controller,
 )
@@ -68,7 +67,7 @@ class ControlLoopAssembly:
         gateway, robot = self._gateway, self._gateway.robots[name]
         has_peer = peer_of(config.controller) is not None
         context = LoopContext(name, gateway.timer, gateway.observer, gateway.control_loops.watchdog)
-        simulated = config.body is None or is_simulated(self._config, name)
+        simulated = config.body is None or is_simulated(self._config, f"{name}.body", config.body)
         is_stepped = stepped_of(config.controller) is not None
         safety = SafetyState(config.safety, simulated=simulated, stepped=is_stepped)
         if config.body is None:
@@ -104,7 +103,7 @@ class ControlLoopAssembly:
         """The second body, with a safety of its own."""
         if config.remote is None:
             return None
-        simulated = is_simulated(self._config, name, "remote")
+        simulated = is_simulated(self._config, f"{name}.remote", config.remote)
         safety = SafetyState(config.safety, simulated=simulated, stepped=stepped)
         link = self._body(name, config.remote, "remote")
         self._describe(name, f"mode {config.mode}; `hilgw mode {name}` changes it")
@@ -155,13 +154,11 @@ class ControlLoopAssembly:
     def _loop_controller(self, context: LoopContext, config: RobotConfig) -> LoopController:
         """The controller. One that is stepped has nothing yet that keeps it connected."""
         part, name, timer = config.controller, context.name, context.scheduler
-
-        def advice() -> str:
-            return self._advice(f"{name}.controller")
-
         if part is None or peer_of(part) is None:
             is_missed = part is None and not forwarding_of(config.body)
-            return no_controller(context, advice if is_missed else no_advice)
+            return no_controller(context, "the configuration has none" if is_missed else "")
+        is_mocked = self._ports.is_mocked(f"{name}.controller")
+        advice = "its mock connects again" if is_mocked else None
         kind = stepped_of(part)
         if kind is None:
             return LoopController(self._controller(name, part), timer, advice)
@@ -197,15 +194,6 @@ class ControlLoopAssembly:
         self._describe(name, f"controller {part.kind}: listens on {settings.listen}{words}")
         return link
 
-    def _advice(self, name: str) -> str:
-        """How to get the controller of this name, which is not connected."""
-        port = self._gateway.supervisors.get(name)
-        if port is None:
-            return "the configuration has none"
-        if self._ports.is_mocked(name):
-            return "its mock connects again"
-        return port.advice
-
     # --- controllers that are stepped ---------------------------------------------------------
 
     @cached_property
@@ -232,19 +220,13 @@ class ControlLoopAssembly:
             self._gateway.timer,
             self._gateway.control_loops.watchdog,
             None if line is None else LinePacer(line.baudRate, line.byteSize),
+            {} if framing is None else framing.dropped,
         )
-        if framing is not None:
-            link.dropped = framing.dropped
         return link
 
     def _supervise(self, link: PeerLink[Any], port: Port) -> None:
-        loops = self._gateway.control_loops
-        self._gateway.supervisors[link.name] = Supervisor(
-            link,
-            replace(port, release=link.release),
-            self._gateway.lines,
-            is_needed=lambda: link.name not in loops.unused(shadows=True),
-        )
+        port = replace(port, release=link.release)
+        self._gateway.supervisors[link.name] = Supervisor(link, port, self._gateway.lines)
 
     def _supervise_line(
         self, link: PeerLink[Any], part: Body | PeerController, config: PartConfig

@@ -73,7 +73,12 @@ def build(
     steps = StepClock(timer.now(), (config.medium.step_ms or 0) * NS_PER_MS)
     schedule = Schedule(timer, steps) if paced is None else Schedule(timer, steps, paced.advance)
     scene = Scene(medium, timer, upright_axis(config.webots), schedule, observer)
-    gateway = Gateway(timer, medium, scene, observer, paced, config.guardian_ms)
+    mocap = None
+    if config.medium.mocap is not None:
+        from hilgw.engine.mocap import Mocap
+
+        mocap = Mocap(address_of(config.medium.mocap.listen), scene, observer)
+    gateway = Gateway(timer, medium, scene, observer, paced, mocap, config.guardian_ms)
     assembly = _Assembly(config, gateway, Airs(), schedule)
     try:
         assembly.add_all()
@@ -104,11 +109,6 @@ class _Assembly:
         for name, robot in self.config.robots.items():
             self.add_robot(name, robot)
         self.add_obstacles()
-        if self.config.medium.mocap is not None:
-            from hilgw.engine.mocap import Mocap
-
-            address = address_of(self.config.medium.mocap.listen)
-            self.gateway.mocap = Mocap(address, self.gateway.scene, self.gateway.observer)
         mocks, ports = MockPorts(self.config, self.gateway), Ports(self.config, self.gateway)
         for name, adapter in self.config.adapters.items():
             self.add_station(name, adapter, mocks, ports)

@@ -46,7 +46,7 @@ class SteppedAssembly:
     def add(self, loop: ControlLoop, link: PeerLink[Any], part: PartConfig, *, mocked: bool) -> str:
         """The controller of this control loop; returns what it is, in words. mocked: a mock stands
         for it."""
-        settings, name = part.settings, loop.name
+        settings = part.settings
         program = program_of(part)
         if program is not None:
             return self._add_program(loop, link, program, settings)
@@ -54,26 +54,25 @@ class SteppedAssembly:
         local: type[LocalSocket] | None = WebotsSocket if settings.ipc else None
         if part.kind == PLUGIN:  # a mock in its place connects over TCP
             listen, local = (MOCK_URL, None) if mocked else (None, PluginSocket)
-        port = WebotsPort(
-            link,
-            name,
-            None if listen is None else self._server(listen, mocked=mocked),
-            self._gateway.lines,
-            lambda: loop.is_complete,
-            where=settings.listen or "a local socket",
-            local=local,
-        )
-        words = ""
+        server = None if listen is None else self._server(listen, mocked=mocked)
+        words, connect = "", None
         if mocked:
             controller: PeerController = load(CONTROLLERS, part.kind)
             spec = controller.mock(settings, self._config.webots)
-            spec = replace(spec, parameters={"robot": name} | spec.parameters)
+            parameters, how = {"robot": loop.name} | spec.parameters, None
+            if server is None:  # on the local socket, where answers have another framing
+                parameters, how = parameters | {"framing": "ipc"}, connect_local
             words = f" (mock {spec.name})"
-            if listen is not None:
-                port.on_listening = self._ports.client(link.name, spec)
-            else:  # whose answers have another framing
-                spec = replace(spec, parameters=spec.parameters | {"framing": "ipc"})
-                port.on_listening = self._ports.client(link.name, spec, connect_local)
+            spec = replace(spec, parameters=parameters)
+            connect = self._ports.client(link.name, spec, how)
+        port = WebotsPort(
+            link,
+            server,
+            self._gateway.lines,
+            where=settings.listen or "a local socket",
+            local=local,
+            on_listening=connect,
+        )
         self._gateway.supervisors[link.name] = port
         return f"controller {part.kind}: listens on {port.where}{words}"
 
@@ -99,22 +98,19 @@ class SteppedAssembly:
         # token cannot be guessed.
         check = TokenCheck(access, "drive", lambda: gateway.real_timer.now(), limited=False)
 
-        def start(host: str, number: int) -> None:
-            url = f"tcp://{host}:{number}/{quote(loop.name, safe='')}"
-            child.start(program_environment(url, os.environ, token, gateway.control_path))
-
-        server = WebotsServer(Listening(LOOPBACK, 0, check_token=check))
-        where = Path(settings.file).name
-        port = WebotsPort(
-            link, loop.name, server, gateway.lines, lambda: loop.is_complete, where=where
-        )
-        port.on_listening = start
         latches = not moves_unlatched(self._config, loop.name)
         program = Program(kind.command(settings), settings.restart, latches)
         child = Child(link.name, program, gateway.observer, lambda: loop.is_complete)
-        loop.presence.program = child
-        port.on_quit_sent = child.quit_sent
+
+        def start(host: str, number: int) -> None:
+            url = f"tcp://{host}:{number}/{quote(loop.name, safe='')}"
+            child.start(program_environment(url, os.environ, token) | gateway.environment)
+
+        server = WebotsServer(Listening(LOOPBACK, 0, check_token=check))
+        where = Path(settings.file).name
         gateway.children.append(child)
         gateway.reports[f"{link.name}.program"] = child.report
-        gateway.supervisors[link.name] = port
+        gateway.supervisors[link.name] = WebotsPort(
+            link, server, gateway.lines, where=where, on_listening=start, program=child
+        )
         return f"controller {kind.kind}: {where}"

@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 
 from hilgw.errors import printable
-from hilgw.protocols.gateway.paths import DEAD, folders, is_private, shared_folder
+from hilgw.protocols.gateway import paths
+from hilgw.protocols.gateway.paths import folders, is_private, shared_folder
 
 
 def live_sockets() -> list[Path]:
@@ -32,16 +33,8 @@ def control_sockets() -> list[Path]:
 
 
 def is_live(path: Path) -> bool:
-    """Whether a program listens on this socket; found out by a connection, closed at once."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        probe.setblocking(False)
-        try:
-            probe.connect(str(path))
-        except DEAD:
-            return False
-        except OSError:
-            return True
-    return True
+    """Whether a program listens on this socket."""
+    return paths.is_live(path, socket.socket(socket.AF_UNIX))
 
 
 def program_at(path: Path) -> str:

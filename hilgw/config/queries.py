@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from hilgw.config.context import Inspection
     from hilgw.config.source.positions import Path
 
+    Source = GatewayConfig | Inspection  # a configuration, or a file that may have errors
+
 REAL_TIME = 1
 """The speed of a gateway that is not in simulated time."""
 BODY_KEYS = ("body", "remote")
@@ -77,6 +79,12 @@ def session_of(part: PartConfig | None) -> ControllerSession | None:
     return None if part is None or inside is None else inside.session(part.settings)
 
 
+def period_ms_of(part: PartConfig) -> float | None:
+    """The period of a controller in the gateway; None: it has none."""
+    inside = inside_of(part)
+    return None if inside is None else inside.period_ms(part.settings)
+
+
 def world_name(name: str, config: RobotConfig) -> str:
     """The name of a robot behind a proxy in its simulator."""
     assert config.controller is not None
@@ -115,13 +123,26 @@ def is_local(url: str) -> bool:
 # --- back ends ------------------------------------------------------------------------------------
 
 
-def backend_of(config: GatewayConfig, part: str) -> Backend:
+def backend_of(source: Source, part: str) -> Backend:
     """The back end of a part: a station, ROBOT.controller, .body or .remote; of a proxy,
     ROBOT.webots too."""
     name, _, key = part.partition(".")
-    chosen = config.robots[name].parts.get(key) if key else config.adapters.get(part)
-    own = None if chosen is None else chosen.backend
-    return own or (Backend.REAL if part in config.real else config.backend)
+    if isinstance(source, GatewayConfig):
+        chosen = source.robots[name].parts.get(key) if key else source.adapters.get(part)
+        own, real = None if chosen is None else chosen.backend, source.real
+    else:
+        path = ("robots", name, key) if key else ("adapters", part)
+        own, real = source.get(*path, "backend"), source.get("real")
+    if own in tuple(Backend):
+        return Backend(own)
+    listed = isinstance(real, list | tuple) and part in real
+    return Backend.REAL if listed else default_backend(source)
+
+
+def default_backend(source: Source) -> Backend:
+    """That of parts without one of their own."""
+    given = source.backend if isinstance(source, GatewayConfig) else source.get("backend")
+    return Backend(given) if given in tuple(Backend) else Backend.REAL
 
 
 def own_backends(config: GatewayConfig) -> dict[str, Backend]:
@@ -132,9 +153,9 @@ def own_backends(config: GatewayConfig) -> dict[str, Backend]:
     return {name: part.backend for name, part in parts.items() if part.backend}
 
 
-def is_mocked(config: GatewayConfig, part: str) -> bool:
+def is_mocked(source: Source, part: str) -> bool:
     """Whether a mock is there instead of this part."""
-    return backend_of(config, part).is_mocked
+    return backend_of(source, part).is_mocked
 
 
 def is_mixed(config: GatewayConfig) -> bool:
@@ -142,28 +163,14 @@ def is_mixed(config: GatewayConfig) -> bool:
     return bool(config.real or own_backends(config))
 
 
-def is_mocked_at(inspection: Inspection, path: Path) -> bool:
-    """As `is_mocked`, of the part at `path`, in a file that may have errors."""
-    real, own = inspection.get("real"), inspection.get(*path, "backend")
-    listed = isinstance(real, list) and part_name(path) in real
-    default = Backend.REAL if listed else inspection.get("backend")
-    chosen = own if own in tuple(Backend) else default
-    return chosen in (Backend.MOCK, Backend.LOOPBACK)
-
-
-def has_nodes(config: GatewayConfig, air: str) -> bool:
+def has_nodes(source: Source, air: str) -> bool:
     """Whether the mocks that share this air with the hardware exist: with mocked hardware."""
-    return config.backend.is_mocked or any(
-        air_of(each, name) == air and is_mocked(config, name)
-        for name, each in config.adapters.items()
-    )
-
-
-def has_nodes_at(inspection: Inspection, air: str) -> bool:
-    """The same, in a file that may have errors."""
-    return inspection.get("backend") in (Backend.MOCK, Backend.LOOPBACK) or any(
-        air_of(each, str(path[-1])) == air and is_mocked_at(inspection, path)
-        for path, each in inspection.made("adapters", None)
+    if isinstance(source, GatewayConfig):
+        adapters = list(source.adapters.items())
+    else:
+        adapters = [(part_name(path), each) for path, each in source.made("adapters", None)]
+    return default_backend(source).is_mocked or any(
+        air_of(each, name) == air and is_mocked(source, name) for name, each in adapters
     )
 
 
@@ -172,28 +179,19 @@ def part_name(path: Path) -> str:
     return ".".join(map(str, path[1:]))
 
 
-def is_simulated(config: GatewayConfig, robot: str, key: str = "body") -> bool:
-    """Whether the body under this key of the robot has no real motors."""
-    part = config.robots[robot].bodies[key]
-    return _is_simulated(part, mocked=is_mocked(config, f"{robot}.{key}"))
-
-
-def is_simulated_at(inspection: Inspection, path: Path, part: PartConfig) -> bool:
-    """As `is_simulated`, of the body at `path`, in a file that may have errors."""
-    return _is_simulated(part, mocked=is_mocked_at(inspection, path))
-
-
-def _is_simulated(part: PartConfig, *, mocked: bool) -> bool:
-    simulated: bool | None = part.settings.simulated
+def is_simulated(source: Source, name: str, body: PartConfig) -> bool:
+    """Whether this body, of the part of this name, has no real motors."""
+    simulated: bool | None = body.settings.simulated
     if simulated is not None:
         return simulated
-    return mocked or bool(plugins.load(plugins.BODIES, part.kind).simulated)
+    return is_mocked(source, name) or bool(plugins.load(plugins.BODIES, body.kind).simulated)
 
 
 def moves_unlatched(config: GatewayConfig, name: str) -> bool:
     """Whether a body of this robot is real, and its loss does not disarm it."""
     robot = config.robots[name]
-    simulated = all(is_simulated(config, name, key) for key in robot.bodies)
+    bodies = robot.bodies.items()
+    simulated = all(is_simulated(config, f"{name}.{key}", body) for key, body in bodies)
     return robot.safety.latch is False and not simulated
 
 

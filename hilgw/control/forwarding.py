@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from hilgw.devices.fields import BROADCAST, CHANNEL_MAX
@@ -35,6 +35,13 @@ class Forwarding:
                 errors.append((f"channels.{world}", what, "map each channel to another one"))
             seen.setdefault(medium, world)
         return errors
+
+    def describe(self) -> Iterator[str]:
+        """One text for each pair of radios."""
+        for world, medium in self.to_medium.items():
+            yield f"what the Receiver {world} of the world receives leaves through {medium}"
+        for world, medium in self.from_medium.items():
+            yield f"what {medium} receives leaves through the Emitter {world} of the world"
 
     def on_medium(self, channel: int) -> int:
         """The channel on the medium of a packet from the body."""

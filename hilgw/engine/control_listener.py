@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from hilgw.errors import HilgwError
-from hilgw.protocols.gateway.paths import DEAD, folders, is_private, shared_folder
+from hilgw.protocols.gateway.paths import folders, is_live, is_private, shared_folder
 from hilgw.transports.accepting import Accepting
 
 BACKLOG = 64
@@ -139,7 +139,9 @@ def remove_dead(paths: Iterable[Path]) -> None:
             continue
         try:
             fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if stat.S_ISSOCK(path.lstat().st_mode) and not is_live(path):
+            if stat.S_ISSOCK(path.lstat().st_mode) and not is_live(
+                path, socket.socket(socket.AF_UNIX)
+            ):
                 path.unlink()
         except OSError:
             continue
@@ -178,16 +180,3 @@ def control_folder() -> Path:
             where=str(shared.parent),
             fix="set XDG_RUNTIME_DIR, or name a path with --control",
         ) from None
-
-
-def is_live(path: Path) -> bool:
-    """Whether a program listens on this socket; found out by a connection, closed at once."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        probe.setblocking(False)
-        try:
-            probe.connect(str(path))
-        except DEAD:
-            return False
-        except OSError:
-            return True
-    return True

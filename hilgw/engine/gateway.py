@@ -47,7 +47,7 @@ class Gateway:
     timer: the clock of all that it simulates. real_timer: for deadlines of other processes, the
     same clock unless time is simulated. holds: where a synchronized controller holds simulated
     time; without effect in real time. description: lines that show the configuration. reports: of
-    further parts.
+    further parts. environment: further variables of the programs that it starts.
     """
 
     def __init__(
@@ -57,6 +57,7 @@ class Gateway:
         scene: Scene,
         observer: Observers,
         paced: PacedLoop | None = None,
+        mocap: Mocap | None = None,
         guardian_ms: int = DEFAULT_GUARDIAN_MS,
     ) -> None:
         """paced: the event loop at another speed than real time, whose clock is `timer`.
@@ -78,10 +79,10 @@ class Gateway:
         self.supervisors: dict[str, ObservedPort] = {}
         self.hosts: list[MockHost] = []
         self.children: list[Child] = []
-        self.mocap: Mocap | None = None
+        self.mocap = mocap
         self.description: list[str] = []
         self.reports: dict[str, Callable[[], dict[str, Any]]] = {}
-        self.control_path: str | None = None  # of the control socket, for programs that it starts
+        self.environment: dict[str, str] = {}
         self._speed = SpeedMeter(paced.speed, timer.now) if paced is not None else None
         self._on_ready: Callable[[], None] | None = None
         self._started_ns: int | None = None
@@ -116,9 +117,10 @@ class Gateway:
         if self.mocap is not None:
             await self.mocap.start()
         fatal: list[HilgwError] = []
+        beside = self.control_loops.unused(shadows=True)
         tasks = [
-            asyncio.create_task(self._supervise(supervisor, fatal, stop))
-            for supervisor in self.supervisors.values()
+            asyncio.create_task(self._supervise(each, fatal, stop, is_needed=name not in beside))
+            for name, each in self.supervisors.items()
         ]
         try:
             for robot in self.robots.values():
@@ -142,10 +144,12 @@ class Gateway:
         supervisor: ObservedPort,
         fatal: list[HilgwError],
         stop: asyncio.Event,
+        *,
+        is_needed: bool,
     ) -> None:
         """Runs one supervisor. An error that ends it ends the gateway without delaying others."""
         try:
-            await supervisor.run(self.check_ready)
+            await supervisor.run(self.check_ready, is_needed=is_needed)
         except HilgwError as error:
             fatal.append(error)
             stop.set()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
 from hilgw.engine.observer import Direction, LineEvent, Observer
+from hilgw.errors import PortError
 from hilgw.transports.base import Transport
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ class LineEnd(Protocol):
 
     def unobserve(self) -> None: ...
 
+    def close(self) -> None: ...
+
 
 OnBytes = Callable[[LineEvent], None]
 Wrapping = Callable[[str, Any], Any]
@@ -63,7 +66,8 @@ class Lines:
     """The open lines of one gateway, and the observer of their ports. now: the scheduler's time.
 
     wrappings: each gets the name of the part and the connection at its opening, and returns it or
-    what stands in its place. They are for faults and are set before the gateway runs.
+    what stands in its place. They are for faults and are set before the gateway runs. Where one
+    raises, the opening has failed.
     """
 
     def __init__(self, observer: Observer, now: Callable[[], int]) -> None:
@@ -75,13 +79,22 @@ class Lines:
 
     def opened(self, name: str, line: L, received: bytes = b"") -> L:
         """The connection that the part of this name uses from now on. received: what its peer sent
-        before it was known whose connection it is."""
-        for wrap in self.wrappings:
-            line = wrap(name, line)
-        self._open[line] = name
+        before it was known whose connection it is. Raises PortError, and has closed the connection,
+        when a wrapping raises."""
+        wrapped = line
+        try:
+            for wrap in self.wrappings:
+                wrapped = wrap(name, wrapped)
+            self._open[wrapped] = name
+        except Exception as error:
+            line.close()
+            if isinstance(error, PortError):
+                raise
+            what = f"the wrapping of its line failed: {error!r:.200}"
+            raise PortError(what, reason=PortError.LOST, where=name) from error
         if self._on_bytes is not None:
-            self._begin(name, line, received)
-        return line
+            self._begin(name, wrapped, received)
+        return wrapped
 
     def observe(self, on_bytes: OnBytes | None) -> None:
         """Begins to observe the bytes of all lines, those included that are open now; None: ends.

@@ -7,7 +7,7 @@ from typing import Any, Protocol, cast
 
 from hilgw.engine.lines import Lines
 from hilgw.engine.observer import Observer
-from hilgw.errors import ConfigError
+from hilgw.errors import ConfigError, PortError
 from hilgw.plugins import load_mock
 from hilgw.transports.base import (
     ConnectionSide,
@@ -163,6 +163,10 @@ class _HostedMock(Observable):
         if self.device is not None:
             self.device.write(data)
 
+    def close(self) -> None:
+        if self.device is not None:
+            self.device.close()
+
     def _received(self, data: bytes, host_baud: int | None) -> None:
         if self._on_data is not None:
             self._on_data(data, host_baud)
@@ -246,8 +250,7 @@ class MockHost:
             self._timer.cancel()
             self._timer = None
         for hosted in self._all:
-            if hosted.device is not None:
-                hosted.device.close()
+            hosted.close()
 
     def _hosted(self, mock: Mock) -> _HostedMock:
         return next(hosted for hosted in self._all if hosted.mock is mock)
@@ -281,7 +284,11 @@ class MockHost:
     def _serve(self, server: WholeMock, client: ConnectionSide) -> None:
         """A client of a server: hosted from now to the end of its connection."""
         end = server.accept(self._scheduler.now())
-        self.add(end, client)
+        try:
+            self.add(end, client)
+        except PortError as error:  # it has closed the client
+            self.lines.observer.notice(end.name, str(error))
+            return
         leave = client.on_close
 
         def on_close() -> None:

@@ -13,12 +13,15 @@ import asyncio
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from hilgw.engine.lines import Lines, Port
 from hilgw.engine.observer import State
 from hilgw.errors import AdapterError, ConfigError, HilgwError, MismatchError, PeerError, PortError
 from hilgw.transports.base import Transport
+
+if TYPE_CHECKING:
+    from hilgw.engine.processes import Child
 
 RESOLUTION_S = 1e-6  # of event loops: a shorter wait may end before its time
 POLL_S = 0.1
@@ -34,7 +37,17 @@ FAULTS_ALLOWED = 5  # restarts of a session that raises; then its port stays dow
 class PortListener:
     """What the user of a port reports to the supervisor or the TCP server that keeps it open. A
     subclass overrides what concerns it; the other methods do nothing, as for a port that nothing
-    keeps open yet."""
+    keeps open yet.
+
+    program: the peer, where hilgw starts it.
+    """
+
+    program: Child | None = None
+
+    @property
+    def advice(self) -> str:
+        """What the user does to have a peer on it; empty where there can be none."""
+        return ""
 
     def on_ready(self, identity: str) -> None:
         """The peer or the module is there."""
@@ -101,9 +114,9 @@ class ObservedPort(PortListener, ABC):
         return f"connect or reset the one on {self.where}"
 
     @abstractmethod
-    async def run(self, on_up: Callable[[], None]) -> None:
+    async def run(self, on_up: Callable[[], None], *, is_needed: bool = True) -> None:
         """Ends only by cancellation, or with the error that ends the gateway. on_up: called each
-        time the port is up."""
+        time the port is up. is_needed: the gateway ends when it cannot open the port at first."""
 
     def report(self) -> dict[str, Any]:
         """For `--report`."""
@@ -119,6 +132,15 @@ class ObservedPort(PortListener, ABC):
     def notify(self, text: str) -> None:
         """A remark for the user about this port."""
         self._observer.notice(self.name, text)
+
+    def _accepted(self, name: str, stream: Transport, received: bytes = b"") -> Transport | None:
+        """The accepted connection as this part uses it, see `Lines.opened`. None: its opening
+        failed, which the user reads, and it is closed."""
+        try:
+            return self.lines.opened(name, stream, received)
+        except PortError as error:
+            self.notify(str(error))
+            return None
 
     def _enter(self, state: State, reason: str) -> None:
         if (state, reason) != (self.state, self.reason):
@@ -171,10 +193,7 @@ class StallDetector:
 
 
 class Supervisor(AttachedPort):
-    """Keeps one port open. `run` ends only by cancellation or a fatal first start.
-
-    is_needed: asked at the start, whether the gateway cannot do without the port.
-    """
+    """Keeps one port open. `run` ends only by cancellation or a fatal first start."""
 
     def __init__(
         self,
@@ -183,13 +202,11 @@ class Supervisor(AttachedPort):
         lines: Lines,
         *,
         jitter: random.Random | None = None,
-        is_needed: Callable[[], bool] = lambda: True,
     ) -> None:
         super().__init__(supervised, lines, port.where)
         self._port = port
         self._identity = port.identity
         self._jitter = jitter or random.Random(supervised.name)
-        self._is_needed = is_needed
         self._on_up: Callable[[], None] = lambda: None
         self._must_open = True  # the gateway ends when the first start fails
         self._discarded: int | None = None  # bytes that came while the board starts; then None
@@ -204,8 +221,10 @@ class Supervisor(AttachedPort):
         """It is up."""
         return self.state is State.UP
 
-    async def run(self, on_up: Callable[[], None] = lambda: None) -> None:
-        self._on_up, self._must_open = on_up, self._is_needed()
+    async def run(
+        self, on_up: Callable[[], None] = lambda: None, *, is_needed: bool = True
+    ) -> None:
+        self._on_up, self._must_open = on_up, is_needed
         try:
             while True:
                 error = await self._live_once()
@@ -222,9 +241,13 @@ class Supervisor(AttachedPort):
         if not again or self.state is not State.WAITING:
             self._enter(State.OPENING, self.where)
         self._tried, self._lived_s = self._identity(), 0.0
+        connection: Transport | None = None
         try:
-            transport = self.lines.opened(self.name, await self._port.open())
+            connection = await self._port.open()
+            transport = self.lines.opened(self.name, connection)
         except PortError as error:
+            if connection is not None:
+                await connection.wait_closed()
             return error
         self.opened += 1
         opened_s = asyncio.get_running_loop().time()

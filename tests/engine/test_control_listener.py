@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from hilgw.engine.control_listener import ControlListener, is_live
+from hilgw.client.control_paths import is_live
+from hilgw.engine.control_listener import ControlListener
 from hilgw.engine.control_socket import IDLE_S, MAX_CLIENTS, ControlServer
 from hilgw.errors import HilgwError
 from hilgw.testing.sim import Clock, elapse, run

@@ -11,8 +11,11 @@ import pytest
 
 from hilgw.assemble.gateway import build
 from hilgw.config.load import load_config
-from hilgw.engine.lines import Lines
-from hilgw.engine.observer import Direction, LineEvent, Observer
+from hilgw.engine.control_loop.servers.webots_server import WebotsPort
+from hilgw.engine.lines import Lines, Wrapping
+from hilgw.engine.observer import Direction, LineEvent, Observer, State
+from hilgw.engine.proxy.server import ProxyServer
+from hilgw.errors import PortError
 from hilgw.testing.sim import Clock, FakeTransport, Recorder, SimEventLoop, local_sockets, until
 from hilgw.transports.base import LineSettings, LostHandler, ReadHandler
 from hilgw.transports.stream import FdStream
@@ -174,12 +177,68 @@ async def test_a_wrapping_stands_in_place_of_the_connection(clock: Clock) -> Non
     assert (seen.of("faulty", SENT), seen.of("faulty", RECEIVED)) == (b"out", b"in")
 
 
+def broken(name: str, line: Any) -> Any:
+    raise RuntimeError("no fault today")
+
+
+@pytest.mark.parametrize("wrapping", [broken, lambda name, line: []])
+async def test_a_wrapping_that_raises_is_an_opening_that_failed(
+    wrapping: Wrapping, clock: Clock
+) -> None:
+    lines, transport = lines_of(clock), FakeTransport()
+    lines.wrappings.append(wrapping)
+    with pytest.raises(PortError, match="part: the wrapping of its line failed"):
+        lines.opened("part", transport)
+    assert transport.closed
+
+
+async def test_a_wrapping_may_refuse_an_opening_for_a_reason(clock: Clock) -> None:
+    def busy(name: str, line: Any) -> Any:
+        raise PortError("another program has it", reason=PortError.BUSY)
+
+    lines, transport = lines_of(clock), FakeTransport()
+    lines.wrappings += [lambda name, inner: Losing(inner), busy]
+    with pytest.raises(PortError) as raised:
+        lines.opened("part", transport)
+    assert raised.value.reason == PortError.BUSY
+    assert transport.closed
+
+
 # --- all lines of a gateway -----------------------------------------------------------------------
 
 SHIPPED = [p for p in sorted(CONFIGS.glob("*.yaml")) if "kind: python" not in p.read_text()]
 
 
-def run_observed(path: Path) -> tuple[Bytes, Bytes, Any]:
+WEBOTS = (WebotsPort, ProxyServer)
+
+
+class BrokenAtFirst:
+    """A wrapping that raises at the first opening of each line. opened: the names of the others.
+    closed: of those that failed."""
+
+    def __init__(self) -> None:
+        self.failed: set[str] = set()
+        self.opened: set[str] = set()
+        self.closed: set[str] = set()
+
+    def __call__(self, name: str, line: Any) -> Any:
+        if name in self.failed:
+            self.opened.add(name)
+            return line
+        self.failed.add(name)
+        close = line.close
+
+        def closing() -> None:
+            self.closed.add(name)
+            close()
+
+        line.close = closing
+        raise RuntimeError("broken")
+
+
+def run_observed(
+    path: Path, *wrappings: Wrapping, log: Recorder | None = None, run_s: float = 3.5
+) -> tuple[Bytes, Bytes, Any]:
     """What passed at the gateway's ends of its lines, and at those of the mocks."""
     airs = load_config(str(path), [], "loopback").config.airs
     without = [
@@ -194,10 +253,12 @@ def run_observed(path: Path) -> tuple[Bytes, Bytes, Any]:
     async def run() -> Any:
         watching = Observer()
         watching.line_bytes = seen
-        gateway = build(config, asyncio.get_running_loop(), Recorder(), watching, timer=time)
+        observers = (log or Recorder(), watching)
+        gateway = build(config, asyncio.get_running_loop(), *observers, timer=time)
+        gateway.lines.wrappings += wrappings
         for host in gateway.hosts:
             host.lines.observe(at_mocks)
-        await gateway.run(asyncio.Event(), 3.5)
+        await gateway.run(asyncio.Event(), run_s)
         gateway.close()
         return gateway
 
@@ -214,6 +275,20 @@ def test_the_lines_of_all_parts_pass_here(config: Path) -> None:
     assert {event[0] for event in seen.events} == expected
     times = [event[3] for event in seen.events]
     assert times == sorted(times)
+
+
+@pytest.mark.parametrize("config", SHIPPED, ids=lambda path: path.stem)
+def test_every_line_whose_wrapping_failed_is_opened_again(config: Path) -> None:
+    first, log = BrokenAtFirst(), Recorder()
+    _, _, gateway = run_observed(config, first, log=log, run_s=6)
+    ended = first.failed - first.opened  # as a Webots controller does that is disconnected
+    assert ended <= {name for name, port in gateway.supervisors.items() if type(port) in WEBOTS}
+    assert not any(state is State.UP for name, state, _ in log.states if name in ended)
+    assert first.closed == first.failed
+    failed = "the wrapping of its line failed"
+    shown = [f"{name}: {reason}" for name, _, reason in log.states] + log.notices
+    for name in first.failed:
+        assert any(f"{name}: {failed}" in text for text in shown), name
 
 
 def test_both_ends_of_a_line_see_the_same_bytes() -> None:

@@ -44,13 +44,13 @@ class Rig:
     ) -> None:
         self.bench = Bench(window=100, bufferSize=1000, baudRate=115200, scheduler=timer)
         self.station = self.bench.station
+        self.is_needed = is_needed
         self.log = Recorder()
         self.supervisor = Supervisor(
             self.station,
             Port("port", open_port, identity, boot_s),
             Lines(self.log, timer.now),
             jitter=random.Random(1),
-            is_needed=lambda: is_needed,
         )
 
     def up(self) -> bool:
@@ -60,7 +60,7 @@ class Rig:
 @contextlib.asynccontextmanager
 async def running(rig: Rig) -> AsyncIterator[asyncio.Task[None]]:
     """Its supervisor runs."""
-    task = asyncio.create_task(rig.supervisor.run())
+    task = asyncio.create_task(rig.supervisor.run(is_needed=rig.is_needed))
     try:
         yield task
     finally:
@@ -239,23 +239,13 @@ async def test_a_port_that_is_not_needed_is_tried_again_when_it_is_busy_or_denie
     assert pauses[0] < 0.2 and max(pauses) < 6.1 and len(tried_s) == 12
 
 
-async def test_a_port_that_is_needed_later_ends_no_running_gateway(clock: Clock) -> None:
-    needed = [False]
-
+async def test_a_port_that_is_not_needed_at_the_start_ends_no_running_gateway(clock: Clock) -> None:
     async def open_port() -> Transport:
         raise PortError("busy", reason=PortError.BUSY)
 
-    rig = Rig(open_port, lambda: "there", clock)
-    rig.supervisor = Supervisor(
-        rig.station,
-        Port("port", open_port, lambda: "there"),
-        Lines(rig.log, clock.now),
-        jitter=random.Random(1),
-        is_needed=lambda: needed[0],
-    )
+    rig = Rig(open_port, lambda: "there", clock, is_needed=False)
     async with running(rig) as task:
         await until(lambda: rig.supervisor.state is State.BACKOFF)
-        needed[0] = True
         await elapse(60.0)
         assert not task.done()
 

@@ -180,6 +180,7 @@ async def _serve(
 ) -> None:
     from hilgw.cli.output import files
     from hilgw.engine.control_socket import ControlServer
+    from hilgw.protocols.webots.address import CONTROL
 
     def show(text: str) -> None:
         for terminal in terminals:
@@ -200,7 +201,7 @@ async def _serve(
     gateway.reports["control_socket"] = control.report
     await control.start()
     gateway.control_loops.show_file(args.file)
-    gateway.control_path = str(control.path.absolute())
+    gateway.environment[CONTROL] = str(control.path.absolute())
     try:
         await gateway.run(stop, getattr(args, "duration", None), on_ready)
     finally:

@@ -22,7 +22,7 @@ from hilgw.config.explain.facts import (
     StopRule,
     format_of,
 )
-from hilgw.config.queries import own_backends
+from hilgw.config.queries import forwarding_of, own_backends, period_ms_of
 from hilgw.devices.fields import BROADCAST, UNLIMITED, ReceiverFields
 from hilgw.devices.kinds import MOTOR
 from hilgw.devices.properties import node_of
@@ -125,7 +125,9 @@ class _Page:
         for body in robot.bodies:
             yield from self._rows(_body(body, robot))
             yield from self._rows(_devices(body.devices))
-            yield from self._rows(("forwards", text) for text in body.forwards)
+            yield from self._rows(
+                ("forwards", text) for text in forwarding_of(body.part).describe()
+            )
         yield from self._rows(_devices(robot.other_devices))
         yield from self._rows((f"{each.name}", _radio(each)) for each in robot.radios)
         yield from self._stops(robot.stops)
@@ -142,11 +144,11 @@ class _Page:
             return []
         left = ["controller", "none"]
         if controller is not None:
-            left = ["controller", controller.kind, *_place(controller.connection)]
+            left = ["controller", controller.part.kind, *_place(controller.connection)]
         middle = ["control loop", *_loop_words(robot)]
         arrows = ARROWS.get(robot.mode or "simulation", {})
         ends = [
-            End(arrows.get(body.key, ""), [body.key, body.kind, *_place(body.connection)])
+            End(arrows.get(body.key, ""), [body.key, body.part.kind, *_place(body.connection)])
             for body in robot.bodies
         ]
         commands = "<->" if controller is not None and controller.moves else ""
@@ -241,7 +243,7 @@ def _loop_words(robot: RobotFacts) -> list[str]:
 
 def _controller(controller: ControllerFacts) -> str:
     connection = controller.connection
-    words = f"{controller.kind}: {controller.summary}"
+    words = f"{controller.part.kind}: {controller.kind.summary}"
     words += {
         "program": f": {_program(connection)}",
         "listen": f"; it connects to {connection.address}",
@@ -252,13 +254,13 @@ def _controller(controller: ControllerFacts) -> str:
     words += _line_words(connection)
     if controller.step_ms is not None:
         words += f"; steps of {controller.step_ms} ms"
-    if controller.period_ms is not None:
-        words += f"; every {controller.period_ms:g} ms"
+    if (period_ms := period_ms_of(controller.part)) is not None:
+        words += f"; every {period_ms:g} ms"
     if controller.behind is not None:
         mock = f" (here the mock {controller.behind.mock})" if controller.behind.mock else ""
         words += f"; its robot is in Webots, {controller.behind.address}{mock}"
-    if controller.only:
-        words += f"; real hardware only: {', '.join(controller.only)}"
+        if only := controller.part.settings.only:
+            words += f"; real hardware only: {', '.join(only)}"
     return words + (f"; here the mock {connection.mock}" if connection.mock else "")
 
 
@@ -266,9 +268,8 @@ def _body(body: BodyFacts, robot: RobotFacts) -> Iterator[tuple[str, str]]:
     connection, safety, stop = body.connection, body.safety, body.stop
     place = f"; {connection.address}{_line_words(connection)}"
     mock = f"; here the mock {connection.mock}" if connection.mock else ""
-    yield body.key, f"{body.kind}: {body.summary}{place}{mock}"
-    if body.load is not None:
-        load = body.load
+    yield body.key, f"{body.part.kind}: {body.kind.summary}{place}{mock}"
+    if (load := body.kind.line_load(body.part.settings)) is not None:
         if load.each_device:
             needed = "bytes for each sensor, and for each motor the other way"
             share = f"{load.possible // load.needed} of either"

@@ -11,9 +11,9 @@ from hilgw.config.queries import (
     BODY_KEYS,
     REAL_TIME,
     bodies,
-    has_nodes_at,
+    has_nodes,
     inside_of,
-    is_mocked_at,
+    is_mocked,
     part_name,
     peer_of,
     program_of,
@@ -97,13 +97,13 @@ def _is_valid(speed: Any) -> bool:
 
 def _ports(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:
     for path, _ in inspection.each("adapters", None):
-        if not is_mocked_at(inspection, path):
+        if not is_mocked(inspection, part_name(path)):
             yield (*path, "port"), "a real port", _MOCKED
     for path, _ in bodies(inspection):
-        if not is_mocked_at(inspection, path):
+        if not is_mocked(inspection, part_name(path)):
             yield _address_of(inspection, path), "a body outside this process", _MOCKED
     for path, config in inspection.made("robots", None, "controller"):
-        if is_mocked_at(inspection, path):
+        if is_mocked(inspection, part_name(path)):
             continue
         # One that asks for its steps may take as long as it wants for each.
         if peer_of(config) is not None and stepped_of(config) is None:
@@ -121,13 +121,13 @@ def _local_sockets(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:
     """Those of controllers; the mock of one with an address is in this process."""
     for path, config in inspection.made("robots", None, "controller"):
         local = isinstance(config.settings, ListensLocally) and config.settings.ipc
-        if local and is_mocked_at(inspection, path):
+        if local and is_mocked(inspection, part_name(path)):
             yield (*path, "ipc"), "a local socket", 'write listen: "tcp://127.0.0.1:1234" instead'
 
 
 def _links(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:
     for path, data in inspection.each("airs", None, "nodes", None):
-        if data.get("link") is not None and has_nodes_at(inspection, str(path[1])):
+        if data.get("link") is not None and has_nodes(inspection, str(path[1])):
             at = (*path, "link")
             import shlex
 

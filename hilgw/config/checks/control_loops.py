@@ -16,8 +16,9 @@ from hilgw.config.queries import (
     bodies,
     endpoint,
     forwarding_of,
-    is_mocked_at,
-    is_simulated_at,
+    is_mocked,
+    is_simulated,
+    part_name,
     peer_of,
     program_of,
     proxy_of,
@@ -112,9 +113,9 @@ def check_proxy_mocks(inspection: Inspection) -> None:
         if not (version and proxy and part) or inspection.has_errors_below(at):
             continue
         name = world_name(str(path[-1]), robot)
-        if is_mocked_at(inspection, at):
+        if is_mocked(inspection, part_name(at)):
             check_mock(inspection, at, proxy.mock(part.settings, name, version))
-        if is_mocked_at(inspection, (*path, "webots")):
+        if is_mocked(inspection, part_name((*path, "webots"))):
             check_mock(inspection, at, proxy.simulator(part.settings, [name], version), "simulator")
 
 
@@ -291,7 +292,7 @@ def check_restarts(inspection: Inspection) -> None:
         if robot.safety.latch is not False or inspection.get(*at) != "with-body":
             continue
         parts = robot.bodies.items()
-        if all(is_simulated_at(inspection, (*path, key), part) for key, part in parts):
+        if all(is_simulated(inspection, part_name((*path, key)), part) for key, part in parts):
             continue
         inspection.error(
             at,

@@ -11,7 +11,7 @@ from hilgw import plugins
 from hilgw.adapters.declaration import UsbId, line_of, near_rate
 from hilgw.config.context import Inspection
 from hilgw.config.model import AdapterConfig, NodeConfig, PartConfig
-from hilgw.config.queries import BODY_KEYS, bodies, is_mocked_at
+from hilgw.config.queries import BODY_KEYS, bodies, is_mocked, part_name
 from hilgw.config.source.positions import Path, spell
 from hilgw.devices.fields import normalise
 from hilgw.devices.properties import NodeFields
@@ -190,7 +190,7 @@ def _check_replies(inspection: Inspection, path: Path, node: NodeConfig) -> None
 
 def needs_mock(inspection: Inspection, path: Path) -> bool:
     """Whether a mock with the settings at `path` runs: not when these have errors."""
-    return is_mocked_at(inspection, path) and not inspection.has_errors_below(path)
+    return is_mocked(inspection, part_name(path)) and not inspection.has_errors_below(path)
 
 
 def check_mock(inspection: Inspection, path: Path, spec: MockSpec, setting: str = "mock") -> None:

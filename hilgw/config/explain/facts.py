@@ -9,11 +9,14 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
-from hilgw.config.model import AdapterConfig, AirConfig, GatewayConfig
+from hilgw.config.model import AdapterConfig, AirConfig, GatewayConfig, PartConfig
+from hilgw.config.queries import forwarding_of, is_on_line, period_ms_of
 from hilgw.config.source.positions import Diagnostic
 from hilgw.control.line_load import LineLoad
+from hilgw.control.parts import HasBattery
 from hilgw.control.safety import SafetyState
 from hilgw.control.stop_frame import StopFrame
+from hilgw.controllers.base import PEERS
 from hilgw.devices.fields import EmitterFields, ReceiverFields
 from hilgw.devices.kinds import MOTOR, Device
 from hilgw.devices.properties import node_of
@@ -73,41 +76,52 @@ class StopRule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BodyFacts:
-    """One body. key: of the file. registers: the robot reports its devices when it connects, and
-    `devices` has those that the configuration limits. silence_s: of its serial line that counts as
-    a disconnect."""
+class PartFacts:
+    """A controller or a body. part: as the file has it. kind: its kind."""
 
-    key: str
-    kind: str
-    summary: str
+    part: PartConfig
+    kind: Any
     connection: Connection
-    load: LineLoad | None
-    devices: tuple[DeviceFacts, ...]
-    registers: bool
-    safety: SafetyState
-    stop: StopFrame
-    silence_s: float | None = None
-    forwards: tuple[str, ...] = ()
+
+    @property
+    def silence_s(self) -> float | None:
+        """The silence of its serial line that counts as a disconnect."""
+        settings = self.part.settings
+        return settings.silence_s if is_on_line(settings) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ControllerFacts:
-    """The controller. moves: whether it commands motors. step_ms: of its steps, None without.
-    silence_s: of its serial line that counts as a disconnect. period_ms: of a controller in the
-    gateway. behind: the simulator of a proxy. only: its devices that use real hardware only.
-    has_battery: that of the robot ends it when it is empty."""
+class BodyFacts(PartFacts):
+    """One body. key: of the file. registers: the robot reports its devices when it connects, and
+    `devices` has those that the configuration limits."""
 
-    kind: str
-    summary: str
-    connection: Connection
-    moves: bool
+    key: str
+    devices: tuple[DeviceFacts, ...]
+    registers: bool
+    safety: SafetyState
+
+    @property
+    def stop(self) -> StopFrame:
+        frame: StopFrame = self.kind.stop_frame(self.part.settings)
+        return frame
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControllerFacts(PartFacts):
+    """The controller. step_ms: of its steps, None without. behind: the simulator of a proxy."""
+
     step_ms: int | None = None
-    silence_s: float | None = None
-    period_ms: float | None = None
     behind: Connection | None = None
-    only: tuple[str, ...] = ()
-    has_battery: bool = False
+
+    @property
+    def moves(self) -> bool:
+        """Whether it commands motors."""
+        return self.kind.role in PEERS
+
+    @property
+    def has_battery(self) -> bool:
+        """That of the robot ends it when it is empty."""
+        return isinstance(self.part.settings, HasBattery) and self.part.settings.has_battery
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,6 +209,19 @@ def as_json(fact: Any) -> dict[str, Any]:
             return _explanation(fact)
         case AdapterFacts():
             return _adapter(fact)
+        case ControllerFacts(part=part):
+            return {
+                "kind": part.kind,
+                "summary": fact.kind.summary,
+                "connection": fact.connection,
+                "moves": fact.moves,
+                "step_ms": fact.step_ms,
+                "silence_s": fact.silence_s,
+                "period_ms": period_ms_of(part),
+                "behind": fact.behind,
+                "only": part.settings.only if fact.behind is not None else (),
+                "has_battery": fact.has_battery,
+            }
         case RadioFacts(fields=fields):
             return {
                 "name": fact.name,
@@ -223,6 +250,20 @@ def as_json(fact: Any) -> dict[str, Any]:
 def _of_body(fact: Any) -> dict[str, Any]:
     """Of what a body has; empty for what has its own fields as keys."""
     match fact:
+        case BodyFacts():
+            return {
+                "key": fact.key,
+                "kind": fact.part.kind,
+                "summary": fact.kind.summary,
+                "connection": fact.connection,
+                "load": fact.kind.line_load(fact.part.settings),
+                "devices": fact.devices,
+                "registers": fact.registers,
+                "safety": fact.safety,
+                "stop": fact.stop,
+                "silence_s": fact.silence_s,
+                "forwards": tuple(forwarding_of(fact.part).describe()),
+            }
         case DeviceFacts(device=device):
             return {
                 "name": device.name,

@@ -20,7 +20,6 @@ from hilgw.config.explain.facts import (
 )
 from hilgw.config.model import GatewayConfig, PartConfig, RobotConfig
 from hilgw.config.queries import (
-    forwarding_of,
     inside_of,
     is_mocked,
     is_on_line,
@@ -35,7 +34,6 @@ from hilgw.config.queries import (
 from hilgw.control.events import StopReason
 from hilgw.control.parts import (
     Connects,
-    HasBattery,
     Listens,
     ListensLocally,
     OnLine,
@@ -78,8 +76,7 @@ def _controller(config: GatewayConfig, name: str, robot: RobotConfig) -> Control
     part = robot.controller
     if part is None:
         return None
-    kind, settings = plugins.load(plugins.CONTROLLERS, part.kind), part.settings
-    inside, peer, proxy = inside_of(part), peer_of(part), proxy_of(part)
+    settings, peer, proxy = part.settings, peer_of(part), proxy_of(part)
     mock = behind = None
     mocked = is_mocked(config, f"{name}.controller") and not isinstance(settings, RunsProgram)
     if proxy is not None:
@@ -92,16 +89,11 @@ def _controller(config: GatewayConfig, name: str, robot: RobotConfig) -> Control
         mock = peer.mock(settings, config.webots).name
     step_ms = config.medium.step_ms or DEFAULT_STEP_MS
     return ControllerFacts(
-        kind=part.kind,
-        summary=kind.summary,
-        connection=_INSIDE if inside is not None else _connection(settings, mock),
-        moves=peer is not None,
+        part=part,
+        kind=plugins.load(plugins.CONTROLLERS, part.kind),
+        connection=_INSIDE if inside_of(part) is not None else _connection(settings, mock),
         step_ms=None if stepped_of(part) is None else step_ms,
-        silence_s=settings.silence_s if is_on_line(settings) else None,
-        period_ms=None if inside is None else inside.period_ms(settings),
         behind=behind,
-        only=() if proxy is None else tuple(settings.only),
-        has_battery=isinstance(settings, HasBattery) and settings.has_battery,
     )
 
 
@@ -134,31 +126,19 @@ def _body(config: GatewayConfig, name: str, key: str) -> BodyFacts:
     body = plugins.load(plugins.BODIES, part.kind)
     devices = _devices(body, part, config.webots)
     mocked = is_mocked(config, f"{name}.{key}")
-    simulated = is_simulated(config, name, key)
+    simulated = is_simulated(config, f"{name}.{key}", part)
     stepped = stepped_of(robot.controller) is not None
     return BodyFacts(
         key=key,
-        kind=part.kind,
-        summary=body.summary,
+        part=part,
+        kind=body,
         connection=_connection(
             part.settings, body.mock(part.settings, config.webots).name if mocked else None
         ),
-        load=body.line_load(part.settings),
         devices=devices or tuple(_limited(body, part)),
         registers=not devices,
         safety=SafetyState(robot.safety, simulated=simulated, stepped=stepped),
-        stop=body.stop_frame(part.settings),
-        silence_s=part.settings.silence_s if is_on_line(part.settings) else None,
-        forwards=tuple(_forwards(part)),
     )
-
-
-def _forwards(part: PartConfig) -> Iterator[str]:
-    forwarding = forwarding_of(part)
-    for world, medium in forwarding.to_medium.items():
-        yield f"what the Receiver {world} of the world receives leaves through {medium}"
-    for world, medium in forwarding.from_medium.items():
-        yield f"what {medium} receives leaves through the Emitter {world} of the world"
 
 
 # --- devices --------------------------------------------------------------------------------------

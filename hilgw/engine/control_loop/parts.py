@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -42,20 +41,16 @@ class RemoteBody(LoopBody):
     mode: RobotMode
 
 
-def no_advice() -> str:
-    """The controller is a part of the gateway, and always there."""
-    return ""
-
-
 @dataclass(frozen=True, slots=True)
 class LoopController:
     """A controller, whose link has no connection yet. clock: of its deadlines, which is real for
-    another process also while time is simulated. advice: returns how the user gets a controller
-    where none is connected. stepping: of a controller that asks for steps, else None."""
+    another process also while time is simulated. advice: how the user gets a controller where none
+    is connected, empty for one that is always there; None: as the supervisor of the link has it.
+    stepping: of a controller that asks for steps, else None."""
 
     link: PeerLink[Any]
     clock: Scheduler
-    advice: Callable[[], str] = no_advice
+    advice: str | None = None
     stepping: Stepping | None = None
 
 
@@ -64,16 +59,18 @@ def no_body(context: LoopContext, safety: SafetyState) -> LoopBody:
     return LoopBody(_absent(context.name, _NoBodySession(), context), safety)
 
 
-def no_controller(context: LoopContext, advice: Callable[[], str] = no_advice) -> LoopController:
+def no_controller(context: LoopContext, advice: str = "") -> LoopController:
     """Stands for a controller that is not a peer: it never connects."""
     link = _absent(f"{context.name}.controller", _NoControllerSession(), context)
     return LoopController(link, context.scheduler, advice)
 
 
 def _absent(name: str, session: Any, context: LoopContext) -> PeerLink[Any]:
-    link: PeerLink[Any] = PeerLink(name, session, context.scheduler, context.watchdog)
-    link.is_absent = True
-    return link
+    return _AbsentLink(name, session, context.scheduler, context.watchdog)
+
+
+class _AbsentLink(PeerLink[Any]):
+    is_absent = True
 
 
 class _NoBodySession:

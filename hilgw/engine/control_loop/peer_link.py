@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections import Counter
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from hilgw.control.events import Event, Notice, ProtocolFailure, Write
@@ -44,6 +45,11 @@ HELD_UP_NS = 100 * NS_PER_MS
 class PeerListener:
     """What a control loop learns from the link to one of its peers. A subclass overrides the
     methods that it needs; the others do nothing."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all is known that a peer learns once only, when it connects."""
+        return True
 
     def attached(self, transport: Transport) -> None:
         """The connection is up; the session opens next."""
@@ -92,13 +98,15 @@ class PeerLink(Generic[S]):
         scheduler: Scheduler,
         watchdog: Watchdog,
         pacer: LinePacer | None = None,
+        dropped: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
+        """dropped: frames of a line that were damaged, by reason."""
         self.name = name
         self.session = session
         self.identity = ""
         self.peer_confirmed = False
         self.refused: Counter[str] = Counter()
-        self.dropped: Mapping[str, int] = {}  # frames of a line that were damaged, by reason
+        self.dropped = dropped
         self.supervisor = PortListener()
         self.lock = threading.Lock()
         self.flag: Flag = NOT_SET

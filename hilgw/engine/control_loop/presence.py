@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from hilgw.engine.processes import ProgramState
 from hilgw.units import NS_PER_S
@@ -10,6 +10,7 @@ from hilgw.units import NS_PER_S
 if TYPE_CHECKING:
     from hilgw.engine.control_loop.context import LoopContext
     from hilgw.engine.control_loop.parts import LoopController
+    from hilgw.engine.processes import Child
     from hilgw.transports.base import Handle
 
 NONE_RUNS = "no controller runs"
@@ -17,43 +18,38 @@ NONE_RUNS = "no controller runs"
 RETURN_NS = 2 * NS_PER_S
 
 
-class ControllerProgram(Protocol):
-    """A program that hilgw starts. reason: of one that does not run, what comes next."""
-
-    state: ProgramState
-    reason: str
-
-    def dismissed(self) -> None:
-        """The program's body is lost; its connection ends."""
-
-
 class Presence:
-    """The controller of one control loop. is_connected: a controller of another process is there.
-    program: the one that hilgw starts."""
+    """The controller of one control loop. is_connected: one of another process is there."""
 
     def __init__(self, context: LoopContext, controller: LoopController) -> None:
         self.is_connected = False
-        self.program: ControllerProgram | None = None
+        self._link = controller.link
         self._advice = controller.advice
         self._clock = controller.clock
         self._notices = context.notices
         self._body_was_lost = False
         self._timer: Handle | None = None
 
+    @property
+    def _program(self) -> Child | None:
+        return self._link.supervisor.program
+
     def absence(self) -> str:
         """States that no controller runs, and what to do; empty where one runs, or is a part of the
         gateway. A program runs before it connects, too."""
-        program = self.program
+        program = self._program
         if program is not None:
             runs = program.state is ProgramState.RUNNING
             return "" if runs else f"{NONE_RUNS}: {program.reason}"
-        advice = "" if self.is_connected else self._advice()
+        if self.is_connected:
+            return ""
+        advice = self._link.supervisor.advice if self._advice is None else self._advice
         return f"{NONE_RUNS}: {advice}" if advice else ""
 
     def dismissed(self) -> None:
         """hilgw ends the controller's connection, because its body is lost."""
-        if self.program is not None:
-            self.program.dismissed()
+        if self._program is not None:
+            self._program.dismissed()
 
     def body_lost(self) -> None:
         self._body_was_lost = True
@@ -65,9 +61,9 @@ class Presence:
         was_lost, self._body_was_lost = self._body_was_lost, False
         if not was_lost:
             return
-        if self.program is None:
+        if self._program is None:
             self._timer = self._clock.call_at(self._clock.now() + RETURN_NS, self._show)
-        elif self.program.state is ProgramState.DOWN:
+        elif self._program.state is ProgramState.DOWN:
             self._show()
 
     def close(self) -> None:

@@ -63,7 +63,7 @@ class ProxyServer(ObservedPort):
         self._connections: set[ProxyConnection] = set()
         self._reported: set[str] = set()
 
-    async def run(self, on_up: Callable[[], None]) -> None:
+    async def run(self, on_up: Callable[[], None], *, is_needed: bool = True) -> None:
         self._enter(State.OPENING, self.where)
         limits = Limits(
             clients=MOST_WAITING + len(self._places),
@@ -132,7 +132,10 @@ class ProxyServer(ObservedPort):
     ) -> None:
         """The controller has the robot."""
         request = handshake.take()
-        stream = self.lines.opened(f"{robot.name}.controller", handshake.stream, request)
+        stream = self._accepted(f"{robot.name}.controller", handshake.stream, request)
+        if stream is None:
+            webots.close()
+            return
         connection = ProxyConnection(stream, webots, robot, self._ended)
         self._connections.add(connection)
         self.ups += 1

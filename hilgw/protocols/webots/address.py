@@ -43,14 +43,12 @@ def program_environment(
     url: str | None,
     inherited: Mapping[str, str],
     token: str | None = None,
-    control: str | None = None,
 ) -> dict[str, str]:
     """The environment of a program whose module `controller` is that of hilgw, and which connects
     to this address.
 
     url: None: the simulator on this machine, as without hilgw. token: for a gateway that asks for
-    one; None: that of the inherited environment. control: the control socket of the gateway; None:
-    that of the inherited environment.
+    one; None: that of the inherited environment.
     """
     found = dict(inherited)
     if url is not None:
@@ -61,8 +59,6 @@ def program_environment(
         found[URL] = url
         if given:
             found[TOKEN] = given
-    if control is not None:
-        found[CONTROL] = control
     parts = (str(MODULE_FOLDER), inherited.get("PYTHONPATH", ""))
     found["PYTHONPATH"] = _LIST_SEPARATOR.join(part for part in parts if part)
     return found

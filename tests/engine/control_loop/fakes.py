@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from firmware_mocks.wc2ec import wire
@@ -13,7 +12,7 @@ from hilgw.controllers.wc2ec import CONTROLLER, Wc2ecControllerSettings
 from hilgw.engine.control_loop.context import LoopContext
 from hilgw.engine.control_loop.devices.radios import Radios
 from hilgw.engine.control_loop.loop import ControlLoop
-from hilgw.engine.control_loop.parts import LoopBody, LoopController, no_advice
+from hilgw.engine.control_loop.parts import LoopBody, LoopController
 from hilgw.engine.control_loop.peer_link import PeerLink
 from hilgw.engine.control_loop.watchdog import Watchdog
 from hilgw.engine.station.line_pacer import LinePacer
@@ -71,7 +70,7 @@ class FakeLoop:
         clock: Clock | None = None,
         session: Any = None,
         deadlines: Clock | None = None,
-        advice: Callable[[], str] = no_advice,
+        advice: str = "",
         **safety: Any,
     ) -> None:
         self.devices = devices

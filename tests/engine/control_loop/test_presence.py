@@ -38,7 +38,7 @@ class FakeProgram:
 
 def with_program() -> tuple[FakeLoop, FakeProgram]:
     loop, program = FakeLoop(), FakeProgram()
-    loop.loop.presence.program = program
+    loop.controller.supervisor.program = program
     loop.loop.start()
     loop.robot_comes()
     loop.run(200)
@@ -87,7 +87,7 @@ def test_the_end_of_the_gateway_dismisses_no_program() -> None:
 def test_a_switch_to_a_body_that_is_not_there_dismisses_the_program() -> None:
     wheel = Device(name="wheel", kind="RotationalMotor", index=0)
     run, program = ScriptedLoop((wheel,), remote=(wheel,), mode=RobotMode.REMOTE), FakeProgram()
-    run.loop.presence.program = program
+    run.controller.supervisor.program = program
     assert run.body is not None
     run.body.detach()
     assert program.dismissals == 0  # it has the other one

@@ -54,7 +54,7 @@ class ControllerPort(AttachedPort, ABC):
         self._observer.refused(self._link.name, reason, text)
 
     def _attach(self, stream: Transport, peer: str) -> None:
-        """The next controller; there is none at present. stream: as `Lines.opened` returned it."""
+        """The next controller; there is none at present. stream: as `_accepted` returned it."""
         self.opened += 1
         self._connection, self._peer = stream, peer
         self._stall = StallDetector(STALL_S)
@@ -132,7 +132,7 @@ class TcpServer(ControllerPort):
         super().__init__(link, lines, where)
         self._listening = listening
 
-    async def run(self, on_up: Callable[[], None]) -> None:
+    async def run(self, on_up: Callable[[], None], *, is_needed: bool = True) -> None:
         self._enter(State.OPENING, self.where)
         try:
             await self._listening.open(self._incoming, LIMITS, self.notify)
@@ -166,9 +166,9 @@ class TcpServer(ControllerPort):
             )
             return
         self._drop(PeerError(f"{self._peer} sent no valid message, and {peer} connected"))
-        stream = self.lines.opened(self.name, stream)
-        stream.start(self._link.data_received, lambda error: self._lost(stream, error))
-        self._attach(stream, peer)
+        if (line := self._accepted(self.name, stream)) is not None:
+            line.start(self._link.data_received, lambda error: self._lost(line, error))
+            self._attach(line, peer)
 
     def _gives_way(self) -> bool:
         """Whether the present peer has answered nothing valid for too long."""

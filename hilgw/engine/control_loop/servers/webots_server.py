@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from hilgw.engine.control_loop.servers.webots_socket import LocalSocket
     from hilgw.engine.lines import Lines
     from hilgw.engine.listening import Listening
+    from hilgw.engine.processes import Child
     from hilgw.transports.base import Handle, Transport
 
 # A controller that was sent QUIT has this time to close the connection, as libController does.
@@ -46,28 +47,26 @@ ANSWER_BYTES = 64 * 1024 * 1024
 class WebotsPort(ControllerPort):
     """The controller of one robot: at most one, on a server that it shares with other robots.
 
-    robot: its name. server: None: no TCP. is_open: whether a controller may connect now; the
-    others wait. line: those that have named this robot. local: makes a local socket too.
-    on_listening is called with host and port, or with the path of the local socket where that is
-    all; on_quit_sent when the gateway ends a controller.
+    robot: its name. server: None: no TCP. line: those that have named this robot, and wait until
+    the control loop is complete. local: makes a local socket too. on_listening is called with host
+    and port, or with the path of the local socket where that is all.
     """
 
     def __init__(
         self,
         link: PeerLink[Any],
-        robot: str,
         server: WebotsServer | None,
         lines: Lines,
-        is_open: Callable[[], bool],
         *,
         where: str,
         local: Callable[[str, ClientHandler], LocalSocket] | None = None,
+        on_listening: Callable[[str, int], None] | None = None,
+        program: Child | None = None,
     ) -> None:
         super().__init__(link, lines, where)
-        self.robot = robot
-        self.is_open = is_open
-        self.on_listening: Callable[[str, int], None] | None = None
-        self.on_quit_sent: Callable[[], None] | None = None
+        self.robot = robot = link.name.partition(".")[0]
+        self.program = program
+        self._on_listening = on_listening
         self._server = server
         self.line = WaitingLine(self)
         self._ending: dict[Transport, Handle] = {}  # until the controller closes them
@@ -77,7 +76,7 @@ class WebotsPort(ControllerPort):
         if server is not None:
             server.add(self)
 
-    async def run(self, on_up: Callable[[], None]) -> None:
+    async def run(self, on_up: Callable[[], None], *, is_needed: bool = True) -> None:
         self._enter(State.OPENING, self.where)
         server, local = self._server, self._local
         tcp = None if server is None else server.listening
@@ -87,10 +86,10 @@ class WebotsPort(ControllerPort):
             if local is not None:
                 local.open(DEFAULT_PORT if tcp is None else tcp.port)
             self._begin(", ".join(each.where for each in (tcp, local) if each is not None), on_up)
-            if self.on_listening is not None and tcp is not None:
-                self.on_listening(tcp.host, tcp.port)
-            elif self.on_listening is not None and local is not None:
-                self.on_listening(local.where, 0)
+            if self._on_listening is not None and tcp is not None:
+                self._on_listening(tcp.host, tcp.port)
+            elif self._on_listening is not None and local is not None:
+                self._on_listening(local.where, 0)
             while True:
                 await sleep_in_real_time(STALL_POLL_S)
                 self._drop_when_stalled()
@@ -108,12 +107,18 @@ class WebotsPort(ControllerPort):
             return None
         if self._connection is not None:
             return Acknowledgement.FORBIDDEN
-        return Acknowledgement.CONNECTED if self.is_open() else Acknowledgement.PROCESSING
+        return (
+            Acknowledgement.CONNECTED
+            if self._link.listener.is_complete
+            else Acknowledgement.PROCESSING
+        )
 
     def take(self, handshake: Handshake) -> None:
         """The next controller."""
         first = handshake.take()
-        stream = self.lines.opened(self.name, handshake.stream, first)
+        stream = self._accepted(self.name, handshake.stream, first)
+        if stream is None:
+            return
         self._link.session.local = handshake.local
         stream.start(self._link.data_received, lambda error: self._connection_lost(stream, error))
         self._attach(stream, handshake.peer)
@@ -167,8 +172,8 @@ class WebotsPort(ControllerPort):
             stream.close()
         else:
             self._expect_end(stream)
-            if self.on_quit_sent is not None:
-                self.on_quit_sent()
+            if self.program is not None:
+                self.program.quit_sent()
         self._is_lost = False
 
     def _expect_end(self, stream: Transport) -> None:
