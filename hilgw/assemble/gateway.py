@@ -11,6 +11,7 @@ from hilgw.assemble.ports import MockPorts, Ports
 from hilgw.config import line_rates
 from hilgw.config.queries import REAL_TIME, inside_of, peer_of, proxy_of, session_of, stepped_of
 from hilgw.config.scene import address_of, air_of, mount_of, pose_of, read_motion
+from hilgw.control.stop_frame import UNGUARDED
 from hilgw.devices.emitter import Emitter
 from hilgw.devices.fields import BROADCAST, UNLIMITED, EmitterFields, ReceiverFields
 from hilgw.devices.nodes import upright_axis
@@ -37,7 +38,7 @@ from hilgw.medium.obstacles import Obstacle, obstacle
 from hilgw.medium.packet import Copy
 from hilgw.medium.pose import Mount
 from hilgw.plugins import ADAPTERS, load
-from hilgw.units import NS_PER_MS
+from hilgw.units import NS_PER_MS, ns_to_s
 
 if TYPE_CHECKING:
     import asyncio
@@ -138,10 +139,21 @@ class _Assembly:
             loops = ControlLoopAssembly(self.config, self.gateway, self.schedule, ports)
             for name in looped:
                 loops.add(name, robots[name])
+            self.describe_guardian()
         if proxied:
             from hilgw.assemble.proxies import add_proxies
 
             add_proxies(self.config, self.gateway, ports)
+
+    def describe_guardian(self) -> None:
+        """What stops real robots without this process, and where it cannot."""
+        guardian = self.gateway.control_loops.watchdog.guardian
+        if guardian.guarded:
+            seconds = ns_to_s(self.config.guardian_ms * NS_PER_MS)
+            self.describe(
+                f"  {'guardian':<12} stops the motors if hilgw is killed, or frozen for "
+                f"{seconds:g} s; not after {', '.join(UNGUARDED)}"
+            )
 
     # --- robots ------------------------------------------------------------------------------
 

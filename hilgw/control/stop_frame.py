@@ -4,6 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+UNGUARDED = (
+    "a power failure",
+    "an unplugged cable",
+    "Bluetooth that is gone",
+    "hilgw as PID 1 of a container",
+    "systemd-oomd",
+    "a port rfc2217:// or socket://",
+    "bytes in the buffers of a USB adapter",
+)
+"""Where the guardian of a gateway cannot stop a robot."""
+
 
 @dataclass(frozen=True, slots=True)
 class StopFrame:

@@ -40,6 +40,7 @@ from hilgw.control.parts import (
     RunsProgram,
 )
 from hilgw.control.safety import SafetyState
+from hilgw.control.stop_frame import UNGUARDED
 from hilgw.devices.fields import DEFAULT_STEP_MS, EmitterFields, ReceiverFields
 from hilgw.devices.kinds import KINDS, MOTOR, NO_LIMITS, ROTATIONAL_MOTOR, Device, MotorLimits
 from hilgw.devices.properties import FIELDS, LinearMotorFields, RotationalMotorFields
@@ -65,7 +66,7 @@ def robot_facts(config: GatewayConfig, name: str) -> RobotFacts:
         mode=robot.mode if len(bodies) > 1 else None,
         other_devices=tuple(_other_devices(robot)),
         radios=tuple(_radios(config, robot, controller)),
-        stops=stops_of(name, controller, bodies),
+        stops=stops_of(config, name, controller, bodies),
     )
 
 
@@ -249,7 +250,10 @@ FREEZE = "the controller freezes: no valid message while a motor moves"
 
 
 def stops_of(
-    robot: str, controller: ControllerFacts | None, bodies: Sequence[BodyFacts]
+    config: GatewayConfig,
+    robot: str,
+    controller: ControllerFacts | None,
+    bodies: Sequence[BodyFacts],
 ) -> tuple[StopRule, ...]:
     """Every cause that stops the motors of this robot; none where nothing moves them."""
     if not bodies or controller is None or not controller.moves:
@@ -257,6 +261,7 @@ def stops_of(
     return (
         *_of_controller(controller, bodies),
         *_of_gateway(robot, bodies),
+        *_of_guardian(bodies, config.guardian_ms),
         *_of_bodies(bodies),
     )
 
@@ -309,6 +314,23 @@ def _of_gateway(robot: str, bodies: Sequence[BodyFacts]) -> Iterator[StopRule]:
     yield _rule("hilgw ends: Ctrl-C, SIGTERM, --duration", StopReason.ENDED)
     if len(bodies) > 1:
         yield _rule(f"`hilgw mode {robot}` leaves a body: that one stops", StopReason.EXCHANGED)
+
+
+def _of_guardian(bodies: Sequence[BodyFacts], guardian_ms: int) -> Iterator[StopRule]:
+    """What the guardian does for real bodies."""
+    for body in bodies:
+        if body.safety.simulated or body.connection.mock is not None:
+            continue
+        of_body = f" ({body.key})" if len(bodies) > 1 else ""
+        yield _rule(f"hilgw is killed or crashes{of_body}", StopReason.GUARDIAN)
+        freeze, frozen_s = f"hilgw does not run: a freeze{of_body}", guardian_ms / 1000
+        yield _rule(freeze, StopReason.GUARDIAN, after_s=frozen_s)
+        yield StopRule(
+            cause=f"what no guardian covers{of_body}: {', '.join(UNGUARDED)}",
+            reasons=(),
+            after_s=None,
+            note=f"hilgw cannot stop it then: {body.stop.alone}",
+        )
 
 
 def _of_bodies(bodies: Sequence[BodyFacts]) -> Iterator[StopRule]:

@@ -22,7 +22,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 from contextlib import suppress
 from pathlib import Path
@@ -107,6 +106,8 @@ class Guardian:
             each.guard()
 
     def _start(self) -> None:
+        import tempfile  # half of what this module would take to import
+
         ours, theirs = socket.socketpair()
         with theirs, tempfile.TemporaryFile() as memory:
             memory.truncate(SHARED_BYTES)

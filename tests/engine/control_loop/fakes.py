@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from firmware_mocks.wc2ec import wire
@@ -55,10 +56,38 @@ class FakeSupervisor(PortListener):
         return True
 
 
+class FakeGuardian:
+    """Records what the process would get. kept: the stop of each connection that it has. works:
+    whether it takes anything."""
+
+    def __init__(self) -> None:
+        self.flag = bytearray(1)
+        self.guarded: list[Any] = []
+        self.kept: dict[str, bytes] = {}
+        self.works = True
+        self.on_keep: Callable[[bytes], None] = lambda stop_bytes: None
+
+    def take(self, name: str, fd: int) -> bool:
+        self.kept[name] = b""
+        return self.works
+
+    def keep(self, name: str, stop_bytes: bytes) -> bool:
+        if self.works:
+            self.kept[name] = stop_bytes
+            self.on_keep(stop_bytes)
+        return self.works
+
+    async def drop(self, name: str) -> None:
+        del self.kept[name]
+
+    def beat(self, now: int) -> None: ...
+
+
 class FakeLoop:
     """`robot` and `pilot` are the connections of the two ends. serial: both are lines. body:
     settings of the body besides its connection. session: of another body, on a line. deadlines:
-    the clock of the controller's deadline. advice: how to get a controller."""
+    the clock of the controller's deadline. advice: how to get a controller.
+    guardian: of its body."""
 
     def __init__(
         self,
@@ -71,11 +100,14 @@ class FakeLoop:
         session: Any = None,
         deadlines: Clock | None = None,
         advice: str = "",
+        guardian: FakeGuardian | None = None,
         **safety: Any,
     ) -> None:
         self.devices = devices
         self.scheduler = clock or Clock()
         self.watchdog = Watchdog(self.scheduler)
+        if guardian is not None:
+            self.watchdog.guardian = guardian  # type: ignore[assignment]
         self.observer = Recorder()
         self.failures: list[tuple[str, HilgwError]] = []
         place: dict[str, Any] = {"port": "/dev/x"} if serial else {}
@@ -104,7 +136,7 @@ class FakeLoop:
         self.safety = SafetyState(SafetySettings(**safety), simulated=True)
         self.loop = ControlLoop(
             LoopContext("cab", self.scheduler, self.observer, self.watchdog),
-            LoopBody(self.body, self.safety),
+            LoopBody(self.body, self.safety, is_guarded=guardian is not None),
             LoopController(self.controller, deadlines or self.scheduler, advice),
             Radios(None),
         )
