@@ -41,6 +41,7 @@ class Rig:
         boot_s: float = 0.0,
         *,
         is_needed: bool = True,
+        release: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self.bench = Bench(window=100, bufferSize=1000, baudRate=115200, scheduler=timer)
         self.station = self.bench.station
@@ -48,7 +49,7 @@ class Rig:
         self.log = Recorder()
         self.supervisor = Supervisor(
             self.station,
-            Port("port", open_port, identity, boot_s),
+            Port("port", open_port, identity, boot_s, release=release),
             Lines(self.log, timer.now),
             jitter=random.Random(1),
         )
@@ -187,6 +188,34 @@ async def test_a_pipe_that_is_unplugged_comes_back(clock: Clock) -> None:
         rig.pipe.device.plug()
         await until(rig.up)
     assert rig.log.entered[-1] is State.CLOSED
+
+
+@pytest.mark.parametrize("ends", [False, True])
+async def test_others_let_go_of_a_port_before_it_is_closed(clock: Clock, ends: bool) -> None:
+    """Closed before, a port on TCP would not end for its peer, and a driver would wait in the
+    process that closes it last."""
+    pipe = Pipe(clock, LINE)
+    pipe.device.start(lambda data, host_baud: None)
+    opened: list[Transport] = []
+    seen: list[bool] = []
+
+    async def open_port() -> Transport:
+        opened.append(await pipe.open(LINE))
+        return opened[-1]
+
+    async def release() -> None:
+        await asyncio.sleep(0)
+        seen.append(opened[-1]._closed)
+
+    rig = Rig(open_port, lambda: pipe, clock, release=release)
+    async with running(rig):
+        await until(rig.up)
+        if not ends:
+            rig.supervisor.on_failed(PeerError("gone"))
+            await until(lambda: len(opened) == 2 and rig.up())
+            assert seen == [False]
+    assert seen[-1:] == [False]
+    assert opened[-1]._closed
 
 
 async def test_an_absent_port_is_waited_for(tmp_path: Path) -> None:

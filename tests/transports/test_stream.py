@@ -204,6 +204,23 @@ async def test_a_failing_write_from_the_buffer_ends_the_stream() -> None:
         assert pair.stream.pending == 0
 
 
+async def test_what_waits_is_not_written_once_another_process_has_stopped_the_peer() -> None:
+    with Pair() as pair:
+        client = Client(pair.stream)
+        pair.stream.write(noise(100_000))
+        taken = 100_000 - pair.stream.pending
+        pair.stream.flag = b"\1"
+        received = bytearray()
+
+        def lost() -> bool:
+            received.extend(pair.receive())
+            return bool(client.lost)
+
+        await until(lost)
+        assert "another process has ended it" in str(client.lost[0])
+        assert len(received) + len(pair.receive()) == taken
+
+
 async def test_the_end_of_data_is_the_end_of_the_stream() -> None:
     with Pair() as pair:
         client = Client(pair.stream)

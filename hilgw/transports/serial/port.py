@@ -104,26 +104,24 @@ def _configure(port: Any, name: str, line: LineSettings, **more: Any) -> None:
     port.port = name
 
 
+class _Guarded(PortError):
+    """Only guardians have the port open."""
+
+
 def _open_device(name: str, line: LineSettings) -> _Device:
     """Runs in a thread. Waits for the guardian of a gateway that was killed: it has the port for
     some milliseconds more."""
     end = time.monotonic() + GUARDIAN_S
+    was_guarded = False
     while True:
         try:
             return _open_now(name, line)
-        except PortError as error:
-            if error.reason != PortError.BUSY or time.monotonic() > end or not _is_guarded(name):
+        except PortError as error:  # without a holder: the guardian may have ended at this moment
+            is_guarded = isinstance(error, _Guarded)
+            if not (is_guarded or was_guarded) or time.monotonic() > end:
                 raise
+            was_guarded = is_guarded
         time.sleep(GUARDIAN_POLL_S)
-
-
-def _is_guarded(name: str) -> bool:
-    """Whether guardians have the port open, and no other program."""
-    if os.name != "posix":
-        return False
-    from hilgw.transports.serial import tty
-
-    return {holder.command for holder in tty.holders(name)} == {tty.GUARDIAN}
 
 
 def _open_now(name: str, line: LineSettings) -> _Device:
@@ -184,8 +182,10 @@ def _held(name: str, but: int | None = None) -> PortError | None:
     from hilgw.transports.serial import tty
 
     others = [holder for holder in tty.holders(name) if holder.pid != but]
-    others.sort(key=lambda holder: holder.command == tty.GUARDIAN)
-    return held_by(others[0], name) if others else None
+    programs = [holder for holder in others if holder.command != tty.GUARDIAN]
+    if programs:
+        return held_by(programs[0], name)
+    return held_by(others[0], name, _Guarded) if others else None
 
 
 def set_rs485(port: Any, mode: str) -> None:

@@ -234,4 +234,3 @@ async def test_robots_cannot_be_armed_where_no_guardian_starts(
     guardian.guarded.append(FakeLoop(guardian=FakeGuardian()).loop.safety)
     with pytest.raises(SafetyError, match="the guardian cannot start"):
         guardian.demand()
-

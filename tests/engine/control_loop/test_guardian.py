@@ -1,0 +1,466 @@
+"""The guardian's process: what it does when the gateway ends, freezes, or closes a port."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import contextlib
+import os
+import pty
+import signal
+import socket
+import subprocess
+import sys
+import termios
+import time
+import tty
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from hilgw.engine import _guardian
+from hilgw.engine.control_loop.guardian import FROZEN_NS, PROGRAM, Guardian
+from hilgw.engine.event_loop.scheduler import Timer
+from hilgw.errors import PortError
+from hilgw.testing.sim import Clock
+from hilgw.transports.base import LineSettings
+from hilgw.transports.serial import port as serial_port, tty as serial_tty
+
+pytestmark = [pytest.mark.process, pytest.mark.wall_clock]
+
+LIMIT_S = 20.0
+GUARDIAN_MS = 150
+LINE = LineSettings(115_200)
+
+
+class Body:
+    """Stands for the safety of a body: what the guardian did to it."""
+
+    def __init__(self, guardian: Guardian) -> None:
+        self.happened: list[str] = []
+        guardian.guarded.append(self)
+
+    def guardian_acted(self) -> None:
+        self.happened.append("acted")
+
+    def guardian_died(self) -> None:
+        self.happened.append("died")
+
+    def guard(self) -> None:
+        self.happened.append("guard")
+
+
+class Monotonic(Clock):
+    def now(self) -> int:
+        return time.monotonic_ns()
+
+
+@pytest.fixture
+def guardian() -> Iterator[Guardian]:
+    """A test starts it."""
+    made = Guardian(Monotonic(), GUARDIAN_MS)
+    Body(made)
+    yield made
+    if made._process is not None and made._socket is not None:
+        made._socket.close()
+        made._process.kill()
+        made._process.wait()
+
+
+class Wire:
+    """A line, and its far end."""
+
+    def __init__(self) -> None:
+        self.master, self.slave = pty.openpty()
+        tty.setraw(self.slave)
+        os.set_blocking(self.slave, False)
+        os.set_blocking(self.master, False)
+        self.read = b""
+
+    def has(self, data: bytes) -> bool:
+        with contextlib.suppress(OSError):
+            self.read += os.read(self.master, 4096)
+        return data in self.read
+
+    def close(self) -> None:
+        os.close(self.master)
+        os.close(self.slave)
+
+
+@pytest.fixture
+def line() -> Iterator[Wire]:
+    made = Wire()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def stream() -> Iterator[tuple[socket.socket, socket.socket]]:
+    """A connection on TCP: this end, the robot's."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        ours = socket.create_connection(server.getsockname())
+        theirs = server.accept()[0]
+    theirs.settimeout(LIMIT_S)
+    with ours, theirs:
+        yield ours, theirs
+
+
+async def until(condition: Callable[[], Any]) -> None:
+    end = time.monotonic() + LIMIT_S
+    while not condition():
+        assert time.monotonic() < end
+        await asyncio.sleep(0.002)
+
+
+def process_of(guardian: Guardian) -> Any:
+    return guardian._process
+
+
+def happened(guardian: Guardian) -> list[str]:
+    return [word for body in guardian.guarded for word in body.happened]  # type: ignore[attr-defined]
+
+
+async def dies(guardian: Guardian) -> None:
+    """As the kernel does it for a gateway that is killed; returns when the guardian has ended."""
+    process = guardian._release()
+    assert process is not None
+    assert await asyncio.to_thread(process.wait, LIMIT_S) == 0
+
+
+async def beats(guardian: Guardian) -> None:
+    while True:
+        guardian.beat(time.monotonic_ns())
+        await asyncio.sleep(0.02)
+
+
+# --- it stops the robots --------------------------------------------------------------------------
+
+
+async def test_a_dead_gateway_gets_its_lines_stopped_twice(guardian: Guardian, line: Wire) -> None:
+    guardian.demand()
+    assert guardian.take("body", line.slave)
+    assert guardian.keep("body", b"go home")
+    assert guardian.keep("body", b"stop\0")
+    await dies(guardian)
+    await until(lambda: line.has(b"stop\0stop\0"))
+    assert line.read == b"stop\0stop\0"
+
+
+async def test_a_frozen_gateway_does_too_and_learns_of_it(guardian: Guardian, line: Wire) -> None:
+    guardian.demand()
+    flag = guardian.flag
+    guardian.take("body", line.slave)
+    guardian.keep("body", b"stop")
+    assert flag[0] == 0
+    await until(lambda: line.has(b"stopstop"))
+    assert flag[0] == 1
+    await until(lambda: "acted" in happened(guardian))
+    assert happened(guardian) == ["guard", "acted", "guard"]
+    assert guardian.runs
+    assert guardian.flag is not flag
+    assert guardian.flag[0] == 0
+
+
+async def test_while_the_watchdog_beats_it_does_nothing(guardian: Guardian, line: Wire) -> None:
+    guardian._guardian_ms = 1000  # longer than a busy machine keeps this process waiting
+    guardian.demand()
+    beating = asyncio.create_task(beats(guardian))
+    guardian.take("body", line.slave)
+    guardian.keep("body", b"stop")
+    await asyncio.sleep(1.5)
+    assert not line.has(b"stop")
+    assert happened(guardian) == ["guard"]
+    beating.cancel()
+    await until(lambda: line.has(b"stopstop"))
+
+
+async def test_robots_that_stand_still_need_no_beat(guardian: Guardian, line: Wire) -> None:
+    guardian.demand()
+    guardian.take("body", line.slave)
+    guardian.keep("body", b"stop")
+    guardian.keep("body", b"")
+    await asyncio.sleep(2 * GUARDIAN_MS / 1000)
+    assert happened(guardian) == ["guard"]
+    await dies(guardian)
+    assert not line.has(b"stop")
+
+
+async def test_a_connection_on_tcp_ends_and_gets_no_byte(
+    guardian: Guardian, stream: tuple[socket.socket, socket.socket]
+) -> None:
+    guardian.demand()
+    ours, theirs = stream
+    guardian.take("body", ours.fileno())
+    guardian.keep("body", b"stop")
+    ours.close()
+    theirs.setblocking(False)
+    with pytest.raises(BlockingIOError):
+        theirs.recv(1)  # the guardian still has it
+    theirs.settimeout(LIMIT_S)
+    await dies(guardian)
+    assert theirs.recv(100) == b""
+
+
+async def test_a_connection_of_a_frozen_gateway_is_shut_down(
+    guardian: Guardian, stream: tuple[socket.socket, socket.socket]
+) -> None:
+    """This end still has it open."""
+    guardian.demand()
+    ours, theirs = stream
+    guardian.take("body", ours.fileno())
+    guardian.keep("body", b"stop")
+    assert await asyncio.to_thread(theirs.recv, 100) == b""
+    with pytest.raises(BrokenPipeError):
+        ours.send(b"go on")
+
+
+async def test_one_line_that_takes_nothing_holds_up_no_other(
+    guardian: Guardian, line: Wire
+) -> None:
+    guardian.demand()
+    stuck = Wire()
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(stuck.slave, bytes(4096))
+    termios.tcflow(stuck.slave, termios.TCOOFF)
+    for name, wire in (("stuck", stuck), ("body", line)):
+        guardian.take(name, wire.slave)
+        guardian.keep(name, b"stop")
+    await dies(guardian)
+    await until(lambda: line.has(b"stopstop"))
+    stuck.close()
+
+
+async def test_what_a_gateway_wrote_before_it_died_is_discarded(guardian: Guardian) -> None:
+    """A slow UART would send it first, behind the stop."""
+    guardian.demand()
+    seen: list[tuple[int, int]] = []
+
+    class Slow(_guardian.Port):
+        def discard(self) -> None:
+            seen.append((self.fd, len(self._rest)))
+
+    line = Wire()
+    port = Slow(line.slave)
+    port.stop = b"stop"
+    port.begin_stop()
+    assert seen == [(line.slave, 0)]
+    assert port.left() == 0
+    assert line.has(b"stopstop")
+    line.close()
+
+
+# --- ports that are closed and opened again -------------------------------------------------------
+
+
+async def test_a_dropped_port_is_not_held_and_gets_nothing(
+    guardian: Guardian, stream: tuple[socket.socket, socket.socket]
+) -> None:
+    guardian.demand()
+    ours, theirs = stream
+    guardian.take("body", ours.fileno())
+    guardian.keep("body", b"stop")
+    await guardian.drop("body")
+    ours.close()
+    assert theirs.recv(1) == b""
+    assert guardian.keep("body", b"stop")
+    await asyncio.sleep(2 * GUARDIAN_MS / 1000)
+    assert happened(guardian) == ["guard"]
+
+
+async def test_a_port_that_it_does_not_have_is_dropped_at_once(guardian: Guardian) -> None:
+    guardian.demand()
+    await guardian.drop("body")
+    assert guardian.runs
+
+
+async def test_a_guardian_that_confirms_nothing_is_killed(
+    guardian: Guardian, line: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guardian.demand()
+    monkeypatch.setattr("hilgw.engine.control_loop.guardian.CONFIRM_S", 0.05)
+    guardian.take("body", line.slave)
+    process_of(guardian).send_signal(signal.SIGSTOP)
+    await guardian.drop("body")
+    await until(lambda: happened(guardian) == ["guard", "died", "guard"])
+
+
+async def test_a_locked_port_opens_again_once_it_was_dropped(
+    guardian: Guardian, line: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A real port: ptys and root skip the lock (TIOCEXCL) and the search for other programs. So
+    the kernel's refusal is imitated here: EBUSY while anybody has the locked port open."""
+    guardian.demand()
+    path = os.ttyname(line.slave)
+    locked = []
+    monkeypatch.setattr(serial_tty, "is_pseudo_terminal_path", lambda port: False)
+    monkeypatch.setattr(serial_tty, "lock", locked.append)
+    monkeypatch.setattr(serial_port, "GUARDIAN_S", 0.05)
+    hosting = {os.getpid()}  # has the master, and the slave of `line`
+    monkeypatch.setattr(
+        serial_tty,
+        "holders",
+        lambda port, real=serial_tty.holders: [h for h in real(port) if h.pid not in hosting],
+    )
+    transport = await serial_port.open_serial(path, LINE, Timer(asyncio.get_running_loop()))
+    assert locked == [transport.fileno()]
+    guardian.take("body", transport.fileno())
+    pid = process_of(guardian).pid
+    await until(lambda: [each.pid for each in serial_tty.holders(path)] == [pid])
+    transport.close()
+    await transport.wait_closed()
+    with pytest.raises(PortError, match=f"in use by hilgw-guardian \\(pid {pid}\\)"):
+        await serial_port.open_serial(path, LINE, Timer(asyncio.get_running_loop()))
+    await guardian.drop("body")
+    again = await serial_port.open_serial(path, LINE, Timer(asyncio.get_running_loop()))
+    again.close()
+    await again.wait_closed()
+
+
+HOLDER = """
+import fcntl, os, sys
+open("/proc/self/comm", "w").write(sys.argv[2])
+fd = os.open(sys.argv[1], os.O_RDWR | os.O_NOCTTY)
+fcntl.flock(fd, fcntl.LOCK_EX)
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+@contextlib.contextmanager
+def held(line: Wire, name: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Another process of this name has the port."""
+    command = (sys.executable, "-c", HOLDER, os.ttyname(line.slave), name)
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"held\n"
+        yield process
+        process.kill()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the name of a process: /proc")
+async def test_a_restarted_gateway_waits_for_the_guardian_of_the_last_one(
+    line: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serial_port, "GUARDIAN_S", LIMIT_S)
+    timer = Timer(asyncio.get_running_loop())
+    with held(line, serial_tty.GUARDIAN) as process:
+        opening = asyncio.create_task(serial_port.open_serial(os.ttyname(line.slave), LINE, timer))
+        await asyncio.sleep(0.1)
+        assert not opening.done()
+        process.stdin.close()  # type: ignore[union-attr]
+        transport = await opening
+        transport.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the name of a process: /proc")
+@pytest.mark.parametrize("name", ["screen", serial_tty.GUARDIAN])
+async def test_another_program_is_not_waited_for_and_a_guardian_not_for_ever(
+    line: Wire, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[str] = []
+    look = serial_tty.holders
+
+    def holders(port: str) -> list[serial_tty.Holder]:
+        looks.append(port)
+        return [each for each in look(port) if each.pid != os.getpid()]
+
+    monkeypatch.setattr(serial_tty, "holders", holders)
+    monkeypatch.setattr(serial_port, "GUARDIAN_S", 0.5)
+    timer = Timer(asyncio.get_running_loop())
+    with held(line, name), pytest.raises(PortError, match=f"in use by {name}"):
+        await serial_port.open_serial(os.ttyname(line.slave), LINE, timer)
+    assert (len(looks) > 1) is (name == serial_tty.GUARDIAN)
+
+
+# --- the process itself ---------------------------------------------------------------------------
+
+
+async def test_signals_to_the_gateway_do_not_end_it(guardian: Guardian, line: Wire) -> None:
+    """Sent at once: before it runs, they are blocked."""
+    guardian.demand()
+    guardian.take("body", line.slave)
+    guardian.keep("body", b"stop")
+    process = process_of(guardian)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGTSTP):
+        process.send_signal(number)
+    await until(lambda: line.has(b"stopstop"))
+
+
+async def test_it_has_a_session_of_its_own_and_the_standard_library_only(
+    guardian: Guardian,
+) -> None:
+    guardian.demand()
+    pid = process_of(guardian).pid
+    assert os.getsid(pid) == pid != os.getsid(0)
+    assert process_of(guardian).args[1:3] == ("-IS", PROGRAM)
+    imports = [
+        each.module if isinstance(each, ast.ImportFrom) else each.names[0].name
+        for each in ast.walk(ast.parse(PROGRAM.read_text(encoding="utf-8")))
+        if isinstance(each, ast.Import | ast.ImportFrom)
+    ]
+    assert {str(name).partition(".")[0] for name in imports} <= sys.stdlib_module_names
+
+
+async def test_no_other_child_inherits_its_socket(guardian: Guardian) -> None:
+    """It would keep the socket open, and hide the end of the gateway."""
+    guardian.demand()
+    ours = guardian._socket
+    assert ours is not None
+    assert not os.get_inheritable(ours.fileno())
+    asked = f"import os; os.fstat({ours.fileno()})"
+    child = subprocess.run((sys.executable, "-c", asked), close_fds=False, capture_output=True)
+    assert b"Bad file descriptor" in child.stderr
+
+
+async def test_one_that_is_killed_is_replaced_once_the_robots_are_stopped(
+    guardian: Guardian, line: Wire
+) -> None:
+    guardian.demand()
+    guardian.take("body", line.slave)
+    first = process_of(guardian)
+    first.kill()
+    await until(lambda: happened(guardian) == ["guard", "died", "guard"])
+    assert process_of(guardian) is not first
+    assert guardian.take("body", line.slave)
+    guardian.keep("body", b"stop")
+    await dies(guardian)
+    await until(lambda: line.has(b"stopstop"))
+
+
+async def test_one_that_is_frozen_is_noticed_by_the_beats(guardian: Guardian) -> None:
+    """The time is that of the scheduler, here made up."""
+    guardian.demand()
+    now = time.monotonic_ns()
+    guardian.beat(now)
+    process_of(guardian).send_signal(signal.SIGSTOP)
+    guardian.beat(now + 1)
+    guardian.beat(now + FROZEN_NS)
+    assert happened(guardian) == ["guard"]
+    guardian.beat(now + 2 * FROZEN_NS)
+    await until(lambda: happened(guardian) == ["guard", "died", "guard"])
+
+
+async def test_a_full_socket_refuses_and_ends_the_guardian(guardian: Guardian, line: Wire) -> None:
+    guardian.demand()
+    process_of(guardian).send_signal(signal.SIGSTOP)
+    guardian.take("body", line.slave)
+    taken = 0
+    while guardian.keep("body", bytes(60_000)):
+        taken += 1
+        assert taken < 1000
+    await until(lambda: happened(guardian) == ["guard", "died", "guard"])
+
+
+async def test_the_end_of_the_gateway_in_order_is_the_end_of_the_guardian(
+    guardian: Guardian, line: Wire
+) -> None:
+    guardian.demand()
+    process = process_of(guardian)
+    guardian.take("body", line.slave)
+    await guardian.drop("body")
+    guardian.close()
+    assert process.returncode == 0
+    assert not line.has(b"s")
+    assert happened(guardian) == ["guard"]
