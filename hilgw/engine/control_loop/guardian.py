@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 PROGRAM = Path(__file__).parent.with_name("_guardian.py")
 BEAT_NS = 50 * NS_PER_MS
 FROZEN_NS = NS_PER_S  # a guardian that has read no beat for so long would stop nothing
+STEADY_NS = 5 * NS_PER_S  # one that ends sooner after the last is not started at once
 CONFIRM_S = 1.0  # for a port that is closed next
 END_S = 0.5
 
@@ -83,6 +84,7 @@ class Guardian:
         self._lock = threading.Lock()  # of what is sent, for the thread that beats
         self._numbers: dict[str, int] = {}
         self._drops: dict[int, asyncio.Future[None]] = {}
+        self._ended_ns: int | None = None
         self._beats = 0
         self._seen_ns = 0
 
@@ -165,8 +167,11 @@ class Guardian:
                 process.wait(END_S)
         for each in self.guarded:
             each.guardian_acted() if acted else each.guardian_died()
-        with suppress(SafetyError):  # no robot can be armed then
-            self.demand()
+        now, last_ns = self._scheduler.now(), self._ended_ns
+        self._ended_ns = now
+        if last_ns is None or now - last_ns > STEADY_NS:  # else one starts when a robot is armed
+            with suppress(SafetyError):
+                self.demand()
 
     # --- messages -----------------------------------------------------------------------------
 

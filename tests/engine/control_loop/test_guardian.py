@@ -429,6 +429,20 @@ async def test_one_that_is_killed_is_replaced_once_the_robots_are_stopped(
     await until(lambda: line.has(b"stopstop"))
 
 
+async def test_one_that_ends_again_and_again_is_started_when_a_robot_is_armed(
+    guardian: Guardian,
+) -> None:
+    guardian.demand()
+    process_of(guardian).kill()
+    await until(lambda: happened(guardian) == ["guard", "died", "guard"])
+    process_of(guardian).kill()
+    await until(lambda: happened(guardian) == ["guard", "died", "guard", "died"])
+    assert not guardian.runs
+    assert not guardian.keep("body", b"stop")
+    guardian.demand()
+    assert guardian.runs
+
+
 async def test_one_that_is_frozen_is_noticed_by_the_beats(guardian: Guardian) -> None:
     """The time is that of the scheduler, here made up."""
     guardian.demand()
