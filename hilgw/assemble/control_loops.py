@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from hilgw.config.model import GatewayConfig, PartConfig, RobotConfig
     from hilgw.controllers.base import PeerController
     from hilgw.engine.gateway import Gateway
-    from hilgw.engine.lines import Port
     from hilgw.engine.robot.schedule import Schedule
 
 
@@ -140,7 +139,7 @@ class ControlLoopAssembly:
         mock_name = name if role == "body" else link.name
         mock = self._placed_mock(mock_name, body, settings)
         port = self._ports.tcp(link.name, settings.connect, mock, retry_s=body.retry_s)
-        self._supervise(link, port)
+        self._gateway.supervisors[link.name] = Supervisor(link, port, self._gateway.lines)
         self._describe(name, f"{role} {part.kind}: {port.where}")
         return link
 
@@ -217,9 +216,6 @@ class ControlLoopAssembly:
         )
         return link
 
-    def _supervise(self, link: PeerLink[Any], port: Port) -> None:
-        self._gateway.supervisors[link.name] = Supervisor(link, port, self._gateway.lines)
-
     def _supervise_line(
         self, link: PeerLink[Any], part: Body | PeerController, config: PartConfig
     ) -> None:
@@ -227,7 +223,7 @@ class ControlLoopAssembly:
         line, boot_s = line_settings(settings), settings.boot_s
         mock = self._placed_mock(link.name, part, settings)
         port = self._ports.serial(link.name, settings.port, line, boot_s, mock)
-        self._supervise(link, port)
+        self._gateway.supervisors[link.name] = Supervisor(link, port, self._gateway.lines)
         robot, _, role = link.name.partition(".")
         self._describe(robot, f"{role} {config.kind}: {port.where}, {line.baudRate} baud")
         if modem_lines := self._ports.modem_lines(link.name, settings.port, line, boot_s):
