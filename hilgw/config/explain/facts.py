@@ -85,8 +85,7 @@ class PartFacts:
     @property
     def silence_s(self) -> float | None:
         """The silence of its serial line that counts as a disconnect."""
-        settings = self.part.settings
-        return settings.silence_s if is_on_line(settings) else None
+        return self.part.settings.silence_s if is_on_line(self.part.settings) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,7 @@ from typing import Protocol
 from hilgw.errors import HilgwError
 
 SHARED = Path("/tmp")
+CONTROL = "HILGW_CONTROL"  # where a program that a gateway starts finds its control socket
 
 
 def is_live(path: Path, connect: Callable[[str], None]) -> bool:
