@@ -53,7 +53,7 @@ def test_a_file_with_errors_has_the_same_back_ends(backend: str) -> None:
     assert config.backend == valid
     for part in PARTS:
         assert backend_of(inspection, part) is backend_of(config, part)
-    assert backend_of(inspection, "nobody.body") is config.backend
+    assert backend_of(inspection, "absent.body") is config.backend
 
 
 @pytest.mark.parametrize(
