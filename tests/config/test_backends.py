@@ -44,7 +44,7 @@ def test_a_part_that_is_listed_is_real(part: str, backend: str) -> None:
 
 @pytest.mark.parametrize("backend", ["mock", "loopback", "real", "[1]"])
 def test_a_file_with_errors_has_the_same_back_ends(backend: str) -> None:
-    """Of a value that is no back end: real."""
+    """A value that is not valid counts as real."""
     own = text("[x0, rover.body]", backend).replace("kind: webots,", "kind: webots, backend: mock,")
     document = compose(own, "f")
     inspection = Inspection(document, Context())
