@@ -18,15 +18,6 @@ Problem = tuple[str, str, str]
 
 
 class Declaration(TypedDict, total=False):
-    """What a setting may declare beside its default.
-
-    ge, gt, le: bounds of a number, or of each item of a list; `also`: values allowed besides these
-    (Webots' -1). choices: the only values allowed. pattern: a regular expression the whole
-    string must match. unit: shown in the documentation. refers: the text (or each value of a
-    mapping, each item of a list) is the name of an emitter or a receiver of the same robot, or of
-    a robot, an adapter or an air of the file; a default of "" means none.
-    """
-
     ge: float
     gt: float
     le: float
@@ -38,6 +29,14 @@ class Declaration(TypedDict, total=False):
     refers: str
 
 
+"""What a setting may declare beside its default.
+
+ge, gt, le: bounds of a number, or of each item of a list; `also`: values allowed besides these
+(Webots' -1). choices: the only values allowed. pattern: a regular expression the whole string must
+match. unit: shown in the documentation. refers: the text (or each value of a mapping, each item of
+a list) is the name of an emitter or a receiver of the same robot, or of a robot, an adapter or an
+air of the file; a default of "" means none.
+"""
 _TEXTS: dict[str, Any] = dict.fromkeys(("pattern", "unit", "refers"), "")
 _UNDECLARED = dict.fromkeys(Declaration.__annotations__) | _TEXTS | {"also": (), "choices": ()}
 

@@ -29,7 +29,7 @@ from hilgw.api.old_names import OldNames
 from hilgw.api.session import Session, fail
 from hilgw.client.robots import robot_mode, set_robot_mode
 from hilgw.errors import HilgwError, PeerError
-from hilgw.protocols.webots.address import CONTROL
+from hilgw.protocols.gateway.paths import CONTROL
 from hilgw.protocols.webots.robot_messages import (
     BatterySamplingPeriod,
     GetUrdf,

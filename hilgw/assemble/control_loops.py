@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hilgw.config.queries import (
     forwarding_of,
+    is_mocked,
     is_on_line,
     is_simulated,
     line_settings,
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
     from hilgw.config.model import GatewayConfig, PartConfig, RobotConfig
     from hilgw.controllers.base import PeerController
     from hilgw.engine.gateway import Gateway
-    from hilgw.engine.lines import Port
     from hilgw.engine.robot.schedule import Schedule
 
 
@@ -157,8 +157,8 @@ class ControlLoopAssembly:
         if part is None or peer_of(part) is None:
             is_missed = part is None and not forwarding_of(config.body)
             return no_controller(context, "the configuration has none" if is_missed else "")
-        is_mocked = self._ports.is_mocked(f"{name}.controller")
-        advice = "its mock connects again" if is_mocked else None
+        mocked = is_mocked(self._config, f"{name}.controller")
+        advice = "its mock connects again" if mocked else None
         kind = stepped_of(part)
         if kind is None:
             return LoopController(self._controller(name, part), timer, advice)
@@ -174,7 +174,7 @@ class ControlLoopAssembly:
 
     def _computes_in_simulated_time(self, name: str, part: PartConfig) -> bool:
         """Whether a mock stands for this controller: it must not hold simulated time."""
-        return self._ports.is_mocked(name) and program_of(part) is None
+        return is_mocked(self._config, name) and program_of(part) is None
 
     def _controller(self, name: str, part: PartConfig) -> PeerLink[Any]:
         controller: PeerController = load(CONTROLLERS, part.kind)
@@ -184,7 +184,7 @@ class ControlLoopAssembly:
             self._supervise_line(link, controller, part)
             return link
         words, connect = "", None
-        if mocked := self._ports.is_mocked(link.name):
+        if mocked := is_mocked(self._config, link.name):
             spec = controller.mock(settings, self._config.webots)
             words, connect = f" (mock {spec.name})", self._ports.client(name, spec)
         listening = self._ports.listening(settings.listen, connect, mocked=mocked)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hilgw.assemble.ports import Ports
-from hilgw.config.queries import REAL_TIME, is_local
+from hilgw.config.queries import REAL_TIME, is_local, is_mocked
 from hilgw.engine.lines import Port
 from hilgw.engine.listening import Listening
 from hilgw.transports.stream import WRITE_LIMIT_BYTES
@@ -55,7 +55,7 @@ class NetworkPorts(Ports):
     ) -> Port:
         """A peer that listens on this address. many: for several connections, as Webots does.
         limit: bytes that may wait."""
-        if not self.is_mocked(name):
+        if not is_mocked(self._config, name):
             host, number = parse_address(url)
             return Port(url, lambda: connect_tcp(host, number, limit=limit), retry_s=retry_s)
         device = (TcpListenerDevice if many else TcpServerDevice)(LOOPBACK, 0, self._listen)

@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from hilgw.config.model import AdapterConfig, Backend, GatewayConfig
-from hilgw.config.queries import REAL_TIME, backend_of, has_nodes
+from hilgw.config.queries import REAL_TIME, backend_of, has_nodes, is_mocked
 from hilgw.config.scene import air_of, mount_of
 from hilgw.discovery.ports import (
     describe_port,
@@ -39,25 +39,18 @@ if TYPE_CHECKING:
 
 
 class Ports:
-    """The ports of one configuration. All that opens or listens for a part is made here, so this
-    is the one place that asks what stands behind the name of a part."""
+    """The ports of one configuration: all that opens or listens for a part is made here."""
 
     def __init__(self, config: GatewayConfig, gateway: Gateway) -> None:
         self._config = config
         self._gateway = gateway
-
-    def is_mocked(self, name: str) -> bool:
-        """name: a station, or ROBOT.controller, .body, .remote, .webots."""
-        return backend_of(self._config, name).is_mocked
-
-    # --- lines that hilgw opens -------------------------------------------------------------------
 
     def serial(
         self, name: str, port: str | UsbId, line: LineSettings, boot_s: float, mock: PlaceMock
     ) -> Port:
         """The serial port of a part."""
         where = describe_port(port)
-        if not self.is_mocked(name):
+        if not is_mocked(self._config, name):
             return self._real(port, where, line, boot_s)
         timer = self._gateway.timer
         in_memory = backend_of(self._config, name) is Backend.LOOPBACK
@@ -97,7 +90,7 @@ class Ports:
 
     def modem_lines(self, name: str, port: str | UsbId, line: LineSettings, boot_s: float) -> str:
         """What DTR and RTS will be when this port is opened; "" for a port without them."""
-        if self.is_mocked(name):
+        if is_mocked(self._config, name):
             return ""
         if isinstance(port, str) and (kind_of(port, True) != "device" or _is_pty(port)):
             return ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
-from hilgw.config.queries import proxy_of, world_name
+from hilgw.config.queries import is_mocked, proxy_of, world_name
 from hilgw.engine.proxy.connection import WRITE_LIMIT_BYTES
 from hilgw.engine.proxy.robot import ProxiedRobot
 from hilgw.engine.proxy.server import ProxyServer
@@ -33,6 +33,8 @@ def add_proxies(config: GatewayConfig, gateway: Gateway, ports: NetworkPorts) ->
             by_address.setdefault(settings.listen if port else name, []).append(name)
     for names in by_address.values():
         assembly.add(names)
+    robots = assembly.robots
+    gateway.reports["proxies"] = lambda: {name: each.report() for name, each in robots.items()}
 
 
 class _Proxies:
@@ -40,7 +42,7 @@ class _Proxies:
         self._config = config
         self._ports = ports
         self._gateway = gateway
-        self._robots: dict[str, ProxiedRobot] = {}
+        self.robots: dict[str, ProxiedRobot] = {}
 
     def add(self, names: list[str]) -> None:
         """The robots that listen on one address; they are in one Webots."""
@@ -54,7 +56,7 @@ class _Proxies:
             limit=WRITE_LIMIT_BYTES,
         )
         robots = [self._robot(name, config.robots[name], webots) for name in names]
-        mocked = [each for each in robots if ports.is_mocked(f"{each.name}.controller")]
+        mocked = [each for each in robots if is_mocked(config, f"{each.name}.controller")]
         clients = [self._controller(robot) for robot in mocked]
 
         def connect(host: str, port: int) -> None:
@@ -73,16 +75,12 @@ class _Proxies:
         )
         gateway.supervisors[server.name] = server
         for robot in robots:
-            gateway.reports.setdefault("proxies", self._report)
-            self._robots[robot.name] = robot
+            self.robots[robot.name] = robot
             words = " (mock webots_controller)" if robot in mocked else ""
             gateway.description.append(
                 f"  {robot.name:<12} proxy: controllers on {settings.listen}{words}, "
                 f"Webots on {webots.where}, robot {robot.world_name}"
             )
-
-    def _report(self) -> dict[str, object]:
-        return {name: robot.report() for name, robot in self._robots.items()}
 
     def _robot(self, name: str, config: RobotConfig, webots: Port) -> ProxiedRobot:
         controller, settings = _parts(config)

@@ -99,8 +99,12 @@ class SteppedAssembly:
         check = TokenCheck(access, "drive", lambda: gateway.real_timer.now(), limited=False)
 
         latches = not moves_unlatched(self._config, loop.name)
-        program = Program(kind.command(settings), settings.restart, latches)
-        child = Child(link.name, program, gateway.observer, lambda: loop.is_complete)
+        child = Child(
+            link.name,
+            Program(kind.command(settings), settings.restart, latches),
+            gateway.observer,
+            lambda: loop.is_complete,
+        )
 
         def start(host: str, number: int) -> None:
             url = f"tcp://{host}:{number}/{quote(loop.name, safe='')}"

@@ -33,8 +33,10 @@ def control_sockets() -> list[Path]:
 
 
 def is_live(path: Path) -> bool:
-    """Whether a program listens on this socket."""
-    return paths.is_live(path, socket.socket(socket.AF_UNIX))
+    """Whether a program listens on this socket; found out by a connection, closed at once."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        probe.setblocking(False)
+        return paths.is_live(path, probe.connect)
 
 
 def program_at(path: Path) -> str:

@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
-SHIFT, CONTROL, ALT = 0x10000, 0x20000, 0x40000
-KEY = 0xFFFF
 MOST_KEYS = 7
 """So many keys are read at the same time."""
 
-END, HOME, LEFT, UP, RIGHT, DOWN = range(312, 318)
-PAGEUP, PAGEDOWN = 366, 367
-NUMPAD_HOME, NUMPAD_LEFT, NUMPAD_UP, NUMPAD_RIGHT, NUMPAD_DOWN = range(375, 380)
-NUMPAD_END = 382
+
+class Keys:
+    """The codes, under Webots' names."""
+
+    END, HOME, LEFT, UP, RIGHT, DOWN = range(312, 318)
+    PAGEUP, PAGEDOWN = 366, 367
+    NUMPAD_HOME, NUMPAD_LEFT, NUMPAD_UP, NUMPAD_RIGHT, NUMPAD_DOWN = range(375, 380)
+    NUMPAD_END = 382
+    KEY, SHIFT, CONTROL, ALT = 0xFFFF, 0x10000, 0x20000, 0x40000
+
 
 NAMES = {
-    "up": UP,
-    "down": DOWN,
-    "left": LEFT,
-    "right": RIGHT,
-    "home": HOME,
-    "end": END,
-    "pageup": PAGEUP,
-    "pagedown": PAGEDOWN,
-    "numpad-home": NUMPAD_HOME,
-    "numpad-left": NUMPAD_LEFT,
-    "numpad-up": NUMPAD_UP,
-    "numpad-right": NUMPAD_RIGHT,
-    "numpad-down": NUMPAD_DOWN,
-    "numpad-end": NUMPAD_END,
+    "up": Keys.UP,
+    "down": Keys.DOWN,
+    "left": Keys.LEFT,
+    "right": Keys.RIGHT,
+    "home": Keys.HOME,
+    "end": Keys.END,
+    "pageup": Keys.PAGEUP,
+    "pagedown": Keys.PAGEDOWN,
+    "numpad-home": Keys.NUMPAD_HOME,
+    "numpad-left": Keys.NUMPAD_LEFT,
+    "numpad-up": Keys.NUMPAD_UP,
+    "numpad-right": Keys.NUMPAD_RIGHT,
+    "numpad-down": Keys.NUMPAD_DOWN,
+    "numpad-end": Keys.NUMPAD_END,
     "space": ord(" "),
 }
-MODIFIERS = {"shift": SHIFT, "control": CONTROL, "ctrl": CONTROL, "alt": ALT}
+MODIFIERS = {"shift": Keys.SHIFT, "control": Keys.CONTROL, "ctrl": Keys.CONTROL, "alt": Keys.ALT}
 
 _CODES = {*NAMES.values(), *range(0x20, 0x7F)}
 
@@ -53,4 +57,4 @@ def code_of(text: str) -> int | None:
 
 def is_code(code: object) -> bool:
     """Whether Webots has a key of this code, with any modifiers."""
-    return type(code) is int and 0 <= code <= 0x7FFFF and (code & KEY) in _CODES
+    return type(code) is int and 0 <= code <= 0x7FFFF and (code & Keys.KEY) in _CODES

@@ -139,10 +139,10 @@ def remove_dead(paths: Iterable[Path]) -> None:
             continue
         try:
             fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if stat.S_ISSOCK(path.lstat().st_mode) and not is_live(
-                path, socket.socket(socket.AF_UNIX)
-            ):
-                path.unlink()
+            with socket.socket(socket.AF_UNIX) as probe:
+                probe.setblocking(False)
+                if stat.S_ISSOCK(path.lstat().st_mode) and not is_live(path, probe.connect):
+                    path.unlink()
         except OSError:
             continue
         finally:

@@ -70,7 +70,8 @@ class Gateway:
         self.real_timer: Scheduler = timer if paced is None else paced.real_timer
         self.holds = Holds() if paced is None else paced.holds
         self.lines = Lines(observer, timer.now)
-        observer.switch(Kind.LINE_BYTES, self._observe_lines)
+        report = self._report_bytes
+        observer.switch(Kind.LINE_BYTES, lambda on: self.lines.observe(report if on else None))
         self.holds.on_expired = self._hold_expired
         simulated = isinstance(timer, SimulatedClock)
         self.control_loops = ControlLoops(timer, simulated=simulated, guardian_ms=guardian_ms)
@@ -86,9 +87,6 @@ class Gateway:
         self._speed = SpeedMeter(paced.speed, timer.now) if paced is not None else None
         self._on_ready: Callable[[], None] | None = None
         self._started_ns: int | None = None
-
-    def _observe_lines(self, on: bool) -> None:
-        self.lines.observe(self._report_bytes if on else None)
 
     def _report_bytes(self, event: LineEvent) -> None:
         if (report := self.observer.line_bytes) is not None:

@@ -7,7 +7,7 @@ from typing import Any, Protocol, cast
 
 from hilgw.engine.lines import Lines
 from hilgw.engine.observer import Observer
-from hilgw.errors import ConfigError, PortError
+from hilgw.errors import ConfigError
 from hilgw.plugins import load_mock
 from hilgw.transports.base import (
     ConnectionSide,
@@ -284,11 +284,7 @@ class MockHost:
     def _serve(self, server: WholeMock, client: ConnectionSide) -> None:
         """A client of a server: hosted from now to the end of its connection."""
         end = server.accept(self._scheduler.now())
-        try:
-            self.add(end, client)
-        except PortError as error:  # it has closed the client
-            self.lines.observer.notice(end.name, str(error))
-            return
+        self.add(end, client)
         leave = client.on_close
 
         def on_close() -> None:

@@ -6,9 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
+from hilgw.config.context import Context, Inspection
 from hilgw.config.load import load_text
 from hilgw.config.model import Backend
 from hilgw.config.queries import backend_of, has_nodes, is_mocked
+from hilgw.config.source.document import compose
 
 Lines = Callable[..., list[str]]
 FILE = """\
@@ -38,6 +40,20 @@ def test_a_part_that_is_listed_is_real(part: str, backend: str) -> None:
     config = load_text(text(f"[{part}]", backend), "f").config
     mocked = [] if backend == "real" else [each for each in PARTS if each != part]
     assert [each for each in PARTS if is_mocked(config, each)] == mocked
+
+
+@pytest.mark.parametrize("backend", ["mock", "loopback", "real", "[1]"])
+def test_a_file_with_errors_has_the_same_back_ends(backend: str) -> None:
+    """A value that is not valid counts as real."""
+    own = text("[x0, rover.body]", backend).replace("kind: webots,", "kind: webots, backend: mock,")
+    document = compose(own, "f")
+    inspection = Inspection(document, Context())
+    valid = backend if backend in tuple(Backend) else "real"
+    config = load_text(own.replace("backend: [1]", "backend: real"), "f").config
+    assert config.backend == valid
+    for part in PARTS:
+        assert backend_of(inspection, part) is backend_of(config, part)
+    assert backend_of(inspection, "absent.body") is config.backend
 
 
 @pytest.mark.parametrize(

@@ -28,8 +28,7 @@ class NotBefore:
     """The earliest time of the next packet, and whether a packet waits for it."""
 
     def __init__(self) -> None:
-        self.time_ns = 0
-        self._waiting = False
+        self.clear()
 
     def blocks(self, now: int) -> bool:
         """Whether a packet must wait now; `deadline` is set if so."""

@@ -9,6 +9,7 @@ from typing import ClassVar
 from hilgw.api import current
 from hilgw.api._errors import report
 from hilgw.api.devices.base import Sampled
+from hilgw.devices.keys import Keys
 from hilgw.protocols.webots.robot_messages import (
     JoystickAutoCenteringGain,
     JoystickForceAxis,
@@ -37,14 +38,9 @@ class _Input(Sampled):
         current.session().put(self.command(period))
 
 
-class Keyboard(_Input):
+class Keyboard(_Input, Keys):
     """getKey gives the pressed keys one by one, then -1."""
 
-    END, HOME, LEFT, UP, RIGHT, DOWN = range(312, 318)
-    PAGEUP, PAGEDOWN = 366, 367
-    NUMPAD_HOME, NUMPAD_LEFT, NUMPAD_UP, NUMPAD_RIGHT, NUMPAD_DOWN = range(375, 380)
-    NUMPAD_END = 382
-    KEY, SHIFT, CONTROL, ALT = 0xFFFF, 0x10000, 0x20000, 0x40000
     function = "keyboard"
     command = KeyboardSamplingPeriod
 

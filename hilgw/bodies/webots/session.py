@@ -85,12 +85,9 @@ class WebotsBodySession(MotorSession):
         super().__init__(self._robot.devices, missing=())
         self._settings = settings
         self._hello = encode_hello(settings.robot)
-        self._state = _State.CLOSED
-        self._acknowledged = b""
-        self._reader = AnswerReader(ANSWER_BYTES)
         self._due_ns: int | None = None
-        self._is_leaving = False
         self._stopping: tuple[StopReason, tuple[Command, ...]] | None = None
+        self._forget()
 
     # --- the connection -----------------------------------------------------------------------
 

@@ -180,7 +180,7 @@ async def _serve(
 ) -> None:
     from hilgw.cli.output import files
     from hilgw.engine.control_socket import ControlServer
-    from hilgw.protocols.webots.address import CONTROL
+    from hilgw.protocols.gateway.paths import CONTROL
 
     def show(text: str) -> None:
         for terminal in terminals:

@@ -265,7 +265,8 @@ def _controller(controller: ControllerFacts) -> str:
 
 
 def _body(body: BodyFacts, robot: RobotFacts) -> Iterator[tuple[str, str]]:
-    connection, safety, stop = body.connection, body.safety, body.stop
+    connection, safety = body.connection, body.safety
+    stop = body.kind.stop_frame(body.part.settings)
     place = f"; {connection.address}{_line_words(connection)}"
     mock = f"; here the mock {connection.mock}" if connection.mock else ""
     yield body.key, f"{body.part.kind}: {body.kind.summary}{place}{mock}"

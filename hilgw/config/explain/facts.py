@@ -15,7 +15,6 @@ from hilgw.config.source.positions import Diagnostic
 from hilgw.control.line_load import LineLoad
 from hilgw.control.parts import HasBattery
 from hilgw.control.safety import SafetyState
-from hilgw.control.stop_frame import StopFrame
 from hilgw.controllers.base import PEERS
 from hilgw.devices.fields import EmitterFields, ReceiverFields
 from hilgw.devices.kinds import MOTOR, Device
@@ -86,8 +85,7 @@ class PartFacts:
     @property
     def silence_s(self) -> float | None:
         """The silence of its serial line that counts as a disconnect."""
-        settings = self.part.settings
-        return settings.silence_s if is_on_line(settings) else None
+        return self.part.settings.silence_s if is_on_line(self.part.settings) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,11 +97,6 @@ class BodyFacts(PartFacts):
     devices: tuple[DeviceFacts, ...]
     registers: bool
     safety: SafetyState
-
-    @property
-    def stop(self) -> StopFrame:
-        frame: StopFrame = self.kind.stop_frame(self.part.settings)
-        return frame
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -260,7 +253,7 @@ def _of_body(fact: Any) -> dict[str, Any]:
                 "devices": fact.devices,
                 "registers": fact.registers,
                 "safety": fact.safety,
-                "stop": fact.stop,
+                "stop": fact.kind.stop_frame(fact.part.settings),
                 "silence_s": fact.silence_s,
                 "forwards": tuple(forwarding_of(fact.part).describe()),
             }

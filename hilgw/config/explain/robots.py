@@ -348,7 +348,7 @@ def _of_bodies(bodies: Sequence[BodyFacts]) -> Iterator[StopRule]:
             cause=f"{which}{of_body}",
             reasons=(str(StopReason.BODY),),
             after_s=None,
-            note=f"hilgw cannot stop it then: {body.stop.alone}",
+            note=f"hilgw cannot stop it then: {body.kind.stop_frame(body.part.settings).alone}",
         )
 
 

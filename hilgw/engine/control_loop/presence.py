@@ -10,7 +10,6 @@ from hilgw.units import NS_PER_S
 if TYPE_CHECKING:
     from hilgw.engine.control_loop.context import LoopContext
     from hilgw.engine.control_loop.parts import LoopController
-    from hilgw.engine.processes import Child
     from hilgw.transports.base import Handle
 
 NONE_RUNS = "no controller runs"
@@ -30,14 +29,10 @@ class Presence:
         self._body_was_lost = False
         self._timer: Handle | None = None
 
-    @property
-    def _program(self) -> Child | None:
-        return self._link.supervisor.program
-
     def absence(self) -> str:
         """States that no controller runs, and what to do; empty where one runs, or is a part of the
         gateway. A program runs before it connects, too."""
-        program = self._program
+        program = self._link.supervisor.program
         if program is not None:
             runs = program.state is ProgramState.RUNNING
             return "" if runs else f"{NONE_RUNS}: {program.reason}"
@@ -48,8 +43,8 @@ class Presence:
 
     def dismissed(self) -> None:
         """hilgw ends the controller's connection, because its body is lost."""
-        if self._program is not None:
-            self._program.dismissed()
+        if (program := self._link.supervisor.program) is not None:
+            program.dismissed()
 
     def body_lost(self) -> None:
         self._body_was_lost = True
@@ -61,9 +56,9 @@ class Presence:
         was_lost, self._body_was_lost = self._body_was_lost, False
         if not was_lost:
             return
-        if self._program is None:
+        if (program := self._link.supervisor.program) is None:
             self._timer = self._clock.call_at(self._clock.now() + RETURN_NS, self._show)
-        elif self._program.state is ProgramState.DOWN:
+        elif program.state is ProgramState.DOWN:
             self._show()
 
     def close(self) -> None:

@@ -75,7 +75,7 @@ class ProxyServer(ObservedPort):
         try:
             await self._listening.open(self._incoming, limits, self.notify)
             self.was_up = True
-            self._wait()
+            self._enter(State.WAITING, f"listening on {self._listening.where}")
             on_up()
             await asyncio.get_running_loop().create_future()
         finally:
@@ -86,9 +86,6 @@ class ProxyServer(ObservedPort):
                 place.all_left()
             await self._stop()
             self._enter(State.CLOSED, "")
-
-    def _wait(self) -> None:
-        self._enter(State.WAITING, f"listening on {self._listening.where}")
 
     async def _stop(self) -> None:
         """QUIT to every controller; those that need longer to leave find it in their socket."""

@@ -15,29 +15,19 @@ from typing import Protocol
 from hilgw.errors import HilgwError
 
 SHARED = Path("/tmp")
+CONTROL = "HILGW_CONTROL"  # where a program that a gateway starts finds its control socket
 
 
-class Probe(Protocol):
-    """The part of a new `socket.socket` that is used. Its `connect` raises OSError."""
-
-    def setblocking(self, flag: bool, /) -> None: ...
-    def connect(self, address: str, /) -> None: ...
-    def close(self) -> None: ...
-
-
-def is_live(path: Path, probe: Probe) -> bool:
-    """Whether a program listens on this socket; found out by a connection, closed at once. probe:
-    a local socket. After any other error than those of a killed program the socket is live: its
-    queue is full, or it belongs to another user."""
+def is_live(path: Path, connect: Callable[[str], None]) -> bool:
+    """Whether a program listens on this socket. connect: that of a local socket which does not
+    block. After any other error than those of a killed program the socket is live: its queue is
+    full, or it belongs to another user."""
     try:
-        probe.setblocking(False)
-        probe.connect(str(path))
+        connect(str(path))
     except (ConnectionRefusedError, FileNotFoundError):
         return False
     except OSError:
         return True
-    finally:
-        probe.close()
     return True
 
 

@@ -17,7 +17,6 @@ INSTANCES = Path("/tmp/webots")
 EXTERN = "extern"
 URL = "WEBOTS_CONTROLLER_URL"
 TOKEN = "HILGW_TOKEN"
-CONTROL = "HILGW_CONTROL"
 MODULE_FOLDER = Path(__file__).parents[2] / "api" / "path"
 """Contains hilgw's module `controller`, for PYTHONPATH."""
 

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from hilgw.records import record
 
-CONSOLE_STDOUT = 1
 CONSOLE_STDERR = 2
 
 

@@ -164,7 +164,7 @@ class TcpListenerDevice(_ListeningDevice):
         client = TcpDevice(peer)
         self._clients.append(client)
         self.on_client(client)
-        client.connected(stream) if client.plugged else stream.close()
+        client.connected(stream)
 
 
 class TcpClientDevice(TcpDevice):

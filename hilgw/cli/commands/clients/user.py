@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 
 from hilgw.cli.commands.clients.gateway_request import add_options, selected
-from hilgw.devices import keys
+from hilgw.devices.keys import MOST_KEYS, Keys, code_of
 from hilgw.errors import UsageError, quoted
 
 HOLD_S = 0.5
@@ -73,7 +73,7 @@ def run_key(args: argparse.Namespace) -> int:
         return 0
     codes = []
     for word in args.keys:
-        code = keys.code_of(word)
+        code = code_of(word)
         if code is None:
             raise UsageError(f"{quoted(word)} is not a key", fix="hilgw key --help lists them")
         codes.append(code)
@@ -99,20 +99,20 @@ def run_say(args: argparse.Namespace) -> int:
 END_OF_TEXT = b"\x04"  # Ctrl-D
 READ_BYTES = 1024
 _FINAL = {
-    "A": keys.UP,
-    "B": keys.DOWN,
-    "C": keys.RIGHT,
-    "D": keys.LEFT,
-    "F": keys.END,
-    "H": keys.HOME,
+    "A": Keys.UP,
+    "B": Keys.DOWN,
+    "C": Keys.RIGHT,
+    "D": Keys.LEFT,
+    "F": Keys.END,
+    "H": Keys.HOME,
 }
 _TILDE = {
-    "1": keys.HOME,
-    "4": keys.END,
-    "5": keys.PAGEUP,
-    "6": keys.PAGEDOWN,
-    "7": keys.HOME,
-    "8": keys.END,
+    "1": Keys.HOME,
+    "4": Keys.END,
+    "5": Keys.PAGEUP,
+    "6": Keys.PAGEDOWN,
+    "7": Keys.HOME,
+    "8": Keys.END,
 }
 _KEY = re.compile(
     r"\x1b[\[O](?P<number>[0-9]*)(;(?P<modifier>[0-9]+))?(?P<final>[A-Za-z~])"
@@ -129,11 +129,11 @@ def keys_of(data: bytes) -> list[int]:
 def _code(match: re.Match[str]) -> int | None:
     if (one := match["one"]) is not None:
         code = _character(one)
-        return code if code is None or not match["alt"] else code | keys.ALT
+        return code if code is None or not match["alt"] else code | Keys.ALT
     final, number = match["final"], match["number"]
     code = _TILDE.get(number) if final == "~" else _FINAL.get(final)
     bits = int(match["modifier"] or 1) - 1  # xterm: 1 and a bit for each
-    for bit, modifier in ((1, keys.SHIFT), (2, keys.ALT), (4, keys.CONTROL)):
+    for bit, modifier in ((1, Keys.SHIFT), (2, Keys.ALT), (4, Keys.CONTROL)):
         if code is not None and bits & bit:
             code |= modifier
     return code
@@ -142,10 +142,10 @@ def _code(match: re.Match[str]) -> int | None:
 def _character(one: str) -> int | None:
     """A letter is its capital, with shift where it is one."""
     if "\x01" <= one <= "\x1a" and one not in "\t\n\r\b":
-        return ord(one) + 0x40 | keys.CONTROL
+        return ord(one) + 0x40 | Keys.CONTROL
     if not " " <= one <= "~":
         return None
-    return ord(one.upper()) | (keys.SHIFT if one.isupper() else 0)
+    return ord(one.upper()) | (Keys.SHIFT if one.isupper() else 0)
 
 
 def read_keys(descriptor: int, press: Callable[[list[int]], None]) -> None:
@@ -154,7 +154,7 @@ def read_keys(descriptor: int, press: Callable[[list[int]], None]) -> None:
         while data := os.read(descriptor, READ_BYTES):
             typed, end, _ = data.partition(END_OF_TEXT)
             if codes := list(dict.fromkeys(keys_of(typed))):
-                press(codes[: keys.MOST_KEYS])
+                press(codes[:MOST_KEYS])
             if end:
                 return
 

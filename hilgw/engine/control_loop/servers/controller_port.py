@@ -158,7 +158,7 @@ class TcpServer(ControllerPort):
             asyncio.get_running_loop().call_soon(self._accept, stream, peer)
 
     def _accept(self, stream: Transport, peer: str) -> None:
-        if self._connection is not None and not self._gives_way():
+        if self._connection is not None and self._link.unanswered_ns() < s_to_ns(HANDSHAKE_S):
             stream.close()
             self.count(
                 RequestRefused.SECOND_CONTROLLER,
@@ -169,10 +169,6 @@ class TcpServer(ControllerPort):
         if (line := self._accepted(self.name, stream)) is not None:
             line.start(self._link.data_received, lambda error: self._lost(line, error))
             self._attach(line, peer)
-
-    def _gives_way(self) -> bool:
-        """Whether the present peer has answered nothing valid for too long."""
-        return self._link.unanswered_ns() >= s_to_ns(HANDSHAKE_S)
 
     def _poll(self) -> None:
         """Counts connections that the listener refused; drops a peer that takes no bytes."""

@@ -1,0 +1,58 @@
+"""What assembly builds is complete when its constructor returns."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from hilgw.assemble.gateway import build
+from hilgw.config.load import load_text
+from hilgw.engine.gateway import Gateway
+from hilgw.testing.sim import Recorder, run
+from tests.sources import files, nodes, place
+
+LATER = {"robot.on_packet"}  # a robot exists before its control loop
+
+
+def built(text: str) -> Gateway:
+    async def scenario() -> Gateway:
+        config = load_text(text, "f").config
+        gateway = build(config, asyncio.get_running_loop(), Recorder())
+        gateway.close()
+        return gateway
+
+    return run(scenario)
+
+
+@pytest.mark.parametrize("file", files("hilgw/assemble"), ids=lambda file: file.stem)
+def test_no_attribute_is_set_after_construction(file: Path) -> None:
+    found = [
+        f"{place(file, target)}: {ast.unparse(target)}"
+        for node in nodes(file)
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Attribute) and ast.unparse(target) not in LATER
+        if ast.unparse(target.value) != "self"
+    ]
+    assert found == []
+
+
+def test_motion_capture_is_a_part_of_the_gateway() -> None:
+    mocap = 'medium: {mocap: {listen: "127.0.0.1:0"}}'
+    assert built("version: 1").mocap is None
+    assert built(f"version: 1\n{mocap}").mocap is not None
+
+
+def test_the_port_of_a_controller_has_its_program(tmp_path: Path) -> None:
+    program = tmp_path / "c.py"
+    program.write_text("pass")
+    gateway = built(
+        "version: 1\nrobots:\n  rover:\n"
+        f"    controller: {{kind: python, file: {program}}}\n"
+        '    body: {kind: wc2ec, connect: "tcp://127.0.0.1:1"}\n'
+    )
+    assert gateway.supervisors["rover.controller"].program is gateway.children[0]
+    assert gateway.control_loops.absences("rover") == {}  # it is about to start
