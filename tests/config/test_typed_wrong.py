@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import pkgutil
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -16,6 +15,7 @@ import hilgw
 from hilgw.config.load import load_config, load_text
 from hilgw.config.source.positions import ConfigErrors
 from hilgw.errors import HilgwError
+from tests.work import all_calls
 
 GOOD = """\
 version: 1
@@ -276,27 +276,10 @@ def refused(text: str) -> int:
     return len(caught.value.diagnostics)
 
 
-def calls(work: Callable[[], Any]) -> int:
-    """The number of Python and C functions that `work` calls."""
-    count = 0
-
-    def count_call(frame: Any, event: str, argument: Any) -> None:
-        nonlocal count
-        count += event in ("call", "c_call")
-
-    before = sys.getprofile()
-    sys.setprofile(count_call)
-    try:
-        work()
-    finally:
-        sys.setprofile(before)
-    return count
-
-
 @pytest.mark.parametrize("shape", SHAPES)
 def test_work_grows_with_the_number_of_wrong_entries_alone(shape: str) -> None:
     assert refused(file_of(shape, 150)) >= 149  # and everything is imported
-    few, many = (calls(lambda n=n: refused(file_of(shape, n))) for n in (150, 450))
+    few, many = (all_calls(lambda n=n: refused(file_of(shape, n))) for n in (150, 450))
     assert many <= 3.2 * few
     assert (many - few) / 300 <= MOST_CALLS
 
