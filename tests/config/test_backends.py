@@ -1,0 +1,141 @@
+"""Parts that stay real beside mocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from hilgw.config.load import load_text
+from hilgw.config.model import Backend
+from hilgw.config.queries import backend_of, has_nodes, is_mocked
+
+Lines = Callable[..., list[str]]
+FILE = """\
+version: 1
+backend: {backend}
+real: {real}
+robots:
+  rover:
+    body: {{kind: wc2ec, connect: "tcp://127.0.0.1:27015"}}
+    controller: {{kind: webots, listen: "tcp://127.0.0.1:1234"}}
+  other:
+    devices: {{tx: {{node: Emitter}}}}
+    controller: {{kind: webots_proxy}}
+adapters:
+  x0: {{kind: xbee, port: /dev/ttyS8, channel: 12}}
+"""
+PARTS = ["rover.body", "rover.controller", "other.controller", "other.webots", "x0"]
+
+
+def text(real: str, backend: str = "mock") -> str:
+    return FILE.format(real=real, backend=backend)
+
+
+@pytest.mark.parametrize("backend", ["mock", "loopback", "real"])
+@pytest.mark.parametrize("part", PARTS)
+def test_a_part_that_is_listed_is_real(part: str, backend: str) -> None:
+    config = load_text(text(f"[{part}]", backend), "f").config
+    mocked = [] if backend == "real" else [each for each in PARTS if each != part]
+    assert [each for each in PARTS if is_mocked(config, each)] == mocked
+
+
+@pytest.mark.parametrize(
+    ("real", "message"),
+    [
+        ("[rover.controler]", "f:3:8: real[0]: there is no part 'rover.controler'; did you mean"),
+        ("[x0, rover.webots]", "f:3:12: real[1]: there is no part 'rover.webots'"),
+        ("[tx]", "f:3:8: real[0]: there is no part 'tx'"),
+        ("x0", "f:3:7: real: must be a list"),
+        ("[1]", "f:3:8: real[0]: must be text"),
+    ],
+)
+def test_a_wrong_name_is_reported_where_it_is(errors: Lines, real: str, message: str) -> None:
+    (error,) = errors(text(real))
+    assert error.startswith(message)
+
+
+def test_what_is_real_runs_in_real_time(errors: Lines) -> None:
+    robot = text("[x0, rover.body, rover.controller]").split("  other:")[0] + "adapters:\n"
+    robot += "  x0: {kind: xbee, port: /dev/ttyS8, channel: 12}\n"
+    found = errors(robot + "speed: max\n")
+    assert [each.split(" runs in")[0].split(": ", 1)[1] for each in found] == [
+        "robots.rover.body.connect: a body outside this process",
+        "adapters.x0.port: a real port",
+    ]
+    load_text(robot.replace("x0, rover.body, ", "") + "speed: max\n", "f")
+
+
+def test_a_part_has_its_own_back_end() -> None:
+    own = text("[]", "real").replace("channel: 12", "channel: 12, backend: mock")
+    own = own.replace('1234"', '1234", backend: loopback')
+    for backend in (None, "real", "mock"):
+        config = load_text(own, "f", (), backend).config
+        assert backend_of(config, "x0") is Backend.MOCK
+        assert backend_of(config, "rover.controller") is Backend.LOOPBACK
+        assert backend_of(config, "rover.body") is Backend(backend or "real")
+        assert backend_of(config, "other.webots") is Backend(backend or "real")
+
+
+@pytest.mark.parametrize(
+    ("part", "message"),
+    [
+        (
+            "x0: {kind: xbee, port: /dev/ttyS8, channel: 12, backend: mock}",
+            "f:12:60: adapters.x0.backend: `real:` lists 'x0', too; delete one of them",
+        ),
+        (
+            "x1: {kind: xbee, port: /dev/ttyS8, channel: 12, backend: moc}",
+            "f:12:60: adapters.x1.backend: 'moc' is not one of the choices; did you mean 'mock'?",
+        ),
+    ],
+)
+def test_a_wrong_back_end_is_reported_where_it_is(errors: Lines, part: str, message: str) -> None:
+    file = text("[x0]").split("  x0:")[0] + f"  {part}\n"
+    assert message in errors(file)
+
+
+@pytest.mark.parametrize(
+    ("controller", "message"),
+    [
+        ("{kind: beacon, emitter: tx, backend: real}", "the controller runs in the gateway"),
+        ("{kind: python, file: a.py, backend: mock}", "hilgw starts the program itself"),
+    ],
+)
+def test_a_controller_without_a_port_has_no_back_end(
+    errors: Lines, controller: str, message: str
+) -> None:
+    devices = "devices: {tx: {node: Emitter}}"
+    found = errors(f"version: 1\nrobots:\n  r: {{{devices}, controller: {controller}}}\n")
+    assert any("robots.r.controller.backend: " in each and message in each for each in found)
+
+
+def test_a_real_part_among_mocks_runs_in_real_time(errors: Lines) -> None:
+    file = "version: 1\nbackend: mock\nspeed: max\nadapters:\n  u: {kind: uart, port: /dev/ttyS8, "
+    load_text(file + "channel: 1}\n", "f")
+    (error,) = errors(file + "channel: 1, backend: real}\n")
+    assert "adapters.u.port: a real port runs in real time" in error
+
+
+def test_the_mocks_of_an_air_exist_beside_one_mocked_module() -> None:
+    file = """\
+version: 1
+adapters:
+  a: {kind: xbee, port: /dev/ttyS8, channel: 12, air: lab, backend: mock}
+  b: {kind: hc12, port: /dev/ttyS9, channel: 12}
+airs:
+  lab: {nodes: {other: {mock: xbee}}}
+  field: {nodes: {another: {mock: hc12}}}
+"""
+    config = load_text(file, "f").config
+    assert [has_nodes(config, air) for air in ("lab", "field")] == [True, False]
+    config = load_text(file, "f", (), "mock").config
+    assert [has_nodes(config, air) for air in ("lab", "field")] == [True, True]
+
+
+def test_the_mock_of_a_webots_beside_a_real_controller_is_checked(errors: Lines) -> None:
+    robot = (
+        "{devices: {tx: {node: Emitter}}, controller: {kind: webots_proxy, simulator: {bogus: 1}"
+    )
+    file = f"version: 1\nbackend: mock\nrobots:\n  r: {robot}, backend: real}}}}\n"
+    assert any("bogus: simulator: 'webots_simulator' has no such" in each for each in errors(file))

@@ -1,0 +1,246 @@
+"""The control socket against other gateways, dead ones, lack of descriptors and bad clients."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import json
+import os
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hilgw.engine.control_listener import ControlListener, is_live
+from hilgw.engine.control_socket import IDLE_S, MAX_CLIENTS, ControlServer
+from hilgw.errors import HilgwError
+from hilgw.testing.sim import Clock, elapse, run
+from hilgw.transports import accepting
+
+
+class Gateway:
+    """Enough of one: its report is long."""
+
+    def report(self) -> dict[str, Any]:
+        return {"filler": "x" * 1_000_000}
+
+
+def server(path: Path | None) -> ControlServer:
+    return ControlServer(Gateway(), str(path) if path else None)  # type: ignore[arg-type]
+
+
+async def answer_at(path: Path, request: bytes = b"[]\n") -> Any:
+    reader, writer = await asyncio.open_unix_connection(path)
+    try:
+        writer.write(request)
+        return json.loads(await reader.readline())
+    finally:
+        writer.close()
+
+
+def dead(path: Path) -> Path:
+    """The socket of a killed program."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
+        listening.bind(str(path))
+        listening.listen()
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    folder = tmp_path / "hilgw"
+    folder.mkdir(mode=0o700)
+    return folder
+
+
+# --- the file -------------------------------------------------------------------------------------
+
+
+async def test_a_second_gateway_neither_steals_nor_deletes_the_socket(
+    tmp_path: Path, clock: Clock
+) -> None:
+    path = tmp_path / "control"
+
+    first, second = server(path), server(path)
+    await first.start()
+    with pytest.raises(HilgwError, match="another program has this control socket"):
+        await second.start()
+    await second.close()
+    assert await answer_at(path) == {"error": "unknown request", "exit_code": 2}
+    await first.close()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_dead_socket_is_replaced_and_another_file_is_not(tmp_path: Path) -> None:
+    path, notes = dead(tmp_path / "control"), tmp_path / "notes"
+    notes.write_text("mine")
+
+    async def main() -> None:
+        gateway = server(path)
+        await gateway.start()
+        assert path.stat().st_mode & 0o777 == 0o600
+        assert await answer_at(path)
+        await gateway.close()
+        with pytest.raises(HilgwError, match="name another path with --control"):
+            await server(notes).start()
+
+    run(main)
+    assert notes.read_text() == "mine"
+    assert list(tmp_path.iterdir()) == [notes]
+
+
+async def test_a_socket_that_replaced_ours_is_not_deleted(tmp_path: Path, clock: Clock) -> None:
+    path = tmp_path / "control"
+
+    gateway = server(path)
+    await gateway.start()
+    path.unlink()
+    other = server(path)
+    await other.start()
+    await gateway.close()
+    assert await answer_at(path)
+    await other.close()
+
+
+async def test_dead_sockets_of_the_folder_are_swept_and_live_ones_are_not(
+    folder: Path, clock: Clock
+) -> None:
+    dead(folder / "1.sock")
+    dead(folder / f"{os.getpid()}.sock")
+    (folder / "file.sock").touch()
+
+    first, second = server(None), server(None)
+    await first.start()
+    assert {each.name for each in folder.iterdir()} == {"file.sock", f"{os.getpid()}.sock"}
+    await second.start()  # the same number, in another container
+    assert second.path.name == f"{os.getpid()}-2.sock"
+    assert is_live(first.path)
+    assert is_live(second.path)
+    await second.close()
+    assert await answer_at(first.path)
+    await first.close()
+    assert [each.name for each in folder.iterdir()] == ["file.sock"]
+
+
+async def test_a_start_that_fails_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clock: Clock
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    for name in ("chmod", "link"):
+        with monkeypatch.context() as patch:
+            patch.setattr(os, name, fail)
+            with pytest.raises(HilgwError, match="Too many open files"):
+                await server(tmp_path / "control").start()
+        assert not list(tmp_path.iterdir())
+
+
+# --- clients --------------------------------------------------------------------------------------
+
+
+async def test_readers_that_never_read_are_few_and_closed_at_their_deadline(
+    tmp_path: Path, clock: Clock
+) -> None:
+    path = tmp_path / "control"
+
+    gateway = server(path)
+    await gateway.start()
+    clients = [socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) for _ in range(MAX_CLIENTS)]
+    for client in clients:
+        client.connect(str(path))
+        client.send(b'{"do": "report"}\n')
+        await elapse(0.001)
+    assert gateway.report() == {"refused": 0}
+    assert "too many connections" in (await answer_at(path, b""))["error"]
+    assert gateway.report() == {"refused": 1}
+    await elapse(IDLE_S + 1)
+    assert await answer_at(path) == {"error": "unknown request", "exit_code": 2}
+    await elapse(0.1)
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+    for client in clients:
+        client.close()
+    await gateway.close()
+
+
+async def test_a_line_has_a_deadline_however_it_drips(tmp_path: Path, clock: Clock) -> None:
+    path = tmp_path / "control"
+
+    gateway = server(path)
+    await gateway.start()
+    reader, writer = await asyncio.open_unix_connection(path)
+    for _ in range(int(IDLE_S)):
+        writer.write(b"x")
+        await elapse(1)
+    await elapse(1)
+    assert reader.at_eof() or await reader.read() == b""
+    writer.close()
+    await gateway.close()
+
+
+async def test_requests_in_one_read_and_one_without_an_end_are_answered(
+    tmp_path: Path, clock: Clock
+) -> None:
+    path = tmp_path / "control"
+
+    gateway = server(path)
+    await gateway.start()
+    reader, writer = await asyncio.open_unix_connection(path)
+    writer.write(b"[]\n[]\n[]")
+    writer.write_eof()
+    assert (await reader.read()).count(b"unknown request") == 3
+    writer.close()
+    await gateway.close()
+
+
+async def test_closing_with_clients_connected_leaves_no_task_and_no_complaint(
+    tmp_path: Path, clock: Clock
+) -> None:
+    path = tmp_path / "control"
+
+    gateway = server(path)
+    await gateway.start()
+    idle = [await asyncio.open_unix_connection(path) for _ in range(10)]
+    for _, writer in idle[:5]:
+        writer.write(b'{"do": "report"}\n')
+    await elapse(0.1)
+    await gateway.close()
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+    for _, writer in idle:
+        writer.close()
+
+
+def test_without_a_free_descriptor_accept_pauses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, calls = accepting.accept, []
+
+    def accept(listening: socket.socket) -> object:
+        calls.append(1)
+        if asyncio.get_running_loop().time() < better_at:
+            raise OSError(errno.EMFILE, "Too many open files")
+        return real(listening)
+
+    monkeypatch.setattr(accepting, "accept", accept)
+    connections: list[socket.socket] = []
+
+    async def main() -> None:
+        nonlocal better_at
+        better_at = asyncio.get_running_loop().time() + 5
+        listener = ControlListener(connections.append, str(tmp_path / "control"))
+        listener.start()
+        client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        client.connect(str(listener.path))
+        await elapse(6)
+        assert len(connections) == 1
+        assert len(calls) < 60
+        monkeypatch.setattr(accepting, "accept", None)
+        listener.close()  # a pause that ends later listens no more
+        await elapse(1)
+        for each in (client, *connections):
+            each.close()
+
+    better_at = 0.0
+    run(main)
