@@ -57,6 +57,23 @@ def counting(counts: Counter[str]) -> Iterator[None]:
             sys.setprofile(before)
 
 
+def all_calls(action: Callable[[], object]) -> int:
+    """The number of Python and C functions that an action calls, those of others, too."""
+    count = 0
+
+    def count_call(frame: FrameType, event: str, argument: Any) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(count_call)
+    try:
+        action()
+    finally:
+        sys.setprofile(before)
+    return count
+
+
 def instructions(action: Callable[[], object]) -> int:
     """The bytecode instructions of an action: every round of a loop counts."""
     count = 0

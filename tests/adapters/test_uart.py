@@ -8,17 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hilgw import framing
-from hilgw.adapters.base import (
-    CannotSend,
-    Dropped,
-    Event,
-    Notice,
-    Ready,
-    Received,
-    StationSettings,
-    Transmission,
-    line_of,
-)
+from hilgw.adapters import base
 from hilgw.adapters.uart import ADAPTER, ByHeader
 from hilgw.errors import ConfigError
 from hilgw.framing.cobs import CobsSettings
@@ -29,11 +19,15 @@ from hilgw.medium.packet import Packet
 MS = 1_000_000
 
 
-def common(**fields: Any) -> StationSettings:
-    return StationSettings(**{"port": "/dev/ttyUSB0", "baudRate": 115200, "channel": 5, **fields})
+def common(**fields: Any) -> base.StationSettings:
+    return base.StationSettings(
+        **{"port": "/dev/ttyUSB0", "baudRate": 115200, "channel": 5, **fields}
+    )
 
 
-def session(spec: Any = "cobs-crc16", line: StationSettings | None = None, **fields: Any) -> Any:
+def session(
+    spec: Any = "cobs-crc16", line: base.StationSettings | None = None, **fields: Any
+) -> Any:
     return ADAPTER.session(ADAPTER.Settings(framing=spec, **fields), line or common())
 
 
@@ -52,14 +46,14 @@ def frames(spec: Any, *payloads: bytes) -> bytes:
     return b"".join(sender.encode(payload) for payload in payloads)
 
 
-def received(events: list[Event]) -> list[bytes]:
-    return [event.data for event in events if isinstance(event, Received)]
+def received(events: list[base.Event]) -> list[bytes]:
+    return [event.data for event in events if isinstance(event, base.Received)]
 
 
-def dropped(events: list[Event]) -> dict[str, int]:
+def dropped(events: list[base.Event]) -> dict[str, int]:
     counts: dict[str, int] = {}
     for event in events:
-        if isinstance(event, Dropped):
+        if isinstance(event, base.Dropped):
             counts[event.reason] = counts.get(event.reason, 0) + event.count
     return counts
 
@@ -68,15 +62,15 @@ def dropped(events: list[Event]) -> dict[str, int]:
 
 
 def test_ready_at_once_and_nothing_is_sent() -> None:
-    assert session().open(7) == [Ready("cobs-crc16, 115200 8N1")]
+    assert session().open(7) == [base.Ready("cobs-crc16, 115200 8N1")]
     line = common(parity="even", stop_bits=2, rtscts=True, baudRate=9600)
-    assert session(LinesSettings(), line).open(0) == [Ready("lines, 9600 8E2, RTS/CTS")]
+    assert session(LinesSettings(), line).open(0) == [base.Ready("lines, 9600 8E2, RTS/CTS")]
 
 
 def test_gap_reports_what_it_cannot() -> None:
     ready, notice = session("gap:20ms").open(0)
-    assert isinstance(ready, Ready)
-    assert notice == Notice("packets less than 20 ms apart are received as one")
+    assert isinstance(ready, base.Ready)
+    assert notice == base.Notice("packets less than 20 ms apart are received as one")
 
 
 def test_before_and_after_the_port_nothing_passes() -> None:
@@ -84,7 +78,7 @@ def test_before_and_after_the_port_nothing_passes() -> None:
     assert made.send(packet(b"x"), 0) is None
     assert made.receive(frames("cobs-crc16", b"x"), 0) == []
     made.open(0)
-    assert isinstance(made.send(packet(b"x"), 0), Transmission)
+    assert isinstance(made.send(packet(b"x"), 0), base.Transmission)
     made.close()
     assert made.send(packet(b"x"), 1) is None
 
@@ -110,11 +104,11 @@ def test_the_station_sees_channels_and_settings() -> None:
 
 
 def test_rts_serves_one_master() -> None:
-    assert line_of(common(rs485="half-duplex"))[0].rs485 == "half-duplex"
-    assert line_of(common())[0].rs485 == "none"
+    assert base.line_of(common(rs485="half-duplex"))[0].rs485 == "half-duplex"
+    assert base.line_of(common())[0].rs485 == "none"
     for other in ({"rtscts": True}, {"rts": False}):
         with pytest.raises(ConfigError, match="RTS cannot be used for both"):
-            line_of(common(rs485="half-duplex", **other))
+            base.line_of(common(rs485="half-duplex", **other))
 
 
 # --- from the line --------------------------------------------------------------------------------
@@ -125,8 +119,8 @@ def test_bad_frames_are_one_event_for_each_reason() -> None:
     bad = b"\x07xbcdef\x01\x01\x00"
     events = opened().receive(good + bad * 5 + good, 0)
     assert received(events) == [b"abcdef", b"abcdef"]
-    drops = [event for event in events if isinstance(event, Dropped)]
-    assert drops == [Dropped(drops[0].reason, drops[0].text, 5)]
+    drops = [event for event in events if isinstance(event, base.Dropped)]
+    assert drops == [base.Dropped(drops[0].reason, drops[0].text, 5)]
     assert drops[0].text.startswith("5 frames")
 
 
@@ -135,20 +129,20 @@ def test_garbage_is_counted_in_bytes() -> None:
     events = made.receive(b"?" * 37 + frames("length", b"ok"), 0)
     assert received(events) == [b"ok"]
     assert dropped(events) == {"garbage_bytes": 37}
-    assert made.receive(b"!" + frames("length", b"ok"), 0)[1] == Dropped(
+    assert made.receive(b"!" + frames("length", b"ok"), 0)[1] == base.Dropped(
         "garbage_bytes", "a byte outside a frame"
     )
 
 
 def test_an_empty_packet_is_none() -> None:
     assert opened("cobs-crc16").receive(frames("cobs-crc16", b"", b"a"), 0) == [
-        Dropped("empty", "a frame without data"),
-        Received(b"a", 5),
+        base.Dropped("empty", "a frame without data"),
+        base.Received(b"a", 5),
     ]
 
 
-def hints(events: list[Event]) -> list[str]:
-    return [event.text for event in events if isinstance(event, Notice)]
+def hints(events: list[base.Event]) -> list[str]:
+    return [event.text for event in events if isinstance(event, base.Notice)]
 
 
 def test_nothing_but_noise_gets_a_hint_and_seldom_another() -> None:
@@ -184,7 +178,7 @@ def test_a_timed_framing_is_driven_by_its_deadline() -> None:
     due = made.next_deadline()
     assert due == 45 * MS
     assert made.expire(due - 1) == []
-    assert made.expire(due) == [Received(b"abc", 5)]
+    assert made.expire(due) == [base.Received(b"abc", 5)]
     assert made.next_deadline() is None
 
 
@@ -206,34 +200,34 @@ def test_a_timed_framing_is_driven_by_its_deadline() -> None:
 def test_what_the_framing_cannot_carry(spec: Any, data: bytes, reason: str, words: str) -> None:
     answer = opened(spec).send(packet(data), 0)
     if reason:
-        assert isinstance(answer, CannotSend)
+        assert isinstance(answer, base.CannotSend)
         assert answer.reason == reason
         assert words in answer.text
     else:
-        assert isinstance(answer, Transmission)
+        assert isinstance(answer, base.Transmission)
 
 
 def test_only_the_line_s_channel_goes_out() -> None:
     made = opened()
-    assert isinstance(made.send(packet(b"x", -1), 0), Transmission)
+    assert isinstance(made.send(packet(b"x", -1), 0), base.Transmission)
     answer = made.send(packet(b"x", 6), 0)
-    assert isinstance(answer, CannotSend)
+    assert isinstance(answer, base.CannotSend)
     assert answer.reason == "channel"
 
 
 def test_the_sender_leaves_the_pause_of_a_gap() -> None:
     made = opened("gap:20ms", line=common(baudRate=9600))
-    assert made.send(packet(b"x" * 96), 0) == Transmission(b"x" * 96)  # 100 ms on the line
+    assert made.send(packet(b"x" * 96), 0) == base.Transmission(b"x" * 96)  # 100 ms on the line
     assert made.next_deadline() is None  # no packet waits
     assert made.send(packet(b"y"), 119 * MS) is None
     assert made.next_deadline() == 120 * MS
     assert made.send(packet(b"y"), 120 * MS - 1) is None
     assert made.expire(120 * MS) == []
     assert made.next_deadline() is None
-    assert made.send(packet(b"y"), 120 * MS) == Transmission(b"y")
+    assert made.send(packet(b"y"), 120 * MS) == base.Transmission(b"y")
     made.close()
     made.open(121 * MS)  # another port: the line is quiet
-    assert isinstance(made.send(packet(b"z"), 121 * MS), Transmission)
+    assert isinstance(made.send(packet(b"z"), 121 * MS), base.Transmission)
 
 
 # --- channels in a header -------------------------------------------------------------------------
@@ -246,8 +240,8 @@ def by_header(spec: str = "cobs-crc16") -> Any:
 @given(st.integers(-1, 254), st.binary(min_size=1, max_size=50))
 def test_the_header_carries_every_channel(channel: int, data: bytes) -> None:
     sent = by_header().send(packet(data, channel), 0)
-    assert isinstance(sent, Transmission)
-    assert by_header().receive(sent.data, 0) == [Received(data, channel)]
+    assert isinstance(sent, base.Transmission)
+    assert by_header().receive(sent.data, 0) == [base.Received(data, channel)]
 
 
 def test_headers_that_are_none() -> None:
@@ -255,7 +249,7 @@ def test_headers_that_are_none() -> None:
     assert made.channels is None
     for channel in (255, 256, 100_000):
         answer = made.send(packet(b"x", channel), 0)
-        assert isinstance(answer, CannotSend)
+        assert isinstance(answer, base.CannotSend)
         assert answer.reason == "channel"
     assert dropped(made.receive(frames("cobs-crc16", b"\x05"), 0)) == {"no_header": 1}
 
@@ -346,8 +340,8 @@ def test_describe_in_words() -> None:
 SILENCE = 2000 * MS
 
 
-def notices(events: list[Event]) -> list[str]:
-    return [event.text for event in events if isinstance(event, Notice)]
+def notices(events: list[base.Event]) -> list[str]:
+    return [event.text for event in events if isinstance(event, base.Notice)]
 
 
 def test_text_on_a_cobs_line_is_named_after_two_seconds_once_per_connection() -> None:

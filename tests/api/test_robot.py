@@ -12,27 +12,12 @@ import pytest
 from hilgw import api
 from hilgw.api import Keyboard, Robot
 from hilgw.errors import PeerError
+from hilgw.protocols.webots import robot_messages
 from hilgw.protocols.webots.device_messages import (
     EmitterConfiguration,
     JointConfiguration,
     MotorConfiguration,
     ReceiverConfiguration,
-)
-from hilgw.protocols.webots.robot_messages import (
-    Battery,
-    BatterySamplingPeriod,
-    ClientExitNotify,
-    CustomData,
-    GetUrdf,
-    JoystickSamplingPeriod,
-    KeyboardKeys,
-    KeyboardSamplingPeriod,
-    Quit,
-    SetCustomData,
-    Urdf,
-    UserInputEvent,
-    WaitForUserInput,
-    WwiMessage,
 )
 from tests.api.simulator import Simulator, robot_of
 
@@ -57,8 +42,8 @@ def test_the_requests_are_those_of_libcontroller(simulator: Simulator, robot: Ro
         "08 00 00 00 20 00 00 00",
         "0f 00 00 00 00 00 00 00 00 00 01 00 00 00 26",
     ]
-    assert simulator.left and simulator.commands(0) == [JoystickSamplingPeriod(0)]
-    assert simulator.commands() == [ClientExitNotify()]
+    assert simulator.left and simulator.commands(0) == [robot_messages.JoystickSamplingPeriod(0)]
+    assert simulator.commands() == [robot_messages.ClientExitNotify()]
 
 
 def test_steps_and_time(simulator: Simulator, robot: Robot) -> None:
@@ -86,7 +71,7 @@ def test_a_step_that_no_request_can_carry_takes_no_time(
 
 
 def test_after_quit_step_returns_minus_1(simulator: Simulator, robot: Robot) -> None:
-    simulator.answers = [[Quit()]]
+    simulator.answers = [[robot_messages.Quit()]]
     assert [robot.step(32), robot.step(32), robot.step(0)] == [-1, -1, -1]
     assert robot.stepBegin(32) == robot.stepEnd() == -1
     robot.close()
@@ -119,49 +104,54 @@ def test_the_robots_own_data(simulator: Simulator, robot: Robot) -> None:
     assert not robot.getSupervisor() and robot.getMode() == Robot.MODE_SIMULATION
     assert robot.getCustomData() == "data"
     robot.setCustomData("more")
-    simulator.answers = [[CustomData("from the simulator")]]
+    simulator.answers = [[robot_messages.CustomData("from the simulator")]]
     robot.step(32)
-    assert simulator.commands() == [SetCustomData("more")]
+    assert simulator.commands() == [robot_messages.SetCustomData("more")]
     assert robot.custom_data == "from the simulator"
 
 
 def test_battery(simulator: Simulator, robot: Robot, capsys: pytest.CaptureFixture[str]) -> None:
     assert math.isnan(robot.batterySensorGetValue()) and "disabled" in capsys.readouterr().err
     robot.batterySensorEnable(64)
-    simulator.answers = [[Battery(99.5)]]
+    simulator.answers = [[robot_messages.Battery(99.5)]]
     robot.step(32)
-    assert simulator.commands() == [BatterySamplingPeriod(64)]
+    assert simulator.commands() == [robot_messages.BatterySamplingPeriod(64)]
     assert robot.batterySensorGetValue() == 99.5 and robot.batterySensorGetSamplingPeriod() == 64
     robot.batterySensorDisable()
     robot.step(32)
-    assert simulator.commands() == [BatterySamplingPeriod(0)]
+    assert simulator.commands() == [robot_messages.BatterySamplingPeriod(0)]
 
 
 def test_urdf_window_and_user_input_are_immediate(simulator: Simulator, robot: Robot) -> None:
     simulator.answers = [
-        [Urdf("<robot/>")],
-        [WwiMessage(b"hello\0again\0")],
-        [UserInputEvent(Robot.EVENT_KEYBOARD)],
+        [robot_messages.Urdf("<robot/>")],
+        [robot_messages.WwiMessage(b"hello\0again\0")],
+        [robot_messages.UserInputEvent(Robot.EVENT_KEYBOARD)],
         [],
     ]
-    assert robot.getUrdf("p") == "<robot/>" and simulator.commands() == [GetUrdf("p")]
+    assert robot.getUrdf("p") == "<robot/>" and simulator.commands() == [
+        robot_messages.GetUrdf("p")
+    ]
     robot.wwiSendText("hé")
-    assert simulator.commands() == [WwiMessage("hé\0".encode())]
+    assert simulator.commands() == [robot_messages.WwiMessage("hé\0".encode())]
     texts = [robot.wwiReceiveText() for _ in range(3)]
     assert texts == ["hello", "again", None]
     assert robot.waitForUserInputEvent(Robot.EVENT_KEYBOARD, 1000) == Robot.EVENT_KEYBOARD
-    assert simulator.commands() == [WaitForUserInput(Robot.EVENT_KEYBOARD, 1000)]
+    assert simulator.commands() == [robot_messages.WaitForUserInput(Robot.EVENT_KEYBOARD, 1000)]
     assert robot.waitForUserInputEvent(Robot.EVENT_KEYBOARD, 0) == Robot.EVENT_NO_EVENT
     assert all(request.duration_ms == 0 for request in simulator.requests)
 
 
 def test_keys_come_one_by_one(simulator: Simulator, robot: Robot) -> None:
     robot.getKeyboard().enable(32)
-    simulator.answers = [[KeyboardKeys((Keyboard.UP, Keyboard.CONTROL | ord("A")))], []]
+    simulator.answers = [
+        [robot_messages.KeyboardKeys((Keyboard.UP, Keyboard.CONTROL | ord("A")))],
+        [],
+    ]
     robot.step(32)
-    assert simulator.commands() == [KeyboardSamplingPeriod(32)]
+    assert simulator.commands() == [robot_messages.KeyboardSamplingPeriod(32)]
     assert [robot.keyboard.getKey() for _ in range(3)] == [315, 0x20041, -1]
-    simulator.answers = [[KeyboardKeys((Keyboard.CONTROL | Keyboard.PAGEUP,))]]
+    simulator.answers = [[robot_messages.KeyboardKeys((Keyboard.CONTROL | Keyboard.PAGEUP,))]]
     robot.step(32)
     assert [robot.keyboard.get_key() for _ in range(2)] == ["control-page up", ""]
 

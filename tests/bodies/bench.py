@@ -4,26 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from hilgw.control.events import (
-    Command,
-    Event,
-    MotorCommand,
-    MotorSettings,
-    Refused,
-    SensorValue,
-)
+from hilgw.control import events as control
 from hilgw.devices.kinds import Refusal
 from hilgw.testing.co_simulation import BodyLine
 
 MS = 1_000_000
 
 
-def commanded(session: Any, command: Command, now: int) -> list[Event]:
+def commanded(session: Any, command: control.Command, now: int) -> list[control.Event]:
     """The events of a command, and those that the control loop makes of its outcome."""
     outcome, events = session.command(command, now)
     if not isinstance(outcome, Refusal):
         return list(events)
-    return [*events, Refused(command.index, outcome.reason, outcome.text)]
+    return [*events, control.Refused(command.index, outcome.reason, outcome.text)]
 
 
 class BodyBench(BodyLine):
@@ -41,13 +34,13 @@ class BodyBench(BodyLine):
         return int(device.index)
 
     def command(self, name: str, field: str, value: float) -> list[Any]:
-        return self.give(MotorCommand(self.index(name), field, value))
+        return self.give(control.MotorCommand(self.index(name), field, value))
 
     def settings(self, name: str, *values: float) -> list[Any]:
         """Position, velocity, acceleration and available torque at once."""
-        return self.give(MotorSettings(self.index(name), *values))
+        return self.give(control.MotorSettings(self.index(name), *values))
 
-    def give(self, command: Command) -> list[Any]:
+    def give(self, command: control.Command) -> list[Any]:
         """Returns the events of a command but Write."""
         return self.handle(commanded(self.session, command, self.now))
 
@@ -64,5 +57,5 @@ class BodyBench(BodyLine):
         """The last value of each sensor by name; forgets them."""
         return {
             self.session.devices.by_index(event.index).name: event.value
-            for event in self.found(SensorValue)
+            for event in self.found(control.SensorValue)
         }

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
+from typing import Any
 
 import pytest
+from hypothesis import given, settings, strategies as st
 
 from hilgw.bodies.dynamixel.settings import ServoSettings
 from hilgw.control.events import (
@@ -15,7 +18,7 @@ from hilgw.control.events import (
     Refused,
     StopReason,
 )
-from tests.bodies.bench import BodyBench
+from tests.bodies.bench import MS, BodyBench
 from tests.bodies.kinds import DYNAMIXEL, LEFT, RIGHT
 from tests.bodies.servos import MODE, TORQUE, harsh, packets_of, stands, written_to
 
@@ -258,3 +261,176 @@ def test_one_motor_is_stopped_alone_and_a_flood_of_its_stops_costs_little() -> N
     assert stands(line, 100, 1) and line.mock.servos[2].moves
     assert line.session.counts["late_periods"] == 0
     assert line.session.stop_commands()  # the other one was commanded
+
+
+# --- A flood of commands to Dynamixel servos: the newest goal is written when the line is free ----
+
+
+UNIT = 0.229 * math.tau / 60
+
+
+def flood(line: BodyBench, kind: str, count: int) -> list[float]:
+    """Commands to both motors, 3,000 a second; the times at which the positions were asked for."""
+    asked = []
+    for number in range(count):
+        name = (LEFT, RIGHT)[number % 2]
+        speed = 1.0 + number % 100 / 100
+        begin = len(line.written)
+        if kind == "position" or (kind == "both" and number // 2 % 2):
+            line.settings(name, speed / 10, 1.0, -1.0, 1.4)
+        else:
+            line.command(name, "velocity", speed)
+        line.run(1 / 3)
+        asked += [
+            line.now / MS
+            for _, instruction, data in packets_of(bytes(line.written[begin:]))
+            if instruction == 0x82 and data[0] in (126, 132)
+        ]
+    return asked
+
+
+@pytest.mark.parametrize("baud_rate", [57_600, 1_000_000])
+@pytest.mark.parametrize("kind", ["velocity", "position", "both"])
+@pytest.mark.parametrize("feedback", [False, True])
+def test_a_flood_neither_fills_the_line_nor_delays_the_positions(
+    kind: str, baud_rate: int, feedback: bool
+) -> None:
+    line = up(baudRate=baud_rate, show_velocity=feedback)
+    flood(line, kind, 300)  # with the first changes of mode
+    line.written.clear()
+    before = line.session.counts.copy()
+    asked = flood(line, kind, 3_000)
+    assert len(line.written) <= baud_rate // 10  # what the line carries in this second
+    # A change of mode has requests of its own, and each takes the time of an answer.
+    slack = 8 if kind == "both" and baud_rate == 57_600 else 1
+    assert max(b - a for a, b in pairwise(asked)) <= 20 + slack
+    assert len(asked) in (49, 50, 51)
+    counts = line.session.counts - before
+    assert counts["commands"] == 3_000 and counts["late_periods"] == 0
+    assert counts["superseded"] > (2_500 if baud_rate == 57_600 else 150)
+    assert not line.found(Disconnected)
+    line.settings(LEFT, math.inf, 1.5, -1.0, 1.4)
+    line.run(200 if kind == "both" else 100)
+    assert line.mock.servos[1].get(104, 4) == round(1.5 / UNIT)  # the last word counts
+
+
+@pytest.mark.parametrize("wait_ms", [0, 4, 9, 14])
+@pytest.mark.parametrize("kind", ["velocity", "position", "both"])
+def test_a_stop_in_a_flood_is_written_at_once_and_is_the_last_word(
+    kind: str, wait_ms: float
+) -> None:
+    line = up()
+    flood(line, kind, 1_000)
+    line.run(wait_ms)
+    line.written.clear()
+    stop = line.session.stop_bytes()
+    line.handle(line.session.stop(StopReason.SWAMPED, line.now))
+    assert line.written[: len(stop)] == stop
+    line.run(40)  # a position goes back to the last one
+    assert stands(line)
+
+
+def test_a_stop_in_a_flood_reaches_harsh_servos_in_time() -> None:
+    line = harsh()
+    flood(line, "velocity", 1_000)
+    line.handle(line.session.stop(StopReason.SWAMPED, line.now))
+    line.run(45)
+    assert stands(line)
+
+
+def test_commands_add_up() -> None:
+    line = up()
+    line.command(LEFT, "velocity", 0.5)
+    line.run(200)
+    line.written.clear()
+    before = line.session.counts.copy()
+    for number in range(600):
+        line.command(LEFT, "velocity", 1.0 + number / 1_000)
+        line.run(1 / 3)
+    line.run(100)
+    goals = [each for each in packets_of(bytes(line.written)) if each[2][:2] == b"\x68\0"]
+    counts = line.session.counts
+    assert counts["commands"] - before["commands"] == 600
+    assert counts["superseded"] + len(goals) == 600
+    assert 10 < len(goals) < 30
+
+
+# --- Dynamixel servos to which anything happens in any order: a stop holds, and they come back ----
+
+
+motor = st.sampled_from([LEFT, RIGHT])
+number = st.sampled_from([1, 2])
+HAPPENS = st.one_of(
+    st.tuples(st.just("velocity"), motor, st.sampled_from([-3.0, -1.0, 0.0, 2.0])),
+    st.tuples(st.just("position"), motor, st.sampled_from([-1.0, 0.0, 1.2, math.inf, 99.0])),
+    st.tuples(st.just("acceleration"), motor, st.sampled_from([-1.0, 3.0])),
+    st.tuples(
+        st.just("settings"), motor, st.sampled_from([(1.0, 0.0), (math.inf, 0.0), (0.5, 1.0)])
+    ),
+    st.tuples(st.just("stop"), st.none(), st.none()),
+    st.tuples(st.just("stop_motor"), motor, st.none()),
+    st.tuples(st.just("restart"), number, st.none()),
+    st.tuples(st.just("error"), number, st.sampled_from([0, 1, 4, 33])),
+    st.tuples(st.just("register"), number, st.sampled_from([(98, 0), (98, 60), (64, 0), (64, 1)])),
+    st.tuples(st.just("cut"), st.booleans(), st.none()),
+    st.tuples(st.just("reopen"), st.none(), st.none()),
+)
+
+
+def happen(line: BodyBench, what: str, whom: Any, value: Any) -> None:
+    session, servos = line.session, line.mock.servos
+    if what in ("velocity", "position", "acceleration"):
+        line.command(whom, what, value)
+    elif what == "settings":
+        line.settings(whom, *value, -1.0, 1.0)
+    elif what == "stop":
+        line.handle(session.stop(StopReason.DISARMED, line.now))
+    elif what == "stop_motor":
+        line.handle(session.stop_motor(line.index(whom), line.now))
+    elif what == "restart":
+        servos[whom].boot()
+    elif what == "error":
+        servos[whom].fail(value)
+    elif what == "register":
+        servos[whom].put(*value, 1)
+    elif what == "cut":
+        line.cut = whom
+    else:
+        session.close()
+        line.handle(session.open(line.now))
+
+
+def as_the_control_loop(line: BodyBench) -> None:
+    """A loss and a fault stop the motors."""
+    for kind, reason in ((Disconnected, StopReason.BODY), (HardwareFault, StopReason.HARDWARE)):
+        if line.found(kind):
+            line.handle(line.session.stop(reason, line.now))
+
+
+@pytest.mark.parametrize("on_loss", ["hold", "release"])
+@settings(max_examples=15)
+@given(events=st.lists(st.tuples(HAPPENS, st.sampled_from([0, 1, 7, 60, 400])), max_size=14))
+def test_a_stop_holds_and_the_servos_come_back(on_loss: str, events: list[Any]) -> None:
+    line = DYNAMIXEL.up(on_loss=on_loss)
+    for happens, wait_ms in events:
+        happen(line, *happens)
+        for _ in range(max(1, wait_ms // 10)):
+            line.run(min(wait_ms, 10))
+            as_the_control_loop(line)
+    line.cut = False
+    line.handle(line.session.stop(StopReason.ENDED, line.now))
+    for servo in line.mock.servos.values():
+        servo.fail(0)
+    for _ in range(350):
+        line.run(10)
+        as_the_control_loop(line)
+    assert stands(line, 300)
+    assert line.session.faults() == []
+    for name in (LEFT, RIGHT):
+        assert not any(isinstance(event, Refused) for event in line.command(name, "velocity", 1.0))
+    line.run(300)
+    assert all(servo.moves for servo in line.mock.servos.values())
+    line.handle(line.session.stop(StopReason.ENDED, line.now))
+    line.run(1)
+    assert stands(line, 300)
+    assert all(servo.table[98] == 10 for servo in line.mock.servos.values())

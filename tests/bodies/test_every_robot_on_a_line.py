@@ -14,17 +14,7 @@ from hilgw.bodies.create2.settings import DEFAULT_SENSORS, Create2Sensor
 from hilgw.bodies.dynamixel.settings import ServoSettings
 from hilgw.bodies.epuck import sercom
 from hilgw.bodies.epuck.settings import EPuckSensor
-from hilgw.control.events import (
-    Connected,
-    Disconnected,
-    LedValue,
-    MotorCommand,
-    Notice,
-    ProtocolFailure,
-    Refused,
-    StopReason,
-    Write,
-)
+from hilgw.control import events as control
 from hilgw.control.safety import Mode
 from hilgw.devices.kinds import MotorLimits
 from tests.bodies.bench import BodyBench, commanded
@@ -131,14 +121,14 @@ def test_a_robot_that_is_off_or_at_another_rate_is_not_there(
     line.cut = not mock
     line.mock.host_baud = 115200
     line.open(3_500)
-    assert not line.found(Connected) and not line.found(ProtocolFailure)
-    assert {event.text for event in line.found(Notice)} <= texts
+    assert not line.found(control.Connected) and not line.found(control.ProtocolFailure)
+    assert {event.text for event in line.found(control.Notice)} <= texts
     refused = line.command(LEFT, "velocity", 1.0)
-    assert [event.reason for event in refused if isinstance(event, Refused)] == ["down"]
+    assert [event.reason for event in refused if isinstance(event, control.Refused)] == ["down"]
     if line.cut:
         line.cut = False
         line.run(2_500)
-        assert line.found(Connected)
+        assert line.found(control.Connected)
 
 
 @ALL
@@ -146,15 +136,15 @@ def test_a_silent_robot_is_gone_and_the_stop_is_still_written(one: Wheeled) -> N
     line = moving(one, silence_s=0.5)
     line.cut = True
     line.run(400)
-    assert not line.found(Disconnected)
+    assert not line.found(control.Disconnected)
     line.run(300)
-    assert line.found(Disconnected) == [Disconnected(one.silent)]
+    assert line.found(control.Disconnected) == [control.Disconnected(one.silent)]
     line.written.clear()
-    line.handle(line.session.stop(StopReason.BODY, line.now))
+    line.handle(line.session.stop(control.StopReason.BODY, line.now))
     assert bytes(line.written).endswith(one.stop)
     line.cut = False
     line.run(3_000)
-    assert len(line.found(Connected)) == 1 and one.speeds(line.mock) == (0, 0)
+    assert len(line.found(control.Connected)) == 1 and one.speeds(line.mock) == (0, 0)
 
 
 # --- motors and sensors ---------------------------------------------------------------------------
@@ -183,7 +173,7 @@ def test_velocity_control_alone_moves_nothing(one: Wheeled) -> None:
 def test_what_the_robot_cannot_do_is_refused(one: Wheeled, field: str) -> None:
     line = one.robot.up()
     (refused,) = line.command(LEFT, field, 1.0)
-    assert isinstance(refused, Refused) and refused.reason == "not_settable"
+    assert isinstance(refused, control.Refused) and refused.reason == "not_settable"
     assert line.session.stop_commands() == []
 
 
@@ -195,7 +185,7 @@ def test_a_rate_limit_is_followed_and_a_stop_is_not_slowed(one: Wheeled) -> None
     assert 0.37 < one.speeds(line.mock)[0] / one.five < 0.65
     line.run(400)
     assert one.speeds(line.mock)[0] == one.five
-    line.handle(line.session.stop(StopReason.SILENCE, line.now))
+    line.handle(line.session.stop(control.StopReason.SILENCE, line.now))
     line.run(5)
     assert one.speeds(line.mock) == (0, 0)
     line.run(400)
@@ -224,11 +214,11 @@ def test_what_is_not_a_device(one: Wheeled) -> None:
     for events in (
         line.session.switch(99, None, line.now),
         line.session.switch(line.index(LEFT), None, line.now),
-        line.session.tune(LedValue(index, 1), line.now),
-        line.session.tune(LedValue(99, 1), line.now),
-        commanded(line.session, MotorCommand(index, "velocity", 1.0), line.now),
+        line.session.tune(control.LedValue(index, 1), line.now),
+        line.session.tune(control.LedValue(99, 1), line.now),
+        commanded(line.session, control.MotorCommand(index, "velocity", 1.0), line.now),
     ):
-        assert [type(event) for event in events] == [Refused]
+        assert [type(event) for event in events] == [control.Refused]
 
 
 # --- stops ----------------------------------------------------------------------------------------
@@ -238,7 +228,7 @@ def test_what_is_not_a_device(one: Wheeled) -> None:
 def test_stop(one: Wheeled) -> None:
     line = one.robot.up()
     session = line.session
-    assert session.stop(StopReason.ENDED, line.now) == [] and session.stop_bytes() == b""
+    assert session.stop(control.StopReason.ENDED, line.now) == [] and session.stop_bytes() == b""
     line.command(LEFT, "velocity", 5.0)
     assert session.stop_bytes() == one.emergency
     line.run(50)
@@ -246,12 +236,12 @@ def test_stop(one: Wheeled) -> None:
     for mode in Mode:
         assert session.stop_command(line.index(LEFT), mode) is not None
     assert session.stop_command(line.index(one.sensor), Mode.VELOCITY) is None
-    events = session.stop(StopReason.ENDED, line.now)
-    assert events == [Write(one.stop)]
+    events = session.stop(control.StopReason.ENDED, line.now)
+    assert events == [control.Write(one.stop)]
     line.handle(events)
     line.run(50)
     assert one.speeds(line.mock) == (0, 0)
-    assert session.stop(StopReason.ENDED, line.now) == []
+    assert session.stop(control.StopReason.ENDED, line.now) == []
 
 
 @ALL
@@ -262,10 +252,12 @@ def test_the_emergency_stop_ends_any_command_that_was_cut(one: Wheeled) -> None:
         line.mock.receive(one.ours[:cut], line.now)
         line.mock.receive(2 * line.session.stop_bytes(), line.now)
         assert one.speeds(line.mock) == (0, 0), cut
-        line.handle(line.session.stop(StopReason.LATE, line.now))
+        line.handle(line.session.stop(control.StopReason.LATE, line.now))
         line.run(500)
         assert one.speeds(line.mock) == (0, 0)
-        assert one is CREATE or not line.found(Disconnected)  # its stream may be another one
+        assert one is CREATE or not line.found(
+            control.Disconnected
+        )  # its stream may be another one
 
 
 # --- the configuration ----------------------------------------------------------------------------

@@ -10,27 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from hilgw.bodies.webots.robot import REQUEST_BYTES
-from hilgw.control.events import (
-    BrakeDamping,
-    Connected,
-    Disconnected,
-    EmitterSettings,
-    Event,
-    FeedbackSwitch,
-    LedValue,
-    MotorCommand,
-    MotorFeedback,
-    Notice,
-    PacketIn,
-    PacketOut,
-    ProtocolFailure,
-    ReceiverSettings,
-    Refused,
-    SensorValue,
-    StopReason,
-    StopSent,
-    Write,
-)
+from hilgw.control import events as control
 from hilgw.errors import PortError
 from tests.bodies.bench import commanded
 from tests.bodies.webots_bench import MS, Bench, body
@@ -66,12 +46,12 @@ def configuration(
     return answer(robot, receiver, emitter)
 
 
-def bytes_of(events: list[Event]) -> bytes:
-    return b"".join(event.data for event in events if isinstance(event, Write))
+def bytes_of(events: list[control.Event]) -> bytes:
+    return b"".join(event.data for event in events if isinstance(event, control.Write))
 
 
-def reasons(events: list[Event]) -> list[str]:
-    return [event.reason for event in events if isinstance(event, Refused)]
+def reasons(events: list[control.Event]) -> list[str]:
+    return [event.reason for event in events if isinstance(event, control.Refused)]
 
 
 def running(**fields: Any) -> Any:
@@ -88,42 +68,44 @@ def running(**fields: Any) -> Any:
 
 def test_the_handshake_and_the_first_step_byte_by_byte() -> None:
     session = body()
-    assert session.open(0) == [Write(HELLO)]
+    assert session.open(0) == [control.Write(HELLO)]
     assert session.receive(b"CONNEC", 0) == []
-    assert session.receive(b"TED", 0) == [Write(FIRST)]
+    assert session.receive(b"TED", 0) == [control.Write(FIRST)]
     connected, *others = session.receive(configuration(), 0)
-    assert connected == Connected("robot 'gateway' in Webots R2025a")
+    assert connected == control.Connected("robot 'gateway' in Webots R2025a")
     enable = bytes.fromhex("11000000 20000000 0100 03000000 01 2000")  # the Receiver, every 32 ms
     assert bytes_of(others) == enable
     assert [device.name for device in session.devices] == ["rx", "tx"]
-    assert session.receive(answer(time_message(1.532)), 0) == [Write(STEP)]
-    assert body(robot=None).open(0) == [Write(b"CTR")]
+    assert session.receive(answer(time_message(1.532)), 0) == [control.Write(STEP)]
+    assert body(robot=None).open(0) == [control.Write(b"CTR")]
 
 
 def test_a_packet_of_the_world_and_one_for_it_byte_by_byte() -> None:
     session = running()
     packet = struct.pack("<HBi4di", 1, 1, 12, 0.0, 1.0, 0.0, 0.25, 4) + b"ping"
     received, step = session.receive(answer(time_message(1.532), packet), 0)
-    assert received == PacketIn(0, 12, 0.25, (0.0, 1.0, 0.0), b"ping")
-    assert step == Write(STEP)
-    session.send(PacketOut(1, 7, b"pong"), 0)
-    session.send(PacketOut(1, -1, b"!"), 0)
+    assert received == control.PacketIn(0, 12, 0.25, (0.0, 1.0, 0.0), b"ping")
+    assert step == control.Write(STEP)
+    session.send(control.PacketOut(1, 7, b"pong"), 0)
+    session.send(control.PacketOut(1, -1, b"!"), 0)
     block = struct.pack("<Bidi", 0, 7, -1.0, 4) + b"pong" + struct.pack("<Bidi", 0, -1, -1.0, 1)
     expected = struct.pack("<iIHi", 14 + len(block) + 1, 32, 2, len(block) + 1) + block + b"!"
-    assert session.receive(EMPTY, 0) == [Write(expected)]  # both, in one step, each on its channel
+    assert session.receive(EMPTY, 0) == [
+        control.Write(expected)
+    ]  # both, in one step, each on its channel
 
 
 def test_the_gateway_ends_with_a_goodbye_and_four_zero_bytes() -> None:
     session = running()
-    assert session.stop(StopReason.ENDED, 0) == [] and not session.is_idle()
-    assert session.receive(EMPTY, 0) == [Write(GOODBYE)] and not session.is_idle()
-    assert session.receive(EMPTY, 0) == [Write(LEAVE)] and session.is_idle()
+    assert session.stop(control.StopReason.ENDED, 0) == [] and not session.is_idle()
+    assert session.receive(EMPTY, 0) == [control.Write(GOODBYE)] and not session.is_idle()
+    assert session.receive(EMPTY, 0) == [control.Write(LEAVE)] and session.is_idle()
     assert session.receive(EMPTY, 0) == [] and session.next_deadline() is None
 
 
 def test_a_paused_webots_does_not_hold_the_goodbye() -> None:
     session = running()
-    session.stop(StopReason.ENDED, 0)
+    session.stop(control.StopReason.ENDED, 0)
     due = session.next_deadline()
     assert session.expire(due - 1) == []
     assert bytes_of(session.expire(due)) == GOODBYE + LEAVE and session.is_idle()
@@ -137,7 +119,7 @@ def test_webots_refuses_and_the_supervisor_tries_again(word: bytes) -> None:
     session = body()
     session.open(0)
     (failure,) = session.receive(word, 0)
-    assert isinstance(failure, ProtocolFailure) and isinstance(failure.error, PortError)
+    assert isinstance(failure, control.ProtocolFailure) and isinstance(failure.error, PortError)
     assert failure.error.reason == PortError.LOST  # tried again each second
     assert "gateway" in failure.error.where
     assert bool(failure.error.fix) == (word != b"PROCESSING")
@@ -170,14 +152,14 @@ def test_answers_in_any_pieces_and_an_end_at_each_byte() -> None:
         session.open(0)
         session.receive(stream[: min(end, 9)], 0)
         before = session.receive(stream[9:end], 0) if end > 9 else []
-        is_up = any(isinstance(event, Connected) for event in before)
-        is_down = any(isinstance(event, Disconnected) for event in before)
-        expected = [Disconnected("connection closed")] if is_up and not is_down else []
+        is_up = any(isinstance(event, control.Connected) for event in before)
+        is_down = any(isinstance(event, control.Disconnected) for event in before)
+        expected = [control.Disconnected("connection closed")] if is_up and not is_down else []
         assert session.close() == expected, end
         assert session.close() == [] and session.next_deadline() is None
         session.open(0)  # nothing is left of the connection before
         session.receive(b"CONNECTED", 0)
-        assert isinstance(session.receive(configuration(), 0)[0], Connected), end
+        assert isinstance(session.receive(configuration(), 0)[0], control.Connected), end
 
 
 @pytest.mark.parametrize(
@@ -197,7 +179,7 @@ def test_the_step_is_a_multiple_of_the_worlds(
     session.open(0)
     session.receive(b"CONNECTED", 0)
     events = session.receive(configuration(basic_ms=basic_ms), 0)
-    failures = [event.error.what for event in events if isinstance(event, ProtocolFailure)]
+    failures = [event.error.what for event in events if isinstance(event, control.ProtocolFailure)]
     assert failures == ([what] if what else [])
     if not what:
         assert struct.unpack_from("<iI", bytes_of(events))[1] == 32
@@ -207,12 +189,12 @@ def test_a_robot_of_another_version_or_with_a_camera_is_named() -> None:
     bench = Bench(webots="R2023a")
     bench.connect()
     bench.step(3)
-    (failure,) = (event for event in bench.events if isinstance(event, ProtocolFailure))
+    (failure,) = (event for event in bench.events if isinstance(event, control.ProtocolFailure))
     assert "is not a Robot" in failure.error.what or "cut off" in failure.error.what
     bench = Bench(devices="camera:Camera")
     bench.connect()
     bench.step(3)
-    (failure,) = (event for event in bench.events if isinstance(event, ProtocolFailure))
+    (failure,) = (event for event in bench.events if isinstance(event, control.ProtocolFailure))
     assert failure.error.what == "messages of device 1 (Camera) are not supported"
 
 
@@ -225,7 +207,7 @@ def test_every_version_of_webots(version: str) -> None:
 def test_a_device_that_the_world_does_not_have_is_named() -> None:
     missing = body(to_medium={"ear": "tx"}, from_medium={"mouth": "rx"}, limits={"leg": {}})
     bench = Bench(missing).start()
-    texts = [event.text for event in bench.events if isinstance(event, Notice)]
+    texts = [event.text for event in bench.events if isinstance(event, control.Notice)]
     for words in ("Receiver 'ear'", "Emitter 'mouth'", "motor 'leg'"):
         assert any(words in text for text in texts), words
     assert any("synchronization is TRUE" in text for text in texts)
@@ -238,19 +220,21 @@ def test_a_device_that_the_world_does_not_have_is_named() -> None:
 def test_nothing_old_reaches_a_world_that_was_reset(end: bytes | None) -> None:
     """QUIT; a time that went back without one; a lost connection."""
     session = running()
-    session.send(PacketOut(1, 12, b"old"), 0)
+    session.send(control.PacketOut(1, 12, b"old"), 0)
     if end is None:
         events = session.close()
     else:
         old = struct.pack("<HBi4di", 1, 1, 12, 0.0, 1.0, 0.0, 0.25, 3) + b"old"
         events = session.receive(end + answer(old), 0)
-        assert [e.error.reason for e in events if isinstance(e, ProtocolFailure)] == ["lost"]
+        assert [e.error.reason for e in events if isinstance(e, control.ProtocolFailure)] == [
+            "lost"
+        ]
         assert bytes_of(events) == LEAVE
         assert session.close() == []
-    assert len([event for event in events if isinstance(event, Disconnected)]) == 1
-    assert not [event for event in events if isinstance(event, PacketIn)]
+    assert len([event for event in events if isinstance(event, control.Disconnected)]) == 1
+    assert not [event for event in events if isinstance(event, control.PacketIn)]
     assert session.counts["packets_discarded"] == 1
-    assert reasons(session.send(PacketOut(1, 12, b"while it is down"), 0)) == ["down"]
+    assert reasons(session.send(control.PacketOut(1, 12, b"while it is down"), 0)) == ["down"]
     session.open(0)
     session.receive(b"CONNECTED", 0)
     written = bytes_of(session.receive(configuration() + EMPTY + EMPTY, 0))
@@ -278,7 +262,9 @@ def test_an_emitter_paces_its_packets_as_libcontroller(case: str) -> None:
     count = 0
     for step in range(1, 9):
         for size in queued.get(step, []):
-            assert reasons(session.send(PacketOut(1, 12, bytes([65 + count]) * size), 0)) == []
+            assert (
+                reasons(session.send(control.PacketOut(1, 12, bytes([65 + count]) * size), 0)) == []
+            )
             count += 1
         data = bytes_of(session.receive(EMPTY, 0))
         head = struct.calcsize("<Bidi")
@@ -293,19 +279,19 @@ def test_an_emitter_paces_its_packets_as_libcontroller(case: str) -> None:
 
 def test_what_an_emitter_of_webots_refuses() -> None:
     session = running(size=32, channels=(3, -1))
-    events = [session.send(PacketOut(1, 3, bytes(size)), 0) for size in (20, 12, 1, 0)]
+    events = [session.send(control.PacketOut(1, 3, bytes(size)), 0) for size in (20, 12, 1, 0)]
     assert [reasons(each) for each in events] == [[], [], ["no_room"], ["unsendable"]]
-    assert reasons(session.send(PacketOut(1, 5, b"x"), 0)) == ["not_allowed"]
-    assert reasons(session.send(PacketOut(0, 3, b"x"), 0)) == ["not_settable"]  # a Receiver
-    assert reasons(session.send(PacketOut(9, 3, b"x"), 0)) == ["unknown_device"]
+    assert reasons(session.send(control.PacketOut(1, 5, b"x"), 0)) == ["not_allowed"]
+    assert reasons(session.send(control.PacketOut(0, 3, b"x"), 0)) == ["not_settable"]  # a Receiver
+    assert reasons(session.send(control.PacketOut(9, 3, b"x"), 0)) == ["unknown_device"]
     session.receive(EMPTY, 0)
-    assert reasons(session.send(PacketOut(1, -1, bytes(32)), 0)) == []
+    assert reasons(session.send(control.PacketOut(1, -1, bytes(32)), 0)) == []
 
 
 def test_a_flood_of_packets_leaves_in_requests_of_bounded_size() -> None:
     session = running()
     for _ in range(40):
-        assert reasons(session.send(PacketOut(1, 12, bytes(10_000)), 0)) == []
+        assert reasons(session.send(control.PacketOut(1, 12, bytes(10_000)), 0)) == []
     sizes = [len(bytes_of(session.receive(EMPTY, 0))) for _ in range(5)]
     assert all(size < REQUEST_BYTES + 1000 for size in sizes)
     assert sum(sizes) > 400_000 and sizes[-1] == len(STEP)
@@ -316,9 +302,9 @@ def test_a_field_that_changes_in_webots_holds() -> None:
     changed = b"\2\0\2" + struct.pack("<d", 2.5) + b"\2\0\3" + struct.pack("<i", 4)
     changed += b"\2\0\4" + struct.pack("<iii", 2, 5, 6) + b"\2\0\1" + struct.pack("<i", 5)
     session.receive(answer(changed), 0)
-    assert reasons(session.send(PacketOut(1, 12, b"x"), 0)) == ["not_allowed"]
-    assert reasons(session.send(PacketOut(1, 5, b"12345"), 0)) == ["no_room"]
-    session.send(PacketOut(1, 6, b"1234"), 0)
+    assert reasons(session.send(control.PacketOut(1, 12, b"x"), 0)) == ["not_allowed"]
+    assert reasons(session.send(control.PacketOut(1, 5, b"12345"), 0)) == ["no_room"]
+    session.send(control.PacketOut(1, 6, b"1234"), 0)
     assert struct.pack("<Bid", 0, 6, 2.5) in bytes_of(session.receive(EMPTY, 0))
 
 
@@ -329,7 +315,7 @@ def test_every_sensor_reports_each_step() -> None:
     bench = Bench().start()
     bench.events.clear()
     bench.step()
-    values = {e.index: e.value for e in bench.events if isinstance(e, SensorValue)}
+    values = {e.index: e.value for e in bench.events if isinstance(e, control.SensorValue)}
     assert {bench.index(name) for name in ["ds", "light", "lift_at", "gps", "imu", "gyro"]} < set(
         values
     )
@@ -349,12 +335,12 @@ def test_periods_indicators_brakes_and_radios_are_set() -> None:
     session.switch(index("ds"), 0, 0)
     session.switch(index("light"), 63.2, 0)
     session.switch(index("gyro"), 1e12, 0)
-    session.tune(LedValue(index("led"), 7), 0)
-    session.tune(BrakeDamping(index("brake"), 0.5), 0)
-    session.tune(FeedbackSwitch(index("left"), 32.0), 0)
-    session.tune(EmitterSettings(index("emitter"), 3, 2.5), 0)
-    session.tune(ReceiverSettings(index("receiver"), 9, 64), 0)
-    session.send(PacketOut(index("emitter"), 4, b"near"), 0)
+    session.tune(control.LedValue(index("led"), 7), 0)
+    session.tune(control.BrakeDamping(index("brake"), 0.5), 0)
+    session.tune(control.FeedbackSwitch(index("left"), 32.0), 0)
+    session.tune(control.EmitterSettings(index("emitter"), 3, 2.5), 0)
+    session.tune(control.ReceiverSettings(index("receiver"), 9, 64), 0)
+    session.send(control.PacketOut(index("emitter"), 4, b"near"), 0)
     bench.step(2)
     device = bench.device
     assert (device("ds").period_ms, device("light").period_ms) == (0, 64)
@@ -363,25 +349,28 @@ def test_periods_indicators_brakes_and_radios_are_set() -> None:
     assert (device("receiver").radio.channel, device("receiver").period_ms) == (9, 64)
     assert struct.pack("<Bid", 0, 4, 2.5) in bench.written
     bench.step(2)
-    assert [e for e in bench.events if isinstance(e, MotorFeedback)]
+    assert [e for e in bench.events if isinstance(e, control.MotorFeedback)]
     session.switch(index("ds"), None, 0)
     bench.step(2)
     assert device("ds").period_ms == 32
-    for settings_ in (LedValue(index("ds"), 1), EmitterSettings(index("receiver"), 1, 1.0)):
+    for settings_ in (
+        control.LedValue(index("ds"), 1),
+        control.EmitterSettings(index("receiver"), 1, 1.0),
+    ):
         assert reasons(session.tune(settings_, 0)) == ["not_settable"]
     assert reasons(session.switch(index("left"), 32, 0)) == ["not_settable"]
-    assert reasons(commanded(session, MotorCommand(index("ds"), "velocity", 1.0), 0)) == [
+    assert reasons(commanded(session, control.MotorCommand(index("ds"), "velocity", 1.0), 0)) == [
         "not_settable"
     ]
     for wrong in (-2, 2**31):
-        assert reasons(session.tune(ReceiverSettings(index("receiver"), wrong, 32), 0)) == [
+        assert reasons(session.tune(control.ReceiverSettings(index("receiver"), wrong, 32), 0)) == [
             "not_allowed"
         ]
-    assert reasons(session.tune(EmitterSettings(index("emitter"), 1, math.nan), 0)) == [
+    assert reasons(session.tune(control.EmitterSettings(index("emitter"), 1, math.nan), 0)) == [
         "not_allowed"
     ]
     bench.step(3)
-    assert not [event for event in bench.events if isinstance(event, ProtocolFailure)]
+    assert not [event for event in bench.events if isinstance(event, control.ProtocolFailure)]
 
 
 # --- hostile --------------------------------------------------------------------------------------
@@ -410,12 +399,12 @@ def test_no_answer_of_a_hostile_server_is_more_than_an_error(begun: bool, chunks
         assert isinstance(session.describe(chunk, received=True), str)
         events = session.receive(chunk, 0)
         assert not (failed and events)  # nothing after the end
-        failed |= any(isinstance(event, ProtocolFailure) for event in events)
-        assert not [e for e in events if isinstance(e, StopSent)]
-        session.send(PacketOut(1, 12, b"x"), 0)
+        failed |= any(isinstance(event, control.ProtocolFailure) for event in events)
+        assert not [e for e in events if isinstance(e, control.StopSent)]
+        session.send(control.PacketOut(1, 12, b"x"), 0)
         session.expire(0)
-    session.stop(StopReason.ENDED, 0)
+    session.stop(control.StopReason.ENDED, 0)
     session.close()
     session.open(0)
     session.receive(b"CONNECTED", 0)
-    assert isinstance(session.receive(configuration(), 0)[0], Connected)
+    assert isinstance(session.receive(configuration(), 0)[0], control.Connected)

@@ -16,18 +16,7 @@ from hypothesis import given, strategies as st
 
 from hilgw.bridge.backlog import TelnetQueue
 from hilgw.bridge.rfc2217 import Rfc2217Stream
-from hilgw.protocols.rfc2217 import (
-    COM_PORT,
-    FLOWCONTROL_RESUME,
-    FLOWCONTROL_SUSPEND,
-    IAC,
-    SB,
-    SE,
-    SET_BAUDRATE,
-    Data,
-    Server,
-    escape,
-)
+from hilgw.protocols import rfc2217
 from hilgw.testing.sim import FakeTransport, until
 from tests.bridge.bench import Bench
 from tests.bridge.rig import ALL_VALUES, Rig, run_bridge
@@ -37,10 +26,10 @@ RFC2217 = ("127.0.0.1", 0)
 
 
 def command(*code: int) -> bytes:
-    return bytes((IAC, SB, COM_PORT, *code, IAC, SE))
+    return bytes((rfc2217.IAC, rfc2217.SB, rfc2217.COM_PORT, *code, rfc2217.IAC, rfc2217.SE))
 
 
-ASK_RATE = command(SET_BAUDRATE, 0, 0, 0, 0)  # the reply is as long
+ASK_RATE = command(rfc2217.SET_BAUDRATE, 0, 0, 0, 0)  # the reply is as long
 
 
 @contextmanager
@@ -180,8 +169,8 @@ class Telnet:
 
     def received(self) -> int:
         """The bytes of data that reached the client."""
-        events = Server().feed(self.inner.data())
-        return sum(len(event.data) for event in events if isinstance(event, Data))
+        events = rfc2217.Server().feed(self.inner.data())
+        return sum(len(event.data) for event in events if isinstance(event, rfc2217.Data))
 
 
 ACTIONS = st.lists(
@@ -201,8 +190,8 @@ def test_what_a_client_received_is_what_was_sent(actions: list[Any], end: str) -
     telnet = Telnet()
     bench, inner = telnet.bench, telnet.inner
     inner.stalled = True
-    words = {"ask": ASK_RATE, "suspend": command(FLOWCONTROL_SUSPEND)}
-    words["resume"] = command(FLOWCONTROL_RESUME)
+    words = {"ask": ASK_RATE, "suspend": command(rfc2217.FLOWCONTROL_SUSPEND)}
+    words["resume"] = command(rfc2217.FLOWCONTROL_RESUME)
     for word, argument in actions:
         if word == "data":
             bench.clients.broadcast(argument)
@@ -258,10 +247,10 @@ def test_the_unsent_data_of_a_telnet_stream(
 ) -> None:
     queue, marks, total = TelnetQueue(), "", 0
     for (is_data, data), leaves in zip(parts, sent, strict=False):
-        wire = escape(data) if is_data else data
+        wire = rfc2217.escape(data) if is_data else data
         # One mark for each byte on the wire: the last byte of a byte of data counts.
         for byte in data:
-            marks += ("." * (len(escape(bytes((byte,)))) - 1) + "D") if is_data else "-"
+            marks += ("." * (len(rfc2217.escape(bytes((byte,)))) - 1) + "D") if is_data else "-"
         total = min(total + leaves, len(marks))
         queue.add(wire, len(marks) - total, is_data=is_data)
         assert queue.data_bytes(len(marks) - total) == marks[total:].count("D")

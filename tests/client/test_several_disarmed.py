@@ -6,6 +6,8 @@ import json
 import os
 import socket
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,7 @@ from hilgw.client import arming, control_socket
 from hilgw.engine.control_listener import control_folder
 from hilgw.errors import HilgwError, PeerError
 from hilgw.testing.sim import DEADLINE_S
-from tests.client.several import frozen, killed, peer, running, with_robots
+from tests.client.several import Running, frozen, killed, peer, running, with_robots
 
 NOT_CONFIRMED = "stop NOT confirmed"
 
@@ -32,6 +34,34 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def limit_answers(monkeypatch: pytest.MonkeyPatch, limit_s: float) -> None:
     for module in (arming, control_socket):
         monkeypatch.setattr(module, "ASK_ALL_S", limit_s)
+
+
+class SilentUntilAllStopped:
+    """A gateway that answers nothing before all robots of the others have stopped. in_time: whether
+    they stopped while it was silent, for each request."""
+
+    def __init__(self) -> None:
+        self.in_time: list[bool] = []
+        self._stopped = threading.Event()
+
+    def answer(self, request: dict[str, object]) -> bytes:
+        self.in_time.append(self._stopped.wait(DEADLINE_S))
+        return b""
+
+    @contextmanager
+    def watching(self, gateways: Running) -> Iterator[None]:
+        def watch() -> None:
+            while not self._stopped.wait(0.001):
+                if not gateways.armed():
+                    self._stopped.set()
+
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        try:
+            yield
+        finally:
+            self._stopped.set()
+            watcher.join()
 
 
 def test_each_gateway_disarms_the_names_that_it_has(
@@ -118,38 +148,22 @@ def test_gateways_that_do_not_answer_are_named_and_delay_no_other(
     words: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Those before and behind the good ones answer only once the good ones have stopped."""
-    in_time = []
-
-    def silent(request: dict[str, object]) -> bytes:
-        in_time.append(stopped.wait(DEADLINE_S))
-        return b""
-
-    def watch() -> None:
-        while not stopped.wait(0.001):
-            if not gateways.armed():
-                stopped.set()
-
-    stopped = threading.Event()
+    silent = SilentUntilAllStopped()
     killed(folder / "2.sock")
     with (
         running(folder, b=with_robots("cab"), y=with_robots("cab")) as gateways,
-        peer(folder / "a.sock", silent),
-        peer(folder / "z.sock", silent),
+        peer(folder / "a.sock", silent.answer),
+        peer(folder / "z.sock", silent.answer),
         peer(folder / "c.sock", lambda _: b"\0\xff[[[\n"),
         peer(folder / "d.sock", lambda _: b"[" * 100_000 + b"\n"),
         peer(folder / "e.sock", lambda _: b'{"error": "unknown request", "exit_code": 2}\n'),
         peer(folder / "f.sock", lambda _: b'{"ok": true, "robots": "cab"}\n'),
         peer(folder / "g.sock", lambda _: b'{"robots": ["cab"]}\n'),
     ):
-        watcher = threading.Thread(target=watch)
-        watcher.start()
-        try:
+        with silent.watching(gateways):
             assert main(["disarm", *words]) == 5
-        finally:
-            stopped.set()
-            watcher.join()
         assert not gateways.armed()
-    assert in_time == [True, True]
+    assert silent.in_time == [True, True]
     printed = capsys.readouterr()
     assert printed.out.count("cab: disarmed (gateway /") == 2
     errors = printed.err.splitlines()
@@ -186,27 +200,11 @@ def test_the_wait_for_a_frozen_gateway_ends(
 
 
 def test_a_frozen_gateway_does_not_delay_the_one_that_an_option_selects(folder: Path) -> None:
-    in_time = []
-
-    def silent(request: dict[str, object]) -> bytes:
-        in_time.append(stopped.wait(DEADLINE_S))
-        return b""
-
-    def watch() -> None:
-        while not stopped.wait(0.001):
-            if not gateways.armed():
-                stopped.set()
-
-    stopped = threading.Event()
-    with running(folder, b=with_robots("cab")) as gateways, peer(folder / "a.sock", silent):
-        watcher = threading.Thread(target=watch)
-        watcher.start()
-        try:
+    silent = SilentUntilAllStopped()
+    with running(folder, b=with_robots("cab")) as gateways, peer(folder / "a.sock", silent.answer):
+        with silent.watching(gateways):
             assert main(["disarm", "cab", "--config", "b"]) == 0
-        finally:
-            stopped.set()
-            watcher.join()
-    assert in_time == [True]
+    assert silent.in_time == [True]
 
 
 def test_sockets_of_gateways_that_ended_in_order_are_not_missed(

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
+from hypothesis import given, strategies as st
 
+from hilgw.cli.main import main
+from hilgw.config.load import load_text
+from hilgw.config.source.document import compose, compose_with
 from hilgw.config.source.positions import ConfigErrors
 from hilgw.config.source.text import MAX_BYTES, Lines, decode, read_text
+from tests.cases import cases
 
 
 def refusal(file: Path | str) -> str:
@@ -81,3 +90,226 @@ def test_lines() -> None:
     lines = Lines("a\nb\r\nc\rd", "f")
     places = [(p.line, p.column) for p in map(lines.position, range(8))]
     assert places == [(1, 1), (1, 2), (2, 1), (2, 2), (2, 3), (3, 1), (3, 2), (4, 1)]
+
+
+# --- Texts with characters that are not bytes, or that people do not see: errors with a position --
+
+
+ROOT = Path(__file__).parents[2]
+FILES = ["khepera", "text"]  # those with most texts that become bytes
+STRANGE = ["a\u202eb", "\0", "\ud800", "\x1b[2J"]
+
+
+class _Writer(yaml.SafeDumper):
+    """Writes repeated values in full."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def texts(node: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The path of each text."""
+    items = node.items() if isinstance(node, dict) else enumerate(node)
+    for key, value in items:
+        if isinstance(value, str):
+            yield (*path, key)
+        elif isinstance(value, dict | list):
+            yield from texts(value, (*path, key))
+
+
+def replaced(node: Any, path: tuple[Any, ...], text: str) -> str:
+    node = inner = copy.deepcopy(node)
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = text
+    return yaml.dump(node, Dumper=_Writer, width=10**6, sort_keys=False)
+
+
+def check(path: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    """`hilgw check` reports errors by position, or none; its output has no such character."""
+    assert main(["check", str(path)]) in (0, 3)
+    printed = "".join(capsys.readouterr())
+    for line in printed.splitlines():
+        assert line.startswith(f"{path}:")
+    assert printed.replace("\n", "").isprintable()
+    return printed
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("text", STRANGE, ids=ascii)
+def test_any_text_is_accepted_or_an_error_with_its_position(
+    name: str, text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    node = yaml.safe_load((ROOT / "configs" / f"{name}.yaml").read_text(encoding="utf-8"))
+    found = 0
+    for path in texts(node):
+        (tmp_path / "f.yaml").write_text(replaced(node, path, text))
+        found += f"{tmp_path}/f.yaml: ok" not in check(tmp_path / "f.yaml", capsys)
+    assert found > 5
+
+
+@pytest.mark.parametrize("text", ["\u202e", "a\u202eb", "\u20ac"])
+def test_the_line_end_of_a_robot_is_bytes(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = (ROOT / "configs" / "khepera.yaml").read_text(encoding="utf-8")
+    escaped = text.encode("unicode_escape").decode()
+    line_end = 'line_end: "\\r"'
+    assert line_end in config
+    (tmp_path / "f.yaml").write_text(config.replace(line_end, f'line_end: "{escaped}"'))
+    assert main(["check", str(tmp_path / "f.yaml")]) == 3
+    (error,) = capsys.readouterr().err.splitlines()
+    line = config[: config.index(line_end)].count("\n") + 1
+    assert error.startswith(f"{tmp_path}/f.yaml:{line}:17: robots.khepera.body.line_end: {text!r} ")
+    override = f"robots.khepera.body.line_end={text}"
+    assert main(["check", "khepera", "--set", override]) == 3
+    assert "has a character that is not one byte" in "".join(capsys.readouterr())
+
+
+@pytest.mark.parametrize(
+    ("key", "what"),
+    [
+        (r"\0", r"a key with the character \0; delete it"),
+        (r"a\0b", r"a key with the character \0; delete it"),
+        (r"\ud800", "an escape of half a character; write the character"),
+    ],
+)
+@pytest.mark.parametrize("above", ["", "robots: {rover: {controller: ", "adapters: {a: "])
+def test_a_key_with_such_a_character_is_an_error(
+    key: str, what: str, above: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    inside = f'{{kind: beacon, "{key}": 1}}' + "}" * above.count("{") if above else f'"{key}": 1'
+    (tmp_path / "f.yaml").write_text(f"version: 1\n{above}{inside}\n")
+    assert main(["check", str(tmp_path / "f.yaml")]) == 3
+    assert f"/f.yaml:2:{len(above) + (16 if above else 1)}: " in (
+        printed := capsys.readouterr().err
+    )
+    assert what in printed
+
+
+def test_no_error_reaches_the_terminal_raw(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["send", "--control", "no\u202e\x1b.sock", "rover.tx", "hello"]) == 5
+    error = capsys.readouterr().err.strip()
+    assert r"no\u202e\x1b.sock" in error and error.isprintable()
+
+
+# --- Whatever a file holds: a configuration, or lines with places in it. Never a traceback --------
+
+
+SHIPPED = (Path(__file__).parents[2] / "configs" / "xbee.yaml").read_text(encoding="utf-8")
+DATA = yaml.safe_load(SHIPPED)
+
+WORDS = r"""[ ] { } , : ? - | > & * ! % @ ` # ' " \ << --- ... ~ = null yes 014 1e3 .5 .nan
+.inf 1:30 2026-01-31 0x10 &a *a !!str !x %YAML "\ud800" "\UFFFFFFFF" [a]"""
+SPACED = ["\n", "\t", "\r", " ", "\n  ", "\n    ", ": ", "- ", "{node: Emitter}", "kind: xbee\n"]
+TOKENS = st.sampled_from([*WORDS.split(), *SPACED, "é", "\U0001f916", "\ufeff"])
+SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**70), 2**70),
+    st.floats(),
+    st.text(max_size=8),
+    st.sampled_from(["xbee", "mock", "Emitter", "rx", "lab", "rover", "header", "wc2ec", "beacon"]),
+)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(SCALARS, inner, max_size=4),
+    max_leaves=6,
+)
+
+
+def judge(text: str, *overrides: str) -> None:
+    try:
+        load_text(text, "f", overrides)
+    except ConfigErrors as errors:
+        lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        assert errors.diagnostics
+        for found in errors.diagnostics:
+            assert found.message
+            assert found.fix
+            assert str(found).isprintable()
+            assert len(str(found)) < 1500
+            if found.file == "f":
+                assert 1 <= found.line <= len(lines)
+                assert 1 <= found.column <= len(lines[found.line - 1]) + 1
+
+
+@given(st.text(max_size=80) | st.lists(TOKENS, max_size=20).map("".join))
+def test_random_text(text: str) -> None:
+    try:
+        text = decode(text.encode("utf-8", "replace"), "f")
+    except ConfigErrors as errors:
+        assert errors.diagnostics[0].fix
+        return
+    judge(text)
+
+
+@given(st.binary(max_size=80))
+def test_random_bytes(data: bytes) -> None:
+    try:
+        text = decode(data, "f")
+    except ConfigErrors as errors:
+        (found,) = errors.diagnostics
+        assert str(found).isprintable()
+        assert found.line <= data.count(b"\n") + data.count(b"\r") + 1
+        return
+    judge(text)
+
+
+@given(st.data())
+def test_the_shipped_file_with_pieces_cut_and_put_in(data: st.DataObject) -> None:
+    text = SHIPPED
+    for _ in range(data.draw(st.integers(1, 3))):
+        start = data.draw(st.integers(SHIPPED.index("version:"), len(text)))
+        end = min(len(text), start + data.draw(st.sampled_from([0, 0, 1, 3, 20, 200])))
+        text = text[:start] + "".join(data.draw(st.lists(TOKENS, max_size=3))) + text[end:]
+    try:
+        text = decode(text.encode(), "f")
+    except ConfigErrors:
+        return
+    judge(text)
+
+
+def places(data: object, path: tuple[object, ...] = ()) -> list[tuple[object, ...]]:
+    found = [path] if path else []
+    if isinstance(data, dict):
+        for key, value in data.items():
+            found += places(value, (*path, key))
+    return found
+
+
+@cases(4)
+@given(
+    st.lists(TOKENS, max_size=14).map("".join),
+    st.integers(0, len(SHIPPED)),
+    st.integers(0, 4),
+    st.booleans(),
+)
+def test_libyaml_changes_nothing(words: str, at: int, removed: int, alone: bool) -> None:
+    text = words if alone else SHIPPED[:at] + words + SHIPPED[at + removed :]
+    assert compose(text, "f") == compose_with(text, "f", fast=False)
+
+
+@given(st.sampled_from(places(DATA)), VALUES, SCALARS, st.booleans())
+def test_the_shipped_file_with_another_value_or_key(
+    path: tuple[object, ...], value: object, key: object, rename: bool
+) -> None:
+    data = yaml.safe_load(SHIPPED)
+    parent = data
+    for part in path[:-1]:
+        parent = parent[part]
+    if rename:
+        parent[key] = parent.pop(path[-1])
+    else:
+        parent[path[-1]] = value
+    judge(yaml.safe_dump(data, allow_unicode=False))
+
+
+@given(
+    st.sampled_from(places(DATA)).map(lambda path: ".".join(map(str, path)))
+    | st.text(max_size=20)
+    | st.lists(TOKENS, max_size=5).map("".join),
+    st.text(max_size=20) | st.lists(TOKENS, max_size=5).map("".join),
+)
+def test_random_overrides(path: str, value: str) -> None:
+    judge(SHIPPED, f"{path}={value}", f"{path}.{value}={path}", value)

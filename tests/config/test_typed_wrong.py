@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import importlib
+import importlib.metadata
+import pkgutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
+
+import hilgw
+from hilgw.config.load import load_config, load_text
+from hilgw.config.source.positions import ConfigErrors
+from hilgw.errors import HilgwError
+from tests.work import all_calls
 
 GOOD = """\
 version: 1
@@ -103,3 +114,185 @@ def test_the_value_of_a_mock_in_words_of_yaml(
         return
     (found,) = errors(text)
     assert found.startswith("f:14:") and message in found
+
+
+# --- One run reports all errors of a mapping; those between its keys wait until each key is valid -
+
+
+Lines = Callable[..., list[str]]
+
+
+def config(adapter: str) -> str:
+    return f"version: 1\nadapters:\n  c: {{kind: xbee, port: /dev/ttyS9, {adapter}}}\n"
+
+
+@pytest.mark.parametrize(
+    ("adapter", "keys"),
+    [
+        ("channel: 99", {"channel"}),  # the range of the channel depends on other keys
+        ("channel: 99, buadRate: 9600", {"buadRate"}),
+        ("chanel: 99", {"chanel"}),
+        ("channel: 99, fo: 1, rtscts: 010", {"fo", "rtscts"}),
+        ("channel: 99, pan_id: 0x1FFFF", {"pan_id"}),
+        ("channel: -5, fo: 1, pan_id: 0x1FFFF", {"channel", "fo", "pan_id"}),
+        ("channel: 99, mapping: {by: heade}", {"mapping.by"}),
+        ("channel: 99, maping: {by: header}", {"maping"}),
+        ("channel: 12, maping: {by: header}, mapping: {by: module_channel}", {"maping"}),
+        ("channel: -5", {"channel"}),
+        ("buadRate: 9600", {"buadRate"}),
+    ],
+)
+def test_all_in_one_run(errors: Lines, adapter: str, keys: set[str]) -> None:
+    lines = errors(config(adapter))
+    paths = [line.split(" ")[1].removesuffix(":") for line in lines]
+    assert sorted(paths) == sorted(f"adapters.c.{key}" for key in keys), lines
+
+
+def test_other_mappings_are_checked_next_to_a_wrong_one(errors: Lines) -> None:
+    text = config("channel: 99, buadRate: 9600") + "  d: {kind: xbee, port: /dev/b, channel: 99}\n"
+    first, second = errors(text)
+    assert ": adapters.c.buadRate: unknown key; did you mean" in first
+    assert ": adapters.d.channel: 99 is not a valid XBee" in second
+
+
+def test_a_misspelt_key_is_reported_at_its_position(errors: Lines) -> None:
+    text = config("chanel: 99")
+    (line,) = errors(text)
+    column = text.splitlines()[2].index("chanel") + 1
+    assert line.startswith(f"f:3:{column}: adapters.c.chanel: unknown key; did you mean 'channel'?")
+
+
+# --- Every number of a configuration has a range, so no number reaches code that it would break ---
+
+
+def settings_classes() -> Iterator[type[Any]]:
+    """Every dataclass of hilgw whose fields are declared with setting()."""
+    for module in pkgutil.walk_packages(hilgw.__path__, "hilgw."):
+        if "__main__" in module.name:
+            continue
+        for found in vars(importlib.import_module(module.name)).values():
+            if not (isinstance(found, type) and is_dataclass(found)):
+                continue
+            if any("doc" in field.metadata for field in fields(found)):
+                yield found
+
+
+def is_number(hint: Any) -> bool:
+    """Whether a value of this type, or an item of it, is a number. Keys are not."""
+    if get_origin(hint) is Literal:
+        return False
+    if get_origin(hint) in (dict, Mapping):
+        return is_number(get_args(hint)[1])
+    return hint in (int, float) or any(map(is_number, get_args(hint)))
+
+
+def unbounded(settings: type[Any]) -> list[str]:
+    hints = get_type_hints(settings)
+    return [
+        f"{settings.__qualname__}.{field.name}"
+        for field in fields(settings)
+        if "doc" in field.metadata and is_number(hints[field.name])
+        if not field.metadata["choices"]
+        if field.metadata["le"] is None
+        or (field.metadata["ge"] is None and field.metadata["gt"] is None)
+    ]
+
+
+def test_every_number_has_a_lower_and_an_upper_bound() -> None:
+    classes = list(settings_classes())
+    assert len(classes) > 20
+    assert [name for settings in classes for name in unbounded(settings)] == []
+
+
+OBSTACLE = "{wall: {shape: box, size: [1, 1, 1], position: [0, 0, 0]}}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"version: 1\nrobots: true\nobstacles: {OBSTACLE}\n",
+        f"version: 1\nadapters: 5\nobstacles: {OBSTACLE}\n",
+    ],
+)
+def test_a_section_of_the_wrong_type_beside_obstacles_is_an_error(text: str, tmp_path: Any) -> None:
+    file = tmp_path / "world.yaml"
+    file.write_text(text)
+    with pytest.raises(HilgwError):
+        load_config(str(file), [], None)
+
+
+def test_a_number_out_of_range_is_an_error() -> None:
+    with pytest.raises(HilgwError, match="rssi_at_1m_dbm"):
+        load_config("configs/xbee.yaml", ["adapters.xbee0.rssi_at_1m_dbm=2147483648"], "mock")
+
+
+# --- A file with thousands of errors is refused with work in proportion to its length -------------
+
+
+MOST_CALLS = 2000
+"""Of functions for one entry; PyYAML without libyaml needs about 100 for each key and value."""
+HEAD = "version: 1\nwebots: R2025a\nbackend: mock\n"
+ROVERS = "robots:\n" + "".join(f"  rover{number}: {{}}\n" for number in range(60))
+UART = "adapters:\n  a:\n    kind: uart\n    port: /dev/x\n"
+
+SHAPES: dict[str, tuple[str, str]] = {  # what stands before the entries; one entry
+    "unknown keys": ("robots:\n  r:\n", "    key{n}: 1\n"),
+    "wrong values": (
+        "robots:\n  r:\n    devices:\n",
+        "      e{n}: {{node: Emitter, channel: -7}}\n",
+    ),
+    "wrong types": ("robots:\n", "  r{n}: {{position: abc}}\n"),
+    "unknown kinds": ("robots:\n", "  r{n}: {{controller: {{kind: nope}}}}\n"),
+    "unknown references": (ROVERS + UART + "    sources:\n", "      '{n}': rovver{n}x\n"),
+    "duplicate names": ("robots:\n", "  r: {{}}\n"),
+    "duplicate ports": ("adapters:\n", "  a{n}: {{kind: uart, port: x}}\n"),
+    "obstacles": ("obstacles:\n", "  o{n}: {{shape: sphere, radius: -1}}\n"),
+    "motor limits": (
+        "robots:\n  r:\n    body:\n      kind: wc2ec\n      port: x\n      limits:\n",
+        "        m{n}: {{min_position: 3, max_position: 1}}\n",
+    ),
+    "listeners": (
+        "robots:\n",
+        "  r{n}: {{controller: {{kind: wc2ec, listen: 'tcp://127.0.0.1:2'}}}}\n",
+    ),
+    "parameters of a mock": (UART + "    mock:\n", "      p{n}: 1\n"),
+    "adapters with mocks": ("adapters:\n", "  a{n}: {{kind: uart, port: p{n}, mock: {{m: 1}}}}\n"),
+    "registers of a node": (
+        "airs:\n  a:\n    nodes:\n      n:\n        mock: xbee\n",
+        "        q{n}: 1\n",
+    ),
+}
+
+
+def file_of(shape: str, entries: int) -> str:
+    before, entry = SHAPES[shape]
+    return HEAD + before + "".join(entry.format(n=number) for number in range(entries))
+
+
+def refused(text: str) -> int:
+    """The number of errors."""
+    with pytest.raises(ConfigErrors) as caught:
+        load_text(text, "f")
+    return len(caught.value.diagnostics)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_work_grows_with_the_number_of_wrong_entries_alone(shape: str) -> None:
+    assert refused(file_of(shape, 150)) >= 149  # and everything is imported
+    few, many = (all_calls(lambda n=n: refused(file_of(shape, n))) for n in (150, 450))
+    assert many <= 3.2 * few
+    assert (many - few) / 300 <= MOST_CALLS
+
+
+@pytest.mark.parametrize("shape", ["unknown kinds", "adapters with mocks", "listeners"])
+def test_no_distribution_is_searched_per_entry(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    searched = []
+    original = importlib.metadata.entry_points
+
+    def count(**wanted: str) -> Iterable[Any]:
+        searched.append(wanted)
+        return original(**wanted)
+
+    monkeypatch.setattr(importlib.metadata, "entry_points", count)
+    refused(file_of(shape, 50))
+    assert len(searched) <= 6  # once for each group at most

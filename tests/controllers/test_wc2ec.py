@@ -30,18 +30,7 @@ from hilgw.controllers.wc2ec import CONTROLLER, Wc2ecControllerSettings, is_loop
 from hilgw.controllers.wc2ec.session import Wc2ecControllerSession
 from hilgw.devices.kinds import Device
 from hilgw.framing import create
-from hilgw.protocols.wc2ec import (
-    Decoder,
-    Error,
-    Layouts,
-    Message,
-    PacketData,
-    RegisterSensor,
-    SensorData,
-    SetValue,
-    Side,
-    encode,
-)
+from hilgw.protocols import wc2ec
 
 MS = 1_000_000
 INF = math.inf
@@ -69,8 +58,8 @@ def server(**given_: Any) -> Wc2ecControllerSession:
     return session
 
 
-def sent(events: list[Event]) -> list[Message]:
-    decoder = Decoder(Side.WEBOTS, Layouts("R2020a", extensions=True))
+def sent(events: list[Event]) -> list[wc2ec.Message]:
+    decoder = wc2ec.Decoder(wc2ec.Side.WEBOTS, wc2ec.Layouts("R2020a", extensions=True))
     messages = decoder.feed(b"".join(e.data for e in events if isinstance(e, Write)))
     assert decoder.pending == 0 and not decoder.failed
     return messages
@@ -100,7 +89,7 @@ def test_all_devices_are_registered_in_index_order_at_connect() -> None:
 def test_a_device_that_comes_later_is_registered_then_and_only_once() -> None:
     session = server()
     late = Device(name="späť", kind="DistanceSensor", index=9)
-    assert sent(session.register(late)) == [RegisterSensor(38, 9, "späť".encode())]
+    assert sent(session.register(late)) == [wc2ec.RegisterSensor(38, 9, "späť".encode())]
     assert session.register(late) == []
     other = Device(name="other", kind="DistanceSensor", index=9)
     assert reasons(session.register(other)) == ["index_taken"]
@@ -139,7 +128,7 @@ def test_a_peer_written_from_the_document_alone_reads_and_writes_its_numbers() -
 def test_sensor_values_go_out_together_and_bad_ones_do_not() -> None:
     session = server()
     events = session.report([(0, 1.5), (7, 1.0), (0, math.nan), (0, INF), (2, 0.25)], 0)
-    assert sent(events) == [SensorData(38, 0, 1.5), SensorData(46, 2, 0.25)]
+    assert sent(events) == [wc2ec.SensorData(38, 0, 1.5), wc2ec.SensorData(46, 2, 0.25)]
     assert len([event for event in events if isinstance(event, Write)]) == 1
     assert reasons(events) == ["unknown_device", "not_finite", "not_finite"]
     assert session.counts["values"] == 2
@@ -148,17 +137,19 @@ def test_sensor_values_go_out_together_and_bad_ones_do_not() -> None:
 
 def test_faults_and_packets_are_passed_on() -> None:
     session = server(extensions=True)
-    assert sent(session.fault(1)) == [Error(53, 1)]
+    assert sent(session.fault(1)) == [wc2ec.Error(53, 1)]
     assert session.fault(77) == []
     packet = PacketIn(4, 7, 4.0, (0.0, 1.0, 0.0), bytes(range(256)))
     assert sent(session.deliver(packet)) == [
-        PacketData(52, 4, 7, 4.0, (0.0, 1.0, 0.0), bytes(range(256)))
+        wc2ec.PacketData(52, 4, 7, 4.0, (0.0, 1.0, 0.0), bytes(range(256)))
     ]
     unknown = PacketIn(4, 7, math.nan, (math.nan,) * 3, b"x")
-    assert sent(session.deliver(unknown)) == [PacketData(52, 4, 7, 0.0, (0.0, 0.0, 0.0), b"x")]
+    assert sent(session.deliver(unknown)) == [
+        wc2ec.PacketData(52, 4, 7, 0.0, (0.0, 0.0, 0.0), b"x")
+    ]
     near = PacketIn(4, 7, INF, (1.0, 0.0, 0.0), b"x")
     (message,) = sent(session.deliver(near))
-    assert isinstance(message, PacketData) and message.signal_strength > 1e308
+    assert isinstance(message, wc2ec.PacketData) and message.signal_strength > 1e308
     assert reasons(session.deliver(PacketIn(4, 7, 1.0, (1.0, 0.0, 0.0), bytes(65_537)))) == [
         "unsendable"
     ]
@@ -172,8 +163,10 @@ def test_faults_and_packets_are_passed_on() -> None:
 def test_commands_mean_what_the_device_is() -> None:
     session = server(extensions=True)
     data = (
-        encode(SetValue(53, 1, -2.5))
-        + encode(SetValue(53, 2, 0.5))  # the Ada original's type byte for a linear motor
+        wc2ec.encode(wc2ec.SetValue(53, 1, -2.5))
+        + wc2ec.encode(
+            wc2ec.SetValue(53, 2, 0.5)
+        )  # the Ada original's type byte for a linear motor
         + b"\x83\x35\x01"
         + f64(INF, 2.0, -1.0, 5.0)
         + bytes.fromhex("82270307000000020000006869")
@@ -209,17 +202,17 @@ REFUSED = {
 @pytest.mark.parametrize(("data", "reason"), REFUSED.values(), ids=REFUSED)
 def test_what_is_refused_is_counted_answered_and_reaches_no_motor(data: bytes, reason: str) -> None:
     session = server()
-    events = session.receive(data + encode(SetValue(53, 1, 1.0)), 0)
+    events = session.receive(data + wc2ec.encode(wc2ec.SetValue(53, 1, 1.0)), 0)
     assert reasons(events) == [reason]
     assert session.counts[f"refused_{reason}"] == 1
-    assert sent(events) == [Error(data[1], data[2])]
+    assert sent(events) == [wc2ec.Error(data[1], data[2])]
     assert events[-1] == MotorCommand(1, "velocity", 1.0)  # the stream goes on
     assert len(events) == 3
 
 
 def test_an_echo_of_our_own_errors_does_not_go_round_for_ever() -> None:
     session = server()
-    events = session.receive(encode(Error(53, 1)), 0)
+    events = session.receive(wc2ec.encode(wc2ec.Error(53, 1)), 0)
     assert reasons(events) == ["wrong_half"] and not sent(events)
 
 
@@ -229,7 +222,7 @@ def test_an_echo_of_our_own_errors_does_not_go_round_for_ever() -> None:
 )
 def test_a_lost_stream_stops_everything_and_takes_no_more(data: str) -> None:
     session = server(extensions="01000100" in data or "823503" in data)
-    good = encode(SetValue(53, 1, 1.0))
+    good = wc2ec.encode(wc2ec.SetValue(53, 1, 1.0))
     first, stop, failure = session.receive(good + bytes.fromhex(data), 0)
     assert first == MotorCommand(1, "velocity", 1.0)
     assert stop == Stop("protocol")
@@ -246,7 +239,7 @@ def test_a_disconnect_stops_once_and_waits_for_the_next() -> None:
     session = server()
     assert session.close() == [Stop("disconnected"), Disconnected("connection closed")]
     assert session.close() == []
-    assert session.receive(encode(SetValue(53, 1, 1.0)), 1) == []
+    assert session.receive(wc2ec.encode(wc2ec.SetValue(53, 1, 1.0)), 1) == []
     assert session.counts["stop_disconnected"] == 1
     assert len(session.open(2)) == 2
 
@@ -321,7 +314,7 @@ def test_a_period_beyond_webots_own_is_refused_and_the_old_one_stays(period_ms: 
     session = server()
     refused, answer = session.receive(b"\x83\x26\x00" + f64(period_ms), 0)
     assert isinstance(refused, Refused) and refused.reason == "out_of_range"
-    assert sent([answer]) == [Error(38, 0)]
+    assert sent([answer]) == [wc2ec.Error(38, 0)]
     assert session.report([(0, 1.0)], 0)
     assert session.receive(b"\x83\x26\x00" + f64(2.0**31 - 1), 0) == [SensorSwitch(0, 2.0**31 - 1)]
 
@@ -339,8 +332,8 @@ class Line:
         for device in DEVICES[:2]:
             self.session.register(device)
 
-    def sent(self, events: list[Event]) -> list[Message]:
-        decoder = Decoder(Side.WEBOTS, Layouts("R2020a"))
+    def sent(self, events: list[Event]) -> list[wc2ec.Message]:
+        decoder = wc2ec.Decoder(wc2ec.Side.WEBOTS, wc2ec.Layouts("R2020a"))
         data = b"".join(event.data for event in events if isinstance(event, Write))
         return [message for payload in self.framing.feed(data) for message in decoder.feed(payload)]
 
@@ -348,7 +341,7 @@ class Line:
         return self.session.receive(self.framing.encode(data), now)
 
 
-ALL = [RegisterSensor(38, 0, b"ds"), RegisterSensor(53, 1, b"left")]
+ALL = [wc2ec.RegisterSensor(38, 0, b"ds"), wc2ec.RegisterSensor(53, 1, b"left")]
 
 
 def test_a_line_is_registered_on_opening_and_each_second_until_a_good_frame() -> None:
@@ -358,11 +351,11 @@ def test_a_line_is_registered_on_opening_and_each_second_until_a_good_frame() ->
     for second in (1, 2, 3):
         assert line.session.next_deadline() == second * 1000 * MS
         assert line.sent(line.session.expire(second * 1000 * MS)) == ALL
-    assert line.sent(line.session.report([(0, 2.0)], 3100 * MS)) == [SensorData(38, 0, 2.0)]
-    connected, command = line.receive(encode(SetValue(53, 1, 1.0)), 3200 * MS)
+    assert line.sent(line.session.report([(0, 2.0)], 3100 * MS)) == [wc2ec.SensorData(38, 0, 2.0)]
+    connected, command = line.receive(wc2ec.encode(wc2ec.SetValue(53, 1, 1.0)), 3200 * MS)
     assert isinstance(connected, Connected) and command == MotorCommand(1, "velocity", 1.0)
     assert line.session.next_deadline() == 3700 * MS
-    line.receive(encode(SetValue(53, 1, 1.0)), 3600 * MS)
+    line.receive(wc2ec.encode(wc2ec.SetValue(53, 1, 1.0)), 3600 * MS)
     assert line.session.expire(4099 * MS) == []
     stop, gone, *again = line.session.expire(4100 * MS)
     assert (stop, gone) == (Stop("silence"), Disconnected("silent for 0.5 s"))
@@ -375,8 +368,8 @@ def test_neither_noise_nor_an_echo_nor_a_stale_id_ends_the_registering() -> None
     line = Line()
     line.session.open(0)
     noise = line.session.receive(b"\x05boot banner\r\n\0\xff\0", 1)
-    echo = line.receive(encode(ALL[0]), 2)
-    stale = line.receive(encode(SetValue(53, 77, 1.0)), 3)
+    echo = line.receive(wc2ec.encode(ALL[0]), 2)
+    stale = line.receive(wc2ec.encode(wc2ec.SetValue(53, 77, 1.0)), 3)
     assert noise == [] and reasons(echo) == ["wrong_half"] and reasons(stale) == ["unknown_device"]
     assert not any(isinstance(event, Connected) for event in (*noise, *echo, *stale))
     assert line.session.next_deadline() == 1000 * MS
@@ -387,8 +380,8 @@ def test_neither_noise_nor_an_echo_nor_a_stale_id_ends_the_registering() -> None
 def test_after_a_pause_of_ours_the_stop_comes_before_the_backlog() -> None:
     line = Line()
     line.session.open(0)
-    line.receive(encode(SetValue(53, 1, 1.0)), 0)
-    events = line.receive(encode(SetValue(53, 1, 2.0)), 3000 * MS)
+    line.receive(wc2ec.encode(wc2ec.SetValue(53, 1, 1.0)), 0)
+    events = line.receive(wc2ec.encode(wc2ec.SetValue(53, 1, 2.0)), 3000 * MS)
     assert [type(event).__name__ for event in events] == [
         "Stop",
         "Disconnected",
@@ -400,7 +393,7 @@ def test_after_a_pause_of_ours_the_stop_comes_before_the_backlog() -> None:
 def test_a_cut_message_in_a_good_frame_is_a_failure() -> None:
     line = Line()
     line.session.open(0)
-    *_, stop, failure = line.receive(encode(SetValue(53, 1, 1.0))[:-1], 0)
+    *_, stop, failure = line.receive(wc2ec.encode(wc2ec.SetValue(53, 1, 1.0))[:-1], 0)
     assert stop == Stop("protocol") and isinstance(failure, ProtocolFailure)
 
 
@@ -412,7 +405,7 @@ def test_a_cut_message_in_a_good_frame_is_a_failure() -> None:
         st.one_of(
             st.binary(max_size=30),
             st.builds(
-                lambda index, value: encode(SetValue(53, index, value)),
+                lambda index, value: wc2ec.encode(wc2ec.SetValue(53, index, value)),
                 st.integers(0, 7),
                 st.floats(-10, 10),
             ),
@@ -459,5 +452,5 @@ def test_values_that_wc2ec_cannot_carry_are_refused() -> None:
     session.open(0)
     events = session.report([(6, (1.0, 2.0, 3.0)), (0, 1.5), (7, 2.0), (0, (1.0,))], 0)
     assert reasons(events) == ["unsendable"] * 3
-    assert sent(events) == [SensorData(38, 0, 1.5)]
+    assert sent(events) == [wc2ec.SensorData(38, 0, 1.5)]
     assert session.feedback(1, 1.0, 0) == []

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
+from hypothesis import given, strategies as st
 
+from hilgw.control.line_load import LineLoad
+from hilgw.devices.fields import EmitterFields, ReceiverFields, line_difference, normalise
 from hilgw.devices.kinds import KINDS, Device, Devices, couplings, on_joint
+from hilgw.devices.lookup import check_table, look_up
+from hilgw.devices.nodes import cone_axis, name, number, upright_axis
 from hilgw.devices.properties import (
     FIELDS,
     DistanceSensorFields,
@@ -23,8 +29,8 @@ from hilgw.errors import ConfigError
 
 def test_devices_are_found_by_index_and_name_and_come_in_order() -> None:
     devices = Devices()
-    for index, name in ((5, "b"), (0, "a"), (3, "b"), (254, "c")):
-        devices.add(Device(name=name, kind="DistanceSensor", index=index))
+    for index, text in ((5, "b"), (0, "a"), (3, "b"), (254, "c")):
+        devices.add(Device(name=text, kind="DistanceSensor", index=index))
     assert [device.index for device in devices] == [0, 3, 5, 254]
     assert devices.by_index(3).name == "b"  # type: ignore[union-attr]
     assert devices.by_name("b").index == 5  # type: ignore[union-attr]  # the first to come
@@ -109,3 +115,223 @@ def test_coupled_motors_share_a_name_and_devices_a_joint() -> None:
     assert on_joint(devices, devices[4], "RotationalMotor") is devices[0]
     assert on_joint(devices, devices[0], "Brake") is None
     assert on_joint(devices, devices[5], "RotationalMotor") is None
+
+
+# --- Webots' fields: defaults, limits, and what is normalised with a warning ----------------------
+
+
+def test_defaults_are_webots() -> None:
+    emitter, receiver = EmitterFields(), ReceiverFields()
+    assert (emitter.type, emitter.range, emitter.maxRange, emitter.aperture) == (
+        "radio",
+        -1,
+        -1,
+        -1,
+    )
+    assert (emitter.channel, emitter.baudRate, emitter.byteSize) == (0, -1, 8)
+    assert (emitter.bufferSize, emitter.allowedChannels) == (-1, ())
+    assert (receiver.type, receiver.aperture, receiver.channel) == ("radio", -1, 0)
+    assert (receiver.baudRate, receiver.byteSize, receiver.bufferSize) == (-1, 8, -1)
+    assert (receiver.signalStrengthNoise, receiver.directionNoise) == (0, 0)
+    assert receiver.allowedChannels == ()
+    assert normalise(emitter) == (emitter, [])
+    assert normalise(receiver) == (receiver, [])
+
+
+@pytest.mark.parametrize(
+    ("fields", "where"),
+    [
+        ({"type": "infrared"}, "type"),
+        ({"range": -0.5}, "range"),
+        ({"range": math.inf}, "range"),
+        ({"range": math.nan}, "range"),
+        ({"maxRange": -2.0}, "maxRange"),
+        ({"aperture": 6.3}, "aperture"),
+        ({"aperture": -0.1}, "aperture"),
+        ({"channel": -2}, "channel"),
+        ({"baudRate": -2}, "baudRate"),
+        ({"byteSize": 7}, "byteSize"),
+        ({"bufferSize": -2}, "bufferSize"),
+        ({"allowedChannels": (0, -2)}, "allowedChannels"),
+        ({"rotation": (0.0, 0.0, 0.0, 1.0)}, "rotation"),
+        ({"translation": (0.0, math.nan, 0.0)}, "translation"),
+        ({"channel": 2, "allowedChannels": (0, 1)}, "channel"),
+        ({"channel": -1, "allowedChannels": (0, 1)}, "channel"),
+    ],
+)
+def test_what_webots_forbids_an_emitter(fields: dict[str, Any], where: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        normalise(EmitterFields(**fields))
+    assert caught.value.where == where
+    assert caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("fields", "where"),
+    [
+        ({"type": "IR"}, "type"),
+        ({"aperture": 7.0}, "aperture"),
+        ({"channel": -2}, "channel"),
+        ({"signalStrengthNoise": -0.1}, "signalStrengthNoise"),
+        ({"directionNoise": -1.0}, "directionNoise"),
+        ({"directionNoise": math.inf}, "directionNoise"),
+        ({"sampling_period_ms": -1}, "sampling_period_ms"),
+        ({"channel": 2**31}, "channel"),
+        ({"allowedChannels": (0, 2**31)}, "allowedChannels"),
+        ({"channel": 1, "allowedChannels": (2,)}, "channel"),
+    ],
+)
+def test_what_webots_forbids_a_receiver(fields: dict[str, Any], where: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        normalise(ReceiverFields(**fields))
+    assert caught.value.where == where
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"range": 0.0, "aperture": 0.0, "bufferSize": 0, "baudRate": 0},
+        {"range": 5.0, "maxRange": 5.0, "aperture": 2 * math.pi},
+        {"range": 5.0},
+        {"channel": 2**31 - 1, "allowedChannels": (2**31 - 1, -1)},
+    ],
+)
+def test_the_limits_themselves_are_allowed(fields: dict[str, Any]) -> None:
+    assert normalise(EmitterFields(**fields)) == (EmitterFields(**fields), [])
+
+
+@pytest.mark.parametrize("range", [-1.0, 5.5])
+def test_range_beyond_max_range_holds_with_a_warning(range: float) -> None:
+    fields, warnings = normalise(EmitterFields(range=range, maxRange=5.0))
+    assert fields.range == range
+    assert len(warnings) == 1
+    assert "maxRange" in warnings[0]
+
+
+def test_what_webots_resets_to_minus_1() -> None:
+    emitter, warnings = normalise(EmitterFields(range=3.0, maxRange=0.0))
+    assert (emitter.range, emitter.maxRange, len(warnings)) == (3.0, -1, 1)
+    receiver, warnings = normalise(ReceiverFields(bufferSize=0, baudRate=0))
+    assert (receiver.bufferSize, receiver.baudRate, len(warnings)) == (-1, -1, 2)
+
+
+def test_a_broadcasting_emitter_is_accepted_with_a_notice() -> None:
+    fields, warnings = normalise(EmitterFields(channel=-1))
+    assert fields.channel == -1
+    assert len(warnings) == 1
+    assert normalise(ReceiverFields(channel=-1))[1] == []
+
+
+def test_ends_that_differ_are_reported() -> None:
+    def differ(emitter: dict[str, Any], receiver: dict[str, Any]) -> str:
+        return line_difference(EmitterFields(**emitter), ReceiverFields(**receiver))
+
+    assert differ({"baudRate": 9600}, {"baudRate": 9600}) == ""
+    assert differ({"baudRate": 9600}, {}) == ""
+    assert "baudRate 9600" in differ({"baudRate": 9600}, {"baudRate": 19200})
+    assert "byteSize 8" in differ({}, {"byteSize": 10})
+
+
+# --- Node numbers and frame conventions by Webots version -----------------------------------------
+
+
+# Emitter, Receiver, DistanceSensor, LinearMotor, RotationalMotor, TouchSensor
+SOME = {
+    "R2019a": (38, 51, 37, 45, 52, 54),
+    "R2019b": (39, 52, 38, 46, 53, 55),
+    "R2020a": (39, 52, 38, 46, 53, 55),
+    "R2020a rev 1": (39, 52, 38, 46, 53, 55),
+    "R2020b": (40, 53, 39, 47, 54, 56),
+    "R2021a-rev1": (40, 53, 39, 47, 54, 56),
+    "R2021b": (41, 54, 40, 48, 55, 57),
+    "R2021c": (41, 54, 40, 48, 55, 58),
+    "R2022a": (41, 54, 40, 48, 55, 58),
+    "R2022b": (42, 55, 41, 49, 56, 59),
+    "R2023a-rev1": (42, 55, 41, 49, 56, 59),
+    "R2023b": (43, 56, 42, 50, 57, 60),
+    "R2024a": (43, 56, 42, 50, 57, 60),
+    "R2025a": (43, 56, 42, 50, 57, 60),
+}
+NODES = (
+    "EMITTER",
+    "RECEIVER",
+    "DISTANCE_SENSOR",
+    "LINEAR_MOTOR",
+    "ROTATIONAL_MOTOR",
+    "TOUCH_SENSOR",
+)
+
+
+@pytest.mark.parametrize("version", SOME)
+def test_numbers(version: str) -> None:
+    assert tuple(number(version, node) for node in NODES) == SOME[version]
+
+
+@pytest.mark.parametrize("version", SOME)
+def test_names_are_the_inverse(version: str) -> None:
+    for node in NODES:
+        assert name(version, number(version, node)) == node
+    assert name(version, 9999) is None
+
+
+def test_nodes_that_came_and_went() -> None:
+    assert number("R2021a", "DIFFERENTIAL_WHEELS") == 32
+    assert number("R2021b", "ALTIMETER") == 34
+    assert number("R2025a", "VACUUM_GRIPPER") == 61
+    for version, node in (("R2021b", "DIFFERENTIAL_WHEELS"), ("R2021a", "ALTIMETER")):
+        with pytest.raises(ConfigError, match="no node"):
+            number(version, node)
+
+
+@pytest.mark.parametrize("version", ["R2018b", "2025a", "", "R2025d", "R2025a; rm", "latest"])
+def test_other_versions_are_refused(version: str) -> None:
+    for ask in (cone_axis, upright_axis, lambda each: number(each, "EMITTER")):
+        with pytest.raises(ConfigError) as caught:
+            ask(version)
+        assert caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("version", "cone", "up"),
+    [("R2019a", 2, 1), ("R2021c", 2, 1), ("R2022a", 0, 2), ("R2025a", 0, 2)],
+)
+def test_axes(version: str, cone: int, up: int) -> None:
+    assert (cone_axis(version), upright_axis(version)) == (cone, up)
+
+
+# --- Webots' lookup tables ------------------------------------------------------------------------
+
+
+TABLE = ((0.0, 1000.0, 0.0), (0.1, 1000.0, 0.1), (0.2, 400.0, 0.1), (0.3, 50.0, 0.1))
+
+
+@pytest.mark.parametrize(
+    ("measured", "value"),
+    [(-1.0, 1000), (0.0, 1000), (0.1, 1000), (0.15, 700), (0.2, 400), (0.3, 50), (9.0, 50)],
+)
+def test_the_example_of_the_reference_manual(measured: float, value: float) -> None:
+    """Webots reference manual, DistanceSensor, Lookup Table."""
+    assert look_up(TABLE, measured) == pytest.approx(value)
+
+
+def test_without_rows_the_number_itself() -> None:
+    assert look_up((), 7.5) == 7.5
+
+
+@given(st.floats(-10, 10))
+def test_never_beyond_the_table(measured: float) -> None:
+    assert 50 <= look_up(TABLE, measured) <= 1000
+
+
+def test_rows_that_do_not_increase() -> None:
+    assert check_table(TABLE) == "" and check_table(()) == ""
+    assert "0.1 after 0.1" in check_table(((0.1, 0, 0), (0.1, 1, 0)))
+
+
+def test_what_a_line_carries() -> None:
+    """115200 8N1: 172.8 bytes in 15 ms."""
+    assert LineLoad(0, 115_200, 10, 15_000_000).possible == 172
+    assert LineLoad(0, 57_600, 10, 20_000_000, 20_000_001).possible == 0
+    assert LineLoad(172, 115_200, 10, 15_000_000).overload == ""
+    assert "needs 173 bytes" in LineLoad(173, 115_200, 10, 15_000_000).overload
+    assert "carries 115 at" in LineLoad(173, 115_200, 10, 15_000_000, 5_000_000).overload

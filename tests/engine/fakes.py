@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hilgw.adapters.base import (
-    CannotSend,
-    Delivered,
-    Event,
-    Ready,
-    Received,
-    Refused,
-    StationSettings,
-    Transmission,
-)
+from hilgw.adapters import base
 from hilgw.engine.observer import Observer
 from hilgw.engine.station.receive_filter import ReceiveFilter
 from hilgw.engine.station.station import Station
@@ -42,38 +33,38 @@ class EchoSession:
         self.lost: PacketRefused | None = None  # of what is sent without a token
         self.gives_up_at: int | None = None  # waits until then for the answers
 
-    def open(self, now: int) -> list[Event]:
-        return [Ready("fake")]
+    def open(self, now: int) -> list[base.Event]:
+        return [base.Ready("fake")]
 
-    def close(self) -> list[Event]:
-        lost: list[Event] = [Refused(token, "down") for token in self.open_tokens]
+    def close(self) -> list[base.Event]:
+        lost: list[base.Event] = [base.Refused(token, "down") for token in self.open_tokens]
         self.open_tokens.clear()
         return lost
 
-    def receive(self, data: bytes, now: int) -> list[Event]:
+    def receive(self, data: bytes, now: int) -> list[base.Event]:
         if data.startswith(b"ack"):
-            return [Delivered(self.open_tokens.pop(0))]
+            return [base.Delivered(self.open_tokens.pop(0))]
         if data.startswith(b"nak"):
-            return [Refused(self.open_tokens.pop(0), "no_ack")]
-        return [Received(data, self.channel)]
+            return [base.Refused(self.open_tokens.pop(0), "no_ack")]
+        return [base.Received(data, self.channel)]
 
-    def send(self, packet: Packet, now: int) -> Transmission | CannotSend | None:
+    def send(self, packet: Packet, now: int) -> base.Transmission | base.CannotSend | None:
         if packet.data == b"bad":
-            return CannotSend("too_long", "it is bad")
+            return base.CannotSend("too_long", "it is bad")
         self.sent += 1
         if not self.tokens:
-            return Transmission(packet.data, lost=self.lost)
+            return base.Transmission(packet.data, lost=self.lost)
         self.open_tokens.append(self.sent)
-        return Transmission(packet.data, self.sent)
+        return base.Transmission(packet.data, self.sent)
 
     def next_deadline(self) -> int | None:
         return self.gives_up_at
 
-    def expire(self, now: int) -> list[Event]:
+    def expire(self, now: int) -> list[base.Event]:
         if self.gives_up_at is None or now < self.gives_up_at:
             return []
         self.gives_up_at = None
-        lost: list[Event] = [Refused(token, "no_status") for token in self.open_tokens]
+        lost: list[base.Event] = [base.Refused(token, "no_status") for token in self.open_tokens]
         self.open_tokens.clear()
         return lost
 
@@ -99,7 +90,7 @@ class Bench:
         self.airs = Airs()
         self.session = EchoSession(tokens=tokens)
         self.transport = FakeTransport()
-        common = StationSettings(port="fake", bufferSize=bufferSize, baudRate=baudRate)
+        common = base.StationSettings(port="fake", bufferSize=bufferSize, baudRate=baudRate)
         statistics = StationStatistics("xb", self.ledger.station("xb"), Observer())
         receive_filter = ReceiveFilter(
             "radio", "lab", self.airs, common, statistics, Mount("xb"), self.transmit

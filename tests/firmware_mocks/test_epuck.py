@@ -58,30 +58,6 @@ def test_the_session_of_webots_remote_control() -> None:
     assert line.ask(b"C\n") == b"c,5\r\n" and line.ask(b"X\n") == b"z,Command not found\r\n"
 
 
-@pytest.mark.parametrize(
-    ("text", "answer"),
-    [
-        (b"D,100,-7", b"d"),
-        (b"d,1,2", b"d"),
-        (b"E", b"e,0,0"),
-        (b"A", b"a,2000,2000,2800"),
-        (b"B,1", b"b"),
-        (b"F,1", b"f"),
-        (b"L,3,1", b"l"),
-        (b"N", b"n,67,67,67,67,67,67,67,67"),
-        (b"M", b"m,0,0,0"),
-        (b"P,5,6", b"p"),
-        (b"Q", b"q,0,0"),
-        (b"S", b"s"),
-        (b"J,1,40,40,8", b"j"),
-        (b"", b""),
-    ],
-)
-def test_lines_of_text(text: bytes, answer: bytes) -> None:
-    for end in (b"\n", b"\r"):
-        assert Line().ask(text + end) == (answer + b"\r\n" if answer else b"")
-
-
 def test_binary_answers_and_their_sizes() -> None:
     line = Line(model="e-puck2", rotation=(1, -2, 3), sound=7, acceleration=(9.81, 0, 9.81))
     sizes = {"a": 6, "A": 12, "E": 4, "M": 6, "N": 16, "O": 16, "Q": 4, "u": 6, "g": 6, "D": 0}
@@ -98,15 +74,6 @@ def test_binary_answers_and_their_sizes() -> None:
     assert Line().ask(letters("g") + b"\0") == b""
 
 
-def test_a_second_line_end_begins_a_line() -> None:
-    """What follows is text, whatever its first byte."""
-    line = Line()
-    assert line.ask(b"E\r\n") == b"e,0,0\r\n"
-    assert line.ask(letters("Q") + b"\0") == b""
-    assert line.ask(b"\n") == b"z,Command not found\r\n"
-    assert len(line.ask(letters("Q") + b"\0")) == 4
-
-
 def test_the_robot_has_no_watchdog_and_a_reset_stops_it() -> None:
     line = Line()
     line.ask(b"D,300,300\n")
@@ -114,18 +81,6 @@ def test_the_robot_has_no_watchdog_and_a_reset_stops_it() -> None:
     assert line.robot.speeds == (300, 300)
     assert line.ask(b"R\n").startswith(b"r\r\n" + BANNER)
     assert line.robot.speeds == (0, 0) and line.ask(b"Q\n") == b"q,0,0\r\n"
-
-
-def test_wheels_turn_at_the_speed_that_they_can_and_encoders_wrap() -> None:
-    line = Line(width=100, depth=100)
-    line.ask(b"P,32000,-32000\n")
-    line.ask(b"D,5000,-5000\n")
-    assert line.ask(b"E\n") == b"e,5000,-5000\r\n"
-    line.run(960)
-    left, right = (int(each) for each in line.ask(b"Q\n").split(b",")[1:])
-    assert left == pytest.approx(33_000 - 65_536, abs=50) and right == pytest.approx(
-        65_536 - 33_000, abs=50
-    )
 
 
 def test_it_sees_the_walls_and_stops_at_them() -> None:
@@ -142,10 +97,3 @@ def test_bytes_take_their_time_on_the_line() -> None:
     line.robot.receive(letters("NO") + b"\0", line.now)
     line.robot.receive(letters("E") + b"\0", line.now)
     assert line.robot.uart.idle_at(line.now) - line.now == pytest.approx(36 * 86_805, abs=200_000)
-
-
-def test_an_echo_and_a_delay() -> None:
-    line = Line(echo="yes", delay_ms=15)
-    line.robot.receive(b"E\n", line.now)
-    assert line.run(14) == b"E\n"
-    assert line.run(10) == b"e,0,0\r\n"

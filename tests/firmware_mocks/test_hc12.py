@@ -10,8 +10,6 @@ from firmware_mocks import hc12
 from firmware_mocks.air import Air
 from tests.firmware_mocks.bench import AirBench
 
-MS = 1_000_000
-
 
 class Bench(AirBench):
     """Modules in one air; deadlines run in order. DTR on pulls SET of the first one low."""
@@ -96,16 +94,6 @@ def test_a_short_low_is_not_seen_and_no_command_without_it() -> None:
     assert bench.taken(1) == b"AT"  # it went through the air
 
 
-def test_settings_work_80_ms_after_set_is_high() -> None:
-    bench = Bench({}, {"C": 5})
-    bench.set_low(True, 60)
-    bench.ask(b"AT+C005")
-    bench.set_low(False, 70)
-    assert bench.send(b"early", 300) == b""
-    assert bench.modules[0].overruns == 5
-    assert bench.send(b"late") == b"late"
-
-
 def test_low_again_within_200_ms_comes_up_at_9600() -> None:
     bench = Bench({"B": 19200})
     bench.set_low(True, 60)
@@ -154,27 +142,6 @@ def test_the_parameter_set_without_power_is_the_level_at_power_up() -> None:
     module.set("set", "high")
     module.reset(bench.now)
     assert module.baud_rate == 19200
-
-
-def test_a_short_low_during_the_change_only_delays_it() -> None:
-    bench = Bench({}, {})
-    bench.set_low(True, 60)
-    bench.set_low(False, 20)
-    bench.set_low(True, 20)
-    bench.set_low(False, 70)
-    assert bench.send(b"early", 1) == b""
-    bench.run(10)
-    assert bench.send(b"late") == b"late"
-
-
-def test_sleep_ends_with_a_power_cycle() -> None:
-    bench = Bench({}, {})
-    bench.set_low(True, 60)
-    bench.ask(b"AT+SLEEP")
-    bench.set_low(False, 300)
-    assert bench.send(b"x") == b""
-    bench.modules[0].reset(bench.now)
-    assert bench.send(b"x") == b"x"
 
 
 @pytest.mark.parametrize(

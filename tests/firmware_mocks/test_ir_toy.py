@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from itertools import pairwise
 from typing import Any
 
@@ -151,22 +150,6 @@ def test_rc5_keys_in_the_default_mode(bench: Bench) -> None:
     assert bench.taken(toy) == bytes((5, 12, 0, 0, 0, 0, 30, 117, 0, 0, 0, 0))
 
 
-def test_no_power_no_light_no_answer(bench: Bench) -> None:
-    toy, other = bench.sampling(play="nec:4:8", every_ms=100), bench.sampling()
-    bench.run(120)  # in the middle of a code
-    toy.switch_off()
-    bench.run(3_000)
-    bench.taken(other)
-    assert bench.ask(toy, b"v") == b""
-    assert not other.receiver.lit
-    bench.run(3_000)
-    assert bench.taken(other) == b""
-    toy.reset(bench.now)
-    assert bench.ask(toy, b"v") == b"V222"
-    bench.run(300)
-    assert bench.taken(other)
-
-
 # --- commands of sample mode ----------------------------------------------------------------------
 
 
@@ -211,66 +194,6 @@ def test_what_is_played_is_sampled(bench: Bench) -> None:
     assert toy.remote.pressed == 2
 
 
-def test_a_burst_ends_with_ffff_after_65535_counts(bench: Bench) -> None:
-    toy = bench.sampling(play="raw:900", every_ms=3000)
-    bench.run(6_100)
-    burst = (42).to_bytes(2, "big") + b"\xff\xff"
-    assert bench.taken(toy) == burst + burst[:2]
-    (_, _, first), (at_ns, _, end), *_ = [entry for entry in bench.log if entry[2] != b"S01"]
-    assert (first, end) == (burst[:2], b"\xff\xff")
-    assert at_ns / MS - 4_000 == pytest.approx(0.9 + 65535 * TICK_US / 1000, abs=2)
-
-
-def test_samples_are_handed_over_64_bytes_at_a_time_or_after_a_pause(bench: Bench) -> None:
-    toy = bench.sampling(play="nec:4:8")
-    bench.run(1_200)
-    sent = [(at_ns, len(data)) for at_ns, _, data in bench.log if data != b"S01"]
-    times = [(round(at_ns / MS - 2_000, 1), size) for at_ns, size in sent]
-    assert [size for _, size in times] == [64, 64, 6]
-    assert times[0][0] == pytest.approx(sum(NEC_4_8[:32]) / 1000, abs=0.1)
-    assert times[-1][0] == pytest.approx(sum(NEC_4_8) / 1000 + 5.46, abs=0.1)
-    assert toy.mode is Mode.SAMPLE
-
-
-def test_a_jammer_s_last_count_is_a_mark(bench: Bench) -> None:
-    toy = bench.sampling()
-    bench.add(jammer="2000:500")
-    bench.run(1_500)
-    assert bench.taken(toy) == b"\xff\xff"
-    bench.run(900)  # a mark ends, which does not begin a frame
-    assert bench.taken(toy) == b""
-    bench.run(1_600)
-    assert bench.taken(toy) == b"\xff\xff"
-    other = bench.sampling(jammer="steady")
-    bench.run(5_000)
-    assert bench.taken(other) == b""  # it shone before the toy listened
-
-
-def test_the_prescaler_makes_counts_shorter(bench: Bench) -> None:
-    toy = bench.sampling(play="nec:4:8", every_ms=500)
-    bench.ask(toy, b"\x05\x06")
-    bench.run(700)
-    found = [count * TICK_US / 2 for count in counts(bench.taken(toy))[:67]]
-    assert found == pytest.approx(NEC_4_8, abs=11)
-
-
-def test_stretch_and_jitter_are_those_of_the_seed() -> None:
-    def received(**parameters: Any) -> list[float]:
-        bench = Bench()
-        toy = bench.sampling(play="nec:4:8", **parameters)
-        bench.run(3_000)
-        return durations(bench.taken(toy))[:67]
-
-    stretched = received(stretch_us=80)
-    shifts = [came - us for came, us in zip(stretched, NEC_4_8, strict=True)]
-    assert shifts[::2] == pytest.approx([80] * 34, abs=22)
-    assert shifts[1::2] == pytest.approx([-80] * 33, abs=22)
-    noisy = received(jitter_us=60, seed=1)
-    assert noisy == received(jitter_us=60, seed=1) != received(jitter_us=60, seed=2)
-    assert all(abs(came - us) <= 142 for came, us in zip(noisy, NEC_4_8, strict=True))
-    assert any(abs(came - us) > 30 for came, us in zip(noisy, NEC_4_8, strict=True))
-
-
 # --- transmissions --------------------------------------------------------------------------------
 
 
@@ -288,45 +211,6 @@ def test_a_transmission_with_all_reports(bench: Bench) -> None:
     assert bench.taken(toy) == b""  # its own light is none to it
 
 
-def test_each_block_is_acknowledged_when_its_turn_comes(bench: Bench) -> None:
-    toy = bench.sampling()
-    wire = b"".join(tick.to_bytes(2, "big") for tick in [*ticks(NEC_4_8)]) + b"\xff\xff"
-    assert bench.ask(toy, b"\x26\x03") == b"\x3e"
-    assert bench.ask(toy, wire[:62], 5) == b"\x3e"  # it plays; there is room for another
-    assert bench.ask(toy, wire[62:124], 20) == b""  # which waits
-    bench.run(30)
-    assert bench.taken(toy) == b"\x3e"
-    assert bench.ask(toy, wire[124:], 1) == b""
-    bench.run(100)
-    assert bench.taken(toy) == b"\x3e"  # no count and no completion were asked for
-
-
-@pytest.mark.parametrize("size", [4, 6, 32, 62])
-def test_blocks_of_any_size_are_one_burst_each(bench: Bench, size: int) -> None:
-    toy = bench.sampling()
-    wire = b"".join(tick.to_bytes(2, "big") for tick in [200] * 41) + b"\xff\xff"
-    assert bench.ask(toy, b"\x24\x25\x26\x03") == b"\x3e"
-    acknowledged = 0
-    for start in range(0, len(wire), size):
-        bench.put(toy, wire[start : start + size])
-        while not bench.side(toy).output:
-            bench.run(0.5)
-        assert bench.side(toy).output.startswith(b"\x3e")
-        del bench.side(toy).output[:1]
-        acknowledged += 1
-    bench.run(500)
-    assert acknowledged == math.ceil(84 / size)
-    assert bench.taken(toy) == b"t\x00\x54C"
-
-
-def test_without_reports_nothing_is_sent(bench: Bench) -> None:
-    for toy in (bench.sampling(), bench.sampling(firmware=19)):
-        bench.ask(toy, b"\x03" if toy.settings.firmware == 22 else b"\x24\x25\x26\x03")
-        assert toy.player.active
-        assert bench.ask(toy, bytes.fromhex("0100 0100 0100 FFFF"), 200) == b""
-        assert not toy.player.active
-
-
 def test_light_that_runs_dry_is_an_underrun(bench: Bench) -> None:
     toy, other = bench.sampling(), bench.sampling()
     bench.ask(toy, b"\x24\x25\x26\x03")
@@ -339,27 +223,6 @@ def test_light_that_runs_dry_is_an_underrun(bench: Bench) -> None:
     assert found[:3] == pytest.approx([1365] * 3, abs=30)
     assert found[3] > 20_000  # dark while it had nothing
     assert found[4] == pytest.approx(1365, abs=30)
-
-
-def test_blocks_taken_ahead_make_a_late_host_harmless(bench: Bench) -> None:
-    toy, other = bench.sampling(ahead=4), bench.sampling()
-    wire = b"".join(tick.to_bytes(2, "big") for tick in ticks(NEC_4_8)) + b"\xff\xff"
-    assert bench.ask(toy, b"\x24\x25\x26\x03") == b"\x3e"
-    for start in (0, 62):
-        assert bench.ask(toy, wire[start : start + 62], 300) == b"\x3e"
-        assert not toy.led.on
-    assert bench.ask(toy, wire[124:], 100) == b"\x3et\x00\x88C"
-    bench.run(2_000)
-    assert durations(bench.taken(other)) == pytest.approx(NEC_4_8, abs=30)
-    assert toy.player.underruns == 0
-
-
-def test_a_space_at_the_end_makes_the_end_shine(bench: Bench) -> None:
-    """FFFF is played too, as 109 ms, and marks and spaces take turns."""
-    toy, other = bench.sampling(), bench.sampling()
-    assert bench.play(toy, [0x40, 0x40]) == b"t\x00\x06C"
-    bench.run(2_000)
-    assert durations(bench.taken(other)) == pytest.approx([1365, 1365, 109_227], abs=30)
 
 
 def test_a_toy_is_deaf_while_the_end_is_played(bench: Bench) -> None:
@@ -398,13 +261,6 @@ def test_bytes_beyond_the_usb_buffers_wait_with_the_host(bench: Bench) -> None:
 # --- light ----------------------------------------------------------------------------------------
 
 
-def test_everybody_sees_light_but_who_sends_it(bench: Bench) -> None:
-    toys = [bench.sampling(position=(place, 0, 0)) for place in range(3)]
-    bench.play(toys[0], [0x40])
-    bench.run(2_000)
-    assert [bool(bench.taken(toy)) for toy in toys] == [False, True, True]
-
-
 def test_range_and_cones() -> None:
     near, far = Placement((0, 0, 0)), Placement((20, 0, 0))
     assert not near.reaches(far)
@@ -432,15 +288,6 @@ def test_toys_that_look_away_receive_nothing(bench: Bench) -> None:
     assert bench.taken(listener)
 
 
-def test_light_at_the_same_time_is_one_light(bench: Bench) -> None:
-    listener = bench.sampling()
-    bench.add(play="raw:2000", every_ms=1000)
-    bench.run(1)
-    bench.add(play="raw:2000", every_ms=1000)
-    bench.run(2_900)
-    assert durations(bench.taken(listener))[0] == pytest.approx(3000, abs=30)
-
-
 @given(st.integers(0, 1000))
 @cases(0.5)
 def test_a_frame_is_lost_whole_or_not_at_all(seed: int) -> None:
@@ -459,19 +306,6 @@ def test_a_frame_is_lost_whole_or_not_at_all(seed: int) -> None:
 
 
 # --- remote control and lamp ---------------------------------------------------------------------
-
-
-def test_keys_take_turns_and_are_held(bench: Bench) -> None:
-    toy = bench.sampling(play="nec:4:8; sirc:1:21", every_ms=2500, repeats=2)
-    bench.run(5_000)
-    first = bench.taken(toy)
-    bench.run(3_000)
-    second = bench.taken(toy)
-    headers = [us for us in durations(first) if 8_900 < us < 9_100]
-    assert len(headers) == 3  # the frame and two short ones
-    headers = [us for us in durations(second) if 2_300 < us < 2_500]
-    assert len(headers) == 5  # three sends and two more
-    assert toy.remote.pressed == 3
 
 
 def test_the_toggle_bit_turns_with_each_press(bench: Bench) -> None:

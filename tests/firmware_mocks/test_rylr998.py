@@ -58,25 +58,6 @@ def test_commands(command: bytes, answer: bytes) -> None:
     assert output == answer + b"\r\n"
 
 
-def test_a_command_without_an_end_is_an_error_and_a_preamble_needs_network_18() -> None:
-    bench = Bench({"NETWORKID": 5})
-    assert bench.ask(b"AT+PARAMETER=9,7,1,24") == b"+ERR=18\r\n"
-    bench.modules[0].receive(b"AT", bench.now)
-    bench.run(1000)
-    assert bench.taken(0) == b"+ERR=1\r\n"
-
-
-def test_all_256_values_arrive_with_address_rssi_and_snr() -> None:
-    bench = Bench({"ADDRESS": 1}, {"ADDRESS": 2}, {"ADDRESS": 3})
-    data = bytes(range(200))
-    assert bench.ask(b"AT+SEND=2,200," + data, ms=5000) == b"+OK\r\n"
-    assert bench.taken(1) == b"+RCV=1,200," + data + b",-40,12\r\n"
-    assert bench.taken(2) == b""
-    bench.ask(b"AT+SEND=0,56," + bytes(range(200, 256)), ms=5000)
-    assert bench.taken(1) == b"+RCV=1,56," + bytes(range(200, 256)) + b",-40,12\r\n"
-    assert bench.taken(2).startswith(b"+RCV=1,56,")
-
-
 @pytest.mark.parametrize(
     ("parameter", "data_sheet_ms"),
     [("5,8,1,12", 13), ("9,8,1,12", 98), ("9,7,1,12", 190), ("11,9,1,24", 220)],
@@ -84,16 +65,6 @@ def test_all_256_values_arrive_with_address_rssi_and_snr() -> None:
 def test_air_time_is_the_data_sheets(parameter: str, data_sheet_ms: float) -> None:
     module = rylr998.create("m", Air(), {"PARAMETER": parameter})
     assert data_sheet_ms - 12 <= module.radio.air_ns(8) / MS <= data_sheet_ms
-
-
-@pytest.mark.parametrize(
-    "other",
-    [{"NETWORKID": 5}, {"BAND": 868_500_000}, {"PARAMETER": "8,7,1,12"}, {"CPIN": "12345678"}],
-)
-def test_strangers_do_not_receive(other: dict[str, Any]) -> None:
-    bench = Bench({}, other)
-    assert bench.ask(b"AT+SEND=0,2,hi", ms=1000) == b"+OK\r\n"
-    assert bench.taken(1) == b""
 
 
 def test_the_last_transmission_must_be_finished_and_a_sleeper_is_deaf() -> None:

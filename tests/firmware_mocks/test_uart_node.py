@@ -153,33 +153,6 @@ def test_a_gap_is_measured_on_the_wire_not_between_deliveries() -> None:
 # --- what it does with a packet -------------------------------------------------------------------
 
 
-def test_echo_answer_silent() -> None:
-    every = bytes(range(256))
-    for mode, wanted in (("echo", every), ("answer", None), ("silent", None), ("", every)):
-        bench = Bench(mode=mode)
-        bench.put(frames("cobs-crc16", every))
-        assert packets("cobs-crc16", bench.out) == ([wanted] if wanted else [])
-        assert bench.node.received == 1
-
-
-def test_replies_by_beginning() -> None:
-    for replies in ({"ping": "pong", "\\x01": "\\xff\\r"}, 'ping:pong, "\\x01":"\\xff\\r"'):
-        bench = Bench(replies=replies)
-        assert bench.node.settings.mode == "answer"
-        bench.put(frames("cobs-crc16", b"ping 7", b"nothing", b"\x01x", b"pin"))
-        assert packets("cobs-crc16", bench.out) == [b"pong 7", b"\xff\rx"]
-        assert (bench.node.received, bench.node.sent) == (4, 2)
-
-
-def test_an_answer_takes_its_time() -> None:
-    bench = Bench(delay_ms=30)
-    bench.put(frames("cobs-crc16", b"x"), 5 * MS)
-    bench.run(35 * MS - 1)
-    assert not bench.sent
-    bench.run(S)
-    assert [at for at, _ in bench.sent] == [35 * MS]
-
-
 def test_an_answer_the_framing_cannot_carry_is_not_sent() -> None:
     bench = Bench(framing="lines", replies={"ping": "two\nlines"})
     bench.put(b"ping\n")
@@ -187,14 +160,6 @@ def test_an_answer_the_framing_cannot_carry_is_not_sent() -> None:
 
 
 # --- floods and noise -----------------------------------------------------------------------------
-
-
-def test_a_flood_at_a_rate() -> None:
-    bench = Bench(mode="flood", rate=100, size=10)
-    bench.run(S - 1)
-    texts = packets("cobs-crc16", bench.out)
-    assert texts == [f"{n:06d} abc".encode() for n in range(1, 101)]
-    assert [at for at, _ in bench.sent] == [n * 10 * MS for n in range(100)]
 
 
 def test_a_flood_as_fast_as_the_line() -> None:
@@ -207,19 +172,6 @@ def test_a_flood_as_fast_as_the_line() -> None:
         assert at <= max(line_free, 0)
         line_free = max(line_free, at) + len(data) * 10 * S // 9600
         assert line_free - at <= 5 * MS + frame * 10 * S // 9600 + len(data) * 10 * S // 9600
-
-
-def test_a_flood_that_is_asked_for_and_ends() -> None:
-    bench = Bench(flood_on="go", count=30, size=8)
-    bench.run(S)
-    assert bench.out == b""
-    bench.put(frames("cobs-crc16", b"go"))
-    bench.run(2 * S)
-    assert packets("cobs-crc16", bench.out) == [f"{n:06d} a".encode() for n in range(1, 31)]
-    bench.put(frames("cobs-crc16", b"go"))
-    bench.run(3 * S)
-    assert len(packets("cobs-crc16", bench.out)) == 60
-    assert bench.node.next_deadline() is None
 
 
 def test_a_flood_whose_packets_cannot_be_framed_ends() -> None:
@@ -253,15 +205,6 @@ def test_what_comes_during_a_stall_waits_as_far_as_there_is_room() -> None:
     bench.put(frame * 2, 200 * MS)  # the first is glued to the piece that was kept of the sixth
     assert packets("cobs-crc16", bench.out) == [b"12345"] * 6
     assert bench.node.bad == 1
-
-
-def test_packets_behind_the_one_that_stalls_wait_too() -> None:
-    bench = Bench(stall_on="hold", stall_ms=50)
-    bench.put(frames("cobs-crc16", b"a", b"hold", b"b", b"c"))
-    assert packets("cobs-crc16", bench.out) == [b"a"]
-    bench.put(frames("cobs-crc16", b"d"), 10 * MS)
-    bench.run(60 * MS)
-    assert packets("cobs-crc16", bench.out) == [b"a", b"b", b"c", b"d"]
 
 
 def test_a_stall_for_good() -> None:
@@ -371,35 +314,6 @@ def test_at_first_there_is_no_banner_and_power_brings_one() -> None:
     assert bench.out == BANNER + b"\0" + frames("cobs-crc16", b"hello")
 
 
-# --- the wrong rate -------------------------------------------------------------------------------
-
-
-def test_at_the_wrong_rate_both_ways_are_noise() -> None:
-    asked = frames("cobs-crc16", b"ping 1")
-
-    def answer(host_baud: int | None, seed: int = 1) -> bytes:
-        bench = Bench(seed=seed, baudRate=115200)
-        bench.node.host_baud = host_baud
-        for at in range(20):
-            bench.put(asked, at * MS)
-        return bench.out
-
-    assert answer(115200) == answer(None) == answer(117_000) == asked * 20
-    wrong = answer(9600)
-    assert len(wrong) == len(asked) * 20
-    assert packets("cobs-crc16", wrong) == []
-    assert wrong == answer(9600) != answer(9600, seed=2)
-
-
-def test_a_flood_at_the_wrong_rate_is_noise() -> None:
-    bench = Bench(mode="flood", rate=100)
-    bench.node.host_baud = 57600
-    bench.sent.clear()
-    bench.run(S)
-    assert bench.out
-    assert packets("cobs-crc16", bench.out) == []
-
-
 # --- parameters -----------------------------------------------------------------------------------
 
 
@@ -431,15 +345,6 @@ def test_a_flood_at_the_wrong_rate_is_noise() -> None:
 def test_parameters_that_do_not_fit_are_named(name: str, value: Any, words: str) -> None:
     with pytest.raises(ValueError, match=f"^{name}: .*{words}"):
         create("mcu", Air(), {name: value})
-
-
-def test_parameters_as_text_and_as_values_are_the_same() -> None:
-    as_text = {"rate": "50", "rtscts": "true", "byteSize": "11", "stall_ms": "2.5"}
-    as_values = {"rate": 50, "rtscts": True, "byteSize": 11, "stall_ms": 2.5}
-    one, other = (create("mcu", Air(), values).settings for values in (as_text, as_values))
-    for name in ("rate", "rtscts", "bits_per_byte", "stall_ns"):
-        assert getattr(one, name) == getattr(other, name)
-    assert one.stall_ns == 2_500_000
 
 
 def test_set_takes_effect_and_refuses_without_a_change() -> None:

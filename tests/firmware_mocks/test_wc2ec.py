@@ -96,36 +96,6 @@ def test_the_avoider_turns_one_way_until_there_is_room() -> None:
 # --- the robot ------------------------------------------------------------------------------------
 
 
-def test_the_robot_registers_in_index_order_then_steps_each_20_ms() -> None:
-    mock = robot()
-    assert mock.take(0) == (
-        b"\0\x26\0\7ds_left\0\x26\1\x08ds_front\0\x26\2\x08ds_right"
-        b"\0\x35\3\x0aleft_wheel\0\x35\4\x0bright_wheel"
-    )
-    assert mock.next_deadline() == STEP
-    first = step(mock, 1)
-    assert [first[at : at + 3] for at in range(0, 33, 11)] == [
-        b"\1\x26\0",
-        b"\1\x26\1",
-        b"\1\x26\2",
-    ]
-    assert len(first) == 33  # nothing for motors
-    assert struct.unpack_from("<d", first, 14)[0] == pytest.approx(920)  # 1 m less the radius
-    assert mock.next_deadline() == 2 * STEP
-
-
-def test_commands_act_at_the_next_step_by_id_alone() -> None:
-    mock = robot(lift="yes", watchdog_ms=0)
-    mock.receive(set_value(3, 2.0) + set_value(4, 3.0) + set_value(5, 0.5), 1)
-    assert mock.body.wheels == (0.0, 0.0)
-    step(mock, 1)
-    assert mock.body.wheels == (2.0, 3.0)
-    assert mock.body.motors[5] == 0.5  # the lift, under the type of a wheel
-    for number in range(2, 700):
-        step(mock, number)
-    assert mock.body.lift == pytest.approx(0.5)
-
-
 def test_a_command_may_come_in_pieces() -> None:
     mock = robot()
     for number, byte in enumerate(set_value(3, 2.0), 1):
@@ -149,17 +119,6 @@ def test_a_disconnect_stops_the_wheels_and_the_next_one_is_welcome() -> None:
     mock.disconnect(4 * STEP)
     mock.disconnect(4 * STEP)
     assert mock.stops == 2
-
-
-@pytest.mark.parametrize(
-    "data", [b"\x80\x26\0", b"\x83\x35\3" + bytes(32), b"\1\x26\0", b"\xff\0\0"]
-)
-def test_the_original_has_setvalue_alone(data: bytes) -> None:
-    mock = robot()
-    mock.receive(set_value(3, 2.0) + data, 1)
-    step(mock, 1)
-    assert mock.closing and mock.body.wheels == (0.0, 0.0)
-    assert mock.body.counts["unknown"] == 1
 
 
 def test_nan_never_turns_a_wheel() -> None:

@@ -268,15 +268,6 @@ def test_names_with_blanks_and_a_plugin() -> None:
     assert b"\0/p/libhilgw.so\0<extern>\0" in ask(peer, FIRST)
 
 
-def test_steps_of_other_lengths_run_whole_basic_steps() -> None:
-    peer = joined(simulator(devices="a:LED"))
-    ask(peer, b"CTR")
-    ask(peer, FIRST)
-    for step_ms, time_s in ((16, 0.032), (33, 0.096), (64, 0.16)):
-        answer = ask(peer, struct.pack("<II", 8, step_ms))
-        assert answer[-8:] == struct.pack("<d", time_s) and answer[11:15] == bytes(4)
-
-
 def test_real_time_and_a_robot_that_is_not_waited_for() -> None:
     made = simulator(robots="a, b", speed="real-time", synchronization="no")
     steady = controller("step 32 x 5; wait 100; step 32 x 3", robot="a")
@@ -413,21 +404,6 @@ def test_random_schedules_are_those_of_webots(lengths: list[int]) -> None:
                 packets.popleft()
                 rx.queue.pop(0)
         assert guest.find("rx").dropped == rx.dropped
-
-
-def test_nothing_is_sampled_while_a_controller_computes() -> None:
-    """Without synchronization the world goes on: a basic step at 64 ms finds no request."""
-    made = simulator(devices="ds:DistanceSensor", synchronization="no")
-    guest, found = Guest(made, "robot"), []
-    guest.find("ds").enable(64)
-    for number in range(4):
-        guest.find("ds").values = ()
-        guest.request(32)
-        assert guest.take()
-        found.append((round(1000 * guest.library.time_s), bool(guest.find("ds").values)))
-        if not number:
-            made.world.step()
-    assert found == [(32, False), (96, True), (128, False), (160, True)]
 
 
 def test_a_waiting_packet_does_not_change_the_channel_back() -> None:

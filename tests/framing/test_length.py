@@ -1,8 +1,6 @@
 """Length: layouts, the search after a false sync, and the deadline of an incomplete frame."""
 
 import random
-import sys
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -15,6 +13,7 @@ from hilgw.framing.crc import Crc, catalogue
 from hilgw.framing.length import Length, LengthSettings
 from tests.cases import cases
 from tests.framing.slow_length import SlowLength
+from tests.work import all_calls
 
 MS = 1_000_000
 PLAIN = LengthSettings(crc="none", sync="7E", max_payload=10)
@@ -262,27 +261,10 @@ def test_no_read_with_a_wide_crc_does_much_more_than_another() -> None:
     crc = "poly=0x142F0E1EBA9EA3693,init=0x1"  # of this test alone: nothing is in a cache
     length = Length(LengthSettings(sync="FF", crc=crc, max_payload=65_535))
     read = b"\xff" * TURN_BYTES
-    work = [calls(lambda at=at: length.feed(read, at)) for at in range(70)]
+    work = [all_calls(lambda at=at: length.feed(read, at)) for at in range(70)]
     full = next(number for number, count in enumerate(work) if count > 100)
     assert full == 64  # the first frame of 65,535 bytes is complete, and each sync begins one
     assert work[full] <= 1.25 * work[-1]
-
-
-def calls(work: Callable[[], object]) -> int:
-    """The number of Python and C functions that `work` calls."""
-    count = 0
-
-    def count_call(frame: object, event: str, argument: object) -> None:
-        nonlocal count
-        count += event in ("call", "c_call")
-
-    before = sys.getprofile()
-    sys.setprofile(count_call)
-    try:
-        work()
-    finally:
-        sys.setprofile(before)
-    return count
 
 
 @pytest.mark.parametrize("name", catalogue())

@@ -5,7 +5,6 @@ Counted, never timed: the bytes that go through an operation on the receive buff
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, SupportsIndex
@@ -20,6 +19,7 @@ from hilgw.framing.hdlc import HdlcSettings
 from hilgw.framing.length import Length, LengthSettings
 from hilgw.framing.lines import LinesSettings
 from hilgw.framing.slip import SlipSettings
+from tests.work import all_calls
 
 MAX = 4096
 BUFFERED = [
@@ -92,22 +92,16 @@ def test_single_bytes_cost_no_more_behind_a_long_buffer(
 
 def calls_of(layout: LengthSettings, stream: bytes, chunk: int) -> int:
     """The functions that a receiver calls, once it was created."""
-    length, count = Length(layout), 0
+    length = Length(layout)
 
-    def count_call(frame: object, event: str, argument: object) -> None:
-        nonlocal count
-        count += event in ("call", "c_call")
-
-    before = sys.getprofile()
-    sys.setprofile(count_call)
-    try:
+    def receive() -> None:
         for at in range(0, len(stream), chunk):
             length.feed(stream[at : at + chunk], at)
         now = 1 << 60
         while (deadline := length.next_deadline()) is not None and deadline <= now:
             length.expire(now)
-    finally:
-        sys.setprofile(before)
+
+    count = all_calls(receive)
     assert length.held == 0
     assert length.dropped["garbage_bytes"] == len(stream)
     return count

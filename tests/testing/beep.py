@@ -15,25 +15,7 @@ from typing import Any, ClassVar
 
 from firmware_mocks.air import Air, Signal
 from firmware_mocks.base import MS, Mock
-from hilgw.adapters.base import (
-    NOT_YET,
-    CannotSend,
-    Delivered,
-    Dropped,
-    Event,
-    Failed,
-    Limits,
-    Mapped,
-    MockSpec,
-    NotReady,
-    Ready,
-    Received,
-    Refused,
-    StationSettings,
-    Transmission,
-    Write,
-    line_of,
-)
+from hilgw.adapters import base
 from hilgw.errors import PeerError
 from hilgw.medium.packet import Packet
 from hilgw.settings import setting
@@ -88,7 +70,7 @@ class Decoder:
 class BeepSession:
     """See `hilgw.adapters.base.Session`. Small methods, so that a defect is one of them."""
 
-    def __init__(self, settings: Any, common: StationSettings) -> None:
+    def __init__(self, settings: Any, common: base.StationSettings) -> None:
         self.settings = settings
         self.common = common
         self.channels: frozenset[int] | None = self.listens_to()
@@ -104,16 +86,16 @@ class BeepSession:
     def listens_to(self) -> frozenset[int] | None:
         return frozenset((self.common.channel, self.common.channel + 1))
 
-    def open(self, now: int) -> list[Event]:
+    def open(self, now: int) -> list[base.Event]:
         self.is_open = True
         return self.ask(now)
 
-    def ask(self, now: int) -> list[Event]:
+    def ask(self, now: int) -> list[base.Event]:
         self.tries += 1
         self.ask_at = now + ASK_NS
-        return [Write(frame(b"Q"))]
+        return [base.Write(frame(b"Q"))]
 
-    def close(self) -> list[Event]:
+    def close(self) -> list[base.Event]:
         self.is_open = self.is_ready = False
         self.ask_at = self.silent_at = None
         self.tries = 0
@@ -121,18 +103,18 @@ class BeepSession:
         self.decoder.rest = b""
         return [*self.lose("down"), *dropped]
 
-    def lose(self, reason: str) -> list[Event]:
-        lost: list[Event] = [Refused(token, reason) for token in self.outstanding]
+    def lose(self, reason: str) -> list[base.Event]:
+        lost: list[base.Event] = [base.Refused(token, reason) for token in self.outstanding]
         self.outstanding.clear()
         return lost
 
-    def receive(self, data: bytes, now: int) -> list[Event]:
+    def receive(self, data: bytes, now: int) -> list[base.Event]:
         if not self.is_open:
             return []
         return self.take(self.decoder.feed(data), now)
 
-    def take(self, frames: list[tuple[bytes, bytes]], now: int) -> list[Event]:
-        events: list[Event] = []
+    def take(self, frames: list[tuple[bytes, bytes]], now: int) -> list[base.Event]:
+        events: list[base.Event] = []
         for kind, body in frames:
             events += self.handle(kind, body, now)
         self.silent_at = self.silence_after(now) if self.decoder.rest else None
@@ -141,15 +123,15 @@ class BeepSession:
     def silence_after(self, now: int) -> int | None:
         return now + SILENCE_NS
 
-    def count_bad(self, more: int = 0) -> list[Event]:
+    def count_bad(self, more: int = 0) -> list[base.Event]:
         new = self.decoder.bad - self.counted + more
         self.counted = self.decoder.bad
-        return [Dropped("bad_frame", "bytes that are no frame", new)] if new else []
+        return [base.Dropped("bad_frame", "bytes that are no frame", new)] if new else []
 
-    def handle(self, kind: bytes, body: bytes, now: int) -> list[Event]:
+    def handle(self, kind: bytes, body: bytes, now: int) -> list[base.Event]:
         if kind == b"I" and not self.is_ready:
             self.is_ready, self.ask_at = True, None
-            return [Ready(f"beep {body.hex()}")]
+            return [base.Ready(f"beep {body.hex()}")]
         if kind == b"R" and self.is_ready:
             return self.packet_received(body)
         if kind == b"S" and len(body) == 2:
@@ -158,21 +140,21 @@ class BeepSession:
             return self.booted(now)
         return []
 
-    def packet_received(self, body: bytes) -> list[Event]:
+    def packet_received(self, body: bytes) -> list[base.Event]:
         if len(body) < 3 or body[1] not in (self.channels or range(256)):
-            return [Dropped("no_packet", "nothing in it for us")]
-        return [Received(body[2:], body[1], -body[0])]
+            return [base.Dropped("no_packet", "nothing in it for us")]
+        return [base.Received(body[2:], body[1], -body[0])]
 
-    def settle(self, frame_id: int, status: int) -> list[Event]:
+    def settle(self, frame_id: int, status: int) -> list[base.Event]:
         if self.outstanding.pop(frame_id, None) is None:
             return []
-        return [Refused(frame_id, "no_ack") if status else Delivered(frame_id)]
+        return [base.Refused(frame_id, "no_ack") if status else base.Delivered(frame_id)]
 
-    def booted(self, now: int) -> list[Event]:
+    def booted(self, now: int) -> list[base.Event]:
         self.is_ready = False
-        return [*self.lose("reset"), NotReady("it restarted"), *self.ask(now)]
+        return [*self.lose("reset"), base.NotReady("it restarted"), *self.ask(now)]
 
-    def send(self, packet: Packet, now: int) -> Transmission | CannotSend | None:
+    def send(self, packet: Packet, now: int) -> base.Transmission | base.CannotSend | None:
         if refusal := self.refusal(packet):
             return refusal
         if not self.is_ready or len(self.outstanding) >= WINDOW:
@@ -180,10 +162,10 @@ class BeepSession:
         self.frame_id = self.frame_id % 255 + 1
         self.outstanding[self.frame_id] = now + ANSWER_NS
         head = bytes((self.frame_id, self.channel_byte(packet)))
-        return Transmission(frame(b"T", head + self.payload(packet)), self.frame_id)
+        return base.Transmission(frame(b"T", head + self.payload(packet)), self.frame_id)
 
-    def busy(self) -> CannotSend | None:
-        return NOT_YET
+    def busy(self) -> base.CannotSend | None:
+        return base.NOT_YET
 
     def channel_byte(self, packet: Packet) -> int:
         return self.common.channel if packet.channel == -1 else packet.channel
@@ -191,28 +173,28 @@ class BeepSession:
     def payload(self, packet: Packet) -> bytes:
         return packet.data
 
-    def refusal(self, packet: Packet) -> CannotSend | None:
+    def refusal(self, packet: Packet) -> base.CannotSend | None:
         if not 1 <= len(packet.data) <= PAYLOAD:
-            return CannotSend("too_long" if packet.data else "empty", f"1 to {PAYLOAD} bytes")
+            return base.CannotSend("too_long" if packet.data else "empty", f"1 to {PAYLOAD} bytes")
         if packet.channel not in (-1, *(self.channels or ())):
-            return CannotSend("channel", "not one of its two channels")
+            return base.CannotSend("channel", "not one of its two channels")
         return None
 
     def next_deadline(self) -> int | None:
         waits = [self.ask_at, self.silent_at, *self.outstanding.values()]
         return min((when for when in waits if when is not None), default=None)
 
-    def expire(self, now: int) -> list[Event]:
-        events: list[Event] = []
+    def expire(self, now: int) -> list[base.Event]:
+        events: list[base.Event] = []
         if self.silent_at is not None and now >= self.silent_at:
             self.silent_at = None
             events += self.take(self.decoder.scan(over=True), now)
         for token in [token for token, when in self.outstanding.items() if when <= now]:
             del self.outstanding[token]
-            events.append(Refused(token, "no_status"))
+            events.append(base.Refused(token, "no_status"))
         if self.ask_at is not None and now >= self.ask_at:
             self.ask_at = None
-            events += self.ask(now) if self.tries < 5 else [Failed(PeerError("no answer"))]
+            events += self.ask(now) if self.tries < 5 else [base.Failed(PeerError("no answer"))]
         return events
 
     def describe(self, data: bytes) -> str:
@@ -228,11 +210,11 @@ class BeepSettings:
 
 
 MAPPING = (
-    Mapped("channel", "exact", "a byte in each packet"),
-    Mapped("range, maxRange", "cannot", "the power is what it is"),
-    Mapped("baudRate", "exact", "of the UART"),
-    Mapped("byteSize", "exact", "parity and stop bits of the UART"),
-    Mapped("bufferSize", "exact", "the gateway's queue"),
+    base.Mapped("channel", "exact", "a byte in each packet"),
+    base.Mapped("range, maxRange", "cannot", "the power is what it is"),
+    base.Mapped("baudRate", "exact", "of the UART"),
+    base.Mapped("byteSize", "exact", "parity and stop bits of the UART"),
+    base.Mapped("bufferSize", "exact", "the gateway's queue"),
 )
 
 
@@ -243,18 +225,18 @@ class BeepAdapter:
     type: ClassVar[str] = "radio"
     summary: ClassVar[str] = "an invented radio module"
     Settings: ClassVar[type[Any]] = BeepSettings
-    limits: ClassVar[Limits] = Limits(PAYLOAD, WINDOW, "0 to 254", RATES, MAPPING)
+    limits: ClassVar[base.Limits] = base.Limits(PAYLOAD, WINDOW, "0 to 254", RATES, MAPPING)
     Session: ClassVar[type[BeepSession]] = BeepSession
 
-    def check(self, settings: Any, common: StationSettings) -> list[tuple[str, str, str]]:
+    def check(self, settings: Any, common: base.StationSettings) -> list[tuple[str, str, str]]:
         return []
 
-    def session(self, settings: Any, common: StationSettings) -> BeepSession:
+    def session(self, settings: Any, common: base.StationSettings) -> BeepSession:
         return self.Session(settings, common)
 
-    def mock(self, settings: Any, common: StationSettings) -> MockSpec:
-        line = line_of(common)[0]
-        return MockSpec("beep", {"baudRate": common.baudRate, "bits": line.byteSize})
+    def mock(self, settings: Any, common: base.StationSettings) -> base.MockSpec:
+        line = base.line_of(common)[0]
+        return base.MockSpec("beep", {"baudRate": common.baudRate, "bits": line.byteSize})
 
 
 class BeepMock(Mock):

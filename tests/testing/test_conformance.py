@@ -9,18 +9,7 @@ from typing import Any
 import pytest
 
 from firmware_mocks.air import Air
-from hilgw.adapters.base import (
-    CannotSend,
-    Delivered,
-    Dropped,
-    Event,
-    Limits,
-    Mapped,
-    MockSpec,
-    Ready,
-    Received,
-    Transmission,
-)
+from hilgw.adapters import base
 from hilgw.medium.packet import Packet
 from hilgw.testing import AdapterConformance, BrokenRule, Vector
 from tests.testing.beep import (
@@ -51,7 +40,7 @@ class OnBeep(AdapterConformance):
     channels = (8,)
     examples = 25
 
-    def make_mock(self, spec: MockSpec, name: str, air: Air, position: Any) -> Any:
+    def make_mock(self, spec: base.MockSpec, name: str, air: Air, position: Any) -> Any:
         assert spec.name == "beep"
         return BeepMock(name, air, spec.parameters, position)
 
@@ -67,8 +56,8 @@ RULES = sorted(name for name in dir(OnBeep) if name.startswith("test_"))
 
 
 class RssiStaysInThePacket(BeepSession):
-    def packet_received(self, body: bytes) -> list[Event]:
-        return [Received(body[:1] + body[2:], 7, -body[0])]
+    def packet_received(self, body: bytes) -> list[base.Event]:
+        return [base.Received(body[:1] + body[2:], 7, -body[0])]
 
 
 class WrongChannelByte(BeepSession):
@@ -115,7 +104,7 @@ class Patient(BeepSession):
 
 
 class CountsNothing(BeepSession):
-    def count_bad(self, more: int = 0) -> list[Event]:
+    def count_bad(self, more: int = 0) -> list[base.Event]:
         return []
 
 
@@ -129,28 +118,28 @@ class BelievesAnything(DecoderOf):
 
 
 class Trusting(BeepSession):
-    def handle(self, kind: bytes, body: bytes, now: int) -> list[Event]:
+    def handle(self, kind: bytes, body: bytes, now: int) -> list[base.Event]:
         return super().handle(kind, body[: body[0] + 99], now)  # an empty body has no first byte
 
 
 class ReceivesNothingAsPacket(BeepSession):
-    def packet_received(self, body: bytes) -> list[Event]:
-        return [Received(body[2:2], 7)]
+    def packet_received(self, body: bytes) -> list[base.Event]:
+        return [base.Received(body[2:2], 7)]
 
 
 class NotAList(BeepSession):
-    def receive(self, data: bytes, now: int) -> list[Event]:
+    def receive(self, data: bytes, now: int) -> list[base.Event]:
         return super().receive(data, now) or None  # type: ignore[return-value]
 
 
 class LosesCount(BeepSession):
-    def packet_received(self, body: bytes) -> list[Event]:
-        return [*super().packet_received(body), Dropped("bad_frame", "")]
+    def packet_received(self, body: bytes) -> list[base.Event]:
+        return [*super().packet_received(body), base.Dropped("bad_frame", "")]
 
 
 class InventsAReason(BeepSession):
-    def packet_received(self, body: bytes) -> list[Event]:
-        return [*super().packet_received(body), Dropped("bad_luck", "no text")]
+    def packet_received(self, body: bytes) -> list[base.Event]:
+        return [*super().packet_received(body), base.Dropped("bad_luck", "no text")]
 
 
 class DescribesText(BeepSession):
@@ -169,7 +158,7 @@ class DescribesWithItsOwnDecoder(BeepSession):
 
 
 class Cuts(BeepSession):
-    def refusal(self, packet: Packet) -> CannotSend | None:
+    def refusal(self, packet: Packet) -> base.CannotSend | None:
         return super().refusal(packet) if len(packet.data) <= PAYLOAD else None
 
     def payload(self, packet: Packet) -> bytes:
@@ -177,7 +166,7 @@ class Cuts(BeepSession):
 
 
 class SendsNothing(BeepSession):
-    def refusal(self, packet: Packet) -> CannotSend | None:
+    def refusal(self, packet: Packet) -> base.CannotSend | None:
         return super().refusal(packet) if packet.data else None
 
 
@@ -187,16 +176,16 @@ class EatsXon(BeepSession):
 
 
 class Repeats(BeepSession):
-    def take(self, frames: list[tuple[bytes, bytes]], now: int) -> list[Event]:
+    def take(self, frames: list[tuple[bytes, bytes]], now: int) -> list[base.Event]:
         return super().take(frames + frames[-1:] if self.frame_id > 1 else frames, now)
 
 
 class Backwards(BeepSession):
     """Keeps every other packet back until the next one has come."""
 
-    kept: list[Event] | None = None
+    kept: list[base.Event] | None = None
 
-    def packet_received(self, body: bytes) -> list[Event]:
+    def packet_received(self, body: bytes) -> list[base.Event]:
         received = super().packet_received(body)
         if self.frame_id == 0 and self.kept is None:
             self.kept = received
@@ -212,23 +201,23 @@ class NeverGivesUp(BeepSession):
 
 
 class SettlesTwice(BeepSession):
-    def settle(self, frame_id: int, status: int) -> list[Event]:
+    def settle(self, frame_id: int, status: int) -> list[base.Event]:
         return super().settle(frame_id, status) * 2
 
 
 class LeavesTokens(BeepSession):
-    def lose(self, reason: str) -> list[Event]:
+    def lose(self, reason: str) -> list[base.Event]:
         self.outstanding.clear()
         return []
 
 
 class SendsTooEarly(BeepSession):
-    def send(self, packet: Packet, now: int) -> Transmission | CannotSend | None:
-        return super().send(packet, now) or Transmission(b"x")
+    def send(self, packet: Packet, now: int) -> base.Transmission | base.CannotSend | None:
+        return super().send(packet, now) or base.Transmission(b"x")
 
 
 class StuckDeadline(BeepSession):
-    def expire(self, now: int) -> list[Event]:
+    def expire(self, now: int) -> list[base.Event]:
         due = self.silent_at
         events = super().expire(now)
         self.silent_at = due
@@ -238,18 +227,18 @@ class StuckDeadline(BeepSession):
 class AsksOnce(BeepSession):
     """Believes, when the port is opened again, that all is as it was."""
 
-    def open(self, now: int) -> list[Event]:
+    def open(self, now: int) -> list[base.Event]:
         if self.tries:
             self.is_open = self.is_ready = True
-            return [Ready("as before")]
+            return [base.Ready("as before")]
         return super().open(now)
 
-    def close(self) -> list[Event]:
+    def close(self) -> list[base.Event]:
         tries, events = self.tries, super().close()
         self.tries = tries
         return events
 
-    def booted(self, now: int) -> list[Event]:
+    def booted(self, now: int) -> list[base.Event]:
         return []
 
 
@@ -258,13 +247,13 @@ class KeepsALog(BeepSession):
         super().__init__(*arguments)
         self.log: list[object] = []
 
-    def take(self, frames: list[tuple[bytes, bytes]], now: int) -> list[Event]:
+    def take(self, frames: list[tuple[bytes, bytes]], now: int) -> list[base.Event]:
         self.log += frames
         return super().take(frames, now)
 
 
 class KeepsNoise(BeepSession):
-    def count_bad(self, more: int = 0) -> list[Event]:
+    def count_bad(self, more: int = 0) -> list[base.Event]:
         events = super().count_bad(more)
         self.log: list[object] = [*getattr(self, "log", []), *events]
         return events
@@ -285,38 +274,38 @@ class Shy(BeepSession):
 
     ready_at = 0
 
-    def take(self, frames: list[tuple[bytes, bytes]], now: int) -> list[Event]:
+    def take(self, frames: list[tuple[bytes, bytes]], now: int) -> list[base.Event]:
         events = super().take(frames, now)
-        if any(isinstance(event, Ready) for event in events):
+        if any(isinstance(event, base.Ready) for event in events):
             self.ready_at = now
         return events
 
-    def send(self, packet: Packet, now: int) -> Transmission | CannotSend | None:
+    def send(self, packet: Packet, now: int) -> base.Transmission | base.CannotSend | None:
         if now < self.ready_at + 1_000_000:
-            return CannotSend("down", "give it time")
+            return base.CannotSend("down", "give it time")
         return super().send(packet, now)
 
 
 class TakesForeignChannels(BeepSession):
-    def refusal(self, packet: Packet) -> CannotSend | None:
+    def refusal(self, packet: Packet) -> base.CannotSend | None:
         return None
 
 
 class SlowToBegin(BeepSession):
-    def handle(self, kind: bytes, body: bytes, now: int) -> list[Event]:
+    def handle(self, kind: bytes, body: bytes, now: int) -> list[base.Event]:
         if kind == b"I" and self.tries < 4:
             return []  # takes the fourth answer, after 0.9 s
         return super().handle(kind, body, now)
 
 
 class Unfinished(BeepSession):
-    def receive(self, data: bytes, now: int) -> list[Event]:
+    def receive(self, data: bytes, now: int) -> list[base.Event]:
         raise NotImplementedError("hilgw/adapters/beep.py: turn the bytes into events")
 
 
 class Strange(BeepSession):
-    def packet_received(self, body: bytes) -> list[Event]:
-        return [Ready(""), Delivered(99)]
+    def packet_received(self, body: bytes) -> list[base.Event]:
+        return [base.Ready(""), base.Delivered(99)]
 
 
 @dataclass(frozen=True)
@@ -429,27 +418,31 @@ class Boastful(BeepAdapter):
 
 
 class Undocumented(BeepAdapter):
-    limits = Limits(
+    limits = base.Limits(
         PAYLOAD, WINDOW, "all", RATES, tuple(m for m in MAPPING if m.field != "range, maxRange")
     )
 
 
 class Vague(BeepAdapter):
-    limits = Limits(PAYLOAD, WINDOW, "all", RATES, (*MAPPING, Mapped("aperture", "maybe", "?")))
+    limits = base.Limits(
+        PAYLOAD, WINDOW, "all", RATES, (*MAPPING, base.Mapped("aperture", "maybe", "?"))
+    )
 
 
 class UnorderedRates(BeepAdapter):
-    limits = Limits(PAYLOAD, WINDOW, "all", (9600, 1200), MAPPING)
+    limits = base.Limits(PAYLOAD, WINDOW, "all", (9600, 1200), MAPPING)
 
 
 class OneRate(BeepAdapter):
-    def mock(self, settings: Any, common: Any) -> MockSpec:
-        return MockSpec("beep", {**super().mock(settings, common).parameters, "baudRate": 38400})
+    def mock(self, settings: Any, common: Any) -> base.MockSpec:
+        return base.MockSpec(
+            "beep", {**super().mock(settings, common).parameters, "baudRate": 38400}
+        )
 
 
 class OneLine(BeepAdapter):
-    def mock(self, settings: Any, common: Any) -> MockSpec:
-        return MockSpec("beep", {"baudRate": common.baudRate})
+    def mock(self, settings: Any, common: Any) -> base.MockSpec:
+        return base.MockSpec("beep", {"baudRate": common.baudRate})
 
 
 class FindsFault(BeepAdapter):

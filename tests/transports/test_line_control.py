@@ -7,20 +7,23 @@ import os
 import socket
 import struct
 import termios
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import serial
 
 from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.errors import PortError
-from hilgw.transports.base import LineSettings
-from hilgw.transports.serial.port import open_serial
+from hilgw.transports.base import LineSettings, describe_modem_lines
+from hilgw.transports.serial import tty
+from hilgw.transports.serial.port import open_serial, set_rs485
 from hilgw.transports.serial.stream import SerialStream
 from hilgw.transports.serial.threaded import ThreadedStream
 from hilgw.transports.tcp.stream import TcpStream, peer_has_ended
 from hilgw.transports.virtual.pipe import Pipe
-from tests.transports.rig import LINE, Client, run, turns, until
+from tests.transports.rig import LINE, Client, descriptors, run, turns, until
 
 
 def with_pty(use: Callable[[SerialStream, int], Coroutine[Any, Any, None]]) -> None:
@@ -257,3 +260,83 @@ async def test_what_a_peer_sent_before_its_reset_is_not_delivered_after_a_pause(
 def test_a_state_that_is_not_available_is_not_an_end() -> None:
     with socket.socket() as unconnected:
         assert not peer_has_ended(unconnected)
+
+
+# --- What DTR and RTS are once a port is open -----------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ({}, "DTR on, RTS on: Linux raises them at opening"),
+        ({"dtr": False, "rts": False}, "DTR off after a pulse at opening, RTS off after a pulse"),
+        ({"dtr": False, "rtscts": True}, "DTR off after a pulse at opening, RTS by flow control"),
+        ({"rs485": "half-duplex"}, "DTR on, RTS on while the port sends"),
+        ({"rs485": "half-duplex-inverted"}, "DTR on, RTS off while it sends"),
+    ],
+)
+def test_on_linux(line: dict[str, Any], text: str) -> None:
+    assert describe_modem_lines(LineSettings(**line), "linux").startswith(text)
+
+
+def test_elsewhere_the_driver_decides() -> None:
+    assert describe_modem_lines(LineSettings(dtr=True), "win32") == (
+        "DTR on, RTS as the driver sets it"
+    )
+
+
+# --- RS-485: set in the driver where supported, an error or a notice elsewhere --------------------
+
+
+@pytest.fixture
+def pty() -> Iterator[str]:
+    master, slave = os.openpty()
+    yield os.ttyname(slave)
+    os.close(master)
+    os.close(slave)
+
+
+@pytest.mark.parametrize(("mode", "on"), [("half-duplex", True), ("half-duplex-inverted", False)])
+def test_rts_is_on_while_it_sends_or_off(mode: str, on: bool) -> None:
+    port = SimpleNamespace(port="/dev/ttyS9", rs485_mode=None)
+    set_rs485(port, mode)
+    asked = port.rs485_mode
+    assert (asked.rts_level_for_tx, asked.rts_level_for_rx, asked.loopback) == (on, not on, False)
+
+
+def test_a_driver_that_cannot_is_an_error_with_a_fix(pty: str) -> None:
+    with serial.Serial(pty) as port, pytest.raises(PortError) as error:
+        set_rs485(port, "half-duplex")
+    assert error.value.reason == PortError.UNSUPPORTED
+    assert "remove rs485" in error.value.fix
+
+
+async def test_a_real_port_whose_driver_cannot_is_not_opened(
+    pty: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tty, "is_pseudo_terminal_path", lambda path: False)
+
+    before = descriptors()
+    timer = Timer(asyncio.get_running_loop())
+    with pytest.raises(PortError) as error:
+        await open_serial(pty, LineSettings(rs485="half-duplex"), timer)
+    timer.close()
+    assert error.value.reason == PortError.UNSUPPORTED
+    assert "RS-485" in error.value.what
+    assert error.value.where == pty
+    await until(lambda: descriptors().items() <= before.items())
+
+
+def test_a_pseudo_terminal_does_without_and_reports_it(pty: str) -> None:
+    async def notices() -> list[str]:
+        timer = Timer(asyncio.get_running_loop())
+        transport = await open_serial(pty, LineSettings(rs485="half-duplex"), timer)
+        try:
+            reported: list[str] = transport.notices
+            return reported
+        finally:
+            transport.close()
+            await transport.wait_closed()
+            timer.close()
+
+    assert "a pseudo terminal has no RTS; rs485 is ignored" in asyncio.run(notices())

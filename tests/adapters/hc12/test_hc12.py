@@ -7,16 +7,7 @@ from typing import Any
 import pytest
 
 from firmware_mocks import hc12
-from hilgw.adapters.base import (
-    CannotSend,
-    Failed,
-    Notice,
-    Ready,
-    Received,
-    SetLine,
-    StationSettings,
-    Transmission,
-)
+from hilgw.adapters import base
 from hilgw.adapters.hc12 import ADAPTER
 from hilgw.errors import MismatchError, PeerError
 from hilgw.medium.packet import Packet
@@ -41,7 +32,7 @@ class Bench(Side):
     def __init__(self, mock: dict[str, Any], **settings: Any) -> None:
         common: dict[str, Any] = {"baudRate": 9600, "channel": 12}
         common |= {key: settings.pop(key) for key in ("baudRate", "channel") if key in settings}
-        self.common = StationSettings(port="x", **common)
+        self.common = base.StationSettings(port="x", **common)
         self.settings = ADAPTER.Settings(**{"set_line": "dtr", **settings})
         spec = ADAPTER.mock(self.settings, self.common)
         world = CoSimulation()
@@ -62,19 +53,19 @@ class Bench(Side):
 @pytest.mark.parametrize("spelling", ["plain", "2.3B", "module", "long"])
 def test_what_differs_is_set_and_read_back(spelling: str) -> None:
     bench = Bench({"spelling": spelling}, mode="FU1", power_dbm=8).run(5)
-    (ready,) = bench.of(Ready)
+    (ready,) = bench.of(base.Ready)
     assert "channel 012 (437.8 MHz), FU1, 9600 baud, +8 dBm" in ready.identity
     assert [text for text in bench.texts if text[3:4] in (b"C", b"P", b"F")] == [
         b"AT+C012",
         b"AT+P4",
     ]
-    assert [event.on for event in bench.of(SetLine)] == [False, True, False]
+    assert [event.on for event in bench.of(base.SetLine)] == [False, True, False]
     assert (bench.mock.settings.channel, bench.mock.settings.power) == (12, 4)
 
 
 def test_a_module_that_is_right_is_not_written_to() -> None:
     bench = Bench({"C": 12}).run(5)
-    assert bench.of(Ready)
+    assert bench.of(base.Ready)
     assert bench.texts == [b"AT", b"AT+V", b"AT+RB", b"AT+RC", b"AT+RF", b"AT+RP"]
 
 
@@ -88,31 +79,31 @@ def test_range_becomes_the_least_power_that_reaches_it() -> None:
 
 def test_without_command_mode_nothing_is_sent_and_that_is_reported() -> None:
     bench = Bench({}, set_line="manual").run(2)
-    assert bench.of(Ready)
+    assert bench.of(base.Ready)
     assert not bench.texts
-    (notice,) = bench.of(Notice)
+    (notice,) = bench.of(base.Notice)
     assert "settings cannot be verified" in notice.text
     assert "AT+B9600, AT+C012, AT+FU3" in notice.text
 
 
 def test_held_by_hand_it_only_verifies() -> None:
     bench = Bench({"set": "low", "C": 12}, set_line="held").run(3)
-    assert not bench.of(Ready)
-    assert "release SET" in bench.of(Notice)[-1].text
+    assert not bench.of(base.Ready)
+    assert "release SET" in bench.of(base.Notice)[-1].text
     assert not [text for text in bench.texts if text[3:4] not in (b"", b"R", b"V")]
     bench.mock.set("set", "high")
     bench.mock.reset(bench.world.now)
     bench.run(4)
-    assert bench.of(Ready)
+    assert bench.of(base.Ready)
     wrong = Bench({"set": "low", "C": 13}, set_line="held").run(3)
-    (failed,) = wrong.of(Failed)
+    (failed,) = wrong.of(base.Failed)
     assert isinstance(failed.error, MismatchError)
     assert "AT+C012" in str(failed.error)
 
 
 def test_a_module_that_does_not_answer_is_reported() -> None:
     bench = Bench({"set_by": "rts"}).run(10)
-    (failed,) = bench.of(Failed)
+    (failed,) = bench.of(base.Failed)
     assert isinstance(failed.error, PeerError)
     assert "DTR pulls SET low" in str(failed.error)
 
@@ -127,24 +118,24 @@ def test_packets_pass_after_command_mode() -> None:
         bench.run(0.01)
         other.advance(bench.world.now)
         other.take(bench.world.now)
-    assert bench.of(Received) == [Received(b"pong 1", 12)]
+    assert bench.of(base.Received) == [base.Received(b"pong 1", 12)]
 
 
 def test_fu4_refuses_what_its_framing_makes_too_long() -> None:
     bench = Bench({"FU": 4, "B": 1200}, mode="FU4", baudRate=1200, framing="slip").run(8)
-    assert bench.of(Ready), bench.events
+    assert bench.of(base.Ready), bench.events
     twice_as_long = Packet(b"\xc0" * 50, 12, "radio", "t")
     refused = bench.session.send(twice_as_long, bench.world.now)
-    assert isinstance(refused, CannotSend), refused
+    assert isinstance(refused, base.CannotSend), refused
     assert refused.reason == "too_long"
     assert "the limit in FU4 is 60" in refused.text
     packet = Packet(b"\xc0" * 5 + bytes(45), 12, "radio", "t")
-    assert isinstance(bench.session.send(packet, bench.world.now), Transmission)
+    assert isinstance(bench.session.send(packet, bench.world.now), base.Transmission)
 
 
 def test_fu4_sends_little_and_seldom() -> None:
     bench = Bench({"FU": 4, "B": 1200}, mode="FU4", baudRate=1200).run(8)
-    assert bench.of(Ready), bench.events
+    assert bench.of(base.Ready), bench.events
     assert (
         bench.session.send(Packet(bytes(51), 12, "radio", "t"), bench.world.now).reason
         == "too_long"
@@ -180,5 +171,5 @@ def test_fu4_sends_little_and_seldom() -> None:
 def test_mistakes_are_reported_at_their_place(
     settings: dict[str, Any], common: dict[str, Any], place: str
 ) -> None:
-    problems = ADAPTER.check(ADAPTER.Settings(**settings), StationSettings(port="x", **common))
+    problems = ADAPTER.check(ADAPTER.Settings(**settings), base.StationSettings(port="x", **common))
     assert [problem[0] for problem in problems] == [place]

@@ -9,21 +9,7 @@ from typing import Any, ClassVar
 import pytest
 from hypothesis import given, strategies as st
 
-from hilgw.adapters.base import (
-    CannotSend,
-    Delivered,
-    Dropped,
-    Event,
-    Failed,
-    Notice,
-    NotReady,
-    Ready,
-    Received,
-    Refused,
-    StationSettings,
-    Transmission,
-    Write,
-)
+from hilgw.adapters import base
 from hilgw.adapters.ir_toy import ADAPTER
 from hilgw.adapters.ir_toy.receiver import END, SampleDecoder, encode_burst, to_count, to_us
 from hilgw.adapters.ir_toy.sample_mode import period_of
@@ -67,11 +53,13 @@ class TestConformance(AdapterConformance):
     examples = 25
 
 
-def common(**fields: Any) -> StationSettings:
-    return StationSettings(**{"port": "/dev/ttyACM0", "baudRate": 115200, "channel": 4, **fields})
+def common(**fields: Any) -> base.StationSettings:
+    return base.StationSettings(
+        **{"port": "/dev/ttyACM0", "baudRate": 115200, "channel": 4, **fields}
+    )
 
 
-def session(line: StationSettings | None = None, **settings: Any) -> Any:
+def session(line: base.StationSettings | None = None, **settings: Any) -> Any:
     return ADAPTER.session(ADAPTER.Settings(**settings), line or common())
 
 
@@ -79,31 +67,31 @@ def packet(data: bytes, channel: int = 4) -> Packet:
     return Packet(data=data, channel=channel, type="infra-red", source="rover.tx")
 
 
-def of(kind: type[Any], events: list[Event]) -> list[Any]:
+def of(kind: type[Any], events: list[base.Event]) -> list[Any]:
     return [event for event in events if isinstance(event, kind)]
 
 
-def writes(events: list[Event]) -> list[bytes]:
-    return [event.data for event in of(Write, events)]
+def writes(events: list[base.Event]) -> list[bytes]:
+    return [event.data for event in of(base.Write, events)]
 
 
 class Bench:
     """A session whose toy is the test; time goes on from deadline to deadline."""
 
-    def __init__(self, line: StationSettings | None = None, **settings: Any) -> None:
+    def __init__(self, line: base.StationSettings | None = None, **settings: Any) -> None:
         self.session = session(line, **settings)
         self.now = 1_000 * MS
-        self.events: list[Event] = []
+        self.events: list[base.Event] = []
 
-    def take(self, events: list[Event]) -> list[Event]:
+    def take(self, events: list[base.Event]) -> list[base.Event]:
         self.events += events
         return events
 
-    def emit(self, data: bytes) -> list[Event]:
+    def emit(self, data: bytes) -> list[base.Event]:
         """The toy sends this."""
         return self.take(self.session.receive(data, self.now))
 
-    def wait(self, ms: float) -> list[Event]:
+    def wait(self, ms: float) -> list[base.Event]:
         end, events = self.now + round(ms * MS), []
         while (due := self.session.next_deadline()) is not None and due <= end:
             self.now = max(self.now, due)
@@ -117,19 +105,19 @@ class Bench:
         assert writes(self.wait(25)) == [b"v"]
         self.emit(b"V222")
         self.emit(b"S01")
-        assert of(Ready, self.events)
+        assert of(base.Ready, self.events)
         return self
 
     def send(self, data: bytes, channel: int = 4) -> Any:
         answer = self.session.send(packet(data, channel), self.now)
-        if isinstance(answer, Transmission):
+        if isinstance(answer, base.Transmission):
             self.air_time_ns = answer.air_time_ns
             return dataclasses.replace(answer, air_time_ns=0)
         return answer
 
-    def start(self, data: bytes) -> list[Event]:
+    def start(self, data: bytes) -> list[base.Event]:
         """A packet on its way, up to the toy's readiness."""
-        assert self.send(data) == Transmission(b"\0", 1)
+        assert self.send(data) == base.Transmission(b"\0", 1)
         assert writes(self.wait(5)) == [b"s"]
         (begin,) = writes(self.emit(b"S01"))
         assert begin.endswith(START)
@@ -152,14 +140,14 @@ class Bench:
 
 def test_reset_version_sample_mode() -> None:
     bench = Bench()
-    assert bench.take(bench.session.open(bench.now)) == [Write(RESET)]
+    assert bench.take(bench.session.open(bench.now)) == [base.Write(RESET)]
     assert bench.session.next_deadline() == bench.now + 20 * MS
     assert bench.wait(19) == []
-    assert bench.wait(1) == [Write(b"v")]
+    assert bench.wait(1) == [base.Write(b"v")]
     assert bench.emit(b"V2") == []
-    assert bench.emit(b"22") == [Write(b"s")]
+    assert bench.emit(b"22") == [base.Write(b"s")]
     identity = "USB IR Toy, hardware 2, firmware 22, NEC, 38 kHz"
-    assert bench.emit(b"S0") + bench.emit(b"1") == [Ready(identity)]
+    assert bench.emit(b"S0") + bench.emit(b"1") == [base.Ready(identity)]
     assert bench.session.next_deadline() is None
 
 
@@ -170,10 +158,12 @@ def test_what_it_sends_before_it_is_reset_is_not_an_answer() -> None:
     for _ in range(20):
         assert bench.emit(nec(1, 2)) == []
         assert bench.wait(15) == []
-    assert bench.wait(20) == [Write(b"v")]
-    assert bench.emit(b"\x05\x08\0\0\0\0" + b"V220") == [Write(b"s")]  # an IRman packet before it
-    assert of(Ready, bench.emit(b"S01" + nec(4, 8)))[0].identity.endswith("20, NEC, 38 kHz")
-    assert of(Received, bench.events) == [Received(b"\x04\x08", 4, address="04")]
+    assert bench.wait(20) == [base.Write(b"v")]
+    assert bench.emit(b"\x05\x08\0\0\0\0" + b"V220") == [
+        base.Write(b"s")
+    ]  # an IRman packet before it
+    assert of(base.Ready, bench.emit(b"S01" + nec(4, 8)))[0].identity.endswith("20, NEC, 38 kHz")
+    assert of(base.Received, bench.events) == [base.Received(b"\x04\x08", 4, address="04")]
 
 
 def test_light_that_never_ends_holds_nothing_up() -> None:
@@ -191,7 +181,7 @@ def test_no_answer_is_asked_for_again_and_given_up() -> None:
     bench.take(bench.session.open(bench.now))
     bench.wait(10_000)
     assert writes(bench.events) == [RESET, b"v"] * 3
-    (failed,) = of(Failed, bench.events)
+    (failed,) = of(base.Failed, bench.events)
     assert isinstance(failed.error, PeerError)
     assert "the IR Toy does not answer" in str(failed.error)
     assert bench.session.next_deadline() is None
@@ -205,8 +195,8 @@ def test_a_toy_that_somebody_left_in_the_middle_of_a_transmission() -> None:
     bench.emit(b"t\x00\x02C")
     assert writes(bench.wait(30)) == [b"v"]
     assert writes(bench.wait(550)) == [RESET, b"v"]
-    assert bench.emit(b"V222") == [Write(b"s")]
-    assert of(Ready, bench.emit(b"S01"))
+    assert bench.emit(b"V222") == [base.Write(b"s")]
+    assert of(base.Ready, bench.emit(b"S01"))
 
 
 @pytest.mark.parametrize(
@@ -223,7 +213,7 @@ def test_a_toy_that_will_not_do(answers: tuple[bytes, ...], words: str) -> None:
     bench.wait(25)
     for answer in answers:
         bench.emit(answer)
-    (failed,) = of(Failed, bench.events)
+    (failed,) = of(base.Failed, bench.events)
     assert isinstance(failed.error, MismatchError)
     assert words in str(failed.error)
     assert bench.emit(b"S01") == []
@@ -250,15 +240,17 @@ def test_a_press_and_how_it_is_held() -> None:
     once, every = Bench().up(), Bench(held_keys="every").up()
     for bench in (once, every):
         bench.emit(stream)
-    assert of(Received, once.events) == [Received(b"\x04\x08", 4, address="04")]
-    assert [event.reason for event in of(Dropped, once.events)] == ["repeat"] * 4
-    assert of(Received, every.events) == [Received(b"\x04\x08", 4, address="04")] * 5
+    assert of(base.Received, once.events) == [base.Received(b"\x04\x08", 4, address="04")]
+    assert [event.reason for event in of(base.Dropped, once.events)] == ["repeat"] * 4
+    assert of(base.Received, every.events) == [base.Received(b"\x04\x08", 4, address="04")] * 5
 
 
 def test_a_code_needs_no_more_than_its_end() -> None:
     bench = Bench().up()
     assert bench.emit(nec(4, 8)[:-2]) == []
-    assert of(Received, bench.emit(nec(4, 8)[-2:])) == [Received(b"\x04\x08", 4, address="04")]
+    assert of(base.Received, bench.emit(nec(4, 8)[-2:])) == [
+        base.Received(b"\x04\x08", 4, address="04")
+    ]
 
 
 def test_sirc_is_known_by_the_gap_or_the_silence_behind_it() -> None:
@@ -266,7 +258,7 @@ def test_sirc_is_known_by_the_gap_or_the_silence_behind_it() -> None:
     wire = encode_burst((2400, *(us for _ in range(12) for us in (600, 600))))[:-2]
     assert bench.emit(wire) == []
     assert bench.wait(119) == []
-    assert of(Received, bench.wait(1)) == [Received(b"\x00\x00", 4, address="00")]
+    assert of(base.Received, bench.wait(1)) == [base.Received(b"\x00\x00", 4, address="00")]
     again = to_count(20_000).to_bytes(2, "big")
     assert [event.reason for event in bench.emit(again + wire + again)] == ["repeat"]
 
@@ -276,7 +268,7 @@ def test_other_light_is_counted() -> None:
     bench.emit(encode_burst((2400, 600, 1200, 600, 600)))
     bench.emit(encode_burst([500] * 301))
     bench.emit(OVER * 3)
-    reasons = [event.reason for event in of(Dropped, bench.events)]
+    reasons = [event.reason for event in of(base.Dropped, bench.events)]
     assert reasons == ["strange", "overlong", "overflow"]
 
 
@@ -285,10 +277,10 @@ def test_a_code_of_another_kind_is_named_and_still_counted(end: bytes) -> None:
     bench = Bench(code="rc5").up()
     bench.emit(nec(0x04, 0x52) + end)
     bench.wait(2_000)
-    assert [each.text for each in of(Notice, bench.events)] == [
+    assert [each.text for each in of(base.Notice, bench.events)] == [
         "NEC 0x04:0x52; this adapter takes rc5"
     ]
-    assert {each.reason for each in of(Dropped, bench.events)} == {"strange"}
+    assert {each.reason for each in of(base.Dropped, bench.events)} == {"strange"}
     assert bench.session.next_deadline() is None
 
 
@@ -297,15 +289,15 @@ def test_half_a_count_is_given_up() -> None:
     bench.emit(b"\x01")
     assert [event.reason for event in bench.wait(100)] == ["bad_sample"]
     assert bench.wait(400) == []
-    assert of(Received, bench.emit(nec(4, 8))) == [Received(b"\x04\x08", 4, address="04")]
+    assert of(base.Received, bench.emit(nec(4, 8))) == [base.Received(b"\x04\x08", 4, address="04")]
 
 
 def test_a_lost_byte_costs_one_burst() -> None:
     bench = Bench().up()
     wire = nec(4, 8) + OVER
     bench.emit(wire[:21] + wire[22:] + wire)
-    assert of(Received, bench.events) == [Received(b"\x04\x08", 4, address="04")]
-    assert "bad_sample" in [event.reason for event in of(Dropped, bench.events)]
+    assert of(base.Received, bench.events) == [base.Received(b"\x04\x08", 4, address="04")]
+    assert "bad_sample" in [event.reason for event in of(base.Dropped, bench.events)]
 
 
 def test_a_toy_back_in_its_default_mode_is_noticed_by_what_it_sends() -> None:
@@ -314,11 +306,11 @@ def test_a_toy_back_in_its_default_mode_is_noticed_by_what_it_sends() -> None:
     bench.wait(1_000)
     bench.emit(b"\x05\x0c\0\0\0\0")
     events = bench.wait(400)
-    assert of(NotReady, events) == [NotReady("the IR Toy left sample mode")]
+    assert of(base.NotReady, events) == [base.NotReady("the IR Toy left sample mode")]
     assert writes(events) == [RESET]
     assert writes(bench.wait(20)) == [b"v"]
     bench.emit(b"V222")
-    assert of(Ready, bench.emit(b"S01"))
+    assert of(base.Ready, bench.emit(b"S01"))
 
 
 # --- to the toy -----------------------------------------------------------------------------------
@@ -326,23 +318,23 @@ def test_a_toy_back_in_its_default_mode_is_noticed_by_what_it_sends() -> None:
 
 def test_a_transmission_byte_by_byte() -> None:
     bench = Bench().up()
-    assert bench.send(b"\4\10") == Transmission(b"\0", 1)
+    assert bench.send(b"\4\10") == base.Transmission(b"\0", 1)
     assert bench.send(b"\4\11") is None
     assert bench.emit(b"late samples") == []
-    assert bench.wait(5) == [Write(b"s")]
-    assert bench.emit(b"S01") == [Write(b"\x06\x4e\x00" + START)]
+    assert bench.wait(5) == [base.Write(b"s")]
+    assert bench.emit(b"S01") == [base.Write(b"\x06\x4e\x00" + START)]
     wire = nec(4, 8) + OVER
-    assert bench.emit(ROOM) == [Write(wire[:62])]
-    assert bench.emit(ROOM) == [Write(wire[62:124])]
-    assert bench.emit(ROOM) == [Write(wire[124:])]
+    assert bench.emit(ROOM) == [base.Write(wire[:62])]
+    assert bench.emit(ROOM) == [base.Write(wire[62:124])]
+    assert bench.emit(ROOM) == [base.Write(wire[124:])]
     assert bench.emit(ROOM) == []  # one for the last block too
     assert bench.emit(b"t\x00") == []
-    assert bench.emit(b"\x88C") == [Delivered(1), Write(b"\0")]
+    assert bench.emit(b"\x88C") == [base.Delivered(1), base.Write(b"\0")]
     assert len(wire) == 0x88 == 136
-    assert bench.wait(5) == [Write(b"s")]
+    assert bench.wait(5) == [base.Write(b"s")]
     assert bench.emit(b"S01") == []
     bench.emit(nec(1, 1))
-    assert of(Received, bench.events) == [Received(b"\x01\x01", 4, address="01")]
+    assert of(base.Received, bench.events) == [base.Received(b"\x01\x01", 4, address="01")]
 
 
 def test_blocks_are_as_long_as_there_is_room_and_even() -> None:
@@ -360,11 +352,11 @@ def test_how_a_transmission_ends(result: bytes, reason: str) -> None:
     bench = Bench().up()
     bench.play(b"\4\10")
     events = bench.emit(result)
-    assert events == [Refused(1, reason) if reason else Delivered(1), Write(b"\0")]
+    assert events == [base.Refused(1, reason) if reason else base.Delivered(1), base.Write(b"\0")]
     bench.wait(5)
     bench.emit(b"S01")
     bench.wait(200)
-    assert bench.send(b"\4\11") == Transmission(b"\0", 2)
+    assert bench.send(b"\4\11") == base.Transmission(b"\0", 2)
 
 
 @pytest.mark.parametrize(
@@ -382,12 +374,12 @@ def test_answers_that_are_none_end_in_a_reset(answers: tuple[bytes, ...], reason
     bench.start(b"\4\10")
     for answer in answers:
         bench.emit(answer)
-    assert of(Refused, bench.events) == [Refused(1, reason)]
-    assert of(NotReady, bench.events)
+    assert of(base.Refused, bench.events) == [base.Refused(1, reason)]
+    assert of(base.NotReady, bench.events)
     assert writes(bench.events)[-1] == RESET
     assert writes(bench.wait(20)) == [b"v"]
     bench.emit(b"V222")
-    assert of(Ready, bench.emit(b"S01"))
+    assert of(base.Ready, bench.emit(b"S01"))
 
 
 @pytest.mark.parametrize("silent_after", range(7))
@@ -398,10 +390,10 @@ def test_silence_at_any_step_is_noticed(silent_after: int) -> None:
         bench.wait(5)
         bench.emit(answer)
     bench.wait(1_200)
-    assert of(Refused, bench.events) == [Refused(1, "no_status")]
-    assert of(NotReady, bench.events) == [NotReady("the IR Toy stopped answering")]
+    assert of(base.Refused, bench.events) == [base.Refused(1, "no_status")]
+    assert of(base.NotReady, bench.events) == [base.NotReady("the IR Toy stopped answering")]
     bench.wait(10_000)
-    assert isinstance(of(Failed, bench.events)[0].error, PeerError)
+    assert isinstance(of(base.Failed, bench.events)[0].error, PeerError)
 
 
 def test_sample_mode_is_asked_for_again() -> None:
@@ -412,13 +404,13 @@ def test_sample_mode_is_asked_for_again() -> None:
     assert writes(bench.wait(149)) == []
     assert writes(bench.wait(1)) == [b"s"]
     assert writes(bench.emit(b"S01")) == [b"\x06\x4e\x00" + START]
-    assert of(NotReady, bench.events) == []
+    assert of(base.NotReady, bench.events) == []
 
 
 def test_a_port_that_goes_away_takes_the_packet_with_it() -> None:
     bench = Bench().up()
     bench.start(b"\4\10")
-    assert bench.session.close() == [Refused(1, "down")]
+    assert bench.session.close() == [base.Refused(1, "down")]
 
 
 def test_24h_never_goes_to_a_toy_that_has_not_reported_s01() -> None:
@@ -443,7 +435,7 @@ def test_the_next_code_waits_for_the_end_of_this_one_s_time() -> None:
     due = bench.session.next_deadline()
     assert due == begun + 103 * MS  # the light itself comes 5 ms later
     bench.wait((due - bench.now) / MS)
-    assert bench.send(b"\4\10") == Transmission(b"\0", 2)
+    assert bench.send(b"\4\10") == base.Transmission(b"\0", 2)
 
 
 @pytest.mark.parametrize(
@@ -468,7 +460,7 @@ def test_it_waits_half_a_second_after_received_light() -> None:
     assert bench.send(b"\4\10") is None
     bench.wait(50)
     bench.emit(nec(4, 8)[30:])
-    assert bench.send(b"\4\10") == Transmission(b"\0", 1)
+    assert bench.send(b"\4\10") == base.Transmission(b"\0", 1)
 
     jammed = Bench().up()
     jammed.emit(b"\x00\x20")
@@ -490,7 +482,7 @@ def test_what_our_own_light_cut_short_is_counted() -> None:
     jammed.emit(b"S01" + ROOM * 4 + b"t\x00\x88C")
     jammed.wait(10)
     jammed.emit(b"S01")
-    assert "interrupted" in [event.reason for event in of(Dropped, jammed.events)]
+    assert "interrupted" in [event.reason for event in of(base.Dropped, jammed.events)]
 
 
 @pytest.mark.parametrize(
@@ -605,7 +597,7 @@ def test_packets_that_can_never_go_out(
     settings: dict[str, Any], data: bytes, channel: int, reason: str
 ) -> None:
     answer = Bench(**settings).up().send(data, channel)
-    assert isinstance(answer, CannotSend)
+    assert isinstance(answer, base.CannotSend)
     assert answer.reason == reason
     assert answer.text
 

@@ -9,18 +9,7 @@ import pytest
 from firmware_mocks import ir_toy
 from firmware_mocks.air import Air
 from firmware_mocks.ir_toy.toy import Mode
-from hilgw.adapters.base import (
-    Delivered,
-    Dropped,
-    Event,
-    Failed,
-    NotReady,
-    Ready,
-    Received,
-    Refused,
-    StationSettings,
-    Transmission,
-)
+from hilgw.adapters import base
 from hilgw.adapters.ir_toy import ADAPTER
 from hilgw.adapters.ir_toy.settings import ByAddress, Target
 from hilgw.errors import MismatchError
@@ -40,7 +29,7 @@ class Side(world.Side):
 
     def __init__(self, world: World, mock: dict[str, Any], **settings: Any) -> None:
         channel = settings.pop("channel", 4)
-        common = StationSettings(port="/dev/null", baudRate=115200, channel=channel)
+        common = base.StationSettings(port="/dev/null", baudRate=115200, channel=channel)
         toy = ir_toy.create(f"toy{len(world.sides)}", world.air, mock)
         super().__init__(world, ADAPTER.session(ADAPTER.Settings(**settings), common), toy)
         self.waiting: list[Packet] = []
@@ -48,7 +37,7 @@ class Side(world.Side):
         self._delayed: list[tuple[int, bytes]] = []
         self.sent = 0  # packets that the session has taken
 
-    def handle(self, events: list[Event] | None) -> list[Event]:
+    def handle(self, events: list[base.Event] | None) -> list[base.Event]:
         others = super().handle(events)
         self.pump()
         return others
@@ -74,22 +63,24 @@ class Side(world.Side):
 
     def pump(self) -> None:
         """What a station does: the next packet, when the session takes one."""
-        while self.waiting and self.sent == len(self.of(Delivered)) + len(self.of(Refused)):
+        while self.waiting and self.sent == len(self.of(base.Delivered)) + len(
+            self.of(base.Refused)
+        ):
             answer = self.transmit(self.waiting[0])
             if answer is None:
                 return
-            assert isinstance(answer, Transmission), answer
+            assert isinstance(answer, base.Transmission), answer
             self.waiting.pop(0)
             self.sent += 1
 
     @property
     def received(self) -> list[tuple[bytes, int]]:
-        return [(event.data, event.channel) for event in self.of(Received)]
+        return [(event.data, event.channel) for event in self.of(base.Received)]
 
     @property
     def dropped(self) -> dict[str, int]:
         counts: dict[str, int] = {}
-        for event in self.of(Dropped):
+        for event in self.of(base.Dropped):
             counts[event.reason] = counts.get(event.reason, 0) + event.count
         return counts
 
@@ -139,7 +130,7 @@ def test_packets_both_ways_in_every_code(code: str) -> None:
     world.run(1)
     assert two.received == [(data, 4) for data in sent]
     assert one.received == [(PAIRS[code][0], 4)]
-    assert one.of(Delivered) == [Delivered(number + 1) for number in range(len(sent))]
+    assert one.of(base.Delivered) == [base.Delivered(number + 1) for number in range(len(sent))]
     assert set(two.dropped) <= {"repeat"}
     repeats = len(sent) * (CODECS[code].traits.sends - 1)
     assert two.dropped.get("repeat", 0) == repeats
@@ -202,7 +193,7 @@ def test_a_channel_is_an_address() -> None:
     world.run(1)
     assert two.received == [(b"a", 1), (b"b", 2), (b"c", 1), (b"c", 2)]
     assert [data for data, _ in other.received] == [b"\x20a", b"\x21b", b"\x20c", b"\x21c"]
-    assert two.of(Received)[0].address == "20"
+    assert two.of(base.Received)[0].address == "20"
     other.send(b"\x22x")
     world.run(0.5)
     assert two.dropped == {"address": 1}
@@ -237,9 +228,9 @@ def test_packets_of_bytes(code: str, framing: str) -> None:
         one.send(data)
     world.run(20)
     assert two.received == [(data, 4) for data in sent]
-    assert two.of(Received)[0].address is not None
+    assert two.of(base.Received)[0].address is not None
     assert set(two.dropped) <= {"repeat"}
-    assert len(one.of(Delivered)) == 3
+    assert len(one.of(base.Delivered)) == 3
 
 
 def test_packets_by_the_silence_between_them() -> None:
@@ -274,7 +265,7 @@ def test_a_packet_that_stays_half_is_given_up() -> None:
     one.send(b"never whole")
     world.run(0.5)
     one.handle(one.session.close())
-    assert one.of(Refused) == [Refused(1, "down")]
+    assert one.of(base.Refused) == [base.Refused(1, "down")]
     world.run(2)
     assert two.received == []
     assert two.dropped["truncated"] == 1
@@ -366,7 +357,7 @@ def test_two_at_once_spoil_each_other() -> None:
     world.run(1)
     assert third.received == []
     assert third.dropped["strange"] >= 1
-    assert len(one.of(Delivered)) == len(two.of(Delivered)) == 1
+    assert len(one.of(base.Delivered)) == len(two.of(base.Delivered)) == 1
 
 
 def test_who_begins_later_waits() -> None:
@@ -386,13 +377,13 @@ def test_a_host_too_slow_is_an_underrun() -> None:
     one.delay_ns = 45 * MS
     one.send(b"\x00\x00\x04\x0c")
     world.run(2)
-    assert one.of(Refused) == [Refused(1, "underrun")]
+    assert one.of(base.Refused) == [base.Refused(1, "underrun")]
     assert one.mock.player.underruns >= 1
     one.delay_ns = 0
     one.send(b"\x00\x00\x04\x0d")
     world.run(1)
     assert two.received[-1] == (b"\x00\x00\x04\x0d", 4)
-    assert one.of(Delivered) == [Delivered(2)]
+    assert one.of(base.Delivered) == [base.Delivered(2)]
 
 
 def test_a_steady_light_does_not_silence_us_for_good() -> None:
@@ -401,7 +392,7 @@ def test_a_steady_light_does_not_silence_us_for_good() -> None:
     world.run(0.5)
     side.send(b"\x04\x08")
     world.run(2)
-    assert side.of(Delivered) == [Delivered(1)]
+    assert side.of(base.Delivered) == [base.Delivered(1)]
     assert side.received == []
 
 
@@ -411,7 +402,7 @@ def test_lost_light_is_lost_whole() -> None:
     for command in range(40):
         one.send(bytes((4, command)))
     world.run(10)
-    assert len(one.of(Delivered)) == 40
+    assert len(one.of(base.Delivered)) == 40
     assert 8 <= len(two.received) <= 32
     assert two.dropped == {}
 
@@ -423,9 +414,9 @@ def test_a_power_cycle_in_the_middle_is_found_out() -> None:
     world.run(0.03)
     one.mock.reset(world.now)
     world.run(3)
-    assert one.of(Refused) == [Refused(1, "no_status")]
-    assert one.of(NotReady)
-    assert len(one.of(Ready)) == 2
+    assert one.of(base.Refused) == [base.Refused(1, "no_status")]
+    assert one.of(base.NotReady)
+    assert len(one.of(base.Ready)) == 2
     one.send(b"\x04\x09")
     world.run(1)
     assert two.received[-1] == (b"\x04\x09", 4)
@@ -442,17 +433,17 @@ def test_a_toy_in_any_mode_is_brought_back(state: bytes, tail: bytes) -> None:
         side.mock.receive(bytes((byte,)), world.now)
     side.handle(side.session.open(world.now))
     world.run(3)
-    assert len(side.of(Ready)) == 1
+    assert len(side.of(base.Ready)) == 1
     assert side.mock.mode is Mode.SAMPLE
     assert side.mock.bootloads == 0
     side.send(b"\x04\x08")
     world.run(1)
-    assert side.of(Delivered) == [Delivered(1)]
+    assert side.of(base.Delivered) == [base.Delivered(1)]
 
 
 def test_firmware_too_old() -> None:
     world = World()
     side = world.add({"firmware": 19})
     world.run(1)
-    (failed,) = side.of(Failed)
+    (failed,) = side.of(base.Failed)
     assert isinstance(failed.error, MismatchError)

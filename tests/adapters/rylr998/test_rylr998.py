@@ -6,17 +6,7 @@ from typing import Any
 
 import pytest
 
-from hilgw.adapters.base import (
-    Delivered,
-    Notice,
-    NotReady,
-    Ready,
-    Received,
-    Refused,
-    StationSettings,
-    Transmission,
-    Write,
-)
+from hilgw.adapters import base
 from hilgw.adapters.rylr998 import ADAPTER
 from hilgw.adapters.rylr998.session import RylrSession
 from hilgw.adapters.rylr998.settings import ByDestination, ByHeader, Modulation
@@ -49,18 +39,18 @@ class TestRylr998(AdapterConformance):
 
 def ready(**settings: Any) -> RylrSession:
     """A session whose module has answered the whole handshake."""
-    common = StationSettings(port="x", channel=5, baudRate=115200)
+    common = base.StationSettings(port="x", channel=5, baudRate=115200)
     session = ADAPTER.session(ADAPTER.Settings(**settings), common)
     values = {"ADDRESS": "7", "NETWORKID": "5", "BAND": "915000000", "PARAMETER": "9,7,1,12"}
     values |= {"CRFOP": "22", "MODE": "0", "VER": "RYLR998_V1", "UID": "0" * 24}
     queue = session.open(0)
     while queue:
         event = queue.pop(0)
-        if isinstance(event, Write):
+        if isinstance(event, base.Write):
             name = event.data.decode().strip()[3:].removesuffix("?")
             answer = f"+{name}={values[name]}" if name else "+OK"
             queue += session.receive(answer.encode() + b"\r\n", 0)
-        elif isinstance(event, Ready):
+        elif isinstance(event, base.Ready):
             assert event.addresses == ("7",)
     return session
 
@@ -71,9 +61,9 @@ def packet(data: bytes = b"hi", channel: int = 5) -> Packet:
 
 def test_one_command_at_a_time_and_not_before_the_air_is_free() -> None:
     session = ready()
-    assert session.send(packet(), 0) == Transmission(b"AT+SEND=0,2,hi\r\n", 1)
+    assert session.send(packet(), 0) == base.Transmission(b"AT+SEND=0,2,hi\r\n", 1)
     assert session.send(packet(), 1) is None
-    assert session.receive(b"+OK\r\n", 1000) == [Delivered(1)]
+    assert session.receive(b"+OK\r\n", 1000) == [base.Delivered(1)]
     assert session.send(packet(), 1000) is None  # sooner than the air time can be over
     due = session.next_deadline()
     assert due is not None
@@ -89,38 +79,38 @@ def test_errors_have_words(code: int, reason: str) -> None:
     session = ready()
     session.send(packet(), 0)
     reported, refused = session.receive(b"+ERR=%d\r\n" % code, 1)
-    assert isinstance(reported, Notice)
-    assert refused == Refused(1, reason)
+    assert isinstance(reported, base.Notice)
+    assert refused == base.Refused(1, reason)
 
 
 def test_a_restart_and_a_silence_lose_the_packet_and_shake_hands_again() -> None:
     session = ready()
     session.send(packet(), 0)
     events = session.receive(b"+READY\r\n", 1)
-    assert events[0] == Refused(1, "reset")
-    assert isinstance(events[1], NotReady)
-    assert events[2] == Write(b"AT\r\n")
+    assert events[0] == base.Refused(1, "reset")
+    assert isinstance(events[1], base.NotReady)
+    assert events[2] == base.Write(b"AT\r\n")
     session = ready()
     session.send(packet(), 0)
-    assert session.expire(10**11)[0] == Refused(1, "no_status")
+    assert session.expire(10**11)[0] == base.Refused(1, "no_status")
 
 
 def test_channels_are_networks_destinations_or_a_header() -> None:
     table = ByDestination(table={6: "50"})
     session = ready(mapping=table, destination="9")
     assert session.channels == frozenset({5, 6})
-    assert session.send(packet(channel=6), 0) == Transmission(b"AT+SEND=50,2,hi\r\n", 1)
+    assert session.send(packet(channel=6), 0) == base.Transmission(b"AT+SEND=50,2,hi\r\n", 1)
     (received,) = session.receive(b"+RCV=50,1,x,-50,9\r\n+OK\r\n", 1)[:1]
-    assert received == Received(b"x", 6, -50.0, "50")
+    assert received == base.Received(b"x", 6, -50.0, "50")
     session = ready(mapping=ByHeader())
-    assert session.send(packet(channel=-1), 0) == Transmission(b"AT+SEND=0,3,\xffhi\r\n", 1)
-    assert session.receive(b"+RCV=0,2,\x03x,-50,9\r\n", 1) == [Received(b"x", 3, -50.0, None)]
+    assert session.send(packet(channel=-1), 0) == base.Transmission(b"AT+SEND=0,3,\xffhi\r\n", 1)
+    assert session.receive(b"+RCV=0,2,\x03x,-50,9\r\n", 1) == [base.Received(b"x", 3, -50.0, None)]
 
 
 def test_hex_for_firmware_that_does_not_take_every_byte() -> None:
     session = ready(encoding="hex")
-    assert session.send(packet(b"\r\n"), 0) == Transmission(b"AT+SEND=0,4,0D0A\r\n", 1)
-    assert session.receive(b"+RCV=1,4,0D0A,-50,9\r\n", 1) == [Received(b"\r\n", 5, -50.0, "1")]
+    assert session.send(packet(b"\r\n"), 0) == base.Transmission(b"AT+SEND=0,4,0D0A\r\n", 1)
+    assert session.receive(b"+RCV=1,4,0D0A,-50,9\r\n", 1) == [base.Received(b"\r\n", 5, -50.0, "1")]
 
 
 @pytest.mark.parametrize(
@@ -141,5 +131,5 @@ def test_hex_for_firmware_that_does_not_take_every_byte() -> None:
 def test_mistakes_are_reported_at_their_place(
     settings: dict[str, Any], common: dict[str, Any], place: str
 ) -> None:
-    station = StationSettings(**{"port": "x", "channel": 5, **common})
+    station = base.StationSettings(**{"port": "x", "channel": 5, **common})
     assert [each[0] for each in ADAPTER.check(ADAPTER.Settings(**settings), station)] == [place]

@@ -7,20 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from hilgw.adapters.base import (
-    CannotSend,
-    Delivered,
-    Dropped,
-    Failed,
-    MockSpec,
-    Notice,
-    NotReady,
-    Ready,
-    Received,
-    Refused,
-    StationSettings,
-    Write,
-)
+from hilgw.adapters import base
 from hilgw.adapters.xbee import ADAPTER
 from hilgw.adapters.xbee.module import hardware_of
 from hilgw.adapters.xbee.packets import DATA_ENDPOINTS, MeshFrames
@@ -63,7 +50,7 @@ def on_zigbee(**settings: Any) -> Bench:
 def test_digimesh_is_found_and_set() -> None:
     bench = Bench(digimesh(CH=b"\x0b"), firmware="digimesh", pan_id=0x1234)
     ready = bench.open()[-1]
-    assert ready == Ready(f"XBee 3 DigiMesh {SERIAL} CH 0C PAN 1234 NP 73", (SERIAL,))
+    assert ready == base.Ready(f"XBee 3 DigiMesh {SERIAL} CH 0C PAN 1234 NP 73", (SERIAL,))
     assert bench.module.registers["ID"] == b"\x12\x34"
     assert bench.module.registers["CH"] == b"\x0c"
 
@@ -73,10 +60,10 @@ def test_a_hopping_module_has_no_channel() -> None:
     del module.registers["CH"]
     bench = Bench(module, firmware="digimesh", mapping=ByHeader())
     ready = bench.open()[-1]
-    assert isinstance(ready, Ready)
+    assert isinstance(ready, base.Ready)
     assert ready.identity == f"XBee-PRO 900HP DigiMesh {SERIAL} PAN 7FFF NP 256"
     bench = Bench(module, firmware="digimesh")
-    (failed,) = [event for event in bench.open() if isinstance(event, Failed)]
+    (failed,) = [event for event in bench.open() if isinstance(event, base.Failed)]
     assert isinstance(failed.error, MismatchError)
     assert "has no CH" in str(failed.error)
     assert "by: header" in failed.error.fix
@@ -105,7 +92,7 @@ def test_other_firmware_is_named_with_its_fix(
     module: FakeModule, firmware: str, remedy: str
 ) -> None:
     bench = Bench(module, firmware=firmware)
-    (failed,) = [event for event in bench.open() if isinstance(event, Failed)]
+    (failed,) = [event for event in bench.open() if isinstance(event, base.Failed)]
     assert isinstance(failed.error, MismatchError)
     assert remedy in failed.error.fix
     assert all(len(data) == 4 for data in module.log)  # reads alone
@@ -125,17 +112,17 @@ def test_an_unassociated_module_waits_for_its_network(state: int, word: str, sta
     module = zigbee(AI=bytes((state,)))
     bench = Bench(module, firmware="zigbee", mapping=ByHeader())
     bench.open()
-    (notice,) = bench.of(Notice)
+    (notice,) = bench.of(base.Notice)
     assert word in notice.text
     assert f"AI = {state:02X}" in notice.text
     bench.pass_time(60)
-    assert len(bench.of(Notice)) == 1  # reported once for each state
-    assert not bench.of(Ready)
-    assert not bench.of(Failed)
+    assert len(bench.of(base.Notice)) == 1  # reported once for each state
+    assert not bench.of(base.Ready)
+    assert not bench.of(base.Failed)
     assert bench.send(b"x") is None
     module.registers["AI"] = b"\x00"
     ready = bench.frames(status)[-1]
-    assert ready == Ready(
+    assert ready == base.Ready(
         f"XBee 3 Zigbee {SERIAL} MY 1234 CH 0F PAN 00000000DEADBEEF NP 255", (SERIAL, "1234")
     )
 
@@ -146,9 +133,9 @@ def test_a_join_without_a_word_is_noticed() -> None:
     bench.open()
     module.registers["AI"] = b"\x22"
     bench.pass_time(3)
-    assert len(bench.of(Notice)) == 2
+    assert len(bench.of(base.Notice)) == 2
     module.registers["AI"] = b"\x00"
-    assert isinstance(bench.pass_time(3)[-1], Ready)
+    assert isinstance(bench.pass_time(3)[-1], base.Ready)
 
 
 def test_a_module_that_leaves_its_network_is_not_ready() -> None:
@@ -157,17 +144,17 @@ def test_a_module_that_leaves_its_network_is_not_ready() -> None:
     bench.module.registers["AI"] = b"\x21"
     events = bench.frames("8A03")
     assert events[:2] == [
-        Refused(sent.token, "not_joined"),
-        NotReady("the module left the network"),
+        base.Refused(sent.token, "not_joined"),
+        base.NotReady("the module left the network"),
     ]
     bench.module.registers["AI"] = b"\x00"
-    assert isinstance(bench.frames("8A02")[-1], Ready)
+    assert isinstance(bench.frames("8A02")[-1], base.Ready)
 
 
 def test_with_module_channel_the_networks_channel_is_checked() -> None:
-    assert isinstance(Bench(zigbee(), channel=15, firmware="zigbee").open()[-1], Ready)
+    assert isinstance(Bench(zigbee(), channel=15, firmware="zigbee").open()[-1], base.Ready)
     bench = Bench(zigbee(), channel=12, firmware="zigbee")
-    (failed,) = [event for event in bench.open() if isinstance(event, Failed)]
+    (failed,) = [event for event in bench.open() if isinstance(event, base.Failed)]
     assert "CH 0F, channel 15" in str(failed.error)
     assert all(data[2:4] != b"CH" or len(data) == 4 for data in bench.module.log)
 
@@ -183,9 +170,9 @@ def test_the_zigbee_id_has_64_bits() -> None:
 def test_flow_control_is_switched_on_where_it_is_asked_for() -> None:
     module = FakeModule(1, D7=b"\x00", D6=b"\x01")
     bench = Bench(module)
-    bench.common = StationSettings(port="/dev/null", channel=12, rtscts=True)
+    bench.common = base.StationSettings(port="/dev/null", channel=12, rtscts=True)
     bench.session = ADAPTER.session(bench.settings, bench.common)
-    assert isinstance(bench.open()[-1], Ready)
+    assert isinstance(bench.open()[-1], base.Ready)
     assert module.registers["D7"] == b"\x01"
     # CTS holds the bytes back, so only the window limits.
     assert [type(bench.send(bytes(100))).__name__ for _ in range(5)] == ["Transmission"] * 4 + [
@@ -208,7 +195,7 @@ def test_frames_10(destination: str, expected: str) -> None:
     sent = bench.send(b"hi", channel=3)
     data = unframe(sent.data)
     assert data == b"\x10" + data[1:2] + bytes.fromhex(f"{expected} 00 00 03 {PING}")
-    assert bench.frames(f"8B {data[1]:02X} 0000 00 00 00") == [Delivered(sent.token)]
+    assert bench.frames(f"8B {data[1]:02X} 0000 00 00 00") == [base.Delivered(sent.token)]
 
 
 def test_ao_of_the_module_asks_for_frames_11() -> None:
@@ -217,23 +204,27 @@ def test_ao_of_the_module_asks_for_frames_11() -> None:
     assert data[2:] == bytes.fromhex(f"{REMOTE} FFFE E8 E8 0011 C105 00 00 {PING}")
     assert data[0] == 0x11
     ours = f"91 {REMOTE} FFFE E8 E8 0011 C105 C1 {PING}"
-    assert [event.data for event in bench.frames(ours) if isinstance(event, Received)] == [b"hi"]
+    assert [event.data for event in bench.frames(ours) if isinstance(event, base.Received)] == [
+        b"hi"
+    ]
     (dropped,) = bench.frames(f"91 {REMOTE} FFFE 00 00 8031 0000 01 {PING}")
-    assert isinstance(dropped, Dropped)
+    assert isinstance(dropped, base.Dropped)
     assert dropped.reason == "endpoint"
 
 
 def test_endpoints_asked_for_set_ao_and_filter() -> None:
     ends = EndpointSettings(source=1, destination=2, cluster=6, profile=0x0104)
     bench = Bench(zigbee(), firmware="zigbee", mapping=ByHeader(), endpoints=ends)
-    assert isinstance(bench.open()[-1], Ready)
+    assert isinstance(bench.open()[-1], base.Ready)
     assert bench.module.registers["AO"] == b"\x01"
     data = unframe(bench.send(b"hi", channel=0).data)
     assert data[12:18] == bytes.fromhex("01 02 0006 0104")
     back = f"91 {REMOTE} 1234 02 01 0006 0104 01 00{PING}"
-    assert [event.data for event in bench.frames(back) if isinstance(event, Received)] == [b"hi"]
+    assert [event.data for event in bench.frames(back) if isinstance(event, base.Received)] == [
+        b"hi"
+    ]
     (dropped,) = bench.frames(f"91 {REMOTE} 1234 01 02 0006 0104 01 00{PING}")
-    assert isinstance(dropped, Dropped)
+    assert isinstance(dropped, base.Dropped)
 
 
 def test_an_ao_that_asks_for_more_is_left_as_it_is() -> None:
@@ -253,9 +244,9 @@ def test_zigbee_limits(encryption: int, np: int, one: int, everybody: int) -> No
     table = ByDestination(table={1: REMOTE})
     for channel, limit in ((1, one), (-1, everybody)):
         bench = Bench(module, firmware="zigbee", mapping=table).ready()
-        assert not isinstance(bench.send(bytes(limit), channel), CannotSend)
+        assert not isinstance(bench.send(bytes(limit), channel), base.CannotSend)
         refused = bench.send(bytes(limit + 1), channel)
-        assert isinstance(refused, CannotSend)
+        assert isinstance(refused, base.CannotSend)
         assert refused.reason == "too_long"
         assert str(limit) in refused.text
 
@@ -265,8 +256,8 @@ def test_digimesh_without_np(encryption: bytes, limit: int) -> None:
     module = digimesh(EE=encryption)
     del module.registers["NP"]
     bench = Bench(module, firmware="digimesh").ready()
-    assert not isinstance(bench.send(bytes(limit)), CannotSend)
-    assert isinstance(bench.send(bytes(limit + 1)), CannotSend)
+    assert not isinstance(bench.send(bytes(limit)), base.CannotSend)
+    assert isinstance(bench.send(bytes(limit + 1)), base.CannotSend)
 
 
 @pytest.mark.parametrize(
@@ -277,7 +268,7 @@ def test_refusals_have_their_words(status: int, reason: str) -> None:
     sent = bench.send(b"hi")
     frame_id = unframe(sent.data)[1]
     assert bench.frames(f"8B {frame_id:02X} FFFD 00 {status:02X} 00") == [
-        Refused(sent.token, reason)
+        base.Refused(sent.token, reason)
     ]
 
 
@@ -298,15 +289,15 @@ def packet(source: str = REMOTE) -> str:
 
 
 def rssi(events: list[Any]) -> list[tuple[float | None, bool]]:
-    return [(e.rssi_dbm, e.rssi_uncertain) for e in events if isinstance(e, Received)]
+    return [(e.rssi_dbm, e.rssi_uncertain) for e in events if isinstance(e, base.Received)]
 
 
 def test_a_packet_waits_for_db_and_is_marked() -> None:
     bench = on_digimesh()
     asked, *rest = bench.frames(packet())
-    assert isinstance(asked, Write)
+    assert isinstance(asked, base.Write)
     assert unframe(asked.data)[2:] == b"DB"
-    assert rest == [Received(b"hi", 12, -43, REMOTE, True)]
+    assert rest == [base.Received(b"hi", 12, -43, REMOTE, True)]
     assert bench.session.next_deadline() is None
 
 
@@ -314,10 +305,12 @@ def test_one_question_serves_all_that_wait_and_order_is_kept() -> None:
     bench = on_digimesh()
     bench.module.silent = True
     events = bench.frames(*[f"90 {REMOTE} FFFE C1 {index:02X}" for index in range(5)])
-    assert [type(event) for event in events] == [Write]
+    assert [type(event) for event in events] == [base.Write]
     number = unframe(events[0].data)[1]  # type: ignore[union-attr]
     answered = bench.frames(f"88 {number:02X} 4442 00 30")
-    assert [event.data[0] for event in answered if isinstance(event, Received)] == list(range(5))
+    assert [event.data[0] for event in answered if isinstance(event, base.Received)] == list(
+        range(5)
+    )
     assert set(rssi(answered)) == {(-48, True)}
 
 
@@ -325,10 +318,10 @@ def test_questions_keep_their_distance() -> None:
     bench = on_digimesh()
     bench.frames(packet())
     close = bench.frames(packet(), packet(OTHER))
-    assert not [event for event in close if isinstance(event, Write)]
+    assert not [event for event in close if isinstance(event, base.Write)]
     assert rssi(close) == [(-43, True), (None, False)]  # the last one only for the same module
     bench.pass_time(0.02)
-    assert isinstance(bench.frames(packet())[0], Write)
+    assert isinstance(bench.frames(packet())[0], base.Write)
 
 
 def test_without_an_answer_the_packet_goes_on_and_questions_pause() -> None:
@@ -354,7 +347,7 @@ def test_a_module_without_db_is_asked_once() -> None:
     del bench.module.registers["DB"]
     assert rssi(bench.frames(packet())) == [(None, False)]
     bench.pass_time(5)
-    assert [type(event) for event in bench.frames(packet())] == [Received]
+    assert [type(event) for event in bench.frames(packet())] == [base.Received]
 
 
 def test_what_waits_is_bounded_and_survives_a_reset_and_the_end() -> None:
@@ -363,7 +356,7 @@ def test_what_waits_is_bounded_and_survives_a_reset_and_the_end() -> None:
     assert len(rssi(bench.frames(*[packet()] * 16))) == 16
     bench.pass_time(2)
     bench.frames(packet())
-    assert isinstance(bench.frames("8A00")[0], Received)
+    assert isinstance(bench.frames("8A00")[0], base.Received)
     bench = on_digimesh()
     bench.module.silent = True
     bench.frames(packet())
@@ -372,7 +365,7 @@ def test_what_waits_is_bounded_and_survives_a_reset_and_the_end() -> None:
 
 def test_it_can_be_switched_off_and_on() -> None:
     off = on_digimesh(rssi_from_db=False)
-    assert off.frames(packet()) == [Received(b"hi", 12, None, REMOTE)]
+    assert off.frames(packet()) == [base.Received(b"hi", 12, None, REMOTE)]
     on = Bench(FakeModule(1, DB=b"\x40"), rssi_from_db=True).ready()
     assert rssi(on.frames(packet())) == [(-64, True)]
     assert rssi(on.frames(f"80 {REMOTE} 28 00 {PING}")) == [(-40, False)]
@@ -402,7 +395,7 @@ def test_it_can_be_switched_off_and_on() -> None:
     ],
 )
 def test_what_a_firmware_does_not_have_is_a_problem(settings: dict[str, Any], path: str) -> None:
-    common = StationSettings(port="/dev/null", channel=12)
+    common = base.StationSettings(port="/dev/null", channel=12)
     problems = ADAPTER.check(ADAPTER.Settings(**settings), common)
     assert [problem[0] for problem in problems] == [path]
     assert all(all(problem) for problem in problems)
@@ -417,16 +410,16 @@ def test_what_a_firmware_does_not_have_is_a_problem(settings: dict[str, Any], pa
     ],
 )
 def test_good_settings(settings: dict[str, Any]) -> None:
-    common = StationSettings(port="/dev/null", channel=12, sources={"0": "rover"})
+    common = base.StationSettings(port="/dev/null", channel=12, sources={"0": "rover"})
     if settings.get("firmware"):
         assert ADAPTER.check(ADAPTER.Settings(**settings), common) == []
     assert len(ADAPTER.check(ADAPTER.Settings(**settings), common)) == ("api_mode" in settings)
 
 
 def test_the_mock_follows_the_firmware_and_then_the_user() -> None:
-    common = StationSettings(port="/dev/null", channel=12, rtscts=True)
+    common = base.StationSettings(port="/dev/null", channel=12, rtscts=True)
     spec = ADAPTER.mock(ADAPTER.Settings(firmware="zigbee", mock={"CE": 1}), common)
-    assert spec == MockSpec(
+    assert spec == base.MockSpec(
         "xbee",
         {"AP": 1, "BD": 3, "hardware": "zigbee", "channel": 12, "rtscts": True, "CE": 1},
     )

@@ -7,19 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from hilgw.adapters.base import (
-    CannotSend,
-    Delivered,
-    Dropped,
-    MockSpec,
-    Notice,
-    NotReady,
-    Ready,
-    Received,
-    Refused,
-    StationSettings,
-    Transmission,
-)
+from hilgw.adapters import base
 from hilgw.adapters.xbee import ADAPTER, describe as words
 from hilgw.adapters.xbee.session import UART_ROOM
 from hilgw.adapters.xbee.settings import ByDestination, ByHeader, ModuleChannel
@@ -34,8 +22,8 @@ def ready(**settings_: Any) -> Bench:
     return Bench(**settings_).ready()
 
 
-def received(events: list[Any]) -> list[Received]:
-    return [event for event in events if isinstance(event, Received)]
+def received(events: list[Any]) -> list[base.Received]:
+    return [event for event in events if isinstance(event, base.Received)]
 
 
 # --- out ------------------------------------------------------------------------------------------
@@ -52,7 +40,7 @@ def received(events: list[Any]) -> list[Received]:
 def test_a_packet_goes_to_the_destination(destination: str, expected: str, api_mode: int) -> None:
     bench = ready(destination=destination, api_mode=api_mode)
     sent = bench.send(b"\x7e\x11hi")
-    assert isinstance(sent, Transmission)
+    assert isinstance(sent, base.Transmission)
     assert unframe(sent.data, api_mode == 2) == bytes.fromhex(expected) + b"\x7e\x11hi"
     assert sent.data == frame(bytes.fromhex(expected) + b"\x7e\x11hi", api_mode == 2)
 
@@ -68,7 +56,9 @@ def test_every_status_ends_its_frame(status: int, layout: str) -> None:
     bench = ready()
     sent = bench.send(b"hi")
     events = bench.frames(layout.format(id=unframe(sent.data)[1], status=status))
-    expected = Refused(sent.token, words.DELIVERY[status]) if status else Delivered(sent.token)
+    expected = (
+        base.Refused(sent.token, words.DELIVERY[status]) if status else base.Delivered(sent.token)
+    )
     assert events == [expected]
     assert bench.session.next_deadline() is None
 
@@ -83,17 +73,17 @@ def test_every_status_ends_its_frame(status: int, layout: str) -> None:
 def test_reasons_have_their_words(status: int, reason: str) -> None:
     bench = ready()
     sent = bench.send(b"hi")
-    assert bench.frames(f"8901{status:02X}") == [Refused(sent.token, reason)]
+    assert bench.frames(f"8901{status:02X}") == [base.Refused(sent.token, reason)]
 
 
 def test_a_status_of_no_request_is_counted_and_ignored() -> None:
     bench = ready()
     sent = bench.send(b"hi")
     (notice,) = bench.frames("892A00")
-    assert isinstance(notice, Notice)
+    assert isinstance(notice, base.Notice)
     assert notice.once
     assert bench.session.unknown_statuses == 1
-    assert bench.frames("890100", "890100")[0] == Delivered(sent.token)
+    assert bench.frames("890100", "890100")[0] == base.Delivered(sent.token)
     assert bench.session.unknown_statuses == 2
 
 
@@ -103,8 +93,8 @@ def test_a_missing_status_is_a_reason_and_a_late_one_is_ignored() -> None:
     bench.pass_time(1.0)
     second = bench.send(b"two")
     assert bench.pass_time(0.499) == []
-    assert bench.pass_time(0.001) == [Refused(first.token, "no_status")]
-    assert bench.frames("890100", "890200")[-1] == Delivered(second.token)
+    assert bench.pass_time(0.001) == [base.Refused(first.token, "no_status")]
+    assert bench.frames("890100", "890200")[-1] == base.Delivered(second.token)
     assert bench.session.unknown_statuses == 1
     assert bench.session.next_deadline() is None
 
@@ -112,13 +102,13 @@ def test_a_missing_status_is_a_reason_and_a_late_one_is_ignored() -> None:
 def test_the_window_holds_back_and_opens_one_by_one() -> None:
     bench = ready(window=3)
     sent = [bench.send(b"hi") for _ in range(3)]
-    assert all(isinstance(item, Transmission) for item in sent)
+    assert all(isinstance(item, base.Transmission) for item in sent)
     assert bench.send(b"hi") is None
-    assert bench.frames("890200") == [Delivered(sent[1].token)]
-    assert isinstance(bench.send(b"hi"), Transmission)
+    assert bench.frames("890200") == [base.Delivered(sent[1].token)]
+    assert isinstance(bench.send(b"hi"), base.Transmission)
     assert bench.send(b"hi") is None
     bench.pass_time(4)
-    assert isinstance(bench.send(b"hi"), Transmission)
+    assert isinstance(bench.send(b"hi"), base.Transmission)
 
 
 def test_frames_ahead_fit_the_modules_uart_buffer() -> None:
@@ -127,9 +117,11 @@ def test_frames_ahead_fit_the_modules_uart_buffer() -> None:
     while (sent := bench.send(bytes(20))) is not None:
         ahead += len(sent.data)
     assert UART_ROOM - 40 < ahead <= UART_ROOM
-    assert isinstance(ready(window=16).send(bytes(100)), Transmission)  # a single one always goes
+    assert isinstance(
+        ready(window=16).send(bytes(100)), base.Transmission
+    )  # a single one always goes
     bench.frames("890100")
-    assert isinstance(bench.send(bytes(20)), Transmission)
+    assert isinstance(bench.send(bytes(20)), base.Transmission)
 
 
 @pytest.mark.parametrize("end", ["statuses", "timeouts", "reset", "close"])
@@ -173,7 +165,7 @@ def test_frame_ids_rotate_and_none_outstanding_is_used_again(answers: list[int])
         if index < len(outstanding) and (index or len(outstanding) == 4):
             frame_id = list(outstanding)[index]
             token = outstanding.pop(frame_id)
-            assert bench.frames(f"89{frame_id:02X}00") == [Delivered(token)]
+            assert bench.frames(f"89{frame_id:02X}00") == [base.Delivered(token)]
         assert len(outstanding) <= 4
 
 
@@ -184,7 +176,7 @@ def test_ids_wrap_past_one_that_hangs() -> None:
     for _ in range(600):
         sent = bench.send(b"x")
         seen.append(unframe(sent.data)[1])
-        assert bench.frames(f"89{seen[-1]:02X}00") == [Delivered(sent.token)]
+        assert bench.frames(f"89{seen[-1]:02X}00") == [base.Delivered(sent.token)]
     assert seen[:254] == list(range(2, 256))
     assert seen[254:508] == list(range(2, 256))
 
@@ -192,9 +184,9 @@ def test_ids_wrap_past_one_that_hangs() -> None:
 @pytest.mark.parametrize(("np", "limit"), [(100, 100), (102, 102), (49, 49)])
 def test_a_payload_over_the_modules_limit_is_refused(np: int, limit: int) -> None:
     bench = Bench(FakeModule(NP=np.to_bytes(2, "big"))).ready()
-    assert isinstance(bench.send(bytes(limit)), Transmission)
+    assert isinstance(bench.send(bytes(limit)), base.Transmission)
     refused = bench.send(bytes(limit + 1))
-    assert isinstance(refused, CannotSend)
+    assert isinstance(refused, base.CannotSend)
     assert refused.reason == "too_long"
     assert str(limit) in refused.text
 
@@ -202,8 +194,8 @@ def test_a_payload_over_the_modules_limit_is_refused(np: int, limit: int) -> Non
 def test_what_can_never_go_out_is_refused_while_the_window_is_full() -> None:
     bench = ready(window=1)
     bench.send(b"x")
-    assert isinstance(bench.send(bytes(1000)), CannotSend)
-    assert isinstance(bench.send(b""), CannotSend)
+    assert isinstance(bench.send(bytes(1000)), base.CannotSend)
+    assert isinstance(bench.send(b""), base.CannotSend)
     assert bench.send(b"", 12).reason == "empty"
     assert bench.send(b"x", 13).reason == "channel"
 
@@ -214,28 +206,28 @@ def test_what_can_never_go_out_is_refused_while_the_window_is_full() -> None:
 @pytest.mark.parametrize(
     ("data", "event"),
     [
-        (f"80 {REMOTE} 28 00 {PING}", Received(b"hi", 12, -40, REMOTE)),
-        (f"81 1234 5C 02 {PING}", Received(b"hi", 12, -92, "1234")),
-        (f"81 0000 28 00 {PING}", Received(b"hi", 12, -40, None)),
-        (f"90 {REMOTE} FFFE 01 {PING}", Received(b"hi", 12, None, REMOTE)),
-        (f"90 FFFFFFFFFFFFFFFF 1234 01 {PING}", Received(b"hi", 12, None, "1234")),
-        (f"91 {REMOTE} FFFE E8 E8 0011 C105 01 {PING}", Received(b"hi", 12, None, REMOTE)),
-        (f"91 FFFFFFFFFFFFFFFF 0007 E8E80011C105 01 {PING}", Received(b"hi", 12, None, "0007")),
+        (f"80 {REMOTE} 28 00 {PING}", base.Received(b"hi", 12, -40, REMOTE)),
+        (f"81 1234 5C 02 {PING}", base.Received(b"hi", 12, -92, "1234")),
+        (f"81 0000 28 00 {PING}", base.Received(b"hi", 12, -40, None)),
+        (f"90 {REMOTE} FFFE 01 {PING}", base.Received(b"hi", 12, None, REMOTE)),
+        (f"90 FFFFFFFFFFFFFFFF 1234 01 {PING}", base.Received(b"hi", 12, None, "1234")),
+        (f"91 {REMOTE} FFFE E8 E8 0011 C105 01 {PING}", base.Received(b"hi", 12, None, REMOTE)),
+        (f"91 FFFFFFFFFFFFFFFF 0007 E8E80011C10501 {PING}", base.Received(b"hi", 12, None, "0007")),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("api_mode", [1, 2])
-def test_a_packet_comes_in(data: str, event: Received, api_mode: int) -> None:
+def test_a_packet_comes_in(data: str, event: base.Received, api_mode: int) -> None:
     assert ready(api_mode=api_mode).frames(data) == [event]
 
 
 @pytest.mark.parametrize("head", ["81 1234 28 00", f"80 {REMOTE} 28 00", f"90 {REMOTE} FFFE 01"])
 def test_a_frame_without_data_is_dropped_with_a_reason(head: str) -> None:
     (dropped,) = ready().frames(head)
-    assert isinstance(dropped, Dropped)
+    assert isinstance(dropped, base.Dropped)
     assert dropped.reason == "empty"
     short = bytes.fromhex(head)[:-1].hex()
     (dropped,) = ready().frames(short)
-    assert isinstance(dropped, Dropped)
+    assert isinstance(dropped, base.Dropped)
     assert dropped.reason == "bad_frame"
 
 
@@ -246,7 +238,9 @@ def test_corrupt_frames_are_counted_one_by_one() -> None:
     bad[8] ^= 1
     events = bench.take_in(bytes(bad) + good + bytes(bad) + good)
     assert len(received(events)) == 2
-    assert [event.reason for event in events if isinstance(event, Dropped)] == ["bad_frame"] * 2
+    assert [event.reason for event in events if isinstance(event, base.Dropped)] == [
+        "bad_frame"
+    ] * 2
 
 
 def test_a_frame_cut_short_is_given_up_when_the_line_is_silent() -> None:
@@ -256,7 +250,7 @@ def test_a_frame_cut_short_is_given_up_when_the_line_is_silent() -> None:
     bench.pass_time(0.25)  # modules and USB pause for less
     assert bench.events == []
     events = bench.pass_time(0.1)
-    assert received(events) == [Received(b"hi", 12, -40, "1234")]
+    assert received(events) == [base.Received(b"hi", 12, -40, "1234")]
     assert bench.session.next_deadline() is None
 
 
@@ -265,7 +259,7 @@ def test_a_pause_inside_a_frame_is_tolerated() -> None:
     good = frame(f"81 1234 28 00 {PING}")
     bench.take_in(good[:5])
     bench.pass_time(0.25)
-    assert bench.take_in(good[5:]) == [Received(b"hi", 12, -40, "1234")]
+    assert bench.take_in(good[5:]) == [base.Received(b"hi", 12, -40, "1234")]
 
 
 # --- mappings -------------------------------------------------------------------------------------
@@ -314,7 +308,7 @@ def test_header_carries_the_channel(channel: int, header: int) -> None:
     sent = bench.send(b"hi", channel)
     assert unframe(sent.data) == bytes.fromhex("0101123400") + bytes((header,)) + b"hi"
     assert bench.frames(f"81 1234 28 00 {header:02X} {PING}") == [
-        Received(b"hi", channel, -40, "1234")
+        base.Received(b"hi", channel, -40, "1234")
     ]
 
 
@@ -322,10 +316,10 @@ def test_header_limits() -> None:
     bench = ready(mapping=ByHeader(), channel=0)
     assert bench.send(b"hi", 255).reason == "channel"
     assert bench.send(b"", 1).reason == "empty"
-    assert isinstance(bench.send(bytes(101), 1), Transmission)
+    assert isinstance(bench.send(bytes(101), 1), base.Transmission)
     assert bench.send(bytes(102), 1).reason == "too_long"
     (dropped,) = bench.frames("81 1234 28 00 07")
-    assert isinstance(dropped, Dropped)
+    assert isinstance(dropped, base.Dropped)
     assert dropped.reason == "no_header"
 
 
@@ -339,12 +333,12 @@ def test_a_reset_under_traffic(status: str) -> None:
     bench.module.registers |= {"ID": b"\x33\x32"}  # AC without WR: lost
     events = bench.frames(f"81 1234 28 00 {PING}", f"8A{status}")
     kinds = [type(event) for event in events]
-    assert kinds[:4] == [Received, Refused, Refused, NotReady]
-    assert events[1:3] == [Refused(item.token, "reset") for item in sent]
+    assert kinds[:4] == [base.Received, base.Refused, base.Refused, base.NotReady]
+    assert events[1:3] == [base.Refused(item.token, "reset") for item in sent]
     assert "restarted" in events[3].reason  # type: ignore[union-attr]
-    assert isinstance(events[-1], Ready)
+    assert isinstance(events[-1], base.Ready)
     assert "PAN 1111" in events[-1].identity
-    assert isinstance(bench.send(b"again"), Transmission)
+    assert isinstance(bench.send(b"again"), base.Transmission)
 
 
 def test_no_packet_passes_between_a_reset_and_the_next_handshake() -> None:
@@ -353,39 +347,39 @@ def test_no_packet_passes_between_a_reset_and_the_next_handshake() -> None:
     bench.frames("8A00")
     assert bench.send(b"x") is None
     (dropped,) = bench.frames(f"81 1234 28 00 {PING}")
-    assert isinstance(dropped, Dropped)
+    assert isinstance(dropped, base.Dropped)
     assert dropped.reason == "not_ready"
     bench.module.silent = False
-    assert isinstance(bench.pass_time(1)[-1], Ready)
+    assert isinstance(bench.pass_time(1)[-1], base.Ready)
 
 
 def test_other_modem_statuses_are_reported_and_change_nothing() -> None:
     bench = ready()
     sent = bench.send(b"x")
-    assert bench.frames("8A02") == [Notice("module: joined the network")]
-    assert bench.frames("890100") == [Delivered(sent.token)]
+    assert bench.frames("8A02") == [base.Notice("module: joined the network")]
+    assert bench.frames("890100") == [base.Delivered(sent.token)]
 
 
 def test_a_node_that_identifies_itself_is_reported() -> None:
     (notice,) = ready().frames("95 0013A20040522BAA 7D84 02 7D84 0013A20040522BAA 4E31 00")
-    assert notice == Notice("node 'N1' is at 0013A20040522BAA, network address 7D84")
+    assert notice == base.Notice("node 'N1' is at 0013A20040522BAA, network address 7D84")
 
 
 def test_closing_loses_what_is_outstanding() -> None:
     bench = ready()
     sent = [bench.send(b"x") for _ in range(3)]
-    assert bench.session.close() == [Refused(item.token, "down") for item in sent]
+    assert bench.session.close() == [base.Refused(item.token, "down") for item in sent]
     assert bench.session.close() == []
     bench.ready()
     assert bench.frames("890100") == [
-        Notice("transmit status without an outstanding frame ignored")
+        base.Notice("transmit status without an outstanding frame ignored")
     ]
 
 
 def test_opening_twice_loses_nothing_silently() -> None:
     bench = ready()
     sent = bench.send(b"x")
-    assert bench.open()[0] == Refused(sent.token, "down")
+    assert bench.open()[0] == base.Refused(sent.token, "down")
 
 
 # --- words, settings, mock ------------------------------------------------------------------------
@@ -406,7 +400,7 @@ def test_describe_takes_wire_bytes_frame_data_and_text() -> None:
 
 @pytest.mark.parametrize("channel", [11, 12, 26])
 def test_good_settings_have_no_problems(channel: int) -> None:
-    common = StationSettings(port="/dev/null", channel=channel, sources={REMOTE: "rover"})
+    common = base.StationSettings(port="/dev/null", channel=channel, sources={REMOTE: "rover"})
     assert ADAPTER.check(ADAPTER.Settings(), common) == []
     table = ADAPTER.Settings(mapping=ByDestination(table=TABLE))
     assert ADAPTER.check(table, common) == []
@@ -414,7 +408,7 @@ def test_good_settings_have_no_problems(channel: int) -> None:
 
 @pytest.mark.parametrize("channel", [0, 10, 27])
 def test_channels_no_module_has_are_problems_of_module_channel_only(channel: int) -> None:
-    common = StationSettings(port="/dev/null", channel=channel)
+    common = base.StationSettings(port="/dev/null", channel=channel)
     ((path, message, fix),) = ADAPTER.check(ADAPTER.Settings(mapping=ModuleChannel()), common)
     assert path == "channel"
     assert str(channel) in message
@@ -430,21 +424,21 @@ def test_channels_no_module_has_are_problems_of_module_channel_only(channel: int
     ],
 )  # fmt: skip
 def test_tables_that_cannot_work(table: dict[int, str], path: str) -> None:
-    common = StationSettings(port="/dev/null", channel=12)
+    common = base.StationSettings(port="/dev/null", channel=12)
     problems = ADAPTER.check(ADAPTER.Settings(mapping=ByDestination(table=table)), common)
     assert [problem[0] for problem in problems] == [path]
     assert all(all(problem) for problem in problems)
 
 
 def test_the_address_of_every_fresh_module_is_not_a_source() -> None:
-    common = StationSettings(port="/dev/null", channel=12, sources={"0": "rover"})
+    common = base.StationSettings(port="/dev/null", channel=12, sources={"0": "rover"})
     ((path, _, _),) = ADAPTER.check(ADAPTER.Settings(), common)
     assert path == "sources.0"
 
 
 @pytest.mark.parametrize("address", ["GGGG", "0x0013A20040A1B2C3", "00:13:A2", "broadcast", ""])
 def test_what_is_not_an_address_is_not_a_source(address: str) -> None:
-    common = StationSettings(port="/dev/null", channel=12, sources={address: "rover"})
+    common = base.StationSettings(port="/dev/null", channel=12, sources={address: "rover"})
     ((path, what, fix),) = ADAPTER.check(ADAPTER.Settings(), common)
     assert path == f"sources.{address}"
     assert "is not a valid XBee address" in what
@@ -452,12 +446,12 @@ def test_what_is_not_an_address_is_not_a_source(address: str) -> None:
 
 
 def test_the_mock_is_what_the_settings_describe() -> None:
-    common = StationSettings(port="/dev/null", channel=12, baudRate=115200)
+    common = base.StationSettings(port="/dev/null", channel=12, baudRate=115200)
     plain = ADAPTER.mock(ADAPTER.Settings(api_mode=2), common)
-    assert plain == MockSpec("xbee", {"AP": 2, "BD": 7})
+    assert plain == base.MockSpec("xbee", {"AP": 2, "BD": 7})
     named = ADAPTER.mock(ADAPTER.Settings(module=SERIAL), common)
     assert (named.parameters["SH"], named.parameters["SL"]) == (0x0013A200, 0x41424344)
-    odd = ADAPTER.mock(ADAPTER.Settings(), StationSettings(port="/dev/null", baudRate=31250))
+    odd = ADAPTER.mock(ADAPTER.Settings(), base.StationSettings(port="/dev/null", baudRate=31250))
     assert odd.parameters["BD"] == 31250
 
 

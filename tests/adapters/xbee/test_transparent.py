@@ -7,16 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from hilgw.adapters.base import (
-    CannotSend,
-    Dropped,
-    Failed,
-    Notice,
-    Ready,
-    Received,
-    StationSettings,
-    Transmission,
-)
+from hilgw.adapters import base
 from hilgw.adapters.xbee import ADAPTER
 from hilgw.adapters.xbee.settings import ByHeader
 from hilgw.errors import MismatchError, PeerError
@@ -64,7 +55,7 @@ def opened(module: Typist | None = None, **settings_: Any) -> Bench:
 
 
 def failure(bench: Bench) -> Any:
-    (failed,) = bench.of(Failed)
+    (failed,) = bench.of(base.Failed)
     return failed.error
 
 
@@ -73,7 +64,7 @@ def failure(bench: Bench) -> Any:
 
 def test_only_what_does_not_fit_is_set() -> None:
     bench = opened(pan_id=0x3332)
-    assert bench.of(Ready)[0].identity.startswith(f"XBee 3 802.15.4 {SERIAL} MY FFFF CH 0C")
+    assert bench.of(base.Ready)[0].identity.startswith(f"XBee 3 802.15.4 {SERIAL} MY FFFF CH 0C")
     module = bench.module
     assert isinstance(module, Typist)
     assert module.typed == [
@@ -91,7 +82,7 @@ def test_what_is_asked_for_is_set_applied_and_verified() -> None:
     ]  # fmt: skip
     assert module.typed[-1] == "CN"
     assert not any(text.startswith("WR") for text in module.typed)
-    assert "CH = 11, ID = 7D13, MY = 1234" in bench.of(Notice)[0].text
+    assert "CH = 11, ID = 7D13, MY = 1234" in bench.of(base.Notice)[0].text
 
 
 def test_the_guard_times_are_kept() -> None:
@@ -134,7 +125,7 @@ def test_a_value_refused_is_a_mismatch_and_command_mode_is_left() -> None:
     bench.open()
     while "CH" not in module.typed:
         bench.pass_time(0.1)
-    assert not bench.of(Failed)
+    assert not bench.of(base.Failed)
     assert module.typed[-1] == "CN"
     refusing = Typist()
     original = refusing.command_mode
@@ -168,7 +159,7 @@ def test_nothing_connected_is_a_peer_error() -> None:
 def test_an_s1_has_no_np() -> None:
     module = Typist(HV=b"\x17\x44", VR=b"\x10\xef", EE=b"\x00")
     del module.registers["NP"]
-    assert "NP 100" in opened(module).of(Ready)[0].identity
+    assert "NP 100" in opened(module).of(base.Ready)[0].identity
 
 
 # --- the stream -----------------------------------------------------------------------------------
@@ -177,8 +168,8 @@ def test_an_s1_has_no_np() -> None:
 def test_packets_have_no_token_and_no_rssi() -> None:
     bench = opened(framing="slip")
     sent = bench.send(b"\xc0hi")
-    assert sent == Transmission(b"\xc0\xdb\xdchi\xc0", token=None)
-    assert bench.take_in(sent.data) == [Received(b"\xc0hi", 12)]
+    assert sent == base.Transmission(b"\xc0\xdb\xdchi\xc0", token=None)
+    assert bench.take_in(sent.data) == [base.Received(b"\xc0hi", 12)]
 
 
 def test_data_behind_the_last_ok_is_not_lost() -> None:
@@ -188,38 +179,38 @@ def test_data_behind_the_last_ok_is_not_lost() -> None:
         lambda wire: original(wire) + (b"first\nsec" if wire == b"ATCN\r" else b"")
     )
     bench = opened(module, framing="lines")
-    assert bench.take_in(b"ond\n") == [Received(b"second", 12)]
-    assert [event.data for event in bench.of(Received)] == [b"first", b"second"]
+    assert bench.take_in(b"ond\n") == [base.Received(b"second", 12)]
+    assert [event.data for event in bench.of(base.Received)] == [b"first", b"second"]
 
 
 def test_bad_frames_are_counted() -> None:
     bench = opened()
     good = bench.send(b"hello").data
     events = bench.take_in(good[:3] + good + good[:2] + b"\x55" + good[3:])
-    assert [event.reason for event in events if isinstance(event, Dropped)]
-    assert Received(b"hello", 12) in bench.take_in(good)
+    assert [event.reason for event in events if isinstance(event, base.Dropped)]
+    assert base.Received(b"hello", 12) in bench.take_in(good)
 
 
 def test_plus_plus_plus_alone_is_never_sent() -> None:
     bench = opened(framing="gap:50ms")
     refused = bench.send(b"+++")
-    assert isinstance(refused, CannotSend)
+    assert isinstance(refused, base.CannotSend)
     assert refused.reason == "unframable"
-    assert isinstance(bench.send(b"+++ "), Transmission)
+    assert isinstance(bench.send(b"+++ "), base.Transmission)
     bench = opened(framing="gap:50ms", mapping=ByHeader())
-    assert isinstance(bench.send(b"++", channel=43), CannotSend)
+    assert isinstance(bench.send(b"++", channel=43), base.CannotSend)
 
 
 def test_gap_framing_keeps_its_pause_and_its_size() -> None:
     bench = opened(framing="gap:50ms")
     assert bench.send(bytes(103)).reason == "too_long"
-    assert isinstance(bench.send(bytes(102)), Transmission)
+    assert isinstance(bench.send(bytes(102)), base.Transmission)
     assert bench.send(b"next") is None
     due = bench.session.next_deadline()
     assert due is not None
     assert due - bench.now > 0.15 * SECOND  # 102 bytes and the pause
     bench.pass_time(0.16)
-    assert isinstance(bench.send(b"next"), Transmission)
+    assert isinstance(bench.send(b"next"), base.Transmission)
 
 
 @cases(0.5)
@@ -229,7 +220,7 @@ def test_any_payload_any_chunking(payload: bytes, size: int, channel: int) -> No
     wire = bench.send(payload, channel).data * 2
     for start in range(0, len(wire), size):
         bench.take_in(wire[start : start + size])
-    assert bench.of(Received) == [Received(payload, channel)] * 2
+    assert bench.of(base.Received) == [base.Received(payload, channel)] * 2
 
 
 @given(st.binary(max_size=200))
@@ -259,8 +250,8 @@ def pair(**more: Any) -> tuple[World, Side, Side]:
     one = world.add(api_mode=0, pan_id=0x1111, channel=13, **more)
     two = world.add(api_mode=0, pan_id=0x1111, channel=13, **more)
     world.run(5)
-    assert one.of(Ready)
-    assert two.of(Ready)
+    assert one.of(base.Ready)
+    assert two.of(base.Ready)
     return world, one, two
 
 
@@ -274,8 +265,8 @@ def test_two_modules_both_ways(hardware: str) -> None:
         world.run(1)
     two.send(b"back", 13)
     world.run(1)
-    assert two.of(Received) == [Received(half, 13) for half in halves]
-    assert one.of(Received) == [Received(b"back", 13)]
+    assert two.of(base.Received) == [base.Received(half, 13) for half in halves]
+    assert one.of(base.Received) == [base.Received(b"back", 13)]
 
 
 def test_with_an_api_module_on_the_other_side() -> None:
@@ -287,18 +278,18 @@ def test_with_an_api_module_on_the_other_side() -> None:
     world.run(1)
     frames.send(b"there")
     world.run(1)
-    (received,) = frames.of(Received)
+    (received,) = frames.of(base.Received)
     assert received.data == b"hello"
-    assert stream.of(Received) == [Received(b"there", 12)]
+    assert stream.of(base.Received) == [base.Received(b"there", 12)]
 
 
 def test_the_mock_reports_transparent() -> None:
-    spec = ADAPTER.mock(ADAPTER.Settings(api_mode=0), StationSettings(port="/dev/null"))
+    spec = ADAPTER.mock(ADAPTER.Settings(api_mode=0), base.StationSettings(port="/dev/null"))
     assert spec.parameters["AP"] == 0
 
 
 def test_text_from_the_air_is_named_and_the_handshake_before_it_is_not_counted() -> None:
     bench = opened(framing="cobs-crc16")
     bench.take_in(b"temp=20\r\n")
-    (notice,) = [each for each in bench.pass_time(3) if isinstance(each, Notice)]
+    (notice,) = [each for each in bench.pass_time(3) if isinstance(each, base.Notice)]
     assert notice.text == '9 bytes, no frame yet; begins "temp=20\\r\\n": framing lines?'

@@ -6,14 +6,7 @@ from typing import Any
 
 import pytest
 
-from hilgw.adapters.base import (
-    Delivered,
-    Failed,
-    NotReady,
-    Ready,
-    Received,
-    Refused,
-)
+from hilgw.adapters import base
 from hilgw.adapters.xbee.settings import ByHeader
 from hilgw.errors import MismatchError, PeerError
 from tests.adapters.xbee.world import World
@@ -28,34 +21,34 @@ def test_packets_both_ways(api_mode: int, hardware: str) -> None:
         {"hardware": hardware}, api_mode=api_mode, pan_id=0x7E11, my_address=2, destination="1"
     )
     world.run(2)
-    (ready,) = one.of(Ready)[-1:]
+    (ready,) = one.of(base.Ready)[-1:]
     assert "802.15.4" in ready.identity
     assert "PAN 7E11" in ready.identity
     payload = bytes(range(100))
     sent = one.send(payload)
     world.run(1)
-    assert one.of(Delivered) == [Delivered(sent.token)]
-    (received,) = two.of(Received)
+    assert one.of(base.Delivered) == [base.Delivered(sent.token)]
+    (received,) = two.of(base.Received)
     assert (received.data, received.channel, received.address) == (payload, 12, "0001")
     assert received.rssi_dbm is not None
     answer = two.send(b"pong")
     world.run(1)
-    assert two.of(Delivered) == [Delivered(answer.token)]
-    assert [event.data for event in one.of(Received)] == [b"pong"]
+    assert two.of(base.Delivered) == [base.Delivered(answer.token)]
+    assert [event.data for event in one.of(base.Received)] == [b"pong"]
 
 
 def test_64_bit_addresses() -> None:
     world = World()
     one = world.add()
     world.run(1)
-    address = one.of(Ready)[-1].addresses[0]
+    address = one.of(base.Ready)[-1].addresses[0]
     two = world.add(destination=address)
     world.run(1)
     two.send(b"hi")
     world.run(1)
-    (received,) = one.of(Received)
-    assert received.address == two.of(Ready)[-1].addresses[0]
-    assert len(two.of(Delivered)) == 1
+    (received,) = one.of(base.Received)
+    assert received.address == two.of(base.Ready)[-1].addresses[0]
+    assert len(two.of(base.Delivered)) == 1
 
 
 def test_an_absent_node_gives_no_ack() -> None:
@@ -64,7 +57,7 @@ def test_an_absent_node_gives_no_ack() -> None:
     world.run(1)
     sent = one.send(b"hi")
     world.run(2)
-    assert one.of(Refused) == [Refused(sent.token, "no_ack")]
+    assert one.of(base.Refused) == [base.Refused(sent.token, "no_ack")]
 
 
 def test_header_brings_channels_through_one_module() -> None:
@@ -74,7 +67,7 @@ def test_header_brings_channels_through_one_module() -> None:
     for channel in (0, 7, 254, -1):
         one.send(b"x", channel)
     world.run(1)
-    assert [event.channel for event in two.of(Received)] == [0, 7, 254, -1]
+    assert [event.channel for event in two.of(base.Received)] == [0, 7, 254, -1]
 
 
 def test_a_module_on_another_channel_is_brought_over() -> None:
@@ -84,7 +77,7 @@ def test_a_module_on_another_channel_is_brought_over() -> None:
     world.run(1)
     one.send(b"hi", 20)
     world.run(1)
-    assert [event.data for event in two.of(Received)] == [b"hi"]
+    assert [event.data for event in two.of(base.Received)] == [b"hi"]
 
 
 def test_a_power_cycle_under_traffic() -> None:
@@ -95,14 +88,14 @@ def test_a_power_cycle_under_traffic() -> None:
     sent = [one.send(b"lost") for _ in range(3)]
     one.mock.reset(world.now)
     world.run(3)
-    ended = {event.token for event in one.of(Refused) + one.of(Delivered)}
+    ended = {event.token for event in one.of(base.Refused) + one.of(base.Delivered)}
     assert ended == {item.token for item in sent}
-    assert len(one.of(NotReady)) == 1
-    assert len(one.of(Ready)) == 2
-    assert "PAN 1234" in one.of(Ready)[-1].identity
+    assert len(one.of(base.NotReady)) == 1
+    assert len(one.of(base.Ready)) == 2
+    assert "PAN 1234" in one.of(base.Ready)[-1].identity
     one.send(b"back")
     world.run(1)
-    assert two.of(Received)[-1].data == b"back"
+    assert two.of(base.Received)[-1].data == b"back"
 
 
 @pytest.mark.parametrize(
@@ -126,7 +119,7 @@ def test_what_is_wrong_with_a_module_is_named(
     if "BD" in mock:
         one.mock.host_baud = 9600
     world.run(10)
-    (failed,) = one.of(Failed)
+    (failed,) = one.of(base.Failed)
     assert isinstance(failed.error, error)
     shown = f"{failed.error.what} {failed.error.fix}"
     assert all(word.lower() in shown.lower() for word in words), shown
@@ -147,5 +140,5 @@ def test_a_busy_minute_adds_up() -> None:
         world.run(0.025)  # the receiving UART needs 18 ms for one
     world.run(5)
     assert len(offered) == 400
-    assert {event.token for event in one.of(Delivered) + one.of(Refused)} == tokens
-    assert [event.data for event in two.of(Received)] == offered
+    assert {event.token for event in one.of(base.Delivered) + one.of(base.Refused)} == tokens
+    assert [event.data for event in two.of(base.Received)] == offered

@@ -10,31 +10,7 @@ import pytest
 
 from hilgw import api
 from hilgw.api import DistanceSensor, Motor, Robot
-from hilgw.protocols.webots.device_messages import (
-    AssociatedDevice,
-    BrakeCommand,
-    DistanceSensorConfiguration,
-    GetAssociatedDevice,
-    GpsConfiguration,
-    GpsValues,
-    InertialUnitConfiguration,
-    JointConfiguration,
-    MotorConfiguration,
-    Quaternion,
-    SetAcceleration,
-    SetAvailableForce,
-    SetControlPid,
-    SetFeedbackPeriod,
-    SetForce,
-    SetLed,
-    SetPosition,
-    SetSamplingPeriod,
-    SetVelocity,
-    TableConfiguration,
-    TouchSensorConfiguration,
-    Value,
-    Values,
-)
+from hilgw.protocols.webots import device_messages as messages
 from tests.api.simulator import Simulator, robot_of
 
 TABLE = ((0.0, 1024.0, 0.1), (0.5, 0.0, 0.2))
@@ -42,26 +18,26 @@ DEVICES: list[tuple[str, str, Any]] = [
     (
         "DistanceSensor",
         "ds",
-        lambda tag: DistanceSensorConfiguration(tag, 1, 0.0, 1024.0, 0.5, TABLE),
+        lambda tag: messages.DistanceSensorConfiguration(tag, 1, 0.0, 1024.0, 0.5, TABLE),
     ),
     (
         "RotationalMotor",
         "wheel",
-        lambda tag: MotorConfiguration(
+        lambda tag: messages.MotorConfiguration(
             tag, 0, -3.0, 3.0, 10.0, -1.0, 8.0, 10.0, 0.0, 0.0, 0.5, 10.0, 1.0
         ),
     ),
-    ("PositionSensor", "encoder", lambda tag: JointConfiguration(tag, 0)),
-    ("Brake", "brake", lambda tag: JointConfiguration(tag, 0)),
+    ("PositionSensor", "encoder", lambda tag: messages.JointConfiguration(tag, 0)),
+    ("Brake", "brake", lambda tag: messages.JointConfiguration(tag, 0)),
     ("LED", "led", None),
-    ("LightSensor", "light", lambda tag: TableConfiguration(tag, TABLE)),
-    ("Accelerometer", "acc", lambda tag: TableConfiguration(tag)),
-    ("Gyro", "gyro", lambda tag: TableConfiguration(tag)),
-    ("Compass", "compass", lambda tag: TableConfiguration(tag)),
-    ("GPS", "gps", lambda tag: GpsConfiguration(tag, 1)),
-    ("InertialUnit", "imu", lambda tag: InertialUnitConfiguration(tag, 0.25, "ENU")),
-    ("TouchSensor", "bumper", lambda tag: TouchSensorConfiguration(tag, 0)),
-    ("TouchSensor", "force", lambda tag: TouchSensorConfiguration(tag, 2, TABLE)),
+    ("LightSensor", "light", lambda tag: messages.TableConfiguration(tag, TABLE)),
+    ("Accelerometer", "acc", lambda tag: messages.TableConfiguration(tag)),
+    ("Gyro", "gyro", lambda tag: messages.TableConfiguration(tag)),
+    ("Compass", "compass", lambda tag: messages.TableConfiguration(tag)),
+    ("GPS", "gps", lambda tag: messages.GpsConfiguration(tag, 1)),
+    ("InertialUnit", "imu", lambda tag: messages.InertialUnitConfiguration(tag, 0.25, "ENU")),
+    ("TouchSensor", "bumper", lambda tag: messages.TouchSensorConfiguration(tag, 0)),
+    ("TouchSensor", "force", lambda tag: messages.TouchSensorConfiguration(tag, 2, TABLE)),
     ("LinearMotor", "slider", None),
 ]
 TAG = {name: tag for tag, (_, name, _) in enumerate(DEVICES, 1)}
@@ -103,20 +79,24 @@ def test_an_unknown_device_is_none(robot: Robot, capsys: pytest.CaptureFixture[s
 
 
 SENSORS = {
-    "ds": (Value(TAG["ds"], 7.5), "value", 7.5),
-    "encoder": (Value(TAG["encoder"], -1.5), "value", -1.5),
-    "light": (Value(TAG["light"], 3.0), "value", 3.0),
-    "acc": (Values(TAG["acc"], (1.0, 2.0, 3.0)), "value", [1.0, 2.0, 3.0]),
-    "gyro": (Values(TAG["gyro"], (1.0, 2.0, 3.0)), "value", [1.0, 2.0, 3.0]),
-    "compass": (Values(TAG["compass"], (0.0, 1.0, 0.0)), "value", [0.0, 1.0, 0.0]),
+    "ds": (messages.Value(TAG["ds"], 7.5), "value", 7.5),
+    "encoder": (messages.Value(TAG["encoder"], -1.5), "value", -1.5),
+    "light": (messages.Value(TAG["light"], 3.0), "value", 3.0),
+    "acc": (messages.Values(TAG["acc"], (1.0, 2.0, 3.0)), "value", [1.0, 2.0, 3.0]),
+    "gyro": (messages.Values(TAG["gyro"], (1.0, 2.0, 3.0)), "value", [1.0, 2.0, 3.0]),
+    "compass": (messages.Values(TAG["compass"], (0.0, 1.0, 0.0)), "value", [0.0, 1.0, 0.0]),
     "gps": (
-        GpsValues(TAG["gps"], (1.0, 2.0, 3.0), 5.0, (3.0, 4.0, 0.0)),
+        messages.GpsValues(TAG["gps"], (1.0, 2.0, 3.0), 5.0, (3.0, 4.0, 0.0)),
         "speed_vector",
         [3.0, 4.0, 0.0],
     ),
-    "imu": (Quaternion(TAG["imu"], (0.0, 0.0, 0.6, 0.8)), "quaternion", [0.0, 0.0, 0.6, 0.8]),
-    "bumper": (Value(TAG["bumper"], 1.0), "value", 1.0),
-    "force": (Values(TAG["force"], (1.0, 2.0, 3.0)), "values", [1.0, 2.0, 3.0]),
+    "imu": (
+        messages.Quaternion(TAG["imu"], (0.0, 0.0, 0.6, 0.8)),
+        "quaternion",
+        [0.0, 0.0, 0.6, 0.8],
+    ),
+    "bumper": (messages.Value(TAG["bumper"], 1.0), "value", 1.0),
+    "force": (messages.Values(TAG["force"], (1.0, 2.0, 3.0)), "values", [1.0, 2.0, 3.0]),
 }
 
 
@@ -134,14 +114,14 @@ def test_a_sensor_is_nan_then_has_the_last_value(
     sensor.enable(-1)
     assert "called with negative sampling period." in capsys.readouterr().err
     robot.step(32)
-    assert simulator.commands() == [SetSamplingPeriod(TAG[name], 64)]
+    assert simulator.commands() == [messages.SetSamplingPeriod(TAG[name], 64)]
     getattr(sensor, attribute)  # not sampled yet: no error
     simulator.answers = [[message]]
     robot.step(32)
     assert getattr(sensor, attribute) == value and capsys.readouterr().err == ""
     sensor.disable()
     robot.step(32)
-    assert simulator.commands() == [SetSamplingPeriod(TAG[name], 0)]
+    assert simulator.commands() == [messages.SetSamplingPeriod(TAG[name], 0)]
     assert getattr(sensor, attribute) == value and "disabled" in capsys.readouterr().err
 
 
@@ -151,7 +131,7 @@ def test_a_sensor_made_by_its_name_is_enabled(simulator: Simulator, robot: Robot
     DistanceSensor("ds", 100)
     robot.step()
     assert simulator.requests[-1].duration_ms == 32
-    assert simulator.commands() == [SetSamplingPeriod(1, 100)]
+    assert simulator.commands() == [messages.SetSamplingPeriod(1, 100)]
     assert robot.getDevice("ds").sampling_period == 100  # the same device
 
 
@@ -175,7 +155,7 @@ def test_roll_pitch_yaw(simulator: Simulator, robot: Robot) -> None:
         ((half, 0.0, 0.0, half), [math.pi / 2, 0.0, 0.0]),
         ((0.0, 0.25881904510252074, 0.0, 0.9659258262890683), [0.0, math.pi / 6, 0.0]),
     ):
-        simulator.answers = [[Quaternion(TAG["imu"], quaternion)]]
+        simulator.answers = [[messages.Quaternion(TAG["imu"], quaternion)]]
         robot.step(32)
         assert imu.getRollPitchYaw() == pytest.approx(angles)
 
@@ -195,13 +175,13 @@ def test_motor_commands_are_in_order_one_of_each_kind(simulator: Simulator, robo
     motor.setTorque(0.5)
     robot.step(32)
     assert simulator.commands() == [
-        SetPosition(2, 1.5),
-        SetVelocity(2, 9),
-        SetAvailableForce(2, 3),
-        SetForce(2, 0.5),
-        SetFeedbackPeriod(2, 64),
-        SetAcceleration(2, 2),
-        SetControlPid(2, 5, 1, 0.5),
+        messages.SetPosition(2, 1.5),
+        messages.SetVelocity(2, 9),
+        messages.SetAvailableForce(2, 3),
+        messages.SetForce(2, 0.5),
+        messages.SetFeedbackPeriod(2, 64),
+        messages.SetAcceleration(2, 2),
+        messages.SetControlPid(2, 5, 1, 0.5),
     ]
     robot.step(32)
     assert simulator.requests[-1].blocks == ()
@@ -220,7 +200,7 @@ def test_a_motor_has_its_fields_and_targets(simulator: Simulator, robot: Robot) 
     motor.setVelocity(99)  # not clipped
     assert motor.getVelocity() == 99
     motor.enableForceFeedback(32)
-    simulator.answers = [[Value(2, 0.125)]]
+    simulator.answers = [[messages.Value(2, 0.125)]]
     robot.step(32)
     assert motor.getForceFeedback() == motor.getTorqueFeedback() == 0.125
 
@@ -256,23 +236,26 @@ def test_a_negative_velocity_is_for_velocity_control(
     motor.setVelocity(-1)
     motor.setAcceleration(-1)
     robot.step(32)
-    assert simulator.commands()[:2] == [SetPosition(2, math.inf), SetVelocity(2, -1)]
+    assert simulator.commands()[:2] == [
+        messages.SetPosition(2, math.inf),
+        messages.SetVelocity(2, -1),
+    ]
 
 
 def test_a_joint_has_its_other_devices(simulator: Simulator, robot: Robot) -> None:
     motor, encoder, brake = (robot.getDevice(name) for name in ("wheel", "encoder", "brake"))
     for ask, question, answer in (
-        (motor.getPositionSensor, GetAssociatedDevice(2, 52), encoder),
-        (motor.getBrake, GetAssociatedDevice(2, 37), brake),
-        (encoder.getMotor, GetAssociatedDevice(3, 57), motor),
-        (encoder.getBrake, GetAssociatedDevice(3, 37), brake),
-        (brake.getMotor, BrakeCommand(4, None, 57), motor),
-        (brake.getPositionSensor, BrakeCommand(4, None, 52), encoder),
+        (motor.getPositionSensor, messages.GetAssociatedDevice(2, 52), encoder),
+        (motor.getBrake, messages.GetAssociatedDevice(2, 37), brake),
+        (encoder.getMotor, messages.GetAssociatedDevice(3, 57), motor),
+        (encoder.getBrake, messages.GetAssociatedDevice(3, 37), brake),
+        (brake.getMotor, messages.BrakeCommand(4, None, 57), motor),
+        (brake.getPositionSensor, messages.BrakeCommand(4, None, 52), encoder),
     ):
-        simulator.answers = [[AssociatedDevice(question.tag, answer.tag)]]
+        simulator.answers = [[messages.AssociatedDevice(question.tag, answer.tag)]]
         assert ask() is answer
         assert simulator.commands() == [question] and simulator.requests[-1].duration_ms == 0
-    simulator.answers = [[AssociatedDevice(2, 0)]]
+    simulator.answers = [[messages.AssociatedDevice(2, 0)]]
     assert motor.getBrake() is None
 
 
@@ -283,5 +266,5 @@ def test_brake_and_led(simulator: Simulator, robot: Robot) -> None:
     led.set(1)
     led.value = 0xFF0000
     robot.step(32)
-    assert simulator.commands() == [BrakeCommand(4, 2.5), SetLed(5, 0xFF0000)]
+    assert simulator.commands() == [messages.BrakeCommand(4, 2.5), messages.SetLed(5, 0xFF0000)]
     assert led.get() == 0xFF0000

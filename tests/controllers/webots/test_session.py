@@ -10,29 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from hilgw.control.events import (
-    BrakeDamping,
-    Connected,
-    Disconnected,
-    EmitterSettings,
-    Event,
-    FeedbackSwitch,
-    LedValue,
-    MotorCommand,
-    MotorPid,
-    MotorSettings,
-    Notice,
-    PacketIn,
-    PacketOut,
-    ProtocolFailure,
-    ReceiverSettings,
-    Refused,
-    SensorSwitch,
-    StepRequest,
-    Stop,
-    StopReason,
-    Write,
-)
+from hilgw.control import events as control
 from hilgw.controllers.base import PeerSession
 from hilgw.controllers.webots.battery import Battery
 from hilgw.controllers.webots.session import NO_NOTICE, WebotsControllerSession
@@ -61,7 +39,7 @@ REMOTE_ON = bytes.fromhex("0f000000 00000000 0000 01000000 20")
 STEP = bytes.fromhex("08000000 20000000")
 NOTHING = bytes.fromhex("0100 04000000 04000000 00 00000000")
 QUIT = bytes.fromhex("0100 07000000 07000000 00 00000000 0000 02")
-STOP = Stop(StopReason.DISCONNECTED)
+STOP = control.Stop(control.StopReason.DISCONNECTED)
 DEVICES = [
     Device(
         name="ds", kind="DistanceSensor", index=0,
@@ -111,12 +89,12 @@ def time(seconds: float) -> bytes:
     return bytes.fromhex("0000 04") + f64(seconds)
 
 
-def written(events: list[Event]) -> bytes:
-    return b"".join(event.data for event in events if isinstance(event, Write))
+def written(events: list[control.Event]) -> bytes:
+    return b"".join(event.data for event in events if isinstance(event, control.Write))
 
 
-def others(events: list[Event]) -> list[Event]:
-    return [event for event in events if not isinstance(event, Write)]
+def others(events: list[control.Event]) -> list[control.Event]:
+    return [event for event in events if not isinstance(event, control.Write)]
 
 
 class Run:
@@ -131,14 +109,14 @@ class Run:
 
     def open(self) -> bytes:
         """The configuration."""
-        assert self.session.open(0) == [Connected("Webots controller")]
-        assert self.session.receive(FIRST, 0) == [StepRequest(0)]
+        assert self.session.open(0) == [control.Connected("Webots controller")]
+        assert self.session.receive(FIRST, 0) == [control.StepRequest(0)]
         return written(self.session.answer(self.time_ns))
 
-    def send(self, data: bytes) -> list[Event]:
+    def send(self, data: bytes) -> list[control.Event]:
         """The events of one request, without its StepRequest."""
         *events, last = self.session.receive(data, self.time_ns)
-        assert isinstance(last, StepRequest)
+        assert isinstance(last, control.StepRequest)
         self.time_ns += last.duration_ms * MS
         return events
 
@@ -191,14 +169,14 @@ def test_the_bytes_of_a_whole_run() -> None:
     asked = run.step(0, block(WHEEL, "0800 3400"))
     assert asked == reply(bytes.fromhex("0200 08 0300"))
     # A packet: the Receiver's channel goes with it, not the packet's.
-    assert session.deliver(PacketIn(4, 9, 0.25, (1.0, 0.0, 0.0), b"hi")) == []
+    assert session.deliver(control.PacketIn(4, 9, 0.25, (1.0, 0.0, 0.0), b"hi")) == []
     received = bytes.fromhex("0500 01 07000000") + f64(1, 0, 0, 0.25) + b"\2\0\0\0hi"
     assert run.step(32, delay=17) == reply(time(0.096) + received, delay=17)
     assert run.step(32) == reply(time(0.128) + bytes.fromhex("0100 32") + f64(102.0))
     # The end.
     assert run.send(EXIT) == [] and written(session.answer(run.time_ns)) == NOTHING
     assert session.receive(LEAVE, 0) == [
-        STOP, Disconnected("the controller ended"),
+        STOP, control.Disconnected("the controller ended"),
     ]  # fmt: skip
     assert session.close() == []
     assert session.counts["steps"] == 4 and session.counts["packets_in"] == 1
@@ -219,10 +197,14 @@ def test_requests_in_any_pieces(cuts: list[int]) -> None:
     run = running()
     data = request(32, block(DS, "01 2000"), block(LED, "01 07000000"))
     places = sorted({0, len(data), *(cut % len(data) for cut in cuts)})
-    events: list[Event] = []
+    events: list[control.Event] = []
     for begin, end in itertools.pairwise(places):
         events += run.session.receive(data[begin:end], 0)
-    assert events == [SensorSwitch(0, 32.0), LedValue(5, 7), StepRequest(32)]
+    assert events == [
+        control.SensorSwitch(0, 32.0),
+        control.LedValue(5, 7),
+        control.StepRequest(32),
+    ]
 
 
 def test_it_is_a_peer_session() -> None:
@@ -282,7 +264,7 @@ def test_the_form_of_a_value_follows_the_device() -> None:
 def test_values_that_webots_cannot_carry() -> None:
     run = running()
     events = run.session.report([(0, (1.0, 2.0)), (7, 1.0), (99, 1.0), (1, 5.0)], 0)
-    assert [(e.index, e.reason) for e in events if isinstance(e, Refused)] == [
+    assert [(e.index, e.reason) for e in events if isinstance(e, control.Refused)] == [
         (0, "unsendable"), (7, "unsendable"), (99, "unknown_device"),
     ]  # fmt: skip
     assert run.session.counts["refused_unsendable"] == 2  # a motor's value is left out silently
@@ -290,7 +272,7 @@ def test_values_that_webots_cannot_carry() -> None:
 
 def test_the_feedback_of_a_motor() -> None:
     run = running()
-    assert run.send(request(32, block(WHEEL, "0500 2000"))) == [FeedbackSwitch(1, 32.0)]
+    assert run.send(request(32, block(WHEEL, "0500 2000"))) == [control.FeedbackSwitch(1, 32.0)]
     run.session.feedback(1, 0.5, 0)
     answer = written(run.session.answer(run.time_ns))
     assert answer == reply(time(0.032) + bytes.fromhex("0200 05") + f64(0.5))
@@ -307,7 +289,7 @@ def test_time_is_sent_when_it_has_changed_only() -> None:
 # --- motors ---------------------------------------------------------------------------------------
 
 
-def motor(run: Run, data: bytes, tag: int = WHEEL) -> list[Event]:
+def motor(run: Run, data: bytes, tag: int = WHEEL) -> list[control.Event]:
     events = run.send(request(32, block(tag, data)))
     run.session.answer(run.time_ns)
     return events
@@ -317,35 +299,37 @@ def test_a_command_shows_whether_the_controller_set_the_velocity() -> None:
     """A real robot must not run at its largest velocity for setPosition(INFINITY) alone."""
     run = running()
     (alone,) = motor(run, b"\1\0" + f64(math.inf))
-    assert isinstance(alone, MotorSettings) and not alone.velocity_set
-    assert motor(run, b"\2\0" + f64(3.0)) == [MotorSettings(1, math.inf, 3.0, -1.0, 10.0)]
-    assert motor(run, b"\1\0" + f64(math.inf)) == [MotorSettings(1, math.inf, 3.0, -1.0, 10.0)]
+    assert isinstance(alone, control.MotorSettings) and not alone.velocity_set
+    assert motor(run, b"\2\0" + f64(3.0)) == [control.MotorSettings(1, math.inf, 3.0, -1.0, 10.0)]
+    assert motor(run, b"\1\0" + f64(math.inf)) == [
+        control.MotorSettings(1, math.inf, 3.0, -1.0, 10.0)
+    ]
 
 
 def test_a_velocity_alone_moves_nothing() -> None:
     """In Webots it is the speed of position control."""
     run = running()
     assert motor(run, b"\2\0" + f64(3.0)) == []
-    assert motor(run, b"\1\0" + f64(1.5)) == [MotorSettings(1, 1.5, 3.0, -1.0, 10.0)]
-    assert motor(run, b"\2\0" + f64(2.0)) == [MotorSettings(1, 1.5, 2.0, -1.0, 10.0)]
+    assert motor(run, b"\1\0" + f64(1.5)) == [control.MotorSettings(1, 1.5, 3.0, -1.0, 10.0)]
+    assert motor(run, b"\2\0" + f64(2.0)) == [control.MotorSettings(1, 1.5, 2.0, -1.0, 10.0)]
 
 
 def test_all_settings_of_a_motor_go_together() -> None:
     run = running()
     data = b"\1\0" + f64(INF) + b"\2\0" + f64(-2.0) + b"\3\0" + f64(4.0) + b"\6\0" + f64(7.0)
-    assert motor(run, data) == [MotorSettings(1, INF, -2.0, 7.0, 4.0)]
-    assert motor(run, b"\7\0" + f64(1, 0, 0.5)) == [MotorPid(1, 1.0, 0.0, 0.5)]
+    assert motor(run, data) == [control.MotorSettings(1, INF, -2.0, 7.0, 4.0)]
+    assert motor(run, b"\7\0" + f64(1, 0, 0.5)) == [control.MotorPid(1, 1.0, 0.0, 0.5)]
     assert run.session.counts["commands"] == 2
 
 
 def test_the_control_of_force() -> None:
     run = running()
     motor(run, b"\1\0" + f64(INF) + b"\2\0" + f64(1.0))
-    assert motor(run, b"\4\0" + f64(0.5)) == [MotorCommand(1, "torque", 0.5)]
-    assert motor(run, b"\4\0" + f64(0.5), LIFT) == [MotorCommand(20, "force", 0.5)]
+    assert motor(run, b"\4\0" + f64(0.5)) == [control.MotorCommand(1, "torque", 0.5)]
+    assert motor(run, b"\4\0" + f64(0.5), LIFT) == [control.MotorCommand(20, "force", 0.5)]
     assert motor(run, b"\3\0" + f64(3.0)) == []  # kept; it must not end the control of force
-    assert motor(run, b"\2\0" + f64(2.0)) == [MotorSettings(1, INF, 2.0, -1.0, 3.0)]
-    assert motor(run, b"\2\0" + f64(2.0), LIFT) == [MotorCommand(20, "force", 0.0)]
+    assert motor(run, b"\2\0" + f64(2.0)) == [control.MotorSettings(1, INF, 2.0, -1.0, 3.0)]
+    assert motor(run, b"\2\0" + f64(2.0), LIFT) == [control.MotorCommand(20, "force", 0.0)]
 
 
 @pytest.mark.parametrize(
@@ -361,17 +345,17 @@ def test_numbers_that_webots_refuses_go_to_the_limits(
     run = running()
     motor(run, b"\1\0" + f64(INF) + b"\2\0" + f64(1.0))
     (event,) = motor(run, bytes([number, 0]) + f64(value))
-    assert isinstance(event, MotorCommand) and event.field == field
+    assert isinstance(event, control.MotorCommand) and event.field == field
     assert event.value == value or math.isnan(value)
-    assert motor(run, b"\2\0" + f64(2.0)) == [MotorSettings(1, INF, 2.0, -1.0, 10.0)]
+    assert motor(run, b"\2\0" + f64(2.0)) == [control.MotorSettings(1, INF, 2.0, -1.0, 10.0)]
 
 
 def test_values_beyond_the_fields_are_clipped_as_in_webots() -> None:
     fields = RotationalMotorFields(minPosition=-1.0, maxPosition=1.0, maxVelocity=5.0)
     run = running([Device(name="m", kind="RotationalMotor", index=0, fields=fields)])
     events = motor(run, b"\1\0" + f64(3.0) + b"\2\0" + f64(50.0) + b"\3\0" + f64(11.0), 1)
-    assert events[-1] == MotorSettings(0, 1.0, 5.0, -1.0, 10.0)
-    assert [isinstance(event, Notice) for event in events] == [True, True, True, False]
+    assert events[-1] == control.MotorSettings(0, 1.0, 5.0, -1.0, 10.0)
+    assert [isinstance(event, control.Notice) for event in events] == [True, True, True, False]
 
 
 def test_the_configuration_keeps_to_the_limits_of_a_motor() -> None:
@@ -379,7 +363,7 @@ def test_the_configuration_keeps_to_the_limits_of_a_motor() -> None:
     limits = MotorLimits(max_velocity=2.0, max_acceleration=1.0, max_force=3.0)
     run = running([Device(name="m", kind="LinearMotor", index=0, limits=limits)])
     assert motor(run, b"\1\0" + f64(0.5), 1) == [
-        MotorSettings(0, 0.5, 2.0, 1.0, 3.0, velocity_set=False)
+        control.MotorSettings(0, 0.5, 2.0, 1.0, 3.0, velocity_set=False)
     ]
 
 
@@ -394,8 +378,8 @@ def test_coupled_motors_follow() -> None:
     run = Run(devices)
     assert b"\1\0\0\0\2\0" in run.open()  # the coupling of the first: tag 2
     assert motor(run, b"\1\0" + f64(0.25) + b"\2\0" + f64(1.0), 1) == [
-        MotorSettings(0, 0.25, 1.0, -1.0, 10.0),
-        MotorSettings(1, -0.5, -2.0, -1.0, 10.0),
+        control.MotorSettings(0, 0.25, 1.0, -1.0, 10.0),
+        control.MotorSettings(1, -0.5, -2.0, -1.0, 10.0),
     ]
 
 
@@ -407,7 +391,7 @@ def test_commands_of_other_devices() -> None:
     events = run.send(
         request(32, block(LED, "01 ff000000"), block(BRAKE, b"\6" + f64(0.5) + b"\x39\0"))
     )
-    assert events == [LedValue(5, 255), BrakeDamping(6, 0.5)]
+    assert events == [control.LedValue(5, 255), control.BrakeDamping(6, 0.5)]
     answer = written(run.session.answer(run.time_ns))
     assert answer == reply(time(0.032) + bytes.fromhex("0700 04 0200"))
 
@@ -440,10 +424,10 @@ def test_packets_carry_their_channel_and_range() -> None:
         request(32, block(TX, send(3, 2.0, b"a") + send(-1, 5.0, b"b") + send(4, 5.0, b"c")))
     )
     assert events == [
-        PacketOut(3, 3, b"a"),
-        EmitterSettings(3, 3, 5.0),
-        PacketOut(3, -1, b"b"),
-        PacketOut(3, 4, b"c"),
+        control.PacketOut(3, 3, b"a"),
+        control.EmitterSettings(3, 3, 5.0),
+        control.PacketOut(3, -1, b"b"),
+        control.PacketOut(3, 4, b"c"),
     ]
     run.session.answer(run.time_ns)
     assert run.send(request(32, block(TX, b"\1\4\0\0\0" + b"\2" + f64(1.0)))) == []
@@ -453,7 +437,7 @@ def test_a_range_that_is_not_a_number() -> None:
     """E8: libController lets NaN pass; no distance is within it."""
     run = running()
     (event,) = run.send(request(32, block(TX, send(3, math.nan, b"a"))))
-    assert isinstance(event, Refused) and event.reason == "nan"
+    assert isinstance(event, control.Refused) and event.reason == "nan"
     assert run.session.counts["refused_nan"] == 1
 
 
@@ -461,12 +445,12 @@ def test_an_immediate_request_carries_packets_too() -> None:
     """B8."""
     run = running()
     events = run.send(request(0, block(TX, send(3, 2.0, b"a"))))
-    assert events == [PacketOut(3, 3, b"a")]
+    assert events == [control.PacketOut(3, 3, b"a")]
     assert written(run.session.answer(run.time_ns)) == NOTHING
 
 
-def packet(data: bytes, channel: int = 7) -> PacketIn:
-    return PacketIn(4, channel, 1.0, (0.0, 0.0, 1.0), data)
+def packet(data: bytes, channel: int = 7) -> control.PacketIn:
+    return control.PacketIn(4, channel, 1.0, (0.0, 0.0, 1.0), data)
 
 
 def received(answer: bytes) -> list[tuple[int, bytes]]:
@@ -502,7 +486,7 @@ def test_the_channel_of_a_receiver() -> None:
     run.step(32, block(RX, "01 2000"))
     run.session.deliver(packet(b"a", channel=9))
     assert received(run.step(32)) == [(7, b"a")]
-    assert run.send(request(32, block(RX, "02 ffffffff"))) == [ReceiverSettings(4, -1, 32)]
+    assert run.send(request(32, block(RX, "02 ffffffff"))) == [control.ReceiverSettings(4, -1, 32)]
     run.session.deliver(packet(b"b", channel=9))
     assert received(written(run.session.answer(run.time_ns))) == [(-1, b"b")]
 
@@ -510,7 +494,7 @@ def test_the_channel_of_a_receiver() -> None:
 def test_a_disabled_receiver_takes_nothing() -> None:
     run = running()
     (event,) = run.session.deliver(packet(b"a"))
-    assert isinstance(event, Refused) and event.reason == "disabled"
+    assert isinstance(event, control.Refused) and event.reason == "disabled"
     assert run.session.counts["refused_disabled"] == 1
 
 
@@ -519,9 +503,9 @@ def test_packets_that_wait_stay_when_their_receiver_is_disabled() -> None:
     run = running()
     run.step(32, block(RX, "01 6000"))
     assert run.session.deliver(packet(b"a")) == []
-    assert run.send(request(32, block(RX, "01 0000"))) == [SensorSwitch(4, 0.0)]
+    assert run.send(request(32, block(RX, "01 0000"))) == [control.SensorSwitch(4, 0.0)]
     assert received(written(run.session.answer(run.time_ns))) == []
-    assert isinstance(run.session.deliver(packet(b"b"))[0], Refused)
+    assert isinstance(run.session.deliver(packet(b"b"))[0], control.Refused)
     assert received(run.step(96)) == []
     run.step(32, block(RX, "01 4000"))
     assert run.session.deliver(packet(b"c")) == []
@@ -550,7 +534,7 @@ def test_what_a_disabled_receiver_holds_is_bounded() -> None:
         reasons += run.session.deliver(packet(mebibyte))
         run.step(32, block(RX, "01 0000"))
     (event,) = reasons
-    assert isinstance(event, Refused) and event.reason == "cap"
+    assert isinstance(event, control.Refused) and event.reason == "cap"
 
 
 VALUE = bytes.fromhex("0100 32")
@@ -598,9 +582,9 @@ def test_output_of_the_controller_is_shown() -> None:
     data = b"\x1e\x01" + struct.pack("<I", len(text) + 1) + text + b"\0"
     error = b"\x1e\x02" + struct.pack("<I", 2) + b"e\0"
     assert run.send(request(32, block(0, data + error))) == [
-        Notice("one", once=False),
-        Notice("\\x1b[2Jtwo", once=False),
-        Notice("stderr: e", once=False),
+        control.Notice("one", once=False),
+        control.Notice("\\x1b[2Jtwo", once=False),
+        control.Notice("stderr: e", once=False),
     ]
 
 
@@ -609,8 +593,8 @@ def test_output_is_cut() -> None:
     text = b"x" * 600 + b"\n" * 200
     data = b"\x1e\x01" + struct.pack("<I", len(text) + 1) + text + b"\0"
     events = run.send(request(32, block(0, data)))
-    assert len(events) == 101 and events[0] == Notice("x" * 500 + "...", once=False)
-    assert events[-1] == Notice("... the rest of this step's output is left out")
+    assert len(events) == 101 and events[0] == control.Notice("x" * 500 + "...", once=False)
+    assert events[-1] == control.Notice("... the rest of this step's output is left out")
     run.session.answer(run.time_ns)
     assert len(run.send(request(32, block(0, data * 50)))) == 101
 
@@ -629,14 +613,14 @@ def test_the_battery() -> None:
     assert run.step(32) == reply(time(0.096))
     run = running()
     (event,) = run.send(request(32, block(0, "1f 4000")))
-    assert isinstance(event, Notice) and "battery" in event.text
+    assert isinstance(event, control.Notice) and "battery" in event.text
 
 
 @pytest.mark.parametrize("data", ["24 2000", "23 2000", "28 01", "50 01000000 64000000"])
 def test_what_a_gateway_does_not_have(data: str) -> None:
     run = running()
     (event,) = run.send(request(32, block(0, data)))
-    assert isinstance(event, Notice) and event.once
+    assert isinstance(event, control.Notice) and event.once
 
 
 def test_urdf() -> None:
@@ -662,7 +646,9 @@ def test_remote_mode() -> None:
     run.session.report([(0, 1.0)], 0)
     run.step(32, block(DS, "01 2000"), block(RX, "01 2000"))
     events = run.send(REMOTE_ON)
-    assert events[0] == Stop(StopReason.REMOTE) and isinstance(events[1], Notice)
+    assert events[0] == control.Stop(control.StopReason.REMOTE) and isinstance(
+        events[1], control.Notice
+    )
     assert written(run.session.answer(run.time_ns)) == NOTHING
     run.session.deliver(packet(b"a"))
     answer = run.step(32)
@@ -692,7 +678,7 @@ def test_quit_is_the_answer_of_a_waiting_controller() -> None:
     assert written(run.session.quit()) == QUIT
     assert run.session.quit() == [] and run.session.answer(0) == []
     assert others(run.session.receive(LEAVE, 0)) == [
-        STOP, Disconnected("the controller ended"),
+        STOP, control.Disconnected("the controller ended"),
     ]  # fmt: skip
 
 
@@ -701,10 +687,10 @@ def test_quit_before_a_request_is_its_answer() -> None:
     assert written(run.session.quit()) == QUIT
     moving = request(32, block(WHEEL, b"\1\0" + f64(INF)))
     assert run.session.receive(moving, 0) == []  # answered, and not executed
-    assert run.session.receive(STEP, 0) == [Write(QUIT)]
+    assert run.session.receive(STEP, 0) == [control.Write(QUIT)]
     assert run.session.close() == [
         STOP,
-        Disconnected("the controller ended"),
+        control.Disconnected("the controller ended"),
     ]
 
 
@@ -720,7 +706,7 @@ def test_an_end_without_notice_brings_the_hint() -> None:
     run = running()
     run.send(STEP)
     assert run.session.close() == [
-        Notice(NO_NOTICE, once=False), STOP, Disconnected("ended without notice"),
+        control.Notice(NO_NOTICE, once=False), STOP, control.Disconnected("ended without notice"),
     ]  # fmt: skip
     assert "Camera" in NO_NOTICE and "webots:" in NO_NOTICE and run.session.close() == []
     assert run.session.counts["ended_without_notice"] == 1
@@ -740,8 +726,8 @@ def test_an_end_without_notice_brings_the_hint() -> None:
 def test_garbage_stops_the_motors_and_ends_the_controller(data: bytes) -> None:
     run = running()
     *_, stop, last_bytes, failure = run.session.receive(data, 0)
-    assert stop == Stop(StopReason.PROTOCOL) and last_bytes == Write(QUIT)
-    assert isinstance(failure, ProtocolFailure) and failure.error.fix and failure.tail
+    assert stop == control.Stop(control.StopReason.PROTOCOL) and last_bytes == control.Write(QUIT)
+    assert isinstance(failure, control.ProtocolFailure) and failure.error.fix and failure.tail
     assert run.session.receive(STEP, 0) == [] and run.session.answer(0) == []
     assert run.session.close() == []
 
@@ -750,7 +736,7 @@ def test_a_request_of_very_many_commands() -> None:
     """Each needs far more memory than its byte."""
     run = running()
     data = request(32, *[block(0, b"\x26" * (1 << 16)) for _ in range(3)])
-    assert isinstance(run.session.receive(data, 0)[-1], ProtocolFailure)
+    assert isinstance(run.session.receive(data, 0)[-1], control.ProtocolFailure)
 
 
 @given(st.lists(st.binary(max_size=60) | st.sampled_from([STEP, EXIT, LEAVE, FIRST]), max_size=6))
@@ -758,8 +744,8 @@ def test_any_bytes(pieces: list[bytes]) -> None:
     run = running()
     for piece in pieces:
         events = run.session.receive(piece, 0)
-        if any(isinstance(event, ProtocolFailure) for event in events):
-            assert Stop(StopReason.PROTOCOL) in events
+        if any(isinstance(event, control.ProtocolFailure) for event in events):
+            assert control.Stop(control.StopReason.PROTOCOL) in events
         run.session.answer(32 * MS)
         assert isinstance(run.session.describe(piece, received=True), str)
         assert isinstance(run.session.describe(piece, received=False), str)
@@ -771,7 +757,7 @@ def test_nothing_happens_without_a_connection() -> None:
     assert run.session.receive(STEP, 0) == [] and run.session.answer(0) == []
     assert run.session.close() == [] and run.session.quit() == []
     (event,) = run.session.deliver(packet(b"a"))
-    assert isinstance(event, Refused) and event.reason == "down"
+    assert isinstance(event, control.Refused) and event.reason == "down"
 
 
 # --- devices --------------------------------------------------------------------------------------
@@ -781,9 +767,13 @@ def test_devices_that_cannot_be_registered() -> None:
     run = Run()
     camera = Device(name="eye", kind="Camera", index=30)
     (event,) = run.session.register(camera)
-    assert isinstance(event, Refused) and event.reason == "unsupported" and "'eye'" in event.text
+    assert (
+        isinstance(event, control.Refused)
+        and event.reason == "unsupported"
+        and "'eye'" in event.text
+    )
     (event,) = run.session.register(Device(name="x", kind="LED", index=0))
-    assert isinstance(event, Refused) and event.reason == "index_taken"
+    assert isinstance(event, control.Refused) and event.reason == "index_taken"
     assert run.session.register(DEVICES[0]) == []
     assert b"eye" not in run.open()
 
@@ -791,7 +781,7 @@ def test_devices_that_cannot_be_registered() -> None:
 def test_a_new_device_is_for_the_next_controller() -> None:
     run = running(DEVICES[:1])
     (event,) = run.session.register(DEVICES[1])
-    assert isinstance(event, Notice) and "'wheel'" in event.text
+    assert isinstance(event, control.Notice) and "'wheel'" in event.text
     assert run.session.report([(1, 2.0)], 0) == []
     run.session.receive(LEAVE, 0)
     assert b"wheel\0" in run.open()
@@ -803,7 +793,9 @@ def test_a_body_that_is_gone_takes_its_devices_with_it() -> None:
     run.session.forget()
     assert run.session.register(Device(name="only", kind="LED", index=3)) == []
     assert b"rob\0R2025a\0\0\1\2\0" in run.open()
-    assert isinstance(run.session.receive(request(32, block(2, "01")), 0)[-1], ProtocolFailure)
+    assert isinstance(
+        run.session.receive(request(32, block(2, "01")), 0)[-1], control.ProtocolFailure
+    )
 
 
 def test_a_new_controller_starts_anew() -> None:

@@ -13,15 +13,7 @@ from hypothesis import given, strategies as st
 
 from firmware_mocks import webots_controller, webots_simulator
 from firmware_mocks.air import Air
-from hilgw.controllers.base import (
-    Delivered,
-    Enabled,
-    Lost,
-    Notice,
-    ProxyEvent,
-    Sent,
-    Tuned,
-)
+from hilgw.controllers import base
 from hilgw.controllers.webots_proxy import CONTROLLER, WebotsProxySettings
 from hilgw.controllers.webots_proxy.session import WebotsProxySession
 from hilgw.devices.fields import CAP_PACKETS
@@ -150,7 +142,7 @@ def test_both_directions_are_byte_identical(there: list[int], back: list[int]) -
     made = CONTROLLER.proxy(WebotsProxySettings(), "R2025a", ("emitter",), {"receiver": 0})
     first, *rest = split(THERE, there)
     passed = [made.from_controller(first)[0]]
-    events: list[ProxyEvent] = []
+    events: list[base.ProxyEvent] = []
     received = b""
     for part in split(BACK, back):
         data, more = made.from_webots(part)
@@ -161,7 +153,7 @@ def test_both_directions_are_byte_identical(there: list[int], back: list[int]) -
         passed.append(data)
         events += more
     assert (b"".join(passed), received) == (THERE, BACK)
-    assert made.left and not [each for each in events if isinstance(each, Notice)]
+    assert made.left and not [each for each in events if isinstance(each, base.Notice)]
 
 
 @given(st.integers(0, 2**16), st.lists(st.integers(0, 2**20), max_size=20))
@@ -205,7 +197,7 @@ def test_packets_of_an_emitter_are_copied() -> None:
     request = encode_request(32, [*OTHERS, *commands(*SENDS), (5, b"unknown")])
     passed, events = connected().from_controller(request)
     assert passed == request
-    assert events == [Sent("tx", 3, 2.5, b"one"), Sent("tx", -1, -1.0, b"two")]
+    assert events == [base.Sent("tx", 3, 2.5, b"one"), base.Sent("tx", -1, -1.0, b"two")]
 
 
 @given(st.lists(st.integers(0, 200), max_size=8))
@@ -217,14 +209,14 @@ def test_packets_of_an_emitter_with_only_leave_the_request(cuts: list[int]) -> N
         encode_request(32, [*OTHERS, (5, b"unknown")]) + STEP
     )
     assert [each for _, events in parts for each in events] == [
-        Sent("tx", 3, 2.5, b"one"),
-        Sent("tx", -1, -1.0, b"two"),
+        base.Sent("tx", 3, 2.5, b"one"),
+        base.Sent("tx", -1, -1.0, b"two"),
     ]
 
 
 def test_packets_with_an_immediate_request_are_seen_too() -> None:
     _, events = connected(["tx"]).from_controller(encode_request(0, commands(SENDS[0])))
-    assert events == [Sent("tx", 3, 2.5, b"one")]
+    assert events == [base.Sent("tx", 3, 2.5, b"one")]
 
 
 # --- Receivers ------------------------------------------------------------------------------------
@@ -238,15 +230,15 @@ def test_the_channel_is_the_one_in_webots() -> None:
     """A Camera, whose bytes nothing decodes, comes before the Receiver in the configuration."""
     made = session()
     made.from_controller(encode_request(0))
-    assert made.from_webots(encode_answer(0, configuration(9)))[1] == [Tuned("rx", 9)]
+    assert made.from_webots(encode_answer(0, configuration(9)))[1] == [base.Tuned("rx", 9)]
 
 
 def test_an_uncertain_channel_is_the_configured_one() -> None:
     like_a_receiver = struct.pack("<HBiiiHB", RX, 0, 5, 6, 0, 5, 0)
     made = session()
     _, events = made.from_webots(encode_answer(0, configuration(9, like_a_receiver)))
-    assert events[0] == Tuned("rx", 12)
-    assert [type(each) for each in events] == [Tuned, Notice]
+    assert events[0] == base.Tuned("rx", 12)
+    assert [type(each) for each in events] == [base.Tuned, base.Notice]
 
 
 def test_a_packet_is_the_last_chunk_of_the_next_step() -> None:
@@ -258,7 +250,7 @@ def test_a_packet_is_the_last_chunk_of_the_next_step() -> None:
     (plain,) = answers(data)
     assert passed == with_chunk(data, receive(b"pong"))
     assert answer.images == plain.images and answer.delay == 0
-    assert events == [Delivered("rx", (copy,))]
+    assert events == [base.Delivered("rx", (copy,))]
     assert made.from_controller(STEP) == (STEP, ())
     assert made.from_webots(EMPTY) == (EMPTY, ())
 
@@ -312,19 +304,19 @@ def test_the_channel_follows_the_controller_and_webots() -> None:
     made = connected()
     made.from_webots(EMPTY)
     _, events = made.from_controller(encode_request(32, commands(SetChannel(RX, 5))))
-    assert events == [Tuned("rx", 5)]
+    assert events == [base.Tuned("rx", 5)]
     made.hold("rx", packet())
     assert made.from_webots(EMPTY)[0].endswith(receive(b"pong", 5))
     again = codec().encode_messages([ReceiverConfiguration(RX, 16, 8, (8,))])
     made.from_controller(STEP)
-    assert made.from_webots(encode_answer(0, again))[1] == [Tuned("rx", 8)]
+    assert made.from_webots(encode_answer(0, again))[1] == [base.Tuned("rx", 8)]
 
 
 def test_a_receiver_with_only_is_never_enabled_in_webots() -> None:
     made = session(["rx"])
     made.from_webots(encode_answer(0, configuration()))
     request = encode_request(32, [*OTHERS, *commands(SetSamplingPeriod(RX, 32))])
-    assert made.from_controller(request) == (encode_request(32, OTHERS), [Enabled("rx", 32)])
+    assert made.from_controller(request) == (encode_request(32, OTHERS), [base.Enabled("rx", 32)])
 
 
 def test_what_no_controller_reads_is_refused_or_lost() -> None:
@@ -332,7 +324,7 @@ def test_what_no_controller_reads_is_refused_or_lost() -> None:
     assert made.hold("rx", packet()) == PacketRefused.DISABLED
     made = connected()
     made.hold("rx", copy := packet())
-    assert made.close() == [Enabled("rx", 0), Lost("rx", (copy,))]
+    assert made.close() == [base.Enabled("rx", 0), base.Lost("rx", (copy,))]
     assert not made.close()
 
 
@@ -342,16 +334,16 @@ def test_packets_that_wait_stay_when_their_receiver_is_disabled() -> None:
     made.hold("rx", copy := packet())
     made.from_webots(EMPTY)
     _, events = made.from_controller(encode_request(96, commands(SetSamplingPeriod(RX, 0))))
-    assert events == [Enabled("rx", 0)]
+    assert events == [base.Enabled("rx", 0)]
     assert made.hold("rx", packet()) == PacketRefused.DISABLED
     assert made.from_webots(EMPTY) == (EMPTY, ())
     made.from_controller(encode_request(32, commands(SetSamplingPeriod(RX, 64))))
     assert made.from_webots(EMPTY) == (EMPTY, ())
     made.from_controller(STEP)
-    assert made.from_webots(EMPTY)[1] == [Delivered("rx", (copy,))]
+    assert made.from_webots(EMPTY)[1] == [base.Delivered("rx", (copy,))]
     made.hold("rx", copy)
     made.from_controller(encode_request(32, commands(SetSamplingPeriod(RX, 0))))
-    assert made.close() == [Lost("rx", (copy,))]
+    assert made.close() == [base.Lost("rx", (copy,))]
 
 
 @pytest.mark.parametrize("lengths", [[1], [2], [3], [1, 2, 3, 7]], ids=str)
@@ -387,7 +379,7 @@ def test_the_longest_step_costs_no_more_than_a_short_one() -> None:
     made.from_webots(EMPTY)
     made.hold("rx", copy := packet())
     made.from_controller(encode_request(2**32 - 1))
-    assert made.from_webots(EMPTY)[1] == [Delivered("rx", (copy,))]
+    assert made.from_webots(EMPTY)[1] == [base.Delivered("rx", (copy,))]
 
 
 def test_the_queue_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -401,7 +393,7 @@ def test_devices_that_webots_has_not_are_reported() -> None:
     settings = WebotsProxySettings()
     made = CONTROLLER.proxy(settings, "R2025a", ("tx2", "camera"), {"rx": 1})
     _, events = made.from_webots(encode_answer(0, configuration()))
-    texts = [each.text for each in events if isinstance(each, Notice)]
+    texts = [each.text for each in events if isinstance(each, base.Notice)]
     assert "no device 'tx2' (its devices: camera, tx, radar, rx, c)" in texts[0]
     assert "'camera' is a Camera in Webots, not Emitter" in texts[1]
 

@@ -8,18 +8,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 
-from hilgw.control.events import (
-    Accepted,
-    Command,
-    Connected,
-    Disconnected,
-    Event,
-    MotorCommand,
-    Outcome,
-    Refused,
-    Registered,
-    Write,
-)
+from hilgw.control import events as control
 from hilgw.control.modes import RobotMode
 from hilgw.control.safety import Mode, SafetyState
 from hilgw.control.safety_settings import SafetySettings
@@ -49,36 +38,36 @@ class ScriptedSession:
         self.own = list(devices)
         self._name = name
         self._calls = calls
-        self._events: list[Event] = []
+        self._events: list[control.Event] = []
 
-    def open(self, now: int) -> list[Event]:
+    def open(self, now: int) -> list[control.Event]:
         for device in self.own:
             self.devices.add(device)
-        return [Connected(self._name), *map(Registered, self.own)]
+        return [control.Connected(self._name), *map(control.Registered, self.own)]
 
-    def close(self) -> list[Event]:
-        return [Disconnected("closed")]
+    def close(self) -> list[control.Event]:
+        return [control.Disconnected("closed")]
 
-    def script(self, *events: Event) -> None:
+    def script(self, *events: control.Event) -> None:
         """The events of the next bytes."""
         self._events += events
 
-    def receive(self, data: bytes, now: int) -> list[Event]:
+    def receive(self, data: bytes, now: int) -> list[control.Event]:
         events, self._events = self._events, []
         return events
 
     def next_deadline(self) -> int | None:
         return None
 
-    def expire(self, now: int) -> list[Event]:
+    def expire(self, now: int) -> list[control.Event]:
         return []
 
     def describe(self, data: bytes, *, received: bool) -> str:
         return ""
 
-    def record(self, *call: Any) -> list[Event]:
+    def record(self, *call: Any) -> list[control.Event]:
         self._calls.append((self._name, *call))
-        return [Write(f"{call[0]} ".encode())]
+        return [control.Write(f"{call[0]} ".encode())]
 
 
 class ScriptedBody(ScriptedSession):
@@ -93,43 +82,48 @@ class ScriptedBody(ScriptedSession):
         """Since the last stop."""
         return set()
 
-    def close(self) -> list[Event]:
+    def close(self) -> list[control.Event]:
         self.devices.clear()
         return super().close()
 
-    def command(self, command: Command, now: int) -> tuple[Outcome, list[Event]]:
+    def command(
+        self, command: control.Command, now: int
+    ) -> tuple[control.Outcome, list[control.Event]]:
         if command.index not in self.devices:
             return Refusal("unknown_device", "?"), []
         self.commanded.add(command.index)
-        return Accepted.SENT, self.record("command", command)
+        return control.Accepted.SENT, self.record("command", command)
 
     def own_period(self, index: int) -> float | None:
         return None
 
-    def switch(self, index: int, period_ms: float | None, now: int) -> list[Event]:
+    def switch(self, index: int, period_ms: float | None, now: int) -> list[control.Event]:
         return self.record("switch", index, period_ms)
 
-    def send(self, packet: Any, now: int) -> list[Event]:
+    def send(self, packet: Any, now: int) -> list[control.Event]:
         return self.record("send", packet)
 
-    def tune(self, settings: Any, now: int) -> list[Event]:
+    def tune(self, settings: Any, now: int) -> list[control.Event]:
         if settings.index not in self.devices:
-            return [Refused(settings.index, "unknown_device", "?")]
+            return [control.Refused(settings.index, "unknown_device", "?")]
         return self.record("tune", settings)
 
-    def stop_command(self, index: int, mode: Mode) -> Command | None:
+    def stop_command(self, index: int, mode: Mode) -> control.Command | None:
         if mode is Mode.FORCE and not self.stops_force:
             return None
-        return MotorCommand(index, "velocity", 0.0)
+        return control.MotorCommand(index, "velocity", 0.0)
 
-    def stop_commands(self) -> list[Command]:
-        return [MotorCommand(each.index, "velocity", 0.0) for each in self.devices.of_role("motor")]
+    def stop_commands(self) -> list[control.Command]:
+        return [
+            control.MotorCommand(each.index, "velocity", 0.0)
+            for each in self.devices.of_role("motor")
+        ]
 
-    def stop(self, reason: str, now: int) -> list[Event]:
+    def stop(self, reason: str, now: int) -> list[control.Event]:
         self.commanded.clear()
         return self.record("stop", reason)
 
-    def stop_motor(self, index: int, now: int) -> list[Event] | None:
+    def stop_motor(self, index: int, now: int) -> list[control.Event] | None:
         return self.record("stop_motor", index) if index in self.commanded else None
 
     def faults(self) -> list[str]:
@@ -146,7 +140,7 @@ class ScriptedController(ScriptedSession):
     def robot_report(self) -> dict[str, Any]:
         return {}
 
-    def register(self, device: Device) -> list[Event]:
+    def register(self, device: Device) -> list[control.Event]:
         if device.index not in self.devices:
             self.devices.add(device)
             self.record("register", device)
@@ -158,22 +152,22 @@ class ScriptedController(ScriptedSession):
     def forget_values(self) -> None:
         self.record("forget_values")
 
-    def report(self, values: Iterable[tuple[int, Any]], now: int) -> list[Event]:
+    def report(self, values: Iterable[tuple[int, Any]], now: int) -> list[control.Event]:
         return self.record("report", *values)
 
-    def feedback(self, index: int, value: float, now: int) -> list[Event]:
+    def feedback(self, index: int, value: float, now: int) -> list[control.Event]:
         return self.record("feedback", index, value)
 
-    def deliver(self, packet: Any) -> list[Event]:
+    def deliver(self, packet: Any) -> list[control.Event]:
         return self.record("deliver", packet)
 
-    def fault(self, index: int) -> list[Event]:
+    def fault(self, index: int) -> list[control.Event]:
         return self.record("fault", index)
 
-    def answer(self, time_ns: int, delay_ms: int) -> list[Event]:
+    def answer(self, time_ns: int, delay_ms: int) -> list[control.Event]:
         return self.record("answer", time_ns, delay_ms)
 
-    def quit(self) -> list[Event]:
+    def quit(self) -> list[control.Event]:
         return self.record("quit")
 
 
@@ -244,21 +238,21 @@ class ScriptedLoop:
     def pass_ms(self, milliseconds: int) -> None:
         self.scheduler.run(milliseconds * MS)
 
-    def body_reports(self, *events: Event) -> Calls:
+    def body_reports(self, *events: control.Event) -> Calls:
         """What the loop does about events of the body."""
         assert self.body is not None
         return self._happens(self.body, events)
 
-    def remote_reports(self, *events: Event) -> Calls:
+    def remote_reports(self, *events: control.Event) -> Calls:
         """What the loop does about events of the remote body."""
         assert self.remote is not None
         return self._happens(self.remote, events)
 
-    def controller_sends(self, *events: Event) -> Calls:
+    def controller_sends(self, *events: control.Event) -> Calls:
         """What the loop does about events of the controller."""
         return self._happens(self.controller, events)
 
-    def _happens(self, link: PeerLink[Any], events: tuple[Event, ...]) -> Calls:
+    def _happens(self, link: PeerLink[Any], events: tuple[control.Event, ...]) -> Calls:
         self.calls.clear()
         self.sessions[link].script(*events)
         link.data_received(b"?")

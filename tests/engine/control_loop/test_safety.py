@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
+import threading
 import tty
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from firmware_mocks.wc2ec import wire
+from hilgw.assemble.gateway import build
+from hilgw.config.load import load_config
+from hilgw.config.model import armed
+from hilgw.control.events import BrakeDamping, LedValue, MotorCommand
+from hilgw.devices.kinds import Device
+from hilgw.engine.control_loop.control_loops import ControlLoops
 from hilgw.engine.control_loop.safety import EmergencyStop
+from hilgw.engine.control_loop.watchdog import Watchdog
+from hilgw.engine.observer import Observer, State
+from hilgw.engine.simulated.clock import SimulatedClock
+from hilgw.testing.sim import Clock
 from hilgw.transports.serial import tty as serial_tty
+from tests.e2e.control_loop_peers import ROTATIONAL, sensor_data, set_value
+from tests.engine.control_loop.fakes import FakeLoop
+from tests.engine.control_loop.running import GO, STOP, RunningLoop, driving, robot_of
+from tests.engine.control_loop.scripted import ScriptedLoop
 
 
 class Connection(SimpleNamespace):
@@ -108,3 +125,299 @@ def test_a_connection_that_is_gone_or_has_no_descriptor_has_no_emergency_stop() 
     stop.prepare(b"stop")
     stop.trigger()
     assert stop.triggered == 1
+
+
+# --- A robot that is not armed: its motors stand still, everything else works ---------------------
+
+
+CONFIGS = Path(__file__).parents[3] / "configs"
+REAL = "simulated: false"
+ROBOT = (
+    Device(name="wheel", kind="RotationalMotor", index=0),
+    Device(name="lamp", kind="LED", index=2),
+    Device(name="brake", kind="Brake", index=3),
+)
+
+
+# --- at the start ---------------------------------------------------------------------------------
+
+
+def started(file: str, backend: str, *, arm: bool = False) -> dict[str, tuple[bool, bool, bool]]:
+    """Of each robot with a motor: whether it is armed, whether it latches, and whether the start
+    shows how to arm it."""
+
+    async def look() -> dict[str, tuple[bool, bool, bool]]:
+        config = load_config(file, [], backend).config
+        config = armed(config) if arm else config
+        gateway = build(config, asyncio.get_running_loop(), Observer())
+        gateway.close()
+        found = {}
+        for name in gateway.control_loops.names():
+            state = gateway.control_loops[name].safety.state
+            first, shown = state.armed, any(f"hilgw arm {name}" in s for s in gateway.description)
+            state.arm()
+            state.command(0)
+            state.stop("late")  # type: ignore[arg-type]
+            found[name] = first, state.latched is not None, shown
+        return found
+
+    return asyncio.run(look())
+
+
+@pytest.mark.parametrize("name", ["create2", "dynamixel"])
+def test_a_shipped_robot_is_armed_on_its_mock_and_not_armed_when_real(name: str) -> None:
+    file = str(CONFIGS / f"{name}.yaml")
+    assert list(started(file, "mock").values()) == [(True, False, False)]
+    assert list(started(file, "loopback").values()) == [(True, False, False)]
+    assert list(started(file, "real").values()) == [(False, True, True)]
+    assert list(started(file, "real", arm=True).values()) == [(True, True, False)]
+
+
+@pytest.mark.parametrize(
+    "name", ["wc2ec", "firmware-in-the-loop", "webots", "webots-controller", "python-controller"]
+)
+def test_configurations_of_simulated_robots_keep_their_behaviour(name: str) -> None:
+    for backend in ("mock", "real"):
+        assert list(started(str(CONFIGS / f"{name}.yaml"), backend).values()) == [
+            (True, False, False)
+        ]
+
+
+# --- a robot that is not armed --------------------------------------------------------------------
+
+
+def test_its_motors_stand_still_until_it_is_armed_and_one_line_shows_how() -> None:
+    loop = FakeLoop(armed=False)
+    loop.loop.start()
+    loop.robot_comes()
+    loop.controller_comes()
+    for _ in range(5):
+        loop.controller.data_received(GO)
+    assert loop.robot.data() == b""
+    assert loop.loop.report()["refused"] == {"disarmed": 5}
+    assert loop.pilot.data().count(wire.bare(wire.ERROR, ROTATIONAL, 1)) == 5
+    assert [text for _, _, text in loop.observer.refusals] == [
+        "the robot is not armed; `hilgw arm cab` lets the motors move"
+    ]
+    loop.body.data_received(sensor_data(0, 1.5))
+    assert sensor_data(0, 1.5) in loop.pilot.data()
+    loop.run(1_000)
+    assert [status.armed for status in loop.observer.statuses] == [False]
+    assert not loop.loop.report()["armed"] and loop.loop.report()["latched"] is None
+    loop.loop.safety.arm()
+    loop.controller.data_received(GO)
+    assert loop.robot.data() == GO
+    assert loop.observer.armings == [(True, "armed: its motors may move")]
+    assert loop.loop.report()["armed"]
+
+
+def test_its_leds_work_and_its_brakes_hold() -> None:
+    run = ScriptedLoop(ROBOT, armed=False)
+    light = LedValue(2, 1)
+    assert run.controller_sends(light) == [("body", "tune", light)]
+    assert run.controller_sends(BrakeDamping(3, 0.0)) == [("controller", "fault", 3)]
+    assert run.controller_sends(MotorCommand(0, "velocity", 1.0)) == [("controller", "fault", 0)]
+    assert run.loop.report()["refused"] == {"disarmed": 2}
+
+
+def test_a_robot_that_was_never_armed_has_no_latched_stop(tmp_path: Path) -> None:
+    """No SafetyError at the end: exit code 7 is for a stop that is latched."""
+    with RunningLoop(tmp_path, body=REAL) as running:
+        controller = running.controller()
+        controller.send(GO)
+        controller.wait_for(wire.bare(wire.ERROR, ROTATIONAL, 1))
+        controller.finish()
+        assert running.stops() == {}
+        assert running.report()["latched"] is None
+
+
+# --- disarmed ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("moves", [False, True])
+def test_a_real_body_that_comes_back_stays_disarmed(tmp_path: Path, moves: bool) -> None:
+    with RunningLoop(tmp_path, body=REAL) as running:
+        running.gateway.control_loops.arm("cab")
+        if moves:
+            driving(running)
+        robot_of(running).finish()
+        running.until(lambda: not running.report()["armed"])
+        assert running.report()["latched"] == ("body" if moves else None)
+        running.robot = running.accept()
+        running.until(lambda: running.log.saw("cab.body", State.UP) == 2)
+        controller = running.controller()
+        controller.send(GO)
+        controller.wait_for(wire.bare(wire.ERROR, ROTATIONAL, 1))
+        running.advance(1.0)
+        assert robot_of(running).poll() == b""
+        running.gateway.control_loops.arm("cab")
+        controller.send(GO)
+        robot_of(running).wait_for(GO)
+        running.end()  # an orderly end latches nothing
+
+
+def test_an_armed_robot_that_has_not_been_up_yet_stays_armed(tmp_path: Path) -> None:
+    with RunningLoop(tmp_path, body=REAL, robot=False) as running:
+        running.gateway.control_loops.arm("cab")
+        running.robot = running.accept()
+        running.until(lambda: running.log.saw("cab.body", State.UP))
+        driving(running)
+        running.end()
+
+
+def test_disarming_stops_the_motors_and_keeps_the_controller(tmp_path: Path) -> None:
+    with RunningLoop(tmp_path) as running:
+        controller = driving(running)
+        running.gateway.control_loops.disarm("cab")
+        robot_of(running).wait_for(STOP)
+        controller.send(set_value(1, 9.0))
+        controller.wait_for(wire.bare(wire.ERROR, ROTATIONAL, 1))
+        running.gateway.control_loops.disarm("cab")
+        assert running.stops() == {"disarmed": 1}
+        assert running.report()["refused"] == {"disarmed": 1}
+        assert running.report()["latched"] is None
+        running.gateway.control_loops.arm("cab")
+        controller.send(GO)
+        robot_of(running).wait_for(GO)
+        assert robot_of(running).received == b""
+
+
+def test_a_latched_stop_is_still_latched_when_the_robot_is_disarmed() -> None:
+    loop = FakeLoop(latch=True)
+    loop.robot_comes()
+    loop.controller_comes()
+    loop.controller.data_received(GO)
+    loop.controller_leaves()
+    loop.loop.safety.disarm(loop.scheduler.now())
+    assert loop.safety.latched == "disconnected"
+    assert loop.observer.armings == [(False, "")]  # the stop had the words
+    loop.loop.safety.arm()
+    assert loop.safety.latched is None
+    loop.loop.safety.disarm(loop.scheduler.now())
+    assert loop.observer.armings[1:] == [
+        (True, "armed: its motors may move"),
+        (False, "disarmed until `hilgw arm cab`"),
+    ]
+
+
+# --- The watchdog: when the event loop counts as late ---------------------------------------------
+
+
+MS = 1_000_000
+
+
+class Watched:
+    def __init__(self, late_ms: int) -> None:
+        self.late_ns = late_ms * MS
+        self.checks = self.late = self.emergencies = 0
+
+    def in_time(self) -> None:
+        self.checks += 1
+
+    def was_late(self, now: int) -> None:
+        self.late += 1
+
+    def emergency(self) -> None:
+        self.emergencies += 1
+
+
+def test_an_event_loop_in_time_is_never_late() -> None:
+    scheduler = Clock()
+    watchdog, watched = Watchdog(scheduler), Watched(200)
+    watchdog.watch(watched)
+    watchdog.start()
+    scheduler.run_until(scheduler.time + 10_000 * MS)
+    watchdog.stop()
+    assert watched.late == 0
+    assert watched.checks == pytest.approx(200, abs=2)
+
+
+def test_each_control_loop_has_its_own_late_limit() -> None:
+    scheduler = Clock()
+    watchdog, quick, patient = Watchdog(scheduler), Watched(100), Watched(500)
+    watchdog.watch(quick)
+    watchdog.watch(patient)
+    scheduler.time += 300 * MS
+    watchdog.check(scheduler.time)
+    assert (quick.late, patient.late) == (1, 0)
+    watchdog.check(scheduler.time)
+    scheduler.time += 600 * MS
+    watchdog.check(scheduler.time)
+    assert (quick.late, patient.late) == (2, 1)
+
+
+def test_in_simulated_time_no_thread_watches_the_jumps() -> None:
+    clock = SimulatedClock()
+    watchdog, watched = Watchdog(clock, threaded=False), Watched(200)
+    watchdog.watch(watched)
+    before = threading.active_count()
+    watchdog.start()
+    assert threading.active_count() == before
+    while clock.step(clock.time + 3600 * 1000 * MS) and watched.checks < 1000:
+        pass
+    watchdog.stop()
+    assert (watched.late, watched.emergencies, watched.checks) == (0, 0, 1000)
+
+
+def test_a_gateway_in_simulated_time_has_such_a_watchdog() -> None:
+    assert ControlLoops(SimulatedClock(), simulated=True).watchdog.threaded is False
+    assert ControlLoops(Clock()).watchdog.threaded is True
+
+
+def test_without_control_loops_the_watchdog_costs_nothing() -> None:
+    scheduler = Clock()
+    watchdog = Watchdog(scheduler)
+    watchdog.start()
+    assert scheduler.waiting == 0
+    watchdog.stop()
+
+
+class SharedClock(Clock):
+    """A clock that the thread sees, too."""
+
+    def now(self) -> int:
+        return self.time
+
+
+class SleepingThread:
+    """threading, whose Event sleeps on a fake clock; while asleep the event loop does nothing. It
+    ends after `wakes` wakings."""
+
+    Thread = threading.Thread
+
+    def __init__(self, clock: Clock, wakes: int) -> None:
+        self.clock = clock
+        self.wakes = wakes
+
+    def Event(self) -> SleepingThread:
+        return self
+
+    def set(self) -> None:
+        pass
+
+    def wait(self, seconds: float) -> bool:
+        self.clock.time += round(seconds * 1e9)
+        self.wakes -= 1
+        return self.wakes < 0
+
+
+def test_the_thread_stops_each_control_loop_at_its_limit_not_at_the_next_look(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = SharedClock()
+    monkeypatch.setattr(
+        "hilgw.engine.control_loop.watchdog.threading", SleepingThread(clock, wakes=8)
+    )
+    stopped_ms: list[tuple[str, float]] = []
+
+    class Timed(Watched):
+        def emergency(self) -> None:
+            stopped_ms.append((f"{self.late_ns // MS}", (clock.now() - begin) / MS))
+
+    watchdog = Watchdog(clock)
+    begin = watchdog.checked_ns
+    for late_ms in (200, 330):
+        watchdog.watch(Timed(late_ms))
+    watchdog.start()  # and the event loop hangs at once
+    watchdog.stop()
+    assert stopped_ms == [("200", pytest.approx(200)), ("330", pytest.approx(330))]

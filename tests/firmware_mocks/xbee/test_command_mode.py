@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.firmware_mocks.bench import Bench, wrap
+from tests.firmware_mocks.bench import Bench
 
 
 def test_the_manuals_session(bench: Bench) -> None:
@@ -18,26 +18,6 @@ def test_the_manuals_session(bench: Bench) -> None:
     assert bench.type(module, "ATWR\r") == "OK\r"
     assert bench.type(module, "ATCN\r") == "OK\r"
     assert bench.type(module, "ATAP\r") == ""  # data again
-
-
-def test_several_commands_in_one_line(bench: Bench) -> None:
-    module = bench.add(api_mode=0)
-    bench.command_mode(module)
-    assert bench.type(module, "ATNIMy XBee,AC\r") == "OK\rOK\r"
-    assert bench.type(module, "ATNI,CH,XX,ID\r") == "My XBee\rC\rERROR\r3332\r"
-    assert bench.type(module, "AT\r") == "OK\r"
-
-
-@pytest.mark.parametrize("mode", [1, 2])
-def test_command_mode_is_there_in_api_modes_too(bench: Bench, mode: int) -> None:
-    module = bench.add(api_mode=mode)
-    bench.settle()
-    bench.command_mode(module)
-    assert bench.type(module, "ATAP\r") == f"{mode}\r"
-    assert bench.type(module, "ATCN\r") == "OK\r"
-    bench.put(module, wrap(b"\x08\x01CH"))
-    bench.run(100)
-    assert bench.taken(module)[-2:-1] == b"\x0c"
 
 
 @pytest.mark.parametrize(
@@ -125,25 +105,6 @@ def test_characters_that_do_not_lead_there_are_data(bench: Bench, text: bytes) -
     assert bench.taken(two) == text
 
 
-def test_the_entry_sequence_is_not_sent(bench: Bench) -> None:
-    one = bench.add(api_mode=0, DL="FFFF")
-    two = bench.add(api_mode=0)
-    bench.settle()
-    bench.command_mode(one)
-    bench.type(one, "ATCN\r", 2000)
-    assert bench.taken(two) == b""
-    bench.put(one, b"data")
-    bench.run(100)
-    assert bench.taken(two) == b"data"
-
-
-def test_guard_time_and_character_can_be_chosen(bench: Bench) -> None:
-    module = bench.add(api_mode=0, GT="64", CC="24")
-    bench.settle()
-    bench.run(200)
-    assert bench.type(module, "$$$", 150) == "OK\r"
-
-
 def test_what_comes_by_radio_waits_until_command_mode_ends(bench: Bench) -> None:
     one = bench.add()
     two = bench.add(api_mode=0)
@@ -169,10 +130,3 @@ def test_the_key_cannot_be_read(bench: Bench) -> None:
     bench.command_mode(module)
     assert bench.type(module, "ATKY00112233445566778899AABBCCDDEEFF\r") == "OK\r"
     assert bench.type(module, "ATKY\r") == "\r"
-
-
-def test_switching_to_api_mode(bench: Bench) -> None:
-    module = bench.add(api_mode=0)
-    bench.command_mode(module)
-    assert bench.type(module, "ATAP1,WR,CN\r") == "OK\rOK\rOK\r"
-    assert bench.get(module, b"AP") == b"\x01"

@@ -10,58 +10,6 @@ from tests.firmware_mocks.bench import Bench, wrap
 OK, BAD_COMMAND, BAD_PARAMETER = b"\0", b"\2", b"\3"
 
 
-def test_a_module_powers_up_with_a_modem_status(bench: Bench) -> None:
-    module = bench.add()
-    bench.run(100)
-    assert bench.taken(module) == bytes.fromhex("7E 00 02 8A 00 75")
-
-
-def test_in_transparent_mode_it_powers_up_silently(bench: Bench) -> None:
-    module = bench.add(api_mode=0)
-    bench.run(1000)
-    assert bench.taken(module) == b""
-
-
-def test_reading_what_a_gateway_asks_first(bench: Bench) -> None:
-    module = bench.add("rover", hardware="s1", my=0x1234, address="0013A20040A1B2C3")
-    bench.settle()
-    answers = {
-        b"AP": "01",
-        b"HV": "1744",
-        b"VR": "10EF",
-        b"SH": "0013A200",
-        b"SL": "40A1B2C3",
-        b"MY": "1234",
-        b"CH": "0C",
-        b"ID": "3332",
-        b"NI": b"rover".hex(),
-        b"BD": "00000003",
-    }
-    for command, answer in answers.items():
-        assert bench.at(module, command, kind=9) == OK + bytes.fromhex(answer)
-    assert bench.at(module, b"NP", kind=9) == BAD_COMMAND  # S1 has no NP
-
-
-@pytest.mark.parametrize(
-    ("kind", "hv", "vr", "np"),
-    [
-        ("s2c", "2E46", "2003", 102),
-        ("xbee3", "4142", "2014", 102),
-        ("digimesh", "4142", "3014", 73),
-        ("zigbee", "4142", "1014", 255),
-        ("900hp", "2300", "8071", 256),
-    ],
-)
-def test_each_hardware_reports_what_it_is(
-    bench: Bench, kind: str, hv: str, vr: str, np: int
-) -> None:
-    module = bench.add(hardware=kind)
-    bench.settle()
-    assert bench.get(module, b"HV") == bytes.fromhex(hv)
-    assert bench.get(module, b"VR") == bytes.fromhex(vr)
-    assert bench.get(module, b"NP") == np.to_bytes(2, "big")
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_register_reads_and_takes_its_own_value(bench: Bench, kind: str) -> None:
     module = bench.add(hardware=kind)
@@ -121,20 +69,6 @@ def test_a_bad_name_is_refused(bench: Bench, name: bytes) -> None:
     assert bench.get(module, b"NI") == b"good"
 
 
-def test_an_unknown_command(bench: Bench) -> None:
-    module = bench.add()
-    bench.settle()
-    assert bench.at(module, b"Q!") == BAD_COMMAND
-    assert bench.at(module, b"\xdf\xb5") == BAD_COMMAND
-
-
-def test_frame_id_0_is_obeyed_and_not_answered(bench: Bench) -> None:
-    module = bench.add()
-    bench.settle()
-    assert bench.ask(module, b"\x08\x00NIquiet") == []
-    assert bench.get(module, b"NI") == b"quiet"
-
-
 def test_a_queued_value_waits_for_ac(bench: Bench) -> None:
     one, two = bench.pair()
     assert bench.at(two, b"CH", b"\x0d", kind=9) == OK
@@ -178,38 +112,6 @@ def test_a_reset_forgets_what_was_not_written(bench: Bench) -> None:
     assert bench.get(module, b"NI") == b"after"
 
 
-def test_a_power_cycle_is_a_reset(bench: Bench) -> None:
-    module = bench.add("before")
-    bench.settle()
-    bench.at(module, b"NI", b"after")
-    module.reset(bench.now)
-    bench.run(50)
-    assert bench.frames(module) == [b"\x8a\x00"]
-    assert bench.get(module, b"NI") == b"before"
-
-
-def test_re_restores_the_factorys_values_and_needs_wr_to_last(bench: Bench) -> None:
-    module = bench.add("named", channel=20)
-    bench.settle()
-    serial = bench.get(module, b"SL")
-    # AP goes back to 0 with the rest: the answer is the last frame.
-    assert bench.at(module, b"RE", kind=9) == OK
-    assert bench.at(module, b"CH", kind=9) == OK + b"\x0c"
-    assert bench.at(module, b"NI", kind=9) == OK + b" "
-    assert bench.at(module, b"AP", kind=9) == OK + b"\x00"
-    assert bench.at(module, b"SL", kind=9) == OK + serial
-    module.reset(bench.now)
-    bench.run(50)
-    bench.taken(module)
-    assert bench.get(module, b"CH") == bytes((20,))
-    bench.at(module, b"RE", kind=9)
-    bench.at(module, b"WR", kind=9)
-    module.reset(bench.now)
-    bench.run(50)
-    assert bench.taken(module) == b""  # AP 0 boots silently
-    assert module.registers.number("CH") == 0x0C
-
-
 def test_answers_take_three_milliseconds_at_least(bench: Bench) -> None:
     """A client that sends first and listens second would miss a quicker one."""
     one, two = bench.pair(baudRate=115200)
@@ -220,27 +122,6 @@ def test_answers_take_three_milliseconds_at_least(bench: Bench) -> None:
         bench.run(100)
         (when,) = [when for when, module, _ in bench.log if module is one]
         assert when - asked >= 3_000_000
-
-
-def test_changing_ap_by_command_keeps_the_answer_readable(bench: Bench) -> None:
-    module = bench.add()
-    bench.settle()
-    bench.put(module, wrap(b"\x08\x7eAP\x02"))
-    bench.run(100)
-    assert bench.frames(module) == [b"\x88\x7eAP\x00"]
-    bench.put(module, bytes.fromhex("7E 00 04 08 7D 5E 41 50 E8"))
-    bench.run(100)
-    assert bench.taken(module) == bytes.fromhex("7E 00 06 88 7D 5E 41 50 00 02 66")
-
-
-def test_malformed_and_unknown_frames_are_ignored(bench: Bench) -> None:
-    module = bench.add()
-    bench.settle()
-    for frame in (b"\x08", b"\x08\x01A", b"\x00\x01" + bytes(8), b"\x01\x01\x00\x02", b"\x17\x01"):
-        assert bench.ask(module, frame) == []
-    for frame in (b"\x55hello", b"\x88\x01AP\x00", b"\x10\x01" + bytes(11), b"\x11" + bytes(18)):
-        assert bench.ask(module, frame) == []
-    assert bench.get(module, b"AP") == b"\x01"
 
 
 def test_user_data_relay(bench: Bench) -> None:

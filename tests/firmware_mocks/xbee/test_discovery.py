@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from firmware_mocks.xbee.module import Module
-from tests.firmware_mocks.bench import Bench, wrap
+from tests.firmware_mocks.bench import Bench
 
 ND = b"\x08\x01ND"
 HEAD = b"\x88\x01ND\x00"
@@ -48,20 +48,6 @@ def test_zigbee_records_name_address_and_role(bench: Bench) -> None:
     assert record[-8:] == b"\xff\xfe\x00\x00\xc1\x05\x10\x1e"
 
 
-def test_answers_come_at_random_times_and_the_end_at_nt(bench: Bench) -> None:
-    one = bench.add(NT="14")
-    for _ in range(6):
-        bench.add()
-    bench.settle()
-    bench.put(one, wrap(ND))
-    asked = bench.now
-    bench.run(2100)
-    times = [when - asked for when, module, _ in bench.log if module is one]
-    assert len(times) == 7
-    assert len({when // 20_000_000 for when in times}) > 3
-    assert times[-1] == pytest.approx(2_000_000_000, abs=10_000_000)
-
-
 @pytest.mark.parametrize(("kind", "option"), [("s1", b"\x01"), ("xbee3", b"\x02")])
 def test_the_asking_node_can_list_itself(bench: Bench, kind: str, option: bytes) -> None:
     one = bench.add("one", hardware=kind, NT="5", my=1)
@@ -80,20 +66,6 @@ def test_by_name_only_that_node_answers_and_at_once(bench: Bench) -> None:
     assert answers == [HEAD + b"\xff\xff"[:1] + b"\xfe" + long(three) + b"\x28three\x00"]
     bench.run(200)
     assert bench.frames(one) == [HEAD]
-
-
-def test_a_name_of_no_node_is_an_error(bench: Bench) -> None:
-    one = bench.add(NT="5")
-    bench.add("two")
-    bench.settle()
-    assert bench.ask(one, ND + b"three", 600) == [b"\x88\x01ND\x01"]
-
-
-def test_a_new_search_ends_the_one_before(bench: Bench) -> None:
-    one = bench.add(NT="A")
-    bench.settle()
-    assert bench.ask(one, ND, 500) == []
-    assert bench.ask(one, b"\x08\x02ND", 1500) == [b"\x88\x02ND\x00"]
 
 
 def test_without_digis_header_there_is_no_discovery(bench: Bench) -> None:
@@ -146,15 +118,3 @@ def test_dn_finds_the_destination(bench: Bench) -> None:
     assert bench.get(one, b"DH") + bench.get(one, b"DL") == long(two)
     assert bench.ask(one, b"\x08\x01DNnobody", 600) == [b"\x88\x01DN\x01"]
     assert bench.ask(one, b"\x08\x01DN", 600) == [b"\x88\x01DN\x01"]
-
-
-def test_dn_leaves_command_mode(bench: Bench) -> None:
-    one = bench.add(api_mode=0, NT="5")
-    two = bench.add("two", api_mode=0)
-    bench.settle()
-    bench.command_mode(one)
-    assert bench.type(one, "ATDNnobody\r", 700) == "ERROR\r"
-    assert bench.type(one, "ATDNtwo\r", 700) == "OK\r"
-    bench.put(one, b"hello")
-    bench.run(100)
-    assert bench.taken(two) == b"hello"

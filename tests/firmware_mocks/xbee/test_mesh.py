@@ -32,27 +32,12 @@ def test_receive_options_report_the_mode(
     assert bench.frames(two)[0][11] == broadcast
 
 
-def test_broadcast_is_repeated_and_received_once() -> None:
-    bench = Bench(seed=2, loss=0.5)
-    one, two = bench.pair(hardware="digimesh", MT="5")
-    for number in range(40):
-        bench.tx(one, BROADCAST, b"%d" % number)
-    received = [frame[12:] for frame in bench.frames(two)]
-    assert len(received) == len(set(received)) >= 36
-
-
 def test_explicit_output(bench: Bench) -> None:
     one, two = bench.add(hardware="digimesh"), bench.add(hardware="digimesh", AO="1")
     bench.settle()
     bench.tx(one, two.address, b"x")
     source = one.address.to_bytes(8, "big")
     assert bench.frames(two) == [b"\x91" + source + b"\xff\xfe\xe8\xe8\x00\x11\xc1\x05\xc1x"]
-
-
-def test_an_address_of_no_node(bench: Bench) -> None:
-    one = bench.add(hardware="digimesh", RR="0", MR="0")
-    bench.settle()
-    assert bench.tx(one, 1, b"x")[3] == 0x25
 
 
 def test_lost_again_and_again() -> None:
@@ -81,15 +66,6 @@ def test_other_networks_are_apart(bench: Bench, kind: str, difference: dict[str,
     assert bench.frames(two) == []
 
 
-def test_families_do_not_understand_each_other(bench: Bench) -> None:
-    one = bench.add(hardware="digimesh", pan_id=0x3332)
-    two = bench.add(hardware="xbee3")
-    bench.settle()
-    bench.tx(one, BROADCAST, b"x")
-    bench.tx64(two, BROADCAST, b"x")
-    assert bench.frames(one) == bench.frames(two) == []
-
-
 @pytest.mark.parametrize(
     ("kind", "parameters", "most"),
     [("digimesh", {}, 73), ("digimesh", {"EE": "1"}, 65), ("900hp", {}, 256)],
@@ -107,19 +83,6 @@ def test_digimesh_has_no_frames_00_and_01_and_no_my(bench: Bench) -> None:
     one, two = bench.pair(hardware="digimesh")
     assert bench.ask(one, b"\x00\x01" + two.address.to_bytes(8, "big") + b"\x00x") == []
     assert bench.at(one, b"MY") == b"\x02"
-
-
-def test_transparent_mode(bench: Bench) -> None:
-    one, two = bench.pair(hardware="digimesh", api_mode=0, DL="FFFF")
-    bench.put(one, b"hello")
-    bench.run(100)
-    assert bench.taken(two) == b"hello"
-
-
-def test_900_mhz_is_slower_at_br_0(bench: Bench) -> None:
-    slow = bench.add(hardware="900hp", BR="0", MT="0")
-    fast = bench.add(hardware="900hp", BR="1", MT="0")
-    assert (slow.settings.air_bps, fast.settings.air_bps) == (10_000, 200_000)
 
 
 def test_the_duty_cycle_is_used_up_and_comes_back(bench: Bench) -> None:

@@ -8,41 +8,12 @@ from firmware_mocks.air import Signal
 from firmware_mocks.xbee.network.packets import Request
 from tests.firmware_mocks.bench import BROADCAST, Bench, wrap
 
-MS = 1_000_000
-
-
-@pytest.mark.parametrize(("distance", "rssi"), [(1, 40), (2, 46), (10, 60), (100, 80), (1000, 100)])
-def test_rssi_by_distance(bench: Bench, distance: float, rssi: int) -> None:
-    one, two = bench.add(), bench.add(position=(0, 0, distance))
-    bench.settle()
-    bench.tx64(one, BROADCAST, b"x")
-    assert bench.frames(two)[0][9] == rssi
-    assert bench.get(two, b"DB") == bytes((rssi,))
-
-
-@pytest.mark.parametrize(("level", "rssi"), [(4, 40), (3, 43), (2, 46), (0, 53)])
-def test_rssi_by_power_level(bench: Bench, level: int, rssi: int) -> None:
-    one, two = bench.add(power=level), bench.add(position=(1, 0, 0))
-    bench.settle()
-    bench.tx64(one, BROADCAST, b"x")
-    assert bench.frames(two)[0][9] == rssi
-
 
 def test_the_strength_at_1_m_can_be_calibrated(bench: Bench) -> None:
     one, two = bench.add(rssi_at_1m_dbm=-52), bench.add(position=(1, 0, 0))
     bench.settle()
     bench.tx64(one, BROADCAST, b"x")
     assert bench.frames(two)[0][9] == 52
-
-
-@pytest.mark.parametrize(("distance", "db"), [(0.1, 0x17), (10, 60), (390, 92)])
-def test_s1_reports_only_minus_23_to_minus_92_dbm(bench: Bench, distance: float, db: int) -> None:
-    one = bench.add(hardware="s1")
-    two = bench.add(hardware="s1", position=(distance, 0, 0))
-    bench.settle()
-    assert bench.get(two, b"DB") == b"\x00"  # nothing received since power-up
-    bench.tx64(one, BROADCAST, b"x")
-    assert bench.get(two, b"DB")[0] == db if bench.frames(two) else False
 
 
 @pytest.mark.parametrize(
@@ -58,13 +29,6 @@ def test_too_weak_is_not_received(bench: Bench, kind: str, reach: float) -> None
     bench.ask(one, frame, 500)
     assert len(bench.frames(near)) == 1
     assert bench.frames(far) == []
-
-
-def test_less_sensitive_by_choice(bench: Bench) -> None:
-    one, two = bench.add(), bench.add(position=(10, 0, 0), sensitivity_dbm=-59)
-    bench.settle()
-    bench.tx64(one, BROADCAST, b"x")
-    assert bench.frames(two) == []
 
 
 def test_a_packet_takes_its_time_on_the_air(bench: Bench) -> None:
@@ -96,14 +60,6 @@ def test_one_at_a_time_on_a_channel_and_independent_of_others(bench: Bench) -> N
         2 * one,
     ]
     assert [when - begin for when, module, _ in bench.log if module is receivers[1]] == [one]
-
-
-@pytest.mark.parametrize(("rr", "transmissions"), [(0, 4), (1, 8), (6, 28)])
-def test_rr_comes_on_top_of_three_mac_retries(bench: Bench, rr: int, transmissions: int) -> None:
-    module = bench.add(RR=f"{rr}")
-    bench.settle()
-    assert bench.tx(module, 0x1234, b"x") == bytes((0xFF, 0xFD, transmissions - 1, 1, 0))
-    assert bench.get(module, b"EA") == b"\x00\x01"
 
 
 def test_loss_is_met_by_retries_and_duplicates_are_dropped() -> None:

@@ -83,16 +83,6 @@ def test_transparent_to_a_16_and_a_64_bit_address(bench: Bench) -> None:
     assert (bench.taken(two), bench.taken(three)) == (b"", b"long")
 
 
-def test_all_values_pass_transparently(bench: Bench) -> None:
-    one, two = bench.add(api_mode=0, DL="FFFF"), bench.add(api_mode=0)
-    bench.settle()
-    data = bytes(range(256))
-    for start in range(0, 256, 64):
-        bench.put(one, data[start : start + 64])
-        bench.run(100)
-    assert bench.taken(two) == data
-
-
 # --- buffers ------------------------------------------------------------------------------------
 
 
@@ -188,33 +178,6 @@ def test_a_frame_half_read_when_the_radio_gets_busy_is_not_given_up(bench: Bench
 # --- rates --------------------------------------------------------------------------------------
 
 
-def test_a_new_rate_begins_after_the_answer(bench: Bench) -> None:
-    module = bench.add()
-    bench.settle()
-    bench.put(module, wrap(b"\x08\x01BD\x07"))
-    bench.run(4)
-    assert bench.frames(module) == [b"\x88\x01BD\x00"]
-    assert module.baud_rate == 9600  # these 9 bytes are still on their way
-    bench.run(9)
-    assert module.baud_rate == 9600
-    bench.run(1)
-    assert module.baud_rate == 115200
-
-
-def test_in_command_mode_a_new_rate_begins_after_the_ok_to_cn(bench: Bench) -> None:
-    module = bench.add(api_mode=0, hardware="s1")
-    bench.command_mode(module)
-    assert bench.type(module, "ATBD7\r") == "OK\r"
-    bench.run(500)
-    assert module.baud_rate == pytest.approx(9600, rel=0.01)
-    bench.put(module, b"ATCN\r")
-    bench.run(5)
-    assert bench.taken(module) == b"OK\r"
-    assert module.baud_rate == pytest.approx(9600, rel=0.01)
-    bench.run(10)
-    assert module.baud_rate == 111111
-
-
 @pytest.mark.parametrize(
     ("code", "rate"),
     [
@@ -225,16 +188,6 @@ def test_in_command_mode_a_new_rate_begins_after_the_ok_to_cn(bench: Bench) -> N
 def test_rate_codes_and_raw_rates(bench: Bench, code: int, rate: int) -> None:
     assert bench.add(BD=f"{code:X}").baud_rate == rate
     assert bench.add(baudRate=rate).baud_rate == rate
-
-
-@pytest.mark.parametrize(
-    ("parameters", "bits"),
-    [({}, 10), ({"NB": "1"}, 11), ({"SB": "1"}, 11), ({"NB": "2", "SB": "1"}, 12)],
-)
-def test_parity_and_stop_bits_take_time(
-    bench: Bench, parameters: dict[str, str], bits: int
-) -> None:
-    assert bench.add(**parameters).bits_per_byte == bits
 
 
 def test_a_client_at_another_rate_sends_and_gets_noise(bench: Bench) -> None:
@@ -250,50 +203,3 @@ def test_a_client_at_another_rate_sends_and_gets_noise(bench: Bench) -> None:
     one.host_baud = 9600
     bench.run(600)
     assert bench.get(one, b"NI") == b"m0"
-
-
-# --- broken frames ------------------------------------------------------------------------------
-
-
-def test_a_frame_that_stops_is_given_up_after_a_silence(bench: Bench) -> None:
-    module = bench.add()
-    bench.settle()
-    bench.put(module, wrap(b"\x08\x01AP")[:-1])
-    bench.run(600)
-    assert bench.get(module, b"AP") == b"\x01"
-
-
-def test_a_pause_inside_a_frame_is_tolerated(bench: Bench) -> None:
-    module = bench.add()
-    bench.settle()
-    frame = wrap(b"\x08\x01AP")
-    bench.put(module, frame[:4])
-    bench.run(300)
-    bench.put(module, frame[4:])
-    bench.run(50)
-    assert bench.frames(module) == [b"\x88\x01AP\x00\x01"]
-
-
-def test_mode_2_takes_up_the_next_frame_at_once(bench: Bench) -> None:
-    module = bench.add(api_mode=2)
-    bench.settle()
-    bench.put(module, wrap(b"\x08\x01NIcut off")[:-4] + wrap(b"\x08\x02AP"))
-    bench.run(50)
-    assert bench.taken(module) == wrap(b"\x88\x02AP\x00\x02")
-
-
-def test_mode_1_loses_the_next_frame_with_the_broken_one(bench: Bench) -> None:
-    module = bench.add(api_mode=1)
-    bench.settle()
-    bench.put(module, wrap(b"\x08\x01NIcut off")[:-4] + wrap(b"\x08\x02AP") + wrap(b"\x08\x03AP"))
-    bench.run(50)
-    assert bench.frames(module) == [b"\x88\x03AP\x00\x01"]
-
-
-def test_mode_2_escapes_what_it_sends(bench: Bench) -> None:
-    one, two = bench.add(), bench.add(api_mode=2, position=(1, 0, 0))
-    bench.settle()
-    bench.tx64(one, BROADCAST, b"\x7e\x7d\x11\x13")
-    wire = bench.taken(two)
-    assert wire.count(b"\x7e") == 1
-    assert b"\x7d\x5e\x7d\x5d\x7d\x31\x7d\x33" in wire

@@ -41,13 +41,6 @@ def test_by_16_bit_address(bench: Bench) -> None:
     assert bench.tx16(one, 4, b"nobody") == NO_ACK
 
 
-def test_a_module_that_goes_by_64_bits_has_no_short_address(bench: Bench) -> None:
-    one = bench.add()
-    bench.add(my=0xFFFE)
-    bench.settle()
-    assert bench.tx16(one, 0xFFFE, b"x") == NO_ACK
-
-
 def test_factory_fresh_modules_all_have_the_short_address_0(bench: Bench) -> None:
     one, two = bench.pair(my=0)
     assert bench.tx64(one, two.address, b"x") == SUCCESS
@@ -76,12 +69,6 @@ def test_broadcast_reaches_all_and_is_never_acknowledged(bench: Bench, how: str)
     assert bench.frames(elsewhere) == bench.frames(foreign) == bench.frames(one) == []
 
 
-def test_broadcast_into_the_void_is_a_success(bench: Bench) -> None:
-    module = bench.add()
-    bench.settle()
-    assert bench.tx64(module, BROADCAST, b"anybody?") == SUCCESS
-
-
 @pytest.mark.parametrize(
     "difference", [{"channel": 13}, {"pan_id": 0x1234}, {"position": (2e3, 0, 0)}]
 )
@@ -91,12 +78,6 @@ def test_a_unicast_that_is_not_received(bench: Bench, difference: dict[str, Any]
     assert bench.tx64(one, two.address, b"x") == NO_ACK
     assert bench.frames(two) == []
     assert bench.get(one, b"EA") == b"\x00\x01"
-
-
-def test_without_acknowledgement_it_is_a_success_anyway(bench: Bench) -> None:
-    one = bench.add()
-    bench.settle()
-    assert bench.tx64(one, 0x0013A20040000001, b"x", options=1) == SUCCESS
 
 
 @pytest.mark.parametrize(("mode", "status"), [(0, NO_ACK), (1, SUCCESS), (2, NO_ACK), (3, SUCCESS)])
@@ -164,15 +145,6 @@ def test_the_largest_payload(
     assert len(bench.frames(receiver)) == 1
 
 
-@pytest.mark.parametrize("parameters", [{}, {"EE": "1"}, {"my": 5}])
-def test_np_is_what_fits_to_a_long_address(bench: Bench, parameters: dict[str, Any]) -> None:
-    one = bench.add(**parameters)
-    bench.settle()
-    most = int.from_bytes(bench.get(one, b"NP"), "big")
-    assert bench.tx64(one, 1, bytes(most)) == NO_ACK
-    assert bench.tx64(one, 1, bytes(most + 1)) == TOO_LARGE
-
-
 def test_encrypted_packets_need_the_same_key_and_show_a_long_source(bench: Bench) -> None:
     secret = {"EE": "1", "KY": "0123456789ABCDEF0123456789ABCDEF", "my": 5}
     one, friend = bench.add(**secret), bench.add(**(secret | {"my": 6, "position": (1, 0, 0)}))
@@ -181,14 +153,6 @@ def test_encrypted_packets_need_the_same_key_and_show_a_long_source(bench: Bench
     assert bench.tx64(one, BROADCAST, b"psst") == SUCCESS
     assert bench.frames(friend) == [b"\x80" + address(one) + b"\x28\x02psst"]
     assert bench.frames(stranger) == bench.frames(plain) == []
-
-
-def test_frame_10_to_a_short_address(bench: Bench) -> None:
-    one, two = bench.pair()
-    bench.at(two, b"MY", b"\x00\x02")
-    assert bench.tx(one, 0xFFFFFFFFFFFFFFFF, b"x", to16=2) == b"\x00\x02\x00\x00\x00"
-    assert len(bench.frames(two)) == 1
-    assert bench.tx(one, 0x1234, b"x") == b"\xff\xfd\x03\x01\x00"  # three MAC retries
 
 
 def test_s1_has_no_frame_10(bench: Bench) -> None:
@@ -217,13 +181,6 @@ def test_ao_chooses_the_receive_frame(bench: Bench, output: str, head: bytes, ta
     bench.tx64(one, two.address, b"data")
     assert bench.frames(two) == [head + address(one) + tail + b"data"]
     assert bench.get(two, b"DB") == b"\x28"  # the RSSI that 90 and 91 do not carry
-
-
-def test_frame_90_from_a_short_source_does_not_know_the_long_one(bench: Bench) -> None:
-    one, two = bench.add(my=9), bench.add(AO="0", position=(1, 0, 0))
-    bench.settle()
-    bench.tx64(one, BROADCAST, b"data")
-    assert bench.frames(two) == [b"\x90" + b"\xff" * 8 + b"\x00\x09\x02data"]
 
 
 def test_explicit_frames_carry_their_endpoints(bench: Bench) -> None:
@@ -256,22 +213,6 @@ def test_a_node_with_replies_answers_its_sender_by_itself(bench: Bench) -> None:
     answers = bench.ask(one, b"\x00\x02" + address(node) + b"\x00whoever")
     assert answers[1][-6:] == b"meever"
     assert len(bench.ask(one, b"\x00\x03" + address(node) + b"\x00no ping")) == 1
-
-
-def test_a_node_answers_a_short_address_too(bench: Bench) -> None:
-    one = bench.add(my=1)
-    bench.add(position=(1, 0, 0), replies="ping:pong", my=2)
-    bench.settle()
-    answers = bench.ask(one, b"\x01\x01\x00\x02\x00ping")
-    assert answers == [b"\x89\x01\x00", b"\x81\x00\x02\x28\x00pong"]
-
-
-def test_an_answer_goes_to_the_address_the_sender_showed(bench: Bench) -> None:
-    one, twin = bench.add(my=1), bench.add(my=1)
-    bench.add(replies="ping:pong")
-    bench.settle()
-    assert len(bench.ask(one, b"\x01\x01\xff\xff\x00ping")) == 2
-    assert [frame[-4:] for frame in bench.frames(twin)] == [b"ping", b"pong"]
 
 
 def test_noise_over_the_threshold_is_a_cca_failure(bench: Bench) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from firmware_mocks.xbee.module import Module
-from tests.firmware_mocks.bench import BROADCAST, Bench, wrap
+from tests.firmware_mocks.bench import BROADCAST, Bench
 
 COORDINATOR, ANY = 0, 0xFFFFFFFFFFFFFFFF
 
@@ -37,13 +37,6 @@ def test_forming_and_joining(bench: Bench) -> None:
     assert bench.get(coordinator, b"MY") == b"\x00\x00"
     assert bench.get(coordinator, b"OI") == bench.get(router, b"OI")
     assert 0 < int.from_bytes(bench.get(router, b"MY"), "big") < 0xFFF8
-
-
-def test_short_addresses_differ(bench: Bench) -> None:
-    bench.add(hardware="zigbee", CE="1")
-    routers = [bench.add(hardware="zigbee") for _ in range(8)]
-    bench.settle()
-    assert len({router.addressing.source16 for router in routers} - {0, 0xFFFE}) == 8
 
 
 @pytest.mark.parametrize(
@@ -79,14 +72,6 @@ def test_a_new_network_id_leaves_and_joins_again(
     bench.at(router, b"ID", b"\x00")
     bench.run(200)
     assert bench.frames(router) == [b"\x8a\x02"]
-
-
-def test_joining_over_another_router(bench: Bench) -> None:
-    far = bench.add(hardware="zigbee", position=(2000, 0, 0))
-    bench.add(hardware="zigbee", CE="1")
-    bench.add(hardware="zigbee", position=(1000, 0, 0))
-    bench.settle()
-    assert bench.get(far, b"AI") == b"\x00"
 
 
 def test_unicast_by_long_address(bench: Bench, network: tuple[Module, Module]) -> None:
@@ -154,21 +139,6 @@ def test_the_channel_parameter_is_the_scan_mask(bench: Bench) -> None:
     assert bench.get(coordinator, b"CH") == bytes((20,))
 
 
-def test_transparent_np(bench: Bench) -> None:
-    module = bench.add(hardware="zigbee", api_mode=0)
-    bench.command_mode(module)
-    assert bench.type(module, "ATNP\r") == "54\r"
-
-
-def test_transparent_mode_sends_to_the_coordinator_by_default(bench: Bench) -> None:
-    coordinator = bench.add(hardware="zigbee", CE="1", api_mode=0)
-    router = bench.add(hardware="zigbee", api_mode=0)
-    bench.settle()
-    bench.put(router, b"up")
-    bench.run(100)
-    assert bench.taken(coordinator) == b"up"
-
-
 # --- broadcast addresses, registers and commands --------------------------------------------------
 
 
@@ -212,20 +182,6 @@ def test_registers(
     assert bench.get(module, name) == allowed
     if refused:
         assert bench.at(module, name, refused) == b"\x03"
-
-
-def test_remaining_children_in_four_bytes(bench: Bench) -> None:
-    module = bench.add(hardware="zigbee")
-    bench.settle()
-    assert bench.get(module, b"NC") == b"\x00\x00\x00\x14"
-    assert bench.at(module, b"NC", b"\x01") == b"\x03"
-
-
-def test_the_16_bit_network_address_that_is_set(bench: Bench) -> None:
-    coordinator = bench.add(hardware="zigbee", CE="1", II="1234")
-    router = bench.add(hardware="zigbee")
-    bench.settle()
-    assert bench.get(coordinator, b"OI") == bench.get(router, b"OI") == b"\x12\x34"
 
 
 def test_the_network_closes_after_the_time_in_nj(bench: Bench) -> None:
@@ -397,16 +353,3 @@ def test_a_module_that_joined_announces_itself(bench: Bench) -> None:
     long = router.address.to_bytes(8, "little")
     assert announcement[11:18] == b"\0\0\x00\x13\0\0\x02"
     assert announcement[19:] == short + long + b"\x8e"
-
-
-def test_the_status_of_a_packet_to_an_address_that_no_module_has(bench: Bench) -> None:
-    """By the 64-bit address alone: the frame that an S2C gave a user of Digi's forum. With a 16-bit
-    address nothing is discovered."""
-    module = bench.add(hardware="zigbee", CE="1")
-    bench.settle()
-    head = bytes.fromhex("10 0F 0013A200DEADBEEF")
-    answers = bench.ask(module, head + bytes.fromhex("FFFE 00 00 78"), 2000)
-    assert wrap(answers[0]) == bytes.fromhex("7E00078B0FFFFD00240144")
-    known = bench.ask(module, head + bytes.fromhex("1234 00 00 78"), 2000)[0]
-    assert known[:4] == bytes.fromhex("8B 0F FF FD")
-    assert known[-2:] == bytes.fromhex("21 00")

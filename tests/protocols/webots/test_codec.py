@@ -9,6 +9,7 @@ import typing
 import pytest
 from hypothesis import given, strategies as st
 
+from hilgw.protocols.webots import robot_messages
 from hilgw.protocols.webots.codec import Codec, Command, Message
 from hilgw.protocols.webots.device_messages import (
     AssociatedDevice,
@@ -46,45 +47,6 @@ from hilgw.protocols.webots.device_messages import (
 from hilgw.protocols.webots.errors import ProtocolError
 from hilgw.protocols.webots.forms import KINDS
 from hilgw.protocols.webots.requests import Block
-from hilgw.protocols.webots.robot_messages import (
-    Battery,
-    BatterySamplingPeriod,
-    ClientExitNotify,
-    ConsoleMessage,
-    CustomData,
-    DeviceEntry,
-    GetUrdf,
-    JoystickAutoCenteringGain,
-    JoystickConfiguration,
-    JoystickForceAxis,
-    JoystickForceFeedback,
-    JoystickForceFeedbackDuration,
-    JoystickResistanceGain,
-    JoystickSamplingPeriod,
-    JoystickState,
-    KeyboardKeys,
-    KeyboardSamplingPeriod,
-    Model,
-    MouseEnable3dPosition,
-    MouseSamplingPeriod,
-    MouseState,
-    NewDevices,
-    Pin,
-    Quit,
-    RemoteOff,
-    RemoteOn,
-    RobotConfiguration,
-    SetCustomData,
-    SimulationMode,
-    SupervisorFlag,
-    Time,
-    Urdf,
-    UserInputEvent,
-    WaitForUserInput,
-    WindowShow,
-    WindowUpdate,
-    WwiMessage,
-)
 
 # One device of each kind, with the R2025a numbers of the specification; and a camera.
 NODES = {
@@ -105,10 +67,12 @@ NODES = {
     15: (37, "Brake"),
     16: (38, "Camera"),
 }
-CONFIGURATION = RobotConfiguration(
+CONFIGURATION = robot_messages.RobotConfiguration(
     name="rob 1",
     version="R2025a",
-    devices=tuple(DeviceEntry(node, f"d{tag}", "m") for tag, (node, _) in NODES.items()),
+    devices=tuple(
+        robot_messages.DeviceEntry(node, f"d{tag}", "m") for tag, (node, _) in NODES.items()
+    ),
     basicTimeStep=32.0,
 )
 ZERO, ONE, TWO = "0000000000000000", "000000000000f03f", "0000000000000040"
@@ -154,48 +118,48 @@ MESSAGES: list[tuple[Message, str]] = [
     (Values(14, (0.0, 1.0, 2.0)), f"0e00 29 {ZERO}{ONE}{TWO}"),
     (JointConfiguration(15, 0), "0f00 00 00000000"),
     (AssociatedDevice(15, 3), "0f00 04 0300"),
-    (Quit(), "0000 02"),
-    (Time(2.0), f"0000 04 {TWO}"),
-    (Battery(0.5), f"0000 05 {HALF}"),
-    (KeyboardKeys((65, 66)), "0000 06 02 41000000 42000000"),
-    (MouseState(True, False, True, (0.0, 1.0), (0.0, 1.0, 2.0)),
+    (robot_messages.Quit(), "0000 02"),
+    (robot_messages.Time(2.0), f"0000 04 {TWO}"),
+    (robot_messages.Battery(0.5), f"0000 05 {HALF}"),
+    (robot_messages.KeyboardKeys((65, 66)), "0000 06 02 41000000 42000000"),
+    (robot_messages.MouseState(True, False, True, (0.0, 1.0), (0.0, 1.0, 2.0)),
      f"0000 08 010001 {ZERO}{ONE} {ZERO}{ONE}{TWO}"),
-    (JoystickConfiguration(2, 3, 1, "J"),
+    (robot_messages.JoystickConfiguration(2, 3, 1, "J"),
      "0000 03 02000000 03000000 01000000 4a00"),
-    (JoystickConfiguration(-1, -1, -1, ""), "0000 03 ffffffff ffffffff ffffffff"),
-    (JoystickState((1,), (-5, 5), ()),
+    (robot_messages.JoystickConfiguration(-1, -1, -1, ""), "0000 03 ffffffff ffffffff ffffffff"),
+    (robot_messages.JoystickState((1,), (-5, 5), ()),
      "0000 07 01000000 01000000 02000000 fbffffff 05000000 00000000"),
-    (WindowShow(), "0000 09"),
-    (SimulationMode(2), "0000 0a 02000000"),
-    (CustomData("ab"), "0000 0b 616200"),
-    (SupervisorFlag(True), "0000 0c 01"),
-    (Model(""), "0000 0d 00"),
-    (WindowUpdate(), "0000 0e"),
-    (Urdf("<r/>"), "0000 2e 3c722f3e00"),
-    (UserInputEvent(4), "0000 50 04000000"),
-    (WwiMessage(b"hi\0"), "0000 51 03000000 686900"),
+    (robot_messages.WindowShow(), "0000 09"),
+    (robot_messages.SimulationMode(2), "0000 0a 02000000"),
+    (robot_messages.CustomData("ab"), "0000 0b 616200"),
+    (robot_messages.SupervisorFlag(True), "0000 0c 01"),
+    (robot_messages.Model(""), "0000 0d 00"),
+    (robot_messages.WindowUpdate(), "0000 0e"),
+    (robot_messages.Urdf("<r/>"), "0000 2e 3c722f3e00"),
+    (robot_messages.UserInputEvent(4), "0000 50 04000000"),
+    (robot_messages.WwiMessage(b"hi\0"), "0000 51 03000000 686900"),
 ]  # fmt: skip
 COMMANDS: list[tuple[Command, str]] = [
-    (JoystickSamplingPeriod(0), "23 0000"),
-    (KeyboardSamplingPeriod(16), "22 1000"),
-    (MouseSamplingPeriod(16), "24 1000"),
-    (BatterySamplingPeriod(64), "1f 4000"),
-    (SetCustomData("ab"), "25 0300 616200"),
-    (ConsoleMessage(2, "e\n"), "1e 02 03000000 650a00"),
-    (ClientExitNotify(), "26"),
-    (Pin(True), "28 01"),
-    (RemoteOn(), "20"),
-    (RemoteOff(), "21"),
-    (GetUrdf("p_"), "2e 0300 705f00"),
-    (WaitForUserInput(1, -1), "50 01000000 ffffffff"),
-    (WwiMessage(b"x\0"), "51 02000000 7800"),
-    (MouseEnable3dPosition(True), "27 01"),
-    (JoystickForceFeedback(7), "29 0700"),
-    (JoystickForceFeedback(-5), "29 fbff"),
-    (JoystickForceFeedbackDuration(2.0), f"2a {TWO}"),
-    (JoystickAutoCenteringGain(0.5), f"2b {HALF}"),
-    (JoystickResistanceGain(0.5), f"2c {HALF}"),
-    (JoystickForceAxis(1), "2d 01000000"),
+    (robot_messages.JoystickSamplingPeriod(0), "23 0000"),
+    (robot_messages.KeyboardSamplingPeriod(16), "22 1000"),
+    (robot_messages.MouseSamplingPeriod(16), "24 1000"),
+    (robot_messages.BatterySamplingPeriod(64), "1f 4000"),
+    (robot_messages.SetCustomData("ab"), "25 0300 616200"),
+    (robot_messages.ConsoleMessage(2, "e\n"), "1e 02 03000000 650a00"),
+    (robot_messages.ClientExitNotify(), "26"),
+    (robot_messages.Pin(True), "28 01"),
+    (robot_messages.RemoteOn(), "20"),
+    (robot_messages.RemoteOff(), "21"),
+    (robot_messages.GetUrdf("p_"), "2e 0300 705f00"),
+    (robot_messages.WaitForUserInput(1, -1), "50 01000000 ffffffff"),
+    (robot_messages.WwiMessage(b"x\0"), "51 02000000 7800"),
+    (robot_messages.MouseEnable3dPosition(True), "27 01"),
+    (robot_messages.JoystickForceFeedback(7), "29 0700"),
+    (robot_messages.JoystickForceFeedback(-5), "29 fbff"),
+    (robot_messages.JoystickForceFeedbackDuration(2.0), f"2a {TWO}"),
+    (robot_messages.JoystickAutoCenteringGain(0.5), f"2b {HALF}"),
+    (robot_messages.JoystickResistanceGain(0.5), f"2c {HALF}"),
+    (robot_messages.JoystickForceAxis(1), "2d 01000000"),
     (Send(1, -1, 2.0, b"hi"), f"00 ffffffff {TWO} 02000000 6869"),
     (SetChannel(1, 4), "01 04000000"),
     (SetRange(1, 2.0), f"02 {TWO}"),
@@ -251,7 +215,7 @@ def test_commands_of_the_controller(command: Command, data: str) -> None:
 def test_every_message_and_command_has_its_vector() -> None:
     for listed, union in ((MESSAGES, Message), (COMMANDS, Command)):
         missing = set(typing.get_args(union)) - {type(each) for each, _ in listed}
-        assert missing <= {RobotConfiguration, NewDevices}
+        assert missing <= {robot_messages.RobotConfiguration, robot_messages.NewDevices}
 
 
 def test_messages_follow_each_other_without_a_length() -> None:
@@ -270,11 +234,11 @@ def test_several_commands_of_one_device_share_a_block() -> None:
 
 # --- the configuration ----------------------------------------------------------------------------
 
-PLAIN = RobotConfiguration(
+PLAIN = robot_messages.RobotConfiguration(
     name="rob 1",
     version="R2025a",
     time=0.0,
-    devices=(DeviceEntry(43, "emitter", "em-model"),),
+    devices=(robot_messages.DeviceEntry(43, "emitter", "em-model"),),
     basicTimeStep=2.0,
     projectPath="/p",
     controller="c",
@@ -297,7 +261,7 @@ def test_the_configuration_from_r2023b_on() -> None:
 def test_the_configuration_of_r2023a() -> None:
     """Name behind the time, no version; node numbers are one lower."""
     older = dataclasses.replace(
-        PLAIN, version="", devices=(DeviceEntry(42, "emitter", "em-model"),)
+        PLAIN, version="", devices=(robot_messages.DeviceEntry(42, "emitter", "em-model"),)
     )
     data = bytes.fromhex(f"0000 00 00 01 0200 2100 {ZERO} 726f62203100 2a00 {DEVICE} {END}")
     made = Codec("R2023a")
@@ -318,7 +282,7 @@ def test_another_version_is_an_error_with_its_name() -> None:
 
 def test_new_devices_continue_the_tags() -> None:
     sender, receiver = codec(), codec()
-    message = NewDevices((DeviceEntry(47, "led", ""),))
+    message = robot_messages.NewDevices((robot_messages.DeviceEntry(47, "led", ""),))
     data = sender.encode_messages([message])
     assert data == bytes.fromhex("0000 0f 0100 2f00 6c656400 00")
     assert receiver.decode_messages(data) == [message]
@@ -396,9 +360,9 @@ def test_hostile_commands(tag: int, data: str, what: str) -> None:
         Value(99, 1.0),
         Values(16, (0.0, 0.0, 0.0)),
         AssociatedDevice(3, 65536),
-        SimulationMode(2**31),
-        CustomData("a\0b"),
-        CustomData("\ud800"),
+        robot_messages.SimulationMode(2**31),
+        robot_messages.CustomData("a\0b"),
+        robot_messages.CustomData("\ud800"),
     ],
 )
 def test_messages_that_cannot_be_sent(message: Message) -> None:
@@ -439,7 +403,7 @@ STRATEGIES: dict[object, st.SearchStrategy[object]] = {
     "float | None": st.none() | FLOATS,
     "int | None": st.none() | U16,
     "tuple[DeviceEntry, ...]": st.lists(
-        st.builds(DeviceEntry, st.integers(0, 90), TEXTS, TEXTS), max_size=3
+        st.builds(robot_messages.DeviceEntry, st.integers(0, 90), TEXTS, TEXTS), max_size=3
     ).map(tuple),
 }
 
@@ -455,13 +419,13 @@ def any_like(example: object) -> st.SearchStrategy[object]:
 
 
 SOME_MESSAGES = st.one_of(
-    [any_like(m) for m, _ in MESSAGES if not isinstance(m, JoystickConfiguration)]
+    [any_like(m) for m, _ in MESSAGES if not isinstance(m, robot_messages.JoystickConfiguration)]
 )
 SOME_COMMANDS = st.one_of([any_like(c) for c, _ in COMMANDS])
 
 
 @given(any_like(CONFIGURATION))
-def test_every_configuration_comes_back(message: RobotConfiguration) -> None:
+def test_every_configuration_comes_back(message: robot_messages.RobotConfiguration) -> None:
     assert Codec().decode_messages(Codec().encode_messages([message])) == [message]
     older = dataclasses.replace(message, version="")
     assert Codec("R2023a").decode_messages(Codec("R2023a").encode_messages([older])) == [older]
