@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from hilgw.config.model import GatewayConfig, PartConfig, RobotConfig
     from hilgw.controllers.base import PeerController
     from hilgw.engine.gateway import Gateway
+    from hilgw.engine.lines import Port
     from hilgw.engine.robot.schedule import Schedule
 
 
@@ -116,7 +117,7 @@ class ControlLoopAssembly:
 
     def _is_guarded(self, name: str, safety: SafetyState) -> bool:
         """Whether the body of this name moves real motors."""
-        return not safety.simulated and not self._ports.is_mocked(name)
+        return not safety.simulated and not is_mocked(self._config, name)
 
     def _describe_deadline(
         self, name: str, safety: SafetyState, *, simulated: bool, on_line: bool
