@@ -107,9 +107,21 @@ def starts_programs(path: Path) -> bool:
     return path.suffix == ".py" and marked in path.read_text(encoding="utf-8")
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Iterator[None]:
+    """What is imported and collected stays: nothing searches it for garbage."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    starting = {file for file in {item.path for item in items} if set(STARTING) & {*file.parents}}
     for item in items:
-        if any(folder in item.path.parents for folder in STARTING):
+        if item.path in starting:
             item.add_marker(pytest.mark.process)
     # Tests that start programs also wait for them: others fill this time, and the end of the run.
     waiting = ("process", "wall_clock")

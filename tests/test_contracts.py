@@ -44,7 +44,9 @@ def private_uses(path: Path) -> list[str]:
     found = []
     for node in nodes(path):
         if isinstance(node, ast.Attribute) and is_private(node.attr):
-            if ast.unparse(node) != "os._exit" and ast.unparse(node.value) not in ("self", "cls"):
+            if isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"):
+                continue
+            if ast.unparse(node) != "os._exit":
                 found.append(f"{node.lineno}: {ast.unparse(node)}")
         elif isinstance(node, ast.ImportFrom | ast.Import):
             names = [alias.name for alias in node.names]

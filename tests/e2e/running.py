@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import shutil
@@ -13,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from hilgw.cli.main import main
 from hilgw.client.control_socket import ask
 from hilgw.testing.sim import DEADLINE_S, wait_until
 
@@ -38,6 +41,19 @@ def run(
 ) -> subprocess.CompletedProcess[str]:
     """One command of hilgw to its end."""
     return run_program(*COMMAND, *arguments, cwd=cwd, timeout_s=timeout_s, **env)
+
+
+def usage_error(*arguments: str) -> str:
+    """The message about a command line that is refused, in this process: no other is started. It
+    exits with 2, and prints nothing else."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            code: object = main(list(arguments))
+        except SystemExit as end:  # as argparse does
+            code = end.code
+    assert (code, out.getvalue()) == (2, "")
+    return err.getvalue()
 
 
 def run_program(

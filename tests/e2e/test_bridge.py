@@ -22,7 +22,7 @@ import serial
 from hilgw.framing import create
 from hilgw.testing.sim import wait_until
 from tests.bridge.rig import ALL_VALUES, Device
-from tests.e2e.running import DEADLINE_S, HOST, Gateway, free_port, run, run_program
+from tests.e2e.running import DEADLINE_S, HOST, Gateway, free_port, run, run_program, usage_error
 
 BULK = ALL_VALUES * 1024
 
@@ -242,11 +242,8 @@ def test_a_file_instead_of_a_port_is_exit_code_4(tmp_path: Path) -> None:
         ("a" * 300 + ":5000", "unknown address"),
     ],
 )
-def test_addresses_that_are_refused(listen: str, words: str, tmp_path: Path) -> None:
-    done = run("bridge", "tty", "--listen", listen, cwd=tmp_path)
-    assert done.returncode == 2
-    assert words in done.stderr
-    assert "Traceback" not in done.stderr
+def test_addresses_that_are_refused(listen: str, words: str) -> None:
+    assert words in usage_error("bridge", "tty", "--listen", listen)
 
 
 @pytest.mark.parametrize(
@@ -269,11 +266,8 @@ def test_addresses_that_are_refused(listen: str, words: str, tmp_path: Path) -> 
         (("--listen", "127.0.0.1:0", "--duration", "long"), "not a duration"),
     ],
 )
-def test_options_that_are_refused(options: tuple[str, ...], words: str, tmp_path: Path) -> None:
-    done = run("bridge", "tty", *options, cwd=tmp_path)
-    assert done.returncode == 2
-    assert words in done.stderr
-    assert "Traceback" not in done.stderr
+def test_options_that_are_refused(options: tuple[str, ...], words: str) -> None:
+    assert words in usage_error("bridge", "tty", *options)
 
 
 def test_quiet_prints_only_errors(device: Device) -> None:
