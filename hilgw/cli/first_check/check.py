@@ -49,6 +49,8 @@ def run(args: argparse.Namespace, config: GatewayConfig) -> int:
         _leave_on_signals()
         try:
             person.show("\n".join(f"{key}: {text}" for key, text in facts.items()))
+            person.show("waiting for the robot")
+            facts["end"] = "it was ended early"
             robot.start(output)
             robot.ready()
             facts["identity"] = robot.report()["ports"][f"{name}.body"]["identity"]
@@ -57,7 +59,8 @@ def run(args: argparse.Namespace, config: GatewayConfig) -> int:
             facts["end"] = "complete"
         except HilgwError as error:
             output.seek(0)
-            error.what += "\n" + output.read()[-SHOWN_BYTES:].decode(errors="replace")
+            printed = output.read()[-SHOWN_BYTES:].decode(errors="replace").strip()
+            error.what += f"; the gateway: {printed}" if printed else ""
             facts["end"] = str(error)
             raise
         finally:
@@ -79,7 +82,7 @@ def _command(args: argparse.Namespace, config: GatewayConfig) -> list[str]:
     ]
     controller = "{kind: webots, ipc: true, backend: real}"
     overrides.append(f"robots.{args.robot}.controller={controller}")
-    command = [sys.executable, "-m", "hilgw", "run", found(args.config)]
+    command = [sys.executable, "-m", "hilgw", "run", found(args.config), "--quiet"]
     command += [word for each in overrides for word in ("--set", each)]
     for option in ("backend", "speed"):
         if hasattr(args, option):
@@ -101,7 +104,6 @@ def _facts(robot: GatewayRobot, kind: str, date: str) -> dict[str, str]:
         "Python": platform.python_version(),
         "pyserial": installed().get("pyserial", "unknown"),
         "platform": platform.platform(),
-        "end": "it was ended early",
     }
 
 

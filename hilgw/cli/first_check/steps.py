@@ -233,7 +233,7 @@ class FirstCheck:
         return self._is_back_disarmed(result)
 
     def _is_back_disarmed(self, result: Result) -> None:
-        """The robot was lost: it comes back, and nobody has armed it."""
+        """The robot was lost: it comes back disarmed."""
         self._robot.ready()
         if self._robot.is_armed():
             result.fail("the robot came back, and was armed")

@@ -21,7 +21,7 @@ ARM = Motor("arm", "rad", -2.0, 2.0, (-1.0, 1.0), "arm angle")
 
 @dataclass
 class FakeRobot:
-    """A robot that does what it is told; a test makes it hostile. log: what was done, in order.
+    """A robot that does what is commanded; a test makes it hostile. log: what was done, in order.
     sign: of its wiring; speed: of its motors, as a share of what is commanded."""
 
     motors: tuple[Motor, ...] = (LEFT, RIGHT)

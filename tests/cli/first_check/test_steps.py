@@ -68,7 +68,7 @@ def test_a_hostile_robot_fails(robot: FakeRobot, note: str) -> None:
 def test_after_a_robot_that_was_lost_nothing_is_tested() -> None:
     robot = FakeRobot(lost_at=0.3)
     first, *others = check(robot).values()
-    assert "stop not sent: body down" in first.notes  # nobody reports a stop that was not sent
+    assert "stop not sent: body down" in first.notes  # no stop is reported that was not sent
     assert {str(each.verdict) for each in others} == {"not tested"}
     assert robot.log.count("arm") == 1
 
@@ -145,7 +145,7 @@ def test_whether_it_drives_on_without_the_cable_is_found() -> None:
     assert found.notes[-1] == "its watchdog did not stop it" and found.verdict is Verdict.FAILED
 
 
-def test_a_cable_that_nobody_pulls_or_plugs_in_again() -> None:
+def test_a_cable_that_is_not_pulled_or_not_plugged_in_again() -> None:
     robot = FakeRobot()
     person = Script(robot)
     robot.lose = lambda: None  # type: ignore[method-assign]
