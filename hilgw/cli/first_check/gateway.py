@@ -65,7 +65,8 @@ class GatewayRobot:
     def __init__(self, name: str, settings: Any, version: str, command: Sequence[str]) -> None:
         """settings: of its body. command: runs the gateway, whose controller of this robot is
         `webots` with `ipc`."""
-        self.name, self.port = name, str(settings.port or getattr(settings, "connect", ""))
+        self.name = name
+        self.port = str(getattr(settings, "port", None) or getattr(settings, "connect", ""))
         self.is_mock = self.has_watchdog = False
         self._settings, self._version, self._command = settings, version, command
         self._api: Robot | None = None
