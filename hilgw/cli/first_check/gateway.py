@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack, redirect_stderr, suppress
+from contextlib import redirect_stderr, suppress
 from io import StringIO
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -91,9 +91,8 @@ class GatewayRobot:
 
     def close(self) -> None:
         """Ends the gateway, which stops the robot."""
-        if self._api is not None:
-            with redirect_stderr(StringIO()):
-                self._api.close()
+        with redirect_stderr(StringIO()):
+            self._leave()
         self._child.terminate()
         self.thaw()
         try:
@@ -180,26 +179,29 @@ class GatewayRobot:
     def _connect(self) -> None:
         """Connects when the gateway listens; enables the position sensors."""
         where = self.report()["ports"][f"{self.name}.controller"]["reason"]
-        with ExitStack() as stack, redirect_stderr(StringIO()), suppress(OSError, Closed):
-            if self._api is not None:
-                self._api.close()
-                self._api = None
-            if LISTENING not in where:
-                return self.pause(LOOK_S)
-            link = stack.enter_context(socket.socket(socket.AF_UNIX))
+        if LISTENING not in where:
+            return self.pause(LOOK_S)
+        link = socket.socket(socket.AF_UNIX)
+        try:
             link.connect(where.rpartition(LISTENING)[2])
             self._connection = Connection(link, local=True)
             self._connection.limit(READY_S)
-            with suppress(ProtocolError):  # disconnected at once: it is tried again
+            with redirect_stderr(StringIO()):
+                self._leave()
                 self._api = Robot(Session(self._connection, self._version))
-                stack.pop_all()
-        if self._api is not None:
-            devices = self._api.devices.values()
-            self.motors = [self._motor(each) for each in devices if hasattr(each, "setPosition")]
-            if not self.motors:
-                raise HilgwError("the robot has no motors", where=self.name)
-            self.step()
+        except (OSError, Closed, ProtocolError):  # disconnected at once: it is tried again
+            return link.close()
+        devices = self._api.devices.values()
+        self.motors = [self._motor(each) for each in devices if hasattr(each, "setPosition")]
+        if not self.motors:
+            raise HilgwError("the robot has no motors", where=self.name)
+        self.step()
         return None
+
+    def _leave(self) -> None:
+        if self._api is not None:
+            self._api.close()
+            self._api = None
 
     def _motor(self, device: Any) -> Motor:
         """What moves it, and how far: the limits of the gateway and of the file, whichever is

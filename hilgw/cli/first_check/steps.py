@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 PLAUSIBLE = (0.3, 2.0)  # of the way that was commanded
 STILL_S, STILL_SHARE = 0.2, 0.25  # a motor stands that moves less than this share of its motion
 STOP_S = 1.0
-FROZEN_S = 1.5
+FROZEN_S = 1.2
 LOST_S = 3.0
 CABLE_S = 60.0
 LOOK_S = 0.05
