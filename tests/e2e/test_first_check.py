@@ -95,7 +95,9 @@ def test_the_first_check_of_a_create_2(tmp_path: Path, firmware_mock: Callable[.
     # One direction as it should be, one that a key stops.
     answer("right wheel motor, positive")
     turns()
-    sensed = re.search(r"sensor: (.*), then (.*), then (.*)\n", terminal.see("(y/n/s: skip)"))
+    sensed = re.search(
+        r"sensor: before (.*), then (.*), then (.*)\n", terminal.see("(y/n/s: skip)")
+    )
     assert sensed is not None and float(sensed[1]) == 0 and float(sensed[3]) > 0.2
     terminal.type("y")
     answer("right wheel motor, negative")

@@ -23,7 +23,7 @@ COMMANDS = {
     "bridge": ("bridge", "connect a serial port to TCP clients, for any program"),
     "doctor": (
         "hardware.doctor",
-        "find what blocks access to serial ports, and how to fix it",
+        "find what blocks serial ports; check a real robot for the first time",
     ),
     "ports": ("hardware.ports", "list the serial ports of this machine"),
     "scan": (

@@ -45,7 +45,7 @@ class Result:
     def sensed(self) -> str:
         """What the sensor reported; "" without one."""
         shown = ("unknown" if each is None else f"{each:.4g}" for each in self.positions)
-        return f"{self.sensor}: {', then '.join(shown)}" if self.sensor else ""
+        return f"{self.sensor}: before {', then '.join(shown)}" if self.sensor else ""
 
     def __str__(self) -> str:
         return "; ".join([f"{self.step}: {self.verdict}", *self.notes])

@@ -112,7 +112,7 @@ class FirstCheck:
         result.positions.append(robot.position(step.motor))
         if step.during is None and step.motor.sensor and result.verdict is Verdict.PASSED:
             self._judge_way(step, legs[0], result)
-        person.show(result.sensed())
+        person.show(f"  {result.sensed() or 'no position sensor'}")
         return self._ask(step.question, result)
 
     def _move(self, step: Step, legs: Sequence[Leg], result: Result) -> None:

@@ -37,8 +37,8 @@ class Person:
                 termios.tcsetattr(self._terminal, termios.TCSAFLUSH, before)
 
     def show(self, text: str) -> None:
-        """On lines of its own."""
-        if text:
+        """On lines of its own, where the terminal is still there."""
+        with suppress(OSError):
             print("".join(c if c.isprintable() or c == "\n" else "?" for c in text), flush=True)
 
     def ask(self, question: str, keys: str) -> str:

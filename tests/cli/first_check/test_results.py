@@ -25,7 +25,7 @@ def test_the_report_has_all_that_was_found() -> None:
         "  * expected: left turns",
         "  * Did left turn? yes",
         "  * stop confirmed, ms: 0.84",
-        "  * left encoder: 0, then 0.4123, then unknown",
+        "  * left encoder: before 0, then 0.4123, then unknown",
     ):
         assert f"{words}\n" in people
     data = json.loads(block.removesuffix("```\n"))
