@@ -23,7 +23,7 @@ COMMANDS = {
     "bridge": ("bridge", "connect a serial port to TCP clients, for any program"),
     "doctor": (
         "hardware.doctor",
-        "find what blocks serial ports; check a real robot for the first time",
+        "find what blocks serial ports; the first check of a robot",
     ),
     "ports": ("hardware.ports", "list the serial ports of this machine"),
     "scan": (
