@@ -38,8 +38,8 @@ def run(args: argparse.Namespace, config: GatewayConfig) -> int:
         fix = "put the real robot alone under `body:`"
         raise UsageError("the first check is for a robot with one body", where=name, fix=fix)
     report = args.report or f"hilgw-doctor-{name}-{began:%Y%m%d-%H%M%S}.md"
-    files.expect(report)
-    robot = GatewayRobot(name, body.settings, config.webots, _command(args, config))
+    files.expect_test_report(report)
+    robot = GatewayRobot(name, body.settings, config.webots, command_of(args, config))
     robot.is_mock = is_mocked(config, f"{name}.body")
     frame = plugins.load(plugins.BODIES, body.kind).stop_frame(body.settings)
     robot.has_watchdog = frame.has_watchdog
@@ -70,7 +70,7 @@ def run(args: argparse.Namespace, config: GatewayConfig) -> int:
     return 0 if all_passed(results) else 1
 
 
-def _command(args: argparse.Namespace, config: GatewayConfig) -> list[str]:
+def command_of(args: argparse.Namespace, config: GatewayConfig) -> list[str]:
     """Runs the user's file, with all robots disarmed, and a place for this process instead of the
     controller of the robot."""
     overrides = list(getattr(args, "overrides", []))

@@ -23,6 +23,7 @@ CALL = "doctor --config create2 create --wheels-up"
     ("call", "words"),
     [
         ("doctor create --wheels-up", "--config FILE is missing"),
+        ("doctor --wheels-up", "--config FILE is missing"),
         ("doctor --config create2 --wheels-up", "ROBOT is missing"),
         ("doctor --config create2 create", "the motors of the robot will turn"),
         (CALL, "the first check asks a person, and needs a terminal"),
@@ -42,6 +43,7 @@ def test_a_call_that_is_not_valid(
         ("doctor --config create2 crate --wheels-up", "no robot crate in this file; did you mean"),
         ("doctor --config shadow rover --wheels-up", "is for a robot with one body"),
         (f"{CALL} --report /nowhere/x.md", "no such folder"),
+        (f"{CALL} --report {__file__}", "this file exists and is not a test report of hilgw"),
     ],
 )
 def test_a_robot_that_cannot_be_checked(
@@ -74,7 +76,7 @@ robots:
     call = ["doctor", "--config", str(file), "cab", "--wheels-up", "--backend", "real"]
     args = parse([*call, "--set", "robots.cab.body.port=/dev/x"])
     config = load_config(str(file), [], None).config
-    command = check._command(args, config)
+    command = check.command_of(args, config)
     assert command[1:5] == ["-m", "hilgw", "run", str(file)]
     started = parse(command[3:])
     found = load_config(started.file, started.overrides, started.backend).config

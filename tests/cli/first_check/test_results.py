@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from hilgw.cli.first_check.results import Result, Verdict, all_passed, markdown
+from hilgw.cli.output.files import TEST_REPORT
 
 
 def found() -> Result:
@@ -17,6 +18,7 @@ def found() -> Result:
 
 def test_the_report_has_all_that_was_found() -> None:
     text = markdown({"robot": "rover", "USB ids": "0403:6015"}, [found()])
+    assert text.encode().startswith(TEST_REPORT)
     people, block = text.split("```json\n")
     for words in (
         "# Test report on hardware: all steps passed",

@@ -39,7 +39,7 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 def run(args: argparse.Namespace) -> int:
     """Returns 0 without problems, else 1. Raises HilgwError."""
-    if args.config is not None or args.robot is not None:
+    if args.config is not None or args.robot is not None or args.wheels_up:
         return _first_check(args)
     from hilgw.cli.output.text import Style, print_json, use_colour
     from hilgw.discovery.doctor import examine
