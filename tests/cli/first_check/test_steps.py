@@ -219,3 +219,26 @@ def test_a_stop_that_is_not_confirmed_fails() -> None:
 
     robot.disarm = disarm  # type: ignore[method-assign]
     assert "stop NOT confirmed" in str(check(robot)["left, positive"])
+
+
+def test_a_key_stops_the_motion_while_the_cable_is_awaited() -> None:
+    robot = FakeRobot()
+    person = Script(robot)
+    robot.lose = lambda: None  # type: ignore[method-assign]
+    robot.guardian = False
+    person.keys = lambda: person.shown[-1] == "pull the cable now"
+    before = robot.time
+    assert "a key stopped the motion" in check(robot, person)["unplug"].notes
+    assert robot.time - before < 20 and not robot.armed
+
+
+def test_a_servo_that_stays_where_it_went_fails() -> None:
+    robot = FakeRobot(motors=(ARM,))
+    drive = robot.drive
+
+    def once(motor: Motor, velocity: float, position: float = math.inf) -> None:
+        if robot.at["arm"] == 0:
+            drive(motor, velocity, position)
+
+    robot.drive = once  # type: ignore[method-assign]
+    assert "it did not come back" in check(robot)["arm, positive"].notes
