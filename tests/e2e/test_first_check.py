@@ -60,9 +60,16 @@ class Terminal:
         """The exit code; the terminal is as it was."""
         code = self._process.wait(DEADLINE_S)
         assert termios.tcgetattr(self.inside) == self.before
+        return code
+
+    def __enter__(self) -> Terminal:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()  # where the test has failed; its gateway ends with it
+        self._process.wait(DEADLINE_S)
         os.close(self.inside)
         os.close(self._keys)
-        return code
 
 
 def report_in(folder: Path) -> tuple[str, dict[str, Any]]:
@@ -78,60 +85,59 @@ def test_the_first_check_of_a_create_2(tmp_path: Path, firmware_mock: Callable[.
     call = ["doctor", "--config", "create2", "create", "--wheels-up", "--report", "report.md"]
     call += ["--backend", "real", "--set", f"robots.create.body.port={port}"]
     call += ["--set", "robots.create.safety.late_s=20", "--set", "robots.create.body.silence_s=20"]
-    terminal = Terminal(tmp_path, *call)
+    with Terminal(tmp_path, *call) as terminal:
 
-    def answer(step: str, start: str = "\n") -> None:
-        """A motion that is skipped, or begins."""
-        assert f"\n{step}\n" in terminal.see(STARTS)
-        assert robot.describe().endswith("wheels at 0 and 0 mm/s")
-        terminal.type(start)
+        def answer(step: str, start: str = "\n") -> None:
+            """A motion that is skipped, or begins."""
+            assert f"\n{step}\n" in terminal.see(STARTS)
+            assert robot.describe().endswith("wheels at 0 and 0 mm/s")
+            terminal.type(start)
 
-    def turns() -> None:
-        robot.wait_for(lambda mock: not mock.describe().endswith("wheels at 0 and 0 mm/s"))
+        def turns() -> None:
+            robot.wait_for(lambda mock: not mock.describe().endswith("wheels at 0 and 0 mm/s"))
 
-    def stands() -> None:
-        robot.wait_for(lambda mock: mock.describe().endswith("wheels at 0 and 0 mm/s"))
+        def stands() -> None:
+            robot.wait_for(lambda mock: mock.describe().endswith("wheels at 0 and 0 mm/s"))
 
-    # One direction as it should be, one that a key stops.
-    answer("right wheel motor, positive")
-    turns()
-    sensed = re.search(
-        r"sensor: before (.*), then (.*), then (.*)\n", terminal.see("(y/n/s: skip)")
-    )
-    assert sensed is not None and float(sensed[1]) == 0 and float(sensed[3]) > 0.2
-    terminal.type("y")
-    answer("right wheel motor, negative")
-    turns()
-    terminal.type(" ")
-    stands()
-    terminal.see("(y/n/s: skip)")
-    terminal.type("n")
-    answer("left wheel motor, positive", "s")
-    answer("left wheel motor, negative", "s")
-    answer("stop", "s")
-    answer("freeze", "s")
-    # The cable.
-    answer("unplug")
-    terminal.see("pull the cable now")
-    turns()
-    PortControl.unplug(robot)  # the robot has its battery, and drives on
-    terminal.see(f"{port} DOWN: ")
-    terminal.see("stop by itself?")
-    terminal.type("n")
-    terminal.see("plug the cable in")
-    turns()
-    PortControl.plug(robot)
-    terminal.see("(y/n/s: skip)")
-    stands()
-    terminal.type("y")
-    terminal.see("test report: report.md")
-    assert terminal.end() == 1  # not all steps passed
+        # One direction as it should be, one that a key stops.
+        answer("right wheel motor, positive")
+        turns()
+        sensed = re.search(
+            r"sensor: before (.*), then (.*), then (.*)\n", terminal.see("(y/n/s: skip)")
+        )
+        assert sensed is not None and float(sensed[1]) == 0 and float(sensed[3]) > 0.2
+        terminal.type("y")
+        answer("right wheel motor, negative")
+        turns()
+        terminal.type(" ")
+        stands()
+        terminal.see("(y/n/s: skip)")
+        terminal.type("n")
+        answer("left wheel motor, positive", "s")
+        answer("left wheel motor, negative", "s")
+        answer("stop", "s")
+        answer("freeze", "s")
+        # The cable.
+        answer("unplug")
+        terminal.see("pull the cable now")
+        turns()
+        PortControl.unplug(robot)  # the robot has its battery, and drives on
+        terminal.see(f"{port} DOWN: ")
+        terminal.see("stop by itself?")
+        terminal.type("n")
+        terminal.see("plug the cable in")
+        turns()
+        PortControl.plug(robot)
+        terminal.see("(y/n/s: skip)")
+        stands()
+        terminal.type("y")
+        terminal.see("test report: report.md")
+        assert terminal.end() == 1  # not all steps passed
     people, results = report_in(tmp_path)
     assert "* body: create2\n" in people and f"* port: {port}\n" in people
     verdicts = {step: result["verdict"] for step, result in results.items()}
     assert list(verdicts.values()) == ["passed", "failed", *["skipped"] * 4, "passed"]
     assert results["right wheel motor, positive"]["measured"]["stop confirmed, ms"] > 0
-    assert results["right wheel motor, negative"]["notes"][0] == "a key stopped the motion"
     assert "it drives on without the cable" in results["unplug"]["notes"]
 
 
@@ -141,15 +147,18 @@ def test_ctrl_c_stops_the_robot_and_leaves_the_terminal_as_it_was(
     port = tmp_path / "robot"
     robot = firmware_mock("create2", link=str(port))
     call = ["doctor", "--config", "create2", "create", "--wheels-up", "--report", "report.md"]
-    terminal = Terminal(
-        tmp_path, *call, "--backend", "real", "--set", f"robots.create.body.port={port}"
-    )
-    terminal.see(STARTS)
-    terminal.type("\n")
-    robot.wait_for(lambda mock: not mock.describe().endswith("wheels at 0 and 0 mm/s"))
-    terminal.type("\x03")
-    terminal.see("test report: report.md")
-    robot.wait_for(lambda mock: mock.describe().endswith("wheels at 0 and 0 mm/s"))
-    assert terminal.end() == 130
+    call += ["--backend", "real", "--set", f"robots.create.body.port={port}"]
+    with Terminal(tmp_path, *call) as terminal:
+        for _ in range(6):
+            terminal.see(STARTS)
+            terminal.type("s")
+        terminal.see(STARTS)
+        terminal.type("\n")
+        terminal.see("pull the cable now")
+        robot.wait_for(lambda mock: not mock.describe().endswith("wheels at 0 and 0 mm/s"))
+        terminal.type("\x03")
+        terminal.see("test report: report.md")
+        robot.wait_for(lambda mock: mock.describe().endswith("wheels at 0 and 0 mm/s"))
+        assert terminal.end() == 130
     assert "* end: it was ended early\n" in report_in(tmp_path)[0]
     assert not list((tmp_path / "run").rglob("*.sock"))  # its gateway has ended
