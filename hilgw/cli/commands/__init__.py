@@ -23,7 +23,7 @@ COMMANDS = {
     "bridge": ("bridge", "connect a serial port to TCP clients, for any program"),
     "doctor": (
         "hardware.doctor",
-        "find what blocks access to serial ports, and how to fix it",
+        "find what blocks serial ports; the first check of a robot",
     ),
     "ports": ("hardware.ports", "list the serial ports of this machine"),
     "scan": (

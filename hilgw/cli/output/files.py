@@ -12,6 +12,9 @@ from typing import Any
 
 from hilgw.errors import HilgwError
 
+TEST_REPORT = b"# Test report on hardware"
+"""How a report of `hilgw doctor ROBOT` begins."""
+
 
 def expect(path: str) -> None:
     """Raises HilgwError when `path` cannot be written now."""
@@ -33,6 +36,12 @@ def expect_report(target: str | None) -> None:
         return
     expect(target)
     _expect_own(Path(target), _is_report, "a report")
+
+
+def expect_test_report(path: str) -> None:
+    """Raises HilgwError as `expect_report`, for the report of a first check."""
+    expect(path)
+    _expect_own(Path(path), lambda content: content.startswith(TEST_REPORT), "a test report")
 
 
 def clear(path: str | None) -> None:

@@ -329,7 +329,7 @@ def _of_guardian(bodies: Sequence[BodyFacts], guardian_ms: int) -> Iterator[Stop
             cause=f"what no guardian covers{of_body}: {', '.join(UNGUARDED)}",
             reasons=(),
             after_s=None,
-            note=f"hilgw cannot stop it then: {body.stop.alone}",
+            note=_alone(body),
         )
 
 
@@ -348,8 +348,13 @@ def _of_bodies(bodies: Sequence[BodyFacts]) -> Iterator[StopRule]:
             cause=f"{which}{of_body}",
             reasons=(str(StopReason.BODY),),
             after_s=None,
-            note=f"hilgw cannot stop it then: {body.kind.stop_frame(body.part.settings).alone}",
+            note=_alone(body),
         )
+
+
+def _alone(body: BodyFacts) -> str:
+    """What the robot does where hilgw cannot stop it."""
+    return f"hilgw cannot stop it then: {body.kind.stop_frame(body.part.settings).alone}"
 
 
 def _rule(

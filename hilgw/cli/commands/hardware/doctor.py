@@ -1,22 +1,46 @@
-"""`hilgw doctor`: finds what blocks access to serial ports, with the fix of each problem."""
+"""`hilgw doctor`: finds what blocks access to serial ports, with the fix of each problem. With a
+robot of a configuration, the first check of this robot's motors and stops."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 
+from hilgw.errors import UsageError, printable, suggest
+
 
 def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    commands.add_parser(
+    from hilgw.cli.commands.configurations import loading
+
+    parser = commands.add_parser(
         "doctor",
         description="Checks groups, busy ports, ModemManager, login prompts, FTDI latency, udev "
-        "rules and libraries. Changes nothing. Exit code 1 when it finds a problem.",
-        epilog="example: hilgw doctor --json",
-    ).add_argument("--json", action="store_true", help="print as JSON")
+        "rules and libraries. Changes nothing. Exit code 1 when it finds a problem. "
+        "With ROBOT, it is the first check of a real robot: it turns each motor a little, asks "
+        "before each motion and what was seen, tests the stop, a frozen hilgw and a pulled cable, "
+        "and writes a test report. Lift the robot: --wheels-up. Exit code 0 only if all passed.",
+        epilog="examples: hilgw doctor --json\n"
+        "          hilgw doctor --config create2 --backend real create --wheels-up",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("robot", metavar="ROBOT", nargs="?", help="a robot of the configuration")
+    parser.add_argument("-c", "--config", metavar="FILE", help="the configuration with the robot")
+    parser.add_argument(
+        "--wheels-up", action="store_true", help="no wheel touches the ground: motors may turn"
+    )
+    parser.add_argument(
+        "--report",
+        metavar="FILE",
+        help="the test report (default: hilgw-doctor-ROBOT-TIME.md)",
+    )
+    loading.add_options(parser)
+    parser.add_argument("--json", action="store_true", help="print as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Returns 0 without problems, else 1."""
+    """Returns 0 without problems, else 1. Raises HilgwError."""
+    if args.config is not None or args.robot is not None or args.wheels_up:
+        return _first_check(args)
     from hilgw.cli.output.text import Style, print_json, use_colour
     from hilgw.discovery.doctor import examine
 
@@ -31,3 +55,25 @@ def run(args: argparse.Namespace) -> int:
             if finding.fix:
                 print(f"         fix: {finding.fix}")
     return 0 if all(finding.ok for finding in findings) else 1
+
+
+def _first_check(args: argparse.Namespace) -> int:
+    """Raises HilgwError for a call that is not valid."""
+    if args.config is None or args.robot is None:
+        missing = "--config FILE" if args.config is None else "ROBOT"
+        fix = "hilgw doctor --config FILE ROBOT --wheels-up"
+        raise UsageError(f"{missing} is missing", fix=fix)
+    if not args.wheels_up:
+        what = "the motors of the robot will turn"
+        raise UsageError(what, fix="lift it, so that no wheel touches the ground: --wheels-up")
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        fix = "run it in a terminal, beside the robot"
+        raise UsageError("the first check asks a person, and needs a terminal", fix=fix)
+    from hilgw.cli.commands.configurations import loading
+    from hilgw.cli.first_check import check
+
+    config = loading.load(args, args.config).config
+    if args.robot not in config.robots:
+        what = f"no robot {printable(args.robot)} in this file"
+        raise UsageError(what, fix=suggest(args.robot, config.robots))
+    return check.run(args, config)

@@ -1,0 +1,251 @@
+"""The steps of the first check on hardware: what is announced, moved, asked and judged.
+
+Pure: the robot and the person are arguments, and the robot's clock counts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from hilgw.cli.first_check.motors import Leg, Motor
+from hilgw.cli.first_check.results import Result, Verdict
+from hilgw.errors import HilgwError
+
+if TYPE_CHECKING:
+    from hilgw.cli.first_check.gateway import GatewayRobot
+    from hilgw.cli.first_check.terminal import Person
+
+PLAUSIBLE = (0.3, 2.0)  # of the way that was commanded
+STILL_S, STILL_SHARE = 0.2, 0.25  # a motor stands that moves less than this share of its motion
+STOP_S = 1.0
+FROZEN_S = 1.2
+LOST_S = 3.0
+CABLE_S = 60.0
+LOOK_S = 0.05
+ANSWERS = {"y": "yes", "n": "no", "s": "skipped"}
+GO, SKIP = "\n", "s"
+NO_ROOM = "its limits leave no room in this direction, or it reports no position"
+
+
+class Step(NamedTuple):
+    """A motion of one motor. during: what is tested while it goes on; None: nothing."""
+
+    name: str
+    expected: str
+    question: str
+    motor: Motor
+    sign: int
+    during: Callable[[Result], object] | None = None
+
+
+class FirstCheck:
+    """The steps, one after the other. The motors are armed for each motion alone."""
+
+    def __init__(self, robot: GatewayRobot, person: Person) -> None:
+        self._robot, self._person = robot, person
+
+    def results(self) -> Iterator[Result]:
+        """The result of each step, when it is over. After an error of the robot or the gateway the
+        others are not tested."""
+        broken = False
+        for step in self._steps():
+            result = Result(step.name, step.expected, sensor=step.motor.sensor)
+            try:
+                if broken:
+                    result.leave_out(Verdict.NOT_TESTED, "an earlier step ended with an error")
+                else:
+                    self._run(step, result)
+            except HilgwError as error:
+                broken = True
+                result.fail(str(error))
+            self._person.show(str(result))
+            yield result
+
+    def _steps(self) -> Iterator[Step]:
+        motors = self._robot.motors
+        for motor in motors:
+            way = "turns for half a second"
+            if motor.positions is not None:
+                way = f"moves by 5 {'degrees' if motor.unit == 'rad' else 'mm'}, and back"
+            for sign, word in ((1, "positive"), (-1, "negative")):
+                question = f"Did {motor.name} move in its {word} direction, and stop?"
+                expected = f"{motor.name} {way}, slowly, in its {word} direction, and stops"
+                yield Step(f"{motor.name}, {word}", expected, question, motor, sign)
+        motor = _seen_longest(motors)
+        turns, port = f"{motor.name} moves slowly;", self._robot.port
+        tests: list[tuple[str, str, Callable[[Result], object]]] = [
+            ("stop", f"{turns} hilgw disarms it, and it stops at once", self._go_on)
+        ]
+        if not self._robot.is_mock:  # that is in the process that is frozen, and has no cable
+            expected = f"{turns} hilgw is frozen, and its guardian stops the motor within half a "
+            tests.append(("freeze", f"{expected}second; nothing moves since", self._freeze))
+            expected = f"{turns} you pull the cable of {port}, or switch its radio off; plugged "
+            expected += "in again, it stands still"
+            tests.append(("unplug", expected, partial(self._unplug, motor)))
+        sign = 1 if motor.velocity(1) else -1
+        for name, expected, during in tests:
+            question = f"Did {motor.name} do that, and does it stand still now?"
+            yield Step(name, expected, question, motor, sign, during)
+
+    # --- one step -----------------------------------------------------------------------------
+
+    def _run(self, step: Step, result: Result) -> None:
+        """Announces the motion, asks for it, and for what was seen."""
+        robot, person = self._robot, self._person
+        person.show(f"\n{step.name}\n  expected: {step.expected}")
+        if person.ask("ENTER starts it, and any key stops it; s: skip", GO + SKIP) == SKIP:
+            return result.leave_out(Verdict.SKIPPED)
+        robot.ready()
+        if robot.is_armed():
+            robot.disarm()
+            return result.fail("it was armed before the motion")
+        start = robot.position(step.motor)
+        legs = step.motor.legs(step.sign, start, slowly=step.during is not None)
+        if not legs:
+            return result.leave_out(Verdict.NOT_TESTED, NO_ROOM)
+        result.positions.append(start)
+        self._move(step, legs, result)
+        self._stands_still(step.motor, legs[0].velocity, result)
+        result.positions.append(robot.position(step.motor))
+        if step.during is None and step.motor.sensor and result.verdict is Verdict.PASSED:
+            self._judge_way(step, legs[0], result)
+        person.show(f"  {result.sensed() or 'no position sensor'}")
+        return self._ask(step.question, result)
+
+    def _move(self, step: Step, legs: Sequence[Leg], result: Result) -> None:
+        """Arms for this motion; disarms at its end, however it ends, which the gateway confirms. A
+        refused command fails the step."""
+        robot = self._robot
+        refused = robot.refusals()
+        self._person.attend()
+        try:
+            robot.arm()
+            for velocity, position, seconds in legs:
+                robot.drive(step.motor, velocity, position)
+                if not self._go_on(result, seconds):
+                    break
+                result.positions.append(robot.position(step.motor))
+            else:
+                if step.during is not None:
+                    step.during(result)
+        finally:
+            result.measured["stop confirmed, ms"] = robot.disarm() * 1000
+        if more := [why for why, n in robot.refusals().items() if n > refused.get(why, 0)]:
+            result.fail(f"a command was refused: {', '.join(more).replace('_', ' ')}")
+
+    def _go_on(self, result: Result, seconds: float = 0) -> bool:
+        """Steps so long; False, and failed: a key was pressed, or the robot was lost."""
+        end = self._robot.now() + seconds
+        while self._robot.now() < end:
+            if self._person.pressed():
+                result.fail("a key stopped the motion")
+                return False
+            if not self._robot.step():
+                result.fail(f"the robot was lost: {self._robot.link()[1] or 'disconnected'}")
+                return False
+        return True
+
+    def _stands_still(self, motor: Motor, velocity: float, result: Result) -> None:
+        """After a stop its sensor, if it has one, does not change any more."""
+        robot, began = self._robot, self._robot.now()
+        since, reference = began, robot.position(motor)
+        while reference is not None and robot.now() - since < STILL_S:
+            if robot.now() - began > STOP_S:
+                return result.fail("its sensor still changes after the stop")
+            if not robot.step():
+                return result.fail("the robot was lost after the stop")
+            position = robot.position(motor)
+            if position is not None and abs(position - reference) > abs(
+                velocity * STILL_S * STILL_SHARE
+            ):
+                reference, since = position, robot.now()
+        if reference is not None:
+            result.measured["stands still, ms"] = (since - began) * 1000
+        return None
+
+    def _judge_way(self, step: Step, leg: Leg, result: Result) -> None:
+        """Whether direction and length of the way are plausible."""
+        before, after, *_, last = result.positions
+        if before is None or after is None or last is None:
+            return result.fail("its sensor reports nothing")
+        way = leg.velocity * leg.seconds if math.isinf(leg.position) else leg.position - before
+        share = (after - before) / way
+        if share < -PLAUSIBLE[0]:
+            result.fail("its sensor shows the opposite direction")
+        elif not PLAUSIBLE[0] <= share <= PLAUSIBLE[1]:
+            result.fail(f"its sensor shows {share:.0%} of the way")
+        elif step.motor.positions is not None and abs(last - before) > abs(way) * PLAUSIBLE[0]:
+            result.fail("it did not come back")
+        return None
+
+    def _ask(self, question: str, result: Result) -> None:
+        """No fails the step."""
+        answer = self._person.ask(f"{question} (y/n/s: skip)", "".join(ANSWERS))
+        result.answers[question] = ANSWERS[answer]
+        if answer == "n":
+            result.fail("not seen as expected")
+        elif answer == "s":
+            result.leave_out(Verdict.SKIPPED)
+
+    # --- what is tested while a motor moves ---------------------------------------------------
+
+    def _freeze(self, result: Result) -> None:
+        """While the gateway is frozen, a key wakes it: then it stops the robot itself."""
+        robot = self._robot
+        before = robot.link()
+        robot.freeze()
+        try:
+            if self._wait(self._person.pressed, FROZEN_S):
+                result.fail("a key ended the freeze")
+        finally:
+            robot.thaw()
+        if not self._wait(lambda: robot.link() != before, LOST_S):
+            result.fail("the gateway woke up, and did not treat the robot as lost")
+        self._is_back_disarmed(result)
+
+    def _unplug(self, motor: Motor, result: Result) -> None:
+        """Finds out whether the robot drives on alone, which is a fault where it has a watchdog."""
+        robot, person = self._robot, self._person
+        before = robot.link()
+        person.show("pull the cable now")
+        end = robot.now() + CABLE_S
+        while (link := robot.link()) == before and robot.now() < end:
+            if person.pressed():
+                return result.fail("a key stopped the motion")
+            if not robot.step():
+                robot.pause(LOOK_S)
+        if link == before:
+            return result.fail("the cable was not pulled")
+        person.show(f"{robot.port} DOWN: {link[1] or 'and up again'}")
+        result.notes.append(f"{robot.port} DOWN: {link[1] or 'and up again'}")
+        question = f"Without the cable, did {motor.name} stop by itself?"
+        result.answers[question] = ANSWERS[person.ask(f"{question} (y/n/s)", "".join(ANSWERS))]
+        if result.answers[question] == "no":
+            result.notes.append("it drives on without the cable")
+            if robot.has_watchdog:
+                result.fail("its watchdog did not stop it")
+        person.show("plug the cable in again; any key gives up")
+        person.attend()
+        self._wait(lambda: not robot.link()[1] or person.pressed(), CABLE_S)
+        return self._is_back_disarmed(result)
+
+    def _is_back_disarmed(self, result: Result) -> None:
+        """The robot was lost: it comes back disarmed."""
+        self._robot.ready()
+        if self._robot.is_armed():
+            result.fail("the robot came back, and was armed")
+
+    def _wait(self, until: Callable[[], bool], seconds: float) -> bool:
+        """Whether it holds in time."""
+        end = self._robot.now() + seconds
+        while not (holds := until()) and self._robot.now() < end:
+            self._robot.pause(LOOK_S)
+        return holds
+
+
+def _seen_longest(motors: Sequence[Motor]) -> Motor:
+    """One that turns on and on, if there is one."""
+    return next((motor for motor in motors if motor.positions is None), motors[0])

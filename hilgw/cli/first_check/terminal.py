@@ -1,0 +1,61 @@
+"""The person at the terminal: single keys, without an echo."""
+
+from __future__ import annotations
+
+import os
+import select
+import termios
+import tty
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from hilgw.errors import HilgwError
+
+_CHARACTERS = 6  # in the attributes of a terminal
+
+
+class Person:
+    """Who watches the robot. terminal: the descriptor of the keys."""
+
+    def __init__(self, terminal: int) -> None:
+        self._terminal = terminal
+
+    @contextmanager
+    def at_the_keys(self) -> Iterator[None]:
+        """Keys arrive one by one; Ctrl-C is a signal still, Ctrl-Z and Ctrl-\\ are keys as others:
+        they would leave a motor alone. Afterwards the terminal is as it was."""
+        before = termios.tcgetattr(self._terminal)
+        try:
+            tty.setcbreak(self._terminal)
+            attributes = termios.tcgetattr(self._terminal)
+            for key in (termios.VSUSP, termios.VQUIT):
+                attributes[_CHARACTERS][key] = b"\0"
+            termios.tcsetattr(self._terminal, termios.TCSADRAIN, attributes)
+            yield
+        finally:
+            with suppress(termios.error):  # it was closed
+                termios.tcsetattr(self._terminal, termios.TCSAFLUSH, before)
+
+    def show(self, text: str) -> None:
+        """On lines of its own, where the terminal is still there."""
+        with suppress(OSError):
+            print("".join(c if c.isprintable() or c == "\n" else "?" for c in text), flush=True)
+
+    def ask(self, question: str, keys: str) -> str:
+        """The one of these keys that is pressed; what was typed before does not count."""
+        self.show(question)
+        self.attend()
+        while True:
+            key = os.read(self._terminal, 1).decode("latin-1").lower()
+            if not key:
+                raise HilgwError("the terminal was closed")
+            if key in keys:
+                return key
+
+    def attend(self) -> None:
+        """A motion begins: what was typed before does not count."""
+        termios.tcflush(self._terminal, termios.TCIFLUSH)
+
+    def pressed(self) -> bool:
+        """Whether a key was pressed since."""
+        return bool(select.select([self._terminal], [], [], 0)[0])

@@ -1,0 +1,128 @@
+"""How `hilgw doctor` is called for a robot, and what the gateway of the check is started with."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hilgw.cli.commands.hardware import doctor
+from hilgw.cli.first_check import check
+from hilgw.cli.main import main
+from hilgw.cli.parser import parse
+from hilgw.config.load import load_config
+from hilgw.testing.sim import wait_until
+
+CALL = "doctor --config create2 create --wheels-up"
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        ("doctor create --wheels-up", "--config FILE is missing"),
+        ("doctor --wheels-up", "--config FILE is missing"),
+        ("doctor --config create2 --wheels-up", "ROBOT is missing"),
+        ("doctor --config create2 create", "the motors of the robot will turn"),
+        (CALL, "the first check asks a person, and needs a terminal"),
+    ],
+)
+def test_a_call_that_is_not_valid(
+    capsys: pytest.CaptureFixture[str], call: str, words: str
+) -> None:
+    assert main(call.split()) == 2
+    error = capsys.readouterr().err
+    assert words in error and error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        ("doctor --config create2 crate --wheels-up", "no robot crate in this file; did you mean"),
+        ("doctor --config shadow rover --wheels-up", "is for a robot with one body"),
+        (f"{CALL} --report /nowhere/x.md", "no such folder"),
+        (f"{CALL} --report {__file__}", "this file exists and is not a test report of hilgw"),
+    ],
+)
+def test_a_robot_that_cannot_be_checked(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    call: str,
+    words: str,
+) -> None:
+    for stream in ("stdin", "stdout"):
+        monkeypatch.setattr(getattr(doctor.sys, stream), "isatty", lambda: True, raising=False)
+    assert main(call.split()) in (1, 2)
+    assert words in capsys.readouterr().err
+
+
+def test_its_gateway_has_all_robots_disarmed_and_another_controller(tmp_path: Path) -> None:
+    file = tmp_path / "two.yaml"
+    file.write_text(
+        """version: 1
+robots:
+  cab:
+    body: {kind: create2, port: /dev/a}
+    controller: {kind: wc2ec, listen: "tcp://127.0.0.1:0"}
+    safety: {armed: true, latch: false}
+  c:
+    body: {kind: create2, port: /dev/c}
+    safety: {armed: true}
+  tower: {}
+"""
+    )
+    call = ["doctor", "--config", str(file), "cab", "--wheels-up", "--backend", "real"]
+    args = parse([*call, "--set", "robots.cab.body.port=/dev/x"])
+    config = load_config(str(file), [], None).config
+    command = check.command_of(args, config)
+    assert command[1:5] == ["-m", "hilgw", "run", str(file)]
+    started = parse(command[3:])
+    found = load_config(started.file, started.overrides, started.backend).config
+    robots = found.robots
+    assert [robots[name].safety.armed for name in ("cab", "c")] == [False, False]
+    assert robots["cab"].safety.latch is True and robots["cab"].body is not None
+    assert robots["cab"].body.settings.port == "/dev/x"
+    assert robots["cab"].controller is not None and robots["cab"].controller.kind == "webots"
+    assert robots["cab"].controller.settings.ipc
+
+
+CHILD = """
+import signal, sys, time
+from pathlib import Path
+def end(*_):
+    sys.exit(Path(sys.argv[1]).write_text("ended in order"))
+signal.signal(signal.SIGTERM, end)
+signal.signal(signal.SIGHUP, end)
+Path(sys.argv[1]).write_text("runs")
+while True: time.sleep(60)
+"""
+PARENT = """
+import signal, sys, time
+from hilgw.cli.first_check.gateway import start_child
+with open(sys.argv[2] + ".out", "wb") as output:
+    child = start_child([sys.executable, "-c", sys.argv[1], sys.argv[2]], output)
+print(child.pid, flush=True)
+if sys.stdin.readline():
+    child.send_signal(signal.SIGSTOP)
+time.sleep(60)
+"""
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("is_frozen", [False, True])
+def test_the_gateway_of_a_killed_check_ends_in_order(tmp_path: Path, is_frozen: bool) -> None:
+    state, pipe = tmp_path / "state", subprocess.PIPE
+    command = [sys.executable, "-c", PARENT, CHILD, str(state)]
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as parent:
+        assert parent.stdin is not None and parent.stdout is not None
+        child = int(parent.stdout.readline())
+        wait_until(lambda: state.exists() and state.read_text() == "runs")
+        assert os.getpgid(child) == child  # Ctrl-C is for the check alone
+        if is_frozen:
+            parent.stdin.write("freeze it\n")
+            parent.stdin.flush()
+            wait_until(lambda: "\nState:\tT" in Path(f"/proc/{child}/status").read_text())
+        parent.kill()
+    wait_until(lambda: state.read_text() == "ended in order")

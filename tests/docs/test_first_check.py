@@ -1,0 +1,64 @@
+"""docs/first-check.md, and that the page of each robot and module states whether it was tested."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from hilgw import plugins
+from hilgw.cli.parser import parse
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+FORM = ROOT / ".github" / "ISSUE_TEMPLATE" / "hardware-report.yml"
+LINE = re.compile(
+    r"^Tested on hardware: (no|\[yes\]\(https://\S+\))\. "
+    r"\[Test yours\]\((\S+)\), and \[report the result\]\((\S+)\)\.$",
+    re.M,
+)
+
+
+def page_of(group: plugins.Group, kind: str) -> Path:
+    if group is plugins.ADAPTERS:
+        return DOCS / "adapters" / f"{kind}.md"
+    (page,) = (
+        page for page in DOCS.glob("*.md") if f"<!-- table: stop {kind} -->" in page.read_text()
+    )
+    return page
+
+
+@pytest.mark.parametrize(
+    ("group", "kind"),
+    [
+        (group, kind)
+        for group in (plugins.BODIES, plugins.ADAPTERS)
+        for kind in plugins.names(group)
+    ],
+    ids=lambda each: getattr(each, "name", each),
+)
+def test_each_page_states_whether_it_was_tested(group: plugins.Group, kind: str) -> None:
+    page = page_of(group, kind)
+    (found,) = LINE.findall(page.read_text(encoding="utf-8"))
+    assert (page.parent / found[1]).resolve() == DOCS / "first-check.md"
+    assert (page.parent / found[2]).resolve() == FORM
+
+
+def test_the_form_asks_for_the_report() -> None:
+    form = yaml.safe_load(FORM.read_text(encoding="utf-8"))
+    assert {"name", "description", "body"} <= form.keys()
+    fields = {part["id"]: part for part in form["body"] if part["type"] != "markdown"}
+    required = {name for name, part in fields.items() if part["validations"]["required"]}
+    assert required == {"kind", "hardware", "result", "report"}
+    assert all(part["attributes"]["label"] for part in fields.values())
+
+
+def test_the_commands_of_the_page_are_valid() -> None:
+    page = (DOCS / "first-check.md").read_text(encoding="utf-8")
+    commands = [line.split()[1:] for line in re.findall(r"^    (hilgw .*)$", page, re.M)]
+    assert len(commands) == 2
+    for command in commands:
+        args = parse(command)
+        assert args.wheels_up and args.config == "create2" and args.robot == "create"
