@@ -35,7 +35,7 @@ class Port:
     replaced. boot_s: silence after opening, before the user of the port is attached. retry_s: the
     pause between two tries; None: the supervisor's. stall_s: a port that takes no byte for this
     time is opened anew; None: it is left to its flow control. release: awaited before it is closed,
-    while its user is attached; whoever else holds the port lets go of it.
+    while its user is attached: another process that holds the port lets go of it.
     """
 
     where: str

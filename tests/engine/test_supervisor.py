@@ -194,20 +194,18 @@ async def test_a_pipe_that_is_unplugged_comes_back(clock: Clock) -> None:
 async def test_others_let_go_of_a_port_before_it_is_closed(clock: Clock, ends: bool) -> None:
     """Closed before, a port on TCP would not end for its peer, and a driver would wait in the
     process that closes it last."""
-    pipe = Pipe(clock, LINE)
-    pipe.device.start(lambda data, host_baud: None)
-    opened: list[Transport] = []
+    opened: list[FakeTransport] = []
     seen: list[bool] = []
 
     async def open_port() -> Transport:
-        opened.append(await pipe.open(LINE))
+        opened.append(FakeTransport())
         return opened[-1]
 
     async def release() -> None:
         await asyncio.sleep(0)
-        seen.append(opened[-1]._closed)
+        seen.append(opened[-1].closed)
 
-    rig = Rig(open_port, lambda: pipe, clock, release=release)
+    rig = Rig(open_port, lambda: "there", clock, release=release)
     async with running(rig):
         await until(rig.up)
         if not ends:
@@ -215,7 +213,7 @@ async def test_others_let_go_of_a_port_before_it_is_closed(clock: Clock, ends: b
             await until(lambda: len(opened) == 2 and rig.up())
             assert seen == [False]
     assert seen[-1:] == [False]
-    assert opened[-1]._closed
+    assert opened[-1].closed
 
 
 async def test_an_absent_port_is_waited_for(tmp_path: Path) -> None:

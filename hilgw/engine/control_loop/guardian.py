@@ -1,6 +1,6 @@
 """The gateway's side of the guardian, the process that stops the robots in its place.
 
-`hilgw.engine._guardian` is the process. A message to it is a kind, a number and bytes:
+`hilgw.engine.guardian_process` is the process. A message to it is a kind, a number and bytes:
 
 * PORT, with a descriptor (SCM_RIGHTS): a connection to a body, by its number;
 * STOP: the bytes that stop the motors of this body as they move now; none: they stand still;
@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from hilgw.control.safety_settings import DEFAULT_GUARDIAN_MS
-from hilgw.engine._guardian import (
+from hilgw.engine.guardian_process import (
     ACTED,
     BEAT,
     DROP,
@@ -46,7 +46,7 @@ from hilgw.units import NS_PER_MS, NS_PER_S
 if TYPE_CHECKING:
     from hilgw.transports.base import Flag, Scheduler
 
-PROGRAM = Path(__file__).parent.with_name("_guardian.py")
+PROGRAM = Path(__file__).parent.with_name("guardian_process.py")
 BEAT_NS = 50 * NS_PER_MS
 FROZEN_NS = NS_PER_S  # a guardian that has read no beat for so long would stop nothing
 STEADY_NS = 5 * NS_PER_S  # one that ends sooner after the last is not started at once
@@ -92,7 +92,13 @@ class Guardian:
 
     @property
     def runs(self) -> bool:
+        """Whether the process is there, as far as is known."""
         return self._socket is not None
+
+    @property
+    def pid(self) -> int | None:
+        """Of the process; None where it does not run."""
+        return None if self._process is None else self._process.pid
 
     def demand(self) -> None:
         """Starts it where it does not run and something is to be protected. Raises SafetyError."""

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from hilgw.engine import _guardian
+from hilgw.engine import guardian_process
 from hilgw.engine.control_loop.guardian import FROZEN_NS, PROGRAM, Guardian
 from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.errors import PortError
@@ -57,15 +57,15 @@ class Monotonic(Clock):
 
 
 @pytest.fixture
-def guardian() -> Iterator[Guardian]:
-    """A test starts it."""
-    made = Guardian(Monotonic(), GUARDIAN_MS)
+def guardian(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Guardian]:
+    """A test starts it. Its parameter is its guardian_ms."""
+    monkeypatch.setattr("hilgw.engine.control_loop.guardian.END_S", LIMIT_S)
+    made = Guardian(Monotonic(), getattr(request, "param", GUARDIAN_MS))
     Body(made)
     yield made
-    if made._process is not None and made._socket is not None:
-        made._socket.close()
-        made._process.kill()
-        made._process.wait()
+    if made.pid is not None:
+        os.kill(made.pid, signal.SIGKILL)
+        os.waitpid(made.pid, 0)
 
 
 class Wire:
@@ -113,19 +113,23 @@ async def until(condition: Callable[[], Any]) -> None:
         await asyncio.sleep(0.002)
 
 
-def process_of(guardian: Guardian) -> Any:
-    return guardian._process
+def send(guardian: Guardian, number: int) -> None:
+    """A signal to the process."""
+    assert guardian.pid is not None
+    os.kill(guardian.pid, number)
 
 
 def happened(guardian: Guardian) -> list[str]:
     return [word for body in guardian.guarded for word in body.happened]  # type: ignore[attr-defined]
 
 
-async def dies(guardian: Guardian) -> None:
+def dies(guardian: Guardian) -> None:
     """As the kernel does it for a gateway that is killed; returns when the guardian has ended."""
-    process = guardian._release()
-    assert process is not None
-    assert await asyncio.to_thread(process.wait, LIMIT_S) == 0
+    pid = guardian.pid
+    guardian.close()
+    assert pid is not None
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
 
 
 async def beats(guardian: Guardian) -> None:
@@ -142,7 +146,7 @@ async def test_a_dead_gateway_gets_its_lines_stopped_twice(guardian: Guardian, l
     assert guardian.take("body", line.slave)
     assert guardian.keep("body", b"go home")
     assert guardian.keep("body", b"stop\0")
-    await dies(guardian)
+    dies(guardian)
     await until(lambda: line.has(b"stop\0stop\0"))
     assert line.read == b"stop\0stop\0"
 
@@ -162,8 +166,8 @@ async def test_a_frozen_gateway_does_too_and_learns_of_it(guardian: Guardian, li
     assert guardian.flag[0] == 0
 
 
+@pytest.mark.parametrize("guardian", [1000], indirect=True)  # longer than a busy machine waits
 async def test_while_the_watchdog_beats_it_does_nothing(guardian: Guardian, line: Wire) -> None:
-    guardian._guardian_ms = 1000  # longer than a busy machine keeps this process waiting
     guardian.demand()
     beating = asyncio.create_task(beats(guardian))
     guardian.take("body", line.slave)
@@ -182,7 +186,7 @@ async def test_robots_that_stand_still_need_no_beat(guardian: Guardian, line: Wi
     guardian.keep("body", b"")
     await asyncio.sleep(2 * GUARDIAN_MS / 1000)
     assert happened(guardian) == ["guard"]
-    await dies(guardian)
+    dies(guardian)
     assert not line.has(b"stop")
 
 
@@ -198,7 +202,7 @@ async def test_a_connection_on_tcp_ends_and_gets_no_byte(
     with pytest.raises(BlockingIOError):
         theirs.recv(1)  # the guardian still has it
     theirs.settimeout(LIMIT_S)
-    await dies(guardian)
+    dies(guardian)
     assert theirs.recv(100) == b""
 
 
@@ -227,7 +231,7 @@ async def test_one_line_that_takes_nothing_holds_up_no_other(
     for name, wire in (("stuck", stuck), ("body", line)):
         guardian.take(name, wire.slave)
         guardian.keep(name, b"stop")
-    await dies(guardian)
+    dies(guardian)
     await until(lambda: line.has(b"stopstop"))
     stuck.close()
 
@@ -235,17 +239,18 @@ async def test_one_line_that_takes_nothing_holds_up_no_other(
 async def test_what_a_gateway_wrote_before_it_died_is_discarded(guardian: Guardian) -> None:
     """A slow UART would send it first, behind the stop."""
     guardian.demand()
-    seen: list[tuple[int, int]] = []
+    seen: list[int] = []
 
-    class Slow(_guardian.Port):
+    class Slow(guardian_process.Port):
         def discard(self) -> None:
-            seen.append((self.fd, len(self._rest)))
+            seen.append(self.fd)
 
     line = Wire()
     port = Slow(line.slave)
     port.stop = b"stop"
     port.begin_stop()
-    assert seen == [(line.slave, 0)]
+    assert seen == [line.slave]
+    assert not line.has(b"s")
     assert port.left() == 0
     assert line.has(b"stopstop")
     line.close()
@@ -281,7 +286,7 @@ async def test_a_guardian_that_confirms_nothing_is_killed(
     guardian.demand()
     monkeypatch.setattr("hilgw.engine.control_loop.guardian.CONFIRM_S", 0.05)
     guardian.take("body", line.slave)
-    process_of(guardian).send_signal(signal.SIGSTOP)
+    send(guardian, signal.SIGSTOP)
     await guardian.drop("body")
     await until(lambda: happened(guardian) == ["guard", "died", "guard"])
 
@@ -306,7 +311,7 @@ async def test_a_locked_port_opens_again_once_it_was_dropped(
     transport = await serial_port.open_serial(path, LINE, Timer(asyncio.get_running_loop()))
     assert locked == [transport.fileno()]
     guardian.take("body", transport.fileno())
-    pid = process_of(guardian).pid
+    pid = guardian.pid
     await until(lambda: [each.pid for each in serial_tty.holders(path)] == [pid])
     transport.close()
     await transport.wait_closed()
@@ -382,9 +387,8 @@ async def test_signals_to_the_gateway_do_not_end_it(guardian: Guardian, line: Wi
     guardian.demand()
     guardian.take("body", line.slave)
     guardian.keep("body", b"stop")
-    process = process_of(guardian)
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGTSTP):
-        process.send_signal(number)
+    for number in guardian_process.IGNORED:
+        send(guardian, number)
     await until(lambda: line.has(b"stopstop"))
 
 
@@ -392,9 +396,11 @@ async def test_it_has_a_session_of_its_own_and_the_standard_library_only(
     guardian: Guardian,
 ) -> None:
     guardian.demand()
-    pid = process_of(guardian).pid
+    pid = guardian.pid
+    assert pid is not None
     assert os.getsid(pid) == pid != os.getsid(0)
-    assert process_of(guardian).args[1:3] == ("-IS", PROGRAM)
+    command = subprocess.run(("ps", "-o", "args=", "-p", str(pid)), capture_output=True, text=True)
+    assert f" -IS {PROGRAM} " in command.stdout
     imports = [
         each.module if isinstance(each, ast.ImportFrom) else each.names[0].name
         for each in ast.walk(ast.parse(PROGRAM.read_text(encoding="utf-8")))
@@ -406,12 +412,10 @@ async def test_it_has_a_session_of_its_own_and_the_standard_library_only(
 async def test_no_other_child_inherits_its_socket(guardian: Guardian) -> None:
     """It would keep the socket open, and hide the end of the gateway."""
     guardian.demand()
-    ours = guardian._socket
-    assert ours is not None
-    assert not os.get_inheritable(ours.fileno())
-    asked = f"import os; os.fstat({ours.fileno()})"
-    child = subprocess.run((sys.executable, "-c", asked), close_fds=False, capture_output=True)
-    assert b"Bad file descriptor" in child.stderr
+    listed = ("ls", "-l", "/proc/self/fd")
+    child = subprocess.run(listed, close_fds=False, capture_output=True, text=True, check=True)
+    assert "/dev/null" in child.stdout or "pipe:" in child.stdout
+    assert "socket:" not in child.stdout
 
 
 async def test_one_that_is_killed_is_replaced_once_the_robots_are_stopped(
@@ -419,13 +423,13 @@ async def test_one_that_is_killed_is_replaced_once_the_robots_are_stopped(
 ) -> None:
     guardian.demand()
     guardian.take("body", line.slave)
-    first = process_of(guardian)
-    first.kill()
+    first = guardian.pid
+    send(guardian, signal.SIGKILL)
     await until(lambda: happened(guardian) == ["guard", "died", "guard"])
-    assert process_of(guardian) is not first
+    assert guardian.pid not in (first, None)
     assert guardian.take("body", line.slave)
     guardian.keep("body", b"stop")
-    await dies(guardian)
+    dies(guardian)
     await until(lambda: line.has(b"stopstop"))
 
 
@@ -433,9 +437,9 @@ async def test_one_that_ends_again_and_again_is_started_when_a_robot_is_armed(
     guardian: Guardian,
 ) -> None:
     guardian.demand()
-    process_of(guardian).kill()
+    send(guardian, signal.SIGKILL)
     await until(lambda: happened(guardian) == ["guard", "died", "guard"])
-    process_of(guardian).kill()
+    send(guardian, signal.SIGKILL)
     await until(lambda: happened(guardian) == ["guard", "died", "guard", "died"])
     assert not guardian.runs
     assert not guardian.keep("body", b"stop")
@@ -448,7 +452,7 @@ async def test_one_that_is_frozen_is_noticed_by_the_beats(guardian: Guardian) ->
     guardian.demand()
     now = time.monotonic_ns()
     guardian.beat(now)
-    process_of(guardian).send_signal(signal.SIGSTOP)
+    send(guardian, signal.SIGSTOP)
     guardian.beat(now + 1)
     guardian.beat(now + FROZEN_NS)
     assert happened(guardian) == ["guard"]
@@ -458,7 +462,7 @@ async def test_one_that_is_frozen_is_noticed_by_the_beats(guardian: Guardian) ->
 
 async def test_a_full_socket_refuses_and_ends_the_guardian(guardian: Guardian, line: Wire) -> None:
     guardian.demand()
-    process_of(guardian).send_signal(signal.SIGSTOP)
+    send(guardian, signal.SIGSTOP)
     guardian.take("body", line.slave)
     taken = 0
     while guardian.keep("body", bytes(60_000)):
@@ -471,10 +475,8 @@ async def test_the_end_of_the_gateway_in_order_is_the_end_of_the_guardian(
     guardian: Guardian, line: Wire
 ) -> None:
     guardian.demand()
-    process = process_of(guardian)
     guardian.take("body", line.slave)
     await guardian.drop("body")
-    guardian.close()
-    assert process.returncode == 0
+    dies(guardian)
     assert not line.has(b"s")
     assert happened(guardian) == ["guard"]

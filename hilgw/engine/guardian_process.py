@@ -2,7 +2,7 @@
 
 Called by path: SOCKET SHARED GUARDIAN_MS, the first two as descriptors. Standard library only, so
 that nothing of hilgw can keep it from its work. `hilgw.engine.control_loop.guardian` is the other
-end of the socket, and says what passes there. The guardian acts when that end is closed, or when no
+end of the socket, and defines the messages. The guardian acts when that end is closed, or when no
 beat comes for GUARDIAN_MS while a robot may move:
 
 * it sets the flag in the shared memory, so that a gateway that goes on sends no more commands;
@@ -34,7 +34,15 @@ SHARED_BYTES = 2
 # A machine that stalls wakes both processes at once: the gateway gets the time for a beat.
 STALL_S = 0.05
 STUCK_S = 0.02  # the longest wait for lines that send no byte
-IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGTSTP)
+# SIGABRT: systemd sends it to all processes of a service whose watchdog is late.
+IGNORED = (
+    signal.SIGINT,
+    signal.SIGTERM,
+    signal.SIGHUP,
+    signal.SIGTSTP,
+    signal.SIGQUIT,
+    signal.SIGABRT,
+)
 NAME = "hilgw-guardian"
 
 
