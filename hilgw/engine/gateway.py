@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from hilgw.adapters.base import RemoteAnswer
+    from hilgw.engine.arming.estop import EmergencySwitch
     from hilgw.engine.event_loop.scheduler import Timer
     from hilgw.engine.mocap import Mocap
     from hilgw.engine.mock_host import MockHost
@@ -75,6 +76,7 @@ class Gateway:
         self.hosts: list[MockHost] = []
         self.children: list[Child] = []
         self.mocap: Mocap | None = None
+        self.estop: EmergencySwitch | None = None
         self.description: list[str] = []
         self.reports: dict[str, Callable[[], dict[str, Any]]] = {}
         self.control_path: str | None = None  # of the control socket, for programs that it starts

@@ -9,7 +9,8 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
-from hilgw.config.model import AdapterConfig, AirConfig, GatewayConfig
+from hilgw.config.model import AdapterConfig, AirConfig, EstopConfig, GatewayConfig
+from hilgw.config.queries import is_estop_mocked
 from hilgw.config.source.positions import Diagnostic
 from hilgw.control.line_load import LineLoad
 from hilgw.control.safety import SafetyState
@@ -285,6 +286,11 @@ def _adapter(fact: AdapterFacts) -> dict[str, Any]:
     }
 
 
+def _estop(config: GatewayConfig, estop: EstopConfig) -> dict[str, Any]:
+    mock = is_estop_mocked(config)
+    return {"port": str(estop.port), "line": estop.line, "mock": mock}
+
+
 def _explanation(fact: Explanation) -> dict[str, Any]:
     """speed: a factor, or "max"; step_ms: the basic time step of the medium, None: packets leave at
     any time. tokens: name -> role, for clients on other hosts."""
@@ -298,6 +304,7 @@ def _explanation(fact: Explanation) -> dict[str, Any]:
         "mocap": None if config.medium.mocap is None else config.medium.mocap.listen,
         "tokens": {name: token.role for name, token in config.access.tokens.items()},
         "tls": config.access.tls is not None,
+        "estop": None if config.estop is None else _estop(config, config.estop),
         "obstacles": list(config.obstacles),
         "robots": fact.robots,
         "adapters": fact.adapters,
