@@ -1,7 +1,8 @@
 """The control socket of a running gateway; `hilgw.client.control_socket` is its client.
 
-A Unix stream socket of mode 0600 in a folder of mode 0700; one JSON object per line in each
-direction. It is local, so the permissions of the file system are the authentication.
+A Unix stream socket of mode 0600 in a folder of mode 0700 (with a group: 0660 and 0710); one JSON
+object per line in each direction. It is local, so the permissions of the file system are the
+authentication.
 """
 
 from __future__ import annotations
@@ -57,12 +58,20 @@ class ControlServer:
     A client has IDLE_S, in real time, for each request and IDLE_S to read its answer; beside
     MAX_CLIENTS connections it refuses and counts further ones. path: where the socket is;
     None: in the folder of `hilgw.client.control_paths`. config: the file that the gateway runs.
+    group: whose users may connect, too.
     """
 
-    def __init__(self, gateway: Gateway, path: str | None = None, *, config: str = "") -> None:
+    def __init__(
+        self,
+        gateway: Gateway,
+        path: str | None = None,
+        *,
+        config: str = "",
+        group: str | None = None,
+    ) -> None:
         self._gateway = gateway
         self._config = config
-        self._listener = ControlListener(self._admit, path)
+        self._listener = ControlListener(self._admit, path, group=group)
         self._clients: dict[asyncio.Task[None], _Client] = {}
         self._refused = 0
 
