@@ -40,7 +40,8 @@ UNREAD = "it has not been read yet"
 class EmergencySwitch:
     """pressed: whether the robots are kept disarmed, for this `cause`; at the start they are, until
     the first reading. open_line: opens the line, in the thread; None: a mock, which is released,
-    and `set_mock` presses it. where: the line in words. clock: in real time."""
+    and `set_mock` presses it. event_loop: gets what the thread reads. where: the line in words.
+    clock: in real time."""
 
     def __init__(
         self,
@@ -60,25 +61,28 @@ class EmergencySwitch:
         self._held: list[tuple[Any, int]] = []  # to be armed by the first reading
         self._timer: Handle | None = None
         self._seen, self._missed = 0, 0
-        self._event_loop: asyncio.AbstractEventLoop | None = None
+        self.event_loop: asyncio.AbstractEventLoop | None = None
         self._end = threading.Event()
         self._thread: threading.Thread | None = None
 
     # --- in the event loop ------------------------------------------------------------------------
 
     def start(self) -> None:
+        self.hold_back()
+        if self._open_line is None:
+            self._arm_held()
+            return
+        self.event_loop = asyncio.get_running_loop()
+        self._thread = threading.Thread(target=self._read, name="hilgw-estop", daemon=True)
+        self._thread.start()
+        self.watch()
+
+    def hold_back(self) -> None:
         """No robot is armed from here on until the switch was read: closed."""
         for state in (safety.state for safety in self._loops.safeties()):
             if state.armed:
                 state.armed = False
                 self._held.append((state, state.disarms))
-        if self._open_line is None:
-            self._arm_held()
-            return
-        self._event_loop = asyncio.get_running_loop()
-        self._thread = threading.Thread(target=self._read, name="hilgw-estop", daemon=True)
-        self._thread.start()
-        self._watch()
 
     def stop(self) -> None:
         self._end.set()
@@ -138,7 +142,7 @@ class EmergencySwitch:
         self._held.clear()
         self.pressed, self.cause = False, ""
 
-    def _watch(self) -> None:
+    def watch(self) -> None:
         """While the event loop runs in time, readings must come."""
         now, reads = self._clock.now(), self.reads
         self._missed = 0 if reads != self._seen else self._missed + 1
@@ -146,7 +150,7 @@ class EmergencySwitch:
         if self._missed >= MISSED and not self.pressed:
             self._reported = None  # what the thread reads next counts
             self.judge(closed=False, cause=f"{self.where} cannot be read: no answer")
-        self._timer = self._clock.call_at(now + PERIOD_NS, self._watch)
+        self._timer = self._clock.call_at(now + PERIOD_NS, self.watch)
 
     # --- in the thread ----------------------------------------------------------------------------
 
@@ -157,13 +161,13 @@ class EmergencySwitch:
             try:
                 line = self._open_line()
             except Exception as error:  # noqa: BLE001 - whatever it is, the switch is not read
-                self._pass_on(False, _words(error))
+                self.pass_on(False, in_words(error))
                 self._end.wait(OPEN_AGAIN_S)
                 continue
             try:
                 self.read_until_lost(line)
             except Exception as error:  # noqa: BLE001
-                self._pass_on(False, f"{self.where} cannot be read: {_words(error)}")
+                self.pass_on(False, f"{self.where} cannot be read: {in_words(error)}")
                 self._end.wait(OPEN_AGAIN_S)
             finally:
                 start_thread(line.close)  # which may block
@@ -176,16 +180,16 @@ class EmergencySwitch:
                 closed = line.is_on()
             except TimeoutError as error:
                 unanswered += 1
-                self._pass_on(False, f"{self.where} cannot be read: {_words(error)}")
+                self.pass_on(False, f"{self.where} cannot be read: {in_words(error)}")
                 if unanswered == UNANSWERED:
                     raise
                 continue
             unanswered = 0
             self.reads += 1
-            self._pass_on(closed, "" if closed else f"{self.where} is off")
+            self.pass_on(closed, "" if closed else f"{self.where} is off")
             self._end.wait(PERIOD_S)
 
-    def _pass_on(self, closed: bool, cause: str) -> None:
+    def pass_on(self, closed: bool, cause: str) -> None:
         """A change goes to the event loop. One that is late does not delay the stop."""
         if self._reported == (closed, cause) or self._end.is_set():
             return
@@ -196,16 +200,16 @@ class EmergencySwitch:
             self.judge(closed, cause)
             done.set()
 
-        assert self._event_loop is not None
+        assert self.event_loop is not None
         try:
-            self._event_loop.call_soon_threadsafe(judge)
+            self.event_loop.call_soon_threadsafe(judge)
         except RuntimeError:
             return  # the event loop has ended, and stopped the robots before
         if not closed and not done.wait(LOOP_S):
             self._loops.emergency_stop()
 
 
-def _words(error: Exception) -> str:
+def in_words(error: Exception) -> str:
     """The error in one clause."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror

@@ -43,12 +43,12 @@ class RemoteLine:
     def __init__(self, port: Any, line: str, answer_s: float = ANSWER_S) -> None:
         self._port = port
         self._mask = _REMOTE[line]
-        self._answer_s = answer_s
+        self.answer_s = answer_s
 
     def is_on(self) -> bool:
         if waiting := self._port.in_waiting:
             self._port.read(waiting)  # data mean nothing here, and must not stop the reader
-        return bool(self._port.ask_modem_state(self._answer_s) & self._mask)
+        return bool(self._port.ask_modem_state(self.answer_s) & self._mask)
 
     def close(self) -> None:
         self._port.close()

@@ -50,15 +50,13 @@ class Rig:
         self.switch = EmergencySwitch(self.loops, self.clock, self.observer, LINE, opened)
         self.loops.interlock = self.switch
         self.late: list[Callable[[], None]] | None = None
-        self.switch._event_loop = self  # type: ignore[assignment]
+        self.switch.event_loop = self  # type: ignore[assignment]
         self.loop.robot_comes()
         self.loop.controller_comes()
-        for state in (self.loop.safety,):  # as start() does
-            if not mock and state.armed:
-                state.armed = False
-                self.switch._held.append((state, state.disarms))
         if mock:
             self.switch.start()
+        else:
+            self.switch.hold_back()
 
     def never(self) -> Any:
         raise AssertionError("not opened here")
@@ -82,7 +80,7 @@ class Rig:
         with pytest.raises((StopIteration, OSError)) as caught:
             self.switch.read_until_lost(Line())  # type: ignore[arg-type]
         if isinstance(caught.value, OSError):
-            self.switch._pass_on(False, f"{LINE} cannot be read: {estop._words(caught.value)}")
+            self.switch.pass_on(False, f"{LINE} cannot be read: {estop.in_words(caught.value)}")
 
     def drives(self) -> bool:
         before = len(self.loop.robot.data())
@@ -196,7 +194,7 @@ def test_readings_that_stay_away_count_as_pressed() -> None:
     """The driver hangs: the thread waits for its answer."""
     rig = Rig()
     rig.reads(True)
-    rig.switch._watch()
+    rig.switch.watch()
     for _ in range(10):
         rig.clock.run(9 * MS)
         rig.switch.reads += 1
@@ -212,7 +210,7 @@ def test_readings_that_stay_away_count_as_pressed() -> None:
 def test_a_late_event_loop_alone_presses_nothing() -> None:
     rig = Rig()
     rig.reads(True)
-    rig.switch._watch()
+    rig.switch.watch()
     for _ in range(20):
         rig.clock.time += 400 * MS  # nothing runs, the thread neither
         rig.clock.run(1 * MS)
@@ -378,7 +376,7 @@ def test_a_switch_at_pysierials_server_is_read_afresh_each_time() -> None:
             assert line.is_on()
             port.silent.set()
             assert isinstance(line, RemoteLine)
-            line._answer_s = 0.02
+            line.answer_s = 0.02
             with pytest.raises(TimeoutError, match="no answer within 20 ms"):
                 line.is_on()
         finally:
@@ -398,18 +396,21 @@ def test_an_answer_that_comes_too_late_is_not_taken_for_the_next_one() -> None:
             self._modemstate = suboption[2]
 
     class Client(AsksModemState, Server):  # type: ignore[misc]
-        pass
+        def answers(self, state: int) -> None:
+            self._telnet_process_subnegotiation(bytes((0x2C, 0x6B, state)))
 
     client = Client()
     for _ in range(2):
         with pytest.raises(TimeoutError):
             client.ask_modem_state(0)
-    client._telnet_process_subnegotiation(b"\x2c\x6b\x10")  # to the first question
-    client._telnet_process_subnegotiation(b"\x2c\x6b\x10")  # to the second one
-    client._arrived.clear()
-    threading.Timer(0.01, client._telnet_process_subnegotiation, [b"\x2c\x6b\x00"]).start()
+    client.answers(0x10)  # to the first question: the second one is still open
+    with pytest.raises(TimeoutError):
+        client.ask_modem_state(0)
+    client.answers(0x10)
+    client.answers(0x10)
+    threading.Timer(0.01, client.answers, [0]).start()
     assert client.ask_modem_state(DEADLINE_S) == 0
-    assert sent == [b"\x07"] * 3
+    assert sent == [b"\x07"] * 4
 
 
 def test_a_switch_at_our_own_bridge_is_read_afresh_each_time(
@@ -433,7 +434,7 @@ def test_a_server_that_is_gone_is_an_error() -> None:
         line = open_modem_line(url, "cts", allow_urls=True)
         assert line.is_on()
     with pytest.raises(OSError):
-        line._answer_s = 0.02  # type: ignore[attr-defined]
+        line.answer_s = 0.02  # type: ignore[attr-defined]
         wait_until(lambda: not line.is_on())
     line.close()
 
