@@ -50,7 +50,7 @@ class Holding:
         except OSError as error:
             raise self._silent("the gateway does not answer") from error
         try:
-            self.ask({"do": Do.ARM, **robots_of(names), "hold_s": limit_s})
+            self.ask({"do": Do.HOLD, **robots_of(names), "limit_s": limit_s})
             answer = accepted(self._answer(), gateway, ", ".join(names))
         except BaseException:
             self.close()

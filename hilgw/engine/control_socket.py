@@ -173,12 +173,12 @@ class ControlServer:
                 case {"do": Do.SAY, "robot": str(robot), "text": str(text)}:
                     self._gateway.control_loops[robot].steps.say(text)
                     return {"ok": True}
-                case {"do": Do.ARM}:
+                case {"do": Do.ARM | Do.HOLD as do}:
                     robots = _robots(request)
                     robots = self._gateway.control_loops.names() if robots is None else robots
                     loops = self._gateway.control_loops
-                    if "hold_s" in request:
-                        self._hold(client, robots, request["hold_s"])
+                    if do == Do.HOLD:
+                        self._hold(client, robots, request.get("limit_s"))
                     else:
                         loops.arm(*robots)
                     notes = loops.absences(*robots)
@@ -232,7 +232,7 @@ class ControlServer:
         if limit_s is not None and (
             type(limit_s) not in (int, float) or not 0 < float(str(limit_s)) <= LONGEST_LEASE_S
         ):
-            raise UsageError(f"hold_s must be null, or up to {LONGEST_LEASE_S:g} s")
+            raise UsageError(f"limit_s must be null, or up to {LONGEST_LEASE_S:g} s")
         limit = None if limit_s is None else float(str(limit_s))
         clock = self._gateway.real_timer
         client.lease = Lease(self._gateway.control_loops, clock, robots, limit)

@@ -35,8 +35,10 @@ class Do(StrEnum):
     MODE = "mode"  # robot, mode or null: answers the mode of the robot, after setting it
     KEY = "key"  # robot, keys, hold_s: presses keys of the keyboard
     SAY = "say"  # robot, text: sends a text as from the robot window
-    ARM = "arm"  # robots, or all: lets motors move; with hold_s (a number, or null: no limit)
-    # only while this connection renews it in time
+    ARM = "arm"  # robots, or all: lets motors move
+    HOLD = (
+        "hold"  # robots, or all; limit_s or null: as ARM, while this connection renews it in time
+    )
     RENEW = "renew"  # answers ok, or `ended` with the reason: the robots are disarmed
     RELEASE = "release"  # disarms the robots that this connection holds; answers as DISARM
     DISARM = "disarm"  # robots, or all: stops motors until they are armed

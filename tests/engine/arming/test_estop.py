@@ -6,6 +6,7 @@ import asyncio
 import errno
 import os
 import pty
+import select
 import socket
 import threading
 import time
@@ -281,7 +282,7 @@ def test_a_thread_stops_a_robot_while_the_event_loop_hangs() -> None:
         stop.prepare(STOP)
         begin = time.monotonic()
         state.on = False
-        os.set_blocking(master, True)
+        assert select.select([master], [], [], 5.0)[0], "not stopped"
         assert os.read(master, 100) == 2 * STOP  # the event loop hangs here
         took = time.monotonic() - begin
         stop.detach()

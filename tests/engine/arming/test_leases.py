@@ -247,7 +247,7 @@ def armed(gateway: Any) -> set[str]:
 def test_the_end_of_the_connection_disarms(tmp_path: Path) -> None:
     async def script(gateway: Any, client: Callable[[], Holder]) -> None:
         holder = client()
-        answer = await holder.ask("arm", robots=["cab"], hold_s=None)
+        answer = await holder.ask("hold", robots=["cab"], limit_s=None)
         assert (answer["ok"], answer["robots"]) == (True, ["cab"])
         assert armed(gateway) == {"cab"}
         assert await holder.ask("renew") == {"ok": True}
@@ -261,7 +261,7 @@ def test_the_end_of_the_connection_disarms(tmp_path: Path) -> None:
 def test_a_release_is_confirmed_and_renews_nothing(tmp_path: Path) -> None:
     async def script(gateway: Any, client: Callable[[], Holder]) -> None:
         holder = client()
-        await holder.ask("arm", all=True, hold_s=30)
+        await holder.ask("hold", all=True, limit_s=30)
         assert armed(gateway) == {"cab", "bus"}
         for request in ("release", "renew", "release"):
             answer = await holder.ask(request)
@@ -276,10 +276,10 @@ def test_a_lease_belongs_to_its_connection(tmp_path: Path) -> None:
 
     async def script(gateway: Any, client: Callable[[], Holder]) -> None:
         holder, other = client(), client()
-        await holder.ask("arm", robots=["cab"], hold_s=None)
+        await holder.ask("hold", robots=["cab"], limit_s=None)
         for request in ("renew", "release"):
             assert (await other.ask(request))["error"] == "this connection holds no robot"
-        again = await holder.ask("arm", robots=["bus"], hold_s=None)
+        again = await holder.ask("hold", robots=["bus"], limit_s=None)
         assert again["error"] == "this connection holds robots already"
         assert armed(gateway) == {"cab"}
         await other.ask("disarm", robots=["cab"])
@@ -288,11 +288,22 @@ def test_a_lease_belongs_to_its_connection(tmp_path: Path) -> None:
     with_gateway(tmp_path, script)
 
 
+def test_a_lease_of_several_robots_ends_for_all_with_the_first_one(tmp_path: Path) -> None:
+    async def script(gateway: Any, client: Callable[[], Holder]) -> None:
+        holder = client()
+        await holder.ask("hold", robots=["cab", "bus"], limit_s=None)
+        await client().ask("disarm", robots=["cab"])
+        assert (await holder.ask("renew"))["ended"] == "disarmed"
+        assert armed(gateway) == set()
+
+    with_gateway(tmp_path, script)
+
+
 @pytest.mark.parametrize("limit", [0, -1, "60", True, 1e9, float("nan"), float("inf"), []])
 def test_a_wrong_limit_arms_nothing(tmp_path: Path, limit: Any) -> None:
     async def script(gateway: Any, client: Callable[[], Holder]) -> None:
-        answer = await client().ask("arm", robots=["cab"], hold_s=limit)
-        assert "hold_s must be null" in answer["error"]
+        answer = await client().ask("hold", robots=["cab"], limit_s=limit)
+        assert "limit_s must be null" in answer["error"]
         assert armed(gateway) == set()
 
     with_gateway(tmp_path, script)
@@ -300,7 +311,7 @@ def test_a_wrong_limit_arms_nothing(tmp_path: Path, limit: Any) -> None:
 
 def test_an_orderly_end_of_the_gateway_is_reported_to_the_holder(tmp_path: Path) -> None:
     async def script(gateway: Any, client: Callable[[], Holder]) -> None:
-        await client().ask("arm", robots=["cab"], hold_s=None)
+        await client().ask("hold", robots=["cab"], limit_s=None)
 
     def at_end(holder: Holder) -> None:
         end = json.loads(holder.connection.recv(65536))
