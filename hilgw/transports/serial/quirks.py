@@ -147,6 +147,7 @@ class BoundedQueue(_Port):
     stay in the network."""
 
     _read_buffer: Any
+    _socket: Any
 
     def bound(self, limit: int) -> None:
         queue = self._read_buffer
@@ -157,7 +158,10 @@ class BoundedQueue(_Port):
     def close(self) -> None:
         if self._read_buffer is not None:
             self.bound(1 << 62)  # unblocks the thread that fills it, which close() joins
+        connection = self._socket
         super().close()
+        if connection is not None:
+            connection.close()  # pyserial leaves it open when the peer has closed its end
 
 
 class AsksModemState(_Port):
