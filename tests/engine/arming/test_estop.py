@@ -19,14 +19,16 @@ from typing import Any
 import pytest
 import serial.rfc2217
 
+from hilgw.assemble.gateway import build
 from hilgw.bridge import line as bridge_line
+from hilgw.config.load import load_text
 from hilgw.control.events import StopReason
 from hilgw.engine.arming import estop
 from hilgw.engine.arming.estop import EmergencySwitch
 from hilgw.engine.arming.leases import Lease
 from hilgw.engine.control_loop.control_loops import ControlLoops
 from hilgw.errors import HilgwError, SafetyError
-from hilgw.testing.sim import DEADLINE_S, wait_until
+from hilgw.testing.sim import DEADLINE_S, Recorder, until, wait_until
 from hilgw.transports.base import ModemState
 from hilgw.transports.serial import modem_line
 from hilgw.transports.serial.modem_line import RemoteLine, open_modem_line
@@ -423,6 +425,47 @@ def test_a_switch_at_our_own_bridge_is_read_afresh_each_time(
                 wait_until(lambda on=on: line.is_on() is on)  # type: ignore[misc]
         finally:
             line.close()
+
+
+GATEWAY = """
+version: 1
+webots: R2020a
+network_ports: true
+estop: {port: "URL", line: cts}
+robots:
+  cab: {body: {kind: wc2ec, connect: "tcp://127.0.0.1:1"}, safety: {armed: true}}
+"""
+
+
+@pytest.mark.wall_clock("pyserial's client opens its port in real time")
+def test_a_gateway_with_a_switch_over_rfc_2217(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(estop, "MISSED", 10_000)  # a busy machine is slow
+    port, recorder = FakePort(), Recorder()
+
+    async def main(url: str) -> None:
+        config = load_text(GATEWAY.replace("URL", url), "f").config
+        gateway = build(config, asyncio.get_running_loop(), recorder)
+        loops, stop = gateway.control_loops, asyncio.Event()
+        running = asyncio.create_task(gateway.run(stop))
+        switch, state = gateway.estop, loops["cab"].safety.state
+        assert switch is not None
+        await until(lambda: state.armed and not switch.pressed)
+        port.closed = False
+        await until(lambda: not state.armed)
+        with pytest.raises(SafetyError, match=r"CTS of rfc2217://.* is off"):
+            loops.arm("cab")
+        port.closed = True
+        await until(lambda: not switch.pressed)
+        assert not state.armed
+        loops.arm("cab")
+        assert state.armed
+        stop.set()
+        await running
+        gateway.close()
+
+    with pyserial_server(port) as url:
+        asyncio.run(main(url))
+    assert any("is off; all robots are disarmed" in text for text in recorder.notices)
 
 
 def test_a_server_that_is_gone_is_an_error() -> None:
