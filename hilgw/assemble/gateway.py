@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 from hilgw.adapters.base import line_of
 from hilgw.assemble.ports import MockPorts, Ports
 from hilgw.config import line_rates
-from hilgw.config.queries import REAL_TIME, inside_of, peer_of, proxy_of, session_of, stepped_of
+from hilgw.config.queries import (
+    REAL_TIME,
+    inside_of,
+    is_estop_mocked,
+    peer_of,
+    proxy_of,
+    session_of,
+    stepped_of,
+)
 from hilgw.config.scene import address_of, air_of, mount_of, pose_of, read_motion
 from hilgw.control.stop_frame import UNGUARDED
 from hilgw.devices.emitter import Emitter
@@ -45,7 +53,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hilgw.adapters.base import Adapter, StationSettings
-    from hilgw.config.model import AdapterConfig, GatewayConfig, RobotConfig
+    from hilgw.config.model import AdapterConfig, EstopConfig, GatewayConfig, RobotConfig
     from hilgw.engine.observer import Observer
     from hilgw.engine.simulated.clock import SimulatedClock
 
@@ -115,6 +123,8 @@ class _Assembly:
             self.add_station(name, adapter, mocks, ports)
         mocks.add_nodes()
         self.add_peers()
+        if self.config.estop is not None:
+            self.add_estop(self.config.estop, ports)
         for notice in line_rates.notices(self.config):
             self.describe(f"  {notice}")
 
@@ -154,6 +164,24 @@ class _Assembly:
                 f"  {'guardian':<12} stops the motors if hilgw is killed, or frozen for "
                 f"{seconds:g} s; not after {', '.join(UNGUARDED)}"
             )
+
+    def add_estop(self, config: EstopConfig, ports: Ports) -> None:
+        """The emergency-stop switch of all robots."""
+        from hilgw.engine.arming.estop import NAME, EmergencySwitch
+
+        gateway, mocked = self.gateway, is_estop_mocked(self.config)
+        switch = EmergencySwitch(
+            gateway.control_loops,
+            gateway.real_timer,
+            gateway.observer,
+            config.where,
+            None if mocked else ports.modem_line(config.port, config.line),
+        )
+        gateway.add_estop(switch)
+        words = f"{config.where}; no robot is armed until it is read closed"
+        if mocked:
+            words = f"a MOCK at {config.where}, released; `hilgw set {NAME} --switch pressed`"
+        self.describe(f"  {NAME:<12} emergency-stop switch: {words}")
 
     # --- robots ------------------------------------------------------------------------------
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from hilgw.engine.gateway import Gateway
     from hilgw.settings import MockSpec
     from hilgw.transports.base import DeviceSide, LineSettings, Transport
+    from hilgw.transports.serial.modem_line import ModemLine
 
     # Puts the mock of a part behind this device; returns what the user reads about it.
     PlaceMock = Callable[[DeviceSide], str]
@@ -96,6 +97,13 @@ class Ports:
             return ""
         wait = f"; {boot_s:g} s of silence for the board to start" if boot_s else ""
         return describe_modem_lines(line) + wait
+
+    def modem_line(self, port: str | UsbId, line: str) -> Callable[[], ModemLine]:
+        """What opens one input of a real port; it blocks."""
+        from hilgw.transports.serial.modem_line import open_modem_line
+
+        urls = self._config.network_ports
+        return lambda: open_modem_line(resolve_port(port), line, allow_urls=urls)
 
     # --- mocks ------------------------------------------------------------------------------------
 

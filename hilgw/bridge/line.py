@@ -72,11 +72,11 @@ class PortLine:
         if self.current != self._configured:
             wanted, self.current = self.current, self._configured
             self._apply(wanted)
-        self._read_modem_lines()
+        self.read_modem_lines()
 
     def detach(self) -> None:
         self._transport = None
-        self._read_modem_lines()
+        self.read_modem_lines()
 
     # --- settings, named as in `hilgw.protocols.rfc2217.Setting` ----------------------------------
 
@@ -203,11 +203,12 @@ class PortLine:
             self._look.cancel()
         self._look = None
         if self._listeners:
-            self._read_modem_lines()
+            self.read_modem_lines()
             due = self._scheduler.now() + MODEM_PERIOD_NS
             self._look = self._scheduler.call_at(due, self._look_at_modem_lines)
 
-    def _read_modem_lines(self) -> None:
+    def read_modem_lines(self) -> None:
+        """Reads the inputs now."""
         before, self._modem = self._modem, self._read_inputs()
         if self._modem != before:
             for listener in list(self._listeners):

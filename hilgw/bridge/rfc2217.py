@@ -62,6 +62,7 @@ class Rfc2217Stream(Transport):
         self._on_refused = on_refused
         self._refused = False
         self._server = Server()
+        self._server.look = line.read_modem_lines
         self._on_data: ReadHandler = lambda data: None
         self._on_lost: LostHandler = lambda error: None
         self._held = bytearray()  # from the client, while the device accepts nothing

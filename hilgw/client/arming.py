@@ -51,17 +51,22 @@ def arm_each(
     on_note: Callable[[str, str], None] | None = None,
 ) -> Iterator[tuple[str, Gateway]]:
     """Arms as `arm` does; yields each robot with its gateway when it is armed."""
-    if robots:
-        chosen = gateways_with("robot", robots, control, config)
-    else:
-        chosen = {Gateway(find_gateway(control, config)): []}
-    for gateway, names in chosen.items():
-        answer = request_of(gateway, {"do": Do.ARM, **_robots(names)}, ", ".join(names))
+    for gateway, names in chosen_gateways(robots, control, config).items():
+        answer = request_of(gateway, {"do": Do.ARM, **robots_of(names)}, ", ".join(names))
         for robot in answer["robots"]:
             yield str(robot), gateway
         for robot, text in answer.get("notes", {}).items():
             if on_note is not None:
                 on_note(str(robot), str(text))
+
+
+def chosen_gateways(
+    robots: Sequence[str], control: str | None, config: str | None
+) -> dict[Gateway, list[str]]:
+    """The gateways of these robots, each with its robots; none: all robots of one gateway."""
+    if robots:
+        return gateways_with("robot", robots, control, config)
+    return {Gateway(find_gateway(control, config)): []}
 
 
 def disarm(*robots: str, control: str | None = None, config: str | None = None) -> list[str]:
@@ -97,7 +102,7 @@ def disarm_each(robots: Sequence[str], control: str | None, config: str | None) 
     """Disarms as `disarm` does; returns the answers of all gateways. The request is the first
     message to each."""
     robots = list(dict.fromkeys(robots))
-    request = {"do": Do.DISARM, **_robots(robots)}
+    request = {"do": Do.DISARM, **robots_of(robots)}
     if control is not None:
         path = Path(control)
         return _judge(robots, {path: _answer(path, request, ANSWER_S)})
@@ -106,7 +111,8 @@ def disarm_each(robots: Sequence[str], control: str | None, config: str | None) 
     return _judge(robots, _concerned(dict(zip(paths, answers, strict=True)), config))
 
 
-def _robots(names: Sequence[str]) -> dict[str, Any]:
+def robots_of(names: Sequence[str]) -> dict[str, Any]:
+    """The keys of a request for these robots; none: for all."""
     return {"robots": list(names)} if names else {"all": True}
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hilgw.errors import printable
 from hilgw.protocols.gateway import paths
-from hilgw.protocols.gateway.paths import folders, is_private, shared_folder
+from hilgw.protocols.gateway.paths import folders, is_private, service_folders, shared_folder
 
 
 def live_sockets() -> list[Path]:
@@ -29,7 +29,20 @@ def control_sockets() -> list[Path]:
         found += [path for path in sorted(folder.glob("*.sock")) if path.is_socket()]
         if folder.parent != shared_folder(user).parent:
             break  # XDG_RUNTIME_DIR keeps gateways apart
-    return found
+    return found + [each for each in _sockets_of_services() if each not in found]
+
+
+def _sockets_of_services() -> list[Path]:
+    """Those that this user may use."""
+    paths = [path for folder in service_folders(Path.lstat, Path.glob) for path in _listed(folder)]
+    return [path for path in paths if path.is_socket() and os.access(path, os.R_OK | os.W_OK)]
+
+
+def _listed(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.glob("*.sock"))
+    except OSError:
+        return []  # of a group that this user is not in
 
 
 def is_live(path: Path) -> bool:

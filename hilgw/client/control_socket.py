@@ -116,7 +116,16 @@ def request_of(
 
     fixes: the fix for each reason of a refusal.
     """
-    answer = ask(gateway.path, request, timeout_s)
+    return accepted(ask(gateway.path, request, timeout_s), gateway, where, fixes)
+
+
+def accepted(
+    answer: dict[str, Any],
+    gateway: Gateway,
+    where: str,
+    fixes: Mapping[str, str] = MappingProxyType({}),
+) -> dict[str, Any]:
+    """The answer. HilgwError when the gateway refuses."""
     if "error" in answer:
         error = HilgwError(str(answer["error"]), where=gateway.label)
         code = answer.get("exit_code")
@@ -137,9 +146,7 @@ def _exchange(path: Path, line: bytes, timeout_s: float) -> bytes:
     ValueError for a line that is too long."""
     end_s = time.monotonic() + timeout_s
     answer = bytearray()
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-        connection.settimeout(timeout_s)
-        _connect(connection, path, end_s)
+    with connected(path, timeout_s) as connection:
         try:
             connection.settimeout(max(end_s - time.monotonic(), 0.001))
             connection.sendall(line)
@@ -158,13 +165,19 @@ def _exchange(path: Path, line: bytes, timeout_s: float) -> bytes:
     return bytes(answer)
 
 
-def _connect(connection: socket.socket, path: Path, end_s: float) -> None:
-    """Waits until end_s for room in the queue of connections of a gateway that is busy."""
+def connected(path: Path, timeout_s: float) -> socket.socket:
+    """A connection. Waits for room in the queue of connections of a gateway that is busy. OSError
+    when there is none in time."""
+    end_s = time.monotonic() + timeout_s
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.settimeout(timeout_s)
     while True:
         try:
-            return connection.connect(str(path))
-        except BlockingIOError:
-            if time.monotonic() > end_s:
+            connection.connect(str(path))
+            return connection
+        except OSError as error:
+            if not isinstance(error, BlockingIOError) or time.monotonic() > end_s:
+                connection.close()
                 raise
             time.sleep(CONNECT_AGAIN_S)
 

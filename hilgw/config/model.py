@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from hilgw.adapters.declaration import StationSettings
+from hilgw.adapters.declaration import StationSettings, UsbId
 from hilgw.control.safety_settings import DEFAULT_GUARDIAN_MS, SafetySettings
 from hilgw.devices.fields import EmitterFields, ReceiverFields
 from hilgw.devices.properties import DeviceFields
@@ -102,6 +102,36 @@ class AccessConfig:
         "accept connections without TLS, as those of libController are: anyone on the way can "
         "read the token and command the robots",
         False,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EstopConfig:
+    """An emergency-stop switch: normally closed, between DTR or RTS of a serial port, which hilgw
+    keeps on, and an input of the same port. Open, it disarms all robots."""
+
+    port: str | UsbId = setting(
+        "its serial port, which no part uses: a path, rfc2217://HOST:PORT or a usb id",
+        example="/dev/serial/by-id/usb-FTDI_FT232R-if00-port0",
+    )
+    line: str = setting(
+        "the input that the closed switch connects to DTR or RTS", choices=("cts", "dsr", "dcd")
+    )
+
+    @property
+    def where(self) -> str:
+        """The input in words."""
+        return f"{self.line.upper()} of {self.port}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlConfig:
+    """The control socket, by which `hilgw arm` and other commands reach the gateway."""
+
+    group: str | None = setting(
+        "the users of this group may send commands, too; not set: the user of the gateway alone",
+        None,
+        example="hilgw",
     )
 
 
@@ -279,6 +309,8 @@ class GatewayConfig:
         "trusted as the hardware",
         False,
     )
+    estop: EstopConfig | None = setting("an emergency-stop switch on a serial port", None)
+    control: ControlConfig = setting("the control socket", default_factory=ControlConfig)
     access: AccessConfig = setting("who may connect from other hosts", default_factory=AccessConfig)
     medium: MediumConfig = setting("the simulated space", default_factory=MediumConfig)
     robots: dict[str, RobotConfig] = setting("simulated robots by name", default_factory=dict)

@@ -158,6 +158,12 @@ def is_mocked(source: Source, part: str) -> bool:
     return backend_of(source, part).is_mocked
 
 
+def is_estop_mocked(config: GatewayConfig) -> bool:
+    """Whether the emergency-stop switch is a mock: only where no robot is real."""
+    bodies = [f"{name}.{key}" for name, robot in config.robots.items() for key in robot.bodies]
+    return config.backend.is_mocked and all(is_mocked(config, each) for each in bodies)
+
+
 def is_mixed(config: GatewayConfig) -> bool:
     """Whether a mock and a real part may stand side by side."""
     return bool(config.real or own_backends(config))

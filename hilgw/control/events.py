@@ -57,6 +57,13 @@ class StopReason(Reason):
     BATTERY = "battery", "the battery is empty"
     REMOTE = "remote", "the controller's remote-control plug-in drives another robot"
     DISARMED = "disarmed", "the user disarmed the robot"
+    LEASE_ENDED = "lease_ended", "the command that held it armed has ended"
+    LEASE_EXPIRED = (
+        "lease_expired",
+        "the command that held it armed was silent for 300 ms",
+    )
+    LEASE_OVER = "lease_over", "the time of `hilgw arm --for` is over"
+    ESTOP = "estop", "the emergency-stop switch is pressed, or cannot be read"
     ENDED = "gateway_ended", "the gateway ends"
 
 

@@ -32,7 +32,8 @@ ALWAYS_LATCH = (StopReason.HARDWARE, StopReason.GUARDIAN)
 class SafetyState:
     """The safety of one body. moving: a motor was commanded since the last stop. armed: whether
     motors may move. latch: whether a stop disarms. latched: the reason of the stop that disarmed
-    it, None without one. stops: counted by reason. stops_on_fault: whether a hardware fault of the
+    it, None without one. disarmed_by: what disarmed it last, None while it is armed; disarms: how
+    often that happened. stops: counted by reason. stops_on_fault: whether a hardware fault of the
     body stops and latches, whatever `latch` is. waits_for_us: a controller that is stepped waits
     for the end of its step; its silence means nothing."""
 
@@ -47,6 +48,8 @@ class SafetyState:
         self.late_ns = s_to_ns(settings.late_s)
         self.moving = self.waits_for_us = False
         self.latched: StopReason | None = None
+        self.disarmed_by: StopReason | None = None
+        self.disarms = 0
         self.stops: Counter[str] = Counter()
         self.armed = simulated if settings.armed is None else settings.armed
         self.latch = not simulated if settings.latch is None else settings.latch
@@ -81,7 +84,7 @@ class SafetyState:
         latches_always = reason in ALWAYS_LATCH
         latch = latch and (self.latch or latches_always)
         if latch and reason in DISARM_AT_REST:
-            self.armed = False
+            self.disarm(reason)
         if latch and latches_always:
             self.latched = reason
         if not self.moving:
@@ -89,17 +92,19 @@ class SafetyState:
         self.moving = False
         self.stops[reason] += 1
         if latch:
-            self.armed, self.latched = False, reason
+            self.disarm(reason)
+            self.latched = reason
         return True
 
     def arm(self) -> bool:
         """Lets the motors move; whether they could not before."""
-        was, self.armed, self.latched = self.armed, True, None
+        was, self.armed, self.latched, self.disarmed_by = self.armed, True, None, None
         return not was
 
-    def disarm(self) -> bool:
+    def disarm(self, reason: StopReason = StopReason.DISARMED) -> bool:
         """No motor may move until `arm`; whether one could before. A latched stop stays latched."""
-        was, self.armed = self.armed, False
+        was, self.armed, self.disarmed_by = self.armed, False, reason
+        self.disarms += 1
         return was
 
     def deadline(self) -> int | None:

@@ -15,8 +15,9 @@ import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from hilgw.errors import HilgwError
-from hilgw.protocols.gateway.paths import folders, is_live, is_private, shared_folder
+from hilgw.errors import ConfigError, HilgwError, printable, quoted
+from hilgw.protocols.gateway import paths
+from hilgw.protocols.gateway.paths import PASS, folders, is_live, is_private, shared_folder
 from hilgw.transports.accepting import Accepting
 
 BACKLOG = 64
@@ -29,8 +30,9 @@ class ControlListener:
     """Accepts connections and calls on_client(connection) for each; they do not block.
 
     path: where the socket is; None: PID.sock in the control folder, or PID-N.sock where a gateway
-    of another container has the same number. It has mode 0600. what, fix: of the error when
-    another program has the socket.
+    of another container has the same number. It has mode 0600. group: its
+    users may connect, too: it has mode 0660. what, fix: of the error when another program has the
+    socket.
     """
 
     def __init__(
@@ -38,9 +40,11 @@ class ControlListener:
         on_client: ClientHandler,
         path: str | None = None,
         *,
+        group: str | None = None,
         what: str = "control socket",
         fix: str = "name another path with --control",
     ) -> None:
+        self._group = group
         self._what = what
         self._fix = fix
         self.path = Path(path or "")
@@ -76,6 +80,8 @@ class ControlListener:
     # --- the file ---------------------------------------------------------------------------------
 
     def _listen_at_path(self) -> socket.socket:
+        if self._group is not None and self.path.parent.parent == paths.SERVICES:
+            open_to(self.path.parent, self._group)
         try:
             return self._listen()
         except FileExistsError:
@@ -91,6 +97,8 @@ class ControlListener:
 
     def _listen_in_folder(self) -> socket.socket:
         folder = control_folder()
+        if self._group is not None:
+            open_to(folder, self._group)
         remove_dead(folder.glob("*.sock"))
         for number in range(1, NAMES):
             more = f"-{number}" if number > 1 else ""
@@ -113,6 +121,8 @@ class ControlListener:
             listening.bind(str(first))
             try:
                 first.chmod(0o600)
+                if self._group is not None:
+                    open_to(first, self._group)
                 listening.listen(BACKLOG)
                 self._file = _file(first)
                 os.link(first, self.path)
@@ -124,7 +134,37 @@ class ControlListener:
         return listening
 
 
-def remove_dead(paths: Iterable[Path]) -> None:
+def open_to(path: Path, name: str) -> None:
+    """Lets the users of a group use this socket, or pass this folder. ConfigError when there is no
+    such group, or this user is not in it."""
+    import grp  # not on Windows
+
+    where = "control.group"
+    try:
+        os.chown(path, -1, grp.getgrnam(name).gr_gid)
+    except KeyError:
+        what, fix = f"there is no group {quoted(name)}", f"sudo groupadd {printable(name)}"
+        raise ConfigError(what, where=where, fix=fix) from None
+    except PermissionError:
+        what = f"this user is not in the group {quoted(name)}"
+        fix = f"sudo usermod -aG {printable(name)} USER, then log in again"
+        raise ConfigError(what, where=where, fix=fix) from None
+    mode = path.lstat().st_mode
+    path.chmod(0o660 if stat.S_ISSOCK(mode) else stat.S_IMODE(mode) | PASS)
+
+
+def closed_to(path: Path) -> Path | None:
+    """The first folder above this socket of a group that its users cannot pass; None: they can."""
+    group = path.lstat().st_gid
+    for folder in reversed(path.absolute().parents):
+        status = folder.stat()
+        passes = PASS if status.st_gid == group else PASS >> 3
+        if not status.st_mode & passes:
+            return folder
+    return None
+
+
+def remove_dead(sockets: Iterable[Path]) -> None:
     """Removes the dead sockets among these files of one folder.
 
     Under a lock of the folder: between the test of one and its removal no other gateway may
@@ -132,7 +172,7 @@ def remove_dead(paths: Iterable[Path]) -> None:
     """
     import fcntl  # not on Windows
 
-    for path in paths:
+    for path in sockets:
         try:
             folder = os.open(path.parent, os.O_RDONLY)
         except OSError:

@@ -1,7 +1,8 @@
 """The control socket of a running gateway; `hilgw.client.control_socket` is its client.
 
-A Unix stream socket of mode 0600 in a folder of mode 0700; one JSON object per line in each
-direction. It is local, so the permissions of the file system are the authentication.
+A Unix stream socket of mode 0600 in a folder of mode 0700 (with a group: 0660 and 0710); one JSON
+object per line in each direction. It is local, so the permissions of the file system are the
+authentication.
 """
 
 from __future__ import annotations
@@ -11,20 +12,25 @@ import json
 import os
 import re
 import socket
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hilgw.control.events import StopReason
 from hilgw.control.modes import RobotMode
 from hilgw.devices.fields import BROADCAST, CHANNEL_MAX
 from hilgw.devices.keys import is_code
+from hilgw.engine.arming.leases import Lease
 from hilgw.engine.control_listener import ControlListener
 from hilgw.engine.simulated.event_loop import in_real_time
 from hilgw.errors import HilgwError, PeerError, UsageError, known_here, quoted
 from hilgw.medium.pose import Pose
-from hilgw.protocols.gateway.messages import LINE_BYTES, Do, encode
+from hilgw.protocols.gateway.messages import LINE_BYTES, LONGEST_LEASE_S, Do, encode
 from hilgw.units import s_to_ns
 
 if TYPE_CHECKING:
+    from hilgw.engine.arming.estop import EmergencySwitch
     from hilgw.engine.gateway import Gateway
 
 IDLE_S = 10.0
@@ -38,19 +44,35 @@ HOLD_S = 0.5  # of a key: longer than the pause before a terminal repeats it
 LONGEST_HOLD_S = 60.0
 
 
+@dataclass(slots=True)
+class _Client:
+    """One connection. lease: of the robots that it holds armed."""
+
+    connection: socket.socket
+    lease: Lease | None = None
+
+
 class ControlServer:
     """Answers requests on the gateway's control socket.
 
     A client has IDLE_S, in real time, for each request and IDLE_S to read its answer; beside
     MAX_CLIENTS connections it refuses and counts further ones. path: where the socket is;
     None: in the folder of `hilgw.client.control_paths`. config: the file that the gateway runs.
+    group: whose users may connect, too.
     """
 
-    def __init__(self, gateway: Gateway, path: str | None = None, *, config: str = "") -> None:
+    def __init__(
+        self,
+        gateway: Gateway,
+        path: str | None = None,
+        *,
+        config: str = "",
+        group: str | None = None,
+    ) -> None:
         self._gateway = gateway
         self._config = config
-        self._listener = ControlListener(self._admit, path)
-        self._clients: set[asyncio.Task[None]] = set()
+        self._listener = ControlListener(self._admit, path, group=group)
+        self._clients: dict[asyncio.Task[None], _Client] = {}
         self._refused = 0
 
     def report(self) -> dict[str, Any]:
@@ -66,10 +88,15 @@ class ControlServer:
         self._listener.start()
 
     async def close(self) -> None:
-        """Stops listening, removes the socket, and closes the connections."""
+        """Stops listening, removes the socket, and closes the connections. The motors have been
+        stopped before: who holds robots reads that."""
         self._listener.close()
-        for client in self._clients:
-            client.cancel()
+        for task, client in self._clients.items():
+            task.cancel()
+            if client.lease is not None:
+                client.lease.gateway_ends()
+                with suppress(OSError):  # it left, or reads nothing
+                    client.connection.send(encode(self._end_of(client.lease)))
         await asyncio.gather(*self._clients, return_exceptions=True)
 
     def _admit(self, connection: socket.socket) -> None:
@@ -81,24 +108,28 @@ class ControlServer:
                 except OSError:
                     pass  # the client left
             return
-        client = asyncio.get_running_loop().create_task(self._serve(connection))
-        self._clients.add(client)
-        client.add_done_callback(self._clients.discard)
+        client = _Client(connection)
+        task = asyncio.get_running_loop().create_task(self._serve(client))
+        self._clients[task] = client
+        task.add_done_callback(self._clients.pop)
 
-    async def _serve(self, connection: socket.socket) -> None:
-        loop = asyncio.get_running_loop()
+    async def _serve(self, client: _Client) -> None:
+        loop, connection = asyncio.get_running_loop(), client.connection
         received = bytearray()
         with connection:
             try:
                 while line := await in_real_time(_read_line(connection, received), IDLE_S):
-                    answer = await self._answer(line)
+                    answer = await self._answer(line, client)
                     if self._config:
                         answer["config"] = self._config  # every answer names its gateway
                     await in_real_time(loop.sock_sendall(connection, encode(answer)), IDLE_S)
             except (OSError, ValueError, TimeoutError):
                 pass  # the client left, stalled, or sent an endless line
+            finally:
+                if client.lease is not None:
+                    client.lease.end(StopReason.LEASE_ENDED)
 
-    async def _answer(self, line: bytes) -> dict[str, Any]:
+    async def _answer(self, line: bytes, client: _Client) -> dict[str, Any]:
         try:
             request = json.loads(line)
             match request:
@@ -115,6 +146,9 @@ class ControlServer:
                     return {"refused": reason} if reason else {"ok": True}
                 case {"do": Do.PLACE, "object": str(name), "position": position}:
                     self._gateway.place(name, _pose(position, request.get("rotation")))
+                    return {"ok": True}
+                case {"do": Do.SWITCH, "pressed": bool(pressed)}:
+                    self._switch().set_mock(pressed)
                     return {"ok": True}
                 case {"do": Do.SET, "device": str(device)}:
                     channel, range_m = request.get("channel"), request.get("range")
@@ -139,15 +173,25 @@ class ControlServer:
                 case {"do": Do.SAY, "robot": str(robot), "text": str(text)}:
                     self._gateway.control_loops[robot].steps.say(text)
                     return {"ok": True}
-                case {"do": Do.ARM}:
+                case {"do": Do.ARM | Do.HOLD as do}:
                     robots = _robots(request)
                     robots = self._gateway.control_loops.names() if robots is None else robots
                     loops = self._gateway.control_loops
-                    loops.arm(*robots)
+                    if do == Do.HOLD:
+                        self._hold(client, robots, request.get("limit_s"))
+                    else:
+                        loops.arm(*robots)
                     notes = loops.absences(*robots)
                     return {"ok": True, "robots": robots} | ({"notes": notes} if notes else {})
                 case {"do": Do.DISARM}:
                     return self._disarm(_robots(request))
+                case {"do": Do.RENEW}:
+                    lease = _lease_of(client)
+                    return {"ok": True} if lease.renew() is None else self._end_of(lease)
+                case {"do": Do.RELEASE}:
+                    lease = _lease_of(client)
+                    lease.end(StopReason.LEASE_ENDED)
+                    return self._end_of(lease)
                 case {"do": Do.REPORT}:
                     return {"ok": True, "report": self._gateway.report()}
         except HilgwError as error:
@@ -155,6 +199,15 @@ class ControlServer:
         except (ValueError, RecursionError) as error:
             return {"error": f"not a valid request: {error}", "exit_code": 2}
         return {"error": "unknown request", "exit_code": 2}
+
+    def _switch(self) -> EmergencySwitch:
+        estop = self._gateway.estop
+        if estop is None:
+            raise HilgwError("no emergency-stop switch here", fix="write estop: in its file")
+        return estop
+
+    def _end_of(self, lease: Lease) -> dict[str, Any]:
+        return _end_of(lease, self._gateway.estop)
 
     def _mode(self, robot: str, mode: object) -> dict[str, Any]:
         """Sets the mode of a robot; None leaves it. The mode, and which bodies are there."""
@@ -171,6 +224,18 @@ class ControlServer:
         known = dict.fromkeys(self._gateway.names(kind))
         found = [name for name in names if type(name) is str and name in known]
         return {"found": found, "fix": known_here(known) if len(found) < len(names) else ""}
+
+    def _hold(self, client: _Client, robots: list[str], limit_s: object) -> None:
+        """Arms these robots for as long as the client renews its lease."""
+        if client.lease is not None:
+            raise UsageError("this connection holds robots already")
+        if limit_s is not None and (
+            type(limit_s) not in (int, float) or not 0 < float(str(limit_s)) <= LONGEST_LEASE_S
+        ):
+            raise UsageError(f"limit_s must be null, or up to {LONGEST_LEASE_S:g} s")
+        limit = None if limit_s is None else float(str(limit_s))
+        clock = self._gateway.real_timer
+        client.lease = Lease(self._gateway.control_loops, clock, robots, limit)
 
     def _disarm(self, robots: list[str] | None) -> dict[str, Any]:
         """Disarms those of these robots that are here (None: all); `unknown` are the others, and
@@ -220,6 +285,23 @@ async def _read_line(connection: socket.socket, received: bytearray) -> bytes:
     line = bytes(received[: end + 1])
     del received[: end + 1]
     return line
+
+
+def _lease_of(client: _Client) -> Lease:
+    if client.lease is None:
+        raise UsageError("this connection holds no robot")
+    return client.lease
+
+
+def _end_of(lease: Lease, estop: EmergencySwitch | None) -> dict[str, Any]:
+    """What the holder reads of a lease that has ended: all its robots are disarmed."""
+    reason = lease.ended or StopReason.LEASE_ENDED
+    text = reason.doc
+    if reason is StopReason.ESTOP and estop is not None and estop.cause:
+        text += f": {estop.cause}"
+    answer = {"ok": True, "ended": reason, "text": text, "robots": lease.robots}
+    not_sent = dict.fromkeys(lease.not_sent, BODY_DOWN)
+    return {**answer, "not_sent": not_sent} if not_sent else answer
 
 
 def _robots(request: dict[str, Any]) -> list[str] | None:

@@ -81,6 +81,7 @@ class Gateway:
         self.hosts: list[MockHost] = []
         self.children: list[Child] = []
         self.mocap = mocap
+        self.estop: EmergencySwitch | None = None
         self.description: list[str] = []
         self.reports: dict[str, Callable[[], dict[str, Any]]] = {}
         self.environment: dict[str, str] = {}
@@ -95,6 +96,11 @@ class Gateway:
     def _hold_expired(self, hold: Hold) -> None:
         text = f"no request for {ns_to_s(hold.longest_ns):g} s: simulated time goes on without it"
         self.observer.notice(hold.holder, text)
+
+    def add_estop(self, switch: EmergencySwitch) -> None:
+        """The emergency-stop switch of all robots, before `run`."""
+        self.estop = self.control_loops.interlock = switch
+        self.reports[switch.name] = switch.report
 
     # --- life --------------------------------------------------------------------------------
 

@@ -10,6 +10,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import Enum, auto
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 IAC, DONT, DO, WONT, WILL, SB, BREAK, SE = 255, 254, 253, 252, 251, 250, 243, 240
 BINARY, ECHO, SUPPRESS_GO_AHEAD, COM_PORT = 0, 1, 3, 44
@@ -130,7 +134,10 @@ class _State(Enum):
 
 
 class Server:
-    """One connection. `malformed` counts commands that were ignored because they make no sense."""
+    """One connection. `malformed` counts commands that were ignored because they make no sense.
+
+    look: calls `modem_state` with the state now, where the client asks for it.
+    """
 
     def __init__(self, signature: str = "hilgw") -> None:
         self.malformed = 0
@@ -144,6 +151,7 @@ class Server:
         self._asked: set[tuple[bool, int]] = set()
         self._modem_mask = 255
         self._modem: ModemBits | None = None
+        self.look: Callable[[], None] | None = None
 
     def open(self) -> bytes:
         """What the server sends first: it requests binary both ways and the COM port option."""
@@ -283,6 +291,8 @@ class Server:
         if command in (FLOWCONTROL_SUSPEND, FLOWCONTROL_RESUME):
             return [Flow(command == FLOWCONTROL_SUSPEND)]
         if command == NOTIFY_MODEMSTATE:
+            if self.look is not None:
+                self.look()
             return [] if self._modem is None else [Reply(self._present_state(self._modem))]
         return self._octet_command(command, value[0]) if len(value) == 1 else None
 

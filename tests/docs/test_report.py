@@ -13,7 +13,7 @@ import pytest
 
 from hilgw.medium.ledger import Ledger
 from hilgw.reasons import ExpiredReason
-from tests.e2e.running import ROOT, Gateway, report_of, run_program
+from tests.e2e.running import ROOT, Gateway, report_of, run, run_program
 
 pytestmark = pytest.mark.process
 
@@ -71,22 +71,26 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """The frozen ones have no times: three runs add these, and what needs real time."""
     folder = tmp_path_factory.mktemp("reports")
 
-    def run(name: str, *more: str) -> dict[str, Any]:
+    def report(name: str, *more: str) -> dict[str, Any]:
         return report_of(folder, "--config", str(ROOT / "configs" / f"{name}.yaml"), *more)
 
     unlinked = ("--set", "airs.lab.nodes.spare.link=null")
     mocap = ("--set", 'medium.mocap={listen: "127.0.0.1:0"}')
+    estop = ("--set", "estop={port: /dev/ttyS9, line: cts}", "--set", "backend=mock")
     return {
         **frozen(),
-        "xbee, now": run("xbee", "--speed", "max", "--duration", "2.8s", *unlinked),
-        "shadow, now": run("shadow", "--speed", "max", "--duration", "1s"),
-        "program": until_ready(folder, str(ROOT / "configs" / "python-controller.yaml"), *mocap),
+        "xbee, now": report("xbee", "--speed", "max", "--duration", "2.8s", *unlinked),
+        "shadow, now": report("shadow", "--speed", "max", "--duration", "1s"),
+        "program": until_ready(
+            folder, str(ROOT / "configs" / "python-controller.yaml"), *mocap, *estop
+        ),
     }
 
 
 def until_ready(folder: Path, config: str, *more: str) -> dict[str, Any]:
-    """The report of a run in real time that is stopped once all is up."""
+    """The report of a run in real time that is stopped once all is up, and its switch pressed."""
     with Gateway(folder, ["--config", config, "--report", "out.json", *more]) as gateway:
+        assert run("set", "estop", "--switch", "pressed", cwd=folder).returncode == 0
         assert gateway.stop() == 130
     report: dict[str, Any] = json.loads((folder / "out.json").read_text())
     return report

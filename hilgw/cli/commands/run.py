@@ -117,7 +117,7 @@ async def _run(args: argparse.Namespace, config: GatewayConfig, out: TextIO) -> 
         gateway = _build(config, terminals)
         stop.at_once = gateway.control_loops.end
         try:
-            await _serve(gateway, args, terminals, stop.event)
+            await _serve(gateway, args, terminals, stop.event, config.control.group)
         except HilgwError as error:
             fatal = error
         finally:
@@ -177,8 +177,12 @@ async def _serve(
     args: argparse.Namespace,
     terminals: Sequence[Terminal],
     stop: asyncio.Event,
+    group: str | None,
 ) -> None:
+    """group: whose users reach the control socket, too."""
     from hilgw.cli.output import files
+    from hilgw.cli.service import Service
+    from hilgw.engine.control_listener import closed_to
     from hilgw.engine.control_socket import ControlServer
     from hilgw.protocols.gateway.paths import CONTROL
 
@@ -197,12 +201,19 @@ async def _serve(
         except HilgwError as error:  # the gateway goes on
             show(f"hilgw: {error}")
 
-    control = ControlServer(gateway, getattr(args, "control", None), config=args.file)
+    control = ControlServer(gateway, getattr(args, "control", None), config=args.file, group=group)
+    service = Service(os.environ, gateway.real_timer)
     gateway.reports["control_socket"] = control.report
     await control.start()
+    service.ready()
+    if group is not None:
+        folder = closed_to(control.path)
+        fix = f"; they cannot pass {folder}: name another path with --control" if folder else ""
+        show(f"  control socket {control.path}, for the users of the group {group}{fix}")
     gateway.control_loops.show_file(args.file)
     gateway.environment[CONTROL] = str(control.path.absolute())
     try:
         await gateway.run(stop, getattr(args, "duration", None), on_ready)
     finally:
+        service.stopping()
         await control.close()

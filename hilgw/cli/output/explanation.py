@@ -22,7 +22,7 @@ from hilgw.config.explain.facts import (
     StopRule,
     format_of,
 )
-from hilgw.config.queries import forwarding_of, own_backends, period_ms_of
+from hilgw.config.queries import forwarding_of, is_estop_mocked, own_backends, period_ms_of
 from hilgw.devices.fields import BROADCAST, UNLIMITED, ReceiverFields
 from hilgw.devices.kinds import MOTOR
 from hilgw.devices.properties import node_of
@@ -80,6 +80,9 @@ def _head(config: GatewayConfig) -> str:
     if tokens := config.access.tokens:
         roles = ", ".join(f"{name} ({token.role})" for name, token in tokens.items())
         parts.append(f"other hosts with tokens {roles}")
+    if config.estop is not None:
+        mock = " (here a mock)" if is_estop_mocked(config) else ""
+        parts.append(f"emergency-stop switch at {config.estop.where}{mock}")
     if config.access.tls:
         parts.append("TLS for other hosts")
     if config.medium.mocap is not None:

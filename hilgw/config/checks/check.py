@@ -5,7 +5,7 @@ Errors are added to the document's problems; legal but doubtful settings get a w
 
 from __future__ import annotations
 
-from hilgw.config.checks import access, backends, control_loops, names, parts, reach
+from hilgw.config.checks import access, backends, control_loops, estop, names, parts, reach
 from hilgw.config.context import Context, Inspection
 from hilgw.config.scene import check_scene
 from hilgw.config.source.document import Document
@@ -18,6 +18,7 @@ IN_ORDER = (
     parts.check_devices,
     parts.check_parts,
     parts.check_adapters,
+    estop.check_switch,
     parts.check_ports,
     names.check_names,
     parts.check_nodes,

@@ -93,7 +93,11 @@ NO_PATH = ("has unprintable characters", "write the path only")
 def check_ports(inspection: Inspection) -> None:
     """Invalid ports, and two users of one port."""
     seen: dict[Any, Path] = {}
-    users = (("adapters", None), *(("robots", None, key) for key in ("controller", *BODY_KEYS)))
+    users = (
+        ("estop",),
+        ("adapters", None),
+        *(("robots", None, key) for key in ("controller", *BODY_KEYS)),
+    )
     for path, data in itertools.chain(*(inspection.each(*pattern) for pattern in users)):
         at = (*path, "port")
         key = _port_key(inspection, data.get("port"))

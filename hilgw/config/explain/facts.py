@@ -9,8 +9,8 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
-from hilgw.config.model import AdapterConfig, AirConfig, GatewayConfig, PartConfig
-from hilgw.config.queries import forwarding_of, is_on_line, period_ms_of
+from hilgw.config.model import AdapterConfig, AirConfig, EstopConfig, GatewayConfig, PartConfig
+from hilgw.config.queries import forwarding_of, is_estop_mocked, is_on_line, period_ms_of
 from hilgw.config.source.positions import Diagnostic
 from hilgw.control.line_load import LineLoad
 from hilgw.control.parts import HasBattery
@@ -319,6 +319,11 @@ def _adapter(fact: AdapterFacts) -> dict[str, Any]:
     }
 
 
+def _estop(config: GatewayConfig, estop: EstopConfig) -> dict[str, Any]:
+    mock = is_estop_mocked(config)
+    return {"port": str(estop.port), "line": estop.line, "mock": mock}
+
+
 def _explanation(fact: Explanation) -> dict[str, Any]:
     """speed: a factor, or "max"; step_ms: the basic time step of the medium, None: packets leave at
     any time. tokens: name -> role, for clients on other hosts."""
@@ -332,6 +337,7 @@ def _explanation(fact: Explanation) -> dict[str, Any]:
         "mocap": None if config.medium.mocap is None else config.medium.mocap.listen,
         "tokens": {name: token.role for name, token in config.access.tokens.items()},
         "tls": config.access.tls is not None,
+        "estop": None if config.estop is None else _estop(config, config.estop),
         "obstacles": list(config.obstacles),
         "robots": fact.robots,
         "adapters": fact.adapters,

@@ -18,7 +18,7 @@ from hilgw.config.explain.facts import (
     RobotFacts,
     StopRule,
 )
-from hilgw.config.model import GatewayConfig, PartConfig, RobotConfig
+from hilgw.config.model import EstopConfig, GatewayConfig, PartConfig, RobotConfig
 from hilgw.config.queries import (
     inside_of,
     is_mocked,
@@ -45,12 +45,14 @@ from hilgw.devices.fields import DEFAULT_STEP_MS, EmitterFields, ReceiverFields
 from hilgw.devices.kinds import KINDS, MOTOR, NO_LIMITS, ROTATIONAL_MOTOR, Device, MotorLimits
 from hilgw.devices.properties import FIELDS, LinearMotorFields, RotationalMotorFields
 from hilgw.framing import create
+from hilgw.protocols.gateway.messages import LEASE_S
 from hilgw.units import ns_to_s
 
 LIMITED = ("position", "velocity", "acceleration", "force")  # as a motor's settings are in order
 UNITS_OF_ANY = dict(
     zip(LIMITED, ("rad or m", "rad/s or m/s", "rad/s^2 or m/s^2", "N m or N"), strict=True)
 )
+ESTOP_S = 0.05  # from the switch to the stop on the line
 NO_BOUNDS = (-math.inf, math.inf)
 
 
@@ -260,7 +262,7 @@ def stops_of(
         return ()
     return (
         *_of_controller(controller, bodies),
-        *_of_gateway(robot, bodies),
+        *_of_gateway(robot, bodies, config.estop),
         *_of_guardian(bodies, config.guardian_ms),
         *_of_bodies(bodies),
     )
@@ -303,7 +305,9 @@ def _freeze(controller: ControllerFacts, body: BodyFacts, *, several: bool) -> S
     return _rule(cause, StopReason.COMMAND_TIMEOUT, after_s=timeout_s, note=note)
 
 
-def _of_gateway(robot: str, bodies: Sequence[BodyFacts]) -> Iterator[StopRule]:
+def _of_gateway(
+    robot: str, bodies: Sequence[BodyFacts], estop: EstopConfig | None
+) -> Iterator[StopRule]:
     yield _rule(
         "hilgw itself is late or hangs",
         StopReason.LATE,
@@ -311,6 +315,13 @@ def _of_gateway(robot: str, bodies: Sequence[BodyFacts]) -> Iterator[StopRule]:
     )
     yield _rule("an exception in a session", StopReason.FAULT)
     yield _rule(f"`hilgw disarm {robot}`", StopReason.DISARMED)
+    hold = f"`hilgw arm {robot} --hold`"
+    ends = f"{hold} ends, or its terminal, or the time of --for"
+    yield _rule(ends, StopReason.LEASE_ENDED, StopReason.LEASE_OVER)
+    yield _rule(f"{hold} is silent", StopReason.LEASE_EXPIRED, after_s=LEASE_S)
+    if estop is not None:
+        switch = f"the emergency-stop switch ({estop.where}) is pressed, or cannot be read"
+        yield _rule(switch, StopReason.ESTOP, after_s=ESTOP_S)
     yield _rule("hilgw ends: Ctrl-C, SIGTERM, --duration", StopReason.ENDED)
     if len(bodies) > 1:
         yield _rule(f"`hilgw mode {robot}` leaves a body: that one stops", StopReason.EXCHANGED)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
+from hilgw.control.events import StopReason
 from hilgw.control.safety_settings import DEFAULT_GUARDIAN_MS
 from hilgw.engine.control_loop.watchdog import Watchdog
 from hilgw.errors import HilgwError, SafetyError
@@ -14,10 +15,23 @@ from hilgw.units import s_to_ns
 
 if TYPE_CHECKING:
     from hilgw.engine.control_loop.loop import ControlLoop
+    from hilgw.engine.control_loop.safety import Safety
     from hilgw.transports.base import Scheduler
 
 DRAIN_S = 1.0  # time for the last commands to leave
 DRAIN_POLL_S = 0.002
+
+
+class Interlock(Protocol):
+    """What can keep all robots disarmed. It starts after the watchdog, and stops at the end."""
+
+    def start(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+    def demand_released(self) -> None:
+        """Raises SafetyError while no robot may be armed."""
+        ...
 
 
 class ControlLoops:
@@ -34,6 +48,7 @@ class ControlLoops:
         self.watchdog = Watchdog(scheduler, threaded=not simulated, guardian_ms=guardian_ms)
         self._scheduler = scheduler
         self._loops: dict[str, ControlLoop] = {}
+        self.interlock: Interlock | None = None
         self._ended: set[str] = set()  # robots whose motors were stopped for good
 
     def add(self, loop: ControlLoop) -> None:
@@ -76,6 +91,8 @@ class ControlLoops:
         """Raises SafetyError where there are real bodies, and their guardian cannot start."""
         self.watchdog.guardian.demand()
         self.watchdog.start()
+        if self.interlock is not None:
+            self.interlock.start()
         for loop in self._loops.values():
             loop.start()
 
@@ -98,13 +115,19 @@ class ControlLoops:
 
     def close(self) -> None:
         self.watchdog.stop()
+        if self.interlock is not None:
+            self.interlock.stop()
         for loop in self._loops.values():
             loop.close()
         self.watchdog.guardian.close()
 
     def arm(self, *robots: str) -> None:
         """Lets the motors of these robots move. HilgwError for a robot without a control loop, or
-        with a hardware fault, or where the guardian does not start; then none is armed."""
+        with a hardware fault, where the guardian does not start, and while the interlock is not
+        released: none is armed then.
+        """
+        if self.interlock is not None:
+            self.interlock.demand_released()
         loops = [self[robot] for robot in robots]
         self.watchdog.guardian.demand()
         for loop in loops:
@@ -117,16 +140,28 @@ class ControlLoops:
         found = {robot: self[robot].presence.absence() for robot in robots}
         return {robot: text for robot, text in found.items() if text}
 
-    def disarm(self, *robots: str) -> list[str]:
+    def disarm(self, *robots: str, reason: StopReason = StopReason.DISARMED) -> list[str]:
         """Stops these robots; their motors do not move until `arm`. HilgwError for robots without
         a control loop; the others are stopped then. Returns those whose body was lost: no stop
         could be sent to it."""
         now = self._scheduler.now()
         known = [robot for robot in robots if robot in self._loops]
-        down = [robot for robot in known if self._loops[robot].disarm(now)]
+        down = [robot for robot in known if self._loops[robot].disarm(now, reason)]
         if unknown := [robot for robot in robots if robot not in self._loops]:
             raise self._unknown(*unknown)
         return down
+
+    def safeties(self) -> Iterator[Safety]:
+        """Of all bodies."""
+        for loop in self._loops.values():
+            yield from loop.safeties
+
+    def emergency_stop(self) -> None:
+        """In another thread: the event loop is late, and all robots must stop now. No command
+        passes until `disarm`, which the event loop calls as soon as it goes on."""
+        for safety in self.safeties():
+            safety.state.armed = False
+            safety.emergency()
 
     def demand_none_latched(self) -> None:
         """Raises SafetyError for the first control loop with a latched stop."""

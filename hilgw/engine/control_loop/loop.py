@@ -188,13 +188,18 @@ class ControlLoop(PeerListener):
         if text := self.presence.absence():
             self._context.notices.add(text)
 
-    def disarm(self, now: int) -> list[str]:
+    @property
+    def disarms(self) -> int:
+        """How often a body was disarmed."""
+        return sum(safety.state.disarms for safety in self.safeties)
+
+    def disarm(self, now: int, reason: StopReason = StopReason.DISARMED) -> list[str]:
         """Stops all bodies; no motor moves until `arm`. Returns the names of the links to bodies
         that get commands in this mode and were lost: no stop could be sent, and they may move."""
         commanded = self._bodies.commanded
         down = [end for end in self._bodies if end.safety in commanded and end.was_lost]
         for safety in self.safeties:
-            safety.disarm(now)
+            safety.disarm(now, reason)
         return [end.link.name for end in down]
 
     # --- the controller -----------------------------------------------------------------------

@@ -5,12 +5,14 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
+from hilgw.control.events import StopReason
 from hilgw.engine.control_loop.bodies.shadow import divergence_report
 from hilgw.engine.statistics import ControlLoopStatistics, finite, merged, refusals
 from hilgw.units import NS_PER_S, ns_to_s
 
 if TYPE_CHECKING:
     from hilgw.control.divergence import Comparison
+    from hilgw.control.safety import SafetyState
     from hilgw.engine.control_loop.bodies.body_end import BodyEnd
     from hilgw.engine.control_loop.bodies.body_ends import BodyEnds
     from hilgw.engine.control_loop.bodies.forwarder import Forwarder
@@ -21,6 +23,12 @@ if TYPE_CHECKING:
     from hilgw.engine.control_loop.safety import Safety
     from hilgw.transports.base import Handle
 
+BY_HAND = (
+    StopReason.LEASE_ENDED,
+    StopReason.LEASE_EXPIRED,
+    StopReason.LEASE_OVER,
+    StopReason.ESTOP,
+)
 STATUS_NS = NS_PER_S  # between two reports to the observer
 
 
@@ -52,11 +60,18 @@ def report_of(
         "stops": dict(safety.state.stops),
         "armed": safety.state.armed,
         "latched": safety.state.latched,
+        **_disarmed(safety.state),
         "emergency_stops": safety.emergency_stop.triggered,
         "sensor_to_motor": statistics.latency.as_dict(),
         "counts": {end: counts[end] for end, link in links.items() if not link.is_absent},
         **({"forwarded": dict(forwarder.counts)} if forwarder.is_used else {}),
     }
+
+
+def _disarmed(state: SafetyState) -> dict[str, str]:
+    """By which lease or switch the body was disarmed, which need not have moved then."""
+    by = state.disarmed_by
+    return {"disarmed_by": by} if by in BY_HAND and by is not None else {}
 
 
 def mode_report(bodies: BodyEnds, comparison: Comparison) -> dict[str, Any]:

@@ -136,11 +136,12 @@ class Safety:
         if self.state.arm():
             self._observer.armed(self._source, True, "armed: its motors may move")
 
-    def disarm(self, now: int) -> None:
+    def disarm(self, now: int, reason: StopReason = StopReason.DISARMED) -> None:
         """Stops the motors; none moves until `arm`."""
-        self.stop(StopReason.DISARMED, now, latch=False)
-        if self.state.disarm():
-            self._show_disarmed(f"disarmed until `hilgw arm {self._name}`")
+        self.stop(reason, now, latch=False)
+        if self.state.disarm(reason):
+            why = "" if reason is StopReason.DISARMED else f"{reason.doc}: "
+            self._show_disarmed(f"{why}disarmed until `hilgw arm {self._name}`")
 
     def _show_disarmed(self, text: str) -> None:
         self._refusal_shown = False

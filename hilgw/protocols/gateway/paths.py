@@ -2,7 +2,8 @@
 
 A gateway and its clients choose the same folder: $XDG_RUNTIME_DIR/hilgw; /tmp/hilgw-UID where that
 variable is not set or names a folder of another user; /tmp/hilgw-UID-* where that belongs to
-another user, too. Each has mode 0700.
+another user, too. Each has mode 0700, or 0710 where a group may pass it. Those of services are in
+/run/hilgw/NAME, which only root can make: a folder of another user elsewhere is never trusted.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from typing import Protocol
 from hilgw.errors import HilgwError
 
 SHARED = Path("/tmp")
+SERVICES = Path("/run/hilgw")
+PASS = 0o010  # a group passes the folder, and neither lists nor changes it
 CONTROL = "HILGW_CONTROL"  # where a program that a gateway starts finds its control socket
 
 
@@ -69,13 +72,29 @@ def is_private(folder: Path, user: int, status_of: StatusOf) -> bool:
     if _owner(folder, status_of) != user:
         return False
     mode = status_of(folder).st_mode
-    if not stat.S_ISDIR(mode) or mode & 0o077:
+    if not stat.S_ISDIR(mode) or mode & 0o077 & ~PASS:
         raise HilgwError(
             "not a private folder of this user",
             where=str(folder),
             fix="remove it, or set XDG_RUNTIME_DIR",
         )
     return True
+
+
+def service_folders(
+    status_of: StatusOf, glob: Callable[[Path, str], Iterable[Path]]
+) -> Iterator[Path]:
+    """The folders of services, whose sockets any user may use who has permission. status_of, glob:
+    `Path.lstat` and `Path.glob`."""
+    if _owner(SERVICES, status_of) == 0 and _is_closed(status_of(SERVICES).st_mode):
+        for folder in sorted(glob(SERVICES, "*")):
+            if _owner(folder, status_of) is not None and _is_closed(status_of(folder).st_mode):
+                yield folder
+
+
+def _is_closed(mode: int) -> bool:
+    """Whether this is a folder that only its owner can change."""
+    return stat.S_ISDIR(mode) and not mode & 0o022
 
 
 def _owner(path: Path, status_of: StatusOf) -> int | None:

@@ -25,6 +25,7 @@ from hilgw.transports import threads
 from hilgw.transports.base import LineSettings, Scheduler, SwitchModemLine, Transport
 from hilgw.transports.open_errors import held_by, port_error
 from hilgw.transports.serial.quirks import (
+    AsksModemState,
     BoundedQueue,
     BoundedWrite,
     KeepsModemLines,
@@ -80,6 +81,21 @@ async def open_serial(
     except BaseException:
         device.close()
         raise
+
+
+def open_modem_lines(port: str, *, allow_urls: bool) -> Any:
+    """A port of pyserial for its modem lines alone, with DTR and RTS on: a tty, or rfc2217:// .
+    Blocks. PortError as `open_serial`."""
+    line = LineSettings(dtr=True, rts=True)
+    kind = kind_of(port, allow_urls)
+    if kind not in ("device", "rfc2217"):
+        raise unsupported("it has no modem lines", port, "use a serial port")
+    try:
+        return _open_device(port, line) if kind == "device" else _open_rfc2217(port, line)
+    except PortError:
+        raise
+    except Exception as error:
+        raise port_error(error, port) from error
 
 
 # --- opening with pyserial ----------------------------------------------------------------------
@@ -215,7 +231,7 @@ def _open_loop(name: str, line: LineSettings) -> Any:
 def _open_rfc2217(name: str, line: LineSettings) -> Any:
     from serial import rfc2217
 
-    class Remote(KeepsModemLines, BoundedQueue, rfc2217.Serial):
+    class Remote(KeepsModemLines, BoundedQueue, AsksModemState, rfc2217.Serial):
         pass
 
     port = Remote()

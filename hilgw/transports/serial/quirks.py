@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from hilgw.transports import threads
 from hilgw.transports.base import LineSettings
 
 ROOM_PERIOD_S = 0.005
+ASK_MODEM_STATE, MODEM_STATE = b"\x07", b"\x6b"  # RFC 2217: of the client, of the server
 
 if TYPE_CHECKING:
 
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
         def write(self, data: Any, /) -> int | None: ...
         def fileno(self) -> int: ...
         def close(self) -> None: ...
+        def rfc2217_send_subnegotiation(self, option: bytes, value: bytes = b"") -> None: ...
+        def _telnet_process_subnegotiation(self, suboption: bytes) -> None: ...
 
 else:
     _Port = object
@@ -143,6 +147,7 @@ class BoundedQueue(_Port):
     stay in the network."""
 
     _read_buffer: Any
+    _socket: Any
 
     def bound(self, limit: int) -> None:
         queue = self._read_buffer
@@ -153,7 +158,40 @@ class BoundedQueue(_Port):
     def close(self) -> None:
         if self._read_buffer is not None:
             self.bound(1 << 62)  # unblocks the thread that fills it, which close() joins
+        connection = self._socket
         super().close()
+        if connection is not None:
+            connection.close()  # pyserial leaves it open when the peer has closed its end
+
+
+class AsksModemState(_Port):
+    """pyserial's rfc2217:// returns an old state of the modem lines when the server gives none."""
+
+    _modemstate: int | None
+
+    def __init__(self, *settings: Any) -> None:
+        self._arrived = threading.Event()
+        self._counting = threading.Lock()
+        self._owed = 0  # answers to earlier questions, which are old when they come
+        super().__init__(*settings)
+
+    def _telnet_process_subnegotiation(self, suboption: bytes) -> None:
+        super()._telnet_process_subnegotiation(suboption)
+        if suboption[1:2] == MODEM_STATE:
+            with self._counting:
+                self._owed = max(0, self._owed - 1)
+                if not self._owed:
+                    self._arrived.set()
+
+    def ask_modem_state(self, timeout_s: float) -> int:
+        """The state now, as NOTIFY-MODEMSTATE reports it. TimeoutError: no answer."""
+        with self._counting:
+            self._arrived.clear()
+            self._owed += 1
+        self.rfc2217_send_subnegotiation(ASK_MODEM_STATE)
+        if not self._arrived.wait(timeout_s) or self._modemstate is None:
+            raise TimeoutError(f"no answer within {timeout_s * 1000:g} ms")
+        return self._modemstate
 
 
 def supported_by_pty(line: LineSettings, notices: list[str]) -> LineSettings:

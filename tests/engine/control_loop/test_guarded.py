@@ -160,7 +160,7 @@ def test_a_flag_that_is_set_between_the_look_and_the_write_is_followed_by_the_st
     assert not robot.loop.safety.armed
 
 
-def test_a_guardian_that_dies_stops_the_robots_and_latches_whatever_the_file_says(
+def test_a_guardian_that_dies_stops_the_robots_and_latches_in_spite_of_the_file(
     guardian: FakeGuardian,
 ) -> None:
     robot = robot_of("create2", guardian)

@@ -5,17 +5,26 @@ from __future__ import annotations
 import argparse
 import sys
 
-from hilgw.cli.commands.clients import gateway_request
+from hilgw.cli.commands.clients import gateway_request, holding
 from hilgw.errors import UsageError, printable
 
 
 def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    from hilgw.cli.output.text import duration
+
     arm = commands.add_parser(
         "arm",
         description="Lets the motors of robots move, in the gateway that has them: of real robots "
         "at the start, and again after a latched safety stop. It refuses a name that several "
         "gateways have; --all needs --config or --control where several run.",
-        epilog="example: hilgw arm rover",
+        epilog="examples: hilgw arm rover\n"
+        "          hilgw arm rover --hold\n"
+        "          hilgw arm rover --for 60s\n\n" + holding.HELP,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    arm.add_argument("--hold", action="store_true", help="armed while this command runs")
+    arm.add_argument(
+        "--for", metavar="TIME", type=duration, help="as --hold, and for this time at most: 60s"
     )
     disarm = commands.add_parser(
         "disarm",
@@ -36,8 +45,13 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 
 def run_arm(args: argparse.Namespace) -> int:
-    """Returns 0 when the motors are enabled. Raises HilgwError for an unknown name."""
+    """Returns 0 when the motors are enabled. Raises HilgwError for an unknown name. With --hold
+    or --for it returns at the end of the lease, as `holding.run`."""
     from hilgw.client.arming import arm_each
+
+    limit_s: float | None = getattr(args, "for")
+    if args.hold or limit_s is not None:
+        return holding.run(_chosen(args), limit_s, gateway_request.selected(args))
 
     notes: list[str] = []
 

@@ -83,6 +83,10 @@ def test_it_names_every_part_of_every_configuration(config: Path, backend: str) 
     assert ("mock" in words) is (backend == "mock")
 
 
+BATTERY = ["robots.rover.controller.battery=[100, 100, 0]"]
+ESTOP = ["estop={port: /dev/ttyS9, line: cts}"]
+
+
 def _explained(config: Path, options: list[str], backend: str) -> tuple[RobotFacts, ...]:
     if options and config.stem != "webots-controller":
         return ()
@@ -93,7 +97,7 @@ def test_all_reasons_of_a_stop_are_explained() -> None:
     rules = [
         rule
         for config in CONFIGS
-        for options in ([], ["robots.rover.controller.battery=[100, 100, 0]"])
+        for options in ([], BATTERY, ESTOP)
         for backend in ("mock", "real")
         for robot in _explained(config, options, backend)
         for rule in robot.stops

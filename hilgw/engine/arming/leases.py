@@ -1,0 +1,110 @@
+"""Leases: robots that are armed only while a command holds them (`hilgw arm --hold`, `--for`).
+
+A lease belongs to the connection that took it. Its end disarms its robots, whatever ends it: the
+end of the connection, a renewal that does not come in time, its limit, or anything else that
+disarms one of them. An ended lease stays ended, and a renewal never arms. Of several leases of one
+robot, the end of any disarms it, and so ends the others.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hilgw.control.events import StopReason
+from hilgw.protocols.gateway.messages import LEASE_S
+from hilgw.units import NS_PER_MS, s_to_ns
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hilgw.engine.control_loop.control_loops import ControlLoops
+    from hilgw.transports.base import Handle, Scheduler
+
+LEASE_NS = s_to_ns(LEASE_S)
+# The event loop itself was late by this: a renewal may wait behind it, unread.
+LATE_NS = 5 * NS_PER_MS
+
+
+class Lease:
+    """Arms these robots and holds them. ended: why it has ended; None: it goes on. not_sent: robots
+    to which no stop could be sent at its end, as their bodies are down.
+
+    clock: in real time. limit_s: how long it lasts at most. HilgwError as `ControlLoops.arm`: then
+    there is no lease, and nothing is armed.
+    """
+
+    def __init__(
+        self,
+        loops: ControlLoops,
+        clock: Scheduler,
+        robots: Sequence[str],
+        limit_s: float | None = None,
+    ) -> None:
+        self.robots = list(dict.fromkeys(robots))
+        self.ended: StopReason | None = None
+        self.not_sent: list[str] = []
+        self._loops, self._clock = loops, clock
+        loops.arm(*self.robots)
+        self._disarms = self._count()
+        now = clock.now()
+        self._renewed_ns = now
+        self._end_ns = None if limit_s is None else now + s_to_ns(limit_s)
+        self._timer: Handle | None = None
+        self._watch(self._due())
+
+    def renew(self) -> StopReason | None:
+        """The holder lives. Returns why the lease has ended, None while it goes on."""
+        self._look()
+        if self.ended is None:
+            self._renewed_ns = self._clock.now()
+        return self.ended
+
+    def end(self, reason: StopReason) -> None:
+        """Disarms the robots. A second end does nothing."""
+        if self.ended is not None:
+            return
+        self.ended = reason
+        if self._timer is not None:
+            self._timer.cancel()
+        self.not_sent = self._loops.disarm(*self.robots, reason=reason)
+
+    def gateway_ends(self) -> None:
+        """The gateway has stopped its motors for good."""
+        if self.ended is None:
+            self.ended = StopReason.ENDED
+            if self._timer is not None:
+                self._timer.cancel()
+
+    def _count(self) -> int:
+        """Changes when one of the robots is disarmed."""
+        return sum(self._loops[robot].disarms for robot in self.robots)
+
+    def _due(self) -> int:
+        due = self._renewed_ns + LEASE_NS
+        return due if self._end_ns is None else min(due, self._end_ns)
+
+    def _watch(self, due: int) -> None:
+        self._timer = self._clock.call_at(due, self._check)
+
+    def _check(self, waited: bool = False) -> None:
+        """Time for the event loop to read a renewal that waited while it was late itself."""
+        self._look()
+        if self.ended is not None:
+            return
+        now, due = self._clock.now(), self._due()
+        if now < due:
+            self._watch(due)
+        elif not waited and now - due >= LATE_NS:
+            self._timer = self._clock.call_at(now + LATE_NS, lambda: self._check(waited=True))
+        else:
+            self.end(StopReason.LEASE_EXPIRED)
+
+    def _look(self) -> None:
+        """Ends the lease when its time is over, or one of its robots was disarmed."""
+        if self.ended is not None:
+            return
+        if self._end_ns is not None and self._clock.now() >= self._end_ns:
+            self.end(StopReason.LEASE_OVER)
+        elif self._count() != self._disarms:
+            by = [self._loops[robot].safety.state.disarmed_by for robot in self.robots]
+            self.end(next((reason for reason in by if reason), StopReason.DISARMED))

@@ -1,0 +1,192 @@
+"""What a gateway reports to systemd, and the unit that runs it."""
+
+from __future__ import annotations
+
+import configparser
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hilgw.cli.parser import parse
+from hilgw.cli.service import Service
+from hilgw.errors import ConfigError, UsageError
+from hilgw.testing.sim import DEADLINE_S, Clock
+from tests.e2e.running import COMMAND, ROOT, environment
+
+UNIT = ROOT / "tools" / "systemd" / "hilgw@.service"
+PAGE = (ROOT / "docs" / "service.md").read_text(encoding="utf-8")
+MS = 1_000_000
+
+
+@pytest.fixture
+def manager(tmp_path: Path) -> Iterator[socket.socket]:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as receiving:
+        receiving.bind(str(tmp_path / "notify"))
+        yield receiving
+
+
+def received(manager: socket.socket) -> list[str]:
+    manager.setblocking(False)
+    found = []
+    while True:
+        try:
+            found.append(manager.recv(4096).decode())
+        except BlockingIOError:
+            return found
+
+
+def environment_of(manager: socket.socket, **more: str) -> dict[str, str]:
+    return {"NOTIFY_SOCKET": str(manager.getsockname()), **more}
+
+
+def test_the_watchdog_beats_while_the_event_loop_runs_and_no_longer(manager: socket.socket) -> None:
+    clock = Clock()
+    environ = environment_of(manager, WATCHDOG_USEC="2000000", WATCHDOG_PID=str(os.getpid()))
+    service = Service(environ, clock)
+    assert environ == {}  # no program that hilgw starts inherits them
+    assert received(manager) == []
+    service.ready()
+    assert received(manager) == ["READY=1", "WATCHDOG=1"]
+    clock.run(2000 * MS)
+    assert received(manager) == ["WATCHDOG=1"] * 4
+    clock.time += 10_000 * MS  # it hangs
+    assert received(manager) == []
+    service.stopping()
+    assert received(manager) == ["STOPPING=1"]
+
+
+@pytest.mark.parametrize(
+    "more", [{}, {"WATCHDOG_USEC": "1000", "WATCHDOG_PID": "1"}, {"WATCHDOG_USEC": "x"}]
+)
+def test_without_a_watchdog_of_this_process_nothing_beats(
+    manager: socket.socket, more: dict[str, str]
+) -> None:
+    clock = Clock()
+    Service(environment_of(manager, **more), clock).ready()
+    clock.run(1000 * MS)
+    assert received(manager) == ["READY=1"]
+
+
+def test_without_a_manager_nothing_is_sent_and_one_that_is_gone_changes_nothing() -> None:
+    clock = Clock()
+    Service({"WATCHDOG_USEC": "1000"}, clock).ready()
+    assert clock.waiting == 0
+    Service({"NOTIFY_SOCKET": "/nowhere/notify"}, clock).ready()
+
+
+def test_an_abstract_socket_is_reached() -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as receiving:
+        receiving.bind(f"\0hilgw-{os.getpid()}")
+        Service({"NOTIFY_SOCKET": f"@hilgw-{os.getpid()}"}, Clock()).ready()
+        assert received(receiving) == ["READY=1"]
+
+
+@pytest.mark.process
+def test_a_gateway_reports_its_start_its_life_and_its_end(
+    manager: socket.socket, tmp_path: Path
+) -> None:
+    (tmp_path / "f.yaml").write_text("version: 1\n")
+    manager.settimeout(DEADLINE_S)
+    more = environment_of(manager, WATCHDOG_USEC="40000")
+    process = subprocess.Popen(
+        [*COMMAND, "run", "f.yaml", "--quiet"], cwd=tmp_path, env=environment(tmp_path, **more)
+    )
+    try:
+        messages = [manager.recv(4096).decode() for _ in range(4)]
+        assert messages == ["READY=1", *["WATCHDOG=1"] * 3]
+        process.send_signal(signal.SIGTERM)
+        while (message := manager.recv(4096).decode()) == "WATCHDOG=1":
+            pass
+        assert message == "STOPPING=1"
+        assert process.wait(DEADLINE_S) == 143
+    finally:
+        process.kill()
+        process.wait()
+
+
+# --- the unit -------------------------------------------------------------------------------------
+
+
+def unit() -> dict[str, list[str]]:
+    """The settings of [Service]; one that is written again adds to it."""
+    found: dict[str, list[str]] = {}
+    for name, value in re.findall(r"^(\w+)=(.*)$", UNIT.read_text().split("[Service]")[1], re.M):
+        found.setdefault(name, []).append(value)
+    return found
+
+
+def test_the_unit_keeps_what_stops_the_robots_alive() -> None:
+    settings = unit()
+    assert settings["Type"] == ["notify"] and float(settings["WatchdogSec"][0]) <= 5
+    assert settings["KillMode"] == ["control-group"]
+    assert settings["OOMPolicy"] == ["continue"]
+    assert settings["RuntimeDirectory"] == ["hilgw/%i"]
+    assert settings["Restart"] == ["on-failure"]
+    assert "char-ttyUSB rw" in settings["DeviceAllow"] and settings["DevicePolicy"] == ["closed"]
+    assert settings["SupplementaryGroups"] == ["dialout"]
+    never = {int(code) for code in settings["RestartPreventExitStatus"][0].split()}
+    assert never == {UsageError.exit_code, ConfigError.exit_code}
+
+
+def test_its_command_is_one_and_its_socket_is_where_commands_look() -> None:
+    from hilgw.protocols.gateway.paths import SERVICES
+
+    (line,) = unit()["ExecStart"]
+    words = line.replace("%t", "/run").replace("%i", "lab").split()
+    assert words[0] == "/opt/hilgw/bin/hilgw"
+    args = parse(words[1:])
+    assert args.file == "/etc/hilgw/lab.yaml"
+    assert Path(args.control).parent == SERVICES / "lab" and args.control.endswith(".sock")
+
+
+def test_the_unit_can_be_parsed() -> None:
+    parser = configparser.RawConfigParser(strict=False, delimiters="=")
+    parser.read(UNIT)
+    assert parser.sections() == ["Unit", "Service", "Install"]
+
+
+@pytest.mark.process
+@pytest.mark.judge("systemd-analyze")
+def test_the_unit_is_exposed_to_little(tmp_path: Path) -> None:
+    shutil.copy(UNIT, tmp_path / "hilgw@lab.service")
+    command = ["systemd-analyze", "security", "--offline=yes", "--no-pager"]
+    done = subprocess.run(
+        [*command, str(tmp_path / "hilgw@lab.service")], capture_output=True, text=True, check=True
+    )
+    (level,) = re.findall(r"Overall exposure level for \S+: ([\d.]+)", done.stdout)
+    assert float(level) <= 2.5, done.stdout
+
+
+# --- docs/service.md ------------------------------------------------------------------------------
+
+
+@pytest.mark.process
+def test_the_commands_of_the_page_fit_the_unit(tmp_path: Path) -> None:
+    commands = re.findall(r"^    (.*)$", PAGE, re.M)
+    shell = "\n".join(commands)
+    settings = unit()
+    assert "useradd --system --user-group --home-dir / --shell /usr/sbin/nologin hilgw" in shell
+    assert settings["User"] == settings["Group"] == ["hilgw"]
+    assert "python3 -m venv /opt/hilgw" in shell
+    (copied,) = re.findall(r"install .* (tools/systemd/\S+) (\S+)", shell)
+    assert (ROOT / copied[0]) == UNIT and copied[1] == "/etc/systemd/system/"
+    for line in commands:
+        words = line.removeprefix("sudo ").split()
+        if words[0] == "hilgw":
+            parse(words[1:])
+    checked = subprocess.run(["sh", "-n"], input=shell, text=True, check=False)
+    assert checked.returncode == 0
+
+
+def test_the_file_of_the_page_is_valid() -> None:
+    from hilgw.config.load import load_text
+
+    (text,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.S)
+    assert load_text(text, "f").config.control.group == "hilgw"

@@ -1,0 +1,85 @@
+"""docs/emergency-stop.md: its commands work, its file is valid, its table has the real causes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from hilgw.cli.commands.clients import holding
+from hilgw.cli.main import main
+from hilgw.cli.parser import parse
+from hilgw.config.load import load_text
+from hilgw.config.model import EstopConfig
+from hilgw.config.queries import is_estop_mocked
+from hilgw.control.events import StopReason
+from hilgw.engine.arming import estop
+from hilgw.engine.control_loop.report import BY_HAND
+from hilgw.errors import PeerError, SafetyError
+from hilgw.protocols.gateway.messages import LEASE_S, RENEW_S
+from hilgw.transports.serial.modem_line import ANSWER_S
+from tests.e2e.running import Gateway, run, wait_until
+
+PAGE = (Path(__file__).parents[2] / "docs" / "emergency-stop.md").read_text(encoding="utf-8")
+COMMANDS = re.findall(r"^    hilgw (.*)$", PAGE, re.M)
+(FILE,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.S)
+
+
+def test_the_file_has_a_real_switch_and_with_mocks_a_mock() -> None:
+    config = load_text(FILE, "f").config
+    assert config.estop == EstopConfig(port="/dev/ttyUSB1", line="cts")
+    assert not is_estop_mocked(config)
+    for backend in ("mock", "loopback"):
+        mocked = load_text(f"backend: {backend}\n{FILE}", "f").config
+        assert is_estop_mocked(mocked)
+        beside = load_text(f"backend: {backend}\nreal: [create.body]\n{FILE}", "f").config
+        assert not is_estop_mocked(beside)
+
+
+def test_its_figures_are_those_of_the_code() -> None:
+    assert f"every {RENEW_S * 1000:g} ms over" in PAGE
+    assert f"not run for {LEASE_S * 1000:g} ms" in PAGE
+    assert f"reads the line every {estop.PERIOD_S * 1000:g} ms" in PAGE
+    assert f"without one within {ANSWER_S * 1000:g} ms" in PAGE
+    worst_s = estop.PERIOD_S * (estop.MISSED + 1), estop.PERIOD_S + estop.LOOP_S, 0.01 + ANSWER_S
+    assert max(worst_s) <= 0.05
+
+
+def test_the_table_has_every_cause_and_exit_code() -> None:
+    table = [line.split("|") for line in PAGE.split("## A switch")[0].split("\n") if "|" in line]
+    rows = [(cells[2], cells[3]) for cells in table[2:]]
+    causes = {word for cause, _ in rows for word in re.findall(r"`(\w+)`", cause)}
+    assert causes == {*BY_HAND, StopReason.ENDED}
+    codes = {int(code) for _, text in rows for code in re.findall(r"\d+", text)}
+    used = {holding.EXIT_BY_SIGNAL[name] for name in ("SIGINT", "SIGTERM", "SIGHUP")}
+    assert codes == used | {0, SafetyError.exit_code, PeerError.exit_code}
+
+
+def test_the_help_names_sshd_and_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["arm", "--help"])
+    text = " ".join(capsys.readouterr().out.split())
+    for word in ("ClientAliveInterval", "until sshd notices", "300 ms", "130", "143", "129"):
+        assert word in text
+    assert "ClientAliveInterval" in PAGE
+
+
+@pytest.mark.process
+def test_the_commands_in_their_order(tmp_path: Path) -> None:
+    hold, limited, press, release = COMMANDS
+    assert parse(hold.split()).hold and getattr(parse(limited.split()), "for") == 60
+    (tmp_path / "f.yaml").write_text(f"backend: mock\n{FILE}".replace(":10020", ":0"))
+    with Gateway(tmp_path, ["--config", "f.yaml"]) as gateway:
+        assert "a MOCK at CTS of /dev/ttyUSB1, released" in gateway.text()
+        short = limited.replace("60s", "200ms").split()
+        assert run(*short, cwd=tmp_path).returncode == 0
+        assert gateway.report()["control_loops"]["create"]["disarmed_by"] == "lease_over"
+        assert run(*press.split(), cwd=tmp_path).stdout == "estop: pressed\n"
+        refused = run(*hold.split(), cwd=tmp_path)
+        assert refused.returncode == SafetyError.exit_code
+        assert "the emergency-stop switch is pressed: the mock is pressed" in refused.stderr
+        wait_until(lambda: "pressed: the mock is pressed; all robots are dis" in gateway.text())
+        assert run(*release.split(), cwd=tmp_path).returncode == 0
+        assert not gateway.report()["control_loops"]["create"]["armed"]
+        assert run("arm", "create", cwd=tmp_path).returncode == 0

@@ -1,0 +1,501 @@
+"""The emergency-stop switch: on fake lines and a fake clock, on a real thread, over RFC 2217."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import pty
+import select
+import socket
+import threading
+import time
+import tty
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import serial.rfc2217
+
+from hilgw.assemble.gateway import build
+from hilgw.bridge import line as bridge_line
+from hilgw.config.load import load_text
+from hilgw.control.events import StopReason
+from hilgw.engine.arming import estop
+from hilgw.engine.arming.estop import EmergencySwitch
+from hilgw.engine.arming.leases import Lease
+from hilgw.engine.control_loop.control_loops import ControlLoops
+from hilgw.errors import HilgwError, SafetyError
+from hilgw.testing.sim import DEADLINE_S, Recorder, until, wait_until
+from hilgw.transports.base import ModemState
+from hilgw.transports.serial import modem_line
+from hilgw.transports.serial.modem_line import RemoteLine, open_modem_line
+from hilgw.transports.serial.quirks import AsksModemState
+from tests.bridge.served import RecordedPort, served
+from tests.engine.control_loop.fakes import MS, FakeLoop
+from tests.engine.control_loop.running import GO, STOP
+
+LINE = "CTS of /dev/ttyUSB9"
+
+
+class Rig:
+    """A robot that is armed at the start, and the switch. `reads` what the thread reads, in this
+    thread; the event loop does at once what the thread posts, unless it is late."""
+
+    def __init__(self, *, mock: bool = False, armed: bool = True) -> None:
+        self.loop = FakeLoop(armed=armed)
+        self.clock, self.observer = self.loop.scheduler, self.loop.observer
+        self.loops = ControlLoops(self.clock)
+        self.loops.add(self.loop.loop)
+        opened = None if mock else self.never
+        self.switch = EmergencySwitch(self.loops, self.clock, self.observer, LINE, opened)
+        self.loops.interlock = self.switch
+        self.late: list[Callable[[], None]] | None = None
+        self.switch.event_loop = self  # type: ignore[assignment]
+        self.loop.robot_comes()
+        self.loop.controller_comes()
+        if mock:
+            self.switch.start()
+        else:
+            self.switch.hold_back()
+
+    def never(self) -> Any:
+        raise AssertionError("not opened here")
+
+    def call_soon_threadsafe(self, callback: Callable[[], None]) -> None:
+        if self.late is None:
+            callback()
+        else:
+            self.late.append(callback)
+
+    def reads(self, *readings: bool | Exception) -> None:
+        given = iter(readings)
+
+        class Line:
+            def is_on(inner) -> bool:
+                reading = next(given)
+                if isinstance(reading, Exception):
+                    raise reading
+                return reading
+
+        with pytest.raises((StopIteration, OSError)) as caught:
+            self.switch.read_until_lost(Line())  # type: ignore[arg-type]
+        if isinstance(caught.value, OSError):
+            self.switch.pass_on(False, f"{LINE} cannot be read: {estop.in_words(caught.value)}")
+
+    def drives(self) -> bool:
+        before = len(self.loop.robot.data())
+        self.loop.watchdog.checked_ns = self.clock.now()
+        self.loop.controller.data_received(GO)
+        return GO in self.loop.robot.data()[before:]
+
+    @property
+    def report(self) -> dict[str, Any]:
+        return self.loop.loop.report()
+
+
+# --- pressed and released -------------------------------------------------------------------------
+
+
+def test_no_robot_is_armed_before_the_switch_was_read_closed() -> None:
+    rig = Rig()
+    assert not rig.drives()
+    with pytest.raises(SafetyError, match="pressed: it has not been read yet"):
+        rig.loops.arm("cab")
+    rig.reads(True)
+    assert rig.drives()
+
+
+def test_a_robot_that_was_disarmed_before_the_first_reading_stays_so() -> None:
+    rig = Rig()
+    rig.loops.disarm("cab")
+    rig.reads(True)
+    assert not rig.drives()
+
+
+def test_a_switch_that_is_pressed_at_the_start_arms_nothing_when_it_is_released() -> None:
+    rig = Rig()
+    rig.reads(False, True)
+    assert not rig.drives()
+    assert rig.switch.report()["presses"] == 1
+    rig.loops.arm("cab")
+    assert rig.drives()
+
+
+def test_the_switch_disarms_all_robots_and_the_cause_is_named() -> None:
+    rig = Rig()
+    rig.reads(True)
+    assert rig.drives()
+    before = rig.loop.robot.data()
+    rig.reads(True, False)
+    assert rig.loop.robot.data() == before + STOP
+    assert rig.report["stops"] == {"estop": 1}
+    assert rig.report["disarmed_by"] == "estop"
+    assert rig.observer.stops == [("estop", StopReason.ESTOP.doc)]
+    assert f"pressed: {LINE} is off; all robots are disarmed" in rig.observer.notices
+    assert rig.switch.report() == {
+        "line": LINE,
+        "mock": False,
+        "pressed": True,
+        "cause": f"{LINE} is off",
+        "presses": 1,
+    }
+    with pytest.raises(SafetyError, match=f"switch is pressed: {LINE} is off; release it"):
+        rig.loops.arm("cab")
+    rig.reads(False, True, True)
+    assert not rig.drives()
+    assert any(text.startswith("released") for text in rig.observer.notices)
+    rig.loops.arm("cab")
+    assert rig.drives()
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (OSError(errno.EIO, os.strerror(errno.EIO)), "Input/output error"),
+        (OSError(errno.ENODEV, os.strerror(errno.ENODEV)), "No such device"),
+        (OSError(errno.ENOTTY, os.strerror(errno.ENOTTY)), "Inappropriate ioctl"),
+        (TimeoutError("no answer within 30 ms"), "no answer within 30 ms"),
+    ],
+)
+def test_a_line_that_cannot_be_read_counts_as_pressed(error: OSError, words: str) -> None:
+    rig = Rig()
+    rig.reads(True, error)
+    assert not rig.drives()
+    assert words in rig.switch.cause and rig.report["stops"] == {}
+
+
+def test_a_lease_ends_with_the_switch() -> None:
+    rig = Rig(armed=False)
+    rig.reads(True)
+    lease = Lease(rig.loops, rig.clock, ["cab"])
+    rig.reads(False, True)
+    assert lease.renew() is StopReason.ESTOP
+    assert not rig.drives()
+
+
+def test_while_the_event_loop_is_late_the_thread_stops_the_robots(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rig = Rig()
+    rig.reads(True)
+    assert rig.drives()
+    emergencies: list[str] = []
+    monkeypatch.setattr(rig.loop.loop.safety, "emergency", lambda: emergencies.append("cab"))
+    rig.late = []
+    rig.reads(False)
+    assert emergencies == ["cab"]
+    assert not rig.drives()  # what waited in the event loop comes before its stop
+    (judge,) = rig.late
+    judge()
+    assert rig.report["stops"] == {"estop": 1}
+
+
+def test_readings_that_stay_away_count_as_pressed() -> None:
+    """The driver hangs: the thread waits for its answer."""
+    rig = Rig()
+    rig.reads(True)
+    rig.switch.watch()
+    for _ in range(10):
+        rig.clock.run(9 * MS)
+        rig.switch.reads += 1
+        rig.clock.run(1 * MS)
+    assert rig.drives()
+    rig.clock.run(49 * MS)
+    assert not rig.drives()
+    assert rig.switch.cause == f"{LINE} cannot be read: no answer"
+    rig.reads(True)
+    assert not rig.switch.pressed
+
+
+def test_a_late_event_loop_alone_presses_nothing() -> None:
+    rig = Rig()
+    rig.reads(True)
+    rig.switch.watch()
+    for _ in range(20):
+        rig.clock.time += 400 * MS  # nothing runs, the thread neither
+        rig.clock.run(1 * MS)
+        rig.switch.reads += 1
+    assert not rig.switch.pressed
+
+
+# --- the mock -------------------------------------------------------------------------------------
+
+
+def test_a_mock_is_released_until_it_is_pressed() -> None:
+    rig = Rig(mock=True)
+    assert rig.drives()
+    rig.switch.set_mock(True)
+    assert not rig.drives() and rig.switch.cause == "the mock is pressed"
+    rig.switch.set_mock(False)
+    assert not rig.drives()
+    rig.loops.arm("cab")
+    assert rig.drives()
+
+
+def test_a_real_switch_is_pressed_by_hand_only() -> None:
+    rig = Rig()
+    rig.reads(True)
+    for pressed in (True, False):
+        with pytest.raises(HilgwError, match="the switch is real"):
+            rig.switch.set_mock(pressed)
+    assert not rig.switch.pressed
+
+
+# --- a thread that reads --------------------------------------------------------------------------
+
+
+class SlowBody(SimpleNamespace):
+    """A body on a pty, for the emergency stop."""
+
+    def fileno(self) -> int:
+        return int(self.fd)
+
+
+@pytest.mark.wall_clock("an event loop hangs")
+def test_a_thread_stops_a_robot_while_the_event_loop_hangs() -> None:
+    master, slave = pty.openpty()
+    tty.setraw(slave)
+    rig = Rig()
+    state = SimpleNamespace(on=True, opened=0)
+
+    class Line:
+        def is_on(self) -> bool:
+            return bool(state.on)
+
+        def close(self) -> None:
+            pass
+
+    def open_line() -> Line:
+        state.opened += 1
+        return Line()
+
+    async def main() -> float:
+        rig.loop.safety.armed = True
+        switch = EmergencySwitch(rig.loops, rig.clock, rig.observer, LINE, open_line)
+        rig.loops.interlock = switch
+        switch.start()
+        while switch.pressed:
+            await asyncio.sleep(0.001)
+        stop = rig.loop.loop.safety.emergency_stop
+        stop.attach(SlowBody(fd=slave, pending=0))  # type: ignore[arg-type]
+        stop.prepare(STOP)
+        begin = time.monotonic()
+        state.on = False
+        assert select.select([master], [], [], 5.0)[0], "not stopped"
+        assert os.read(master, 100) == 2 * STOP  # the event loop hangs here
+        took = time.monotonic() - begin
+        stop.detach()
+        while not switch.pressed:
+            await asyncio.sleep(0.001)
+        switch.stop()
+        return took
+
+    try:
+        asyncio.run(main())
+    finally:
+        os.close(master)
+        os.close(slave)
+    assert rig.report["disarmed_by"] == "estop" and state.opened == 1
+
+
+# --- over RFC 2217 --------------------------------------------------------------------------------
+
+
+class FakePort:
+    """A serial port of pyserial's server, with a switch between RTS and CTS."""
+
+    baudrate, bytesize, parity, stopbits = 9600, 8, "N", 1
+    xonxoff = rtscts = dsr = ri = cd = rts = dtr = False
+    break_condition = False
+
+    def __init__(self) -> None:
+        self.closed = True  # the switch
+        self.silent = threading.Event()
+
+    @property
+    def cts(self) -> bool:
+        return bool(self.closed and self.rts)
+
+    def reset_input_buffer(self) -> None: ...
+    def reset_output_buffer(self) -> None: ...
+
+
+@contextmanager
+def pyserial_server(port: FakePort) -> Iterator[str]:
+    """pyserial's own server of RFC 2217, which answers questions for the modem lines."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    accepted: list[socket.socket] = []
+
+    def serve() -> None:
+        while True:
+            try:
+                connection, _ = listening.accept()
+            except OSError:
+                return
+            accepted.append(connection)
+            with connection:
+                writer = SimpleNamespace(write=connection.sendall)
+                manager = serial.rfc2217.PortManager(port, writer)
+                try:
+                    while data := connection.recv(1024):
+                        if not port.silent.is_set():
+                            list(manager.filter(data))
+                except OSError:
+                    pass
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    try:
+        yield f"rfc2217://127.0.0.1:{listening.getsockname()[1]}"
+    finally:
+        listening.shutdown(socket.SHUT_RDWR)
+        listening.close()
+        for each in accepted:
+            if each.fileno() >= 0:
+                each.shutdown(socket.SHUT_RDWR)
+        thread.join(DEADLINE_S)
+
+
+@pytest.fixture(autouse=True)
+def quick_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    """pyserial's client waits in long steps, and after close(). A busy machine answers late."""
+    hasty = SimpleNamespace(monotonic=time.monotonic, sleep=lambda s: time.sleep(min(s, 0.002)))
+    monkeypatch.setattr(serial.rfc2217, "time", hasty)
+    monkeypatch.setattr(RemoteLine.__init__, "__defaults__", (5.0,))
+
+
+def test_a_switch_at_pysierials_server_is_read_afresh_each_time() -> None:
+    port = FakePort()
+    with pyserial_server(port) as url:
+        line = open_modem_line(url, "cts", allow_urls=True)
+        try:
+            assert port.rts and port.dtr and line.is_on()
+            port.closed = False
+            assert not line.is_on()
+            port.closed = True
+            assert line.is_on()
+            port.silent.set()
+            assert isinstance(line, RemoteLine)
+            line.answer_s = 0.02
+            with pytest.raises(TimeoutError, match="no answer within 20 ms"):
+                line.is_on()
+        finally:
+            line.close()
+
+
+def test_an_answer_that_comes_too_late_is_not_taken_for_the_next_one() -> None:
+    class Server:
+        _modemstate: int | None = None
+        late: list[int] = []
+
+        def rfc2217_send_subnegotiation(self, option: bytes, value: bytes = b"") -> None:
+            assert option == b"\x07"
+            while self.late:
+                self._telnet_process_subnegotiation(bytes((0x2C, 0x6B, self.late.pop(0))))
+
+        def _telnet_process_subnegotiation(self, suboption: bytes) -> None:
+            self._modemstate = suboption[2]
+
+    class Client(AsksModemState, Server):  # type: ignore[misc]
+        pass
+
+    client = Client()
+    for late in ([], [], [0x10], [0x10]):  # each but the first two: to a question before
+        client.late = late
+        with pytest.raises(TimeoutError):
+            client.ask_modem_state(0)
+    client.late = [0x10, 0x10, 0x00]
+    assert client.ask_modem_state(0) == 0
+
+
+def test_a_switch_at_our_own_bridge_is_read_afresh_each_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Not as the bridge read it last, for its own notifications."""
+    monkeypatch.setattr(bridge_line, "MODEM_PERIOD_NS", 3_600_000 * MS)
+    port = RecordedPort()
+    with served(port) as bridge:
+        line = open_modem_line(bridge.url, "dcd", allow_urls=True)
+        try:
+            for on in (True, False, True, False):
+                port.inputs = ModemState(cts=False, dsr=False, ri=False, cd=on)
+                wait_until(lambda on=on: line.is_on() is on)  # type: ignore[misc]
+        finally:
+            line.close()
+
+
+GATEWAY = """
+version: 1
+webots: R2020a
+network_ports: true
+estop: {port: "URL", line: cts}
+robots:
+  cab: {body: {kind: wc2ec, connect: "tcp://127.0.0.1:1"}, safety: {armed: true}}
+"""
+
+
+@pytest.mark.wall_clock("pyserial's client opens its port in real time")
+def test_a_gateway_with_a_switch_over_rfc_2217(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(estop, "MISSED", 10_000)  # a busy machine is slow
+    port, recorder = FakePort(), Recorder()
+
+    async def main(url: str) -> None:
+        config = load_text(GATEWAY.replace("URL", url), "f").config
+        gateway = build(config, asyncio.get_running_loop(), recorder)
+        loops, stop = gateway.control_loops, asyncio.Event()
+        running = asyncio.create_task(gateway.run(stop))
+        switch, state = gateway.estop, loops["cab"].safety.state
+        assert switch is not None
+        await until(lambda: state.armed and not switch.pressed)
+        port.closed = False
+        await until(lambda: not state.armed)
+        with pytest.raises(SafetyError, match=r"CTS of rfc2217://.* is off"):
+            loops.arm("cab")
+        port.closed = True
+        await until(lambda: not switch.pressed)
+        assert not state.armed
+        loops.arm("cab")
+        assert state.armed
+        stop.set()
+        await running
+        gateway.close()
+
+    with pyserial_server(port) as url:
+        asyncio.run(main(url))
+    assert any("is off; all robots are disarmed" in text for text in recorder.notices)
+
+
+def test_a_server_that_is_gone_is_an_error() -> None:
+    with pyserial_server(FakePort()) as url:
+        line = open_modem_line(url, "cts", allow_urls=True)
+        assert line.is_on()
+    with pytest.raises(OSError):
+        line.answer_s = 0.02  # type: ignore[attr-defined]
+        wait_until(lambda: not line.is_on())
+    line.close()
+
+
+# --- local ports ----------------------------------------------------------------------------------
+
+
+def test_a_pseudo_terminal_has_no_line_that_is_on() -> None:
+    master, slave = pty.openpty()
+    try:
+        line = open_modem_line(os.ttyname(slave), "cts", allow_urls=False)
+        with pytest.raises(OSError):
+            line.is_on()
+        line.close()
+    finally:
+        os.close(master)
+        os.close(slave)
+
+
+@pytest.mark.parametrize("name", ["cts", "dsr", "dcd"])
+def test_each_line_is_its_own(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    port = SimpleNamespace(cts=name == "cts", dsr=name == "dsr", cd=name == "dcd", asked=[])
+    monkeypatch.setattr(modem_line, "open_modem_lines", lambda path, *, allow_urls: port)
+    for line in ("cts", "dsr", "dcd"):
+        assert open_modem_line("/dev/ttyS9", line, allow_urls=False).is_on() is (line == name)

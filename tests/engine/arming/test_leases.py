@@ -1,0 +1,321 @@
+"""Leases: robots that are armed while a command holds them, on a fake clock and a real socket."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hilgw.assemble.gateway import build
+from hilgw.config.load import load_text
+from hilgw.control.events import StopReason
+from hilgw.engine.arming.leases import Lease
+from hilgw.engine.control_loop.control_loops import ControlLoops
+from hilgw.engine.control_socket import ControlServer
+from hilgw.errors import HilgwError
+from hilgw.testing.sim import Recorder, until
+from tests.engine.control_loop.fakes import MS, FakeLoop
+from tests.engine.control_loop.running import GO, STOP
+
+
+class Held:
+    """A robot that drives, held by a lease."""
+
+    def __init__(self, limit_s: float | None = None) -> None:
+        self.loop = FakeLoop(armed=False)
+        self.clock, self.observer = self.loop.scheduler, self.loop.observer
+        self.loops = ControlLoops(self.clock)
+        self.loops.add(self.loop.loop)
+        self.loop.loop.start()
+        self.loop.robot_comes()
+        self.loop.controller_comes()
+        self.lease = self.take(limit_s)
+        self.drive()
+
+    def take(self, limit_s: float | None = None) -> Lease:
+        return Lease(self.loops, self.clock, ["cab"], limit_s)
+
+    def drive(self) -> bool:
+        """Whether a motor command reaches the robot."""
+        before = len(self.sent())
+        self.loop.watchdog.checked_ns = self.clock.now()  # the event loop is not late
+        self.loop.controller.data_received(GO)
+        return GO in self.sent()[before:]
+
+    def sent(self) -> bytes:
+        """All that the robot was sent."""
+        return self.loop.robot.data()
+
+    def renew(self, milliseconds: int, period: int = 100) -> None:
+        for _ in range(milliseconds // period):
+            self.clock.run(period * MS)
+            self.lease.renew()
+
+    @property
+    def report(self) -> dict[str, Any]:
+        return self.loop.loop.report()
+
+
+def test_a_lease_that_is_renewed_keeps_the_robot_armed() -> None:
+    held = Held()
+    held.renew(2_000)
+    held.renew(2_990, period=299)
+    assert held.drive() and held.lease.ended is None
+
+
+def test_a_lease_expires_after_300_ms_and_stops_the_robot_with_its_cause() -> None:
+    held = Held()
+    held.renew(100)
+    before = held.sent()
+    held.clock.run(300 * MS - 1)
+    assert held.sent() == before
+    held.clock.run(1)
+    assert held.sent() == before + STOP
+    assert held.report["stops"] == {"lease_expired": 1}
+    assert (held.report["armed"], held.report["disarmed_by"]) == (False, "lease_expired")
+    assert held.observer.stops == [("lease_expired", StopReason.LEASE_EXPIRED.doc)]
+    assert "silent for 300 ms: disarmed until `hilgw arm cab`" in held.observer.armings[-1][1]
+
+
+def test_a_renewal_that_comes_too_late_arms_nothing() -> None:
+    held = Held()
+    held.clock.run(301 * MS)
+    for _ in range(20):
+        assert held.lease.renew() is StopReason.LEASE_EXPIRED
+        held.clock.run(100 * MS)
+        assert not held.drive()
+
+
+def test_a_robot_that_stands_still_is_disarmed_and_the_report_shows_by_what() -> None:
+    held = Held()
+    held.loop.controller.data_received(STOP)
+    held.loops["cab"].safety.stop(StopReason.DISCONNECTED, held.clock.now(), latch=False)
+    held.clock.run(300 * MS)
+    assert "lease_expired" not in held.report["stops"]
+    assert held.report["disarmed_by"] == "lease_expired"
+    held.loops.arm("cab")
+    assert "disarmed_by" not in held.report
+
+
+def test_the_limit_of_a_lease_holds_however_often_it_is_renewed() -> None:
+    held = Held(limit_s=2.0)
+    held.renew(1_900)
+    assert held.lease.ended is None
+    held.clock.run(100 * MS - 1)
+    assert held.lease.renew() is None
+    held.clock.run(1)
+    assert held.report["stops"] == {"lease_over": 1}
+    assert held.lease.renew() is StopReason.LEASE_OVER
+
+
+def test_what_another_client_disarms_stays_disarmed() -> None:
+    held = Held()
+    held.renew(500)
+    held.loops.disarm("cab")
+    assert held.lease.renew() is StopReason.DISARMED
+    assert not held.drive()
+
+
+def test_a_robot_that_was_armed_again_meanwhile_is_not_taken_over() -> None:
+    """The lease ended with the disarm: its next renewal disarms what another client armed."""
+    held = Held()
+    held.loops.disarm("cab")
+    held.loops.arm("cab")
+    assert held.lease.renew() is StopReason.DISARMED
+    assert not held.drive()
+
+
+def test_a_latched_stop_ends_the_lease_with_its_reason() -> None:
+    held = Held()
+    held.loop.safety.latch = True
+    held.loop.controller_leaves()
+    assert held.lease.renew() is StopReason.DISCONNECTED
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_the_end_of_any_of_two_holders_disarms(first: bool) -> None:
+    held = Held()
+    other = held.take()
+    held.renew(100)
+    other.renew()
+    (held.lease if first else other).end(StopReason.LEASE_ENDED)
+    assert not held.drive()
+    assert (other if first else held.lease).renew() is StopReason.LEASE_ENDED
+    assert held.report["stops"] == {"lease_ended": 1}
+
+
+def test_a_lease_disarms_what_was_armed_without_one() -> None:
+    held = Held()
+    held.loops.arm("cab")
+    held.clock.run(300 * MS)
+    assert not held.drive()
+
+
+def test_a_late_event_loop_reads_what_waited_before_a_lease_expires() -> None:
+    held = Held()
+    held.clock.time += 350 * MS  # nothing runs in this time
+    held.clock.run(1 * MS)
+    assert held.lease.renew() is None
+    held.clock.time += 350 * MS
+    held.clock.run(6 * MS)
+    assert held.lease.renew() is StopReason.LEASE_EXPIRED
+
+
+def test_a_lease_of_an_unknown_robot_arms_nothing() -> None:
+    held = Held()
+    held.lease.end(StopReason.LEASE_ENDED)
+    with pytest.raises(HilgwError, match="no robot 'bus'"):
+        Lease(held.loops, held.clock, ["cab", "bus"])
+    assert not held.loop.safety.armed
+
+
+# --- on the control socket ------------------------------------------------------------------------
+
+
+CONFIG = """
+version: 1
+webots: R2020a
+robots:
+  cab: {body: {kind: wc2ec, connect: "tcp://127.0.0.1:1"}, safety: {armed: false}}
+  bus: {body: {kind: wc2ec, connect: "tcp://127.0.0.1:2"}, safety: {armed: false}}
+"""
+
+
+class Holder:
+    """A client by hand."""
+
+    def __init__(self, path: Path) -> None:
+        self.connection = socket.socket(socket.AF_UNIX)
+        self.connection.connect(str(path))
+        self.connection.setblocking(False)
+
+    async def ask(self, do: str, **keys: Any) -> dict[str, Any]:
+        loop = asyncio.get_running_loop()
+        await loop.sock_sendall(self.connection, json.dumps({"do": do, **keys}).encode() + b"\n")
+        return await self.read()
+
+    async def read(self) -> dict[str, Any]:
+        answer = await asyncio.get_running_loop().sock_recv(self.connection, 65536)
+        return dict(json.loads(answer))
+
+
+def with_gateway(
+    tmp_path: Path,
+    script: Callable[[Any, Any], Any],
+    at_end: Callable[[Holder], None] = lambda holder: None,
+) -> Recorder:
+    """script(gateway, a new client) in its event loop. at_end: of each client, after the end of the
+    gateway."""
+    recorder = Recorder()
+
+    async def run() -> None:
+        config = load_text(CONFIG, "f").config
+        gateway = build(config, asyncio.get_running_loop(), recorder)
+        server = ControlServer(gateway, str(tmp_path / "control"))
+        await server.start()
+        try:
+            await script(gateway, client)
+        finally:
+            await server.close()
+            gateway.close()
+
+    def client() -> Holder:
+        clients.append(Holder(tmp_path / "control"))
+        return clients[-1]
+
+    clients: list[Holder] = []
+    try:
+        asyncio.run(run())
+        for each in clients:
+            at_end(each)
+    finally:
+        for each in clients:
+            each.connection.close()
+    return recorder
+
+
+def armed(gateway: Any) -> set[str]:
+    loops = gateway.control_loops
+    return {name for name in loops if loops[name].safety.state.armed}
+
+
+def test_the_end_of_the_connection_disarms(tmp_path: Path) -> None:
+    async def script(gateway: Any, client: Callable[[], Holder]) -> None:
+        holder = client()
+        answer = await holder.ask("hold", robots=["cab"], limit_s=None)
+        assert (answer["ok"], answer["robots"]) == (True, ["cab"])
+        assert armed(gateway) == {"cab"}
+        assert await holder.ask("renew") == {"ok": True}
+        holder.connection.close()
+        await until(lambda: not armed(gateway))
+
+    recorder = with_gateway(tmp_path, script)
+    assert "the command that held it armed has ended" in recorder.armings[-1][1]
+
+
+def test_a_release_is_confirmed_and_renews_nothing(tmp_path: Path) -> None:
+    async def script(gateway: Any, client: Callable[[], Holder]) -> None:
+        holder = client()
+        await holder.ask("hold", all=True, limit_s=30)
+        assert armed(gateway) == {"cab", "bus"}
+        for request in ("release", "renew", "release"):
+            answer = await holder.ask(request)
+            assert (answer["ended"], answer["robots"]) == ("lease_ended", ["cab", "bus"])
+            assert armed(gateway) == set()
+
+    with_gateway(tmp_path, script)
+
+
+def test_a_lease_belongs_to_its_connection(tmp_path: Path) -> None:
+    """Another client neither renews nor releases it, and cannot make a second one of it."""
+
+    async def script(gateway: Any, client: Callable[[], Holder]) -> None:
+        holder, other = client(), client()
+        await holder.ask("hold", robots=["cab"], limit_s=None)
+        for request in ("renew", "release"):
+            assert (await other.ask(request))["error"] == "this connection holds no robot"
+        again = await holder.ask("hold", robots=["bus"], limit_s=None)
+        assert again["error"] == "this connection holds robots already"
+        assert armed(gateway) == {"cab"}
+        await other.ask("disarm", robots=["cab"])
+        assert (await holder.ask("renew"))["ended"] == "disarmed"
+
+    with_gateway(tmp_path, script)
+
+
+def test_a_lease_of_several_robots_ends_for_all_with_the_first_one(tmp_path: Path) -> None:
+    async def script(gateway: Any, client: Callable[[], Holder]) -> None:
+        holder = client()
+        await holder.ask("hold", robots=["cab", "bus"], limit_s=None)
+        await client().ask("disarm", robots=["cab"])
+        assert (await holder.ask("renew"))["ended"] == "disarmed"
+        assert armed(gateway) == set()
+
+    with_gateway(tmp_path, script)
+
+
+@pytest.mark.parametrize("limit", [0, -1, "60", True, 1e9, float("nan"), float("inf"), []])
+def test_a_wrong_limit_arms_nothing(tmp_path: Path, limit: Any) -> None:
+    async def script(gateway: Any, client: Callable[[], Holder]) -> None:
+        answer = await client().ask("hold", robots=["cab"], limit_s=limit)
+        assert "limit_s must be null" in answer["error"]
+        assert armed(gateway) == set()
+
+    with_gateway(tmp_path, script)
+
+
+def test_an_orderly_end_of_the_gateway_is_reported_to_the_holder(tmp_path: Path) -> None:
+    async def script(gateway: Any, client: Callable[[], Holder]) -> None:
+        await client().ask("hold", robots=["cab"], limit_s=None)
+
+    def at_end(holder: Holder) -> None:
+        end = json.loads(holder.connection.recv(65536))
+        assert (end["ended"], end["robots"]) == ("gateway_ended", ["cab"])
+
+    recorder = with_gateway(tmp_path, script, at_end)
+    assert not any("held it armed" in text for _, text in recorder.armings)
