@@ -13,7 +13,7 @@ from hilgw.api.connection import Closed
 from hilgw.api.devices.states import STATES, EmitterState, State
 from hilgw.errors import PeerError
 from hilgw.protocols.webots.answers import IMMEDIATE, Answer
-from hilgw.protocols.webots.codec import Codec, Command
+from hilgw.protocols.webots.codec import NEWEST, Codec, Command
 from hilgw.protocols.webots.errors import ProtocolError
 from hilgw.protocols.webots.forms import KINDS, ROBOT_TAG
 from hilgw.protocols.webots.queues import EmitterQueue, WaitingCommands
@@ -38,7 +38,6 @@ from hilgw.protocols.webots.robot_messages import (
 
 ENDED = -1
 CLOSING_S = 1.0
-_VERSION = "R2025a"
 # The last two: an argument of a wrong type.
 _UNENCODABLE = (ProtocolError, AttributeError, TypeError)
 
@@ -65,7 +64,7 @@ class Session:
     After the simulator has ended the controller, or the connection is lost, `step` returns -1.
     """
 
-    def __init__(self, connection: Link, version: str = _VERSION) -> None:
+    def __init__(self, connection: Link, version: str = NEWEST) -> None:
         """Reads the configuration. Raises Closed, ProtocolError, PeerError: a device of the robot
         is of a kind that this package does not read."""
         self.configuration: RobotConfiguration

@@ -65,7 +65,7 @@ def broken_kinds() -> list[ConfigError]:
 
 
 def _file_schema() -> CoreSchema:
-    name, device_name = _name(".:/"), _name(":/", couples=True)
+    name, device_name = _name(".:"), _name(":", couples=True)
     tokens = _named(name, settings_schema(TokenConfig))
     types = {
         "robots": _named(name, _robot(device_name)),
