@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from hilgw.api._errors import report
 from hilgw.api.connection import Closed
-from hilgw.api.devices.states import STATES, EmitterState, State
+from hilgw.api.devices.states import STATES, CameraState, EmitterState, State
 from hilgw.errors import PeerError
 from hilgw.protocols.webots.answers import IMMEDIATE, Answer
 from hilgw.protocols.webots.codec import NEWEST, Codec, Command
@@ -173,6 +173,10 @@ class Session:
             return self._lose(str(error))
 
     def _take(self, answer: Answer) -> None:
+        for image in answer.images:
+            camera = self.devices.get(image.tag)
+            if isinstance(camera, CameraState) and not image.command:
+                camera.pixels = image.pixels
         messages = answer.messages
         if not messages:
             return

@@ -19,9 +19,6 @@ class Unsupported:
 class Altimeter(Unsupported): ...
 
 
-class Camera(Unsupported): ...
-
-
 class CameraRecognitionObject(Unsupported): ...
 
 

@@ -160,11 +160,13 @@ class PeerSession(LinkSession, Protocol):
 class SteppedSession(PeerSession, Protocol):
     """A peer that asks for steps: it reports StepRequest, and waits for the answer.
 
-    local: the peer of the next connection is on a local socket; set before `open`. armed: whether
-    the motors may move; set before each `answer`.
+    local: the peer of the next connection is on a local socket, image_files: the paths of its
+    images there, by device; set before `open`. armed: whether the motors may move; set before each
+    `answer`.
     """
 
     local: bool
+    image_files: Mapping[str, str]
     armed: bool
 
     def next_sample(self) -> int | None:
@@ -176,6 +178,9 @@ class SteppedSession(PeerSession, Protocol):
 
     def answer(self, time_ns: int, delay_ms: int = 0) -> list[Event]:
         """The step is over, at this simulation time. delay_ms: by how much the request was late."""
+
+    def images(self) -> Mapping[str, bytes]:
+        """The images that a peer on a local socket finds in files, by device."""
 
     def quit(self) -> list[Event]:
         """Ends the peer; always before its connection is closed."""

@@ -51,7 +51,7 @@ class PythonController(WebotsController):
 
     def robot_session(
         self,
-        settings: PythonControllerSettings | WebotsControllerSettings,
+        settings: Any,
         version: str,
         robot: str,
         step_ms: int,

@@ -9,8 +9,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from hilgw.devices.fields import UNLIMITED
+from hilgw.devices.kinds import CAMERA
 from hilgw.devices.nodes import upright_axis
-from hilgw.devices.properties import FIELDS, NOT_CARRIED
+from hilgw.devices.properties import (
+    FIELDS,
+    MOST_PIXELS,
+    NO_IMAGES,
+    NOT_CARRIED,
+    CameraFields,
+    blank_camera,
+)
 from hilgw.errors import ConfigError, printable, quoted
 from hilgw.worlds.fields import FROM_WORLD, settings_of
 from hilgw.worlds.frames import NO_ROTATION, Rotation, Vector
@@ -155,10 +163,14 @@ class _Writer:
             yield _note(4, note)
         yield from _pose(4, *robot.frame.pose(), names=("position", "rotation"), always=True)
         yield from self._controller(robot)
-        known = [device for device in robot.devices if device.node.kind in FIELDS]
+        known = [
+            device
+            for device in robot.devices
+            if device.node.kind in FIELDS and device.node.kind != "Camera"
+        ]
         for device in robot.devices:
-            if device.node.kind not in FIELDS:
-                what = NOT_CARRIED.get(device.node.kind, f"a {device.node.kind} is not carried")
+            if device not in known:
+                what = _not_carried(device)
                 yield _note(4, f"line {device.node.line}: {quoted(device.name)}: {what}")
         if known:
             yield "    devices:"
@@ -261,6 +273,17 @@ def _settings_of(node: Node) -> dict[str, object]:
         if 0.0 < consumption_w <= _LARGEST_W:
             settings["cpuConsumption"] = consumption_w
     return settings
+
+
+def _not_carried(device: SceneDevice) -> str:
+    """Why a device is left out."""
+    kind = device.node.kind
+    if kind != CAMERA:
+        return NOT_CARRIED.get(kind, f"a {kind} is not carried")
+    sizes = [device.node.number(name) or 0 for name in ("width", "height")]
+    pixels = [int(each) if 1 <= each <= MOST_PIXELS else 64 for each in sizes]
+    size = CameraFields(width=pixels[0], height=pixels[1])
+    return f"{NO_IMAGES}; {blank_camera(text(device.name), size)}"
 
 
 def _mapping(indent: int, key: str, lines: list[str]) -> Iterator[str]:

@@ -92,9 +92,9 @@ def test_one_robot_per_process(robot: Robot, capsys: pytest.CaptureFixture[str])
     assert not hasattr(second, "devices") and Robot.created is robot
 
 
-def test_a_camera_is_refused_by_name() -> None:
-    with pytest.raises(PeerError, match=r"does not support 'eye' \(Camera\)"):
-        robot_of(Simulator([("Camera", "eye", None)]))
+def test_a_lidar_is_refused_by_name() -> None:
+    with pytest.raises(PeerError, match=r"does not support 'eye' \(Lidar\)"):
+        robot_of(Simulator([("Lidar", "eye", None)]))
 
 
 def test_the_robots_own_data(simulator: Simulator, robot: Robot) -> None:

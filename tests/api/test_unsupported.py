@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import hilgw.api
-from hilgw.api import AnsiCodes, Camera, Supervisor
+from hilgw.api import AnsiCodes, Lidar, Supervisor
 from hilgw.api.robot import Robot
 from tests.api.simulator import Simulator
 
@@ -26,8 +26,8 @@ def test_every_name_of_webots_can_be_imported() -> None:
 
 
 def test_an_unsupported_class_fails_when_it_is_made() -> None:
-    with pytest.raises(NotImplementedError, match="does not support Camera; run the controller"):
-        Camera("camera")
+    with pytest.raises(NotImplementedError, match="does not support Lidar; run the controller"):
+        Lidar("lidar")
 
 
 def test_a_supervisor_is_a_robot_without_functions_of_a_supervisor() -> None:

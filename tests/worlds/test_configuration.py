@@ -173,7 +173,7 @@ def test_comments_name_what_is_hidden() -> None:
         "    # PROTO E-puck hides its nodes (webots://projects/robots/gctronic/e-puck/protos/",
         "    # PROTO Hat hides its nodes\n",
         "    # it hides the robot's name too: 'E-puck' is that of the PROTO\n",
-        "'eye': camera images are not carried yet\n",
+        "'eye': camera images are not carried yet; write `eye: {node: Camera, ",
         "Plane cannot be an obstacle: infra-red signals pass it\n",
         "    # it can move in Webots; here its pose is fixed\n",
         "    # controller 'braitenberg' is started by Webots; import-world --controllers ",

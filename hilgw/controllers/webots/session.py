@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum, auto
 from typing import Any, cast
 
@@ -52,8 +52,8 @@ PAUSED, REAL_TIME = 0, 1  # modes of the simulation
 FIX = "connect with an unmodified libController"
 NO_NOTICE = (
     "the controller ended without notice: it was killed, or it crashed; libController crashes when "
-    "a controller uses a device that the robot does not have (a Camera, for example), or when its "
-    "version is not that of webots:"
+    "a controller enables a Camera that the robot does not have (`absent: blank` under `devices:` "
+    "gives it a black one), or when its version is not that of webots:"
 )
 
 
@@ -81,9 +81,10 @@ class WebotsControllerSession:
     """The pure session; see `hilgw.controllers.base.PeerSession`.
 
     robot: what the controller learns about the robot, without its devices and the time. local: the
-    peer is on a local socket, whose answers have no chunks; set before `open`. battery: None: the
-    robot has none. shows_arming: the controller learns whether the motors may move, as the mode of
-    the simulation: a robot that is not armed is paused.
+    peer is on a local socket, whose answers have no chunks; image_files: the paths of its images,
+    by device; both set before `open`. battery: None: the robot has none. shows_arming: the
+    controller learns whether the motors may move, as the mode of the simulation: a robot that is
+    not armed is paused.
     """
 
     def __init__(
@@ -104,6 +105,7 @@ class WebotsControllerSession:
         if not robot.version:
             self._configuration = dataclasses.replace(robot, version=version)
         self.local = local
+        self.image_files: Mapping[str, str] = {}
         self._table = TagTable(version)
         self._robot = RobotState(robot.name, robot.customData, battery or Battery())
         self._sensors = Sensors()
@@ -348,9 +350,17 @@ class WebotsControllerSession:
             messages += sensors.receivers.take()
         if self._shows_arming and self.armed is not self._shown_armed:
             messages.append(SimulationMode(self._mode()))
+        images = sensors.cameras.take() if sensors.cameras.due else []
+        if images and self.local:
+            messages += sensors.cameras.files(images, self.image_files)
+            images = []
         if messages:
             data += self._table.codec.encode_messages(messages)
-        return [Write(encode_answer(max(0, delay_ms), data, local=self.local))]
+        return [Write(encode_answer(max(0, delay_ms), data, images, local=self.local))]
+
+    def images(self) -> dict[str, bytes]:
+        """The images that a controller on a local socket finds in files, by device."""
+        return self._sensors.cameras.images()
 
     def quit(self) -> list[Event]:
         """Ends the controller: its next step() returns -1. Always before the connection closes:

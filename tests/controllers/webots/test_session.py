@@ -18,6 +18,7 @@ from hilgw.devices.fields import EmitterFields, ReceiverFields
 from hilgw.devices.kinds import Device, MotorLimits
 from hilgw.devices.properties import (
     BrakeFields,
+    CameraFields,
     DistanceSensorFields,
     LinearMotorFields,
     PositionSensorFields,
@@ -130,6 +131,67 @@ def running(devices: list[Device] = DEVICES, **keywords: Any) -> Run:
     run = Run(devices, **keywords)
     run.open()
     return run
+
+
+# --- cameras: blank ones --------------------------------------------------------------------------
+
+EYE = Device(
+    name="eye", kind="Camera", index=0, fields=CameraFields(absent="blank", width=3, height=2)
+)
+BLACK = bytes.fromhex("000000ff" * 6)
+ENABLE_EYE = block(1, "01 4000")  # 64 ms
+
+
+def test_a_blank_camera_is_configured_as_a_new_node_in_webots() -> None:
+    """uid, width, height, fieldOfView, near, planar, two limits, recognition, segmentation,
+    exposure, and four numbers of the focus."""
+    expected = struct.pack("<HBIHH2dB2d2B5d", 1, 0, 1, 3, 2, 0.7854, 0.01, 1, 0.7854, 0.7854, 0, 0,
+                           1.0, 0, 0, 0, 0)  # fmt: skip
+    assert Run([EYE]).open().endswith(expected)
+
+
+def test_the_image_comes_once_with_the_first_step() -> None:
+    run = running([EYE])
+    image = struct.pack("<iBHB", len(BLACK), 1, 1, 0) + BLACK
+    (notice,) = run.send(request(0, ENABLE_EYE))
+    assert isinstance(notice, control.Notice) and "'eye' is blank" in notice.text
+    assert written(run.session.answer(run.time_ns)) == NOTHING  # an immediate answer has none
+    assert run.step(32) == b"\2" + reply(time(0.032))[1:] + image
+    assert run.step(32) == reply(time(0.064))  # libController keeps it
+    assert run.step(96, block(1, "01 0000"), ENABLE_EYE) == reply(time(0.16))
+    run.session.close()
+    run.open()  # another controller has no image yet
+    assert run.step(64) == reply(time(0.224))
+    assert BLACK in run.step(64, ENABLE_EYE)
+
+
+def test_a_camera_that_is_not_enabled_brings_no_image() -> None:
+    run = running([EYE])
+    assert run.step(32, block(1, "01 0000")) == reply(time(0.032))
+
+
+def test_a_camera_takes_its_settings() -> None:
+    run = running([EYE])
+    given = block(1, b"\4" + f64(1) + b"\5" + f64(2) + b"\6" + f64(3))
+    assert run.step(32, given) == reply(time(0.032))
+
+
+def test_on_a_local_socket_the_image_is_a_file() -> None:
+    run = Run([EYE], local=True)
+    run.open()
+    assert run.session.images() == {"eye": BLACK}
+    run.session.image_files = {"eye": "/tmp/eye"}
+    message = struct.pack("<HBi", 1, 8, len(BLACK)) + b"/tmp/eye\0"
+    assert run.step(64, ENABLE_EYE).endswith(message)
+
+
+def test_a_camera_without_a_blank_one_names_the_remedy() -> None:
+    """As a body in Webots may have it."""
+    session = WebotsControllerSession(ROBOT)
+    (refused,) = session.register(Device(name="eye", kind="Camera", index=0, fields=CameraFields()))
+    assert isinstance(refused, control.Refused)
+    assert "eye: {node: Camera, absent: blank, width: 64, height: 64}" in refused.text
+    assert "absent: blank" in NO_NOTICE
 
 
 # --- a whole run ----------------------------------------------------------------------------------
