@@ -71,6 +71,7 @@ class Session:
         self.devices: dict[int, State] = {}
         self.time = 0.0
         self.battery = math.nan
+        self._is_empty = False  # the battery
         self.battery_period = 0
         self.custom_data = self.model = self.urdf = ""
         self.keys: list[int] = []
@@ -223,8 +224,10 @@ class Session:
                 self._configure(message)
             case Quit():
                 self.ended = True
+                if self._is_empty:
+                    report("the battery of the robot is empty: the controller ends.")
             case Battery(value):
-                self.battery = value
+                self.battery, self._is_empty = value, value == 0.0
             case CustomData(text):
                 self.custom_data = text
             case Model(text):

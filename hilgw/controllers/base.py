@@ -192,6 +192,9 @@ class SteppedSession(PeerSession, Protocol):
     def say(self, text: str) -> list[Event]:
         """A text for the peer, as from its robot window. Raises HilgwError when it takes none."""
 
+    def charge(self, energy_j: float) -> list[Event]:
+        """The battery has this energy. Raises HilgwError where it cannot have it."""
+
     def show_paths(self, project: str, world: str) -> None:
         """What the next peer learns as its project and world."""
 

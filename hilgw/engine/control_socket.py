@@ -150,6 +150,9 @@ class ControlServer:
                 case {"do": Do.SWITCH, "pressed": bool(pressed)}:
                     self._switch().set_mock(pressed)
                     return {"ok": True}
+                case {"do": Do.CHARGE, "robot": str(robot), "energy_j": int() | float() as energy}:
+                    self._gateway.control_loops[robot].steps.charge(float(energy))
+                    return {"ok": True}
                 case {"do": Do.SET, "device": str(device)}:
                     channel, range_m = request.get("channel"), request.get("range")
                     if not (channel is None or type(channel) is int) or not (

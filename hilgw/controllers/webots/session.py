@@ -44,7 +44,12 @@ from hilgw.protocols.webots.codec import MOST_MESSAGES, Message, describe, encod
 from hilgw.protocols.webots.errors import ProtocolError, WebotsRefused
 from hilgw.protocols.webots.forms import ROBOT_TAG
 from hilgw.protocols.webots.requests import Leave, Request, RequestReader, encode_request
-from hilgw.protocols.webots.robot_messages import Quit, RobotConfiguration, SimulationMode
+from hilgw.protocols.webots.robot_messages import (
+    Battery as BatteryMessage,
+    Quit,
+    RobotConfiguration,
+    SimulationMode,
+)
 from hilgw.reasons import RequestRefused
 from hilgw.units import earliest, ns_to_s
 
@@ -57,6 +62,7 @@ NO_NOTICE = (
 )
 
 
+INTERRUPTED = "the controller ended at once, as it does when it is interrupted (Ctrl-C) or killed"
 _COUNTED: dict[type, str] = {
     MotorSettings: "commands",
     MotorCommand: "commands",
@@ -115,6 +121,7 @@ class WebotsControllerSession:
         self._waiting: Request | None = None  # the request that has no answer yet
         self._step = StepRequest(0)  # the last one: most are equal
         self._owed = 0  # answers sent before their request: QUIT
+        self._steps_before = 0  # of earlier controllers
         self._time_ns = 0  # simulation time
         self._sent_ns: int | None = None  # the simulation time that the controller got last
 
@@ -126,6 +133,7 @@ class WebotsControllerSession:
         self._state = _State.STARTING
         self._waiting = self._sent_ns = None
         self._owed = 0
+        self._steps_before = self.counts["steps"]
         self._robot.reset()
         self._assign_tags()
         return [Connected("Webots controller")]
@@ -137,8 +145,11 @@ class WebotsControllerSession:
             return []
         if self._robot.is_exiting or state is _State.QUITTING:
             return self._gone("the controller ended")
+        # What crashes the library does so at its start; a signal finds it waiting for an answer.
+        worked = self._waiting is not None or self.counts["steps"] > self._steps_before
         self.counts["ended_without_notice"] += 1
-        return [Notice(NO_NOTICE, once=False), *self._gone("ended without notice")]
+        text = INTERRUPTED if worked else NO_NOTICE
+        return [Notice(text, once=False), *self._gone("ended without notice")]
 
     def receive(self, data: bytes, now: int) -> list[Event]:
         """Bytes from the controller, in any chunks."""
@@ -270,6 +281,12 @@ class WebotsControllerSession:
         self._robot.say(text)
         return []
 
+    def charge(self, energy_j: float) -> list[Event]:
+        """The battery has this energy from now on. Raises HilgwError where it has none."""
+        has_controller = self._state is _State.RUNNING
+        self._robot.battery.charge(energy_j, self._time_ns if has_controller else None)
+        return []
+
     def show_paths(self, project: str, world: str) -> None:
         """What the next controller gets as project path and world path."""
         self._configuration = dataclasses.replace(
@@ -372,12 +389,12 @@ class WebotsControllerSession:
         self._waiting = None
         return [self._write_quit(self._time_ns)]
 
-    def _write_quit(self, time_ns: int) -> Write:
+    def _write_quit(self, time_ns: int, *before: Message) -> Write:
         """QUIT; libController cannot quit before it has a configuration."""
         is_first = self._state is _State.STARTING
         self._state = _State.QUITTING
         first = self._configuration_messages(time_ns) if is_first else []
-        return self._write(0, [*first, Quit()])
+        return self._write(0, [*first, *before, Quit()])
 
     def rejection(self) -> bytes:
         """The answer for a controller that connected while another one has the robot: it ends at
@@ -390,7 +407,8 @@ class WebotsControllerSession:
         self._time_ns = time_ns
         self.counts["stop_battery"] += 1
         error = PeerError(StopReason.BATTERY.doc, where=self._configuration.name)
-        return [Stop(StopReason.BATTERY), self._write_quit(time_ns), ProtocolFailure(error)]
+        empty = BatteryMessage(0.0)  # by which hilgw's API knows why it ends
+        return [Stop(StopReason.BATTERY), self._write_quit(time_ns, empty), ProtocolFailure(error)]
 
     def _configure(self, time_ns: int) -> Event:
         self._time_ns = self._sent_ns = time_ns

@@ -150,6 +150,7 @@ class Station:
 
     def attach(self, transport: Transport) -> None:
         """The port is open: the handshake starts."""
+        self.statistics.latency.clear()
         self._transport = transport
         transport.read_bytes = TURN_BYTES
         self._unanswered = 0

@@ -13,7 +13,11 @@ from hypothesis import given, strategies as st
 from hilgw.control import events as control
 from hilgw.controllers.base import PeerSession
 from hilgw.controllers.webots.battery import Battery
-from hilgw.controllers.webots.session import NO_NOTICE, WebotsControllerSession
+from hilgw.controllers.webots.session import (
+    INTERRUPTED,
+    NO_NOTICE,
+    WebotsControllerSession,
+)
 from hilgw.devices.fields import EmitterFields, ReceiverFields
 from hilgw.devices.kinds import Device, MotorLimits
 from hilgw.devices.properties import (
@@ -25,6 +29,7 @@ from hilgw.devices.properties import (
     RotationalMotorFields,
     TouchSensorFields,
 )
+from hilgw.errors import HilgwError
 from hilgw.protocols.webots.answers import AnswerReader
 from hilgw.protocols.webots.codec import Codec
 from hilgw.protocols.webots.device_messages import Receive
@@ -40,6 +45,7 @@ REMOTE_ON = bytes.fromhex("0f000000 00000000 0000 01000000 20")
 STEP = bytes.fromhex("08000000 20000000")
 NOTHING = bytes.fromhex("0100 04000000 04000000 00 00000000")
 QUIT = bytes.fromhex("0100 07000000 07000000 00 00000000 0000 02")
+EMPTY = bytes.fromhex("0100 12000000 12000000 00 00000000 0000 05 0000000000000000 0000 02")
 STOP = control.Stop(control.StopReason.DISCONNECTED)
 DEVICES = [
     Device(
@@ -131,6 +137,47 @@ def running(devices: list[Device] = DEVICES, **keywords: Any) -> Run:
     run = Run(devices, **keywords)
     run.open()
     return run
+
+
+# --- Ctrl-C, and an empty battery -----------------------------------------------------------------
+
+
+def test_a_controller_that_is_interrupted_is_not_called_a_crash() -> None:
+    """libController restores the default action of SIGINT: the process dies without a notice, in
+    most cases while it waits for the end of a step."""
+    run = running()
+    run.send(STEP)
+    notice, *_ = run.session.close()
+    assert notice == control.Notice(INTERRUPTED, once=False) and "crash" not in INTERRUPTED
+    run.open()
+    run.step(32)
+    assert run.session.close()[0] == notice  # it computed
+    run.open()
+    assert run.session.close()[0] == control.Notice(NO_NOTICE, once=False)  # it never stepped
+
+
+def test_an_empty_battery_is_told_before_the_end_and_can_be_charged() -> None:
+    """A message that libController knows too: the value of the battery sensor."""
+    run = running(battery=Battery(1.0, 1000.0, most_j=5.0))
+    last = run.step(32)
+    assert last == reply(bytes.fromhex("0000 05") + f64(0.0) + bytes.fromhex("0000 02"))
+    for energy in (-1.0, 6.0, INF, math.nan):
+        with pytest.raises(HilgwError, match="does not hold"):
+            run.session.charge(energy)
+    assert run.session.charge(4.0) == []
+    run.session.close()
+    run.time_ns = 1000 * MS  # nothing is used up while no controller is there
+    run.open()
+    assert run.session.robot_report()["battery_j"] == pytest.approx(4.0)
+    run.send(STEP)
+    assert run.session.charge(5.0) == []
+    assert run.session.robot_report()["battery_j"] == 5.0
+
+
+@pytest.mark.parametrize("battery", [Battery(), Battery(sensor="charge")])
+def test_a_battery_that_cannot_be_charged(battery: Battery) -> None:
+    with pytest.raises(HilgwError, match="cannot be charged"):
+        Run(battery=battery).session.charge(1.0)
 
 
 # --- cameras: blank ones --------------------------------------------------------------------------
@@ -766,7 +813,6 @@ def test_quit_before_the_configuration_brings_it() -> None:
 
 def test_an_end_without_notice_brings_the_hint() -> None:
     run = running()
-    run.send(STEP)
     assert run.session.close() == [
         control.Notice(NO_NOTICE, once=False), STOP, control.Disconnected("ended without notice"),
     ]  # fmt: skip

@@ -189,6 +189,7 @@ def _add_set(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         epilog="examples: hilgw set rover.rx --channel 5\n"
         "          hilgw set rover.tx --channel -1 --range 2.5\n"
         "          hilgw set xbee0 --at 0013A2004AB67FB2 D4 05\n"
+        "          hilgw set rover --battery 1000\n"
         "          hilgw set estop --switch pressed",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -203,6 +204,9 @@ def _add_set(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "a value it reads",
     )
     parser.add_argument(
+        "--battery", metavar="J", type=finite, help="of a robot: charges its battery to this energy"
+    )
+    parser.add_argument(
         "--switch",
         choices=("pressed", "released"),
         help="of `estop`, the emergency-stop switch, where it is a mock",
@@ -214,6 +218,8 @@ def run_set(args: argparse.Namespace) -> int:
     """Returns 0. Raises HilgwError with the reason when the device refuses."""
     if args.switch is not None:
         return _press(args)
+    if args.battery is not None:
+        return _charge(args)
     if args.at is not None:
         return _remote_at(args)
     if args.channel is None and args.range is None:
@@ -237,6 +243,16 @@ def _press(args: argparse.Namespace) -> int:
     gateway = Gateway(find_gateway(**selected(args)))
     request_of(gateway, {"do": Do.SWITCH, "pressed": args.switch == "pressed"}, args.device)
     print(f"estop: {args.switch}")
+    return 0
+
+
+def _charge(args: argparse.Namespace) -> int:
+    """Charges the battery of a robot."""
+    if args.at or args.channel is not None or args.range is not None:
+        raise UsageError("--battery is of a robot alone", fix="hilgw set rover --battery 1000")
+    request = {"do": Do.CHARGE, "robot": args.device, "energy_j": args.battery}
+    _, gateway = request_gateway(args, request, "robot", args.device)
+    print(f"{args.device}: battery {args.battery:g} J{gateway.suffix()}")
     return 0
 
 

@@ -107,6 +107,11 @@ class Radios:
             period = min(period, PASSING_MS)
         return None if receiver.enable(math.ceil(period)) else RequestRefused.NOT_ALLOWED
 
+    def begin_connection(self) -> None:
+        """A controller has connected: the latencies are those of this connection."""
+        for port in (*self._emitters.values(), *self._receivers.values()):
+            port.latency.clear()
+
     def restore(self) -> None:
         """Restores the settings of the configuration, for a new controller."""
         for emitter in self._emitters.values():
