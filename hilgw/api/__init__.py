@@ -24,24 +24,22 @@ from hilgw.api.devices.sensors import (
     TouchSensor,
 )
 from hilgw.api.robot import Robot
+from hilgw.api.supervisor import Field, Node, Supervisor
 from hilgw.api.unsupported import (
     Altimeter,
     CameraRecognitionObject,
     Connector,
     ContactPoint,
     Display,
-    Field,
     Lidar,
     LidarPoint,
     Motion,
-    Node,
     Proto,
     Radar,
     RadarTarget,
     RangeFinder,
     Skin,
     Speaker,
-    Supervisor,
     VacuumGripper,
 )
 

@@ -150,6 +150,11 @@ class ControlServer:
                 case {"do": Do.SWITCH, "pressed": bool(pressed)}:
                     self._switch().set_mock(pressed)
                     return {"ok": True}
+                case {"do": Do.POSE, "object": str(name)}:
+                    pose = self._gateway.scene.pose_of(name)
+                    where = None if pose is None else list(pose.position)
+                    rows = None if pose is None else [list(row) for row in pose.rows]
+                    return {"ok": True, "position": where, "rotation": rows}
                 case {"do": Do.CHARGE, "robot": str(robot), "energy_j": int() | float() as energy}:
                     self._gateway.control_loops[robot].steps.charge(float(energy))
                     return {"ok": True}

@@ -30,14 +30,18 @@ def test_an_unsupported_class_fails_when_it_is_made() -> None:
         Lidar("lidar")
 
 
-def test_a_supervisor_is_a_robot_without_functions_of_a_supervisor() -> None:
+def test_a_supervisor_is_a_robot_without_functions_of_a_supervisor(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     from hilgw.api.session import Session
 
+    monkeypatch.setattr("hilgw.api.supervisor._noticed", [])
     robot = Supervisor(session=Session(Simulator()))
     try:
         assert Robot.created is robot and robot.step(32) == 0
-        with pytest.raises(NotImplementedError, match=r"Supervisor\.getFromDef"):
-            robot.getFromDef("ROVER")
+        assert robot.getFromDef("ROVER") is None and robot.getRoot() is None
+        assert robot.simulation_mode is None
+        assert capsys.readouterr().err.count("have no effect without Webots") == 1
         with pytest.raises(AttributeError):
             robot.nothing  # noqa: B018
     finally:

@@ -219,6 +219,29 @@ def test_it_is_for_this_user_alone_and_ends_with_the_gateway(tmp_path: Path, fol
     assert not path.exists()
 
 
+WITHOUT_BODY = """
+version: 1
+robots:
+  my rover:
+    body: {kind: wc2ec, connect: "tcp://127.0.0.1:9"}
+    controller: {kind: webots_plugin}
+"""
+
+
+def test_a_plugin_that_leaves_while_the_robot_is_down_is_released(
+    tmp_path: Path, folder: Path
+) -> None:
+    """After a set_mode that failed: its connection does not wait for the robot."""
+    with Plugin(tmp_path, text=WITHOUT_BODY) as gateway:
+        port = gateway.gateway.supervisors["my rover.controller"]
+        for _ in range(3):
+            peer = knock(gateway, folder / "my%20rover.plugin")
+            peer.connection.sendall(FIRST)
+            gateway.until(lambda: port.line.first is not None, "it waits")
+            peer.connection.close()
+            gateway.until(lambda: port.line.first is None, "the end")
+
+
 def test_a_late_request_ends_at_once(tmp_path: Path, folder: Path) -> None:
     """Webots takes its own step between two requests: both take one step of time, not two."""
     with Plugin(tmp_path, text=ROVER) as gateway:

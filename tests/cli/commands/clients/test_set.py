@@ -24,7 +24,7 @@ robots:
         (["rover", "--battery", "1500"], 0, "rover: battery 1500 J"),
         (["rover", "--battery", "2001"], 1, "does not hold 2001 J; write 0 to 2000"),
         (["bare", "--battery", "1"], 1, "cannot be charged: it has none"),
-        (["nobody", "--battery", "1"], 2, "nobody"),
+        (["nobody", "--battery", "1"], 1, "nobody"),
         (["rover", "--battery", "1", "--channel", "3"], 2, "--battery is of a robot alone"),
     ],
 )
