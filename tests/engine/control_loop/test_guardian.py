@@ -64,8 +64,8 @@ def guardian(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     Body(made)
     yield made
     if made.pid is not None:
-        os.kill(made.pid, signal.SIGKILL)
-        os.waitpid(made.pid, 0)
+        os.kill(made.pid, signal.SIGKILL)  # it may be frozen
+    made.close()
 
 
 class Wire:
@@ -399,7 +399,9 @@ async def test_it_has_a_session_of_its_own_and_the_standard_library_only(
     pid = guardian.pid
     assert pid is not None
     assert os.getsid(pid) == pid != os.getsid(0)
-    command = subprocess.run(("ps", "-o", "args=", "-p", str(pid)), capture_output=True, text=True)
+    command = subprocess.run(
+        ("ps", "-ww", "-o", "args=", "-p", str(pid)), capture_output=True, text=True
+    )
     assert f" -IS {PROGRAM} " in command.stdout
     imports = [
         each.module if isinstance(each, ast.ImportFrom) else each.names[0].name
