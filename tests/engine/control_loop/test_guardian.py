@@ -21,6 +21,7 @@ import pytest
 
 from hilgw.engine import guardian_process
 from hilgw.engine.control_loop.guardian import FROZEN_NS, PROGRAM, Guardian
+from hilgw.engine.control_loop.watchdog import Watchdog
 from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.errors import PortError
 from hilgw.testing.sim import Clock
@@ -177,6 +178,38 @@ async def test_while_the_watchdog_beats_it_does_nothing(guardian: Guardian, line
     assert happened(guardian) == ["guard"]
     beating.cancel()
     await until(lambda: line.has(b"stopstop"))
+
+
+class Late:
+    """A body that is never late: nothing but the guardian would stop it."""
+
+    late_ns = 3600 * NS_PER_S
+
+    def in_time(self) -> None: ...
+
+    def was_late(self, now: int) -> None: ...
+
+    def emergency(self) -> None: ...
+
+
+async def test_an_event_loop_that_hangs_is_none_of_its_business(line: Wire) -> None:
+    """The watchdog's thread beats on, and stops the robots itself once it is late."""
+    watchdog = Watchdog(Monotonic(), guardian_ms=1000)
+    guardian = watchdog.guardian
+    body = Body(guardian)
+    watchdog.watch(Late())
+    guardian.demand()
+    watchdog.start()
+    guardian.take("body", line.slave)
+    guardian.keep("body", b"stop")
+    flag = guardian.flag
+    time.sleep(1.6)
+    assert flag[0] == 0
+    await guardian.drop("body")
+    watchdog.stop()
+    dies(guardian)
+    assert body.happened == ["guard"]
+    assert not line.has(b"s")
 
 
 async def test_robots_that_stand_still_need_no_beat(guardian: Guardian, line: Wire) -> None:
