@@ -27,6 +27,7 @@ from hilgw.errors import PortError
 from hilgw.testing.sim import Clock
 from hilgw.transports.base import LineSettings
 from hilgw.transports.serial import port as serial_port, tty as serial_tty
+from hilgw.units import NS_PER_S
 
 pytestmark = [pytest.mark.process, pytest.mark.wall_clock]
 
