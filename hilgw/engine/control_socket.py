@@ -147,9 +147,6 @@ class ControlServer:
                 case {"do": Do.PLACE, "object": str(name), "position": position}:
                     self._gateway.place(name, _pose(position, request.get("rotation")))
                     return {"ok": True}
-                case {"do": Do.SWITCH, "pressed": bool(pressed)}:
-                    self._switch().set_mock(pressed)
-                    return {"ok": True}
                 case {"do": Do.SET, "device": str(device)}:
                     channel, range_m = request.get("channel"), request.get("range")
                     if not (channel is None or type(channel) is int) or not (
@@ -199,12 +196,6 @@ class ControlServer:
         except (ValueError, RecursionError) as error:
             return {"error": f"not a valid request: {error}", "exit_code": 2}
         return {"error": "unknown request", "exit_code": 2}
-
-    def _switch(self) -> EmergencySwitch:
-        estop = self._gateway.estop
-        if estop is None:
-            raise HilgwError("no emergency-stop switch here", fix="write estop: in its file")
-        return estop
 
     def _end_of(self, lease: Lease) -> dict[str, Any]:
         return _end_of(lease, self._gateway.estop)
