@@ -82,7 +82,6 @@ class Gateway:
         self.hosts: list[MockHost] = []
         self.children: list[Child] = []
         self.mocap = mocap
-        self.estop: EmergencySwitch | None = None
         self.description: list[str] = []
         self.reports: dict[str, Callable[[], dict[str, Any]]] = {}
         self.environment: dict[str, str] = {}
@@ -100,7 +99,7 @@ class Gateway:
 
     def add_estop(self, switch: EmergencySwitch) -> None:
         """The emergency-stop switch of all robots, before `run`."""
-        self.estop = self.control_loops.interlock = switch
+        self.control_loops.estop = switch
         self.reports[switch.name] = switch.report
 
     # --- life --------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from hilgw.control.events import StopReason
 from hilgw.control.safety_settings import DEFAULT_GUARDIAN_MS
@@ -14,24 +14,13 @@ from hilgw.errors import HilgwError, SafetyError
 from hilgw.units import s_to_ns
 
 if TYPE_CHECKING:
+    from hilgw.engine.arming.estop import EmergencySwitch
     from hilgw.engine.control_loop.loop import ControlLoop
     from hilgw.engine.control_loop.safety import Safety
     from hilgw.transports.base import Scheduler
 
 DRAIN_S = 1.0  # time for the last commands to leave
 DRAIN_POLL_S = 0.002
-
-
-class Interlock(Protocol):
-    """What can keep all robots disarmed. It starts after the watchdog, and stops at the end."""
-
-    def start(self) -> None: ...
-
-    def stop(self) -> None: ...
-
-    def demand_released(self) -> None:
-        """Raises SafetyError while no robot may be armed."""
-        ...
 
 
 class ControlLoops:
@@ -48,7 +37,7 @@ class ControlLoops:
         self.watchdog = Watchdog(scheduler, threaded=not simulated, guardian_ms=guardian_ms)
         self._scheduler = scheduler
         self._loops: dict[str, ControlLoop] = {}
-        self.interlock: Interlock | None = None
+        self.estop: EmergencySwitch | None = None  # of all robots
         self._ended: set[str] = set()  # robots whose motors were stopped for good
 
     def add(self, loop: ControlLoop) -> None:
@@ -91,8 +80,8 @@ class ControlLoops:
         """Raises SafetyError where there are real bodies, and their guardian cannot start."""
         self.watchdog.guardian.demand()
         self.watchdog.start()
-        if self.interlock is not None:
-            self.interlock.start()
+        if self.estop is not None:
+            self.estop.start()
         for loop in self._loops.values():
             loop.start()
 
@@ -115,19 +104,19 @@ class ControlLoops:
 
     def close(self) -> None:
         self.watchdog.stop()
-        if self.interlock is not None:
-            self.interlock.stop()
+        if self.estop is not None:
+            self.estop.stop()
         for loop in self._loops.values():
             loop.close()
         self.watchdog.guardian.close()
 
     def arm(self, *robots: str) -> None:
         """Lets the motors of these robots move. HilgwError for a robot without a control loop, or
-        with a hardware fault, where the guardian does not start, and while the interlock is not
-        released: none is armed then.
+        with a hardware fault, where the guardian does not start, and while the emergency-stop
+        switch is pressed: none is armed then.
         """
-        if self.interlock is not None:
-            self.interlock.demand_released()
+        if self.estop is not None:
+            self.estop.demand_released()
         loops = [self[robot] for robot in robots]
         self.watchdog.guardian.demand()
         for loop in loops:

@@ -49,7 +49,7 @@ class Rig:
         self.loops = ControlLoops(self.clock)
         self.loops.add(self.loop.loop)
         self.switch = EmergencySwitch(self.loops, self.clock, self.observer, LINE, self.never)
-        self.loops.interlock = self.switch
+        self.loops.estop = self.switch
         self.late: list[Callable[[], None]] | None = None
         self.switch.event_loop = self  # type: ignore[assignment]
         self.loop.robot_comes()
@@ -246,7 +246,7 @@ def test_a_thread_stops_a_robot_while_the_event_loop_hangs() -> None:
     async def main() -> float:
         rig.loop.safety.armed = True
         switch = EmergencySwitch(rig.loops, rig.clock, rig.observer, LINE, open_line)
-        rig.loops.interlock = switch
+        rig.loops.estop = switch
         switch.start()
         while switch.pressed:
             await asyncio.sleep(0.001)
@@ -420,7 +420,7 @@ def test_a_gateway_with_a_switch_over_rfc_2217(monkeypatch: pytest.MonkeyPatch) 
         gateway = build(config, asyncio.get_running_loop(), recorder)
         loops, stop = gateway.control_loops, asyncio.Event()
         running = asyncio.create_task(gateway.run(stop))
-        switch, state = gateway.estop, loops["cab"].safety.state
+        switch, state = loops.estop, loops["cab"].safety.state
         assert switch is not None
         await until(lambda: state.armed and not switch.pressed)
         port.closed = False
