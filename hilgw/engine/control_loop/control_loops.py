@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from hilgw.control.events import StopReason
 from hilgw.control.safety_settings import DEFAULT_GUARDIAN_MS
@@ -14,13 +14,27 @@ from hilgw.errors import HilgwError, SafetyError
 from hilgw.units import s_to_ns
 
 if TYPE_CHECKING:
-    from hilgw.engine.arming.estop import EmergencySwitch
     from hilgw.engine.control_loop.loop import ControlLoop
     from hilgw.engine.control_loop.safety import Safety
     from hilgw.transports.base import Scheduler
 
 DRAIN_S = 1.0  # time for the last commands to leave
 DRAIN_POLL_S = 0.002
+
+
+class Interlock(Protocol):
+    """The emergency-stop switch, which can keep all robots disarmed. It starts after the watchdog,
+    and stops at the end. cause: why it is pressed; empty while it is released."""
+
+    cause: str
+
+    def start(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+    def demand_released(self) -> None:
+        """Raises SafetyError while no robot may be armed."""
+        ...
 
 
 class ControlLoops:
@@ -37,7 +51,7 @@ class ControlLoops:
         self.watchdog = Watchdog(scheduler, threaded=not simulated, guardian_ms=guardian_ms)
         self._scheduler = scheduler
         self._loops: dict[str, ControlLoop] = {}
-        self.estop: EmergencySwitch | None = None  # of all robots
+        self.estop: Interlock | None = None
         self._ended: set[str] = set()  # robots whose motors were stopped for good
 
     def add(self, loop: ControlLoop) -> None:

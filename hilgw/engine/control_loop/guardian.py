@@ -25,7 +25,7 @@ import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from hilgw.control.safety_settings import DEFAULT_GUARDIAN_MS
 from hilgw.engine.guardian_process import (
@@ -44,7 +44,6 @@ from hilgw.transports.base import NOT_SET
 from hilgw.units import NS_PER_MS, NS_PER_S
 
 if TYPE_CHECKING:
-    from hilgw.engine.control_loop.safety import Safety
     from hilgw.transports.base import Flag, Scheduler
 
 PROGRAM = Path(__file__).parent.with_name("guardian_process.py")
@@ -55,15 +54,27 @@ CONFIRM_S = 1.0  # for a port that is closed next
 END_S = 0.5
 
 
+class Guarded(Protocol):
+    """What the guardian protects: the safety of one real body. The event loop calls it."""
+
+    def guardian_acted(self) -> None:
+        """The guardian has stopped the motors: this process did not run."""
+
+    def guardian_died(self) -> None:
+        """It is gone, and has stopped nothing."""
+
+    def guard(self) -> None:
+        """A new guardian runs: it gets the connection, if there is one."""
+
+
 class Guardian:
-    """The guardian of one gateway. `guarded`: the safety of each real body, which it protects; it
-    runs where there is one.
+    """The guardian of one gateway. `guarded`: what it protects; it runs where there is something.
 
     The event loop calls all methods but `beat`.
     """
 
     def __init__(self, scheduler: Scheduler, guardian_ms: int = DEFAULT_GUARDIAN_MS) -> None:
-        self.guarded: list[Safety] = []
+        self.guarded: list[Guarded] = []
         self.flag: Flag = NOT_SET
         self._scheduler = scheduler
         self._guardian_ms = guardian_ms

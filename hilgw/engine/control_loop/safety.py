@@ -314,14 +314,12 @@ class Safety:
         self._body.flag = transport.flag = self.emergency_stop.flag
 
     def guard(self) -> None:
-        """A new guardian runs: it gets the connection, if there is one."""
         if (transport := self._body.transport) is not None:
             self.attached(transport)
 
     def guardian_acted(self) -> None:
-        """The guardian has stopped the motors, as this process did not run. The body gets nothing
-        but the stop any more: commands may have been written between the guardian's stop and
-        here."""
+        """The body gets nothing but the stop any more: commands may have been written between the
+        guardian's stop and here."""
         body, reason = self._body, PortError.LOST
         if body.transport is None or self.emergency_stop.is_final:
             return
@@ -332,7 +330,6 @@ class Safety:
         body.fail(PortError(text, reason=reason, where=body.name))
 
     def guardian_died(self) -> None:
-        """It is gone, and has stopped nothing."""
         self.stop(StopReason.GUARDIAN, self._scheduler.now())
 
 
