@@ -410,7 +410,7 @@ async def test_another_program_is_not_waited_for_and_a_guardian_not_for_ever(
     timer = Timer(asyncio.get_running_loop())
     with held(line, name), pytest.raises(PortError, match=f"in use by {name}"):
         await serial_port.open_serial(os.ttyname(line.slave), LINE, timer)
-    assert (len(looks) > 1) is (name == serial_tty.GUARDIAN)
+    assert (len(looks) > 2) is (name == serial_tty.GUARDIAN)
 
 
 # --- the process itself ---------------------------------------------------------------------------
