@@ -81,6 +81,7 @@ class Guardian:
         self._process: subprocess.Popen[bytes] | None = None
         self._socket: socket.socket | None = None
         self._shared: mmap.mmap | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._lock = threading.Lock()  # of what is sent, for the thread that beats
         self._numbers: dict[str, int] = {}
         self._drops: dict[int, asyncio.Future[None]] = {}
@@ -138,7 +139,8 @@ class Guardian:
         ours.setblocking(False)
         self._socket, self.flag = ours, self._shared
         self._beats, self._seen_ns = 0, self._scheduler.now()
-        asyncio.get_running_loop().add_reader(ours, self._readable)
+        self._loop = asyncio.get_running_loop()
+        self._loop.add_reader(ours, self._readable)
 
     def close(self) -> None:
         """Ends it. What it still protects it stops."""
@@ -154,7 +156,8 @@ class Guardian:
         process, self._process = self._process, None
         self.flag, self._shared = NOT_SET, None
         if ours is not None:
-            asyncio.get_running_loop().remove_reader(ours)
+            if self._loop is not None and not self._loop.is_closed():
+                self._loop.remove_reader(ours)
             ours.close()
         for drop in self._drops.values():
             drop.set_result(None)

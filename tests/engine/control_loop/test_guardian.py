@@ -21,11 +21,13 @@ import pytest
 
 from hilgw.engine import guardian_process
 from hilgw.engine.control_loop.guardian import FROZEN_NS, PROGRAM, Guardian
+from hilgw.engine.control_loop.watchdog import Watchdog
 from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.errors import PortError
 from hilgw.testing.sim import Clock
 from hilgw.transports.base import LineSettings
 from hilgw.transports.serial import port as serial_port, tty as serial_tty
+from hilgw.units import NS_PER_S
 
 pytestmark = [pytest.mark.process, pytest.mark.wall_clock]
 
@@ -64,8 +66,8 @@ def guardian(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     Body(made)
     yield made
     if made.pid is not None:
-        os.kill(made.pid, signal.SIGKILL)
-        os.waitpid(made.pid, 0)
+        os.kill(made.pid, signal.SIGKILL)  # it may be frozen
+    made.close()
 
 
 class Wire:
@@ -177,6 +179,38 @@ async def test_while_the_watchdog_beats_it_does_nothing(guardian: Guardian, line
     assert happened(guardian) == ["guard"]
     beating.cancel()
     await until(lambda: line.has(b"stopstop"))
+
+
+class Late:
+    """A body that is never late: nothing but the guardian would stop it."""
+
+    late_ns = 3600 * NS_PER_S
+
+    def in_time(self) -> None: ...
+
+    def was_late(self, now: int) -> None: ...
+
+    def emergency(self) -> None: ...
+
+
+async def test_an_event_loop_that_hangs_is_none_of_its_business(line: Wire) -> None:
+    """The watchdog's thread beats on, and stops the robots itself once it is late."""
+    watchdog = Watchdog(Monotonic(), guardian_ms=1000)
+    guardian = watchdog.guardian
+    body = Body(guardian)
+    watchdog.watch(Late())
+    guardian.demand()
+    watchdog.start()
+    guardian.take("body", line.slave)
+    guardian.keep("body", b"stop")
+    flag = guardian.flag
+    time.sleep(1.6)
+    assert flag[0] == 0
+    await guardian.drop("body")
+    watchdog.stop()
+    dies(guardian)
+    assert body.happened == ["guard"]
+    assert not line.has(b"s")
 
 
 async def test_robots_that_stand_still_need_no_beat(guardian: Guardian, line: Wire) -> None:
@@ -432,7 +466,9 @@ async def test_it_has_a_session_of_its_own_and_the_standard_library_only(
     pid = guardian.pid
     assert pid is not None
     assert os.getsid(pid) == pid != os.getsid(0)
-    command = subprocess.run(("ps", "-o", "args=", "-p", str(pid)), capture_output=True, text=True)
+    command = subprocess.run(
+        ("ps", "-ww", "-o", "args=", "-p", str(pid)), capture_output=True, text=True
+    )
     assert f" -IS {PROGRAM} " in command.stdout
     imports = [
         each.module if isinstance(each, ast.ImportFrom) else each.names[0].name
