@@ -25,7 +25,7 @@ import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import IO, TYPE_CHECKING, Protocol
 
 from hilgw.control.safety_settings import DEFAULT_GUARDIAN_MS
 from hilgw.engine.guardian_process import (
@@ -115,11 +115,9 @@ class Guardian:
             each.guard()
 
     def _start(self) -> None:
-        import tempfile  # half of what this module would take to import
-
         ours, theirs = socket.socketpair()
-        with theirs, tempfile.TemporaryFile() as memory:
-            memory.truncate(SHARED_BYTES)
+        with theirs, _memory() as memory:
+            memory.write(bytes(SHARED_BYTES))
             self._shared = mmap.mmap(memory.fileno(), SHARED_BYTES)
             inherited = (theirs.fileno(), memory.fileno())
             blocked = signal.pthread_sigmask(signal.SIG_BLOCK, IGNORED)  # until it ignores them
@@ -248,6 +246,16 @@ class Guardian:
         for _, number, _ in HEADER.iter_unpack(data):
             if (dropped := self._drops.pop(number, None)) is not None:
                 dropped.set_result(None)
+
+
+def _memory() -> IO[bytes]:
+    """A file for what both processes share. Not on a disk: one that is full would end both by
+    SIGBUS, at the first access."""
+    if hasattr(os, "memfd_create"):
+        return os.fdopen(os.memfd_create("hilgw-guardian"), "w+b", buffering=0)
+    import tempfile
+
+    return tempfile.TemporaryFile(buffering=0)
 
 
 def is_supported() -> bool:
