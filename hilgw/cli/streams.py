@@ -1,15 +1,10 @@
-"""Standard streams: recovery of those that are closed or full, single keys of a terminal.
+"""Recovery of standard streams that are closed or full.
 
 Imports nothing slow: it is imported before everything else.
 """
 
 import os
 import sys
-from contextlib import contextmanager, suppress
-
-TYPE_CHECKING = False  # as in typing, which is slow to import
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def recover() -> None:
@@ -43,25 +38,3 @@ def discard_unwritten() -> None:
         except OSError:
             os.dup2(null, stream.fileno())
     os.close(null)
-
-
-@contextmanager
-def single_keys(descriptor: int, *plain: int) -> "Iterator[None]":
-    """Each key is read at once and not shown; Ctrl-C still ends. Afterwards the terminal is as it
-    was. No terminal: nothing changes. plain: places of the terminal's control characters, such as
-    VSUSP (Ctrl-Z), whose keys are as all others."""
-    if not os.isatty(descriptor):
-        yield
-        return
-    import termios  # not on Windows
-
-    before, changed = termios.tcgetattr(descriptor), termios.tcgetattr(descriptor)
-    changed[3] &= ~(termios.ICANON | termios.ECHO)
-    for key in plain:
-        changed[6][key] = b"\0"
-    termios.tcsetattr(descriptor, termios.TCSADRAIN, changed)
-    try:
-        yield
-    finally:
-        with suppress(termios.error):  # it was closed
-            termios.tcsetattr(descriptor, termios.TCSAFLUSH, before)

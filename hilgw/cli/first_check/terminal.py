@@ -7,7 +7,7 @@ import select
 import termios
 from contextlib import AbstractContextManager, suppress
 
-from hilgw.cli.streams import single_keys
+from hilgw.cli.keys import single_keys
 from hilgw.errors import HilgwError
 
 

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 
 from hilgw.cli.commands.clients.gateway_request import add_options, selected
-from hilgw.cli.streams import single_keys
+from hilgw.cli.keys import single_keys
 from hilgw.devices.keys import MOST_KEYS, Keys, code_of
 from hilgw.errors import UsageError, quoted
 
