@@ -72,6 +72,7 @@ class Lease:
         """The gateway has stopped its motors for good."""
         if self.ended is None:
             self.ended = StopReason.ENDED
+            self.not_sent = [each for each in self.robots if each in self._loops.unstopped]
             if self._timer is not None:
                 self._timer.cancel()
 
