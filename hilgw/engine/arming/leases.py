@@ -65,7 +65,9 @@ class Lease:
             return
         self.ended = reason
         self._timer.cancel()
-        if reason is not StopReason.ENDED:
+        if reason is StopReason.ENDED:
+            self.not_sent = [each for each in self.robots if each in self._loops.unstopped]
+        else:
             self.not_sent = self._loops.disarm(*self.robots, reason=reason)
 
     def _count(self) -> int:

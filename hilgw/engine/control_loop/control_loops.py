@@ -53,6 +53,7 @@ class ControlLoops:
         self._loops: dict[str, ControlLoop] = {}
         self.estop: Interlock | None = None
         self._ended: set[str] = set()  # robots whose motors were stopped for good
+        self.unstopped: set[str] = set()  # those of them whose body took no stop
 
     def add(self, loop: ControlLoop) -> None:
         self._loops[loop.name] = loop
@@ -106,6 +107,8 @@ class ControlLoops:
             if name not in self._ended:
                 self._ended.add(name)
                 loop.end()
+                if loop.unstopped:
+                    self.unstopped.add(name)
 
     async def stop_motors(self) -> None:
         """`end`, and what the bodies' connections could not take at once."""
@@ -145,8 +148,8 @@ class ControlLoops:
 
     def disarm(self, *robots: str, reason: StopReason = StopReason.DISARMED) -> list[str]:
         """Stops these robots; their motors do not move until `arm`. HilgwError for robots without
-        a control loop; the others are stopped then. Returns those whose body was lost: no stop
-        could be sent to it."""
+        a control loop; the others are stopped then. Returns those whose body took no stop:
+        it is lost."""
         now = self._scheduler.now()
         known = [robot for robot in robots if robot in self._loops]
         down = [robot for robot in known if self._loops[robot].disarm(now, reason)]

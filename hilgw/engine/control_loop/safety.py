@@ -56,6 +56,7 @@ class Safety:
         self.emergency_stop = EmergencyStop()
         self.late_ns = state.late_ns
         self.ending = False
+        self.took_stop = True  # the connection, of the last one
         self.stop_calls = 0  # a command that waited meanwhile is void
         self.has_controller = False
         self.statistics = ControlLoopStatistics()
@@ -235,13 +236,15 @@ class Safety:
 
     def _stop_body(self, reason: StopReason, now: int) -> list[Command]:
         """Sends the body its stop; returns the commands that were written for it."""
+        self.took_stop = False
         if self._body.transport is None:
             return []
         answer = self._body.ask(None, self._stop_of_body, reason, now)
         if answer is None:
             return []
         commands, events = answer
-        return commands if self._body.handle(events, now) else []
+        self.took_stop = self._body.handle(events, now)
+        return commands if self.took_stop else []
 
     def _stop_of_body(self, reason: StopReason, now: int) -> tuple[list[Command], list[Event]]:
         """The commands of a stop, and the session's events for it."""

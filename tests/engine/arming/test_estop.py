@@ -31,7 +31,7 @@ from hilgw.errors import SafetyError
 from hilgw.testing.sim import DEADLINE_S, Recorder, until, wait_until
 from hilgw.transports.base import ModemState
 from hilgw.transports.serial import modem_line
-from hilgw.transports.serial.modem_line import open_modem_line
+from hilgw.transports.serial.modem_line import ModemLine, open_modem_line
 from tests.bridge.served import RecordedPort, served
 from tests.engine.control_loop.fakes import MS, FakeLoop
 from tests.engine.control_loop.running import GO, STOP
@@ -350,7 +350,7 @@ def test_a_switch_at_pysierials_server_is_read_afresh_each_time() -> None:
             assert line.is_on()
             port.silent.set()
             with pytest.raises(TimeoutError, match="no answer within 20 ms"):
-                line._replace(answer_s=0.02).is_on()
+                ModemLine(*line[:3], answer_s=0.02).is_on()
         finally:
             line.close()
 
@@ -446,7 +446,7 @@ def test_a_server_that_is_gone_is_an_error() -> None:
         line = open_modem_line(url, "cts", allow_urls=True)
         assert line.is_on()
     with pytest.raises(OSError):
-        wait_until(lambda: not line._replace(answer_s=0.02).is_on())
+        wait_until(lambda: not ModemLine(*line[:3], answer_s=0.02).is_on())
     line.close()
 
 

@@ -315,11 +315,13 @@ def test_a_slow_uart_gets_the_time_for_what_is_in_its_fifo(
     monkeypatch.setattr(guardian_process.time, "sleep", pause)
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        acting = guardian_process.Guardian(ours, bytearray(2), 0.3)  # type: ignore[arg-type]
-        port = Uart(os.dup(line.slave))
-        port.stop = b"go straight!"
-        acting._ports[0] = port
-        acting._act(dead=True)
+        head = guardian_process.HEADER.pack
+        messages = head(guardian_process.PORT, 0, 0), head(guardian_process.STOP, 0, 12)
+        socket.send_fds(ours, [*messages, b"go straight!"], [os.dup(line.slave)])
+        ours.close()
+        theirs.setblocking(False)
+        monkeypatch.setattr(guardian_process, "Port", Uart)
+        guardian_process.Guardian(theirs, bytearray(2), 0.3).run()  # type: ignore[arg-type]
     assert unsent == [left]
 
 
