@@ -175,9 +175,10 @@ class _Assembly:
         else:
             gateway, line = self.gateway, ports.modem_line(config.port, config.line)
             clock = gateway.real_timer
-            gateway.add_estop(
-                EmergencySwitch(gateway.control_loops, clock, gateway.observer, config.where, line)
+            switch = EmergencySwitch(
+                gateway.control_loops, clock, gateway.observer, config.where, line
             )
+            gateway.control_loops.estop, gateway.reports[NAME] = switch, switch.report
         self.describe(f"  {NAME:<12} emergency-stop switch: {words}")
 
     # --- robots ------------------------------------------------------------------------------

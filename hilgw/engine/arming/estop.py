@@ -48,7 +48,6 @@ class EmergencySwitch:
         where: str,
         open_line: Callable[[], ModemLine],
     ) -> None:
-        self.name = NAME
         self.pressed, self.cause = True, UNREAD
         self.presses = 0
         self.reads = 0  # of the thread
