@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 PROGRAM = Path(__file__).parent.with_name("guardian_process.py")
 BEAT_NS = 50 * NS_PER_MS
 FROZEN_NS = NS_PER_S  # a guardian that has read no beat for so long would stop nothing
+START_NS = 5 * NS_PER_S  # a slow machine needs so long for its start
 STEADY_NS = 5 * NS_PER_S  # one that ends sooner after the last is not started at once
 CONFIRM_S = 1.0  # for a port that is closed next
 END_S = 0.5
@@ -138,7 +139,7 @@ class Guardian:
                 signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         ours.setblocking(False)
         self._socket, self.flag = ours, self._shared
-        self._beats, self._seen_ns = 0, self._scheduler.now()
+        self._beats, self._seen_ns = 1, self._scheduler.now() + START_NS  # 0: none was seen
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(ours, self._readable)
 

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from hilgw.engine import guardian_process
-from hilgw.engine.control_loop.guardian import FROZEN_NS, PROGRAM, Guardian
+from hilgw.engine.control_loop.guardian import FROZEN_NS, PROGRAM, START_NS, Guardian
 from hilgw.engine.control_loop.watchdog import Watchdog
 from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.errors import PortError
@@ -535,12 +535,24 @@ async def test_one_that_is_frozen_is_noticed_by_the_beats(guardian: Guardian) ->
     guardian.demand()
     now = time.monotonic_ns()
     guardian.beat(now)
+    await until(lambda: guardian.flag[guardian_process.SEEN])
     send(guardian, signal.SIGSTOP)
     guardian.beat(now + 1)
     guardian.beat(now + FROZEN_NS)
     assert happened(guardian) == ["guard"]
     guardian.beat(now + 2 * FROZEN_NS)
     await until(lambda: happened(guardian) == ["guard", "died", "guard"])
+
+
+async def test_one_that_starts_slowly_is_not_taken_for_frozen(guardian: Guardian) -> None:
+    guardian.demand()
+    send(guardian, signal.SIGSTOP)  # before it has read a message
+    now = time.monotonic_ns()
+    guardian.beat(now)
+    guardian.beat(now + START_NS)
+    send(guardian, signal.SIGCONT)
+    await until(lambda: guardian.flag[guardian_process.SEEN])
+    assert happened(guardian) == ["guard"]
 
 
 async def test_a_full_socket_refuses_and_ends_the_guardian(guardian: Guardian, line: Wire) -> None:
