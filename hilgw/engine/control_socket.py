@@ -30,7 +30,6 @@ from hilgw.protocols.gateway.messages import LINE_BYTES, LONGEST_LEASE_S, Do, en
 from hilgw.units import s_to_ns
 
 if TYPE_CHECKING:
-    from hilgw.engine.arming.estop import EmergencySwitch
     from hilgw.engine.gateway import Gateway
 
 IDLE_S = 10.0
@@ -94,7 +93,7 @@ class ControlServer:
         for task, client in self._clients.items():
             task.cancel()
             if client.lease is not None:
-                client.lease.gateway_ends()
+                client.lease.end(StopReason.ENDED)
                 with suppress(OSError):  # it left, or reads nothing
                     client.connection.send(encode(self._end_of(client.lease)))
         await asyncio.gather(*self._clients, return_exceptions=True)
@@ -147,9 +146,6 @@ class ControlServer:
                 case {"do": Do.PLACE, "object": str(name), "position": position}:
                     self._gateway.place(name, _pose(position, request.get("rotation")))
                     return {"ok": True}
-                case {"do": Do.SWITCH, "pressed": bool(pressed)}:
-                    self._switch().set_mock(pressed)
-                    return {"ok": True}
                 case {"do": Do.SET, "device": str(device)}:
                     channel, range_m = request.get("channel"), request.get("range")
                     if not (channel is None or type(channel) is int) or not (
@@ -200,14 +196,14 @@ class ControlServer:
             return {"error": f"not a valid request: {error}", "exit_code": 2}
         return {"error": "unknown request", "exit_code": 2}
 
-    def _switch(self) -> EmergencySwitch:
-        estop = self._gateway.estop
-        if estop is None:
-            raise HilgwError("no emergency-stop switch here", fix="write estop: in its file")
-        return estop
-
     def _end_of(self, lease: Lease) -> dict[str, Any]:
-        return _end_of(lease, self._gateway.estop)
+        """What the holder reads of a lease that has ended: all its robots are disarmed."""
+        reason, estop = lease.ended or StopReason.LEASE_ENDED, self._gateway.control_loops.estop
+        cause = "" if estop is None or reason is not StopReason.ESTOP else estop.cause
+        text = f"{reason.doc}: {cause}" if cause else reason.doc
+        answer = {"ok": True, "ended": reason, "text": text, "robots": lease.robots}
+        not_sent = dict.fromkeys(lease.not_sent, BODY_DOWN)
+        return {**answer, "not_sent": not_sent} if not_sent else answer
 
     def _mode(self, robot: str, mode: object) -> dict[str, Any]:
         """Sets the mode of a robot; None leaves it. The mode, and which bodies are there."""
@@ -225,17 +221,15 @@ class ControlServer:
         found = [name for name in names if type(name) is str and name in known]
         return {"found": found, "fix": known_here(known) if len(found) < len(names) else ""}
 
-    def _hold(self, client: _Client, robots: list[str], limit_s: object) -> None:
+    def _hold(self, client: _Client, robots: list[str], limit_s: Any) -> None:
         """Arms these robots for as long as the client renews its lease."""
         if client.lease is not None:
             raise UsageError("this connection holds robots already")
-        if limit_s is not None and (
-            type(limit_s) not in (int, float) or not 0 < float(str(limit_s)) <= LONGEST_LEASE_S
-        ):
+        is_number = type(limit_s) in (int, float)
+        if limit_s is not None and not (is_number and 0 < limit_s <= LONGEST_LEASE_S):
             raise UsageError(f"limit_s must be null, or up to {LONGEST_LEASE_S:g} s")
-        limit = None if limit_s is None else float(str(limit_s))
         clock = self._gateway.real_timer
-        client.lease = Lease(self._gateway.control_loops, clock, robots, limit)
+        client.lease = Lease(self._gateway.control_loops, clock, robots, limit_s)
 
     def _disarm(self, robots: list[str] | None) -> dict[str, Any]:
         """Disarms those of these robots that are here (None: all); `unknown` are the others, and
@@ -291,17 +285,6 @@ def _lease_of(client: _Client) -> Lease:
     if client.lease is None:
         raise UsageError("this connection holds no robot")
     return client.lease
-
-
-def _end_of(lease: Lease, estop: EmergencySwitch | None) -> dict[str, Any]:
-    """What the holder reads of a lease that has ended: all its robots are disarmed."""
-    reason = lease.ended or StopReason.LEASE_ENDED
-    text = reason.doc
-    if reason is StopReason.ESTOP and estop is not None and estop.cause:
-        text += f": {estop.cause}"
-    answer = {"ok": True, "ended": reason, "text": text, "robots": lease.robots}
-    not_sent = dict.fromkeys(lease.not_sent, BODY_DOWN)
-    return {**answer, "not_sent": not_sent} if not_sent else answer
 
 
 def _robots(request: dict[str, Any]) -> list[str] | None:

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from hilgw.engine import guardian_process
-from hilgw.engine.control_loop.guardian import FROZEN_NS, PROGRAM, Guardian
+from hilgw.engine.control_loop.guardian import FROZEN_NS, PROGRAM, START_NS, Guardian
 from hilgw.engine.control_loop.watchdog import Watchdog
 from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.errors import PortError
@@ -290,6 +290,41 @@ async def test_what_a_gateway_wrote_before_it_died_is_discarded(guardian: Guardi
     line.close()
 
 
+@pytest.mark.parametrize(("speed", "left"), [(termios.B4800, 0), (termios.B115200, 24)])
+def test_a_slow_uart_gets_the_time_for_what_is_in_its_fifo(
+    line: Wire, monkeypatch: pytest.MonkeyPatch, speed: int, left: int
+) -> None:
+    """It takes 16 bytes at once, and shows no progress for 33 ms at 4800 bit/s. A line that is
+    held for so long at a higher rate sends nothing at all."""
+    attributes = termios.tcgetattr(line.slave)
+    attributes[4:6] = speed, speed
+    termios.tcsetattr(line.slave, termios.TCSANOW, attributes)
+    now = 0.0
+    unsent: list[int] = []
+
+    class Uart(guardian_process.Port):
+        def left(self) -> int:
+            unsent[:] = [max(0, 24 - 16 * int(now / 0.033))]
+            return unsent[0]
+
+    def pause(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+
+    monkeypatch.setattr(guardian_process.time, "monotonic", lambda: now)
+    monkeypatch.setattr(guardian_process.time, "sleep", pause)
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        head = guardian_process.HEADER.pack
+        messages = head(guardian_process.PORT, 0, 0), head(guardian_process.STOP, 0, 12)
+        socket.send_fds(ours, [*messages, b"go straight!"], [os.dup(line.slave)])
+        ours.close()
+        theirs.setblocking(False)
+        monkeypatch.setattr(guardian_process, "Port", Uart)
+        guardian_process.Guardian(theirs, bytearray(2), 0.3).run()  # type: ignore[arg-type]
+    assert unsent == [left]
+
+
 # --- ports that are closed and opened again -------------------------------------------------------
 
 
@@ -410,7 +445,7 @@ async def test_another_program_is_not_waited_for_and_a_guardian_not_for_ever(
     timer = Timer(asyncio.get_running_loop())
     with held(line, name), pytest.raises(PortError, match=f"in use by {name}"):
         await serial_port.open_serial(os.ttyname(line.slave), LINE, timer)
-    assert (len(looks) > 1) is (name == serial_tty.GUARDIAN)
+    assert (len(looks) > 2) is (name == serial_tty.GUARDIAN)
 
 
 # --- the process itself ---------------------------------------------------------------------------
@@ -454,6 +489,18 @@ async def test_no_other_child_inherits_its_socket(guardian: Guardian) -> None:
     assert "socket:" not in child.stdout
 
 
+@pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="Linux")
+async def test_a_full_disk_ends_neither_of_both(
+    guardian: Guardian, line: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An access to the memory that both share would, were it a file there: SIGBUS."""
+    monkeypatch.setattr("tempfile.tempdir", "/dev/full")
+    guardian.demand()
+    guardian.take("body", line.slave)
+    guardian.keep("body", b"stop")
+    await until(lambda: line.has(b"stopstop"))
+
+
 async def test_one_that_is_killed_is_replaced_once_the_robots_are_stopped(
     guardian: Guardian, line: Wire
 ) -> None:
@@ -488,12 +535,24 @@ async def test_one_that_is_frozen_is_noticed_by_the_beats(guardian: Guardian) ->
     guardian.demand()
     now = time.monotonic_ns()
     guardian.beat(now)
+    await until(lambda: guardian.flag[guardian_process.SEEN])
     send(guardian, signal.SIGSTOP)
     guardian.beat(now + 1)
     guardian.beat(now + FROZEN_NS)
     assert happened(guardian) == ["guard"]
     guardian.beat(now + 2 * FROZEN_NS)
     await until(lambda: happened(guardian) == ["guard", "died", "guard"])
+
+
+async def test_one_that_starts_slowly_is_not_taken_for_frozen(guardian: Guardian) -> None:
+    guardian.demand()
+    send(guardian, signal.SIGSTOP)  # before it has read a message
+    now = time.monotonic_ns()
+    guardian.beat(now)
+    guardian.beat(now + START_NS)
+    send(guardian, signal.SIGCONT)
+    await until(lambda: guardian.flag[guardian_process.SEEN])
+    assert happened(guardian) == ["guard"]
 
 
 async def test_a_full_socket_refuses_and_ends_the_guardian(guardian: Guardian, line: Wire) -> None:
