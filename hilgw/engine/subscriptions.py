@@ -104,7 +104,7 @@ class Subscriber:
         return True
 
     def close(self) -> None:
-        """Its connection is closed by whoever accepted it."""
+        """It sends nothing any more; its connection stays open."""
         if self._is_blocked:
             self._loop.remove_writer(self._connection)
         self._waiting.clear()

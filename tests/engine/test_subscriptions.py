@@ -203,7 +203,7 @@ async def test_without_a_subscriber_nothing_is_observed(bench: Bench) -> None:
     bench.subscriptions.remove(bench.subscriber)
     assert all(kind not in vars(bench.observers) for kind in Kind)
     bench.real.run(2 * WINDOW_NS)
-    transmit(bench)  # nobody takes it
+    transmit(bench)  # it is reported to no observer
 
 
 async def test_each_event_is_encoded_once_for_all(
@@ -243,7 +243,7 @@ async def test_above_full_rate_the_rest_is_left_out_and_counted(bench: Bench) ->
     assert read() == []
 
 
-async def test_a_subscriber_that_reads_nothing_loses_events_and_delays_nobody(
+async def test_a_subscriber_that_reads_nothing_loses_events_and_delays_no_other(
     bench: Bench,
 ) -> None:
     slow = bench.subscribe(kinds=["output"])
@@ -268,7 +268,7 @@ async def test_a_subscriber_that_reads_nothing_loses_events_and_delays_nobody(
     assert len(shown) + len([e for e in read if e["event"] == "output"]) + lost == total
 
 
-async def test_a_subscriber_that_left_is_no_error(bench: Bench) -> None:
+async def test_the_end_of_a_subscriber_raises_no_error(bench: Bench) -> None:
     bench.subscribe()
     bench.theirs.close()
     for _ in range(3):
