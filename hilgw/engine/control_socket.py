@@ -24,8 +24,10 @@ from hilgw.devices.keys import is_code
 from hilgw.engine.arming.leases import Lease
 from hilgw.engine.control_listener import ControlListener
 from hilgw.engine.simulated.event_loop import in_real_time
+from hilgw.engine.subscriptions import Filter, Subscriber, Subscriptions
 from hilgw.errors import HilgwError, PeerError, UsageError, known_here, quoted
 from hilgw.medium.pose import Pose
+from hilgw.protocols.gateway.events import KINDS
 from hilgw.protocols.gateway.messages import LINE_BYTES, LONGEST_LEASE_S, Do, encode
 from hilgw.units import s_to_ns
 
@@ -45,10 +47,11 @@ LONGEST_HOLD_S = 60.0
 
 @dataclass(slots=True)
 class _Client:
-    """One connection. lease: of the robots that it holds armed."""
+    """One connection. lease: of the robots that it holds armed. subscriber: that gets events."""
 
     connection: socket.socket
     lease: Lease | None = None
+    subscriber: Subscriber | None = None
 
 
 class ControlServer:
@@ -72,6 +75,9 @@ class ControlServer:
         self._config = config
         self._listener = ControlListener(self._admit, path, group=group)
         self._clients: dict[asyncio.Task[None], _Client] = {}
+        self._subscriptions = Subscriptions(
+            gateway.observer, gateway.timer, gateway.real_timer, gateway.control_loops.units_of
+        )
         self._refused = 0
 
     def report(self) -> dict[str, Any]:
@@ -113,20 +119,35 @@ class ControlServer:
         task.add_done_callback(self._clients.pop)
 
     async def _serve(self, client: _Client) -> None:
-        loop, connection = asyncio.get_running_loop(), client.connection
+        connection = client.connection
         received = bytearray()
         with connection:
             try:
-                while line := await in_real_time(_read_line(connection, received), IDLE_S):
+                while line := await self._next_line(client, received):
                     answer = await self._answer(line, client)
                     if self._config:
                         answer["config"] = self._config  # every answer names its gateway
-                    await in_real_time(loop.sock_sendall(connection, encode(answer)), IDLE_S)
+                    await self._send(client, encode(answer))
             except (OSError, ValueError, TimeoutError):
                 pass  # the client left, stalled, or sent an endless line
             finally:
+                if client.subscriber is not None:
+                    self._subscriptions.remove(client.subscriber)
                 if client.lease is not None:
                     client.lease.end(StopReason.LEASE_ENDED)
+
+    async def _next_line(self, client: _Client, received: bytearray) -> bytes:
+        """A client that reads events may have no further request."""
+        line = _read_line(client.connection, received)
+        return await (in_real_time(line, IDLE_S) if client.subscriber is None else line)
+
+    async def _send(self, client: _Client, line: bytes) -> None:
+        """An answer; between events, where the client gets them."""
+        if client.subscriber is None:
+            loop = asyncio.get_running_loop()
+            await in_real_time(loop.sock_sendall(client.connection, line), IDLE_S)
+        elif not client.subscriber.put(line):
+            raise TimeoutError  # it reads neither its events nor its answers
 
     async def _answer(self, line: bytes, client: _Client) -> dict[str, Any]:
         try:
@@ -188,6 +209,9 @@ class ControlServer:
                     lease = _lease_of(client)
                     lease.end(StopReason.LEASE_ENDED)
                     return self._end_of(lease)
+                case {"do": Do.WATCH}:
+                    self._watch(client, request)
+                    return {"ok": True}
                 case {"do": Do.REPORT}:
                     return {"ok": True, "report": self._gateway.report()}
         except HilgwError as error:
@@ -195,6 +219,22 @@ class ControlServer:
         except (ValueError, RecursionError) as error:
             return {"error": f"not a valid request: {error}", "exit_code": 2}
         return {"error": "unknown request", "exit_code": 2}
+
+    def _watch(self, client: _Client, request: dict[str, Any]) -> None:
+        """The client gets the events that it chooses; instead of those of its last request."""
+        kinds = _names_in(request, "kinds") or list(KINDS)
+        if unknown := [kind for kind in kinds if kind not in KINDS]:
+            what = f"{quoted(unknown[0])} is not a kind of events"
+            raise UsageError(what, fix=f"kinds: {', '.join(KINDS)}")
+        lost = request.get("lost", False)
+        if type(lost) is not bool:
+            raise UsageError("lost must be true or false")
+        chosen = Filter(frozenset(kinds), frozenset(_names_in(request, "names")), lost)
+        if client.subscriber is not None:
+            self._subscriptions.remove(client.subscriber)
+        loop = asyncio.get_running_loop()
+        client.subscriber = Subscriber(client.connection, chosen, loop)
+        self._subscriptions.add(client.subscriber)
 
     def _end_of(self, lease: Lease) -> dict[str, Any]:
         """What the holder reads of a lease that has ended: all its robots are disarmed."""
@@ -297,6 +337,14 @@ def _robots(request: dict[str, Any]) -> list[str] | None:
         case {"all": True}:
             return None
     raise UsageError("robots must be a list of names")
+
+
+def _names_in(request: dict[str, Any], key: str) -> list[str]:
+    """A list of names; none where the request has none."""
+    names = request.get(key) or []
+    if not isinstance(names, list) or not all(type(name) is str for name in names):
+        raise UsageError(f"{key} must be a list of names")
+    return names
 
 
 def _keys(given: list[object]) -> list[int]:

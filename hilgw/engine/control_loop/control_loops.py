@@ -85,6 +85,11 @@ class ControlLoops:
             raise HilgwError("no robot with a control loop here")
         return list(self._loops)
 
+    def units_of(self, robot: str, device: str) -> list[str]:
+        """The unit of each number that this device reports; "" for one without."""
+        reports = self._loops[robot].statistics.reports.get(device, ())
+        return [quantity.unit for quantity in reports]
+
     def show_file(self, file: str) -> None:
         """The configuration file, which Webots' controllers learn as their world."""
         path = Path(file).absolute()

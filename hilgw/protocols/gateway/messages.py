@@ -39,6 +39,7 @@ class Do(StrEnum):
     RENEW = "renew"  # answers ok, or `ended` with the reason: the robots are disarmed
     RELEASE = "release"  # disarms the robots that this connection holds; answers as DISARM
     DISARM = "disarm"  # robots, or all: stops motors until they are armed
+    WATCH = "watch"  # kinds, names, lost: the gateway's events follow, on this connection
     REPORT = "report"  # answers the report of the gateway
 
 
