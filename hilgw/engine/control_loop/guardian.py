@@ -252,7 +252,7 @@ class Guardian:
 def _memory() -> IO[bytes]:
     """A file for what both processes share. Not on a disk: one that is full would end both by
     SIGBUS, at the first access."""
-    if hasattr(os, "memfd_create"):
+    if sys.platform == "linux":
         return os.fdopen(os.memfd_create("hilgw-guardian"), "w+b", buffering=0)
     import tempfile
 

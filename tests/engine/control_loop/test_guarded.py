@@ -165,37 +165,8 @@ def test_a_command_that_selects_no_mode_adds_its_motor_to_the_stop(guardian: Fak
     robot = robot_of("dynamixel", guardian)
     first, second = robot.motors[:2]
     now = robot.loop.scheduler.now()
-    end = robot.loop.loop.modes._bodies.active
-    end.command(MotorCommand(first.index, MotorField.VELOCITY, 0.1), now)
-    end.command(MotorCommand(second.index, MotorField.ACCELERATION, 1.0), now)
-    assert guardian.kept[BODY] == robot.loop.body.session.stop_bytes()
-
-
-def test_what_waits_in_a_connection_that_was_stopped_never_leaves(
-    guardian: FakeGuardian, line: socket.socket
-) -> None:
-    """The next guardian starts before the connection is closed, and its flag is not set."""
-    robot = robot_of("create2", guardian)
-    robot.drive()
-    stopped = robot.loop.robot
-    guardian.flag[0] = 1
-    robot.loop.loop.safety.guardian_acted()
-    guardian.flag = bytearray(1)
-    robot.loop.loop.safety.guard()
-    assert stopped.flag[0] == 1
-    robot.loop.settle()
-    robot.loop.robot = Wire()
-    robot.plug()
-    assert robot.loop.robot.flag is guardian.flag
-
-
-def test_a_command_that_selects_no_mode_adds_its_motor_to_the_stop(guardian: FakeGuardian) -> None:
-    robot = robot_of("dynamixel", guardian)
-    first, second = robot.motors[:2]
-    now = robot.loop.scheduler.now()
-    end = robot.loop.loop.modes._bodies.active
-    end.command(MotorCommand(first.index, MotorField.VELOCITY, 0.1), now)
-    end.command(MotorCommand(second.index, MotorField.ACCELERATION, 1.0), now)
+    robot.loop.loop.events([MotorCommand(first.index, MotorField.VELOCITY, 0.1)], now)
+    robot.loop.loop.events([MotorCommand(second.index, MotorField.ACCELERATION, 1.0)], now)
     assert guardian.kept[BODY] == robot.loop.body.session.stop_bytes()
 
 

@@ -313,46 +313,16 @@ def test_a_slow_uart_gets_the_time_for_what_is_in_its_fifo(
 
     monkeypatch.setattr(guardian_process.time, "monotonic", lambda: now)
     monkeypatch.setattr(guardian_process.time, "sleep", pause)
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        acting = guardian_process.Guardian(ours, bytearray(2), 0.3)  # type: ignore[arg-type]
-        port = Uart(os.dup(line.slave))
-        port.stop = b"go straight!"
-        acting._ports[0] = port
-        acting._act(dead=True)
-    assert unsent == [left]
-
-
-@pytest.mark.parametrize(("speed", "left"), [(termios.B4800, 0), (termios.B115200, 24)])
-def test_a_slow_uart_gets_the_time_for_what_is_in_its_fifo(
-    line: Wire, monkeypatch: pytest.MonkeyPatch, speed: int, left: int
-) -> None:
-    """It takes 16 bytes at once, and shows no progress for 33 ms at 4800 bit/s. A line that is
-    held for so long at a higher rate sends nothing at all."""
-    attributes = termios.tcgetattr(line.slave)
-    attributes[4:6] = speed, speed
-    termios.tcsetattr(line.slave, termios.TCSANOW, attributes)
-    now = 0.0
-    unsent: list[int] = []
-
-    class Uart(guardian_process.Port):
-        def left(self) -> int:
-            unsent[:] = [max(0, 24 - 16 * int(now / 0.033))]
-            return unsent[0]
-
-    def pause(seconds: float) -> None:
-        nonlocal now
-        now += seconds
-
-    monkeypatch.setattr(guardian_process.time, "monotonic", lambda: now)
-    monkeypatch.setattr(guardian_process.time, "sleep", pause)
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        acting = guardian_process.Guardian(ours, bytearray(2), 0.3)  # type: ignore[arg-type]
-        port = Uart(os.dup(line.slave))
-        port.stop = b"go straight!"
-        acting._ports[0] = port
-        acting._act(dead=True)
+    monkeypatch.setattr(guardian_process, "Port", Uart)
+    gateway, theirs = socket.socketpair()
+    with theirs:
+        theirs.setblocking(False)
+        header, stop = guardian_process.HEADER, b"go straight!"
+        port = header.pack(guardian_process.PORT, 0, 0)
+        with gateway:
+            socket.send_fds(gateway, [port], [line.slave])
+            gateway.send(header.pack(guardian_process.STOP, 0, len(stop)) + stop)
+        guardian_process.Guardian(theirs, bytearray(2), 0.3).run()  # type: ignore[arg-type]
     assert unsent == [left]
 
 
@@ -520,19 +490,7 @@ async def test_no_other_child_inherits_its_socket(guardian: Guardian) -> None:
     assert "socket:" not in child.stdout
 
 
-@pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="Linux")
-async def test_a_full_disk_ends_neither_of_both(
-    guardian: Guardian, line: Wire, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An access to the memory that both share would, were it a file there: SIGBUS."""
-    monkeypatch.setattr("tempfile.tempdir", "/dev/full")
-    guardian.demand()
-    guardian.take("body", line.slave)
-    guardian.keep("body", b"stop")
-    await until(lambda: line.has(b"stopstop"))
-
-
-@pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="Linux")
+@pytest.mark.skipif(sys.platform != "linux", reason="memfd_create")
 async def test_a_full_disk_ends_neither_of_both(
     guardian: Guardian, line: Wire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
