@@ -121,13 +121,11 @@ def _without_effect(function: str) -> Any:
     return call
 
 
-_OF_SUPERVISOR = frozenset(
-    (
-        "animationStartRecording animationStopRecording exportImage getFromDef getFromDevice "
-        "getFromId getRoot getSelected movieFailed movieIsReady movieStartRecording "
-        "movieStopRecording setLabel simulationGetMode simulationQuit simulationReset "
-        "simulationResetPhysics simulationSetMode simulation_mode virtualRealityHeadsetIsUsed "
-        "virtualRealityHeadsetGetOrientation virtualRealityHeadsetGetPosition worldLoad "
-        "worldReload worldSave"
-    ).split()  # noqa: SIM905
+_FUNCTIONS = (
+    "animationStartRecording animationStopRecording exportImage getFromDef getFromDevice getFromId "
+    "getRoot getSelected movieFailed movieIsReady movieStartRecording movieStopRecording setLabel "
+    "simulationGetMode simulationQuit simulationReset simulationResetPhysics simulationSetMode "
+    "simulation_mode virtualRealityHeadsetGetOrientation virtualRealityHeadsetGetPosition "
+    "virtualRealityHeadsetIsUsed worldLoad worldReload worldSave"
 )
+_OF_SUPERVISOR = frozenset(_FUNCTIONS.split())
