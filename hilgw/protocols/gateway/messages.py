@@ -28,12 +28,8 @@ class Do(StrEnum):
     SEND = "send"  # station, data in hex, channel or null: transmits one packet
     PLACE = "place"  # object, position, rotation: moves an object of the scene
     SET = "set"  # device, channel, range: sets an Emitter or a Receiver
-<<<<<<< HEAD
     POSE = "pose"  # object: answers its position and the rows of its rotation; null: unknown
     CHARGE = "charge"  # robot, energy_j: charges the battery
-    SWITCH = "switch"  # pressed: presses or releases the mock of the emergency-stop switch
-=======
->>>>>>> guardian
     COMMAND = "command"  # station, address, name, value in hex: an AT command for a remote module
     IDENTIFY = "identify"  # answers the configuration and the process of the gateway
     FIND = "find"  # kind, names: answers those names that the gateway has
