@@ -108,7 +108,7 @@ _noticed: list[str] = []
 def notice(function: str, why: str = "") -> None:
     """Once in a program, however many functions of a supervisor it calls."""
     if not _noticed:
-        what = why or f"{_FIX}; getSelf() knows name, position and orientation"
+        what = why or f"{_FIX}; getSelf() has name, position and orientation"
         text = f"{function}() and other functions of a supervisor have no effect without Webots"
         print(f"Warning: {text}: {what}", file=sys.stderr, flush=True)
     _noticed.append(function)

@@ -407,7 +407,7 @@ class WebotsControllerSession:
         self._time_ns = time_ns
         self.counts["stop_battery"] += 1
         error = PeerError(StopReason.BATTERY.doc, where=self._configuration.name)
-        empty = BatteryMessage(0.0)  # by which hilgw's API knows why it ends
+        empty = BatteryMessage(0.0)  # the reason, for hilgw's API
         return [Stop(StopReason.BATTERY), self._write_quit(time_ns, empty), ProtocolFailure(error)]
 
     def _configure(self, time_ns: int) -> Event:

@@ -157,7 +157,7 @@ def test_a_controller_that_is_interrupted_is_not_called_a_crash() -> None:
 
 
 def test_an_empty_battery_is_told_before_the_end_and_can_be_charged() -> None:
-    """A message that libController knows too: the value of the battery sensor."""
+    """The message is one of libController, too: the value of the battery sensor."""
     run = running(battery=Battery(1.0, 1000.0, most_j=5.0))
     last = run.step(32)
     assert last == reply(bytes.fromhex("0000 05") + f64(0.0) + bytes.fromhex("0000 02"))

@@ -109,8 +109,10 @@ class Radios:
 
     def begin_connection(self) -> None:
         """A controller has connected: the latencies are those of this connection."""
-        for port in (*self._emitters.values(), *self._receivers.values()):
-            port.latency.clear()
+        for emitter in self._emitters.values():
+            emitter.latency.clear()
+        for receiver in self._receivers.values():
+            receiver.latency.clear()
 
     def restore(self) -> None:
         """Restores the settings of the configuration, for a new controller."""
