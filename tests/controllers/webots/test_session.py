@@ -156,7 +156,7 @@ def test_a_controller_that_is_interrupted_is_not_called_a_crash() -> None:
     assert run.session.close()[0] == control.Notice(NO_NOTICE, once=False)  # it never stepped
 
 
-def test_an_empty_battery_is_told_before_the_end_and_can_be_charged() -> None:
+def test_an_empty_battery_is_reported_before_the_end_and_can_be_charged() -> None:
     """The message is one of libController, too: the value of the battery sensor."""
     run = running(battery=Battery(1.0, 1000.0, most_j=5.0))
     last = run.step(32)
