@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -78,7 +79,7 @@ def test_an_arc_goes_around_its_centre(
     assert answers == ["ok"] and bench.machine.state == "Idle"
     drawn = [(10.0, 10.0, 0.0), *bench.machine.drawn]
     angles = [math.atan2(y - centre[1], x - centre[0]) for x, y, _ in drawn]
-    steps = [math.remainder(b - a, math.tau) for a, b in zip(angles, angles[1:], strict=False)]
+    steps = [math.remainder(b - a, math.tau) for a, b in itertools.pairwise(angles)]
     assert math.degrees(sum(steps)) == pytest.approx(turn, abs=0.01)
     assert all(math.dist(each[:2], centre) == pytest.approx(10) for each in drawn)
 
