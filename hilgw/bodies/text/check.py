@@ -186,9 +186,10 @@ def _sensors(settings: TextBodySettings) -> Iterator[Problem]:
     for at, request in enumerate(settings.requests):
         if not request.expect:
             yield f"requests.{at}.expect", "is empty", "add the pattern of its answer"
-    for line in (*settings.requests, *settings.unasked):
+    expects = [line.expect for line in settings.requests]
+    for expect in [*expects, *(line.expect for line in settings.unasked)]:
         try:
-            found.append(names_of_groups(compiled_head(line.expect)))
+            found.append(names_of_groups(compiled_head(expect)))
         except ConfigError:  # reported by _patterns
             found.append(set())
     kind, place = ("line", "requests and unasked") if settings.unasked else ("answer", "requests")
