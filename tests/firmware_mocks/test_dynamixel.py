@@ -170,10 +170,11 @@ def test_a_new_id_answers_from_the_next_instruction_on() -> None:
 
 def test_two_servos_with_one_id_answer_at_the_same_time() -> None:
     made = bus(ids="1, 2")
+    second = made.servos[2]
     assert send(made, 2, 3, 7, 0, 1)
     answer = bytearray(send(made, 1, 2, 132, 0, 4, 0))
     assert packets.take(answer) is not None  # both at 2048
-    (made._fitted[2]).pulses = 1000.0
+    second.pulses = 1000.0
     answer = bytearray(send(made, 1, 2, 132, 0, 4, 0))
     taken = packets.take(answer)
     assert taken is not None and not taken[3]  # the CRC is wrong
