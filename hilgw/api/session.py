@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import math
 import sys
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -11,6 +10,7 @@ from typing import Any, Protocol
 from hilgw.api._errors import report
 from hilgw.api.connection import Closed
 from hilgw.api.devices.states import STATES, EmitterState, State
+from hilgw.api.interrupts import Interrupts
 from hilgw.errors import PeerError
 from hilgw.protocols.webots.answers import IMMEDIATE, Answer
 from hilgw.protocols.webots.codec import Codec, Command
@@ -62,7 +62,8 @@ class Link(Protocol):
 class Session:
     """The robot: `step` sends what the program asked for, and takes what comes back.
 
-    After the simulator has ended the controller, or the connection is lost, `step` returns -1.
+    After the simulator has ended the controller, or the connection is lost, `step` returns -1. A
+    request follows the answer to the one before it, whatever ended the program's wait for that.
     """
 
     def __init__(self, connection: Link, version: str = _VERSION) -> None:
@@ -71,7 +72,7 @@ class Session:
         self.configuration: RobotConfiguration
         self.devices: dict[int, State] = {}
         self.time = 0.0
-        self.battery = math.nan
+        self.battery = 0.0
         self.battery_period = 0
         self.custom_data = self.model = self.urdf = ""
         self.keys: list[int] = []
@@ -88,10 +89,13 @@ class Session:
         self._waiting = WaitingCommands()
         self._emitters: list[EmitterQueue] = []
         self._begun = False
+        self._is_owed = False  # the answer to the last request
+        self._interrupts = Interrupts()
         self.step(0)
         if not hasattr(self, "configuration"):
             raise ProtocolError("the first answer has no configuration of the robot")
         atexit.register(self.close)
+        self._interrupts.begin()
 
     def put(self, command: Command) -> None:
         """A command of the robot itself, for the next request."""
@@ -102,37 +106,45 @@ class Session:
         if self._begun:
             report("wb_robot_step() called between wb_robot_step_begin() and wb_robot_step_end().")
             return 0
-        self.begin(duration_ms)
-        return self.finish()
+        with self._interrupts:
+            self.begin(duration_ms)
+            return self.finish()
 
     def begin(self, duration_ms: int) -> None:
         """Sends the request of a step."""
         if duration_ms < 0:
             raise ValueError(f"a step of {duration_ms} ms")
-        if self.ended or self._begun:
-            return
-        self.keys.clear()
-        self._begun = True
-        try:
-            self._send(duration_ms)
-        except Closed as error:
-            self._lose(str(error))
+        with self._interrupts:
+            if self._is_owed and not self._begun:
+                self._receive()
+            if self.ended or self._begun:
+                return
+            self.keys.clear()
+            self._begun = True
+            try:
+                self._send(duration_ms)
+            except Closed as error:
+                self._lose(str(error))
 
     def finish(self) -> int:
         """Waits for the answer of `begin`."""
         self._begun = False
-        return ENDED if self.ended else self._receive()
+        with self._interrupts:
+            return ENDED if self.ended else self._receive()
 
     def close(self) -> None:
         """Leaves the simulator, at the latest after CLOSING_S; further steps return -1."""
         atexit.unregister(self.close)
-        if not self.ended:
-            self._connection.limit(CLOSING_S)
-            self._robot_commands.append(ClientExitNotify())
-            self._begun = False  # a step that was begun ends here, too
-            self.step(0)
-        self.ended = True
-        self._connection.leave()
+        try:
+            if not self.ended:
+                self._connection.limit(CLOSING_S)
+                self._robot_commands.append(ClientExitNotify())
+                self._begun = False  # a step that was begun ends here, too
+                self.step(0)
+        finally:
+            self._interrupts.end()
+            self.ended = True
+            self._connection.leave()
 
     # --- requests and answers -----------------------------------------------------------------
 
@@ -142,6 +154,7 @@ class Session:
         for emitter in self._emitters:
             commands += emitter.leave(duration_ms)
         blocks = self._encoded(commands) if commands else ()
+        self._is_owed = True
         self._connection.send(encode_request(duration_ms, blocks))
 
     def _encoded(self, commands: list[Command]) -> Sequence[tuple[int, bytes]]:
@@ -169,6 +182,7 @@ class Session:
                 if self.ended:
                     return ENDED
                 if answer.delay != IMMEDIATE:
+                    self._is_owed = False
                     return answer.delay
         except Closed as error:
             return self._lose(str(error))

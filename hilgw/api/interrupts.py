@@ -1,0 +1,63 @@
+"""Ctrl-C in a program: what it asked the simulator ends first, then KeyboardInterrupt is raised."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from contextlib import suppress
+from types import FrameType, TracebackType
+
+
+class Interrupts:
+    """While a block of `with` runs, the first Ctrl-C waits for its end; a second one does not, for
+    a simulator that is paused. Blocks may be nested. Only where Python's own handler is set."""
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._pending = False
+        self._raised: BaseException | None = None
+
+    def begin(self) -> None:
+        """Takes the place of Python's handler; in a thread, which gets no signals, of none."""
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            with suppress(ValueError):
+                signal.signal(signal.SIGINT, self._interrupt)
+                sys.excepthook, self._hook = self._quietly, sys.excepthook
+
+    def end(self) -> None:
+        """Sets Python's handler again. An exception on its way stays without a traceback."""
+        if signal.getsignal(signal.SIGINT) == self._interrupt:
+            with suppress(ValueError):
+                signal.signal(signal.SIGINT, signal.default_int_handler)
+        if self._raised is None and sys.excepthook == self._quietly:
+            sys.excepthook = self._hook
+
+    def __enter__(self) -> None:
+        self._depth += 1
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._depth -= 1
+        if self._pending and not self._depth:
+            self._pending = False
+            if error is None:
+                self._raised = KeyboardInterrupt()
+                raise self._raised
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        if self._depth and not self._pending:
+            self._pending = True
+            return
+        self._pending = False
+        signal.default_int_handler(number, frame)
+
+    def _quietly(
+        self, kind: type[BaseException], error: BaseException, trace: TracebackType | None
+    ) -> None:
+        """Where the program was in its step is no news."""
+        if error is not self._raised:
+            self._hook(kind, error, trace)
