@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import selectors
 import socket
 import ssl
 import sys
@@ -83,6 +84,12 @@ class Connection:
                 reader.feed(data)
                 answer = reader.next()
         return answer
+
+    def wait(self, wait_s: float) -> bool:
+        """Waits for bytes of the simulator; whether there are some."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._socket, selectors.EVENT_READ)
+            return bool(selector.select(wait_s))
 
     def limit(self, wait_s: float) -> None:
         """From now on, a simulator that does not answer within this time has closed."""

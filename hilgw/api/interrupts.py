@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import signal
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from types import FrameType, TracebackType
+from typing import NoReturn
 
 
 class Interrupts:
-    """While a block of `with` runs, the first Ctrl-C waits for its end; a second one does not, for
-    a simulator that is paused. Blocks may be nested. Only where Python's own handler is set."""
+    """While a block of `with` runs, Ctrl-C waits for its end: for so long as `wait` does, which
+    returns False when nothing came, and until a second Ctrl-C. Blocks may be nested. Only where
+    Python's own handler is set."""
 
-    def __init__(self) -> None:
+    def __init__(self, wait: Callable[[], bool]) -> None:
+        self._wait = wait
         self._depth = 0
         self._pending = False
         self._raised: BaseException | None = None
@@ -45,15 +49,19 @@ class Interrupts:
         if self._pending and not self._depth:
             self._pending = False
             if error is None:
-                self._raised = KeyboardInterrupt()
-                raise self._raised
+                self._raise()
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
-        if self._depth and not self._pending:
-            self._pending = True
-            return
-        self._pending = False
-        signal.default_int_handler(number, frame)
+        if not self._depth:
+            signal.default_int_handler(number, frame)
+        first, self._pending = not self._pending, True
+        if not (first and self._wait()):
+            self._pending = False
+            self._raise()
+
+    def _raise(self) -> NoReturn:
+        self._raised = KeyboardInterrupt()
+        raise self._raised
 
     def _quietly(
         self, kind: type[BaseException], error: BaseException, trace: TracebackType | None

@@ -52,6 +52,9 @@ class Link(Protocol):
     def receive(self) -> Answer:
         """Waits for the next answer. Raises Closed, ProtocolError."""
 
+    def wait(self, wait_s: float) -> bool:
+        """Waits for bytes of the simulator; whether there are some."""
+
     def limit(self, wait_s: float) -> None:
         """From now on, a simulator that does not answer within this time has closed."""
 
@@ -90,7 +93,7 @@ class Session:
         self._emitters: list[EmitterQueue] = []
         self._begun = False
         self._is_owed = False  # the answer to the last request
-        self._interrupts = Interrupts()
+        self._interrupts = Interrupts(lambda: connection.wait(CLOSING_S))
         self.step(0)
         if not hasattr(self, "configuration"):
             raise ProtocolError("the first answer has no configuration of the robot")
@@ -115,7 +118,7 @@ class Session:
         if duration_ms < 0:
             raise ValueError(f"a step of {duration_ms} ms")
         with self._interrupts:
-            if self._is_owed and not self._begun:
+            if self._is_owed and not (self.ended or self._begun):
                 self._receive()
             if self.ended or self._begun:
                 return

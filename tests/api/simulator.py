@@ -28,7 +28,7 @@ class Simulator:
         self.raw: list[bytes] = []
         self.answers: list[list[Any]] = []
         self.delays: list[int] = []
-        self.left = self.lost = False
+        self.left = self.lost = self.frozen = False
         self.time_ms = 0
         self._reader = RequestReader()
         found = list(devices)
@@ -76,6 +76,9 @@ class Simulator:
             return messages
         time = [Time(self.time_ms / 1000)] if self.requests[-1].duration_ms else []
         return time + (self.answers.pop(0) if self.answers else [])
+
+    def wait(self, wait_s: float) -> bool:
+        return not self.frozen
 
     def limit(self, wait_s: float) -> None:
         """It always answers."""

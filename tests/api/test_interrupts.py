@@ -79,6 +79,16 @@ def test_a_second_ctrl_c_does_not_wait(simulator: Interrupted) -> None:
     assert simulator.waiting == 0 and simulator.unanswered == 1
 
 
+def test_a_simulator_that_does_not_answer_keeps_no_program(simulator: Interrupted) -> None:
+    robot = robot_of(simulator)
+    simulator.times, simulator.frozen = 1, True
+    with pytest.raises(KeyboardInterrupt):
+        robot.step(32)
+    assert simulator.waiting == 1
+    robot.close()
+    assert simulator.waiting == 0 and simulator.unanswered == 1
+
+
 def test_a_handler_of_the_program_that_raises_leaves_no_second_request(
     simulator: Interrupted,
 ) -> None:
