@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Mapping
@@ -167,6 +168,10 @@ class Robot(OldNames):
             report(f"wb_robot_step() called with a negative duration={duration}.")
         elif duration > LONGEST_STEP_MS:
             report(f"wb_robot_step() called with a duration above {LONGEST_STEP_MS} ms.")
+        elif duration % (basic := self._session.configuration.basicTimeStep or 1):
+            whole = math.ceil(duration / basic) * basic
+            text = f"robot.step({duration}) takes {whole:g} ms: steps are multiples of {basic:g} ms."
+            self._session.warn("multiple", text)
         return duration if 0 <= duration <= LONGEST_STEP_MS else 0
 
     # --- devices ------------------------------------------------------------------------------

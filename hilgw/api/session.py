@@ -38,6 +38,7 @@ from hilgw.protocols.webots.robot_messages import (
 
 ENDED = -1
 CLOSING_S = 1.0
+LEAVING = "packets leave with robot.step(), as many as its time carries"
 _VERSION = "R2025a"
 # The last two: an argument of a wrong type.
 _UNENCODABLE = (ProtocolError, AttributeError, TypeError)
@@ -85,6 +86,7 @@ class Session:
         self.window_messages: list[bytes] = []
         self.user_input = 0
         self.ended = False
+        self.steps = 0
         self._connection = connection
         self.version = version
         self._codec = Codec(version)
@@ -92,6 +94,7 @@ class Session:
         self._waiting = WaitingCommands()
         self._emitters: list[EmitterQueue] = []
         self._begun = False
+        self._warnings: set[str] = set()
         self._is_owed = False  # the answer to the last request
         self._interrupts = Interrupts(lambda: connection.wait(CLOSING_S))
         self.step(0)
@@ -103,6 +106,12 @@ class Session:
     def put(self, command: Command) -> None:
         """A command of the robot itself, for the next request."""
         self._robot_commands.append(command)
+
+    def warn(self, key: str, text: str) -> None:
+        """A line about how the program is written, once."""
+        if key not in self._warnings:
+            self._warnings.add(key)
+            print(f"Warning: {text}", file=sys.stderr, flush=True)
 
     def step(self, duration_ms: int) -> int:
         """One step, 0 for an immediate request: the delay in ms, or -1 at the end."""
@@ -124,6 +133,7 @@ class Session:
                 return
             self.keys.clear()
             self._begun = True
+            self.steps += duration_ms > 0
             try:
                 self._send(duration_ms)
             except Closed as error:
@@ -140,6 +150,7 @@ class Session:
         atexit.unregister(self.close)
         try:
             if not self.ended:
+                self._name_unsent()
                 self._connection.limit(CLOSING_S)
                 self._robot_commands.append(ClientExitNotify())
                 self._begun = False  # a step that was begun ends here, too
@@ -148,6 +159,12 @@ class Session:
             self._interrupts.end()
             self.ended = True
             self._connection.leave()
+
+    def _name_unsent(self) -> None:
+        for state in self.devices.values():
+            if isinstance(state, EmitterState) and (count := len(state.queue)):
+                many = f"{count} packet{'s' * (count > 1)}"
+                self.warn("unsent", f"{many} of '{state.name}' did not leave: {LEAVING}.")
 
     # --- requests and answers -----------------------------------------------------------------
 

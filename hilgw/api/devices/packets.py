@@ -5,14 +5,18 @@ from __future__ import annotations
 import math
 import struct
 import sys
+import time
 from typing import Any, ClassVar
 
+from hilgw.api import current
 from hilgw.api._errors import deprecated, report
 from hilgw.api.arguments import integer, real
 from hilgw.api.devices.base import Device, Sensor
 from hilgw.api.devices.states import EmitterState, ReceiverState
+from hilgw.api.session import LEAVING
 from hilgw.protocols.webots.device_messages import Receive
 
+UNSTEPPED_S = 1.0
 Message = bytes | bytearray | memoryview | str | list[Any] | tuple[Any, ...]
 
 
@@ -60,7 +64,16 @@ class Emitter(_Radio):
             report(f"wb_emitter_send(): size={size} of a packet with {len(data)} bytes.")
             return 0
         queue = self._state.queue
+        self._watch()
         return int(queue.put(queue.channel, data[:size]))
+
+    def _watch(self) -> None:
+        """Names a program that sends, and calls no step for UNSTEPPED_S."""
+        state, session, now_s = self._state, current.session(), time.monotonic()
+        if state.steps != session.steps:
+            state.steps, state.since_s = session.steps, now_s
+        elif now_s - state.since_s > UNSTEPPED_S:
+            session.warn("send", f"Emitter.send() of '{state.name}' without a step: {LEAVING}.")
 
     def getBufferSize(self) -> int:
         """In bytes; -1: unlimited."""

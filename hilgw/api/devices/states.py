@@ -164,7 +164,10 @@ class MotorState(State):
 
 
 class EmitterState(State):
-    """An Emitter. queue: its packets."""
+    """An Emitter. queue: its packets. steps: of the session at the first packet since then, which
+    was at since_s."""
+
+    steps, since_s = -1, 0.0
 
     def __init__(self, *of: Any) -> None:
         super().__init__(*of)
