@@ -23,6 +23,7 @@ from hilgw.protocols.webots.handshake import (
     decode_acknowledgement,
     decode_reason,
     encode_hello,
+    without_mock,
 )
 from hilgw.protocols.webots.requests import LEAVE
 
@@ -245,7 +246,8 @@ def _rest(connection: socket.socket) -> bytes:
 def _forbid(address: TcpAddress, reason: Forbidden | None) -> None:
     where = f"{address.host}:{address.port}"
     if reason is not None:
-        raise PeerError(reason.text, where=where, fix=_FIXES[reason])
+        fix = _FIXES.get(reason) or without_mock(address.robot or "ROBOT")
+        raise PeerError(reason.text, where=where, fix=fix)
     what = f"{_robot(address)} has a controller already, or this machine may not connect"
     raise PeerError(what, where=where, fix="end the other controller")
 

@@ -169,8 +169,8 @@ class Robot(OldNames):
         elif duration > LONGEST_STEP_MS:
             report(f"wb_robot_step() called with a duration above {LONGEST_STEP_MS} ms.")
         elif duration % (basic := self._session.configuration.basicTimeStep or 1):
-            whole = math.ceil(duration / basic) * basic
-            text = f"robot.step({duration}) takes {whole:g} ms: steps are multiples of {basic:g} ms."
+            takes = f"takes {math.ceil(duration / basic) * basic:g} ms"
+            text = f"robot.step({duration}) {takes}: steps are multiples of {basic:g} ms."
             self._session.warn("multiple", text)
         return duration if 0 <= duration <= LONGEST_STEP_MS else 0
 
