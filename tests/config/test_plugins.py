@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -173,6 +175,21 @@ def test_one_that_does_not_load_is_reported(third_party: Path, errors: Lines, ki
     if kind != "odd":
         assert f"kind '{kind}' of hilgw-foo does not load: " in line
         assert line.endswith("repair or remove hilgw-foo")
+
+
+def test_a_part_that_does_not_load_is_shown_with_its_line(
+    third_party: Path, errors: Lines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "hilgw_foo", raising=False)
+    module = third_party / "hilgw_foo.py"
+    module.write_text("import sys\n\nimport no_such_module\n")
+    (line,) = errors("version: 1\nadapters: {a: {kind: foo}}\n")
+    what = f"ModuleNotFoundError: No module named 'no_such_module', at {module}:3; repair"
+    assert f"kind 'foo' of hilgw-foo does not load: {what}" in line
+    module.write_text("x = (\n")
+    importlib.invalidate_caches()
+    (line,) = errors("version: 1\nadapters: {a: {kind: foo}}\n")
+    assert f"SyntaxError: '(' was never closed, at {module}:1; repair" in line
 
 
 @pytest.fixture
