@@ -182,6 +182,15 @@ def load_mock(kind: str) -> MockKind:
     return MockKind(kind, part.SUMMARY, part.PARAMETERS, part.create, own_check)
 
 
+def mock_of(kind: str) -> str:
+    """The name of a mock as people write it: gcode-machine, or an adapter's name where its mock
+    has a longer one, as uart-node of uart."""
+    name = kind.replace("-", "_")
+    if not has(MOCKS, name) and has(ADAPTERS, name):
+        return next((each for each in names(MOCKS) if each.startswith(f"{name}_")), name)
+    return name
+
+
 def new_air(seed: int = 0, loss: float = 0.0) -> Any:
     """An air for firmware mocks to share. ConfigError when `loss` is not between 0 and 1."""
     try:

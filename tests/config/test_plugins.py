@@ -235,3 +235,14 @@ def test_the_others_go_on(third_party: Path, capsys: pytest.CaptureFixture[str])
     assert not kinds & set(BROKEN)
     assert len(err.splitlines()) == len(BROKEN)
     assert all(reported in err for reported in BROKEN.values())
+
+
+@pytest.mark.parametrize("kind", plugins.own(plugins.ADAPTERS))
+def test_every_adapter_is_the_name_of_a_mock(kind: str) -> None:
+    assert plugins.has(plugins.MOCKS, plugins.mock_of(kind))
+    assert plugins.mock_of(kind.replace("_", "-")) == plugins.mock_of(kind)
+
+
+def test_names_of_mocks() -> None:
+    assert plugins.mock_of("uart") == "uart_node" and plugins.mock_of("text") == "text_module"
+    assert plugins.mock_of("gcode-machine") == "gcode_machine" and plugins.mock_of("nix") == "nix"
