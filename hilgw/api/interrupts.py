@@ -66,6 +66,6 @@ class Interrupts:
     def _quietly(
         self, kind: type[BaseException], error: BaseException, trace: TracebackType | None
     ) -> None:
-        """Where the program was in its step is no news."""
+        """An interrupted step needs no traceback."""
         if error is not self._raised:
             self._hook(kind, error, trace)

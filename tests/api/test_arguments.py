@@ -58,8 +58,10 @@ def method(robot: Robot, name: str) -> Any:
 
 
 @pytest.mark.parametrize("name", INTEGERS.split())
-@pytest.mark.parametrize("value", [32.0, 1.5, math.nan, "32", b"3", [], object()], ids=repr)
-def test_what_is_no_integer_is_refused_at_its_call(robot: Robot, name: str, value: object) -> None:
+@pytest.mark.parametrize("value", [32.0, 1.5, math.nan, "32", b"3", [], {}], ids=repr)
+def test_other_values_than_integers_are_refused_at_their_call(
+    robot: Robot, name: str, value: object
+) -> None:
     with pytest.raises(ArgumentError, match="takes an integer"):
         method(robot, name)(value)
 
@@ -76,14 +78,14 @@ def test_a_period_of_true_is_one_and_none_disables(robot: Robot, name: str) -> N
 
 
 @pytest.mark.parametrize("name", DOUBLES.split())
-def test_a_text_is_no_number(robot: Robot, name: str) -> None:
+def test_numbers_are_not_texts(robot: Robot, name: str) -> None:
     for value in ("a", "2.5", b"1", None, []):
         with pytest.raises(TypeError):
             method(robot, name)(value)
 
 
 @pytest.mark.parametrize("name", TEXTS.split())
-def test_a_number_is_no_text(robot: Robot, name: str) -> None:
+def test_texts_are_not_numbers(robot: Robot, name: str) -> None:
     for value in (5, None, b"x", ["a"]):
         with pytest.raises(TypeError):
             method(robot, name)(value)

@@ -1,4 +1,4 @@
-"""What the API tells about how a program is written, once."""
+"""What the API reports of how a program is written, once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def robot() -> Iterator[Robot]:
     made.close()
 
 
-def test_a_step_that_is_no_multiple(robot: Robot, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_step_beside_the_multiples(robot: Robot, capsys: pytest.CaptureFixture[str]) -> None:
     for duration in (32, 64, 0, None):
         robot.step(duration)
     assert capsys.readouterr().err == ""
