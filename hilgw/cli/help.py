@@ -87,7 +87,7 @@ EXIT_CODES = {
     5: "peer",
     6: "mismatch",
     7: "safety stop latched",
-    130: "Ctrl-C, or the reader of the output left",
+    130: "Ctrl-C, or the program that read the output ended",
     143: "SIGTERM",
     129: "terminal closed",
 }

@@ -67,8 +67,9 @@ def test_every_device_is_there_by_name_and_by_index(robot: Robot) -> None:
     ]
     assert robot.getDevice("ds").getModel() == "ds-model"
     assert robot.getDevice("ds").getNodeType() == 42 and robot.getDevice("led").node_type == 47
-    with pytest.raises(IndexError):
-        robot.getDeviceByIndex(14)
+    for outside in (14, -1):  # a KeyError with the name of the robot, which has tag 0
+        with pytest.raises(KeyError, match="rover"):
+            robot.getDeviceByIndex(outside)
 
 
 def test_an_unknown_device_is_none(robot: Robot, capsys: pytest.CaptureFixture[str]) -> None:
