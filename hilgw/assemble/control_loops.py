@@ -75,7 +75,10 @@ class ControlLoopAssembly:
             body = no_body(context, safety)
         else:
             link = self._body(name, config.body)
-            body = LoopBody(link, safety, is_guarded=self._is_guarded(link.name, safety))
+            guarded = self._is_guarded(link.name, safety)
+            body = LoopBody(
+                link, safety, is_guarded=guarded, has_watchdog=_has_watchdog(config.body)
+            )
         controller = self._loop_controller(context, config)
         loop = ControlLoop(
             context,
@@ -113,7 +116,8 @@ class ControlLoopAssembly:
             text = f"its motors stop {seconds:g} s after the controller's last message"
             self._describe(name, f"remote {'simulated' if simulated else 'real'} body: {text}")
         guarded = self._is_guarded(link.name, safety)
-        return RemoteBody(link, safety, RobotMode(config.mode), is_guarded=guarded)
+        mode, watchdog = RobotMode(config.mode), _has_watchdog(config.remote)
+        return RemoteBody(link, safety, mode, is_guarded=guarded, has_watchdog=watchdog)
 
     def _is_guarded(self, name: str, safety: SafetyState) -> bool:
         """Whether the body of this name moves real motors."""
@@ -250,3 +254,9 @@ class ControlLoopAssembly:
 
     def _describe(self, name: str, text: str) -> None:
         self._gateway.description.append(f"  {name:<12} {text}")
+
+
+def _has_watchdog(part: PartConfig) -> bool:
+    """Whether the robot stops by itself when nothing comes from here."""
+    body: Body = load(BODIES, part.kind)
+    return body.stop_frame(part.settings).has_watchdog

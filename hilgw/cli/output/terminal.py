@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from hilgw.cli.output.console import ConsoleWriter
-from hilgw.cli.output.summary import divergence_words, summary_lines
+from hilgw.cli.output.status import full_status, is_idle
+from hilgw.cli.output.summary import summary_lines
 from hilgw.cli.output.text import (
     NAMES_SHOWN,
     Style,
@@ -27,7 +28,6 @@ from hilgw.medium.matching import stage
 from hilgw.medium.packet import BROADCAST, Copy, Packet
 
 if TYPE_CHECKING:
-    from hilgw.devices.kinds import Quantity, Value
     from hilgw.medium.medium import Missed
     from hilgw.reasons import NotReceivedReason
 
@@ -37,7 +37,6 @@ NOTICES_PER_S = 20
 OUTPUTS_PER_S = 100  # lines that child processes print
 STATES_PER_S = 200  # of all stations: enough for the start of a large configuration
 STATES_PER_STATION = 20  # three times down and up again
-DEVICES_SHOWN = 8
 MISSED_SHOWN = 3  # for each reason
 MANY = 64  # when verbose
 
@@ -215,13 +214,13 @@ class Terminal(Observer):
         comes or goes."""
         if self._quiet:
             return
-        if not _is_idle(status):
+        if not is_idle(status):
             self._idle.pop(robot, None)
         elif self._idle.get(robot) is status.controller:
             return
         else:
             self._idle[robot] = status.controller
-        self._write(robot, _status(status))
+        self._write(robot, full_status(status))
 
     def summary(self, report: dict[str, Any]) -> None:
         """Writes the summary of a run."""
@@ -256,60 +255,6 @@ def _by_reason(missed: Mapping[str, str], shown: int) -> str:
         f"{listing(reasons[reason], shown)} ({in_words(reason)})"
         for reason in sorted(reasons, key=stage, reverse=True)
     )
-
-
-def _is_idle(status: ControlLoopStatus) -> bool:
-    """Whether there is nothing to show of it."""
-    moved = status.sensors or status.motors or status.values_per_s or status.commands_per_s
-    return not moved and status.armed and not status.mode
-
-
-def _status(status: ControlLoopStatus) -> str:
-    """Sensors, motors, rates and latency of a control loop."""
-    sensors = _devices(
-        [
-            f"{name} {_value(value, status.reports.get(name, ()))}"
-            for name, value in status.sensors.items()
-        ]
-    )
-    motors = _devices([f"{name} {_settings(settings)}" for name, settings in status.motors.items()])
-    rates = f"{status.values_per_s:.0f} values/s, {status.commands_per_s:.0f} commands/s"
-    parts = [sensors or "no sensor values", motors or "no commands", rates]
-    if status.latency.count:
-        p50, p99 = (status.latency.percentile_ns(share) or 0 for share in (50, 99))
-        parts.append(f"sensor to motor p50 {p50 / 1e6:.2f} ms, p99 {p99 / 1e6:.2f} ms")
-    if status.divergences:
-        parts.append("shadow " + _devices(divergence_words(status.divergences)))
-    head = f"{status.mode} | " if status.mode else ""
-    head += "" if status.armed else "DISARMED | "
-    head += "" if status.controller else "no controller | "
-    return head + " | ".join(parts)
-
-
-def _value(value: Value, reports: Sequence[Quantity]) -> str:
-    """A number with its unit, or the numbers of a vector with their names: "x 1 y 0 z 0 m/s"."""
-    if not isinstance(value, tuple):
-        unit = reports[0].unit if reports else ""
-        return f"{value:.4g} {unit}".rstrip()
-    words: list[str] = []
-    for place, (quantity, number) in enumerate(zip(reports, value, strict=False)):
-        words.append(f"{quantity.name} {number:.4g}")
-        following = reports[place + 1].unit if place + 1 < len(reports) else ""
-        if quantity.unit and quantity.unit != following:
-            words.append(quantity.unit)  # once for the numbers that share it
-    return " ".join(words)
-
-
-def _settings(settings: Mapping[str, float]) -> str:
-    """The last command of a motor; several settings by name."""
-    if len(settings) == 1:
-        return f"{next(iter(settings.values())):.4g}"
-    return " ".join(f"{name} {value:.4g}" for name, value in settings.items())
-
-
-def _devices(items: list[str]) -> str:
-    more = f", {len(items) - DEVICES_SHOWN} more" if len(items) > DEVICES_SHOWN else ""
-    return ", ".join(items[:DEVICES_SHOWN]) + more
 
 
 # --- the log: what the terminal shows, with deliveries and with the time of day -------------------

@@ -228,6 +228,19 @@ def test_a_loop_is_shown_in_one_line() -> None:
     )
 
 
+def test_what_a_lost_body_reported_and_was_given_is_not_current() -> None:
+    out, up = io.StringIO(), status()
+    shown = terminal(out, Clock())
+    past = {"past_sensors": up.sensors, "past_motors": up.motors}
+    down = dataclasses.replace(up, sensors={}, motors={}, **past, body_down_s=3.2)
+    shown.control_loop("cab", down)
+    assert "body DOWN 3 s | ds0 -, ds1 - | last applied: left 5, lift to 0.1 |" in out.getvalue()
+    shown.control_loop("cab", dataclasses.replace(down, past_motors={}))
+    assert "at rest when it was lost" in out.getvalue()
+    shown.control_loop("cab", dataclasses.replace(down, body_down_s=None))
+    assert "ds0 -, ds1 - | left -, lift - |" in out.getvalue()
+
+
 def test_of_many_devices_only_some_are_shown() -> None:
     out = io.StringIO()
     terminal(out, Clock()).control_loop("cab", status(250))
