@@ -40,21 +40,24 @@ class NoticeFilter:
 
 
 class StationStatistics:
-    """Counts of one station, and its observer. All copies of one event are counted before
-    the first is reported, so the observer always finds a ledger that adds up."""
+    """Counts of one station, and its observer. left: the delivered copies by source. All copies of
+    one event are counted before the first is reported, so the observer always finds a ledger that
+    adds up."""
 
-    __slots__ = ("_notices", "count", "latency", "name", "observer")
+    __slots__ = ("_notices", "count", "latency", "left", "name", "observer")
 
     def __init__(self, name: str, count: StationCount, observer: Observer) -> None:
         self.name = name
         self.count = count
         self.observer = observer
         self.latency = Latency()
+        self.left: Counter[str] = Counter()  # by source
         self._notices = NoticeFilter()
 
     def deliver(self, copy: Copy, now: int) -> None:
         """A copy reached its end: read, last byte out, or acknowledged."""
         self.count.deliver()
+        self.left[copy.packet.source] += 1
         self.latency.add(now - copy.arrived_ns)
         self.observer.delivered(self.name, copy)
 
@@ -75,9 +78,9 @@ class StationStatistics:
         self.count.drop(reason, count)
         self.observer.refused(self.name, reason, text)
 
-    def expire(self, copies: int) -> None:
+    def expire(self, copies: int, reason: ExpiredReason = ExpiredReason.STOPPED) -> None:
         """The gateway ends before these copies were delivered."""
-        self.count.expire(copies, ExpiredReason.STOPPED)
+        self.count.expire(copies, reason)
 
     def notice(self, text: str, once: bool = False) -> None:
         """A notice for the user."""

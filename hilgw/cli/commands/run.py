@@ -115,6 +115,8 @@ async def _run(args: argparse.Namespace, config: GatewayConfig, out: TextIO) -> 
         screen = _screen(args, console, stop, is_logged=log is not None)
         terminals = [screen] if log is None else [screen, log_terminal(log, screen)]
         gateway = _build(config, terminals)
+        for terminal in terminals:
+            terminal.expect(gateway.stations)
         stop.at_once = gateway.control_loops.end
         try:
             await _serve(gateway, args, terminals, stop.event, config.control.group)

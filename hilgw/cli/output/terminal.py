@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 from pathlib import Path
@@ -116,6 +116,7 @@ class Terminal(Observer):
         self._stamp = stamp
         self._on_lost = on_lost
         self._quiet = quiet
+        self._ports: dict[str, State] = {}
         self._idle: dict[str, bool] = {}  # of robots whose last status had nothing: a controller
         self._verbose = verbose
         self._clock = clock
@@ -143,7 +144,14 @@ class Terminal(Observer):
             if not was_quiet:
                 self._on_lost(error)
 
+    def expect(self, stations: Iterable[str]) -> None:
+        """The hardware stations, whose ports are not up yet."""
+        for name in stations:
+            self._ports.setdefault(name, State.CLOSED)
+
     def state(self, station: str, state: State, reason: str) -> None:
+        if station in self._ports:
+            self._ports[station] = state
         if (self._quiet and state not in _BAD) or not self._states.admit(station, self._clock()):
             return
         word = state.value
@@ -170,14 +178,26 @@ class Terminal(Observer):
         if packet.address is not None:
             text += f"  from {packet.address}"
         if not_received is None:
-            text += self._style.dim("  -> ") + listing(
-                listeners, MANY if self._verbose else NAMES_SHOWN
-            )
+            text += self._reached(listeners)
         else:
             text += self._style.bad(f"  not received: {in_words(not_received)}")
         if reasons := _by_reason(missed(), MANY if self._verbose else MISSED_SHOWN):
             text += self._style.dim(f"; not {reasons}")
         self._write(packet.source, text)
+
+    def _reached(self, listeners: Sequence[str]) -> str:
+        """Who gets a packet; and the hardware that waits for its port."""
+        shown = MANY if self._verbose else NAMES_SHOWN
+        waiting = {each: self._ports[each] for each in listeners if each in self._ports}
+        waiting = {name: state for name, state in waiting.items() if state not in _GOOD}
+        there = [each for each in listeners if each not in waiting]
+        words = [self._style.dim("  -> ") + listing(there, shown)] if there else []
+        starts = [name for name, state in waiting.items() if state is State.HANDSHAKE]
+        down = [name for name in waiting if name not in starts]
+        for names, why in ((down, "port down"), (starts, "handshake")):
+            if names:
+                words.append(self._style.bad(f"  waits for {listing(names, shown)} ({why})"))
+        return "".join(words)
 
     def delivered(self, station: str, copy: Copy) -> None:
         if self._verbose and self._admit(self._packets, "packets"):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 import io
 import sys
+from typing import Any
 
 import pytest
 
-from hilgw.cli.output.summary import control_loop_lines
+from hilgw.cli.output.summary import control_loop_lines, summary_lines
 from hilgw.cli.output.terminal import (
     PACKETS_PER_S,
     STATES_PER_S,
@@ -355,3 +356,58 @@ def test_the_loss_of_the_output_is_reported_once(quiet: bool) -> None:
         shown.line("ready")
         shown.notice("xb0", "still there")
     assert len(lost) == (0 if quiet else 1)
+
+
+# --- what left the port ---------------------------------------------------------------------------
+
+
+def test_an_arrow_leads_only_to_what_may_leave() -> None:
+    out = io.StringIO()
+    shown = terminal(out, Clock())
+    shown.expect(["arduino", "xb0"])
+    shown.transmitted(packet(), ["arduino", "a.rx"], None, dict)
+    shown.state("xb0", State.HANDSHAKE, "port open")
+    shown.state("arduino", State.UP, "")
+    shown.transmitted(packet(), ["arduino", "xb0"], None, dict)
+    shown.state("arduino", State.WAITING, "no such device")
+    shown.transmitted(packet(), ["arduino"], None, dict)
+    ways = [line.split("1 B")[1].strip() for line in out.getvalue().splitlines() if "1 B" in line]
+    assert ways == [
+        "-> a.rx  waits for arduino (port down)",
+        "-> arduino  waits for xb0 (handshake)",
+        "waits for arduino (port down)",
+    ]
+
+
+def a_station(**counts: Any) -> dict[str, Any]:
+    usual = {"accepted": 7, "delivered": 0, "refused": {}, "queued": 0, "expired": 7}
+    return {**usual, "expired_by": {"stopped": 7}, **counts}
+
+
+def summary_of(station: dict[str, Any], ups: int) -> str:
+    emitter = {"departed": 7, "offered": 7, "not_received": {}, "rejected": {}, "queued": 0}
+    report = {
+        "duration_s": 1.0,
+        "emitters": {"rover.tx": {**emitter, "expired": 0}},
+        "stations": {"arduino": station},
+        "received_by": {"rover.tx": {"arduino": 7}},
+        "ports": {"arduino": {"ups": ups, "port": "/dev/ttyUSB0"}},
+        "latency": {},
+        "robots": {},
+        "control_loops": {},
+        "ledger": {"adds_up": True, "violations": []},
+    }
+    return "\n".join(summary_lines(report))
+
+
+def test_the_summary_counts_what_left_the_port() -> None:
+    text = summary_of(a_station(left_from={}), ups=0)
+    assert "arduino        queued 7, sent 0 (/dev/ttyUSB0 was never up)\n" in text
+    assert "received by" not in text and "delivered" not in text
+    some = {"delivered": 4, "expired": 3, "left_from": {"rover.tx": 4}}
+    expired = {"stopped": 2, "in_flight": 1}
+    text = summary_of(a_station(**some, expired_by=expired), ups=1)
+    assert "received 7, delivered 4, 1 in flight at the end, expired 2" in text
+    assert "received by arduino 4" in text
+    text = summary_of(a_station(delivered=7, expired=0, expired_by={}), ups=1)
+    assert "received by arduino 7" in text
