@@ -69,7 +69,7 @@ class BodyOwner(Protocol):
 class BodyEnd(PeerListener):
     """Listens to the link of one body. is_up: it has answered and is still there. was_lost: it was
     there, and is not any more, since lost_ns. numbered: its session, where another body decides
-    what the indices mean; else None."""
+    what the indices mean; else None. named: the devices that its settings name."""
 
     def __init__(
         self,
@@ -84,6 +84,7 @@ class BodyEnd(PeerListener):
         """source: the name under which its stops are reported. is_one_of_two: the robot has two
         bodies: each may take the other's place, and decides what the indices mean then."""
         self.link = body.link
+        self.named = body.named
         self.safety = Safety(context, body, controller, source)
         self.is_up = self.was_lost = False
         self.lost_ns = 0
