@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from hilgw.cli.output.summary import divergence_words
-from hilgw.engine.statistics import motions
+from hilgw.engine.statistics import motion, motions
 
 if TYPE_CHECKING:
     from hilgw.devices.kinds import Quantity, Value
@@ -34,6 +34,35 @@ def full_status(status: ControlLoopStatus) -> str:
     if status.divergences:
         parts.append("shadow " + _devices(divergence_words(status.divergences)))
     return " | ".join(parts)
+
+
+def short_status(status: ControlLoopStatus, width: int) -> str:
+    """The same, in at most `width` columns: what is unusual, rates, and as many motors and sensors
+    as there is room for."""
+    head = " | ".join(_head(status))
+    rates = f"{status.values_per_s:.0f} in/s, {status.commands_per_s:.0f} out/s"
+    room = max(width - sum(len(text) + 3 for text in (head, rates) if text), 0)
+    if status.body_down_s is not None:
+        moving = motions(status.past_motors)
+        sensors, motors = "", _fitting([f"last applied: {moving}"] if moving else [], room)
+    else:
+        words = [f"{name} {motion(each)}" for name, each in status.motors.items()]
+        words += [f"{name} {UNKNOWN}" for name in status.past_motors]
+        motors = _fitting(words, room if not status.sensors else room // 2)
+        sensors = _fitting(_sensors(status), room - len(motors) - 3)
+    parts = [part for part in (head, sensors, motors, rates) if part]
+    text = " | ".join(parts)
+    return text if len(text) <= width else text[: max(width - 3, 0)] + "..."
+
+
+def _fitting(items: list[str], room: int) -> str:
+    """As many of them as there is room for, and the number of the others."""
+    for shown in range(len(items), -1, -1):
+        more = f"{len(items) - shown} more" if shown < len(items) else ""
+        text = ", ".join([*items[:shown], *([more] if more else [])])
+        if len(text) <= room:
+            return text
+    return ""
 
 
 def _head(status: ControlLoopStatus) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -11,20 +12,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from hilgw.cli.output.console import ConsoleWriter
-from hilgw.cli.output.status import full_status, is_idle
+from hilgw.cli.output.status import full_status, is_idle, short_status
 from hilgw.cli.output.summary import summary_lines
 from hilgw.cli.output.text import (
+    COLUMNS,
     NAMES_SHOWN,
     Style,
     escape,
+    hanging,
     in_words,
     listing,
     one_line,
+    second_column,
     use_colour,
 )
 from hilgw.engine.observer import ControlLoopStatus, Observer, State
 from hilgw.errors import HilgwError
-from hilgw.medium.matching import stage
+from hilgw.medium.matching import OutOfRange, stage
 from hilgw.medium.packet import BROADCAST, Copy, Packet
 
 if TYPE_CHECKING:
@@ -97,6 +101,7 @@ class StateLimit:
 
 class Terminal(Observer):
     """Writes one line per event. quiet: only errors and the summary; verbose: deliveries too.
+    status: off, short or full. is_log: no line is held back or wrapped.
 
     stamp: what a line begins with; None: the seconds since the start. on_lost: called when the
     output cannot be written, such as to a pipe whose reader has gone; then only errors go there.
@@ -108,6 +113,8 @@ class Terminal(Observer):
         *,
         quiet: bool = False,
         verbose: bool = False,
+        status: str = "short",
+        is_log: bool = False,
         clock: Callable[[], float] = time.monotonic,
         stamp: Callable[[], str] | None = None,
         on_lost: Callable[[OSError], None] = lambda error: None,
@@ -117,6 +124,9 @@ class Terminal(Observer):
         self._on_lost = on_lost
         self._quiet = quiet
         self._ports: dict[str, State] = {}
+        self._status = status
+        self._is_log = is_log
+        self._held_back: dict[str, RateLimit] = {}  # by what they limit
         self._idle: dict[str, bool] = {}  # of robots whose last status had nothing: a controller
         self._verbose = verbose
         self._clock = clock
@@ -133,7 +143,26 @@ class Terminal(Observer):
     def line(self, text: str) -> None:
         """Writes a line."""
         text = one_line(text)
-        self._put(f"{self._stamp()}  {text}" if self._stamp else text)
+        if self._stamp:
+            self._put(f"{self._stamp()}  {text}")
+        elif self._out.isatty():
+            self._put_hanging(text, second_column(text))
+        else:
+            self._put(text)
+
+    def describe(self, lines: Iterable[str]) -> None:
+        """Writes the lines of the description of a configuration."""
+        for line in lines:
+            if self._is_log:
+                self.line(line)
+            else:
+                self._put_hanging(one_line(line), second_column(line))
+
+    def _put_hanging(self, line: str, indent: int) -> None:
+        self._put("\n".join(hanging(line, self._width(), indent)))
+
+    def _width(self) -> int:
+        return shutil.get_terminal_size().columns if self._out.isatty() else COLUMNS
 
     def _put(self, line: str) -> None:
         try:
@@ -152,7 +181,9 @@ class Terminal(Observer):
     def state(self, station: str, state: State, reason: str) -> None:
         if station in self._ports:
             self._ports[station] = state
-        if (self._quiet and state not in _BAD) or not self._states.admit(station, self._clock()):
+        if self._quiet and state not in _BAD:
+            return
+        if not self._is_log and not self._states.admit(station, self._clock()):
             return
         word = state.value
         if state in _GOOD:
@@ -232,7 +263,7 @@ class Terminal(Observer):
     def control_loop(self, robot: str, status: ControlLoopStatus) -> None:
         """One without sensors and motors, such as a gateway robot, is shown when its controller
         comes or goes."""
-        if self._quiet:
+        if self._quiet or self._status == "off":
             return
         if not is_idle(status):
             self._idle.pop(robot, None)
@@ -240,16 +271,29 @@ class Terminal(Observer):
             return
         else:
             self._idle[robot] = status.controller
-        self._write(robot, full_status(status))
+        if self._is_log:
+            self._write(robot, full_status(status))
+            return
+        stamp = f"{self._clock() - self._start:9.3f}  {robot:<12} "
+        width = self._width()
+        short = self._status == "short"
+        text = short_status(status, width - len(stamp)) if short else full_status(status)
+        line = self._style.dim(stamp[:11]) + self._style.strong(stamp[11:]) + text
+        self._put_hanging(line, len(stamp))
 
     def summary(self, report: dict[str, Any]) -> None:
         """Writes the summary of a run."""
         self._show_held_back(self._states.take_held_back(), "states")
+        for what, limit in self._held_back.items():
+            self._show_held_back(limit.take_held_back(), what)
         for line in summary_lines(report):
             self.line(line)
 
     def _admit(self, limit: RateLimit, what: str) -> bool:
+        if self._is_log:
+            return True
         if not limit.admit(self._clock()):
+            self._held_back[what] = limit
             return False
         self._show_held_back(limit.take_held_back(), what)
         return True
@@ -262,19 +306,32 @@ class Terminal(Observer):
         # With any line, or the last states of a station that is quiet now are never mentioned.
         self._show_held_back(self._states.take_held_back(self._clock()), "states")
         stamp = self._stamp() if self._stamp else f"{self._clock() - self._start:9.3f}"
-        stamp = self._style.dim(stamp)
-        self._put(f"{stamp}  {self._style.strong(f'{source:<12}')} {text}")
+        line = f"{self._style.dim(stamp)}  {self._style.strong(f'{source:<12}')} {text}"
+        if self._is_log or not self._out.isatty():
+            self._put(line)
+        else:
+            self._put_hanging(line, len(stamp) + 3 + max(12, len(source)))
 
 
 def _by_reason(missed: Mapping[str, str], shown: int) -> str:
     """Such as "a.rx (obstacle); b.rx, c.rx (range)": the nearest miss comes first."""
-    reasons: dict[str, list[str]] = {}
+    reasons: dict[str, dict[str, str]] = {}
     for name, reason in missed.items():
-        reasons.setdefault(reason, []).append(name)
+        reasons.setdefault(reason, {})[name] = reason
     return "; ".join(
-        f"{listing(reasons[reason], shown)} ({in_words(reason)})"
+        f"{listing(list(reasons[reason]), shown)} ({_how(list(reasons[reason].values()))})"
         for reason in sorted(reasons, key=stage, reverse=True)
     )
+
+
+def _how(reasons: Sequence[str]) -> str:
+    """One reason in words; of several that are out of range, the distance of the nearest."""
+    far = [each for each in reasons if isinstance(each, OutOfRange)]
+    if not far:
+        return in_words(reasons[0])
+    nearest = min(far, key=lambda each: each.distance)
+    more = " and more" if len(far) > 1 else ""
+    return f"range {nearest.limit:g} m, distance {nearest.distance:.3g} m{more}"
 
 
 # --- the log: what the terminal shows, with deliveries and with the time of day -------------------
@@ -298,7 +355,7 @@ def log_terminal(file: TextIO, screen: Terminal) -> Terminal:
     def lost(error: OSError) -> None:
         screen.notice("log", f"{file.name}: {error.strerror}; the log ends here")
 
-    return Terminal(file, verbose=True, stamp=time_of_day, on_lost=lost)
+    return Terminal(file, verbose=True, is_log=True, stamp=time_of_day, on_lost=lost)
 
 
 def time_of_day() -> str:
