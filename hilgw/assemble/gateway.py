@@ -169,21 +169,19 @@ class _Assembly:
             )
 
     def add_estop(self, config: EstopConfig, ports: Ports) -> None:
-        """The emergency-stop switch of all robots."""
+        """The emergency-stop switch of all robots. Among mocks there is none."""
         from hilgw.engine.arming.estop import NAME, EmergencySwitch
 
-        gateway, mocked = self.gateway, is_estop_mocked(self.config)
-        switch = EmergencySwitch(
-            gateway.control_loops,
-            gateway.real_timer,
-            gateway.observer,
-            config.where,
-            None if mocked else ports.modem_line(config.port, config.line),
-        )
-        gateway.add_estop(switch)
         words = f"{config.where}; no robot is armed until it is read closed"
-        if mocked:
-            words = f"a MOCK at {config.where}, released; `hilgw set {NAME} --switch pressed`"
+        if is_estop_mocked(self.config):
+            words = f"a MOCK at {config.where}, released"
+        else:
+            gateway, line = self.gateway, ports.modem_line(config.port, config.line)
+            clock = gateway.real_timer
+            switch = EmergencySwitch(
+                gateway.control_loops, clock, gateway.observer, config.where, line
+            )
+            gateway.control_loops.estop, gateway.reports[NAME] = switch, switch.report
         self.describe(f"  {NAME:<12} emergency-stop switch: {words}")
 
     # --- robots ------------------------------------------------------------------------------

@@ -161,7 +161,7 @@ def _judge(robots: Sequence[str], answers: dict[Path, Answer]) -> Disarmed:
         named = label(path, answer.get("config"))
         gateway = Gateway(path, named if len(answers) > 1 else "")
         done.robots += [(name, gateway) for name in confirmed if not robots or name in robots]
-        done.errors += _not_sent(answer, gateway)
+        done.errors += not_sent(answer, gateway)
         if fix := answer.get("fix"):
             fixes.append(f"{named}: {fix}" if gateway.label else str(fix))
     silent = len(answers) - answered
@@ -178,13 +178,13 @@ def _judge(robots: Sequence[str], answers: dict[Path, Answer]) -> Disarmed:
     return done
 
 
-def _not_sent(answer: dict[str, Any], gateway: Gateway) -> list[HilgwError]:
+def not_sent(answer: dict[str, Any], gateway: Gateway) -> list[HilgwError]:
     """The robots that are disarmed, and whose body could not be sent the stop."""
     fix = "stop it by hand if it moves"
-    not_sent = answer.get("not_sent", {})
+    unsent = answer.get("not_sent", {})
     return [
         PeerError(printable(str(text)), where=f"{printable(str(robot))}{gateway.suffix()}", fix=fix)
-        for robot, text in (not_sent.items() if isinstance(not_sent, dict) else ())
+        for robot, text in (unsent.items() if isinstance(unsent, dict) else ())
     ]
 
 

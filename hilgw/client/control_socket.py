@@ -20,6 +20,7 @@ from hilgw.errors import HilgwError, PeerError, UsageError, printable, quoted
 from hilgw.protocols.gateway.messages import LINE_BYTES, Do, encode
 
 ASK_ALL_S = 1.0  # for the answer of each gateway, where all are asked at the same time
+NO_ANSWER = "the gateway does not answer"
 CONNECT_AGAIN_S = 0.01  # its queue of connections is full
 T = TypeVar("T")
 
@@ -94,14 +95,24 @@ def is_named(running: str, config: str) -> bool:
 
 def ask(path: Path, request: dict[str, Any], timeout_s: float = 5.0) -> dict[str, Any]:
     """One request to a running gateway, and its answer. PeerError when it does not answer."""
+    end_s = time.monotonic() + timeout_s
     try:
-        answer = json.loads(_exchange(path, encode(request), timeout_s))
+        with connected(path, timeout_s) as connection:
+            return ask_on(connection, request, end_s - time.monotonic())
+    except (OSError, PeerError) as error:
+        what = error.what if isinstance(error, PeerError) else NO_ANSWER
+        fix = "is it still running?" if what == NO_ANSWER else ""
+        raise PeerError(what, where=str(path), fix=fix) from None
+
+
+def ask_on(connection: socket.socket, request: dict[str, Any], timeout_s: float) -> dict[str, Any]:
+    """One request on this connection, and its answer. PeerError when there is none."""
+    try:
+        answer = json.loads(_exchange(connection, encode(request), timeout_s))
     except (OSError, ValueError, RecursionError):
-        raise PeerError(
-            "the gateway does not answer", where=str(path), fix="is it still running?"
-        ) from None
+        raise PeerError(NO_ANSWER) from None
     if not isinstance(answer, dict):
-        raise PeerError("the gateway sent an invalid answer", where=str(path))
+        raise PeerError("the gateway sent an invalid answer")
     return answer
 
 
@@ -141,27 +152,26 @@ def accepted(
     return answer
 
 
-def _exchange(path: Path, line: bytes, timeout_s: float) -> bytes:
+def _exchange(connection: socket.socket, line: bytes, timeout_s: float) -> bytes:
     """Sends one line and returns the line that answers it. OSError (TimeoutError is one), or
     ValueError for a line that is too long."""
     end_s = time.monotonic() + timeout_s
     answer = bytearray()
-    with connected(path, timeout_s) as connection:
-        try:
-            connection.settimeout(max(end_s - time.monotonic(), 0.001))
-            connection.sendall(line)
-        except ConnectionError:
-            pass  # a gateway that refuses the connection answers before it reads
-        while b"\n" not in answer:
-            if (left_s := end_s - time.monotonic()) <= 0:
-                raise TimeoutError
-            connection.settimeout(left_s)
-            data = connection.recv(65536)
-            if not data:
-                break
-            answer += data
-            if len(answer) > LINE_BYTES:
-                raise ValueError("the answer is too long")
+    try:
+        connection.settimeout(max(timeout_s, 0.001))
+        connection.sendall(line)
+    except ConnectionError:
+        pass  # a gateway that refuses the connection, or ends, answers before it reads
+    while b"\n" not in answer:
+        if (left_s := end_s - time.monotonic()) <= 0:
+            raise TimeoutError
+        connection.settimeout(left_s)
+        data = connection.recv(65536)
+        if not data:
+            break
+        answer += data
+        if len(answer) > LINE_BYTES:
+            raise ValueError("the answer is too long")
     return bytes(answer)
 
 

@@ -1,20 +1,20 @@
-"""What a child process does before it becomes the program: it dies with the gateway (Linux).
+"""What a child process does before it becomes the program: it ends with its parent (Linux).
 
-Called by path: PARENT PROGRAM [ARGUMENT...]. The kernel keeps the request over the exec.
+Called by path: PARENT SIGNAL PROGRAM [ARGUMENT...]; the signal is what the program gets then. The
+kernel keeps the request over the exec.
 """
 
 import ctypes
 import os
-import signal
 import sys
 
 PR_SET_PDEATHSIG = 1
 
 
 def main() -> None:
-    parent, program = int(sys.argv[1]), sys.argv[2:]
+    parent, number, program = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, number)
         if os.getppid() != parent:  # it ended before the request
             sys.exit(1)
     try:

@@ -24,13 +24,14 @@ from hilgw.devices.keys import is_code
 from hilgw.engine.arming.leases import Lease
 from hilgw.engine.control_listener import ControlListener
 from hilgw.engine.simulated.event_loop import in_real_time
+from hilgw.engine.subscriptions import Filter, Subscriber, Subscriptions
 from hilgw.errors import HilgwError, PeerError, UsageError, known_here, quoted
 from hilgw.medium.pose import Pose
+from hilgw.protocols.gateway.events import KINDS
 from hilgw.protocols.gateway.messages import LINE_BYTES, LONGEST_LEASE_S, Do, encode
 from hilgw.units import s_to_ns
 
 if TYPE_CHECKING:
-    from hilgw.engine.arming.estop import EmergencySwitch
     from hilgw.engine.gateway import Gateway
 
 IDLE_S = 10.0
@@ -46,10 +47,11 @@ LONGEST_HOLD_S = 60.0
 
 @dataclass(slots=True)
 class _Client:
-    """One connection. lease: of the robots that it holds armed."""
+    """One connection. lease: of the robots that it holds armed. subscriber: that gets events."""
 
     connection: socket.socket
     lease: Lease | None = None
+    subscriber: Subscriber | None = None
 
 
 class ControlServer:
@@ -73,6 +75,9 @@ class ControlServer:
         self._config = config
         self._listener = ControlListener(self._admit, path, group=group)
         self._clients: dict[asyncio.Task[None], _Client] = {}
+        self._subscriptions = Subscriptions(
+            gateway.observer, gateway.timer, gateway.real_timer, gateway.control_loops.units_of
+        )
         self._refused = 0
 
     def report(self) -> dict[str, Any]:
@@ -94,7 +99,7 @@ class ControlServer:
         for task, client in self._clients.items():
             task.cancel()
             if client.lease is not None:
-                client.lease.gateway_ends()
+                client.lease.end(StopReason.ENDED)
                 with suppress(OSError):  # it left, or reads nothing
                     client.connection.send(encode(self._end_of(client.lease)))
         await asyncio.gather(*self._clients, return_exceptions=True)
@@ -114,20 +119,35 @@ class ControlServer:
         task.add_done_callback(self._clients.pop)
 
     async def _serve(self, client: _Client) -> None:
-        loop, connection = asyncio.get_running_loop(), client.connection
+        connection = client.connection
         received = bytearray()
         with connection:
             try:
-                while line := await in_real_time(_read_line(connection, received), IDLE_S):
+                while line := await self._next_line(client, received):
                     answer = await self._answer(line, client)
                     if self._config:
                         answer["config"] = self._config  # every answer names its gateway
-                    await in_real_time(loop.sock_sendall(connection, encode(answer)), IDLE_S)
+                    await self._send(client, encode(answer))
             except (OSError, ValueError, TimeoutError):
                 pass  # the client left, stalled, or sent an endless line
             finally:
+                if client.subscriber is not None:
+                    self._subscriptions.remove(client.subscriber)
                 if client.lease is not None:
                     client.lease.end(StopReason.LEASE_ENDED)
+
+    async def _next_line(self, client: _Client, received: bytearray) -> bytes:
+        """A client that reads events may have no further request."""
+        line = _read_line(client.connection, received)
+        return await (in_real_time(line, IDLE_S) if client.subscriber is None else line)
+
+    async def _send(self, client: _Client, line: bytes) -> None:
+        """An answer; between events, where the client gets them."""
+        if client.subscriber is None:
+            loop = asyncio.get_running_loop()
+            await in_real_time(loop.sock_sendall(client.connection, line), IDLE_S)
+        elif not client.subscriber.put(line):
+            raise TimeoutError  # it reads neither its events nor its answers
 
     async def _answer(self, line: bytes, client: _Client) -> dict[str, Any]:
         try:
@@ -146,9 +166,6 @@ class ControlServer:
                     return {"refused": reason} if reason else {"ok": True}
                 case {"do": Do.PLACE, "object": str(name), "position": position}:
                     self._gateway.place(name, _pose(position, request.get("rotation")))
-                    return {"ok": True}
-                case {"do": Do.SWITCH, "pressed": bool(pressed)}:
-                    self._switch().set_mock(pressed)
                     return {"ok": True}
                 case {"do": Do.SET, "device": str(device)}:
                     channel, range_m = request.get("channel"), request.get("range")
@@ -192,6 +209,9 @@ class ControlServer:
                     lease = _lease_of(client)
                     lease.end(StopReason.LEASE_ENDED)
                     return self._end_of(lease)
+                case {"do": Do.WATCH}:
+                    self._watch(client, request)
+                    return {"ok": True}
                 case {"do": Do.REPORT}:
                     return {"ok": True, "report": self._gateway.report()}
         except HilgwError as error:
@@ -200,14 +220,30 @@ class ControlServer:
             return {"error": f"not a valid request: {error}", "exit_code": 2}
         return {"error": "unknown request", "exit_code": 2}
 
-    def _switch(self) -> EmergencySwitch:
-        estop = self._gateway.estop
-        if estop is None:
-            raise HilgwError("no emergency-stop switch here", fix="write estop: in its file")
-        return estop
+    def _watch(self, client: _Client, request: dict[str, Any]) -> None:
+        """The client gets the events that it chooses; instead of those of its last request."""
+        kinds = _names_in(request, "kinds") or list(KINDS)
+        if unknown := [kind for kind in kinds if kind not in KINDS]:
+            what = f"{quoted(unknown[0])} is not a kind of events"
+            raise UsageError(what, fix=f"kinds: {', '.join(KINDS)}")
+        lost = request.get("lost", False)
+        if type(lost) is not bool:
+            raise UsageError("lost must be true or false")
+        chosen = Filter(frozenset(kinds), frozenset(_names_in(request, "names")), lost)
+        if client.subscriber is not None:
+            self._subscriptions.remove(client.subscriber)
+        loop = asyncio.get_running_loop()
+        client.subscriber = Subscriber(client.connection, chosen, loop)
+        self._subscriptions.add(client.subscriber)
 
     def _end_of(self, lease: Lease) -> dict[str, Any]:
-        return _end_of(lease, self._gateway.estop)
+        """What the holder reads of a lease that has ended: all its robots are disarmed."""
+        reason, estop = lease.ended or StopReason.LEASE_ENDED, self._gateway.control_loops.estop
+        cause = "" if estop is None or reason is not StopReason.ESTOP else estop.cause
+        text = f"{reason.doc}: {cause}" if cause else reason.doc
+        answer = {"ok": True, "ended": reason, "text": text, "robots": lease.robots}
+        not_sent = dict.fromkeys(lease.not_sent, BODY_DOWN)
+        return {**answer, "not_sent": not_sent} if not_sent else answer
 
     def _mode(self, robot: str, mode: object) -> dict[str, Any]:
         """Sets the mode of a robot; None leaves it. The mode, and which bodies are there."""
@@ -225,17 +261,15 @@ class ControlServer:
         found = [name for name in names if type(name) is str and name in known]
         return {"found": found, "fix": known_here(known) if len(found) < len(names) else ""}
 
-    def _hold(self, client: _Client, robots: list[str], limit_s: object) -> None:
+    def _hold(self, client: _Client, robots: list[str], limit_s: Any) -> None:
         """Arms these robots for as long as the client renews its lease."""
         if client.lease is not None:
             raise UsageError("this connection holds robots already")
-        if limit_s is not None and (
-            type(limit_s) not in (int, float) or not 0 < float(str(limit_s)) <= LONGEST_LEASE_S
-        ):
+        is_number = type(limit_s) in (int, float)
+        if limit_s is not None and not (is_number and 0 < limit_s <= LONGEST_LEASE_S):
             raise UsageError(f"limit_s must be null, or up to {LONGEST_LEASE_S:g} s")
-        limit = None if limit_s is None else float(str(limit_s))
         clock = self._gateway.real_timer
-        client.lease = Lease(self._gateway.control_loops, clock, robots, limit)
+        client.lease = Lease(self._gateway.control_loops, clock, robots, limit_s)
 
     def _disarm(self, robots: list[str] | None) -> dict[str, Any]:
         """Disarms those of these robots that are here (None: all); `unknown` are the others, and
@@ -293,17 +327,6 @@ def _lease_of(client: _Client) -> Lease:
     return client.lease
 
 
-def _end_of(lease: Lease, estop: EmergencySwitch | None) -> dict[str, Any]:
-    """What the holder reads of a lease that has ended: all its robots are disarmed."""
-    reason = lease.ended or StopReason.LEASE_ENDED
-    text = reason.doc
-    if reason is StopReason.ESTOP and estop is not None and estop.cause:
-        text += f": {estop.cause}"
-    answer = {"ok": True, "ended": reason, "text": text, "robots": lease.robots}
-    not_sent = dict.fromkeys(lease.not_sent, BODY_DOWN)
-    return {**answer, "not_sent": not_sent} if not_sent else answer
-
-
 def _robots(request: dict[str, Any]) -> list[str] | None:
     """One robot or a list of them; None: all."""
     match request:
@@ -314,6 +337,14 @@ def _robots(request: dict[str, Any]) -> list[str] | None:
         case {"all": True}:
             return None
     raise UsageError("robots must be a list of names")
+
+
+def _names_in(request: dict[str, Any], key: str) -> list[str]:
+    """A list of names; none where the request has none."""
+    names = request.get(key) or []
+    if not isinstance(names, list) or not all(type(name) is str for name in names):
+        raise UsageError(f"{key} must be a list of names")
+    return names
 
 
 def _keys(given: list[object]) -> list[int]:

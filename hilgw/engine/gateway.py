@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from hilgw.adapters.base import RemoteAnswer
-    from hilgw.engine.arming.estop import EmergencySwitch
     from hilgw.engine.event_loop.scheduler import Timer
     from hilgw.engine.mocap import Mocap
     from hilgw.engine.mock_host import MockHost
@@ -84,7 +83,6 @@ class Gateway:
         self.hosts: list[MockHost] = []
         self.children: list[Child] = []
         self.mocap = mocap
-        self.estop: EmergencySwitch | None = None
         self.description: list[str] = []
         self.reports: dict[str, Callable[[], dict[str, Any]]] = {}
         self.environment: dict[str, str] = {}
@@ -99,11 +97,6 @@ class Gateway:
     def _hold_expired(self, hold: Hold) -> None:
         text = f"no request for {ns_to_s(hold.longest_ns):g} s: simulated time goes on without it"
         self.observer.notice(hold.holder, text)
-
-    def add_estop(self, switch: EmergencySwitch) -> None:
-        """The emergency-stop switch of all robots, before `run`."""
-        self.estop = self.control_loops.interlock = switch
-        self.reports[switch.name] = switch.report
 
     # --- life --------------------------------------------------------------------------------
 

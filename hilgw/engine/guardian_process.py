@@ -34,6 +34,9 @@ SHARED_BYTES = 2
 # A machine that stalls wakes both processes at once: the gateway gets the time for a beat.
 STALL_S = 0.05
 STUCK_S = 0.02  # the longest wait for lines that send no byte
+# A slow line sends the bytes of its UART's FIFO first, which is not seen: so many bits.
+FIFO_BITS = 32 * 10
+SPEEDS = {getattr(termios, each): int(each[1:]) for each in dir(termios) if each[1:].isdigit()}
 # SIGABRT: systemd sends it to all processes of a service whose watchdog is late.
 IGNORED = (
     signal.SIGINT,
@@ -82,6 +85,14 @@ class Port:
         except OSError:
             unsent = bytes(4)
         return len(self._rest) + int(struct.unpack("=i", unsent)[0])
+
+    def stuck_s(self) -> float:
+        """How long this line may send no byte."""
+        try:
+            speed = SPEEDS.get(termios.tcgetattr(self.fd)[5], 0)
+        except termios.error:
+            speed = 0  # it is gone
+        return max(STUCK_S, FIFO_BITS / speed) if speed else STUCK_S
 
     def discard(self) -> None:
         """Discards what the line has not sent."""
@@ -173,9 +184,10 @@ class Guardian:
         for port in lines:
             port.begin_stop()
         last, end_s = -1, 0.0
+        stuck_s = max((port.stuck_s() for port in lines if port.stop), default=STUCK_S)
         while left := sum(port.left() for port in lines):
             if last < 0 or left < last:
-                last, end_s = left, time.monotonic() + STUCK_S
+                last, end_s = left, time.monotonic() + stuck_s
             elif time.monotonic() > end_s:
                 break
             time.sleep(0.001)

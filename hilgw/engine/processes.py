@@ -214,6 +214,7 @@ class Child:
                 "-IS",
                 str(LAUNCHER),
                 str(os.getpid()),
+                str(int(signal.SIGKILL)),
                 *self._program.command,
                 env=dict(self._environment),
                 stdin=asyncio.subprocess.DEVNULL,

@@ -50,9 +50,9 @@ def port_error(error: BaseException, name: str) -> PortError:
     return PortError(what, reason=PortError.LOST, where=name)
 
 
-def held_by(holder: object, name: str, kind: type[PortError] = PortError) -> PortError:
+def held_by(holder: object, name: str) -> PortError:
     """The PortError for a port that another program has open: two readers would share the bytes."""
-    return kind(
+    return PortError(
         f"in use by {holder}", reason=PortError.BUSY, where=name, fix="close that program first"
     )
 

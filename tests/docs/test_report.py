@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 
 from hilgw.medium.ledger import Ledger
 from hilgw.reasons import ExpiredReason
-from tests.e2e.running import ROOT, Gateway, report_of, run, run_program
+from tests.e2e.running import ROOT, Gateway, report_of, run_program
 
 pytestmark = pytest.mark.process
 
@@ -76,21 +77,27 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
     unlinked = ("--set", "airs.lab.nodes.spare.link=null")
     mocap = ("--set", 'medium.mocap={listen: "127.0.0.1:0"}')
-    estop = ("--set", "estop={port: /dev/ttyS9, line: cts}", "--set", "backend=mock")
+    robot, switch = socket.create_server(("127.0.0.1", 0)), folder / "switch.yaml"
+    switch.write_text(
+        "{version: 1, webots: R2020a, estop: {port: /dev/absent, line: cts}, robots: "
+        '{cab: {body: {kind: wc2ec, connect: "tcp://127.0.0.1:PORT"}}}}'.replace(
+            "PORT", str(robot.getsockname()[1])
+        )
+    )
+    with robot:
+        switched = report_of(folder, "--config", str(switch), "--duration", "300ms")
     return {
         **frozen(),
         "xbee, now": report("xbee", "--speed", "max", "--duration", "2.8s", *unlinked),
         "shadow, now": report("shadow", "--speed", "max", "--duration", "1s"),
-        "program": until_ready(
-            folder, str(ROOT / "configs" / "python-controller.yaml"), *mocap, *estop
-        ),
+        "program": until_ready(folder, str(ROOT / "configs" / "python-controller.yaml"), *mocap),
+        "switch": switched,
     }
 
 
 def until_ready(folder: Path, config: str, *more: str) -> dict[str, Any]:
-    """The report of a run in real time that is stopped once all is up, and its switch pressed."""
+    """The report of a run in real time that is stopped once all is up."""
     with Gateway(folder, ["--config", config, "--report", "out.json", *more]) as gateway:
-        assert run("set", "estop", "--switch", "pressed", cwd=folder).returncode == 0
         assert gateway.stop() == 130
     report: dict[str, Any] = json.loads((folder / "out.json").read_text())
     return report

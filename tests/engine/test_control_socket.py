@@ -16,6 +16,7 @@ from hilgw.engine.control_socket import ControlServer
 from hilgw.engine.observer import Observer
 from hilgw.errors import HilgwError
 from hilgw.medium.pose import Pose
+from hilgw.protocols.gateway.messages import encode
 
 CONFIG = """
 version: 1
@@ -154,3 +155,63 @@ def test_a_gateway_that_never_ran_took_no_time() -> None:
             gateway.close()
 
     assert asyncio.run(main()) == 0
+
+
+# --- events ---------------------------------------------------------------------------------------
+
+
+def exchange(tmp_path: Path, *requests: Any) -> list[dict[str, Any]]:
+    """Sends the requests on one connection, and a packet after each; what comes back."""
+
+    async def main() -> list[dict[str, Any]]:
+        gateway = build(load_text(CONFIG, "f").config, asyncio.get_running_loop(), Observer())
+        server = ControlServer(gateway, str(tmp_path / "control"))
+        await server.start()
+        reader, writer = await asyncio.open_unix_connection(str(tmp_path / "control"))
+        messages = []
+        try:
+            for request in requests:
+                writer.write(encode(request))
+                messages.append(json.loads(await reader.readline()))
+                gateway.observer.notice("rover", "a remark")
+                gateway.observer.output("other", "a line")
+            writer.write_eof()
+            messages += [json.loads(line) for line in (await reader.read()).splitlines()]
+            return messages
+        finally:
+            writer.close()
+            await server.close()
+            gateway.close()
+
+    return asyncio.run(main())
+
+
+def seen(messages: list[dict[str, Any]]) -> list[str]:
+    return [each.get("event") or ("ok" if each.get("ok") else "error") for each in messages]
+
+
+def test_events_follow_and_requests_are_answered_between_them(tmp_path: Path) -> None:
+    watch = {"do": "watch", "kinds": ["notice", "output"]}
+    messages = exchange(tmp_path, watch, {"do": "identify"})
+    assert seen(messages) == ["ok", "notice", "output", "ok", "notice", "output"]
+
+
+def test_a_second_choice_takes_the_place_of_the_first(tmp_path: Path) -> None:
+    first = {"do": "watch", "kinds": ["notice"]}
+    second = {"do": "watch", "kinds": ["notice", "output"], "names": ["other"]}
+    assert seen(exchange(tmp_path, first, second)) == ["ok", "notice", "ok", "output"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"kinds": ["packets"]}, "'packets' is not a kind of events; kinds: value, command"),
+        ({"kinds": "packet"}, "kinds must be a list of names"),
+        ({"names": [1]}, "names must be a list of names"),
+        ({"lost": 1}, "lost must be true or false"),
+    ],
+)
+def test_a_choice_that_is_none_is_answered(tmp_path: Path, wrong: Any, words: str) -> None:
+    (answer,) = exchange(tmp_path, {"do": "watch", **wrong})
+    assert words in answer["error"]
+    assert answer["exit_code"] == 2

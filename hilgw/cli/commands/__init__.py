@@ -36,6 +36,7 @@ COMMANDS = {
     ),
     "mock": ("mock", "run firmware mocks on virtual ports or TCP, for any program"),
     "exec": ("clients.exec", "run a Python controller without the library of Webots"),
+    "watch": ("clients.watch", "show what passes through a running gateway, live"),
     "send": ("clients.gateway_request", "send one packet through a running gateway"),
     "place": ("clients.gateway_request", "set the pose of an object in a running gateway"),
     "set": ("clients.gateway_request", "change channel or range of a device, or a remote module"),

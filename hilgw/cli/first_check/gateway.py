@@ -4,8 +4,8 @@ every other run."""
 
 from __future__ import annotations
 
-import ctypes
 import math
+import os
 import signal
 import socket
 import subprocess
@@ -25,6 +25,7 @@ from hilgw.client.arming import arm, disarm
 from hilgw.client.control_paths import live_sockets
 from hilgw.client.control_socket import ask
 from hilgw.devices.kinds import NO_LIMITS, MotorLimits
+from hilgw.engine.processes import LAUNCHER
 from hilgw.errors import HilgwError, PeerError
 from hilgw.protocols.gateway.messages import Do
 from hilgw.protocols.webots.errors import ProtocolError
@@ -33,27 +34,20 @@ START_S, READY_S, END_S = 20.0, 15.0, 5.0
 ANSWER_S = 2.0
 LOOK_S = 0.05
 LISTENING = "listening on "
-PR_SET_PDEATHSIG = 1
-_libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
 def start_child(command: Sequence[str], output: BinaryIO) -> subprocess.Popen[bytes]:
     """Starts a program that gets SIGTERM when this process ends, however that is. In a process
     group of its own, Ctrl-C does not reach it, and the kernel wakes it when it is frozen then
     (POSIX: a process group that becomes orphaned gets SIGHUP and SIGCONT)."""
+    launcher = [sys.executable, "-IS", str(LAUNCHER), str(os.getpid()), str(int(signal.SIGTERM))]
     return subprocess.Popen(
-        command,
+        [*launcher, *command],
         stdin=subprocess.DEVNULL,
         stdout=output,
         stderr=subprocess.STDOUT,
         process_group=0,
-        preexec_fn=_end_with_parent,
     )
-
-
-def _end_with_parent() -> None:
-    if _libc is not None:
-        _libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 class GatewayRobot:

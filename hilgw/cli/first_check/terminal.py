@@ -5,13 +5,10 @@ from __future__ import annotations
 import os
 import select
 import termios
-import tty
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 
+from hilgw.cli.keys import single_keys
 from hilgw.errors import HilgwError
-
-_CHARACTERS = 6  # in the attributes of a terminal
 
 
 class Person:
@@ -20,21 +17,10 @@ class Person:
     def __init__(self, terminal: int) -> None:
         self._terminal = terminal
 
-    @contextmanager
-    def at_the_keys(self) -> Iterator[None]:
+    def at_the_keys(self) -> AbstractContextManager[None]:
         """Keys arrive one by one; Ctrl-C is a signal still, Ctrl-Z and Ctrl-\\ are keys as others:
-        they would leave a motor alone. Afterwards the terminal is as it was."""
-        before = termios.tcgetattr(self._terminal)
-        try:
-            tty.setcbreak(self._terminal)
-            attributes = termios.tcgetattr(self._terminal)
-            for key in (termios.VSUSP, termios.VQUIT):
-                attributes[_CHARACTERS][key] = b"\0"
-            termios.tcsetattr(self._terminal, termios.TCSADRAIN, attributes)
-            yield
-        finally:
-            with suppress(termios.error):  # it was closed
-                termios.tcsetattr(self._terminal, termios.TCSAFLUSH, before)
+        they would leave a motor alone."""
+        return single_keys(self._terminal, termios.VSUSP, termios.VQUIT)
 
     def show(self, text: str) -> None:
         """On lines of its own, where the terminal is still there."""

@@ -12,7 +12,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from hilgw.control.events import StopReason
-from hilgw.errors import HilgwError, SafetyError
+from hilgw.errors import SafetyError
 from hilgw.transports.threads import start_thread
 from hilgw.units import NS_PER_MS
 
@@ -32,16 +32,13 @@ MISSED = 4
 # The event loop has so long to stop the robots, before the thread does.
 LOOP_S = 0.02
 OPEN_AGAIN_S = 0.5
-# Readings without an answer before the port is opened again.
-UNANSWERED = 30
 UNREAD = "it has not been read yet"
 
 
 class EmergencySwitch:
     """pressed: whether the robots are kept disarmed, for this `cause`; at the start they are, until
-    the first reading. open_line: opens the line, in the thread; None: a mock, which is released,
-    and `set_mock` presses it. event_loop: gets what the thread reads. where: the line in words.
-    clock: in real time."""
+    the first reading. open_line: opens the line, in the thread. event_loop: gets what the thread
+    reads. where: the line in words. clock: in real time."""
 
     def __init__(
         self,
@@ -49,9 +46,8 @@ class EmergencySwitch:
         clock: Scheduler,
         observer: Observer,
         where: str,
-        open_line: Callable[[], ModemLine] | None,
+        open_line: Callable[[], ModemLine],
     ) -> None:
-        self.name = NAME
         self.pressed, self.cause = True, UNREAD
         self.presses = 0
         self.reads = 0  # of the thread
@@ -70,9 +66,6 @@ class EmergencySwitch:
 
     def start(self) -> None:
         self.hold_back()
-        if self._open_line is None:
-            self._arm_held()
-            return
         self.event_loop = asyncio.get_running_loop()
         self._thread = threading.Thread(target=self._read, name="hilgw-estop", daemon=True)
         self._thread.start()
@@ -99,19 +92,14 @@ class EmergencySwitch:
             what = f"not armed: the emergency-stop switch is pressed: {self.cause}"
             raise SafetyError(what, where=NAME, fix="release it, then arm")
 
-    def set_mock(self, pressed: bool) -> None:
-        """HilgwError for a real switch."""
-        if self._open_line is not None:
-            raise HilgwError("the switch is real", where=NAME, fix="press it by hand")
-        self.judge(not pressed, "the mock is pressed")
-
     def judge(self, closed: bool, cause: str) -> None:
         """The switch was read, or could not be read for this cause."""
         if closed:
-            if self._held or self.cause == UNREAD:
-                self._arm_held()
-            elif self.pressed:
+            for state, disarms in self._held:  # armed from the start, and not disarmed meanwhile
+                state.armed |= state.disarms == disarms
+            if self.pressed and self.cause != UNREAD:
                 self._observer.notice(NAME, "released; `hilgw arm` lets the motors move again")
+            self._held.clear()
             self.pressed, self.cause = False, ""
             return
         is_new = not self.pressed or self.cause == UNREAD
@@ -129,19 +117,10 @@ class EmergencySwitch:
         """The part `estop` of the gateway's report."""
         return {
             "line": self.where,
-            "mock": self._open_line is None,
             "pressed": self.pressed,
             "cause": self.cause,
             "presses": self.presses,
         }
-
-    def _arm_held(self) -> None:
-        """The robots that are armed from the start, unless they were disarmed meanwhile."""
-        for state, disarms in self._held:
-            if state.disarms == disarms:
-                state.armed = True
-        self._held.clear()
-        self.pressed, self.cause = False, ""
 
     def watch(self) -> None:
         """While the event loop runs in time, readings must come."""
@@ -157,35 +136,23 @@ class EmergencySwitch:
 
     def _read(self) -> None:
         """Opens the port again as often as it is lost."""
-        assert self._open_line is not None
         while not self._end.is_set():
+            line: ModemLine | None = None
             try:
                 line = self._open_line()
-            except Exception as error:  # noqa: BLE001 - whatever it is, the switch is not read
-                self.pass_on(False, in_words(error))
-                self._end.wait(OPEN_AGAIN_S)
-                continue
-            try:
                 self.read_until_lost(line)
-            except Exception as error:  # noqa: BLE001
-                self.pass_on(False, f"{self.where} cannot be read: {in_words(error)}")
+            except Exception as error:  # noqa: BLE001 - whatever it is, the switch is not read
+                why = "" if line is None else f"{self.where} cannot be read: "
+                self.pass_on(False, why + in_words(error))
                 self._end.wait(OPEN_AGAIN_S)
             finally:
-                start_thread(line.close)  # which may block
+                if line is not None:
+                    start_thread(line.close)  # which may block
 
     def read_until_lost(self, line: ModemLine) -> None:
         """Raises what the port raises."""
-        unanswered = 0
         while not self._end.is_set():
-            try:
-                closed = line.is_on()
-            except TimeoutError as error:
-                unanswered += 1
-                self.pass_on(False, f"{self.where} cannot be read: {in_words(error)}")
-                if unanswered == UNANSWERED:
-                    raise
-                continue
-            unanswered = 0
+            closed = line.is_on()
             self.reads += 1
             self.pass_on(closed, "" if closed else f"{self.where} is off")
             self._end.wait(PERIOD_S)

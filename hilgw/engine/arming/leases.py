@@ -49,8 +49,7 @@ class Lease:
         now = clock.now()
         self._renewed_ns = now
         self._end_ns = None if limit_s is None else now + s_to_ns(limit_s)
-        self._timer: Handle | None = None
-        self._watch(self._due())
+        self._timer: Handle = clock.call_at(self._due(), self._check)
 
     def renew(self) -> StopReason | None:
         """The holder lives. Returns why the lease has ended, None while it goes on."""
@@ -60,20 +59,16 @@ class Lease:
         return self.ended
 
     def end(self, reason: StopReason) -> None:
-        """Disarms the robots. A second end does nothing."""
+        """Disarms the robots, which the end of the gateway has stopped for good. A second end does
+        nothing."""
         if self.ended is not None:
             return
         self.ended = reason
-        if self._timer is not None:
-            self._timer.cancel()
-        self.not_sent = self._loops.disarm(*self.robots, reason=reason)
-
-    def gateway_ends(self) -> None:
-        """The gateway has stopped its motors for good."""
-        if self.ended is None:
-            self.ended = StopReason.ENDED
-            if self._timer is not None:
-                self._timer.cancel()
+        self._timer.cancel()
+        if reason is StopReason.ENDED:
+            self.not_sent = [each for each in self.robots if each in self._loops.unstopped]
+        else:
+            self.not_sent = self._loops.disarm(*self.robots, reason=reason)
 
     def _count(self) -> int:
         """Changes when one of the robots is disarmed."""
@@ -83,9 +78,6 @@ class Lease:
         due = self._renewed_ns + LEASE_NS
         return due if self._end_ns is None else min(due, self._end_ns)
 
-    def _watch(self, due: int) -> None:
-        self._timer = self._clock.call_at(due, self._check)
-
     def _check(self, waited: bool = False) -> None:
         """Time for the event loop to read a renewal that waited while it was late itself."""
         self._look()
@@ -93,7 +85,7 @@ class Lease:
             return
         now, due = self._clock.now(), self._due()
         if now < due:
-            self._watch(due)
+            self._timer = self._clock.call_at(due, self._check)
         elif not waited and now - due >= LATE_NS:
             self._timer = self._clock.call_at(now + LATE_NS, lambda: self._check(waited=True))
         else:

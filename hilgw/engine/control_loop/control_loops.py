@@ -23,7 +23,10 @@ DRAIN_POLL_S = 0.002
 
 
 class Interlock(Protocol):
-    """What can keep all robots disarmed. It starts after the watchdog, and stops at the end."""
+    """The emergency-stop switch, which can keep all robots disarmed. It starts after the watchdog,
+    and stops at the end. cause: why it is pressed; empty while it is released."""
+
+    cause: str
 
     def start(self) -> None: ...
 
@@ -48,8 +51,9 @@ class ControlLoops:
         self.watchdog = Watchdog(scheduler, threaded=not simulated, guardian_ms=guardian_ms)
         self._scheduler = scheduler
         self._loops: dict[str, ControlLoop] = {}
-        self.interlock: Interlock | None = None
+        self.estop: Interlock | None = None
         self._ended: set[str] = set()  # robots whose motors were stopped for good
+        self.unstopped: set[str] = set()  # those of them whose body took no stop
 
     def add(self, loop: ControlLoop) -> None:
         self._loops[loop.name] = loop
@@ -81,6 +85,11 @@ class ControlLoops:
             raise HilgwError("no robot with a control loop here")
         return list(self._loops)
 
+    def units_of(self, robot: str, device: str) -> list[str]:
+        """The unit of each number that this device reports; "" for one without."""
+        reports = self._loops[robot].statistics.reports.get(device, ())
+        return [quantity.unit for quantity in reports]
+
     def show_file(self, file: str) -> None:
         """The configuration file, which Webots' controllers learn as their world."""
         path = Path(file).absolute()
@@ -91,8 +100,8 @@ class ControlLoops:
         """Raises SafetyError where there are real bodies, and their guardian cannot start."""
         self.watchdog.guardian.demand()
         self.watchdog.start()
-        if self.interlock is not None:
-            self.interlock.start()
+        if self.estop is not None:
+            self.estop.start()
         for loop in self._loops.values():
             loop.start()
 
@@ -103,6 +112,8 @@ class ControlLoops:
             if name not in self._ended:
                 self._ended.add(name)
                 loop.end()
+                if loop.unstopped:
+                    self.unstopped.add(name)
 
     async def stop_motors(self) -> None:
         """`end`, and what the bodies' connections could not take at once."""
@@ -115,19 +126,19 @@ class ControlLoops:
 
     def close(self) -> None:
         self.watchdog.stop()
-        if self.interlock is not None:
-            self.interlock.stop()
+        if self.estop is not None:
+            self.estop.stop()
         for loop in self._loops.values():
             loop.close()
         self.watchdog.guardian.close()
 
     def arm(self, *robots: str) -> None:
         """Lets the motors of these robots move. HilgwError for a robot without a control loop, or
-        with a hardware fault, where the guardian does not start, and while the interlock is not
-        released: none is armed then.
+        with a hardware fault, where the guardian does not start, and while the emergency-stop
+        switch is pressed: none is armed then.
         """
-        if self.interlock is not None:
-            self.interlock.demand_released()
+        if self.estop is not None:
+            self.estop.demand_released()
         loops = [self[robot] for robot in robots]
         self.watchdog.guardian.demand()
         for loop in loops:
@@ -142,8 +153,8 @@ class ControlLoops:
 
     def disarm(self, *robots: str, reason: StopReason = StopReason.DISARMED) -> list[str]:
         """Stops these robots; their motors do not move until `arm`. HilgwError for robots without
-        a control loop; the others are stopped then. Returns those whose body was lost: no stop
-        could be sent to it."""
+        a control loop; the others are stopped then. Returns those whose body took no stop:
+        it is lost."""
         now = self._scheduler.now()
         known = [robot for robot in robots if robot in self._loops]
         down = [robot for robot in known if self._loops[robot].disarm(now, reason)]

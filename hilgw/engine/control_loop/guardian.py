@@ -25,7 +25,7 @@ import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import IO, TYPE_CHECKING, Protocol
 
 from hilgw.control.safety_settings import DEFAULT_GUARDIAN_MS
 from hilgw.engine.guardian_process import (
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 PROGRAM = Path(__file__).parent.with_name("guardian_process.py")
 BEAT_NS = 50 * NS_PER_MS
 FROZEN_NS = NS_PER_S  # a guardian that has read no beat for so long would stop nothing
+START_NS = 5 * NS_PER_S  # a slow machine needs so long for its start
 STEADY_NS = 5 * NS_PER_S  # one that ends sooner after the last is not started at once
 CONFIRM_S = 1.0  # for a port that is closed next
 END_S = 0.5
@@ -81,6 +82,7 @@ class Guardian:
         self._process: subprocess.Popen[bytes] | None = None
         self._socket: socket.socket | None = None
         self._shared: mmap.mmap | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._lock = threading.Lock()  # of what is sent, for the thread that beats
         self._numbers: dict[str, int] = {}
         self._drops: dict[int, asyncio.Future[None]] = {}
@@ -114,11 +116,9 @@ class Guardian:
             each.guard()
 
     def _start(self) -> None:
-        import tempfile  # half of what this module would take to import
-
         ours, theirs = socket.socketpair()
-        with theirs, tempfile.TemporaryFile() as memory:
-            memory.truncate(SHARED_BYTES)
+        with theirs, _memory() as memory:
+            memory.write(bytes(SHARED_BYTES))
             self._shared = mmap.mmap(memory.fileno(), SHARED_BYTES)
             inherited = (theirs.fileno(), memory.fileno())
             blocked = signal.pthread_sigmask(signal.SIG_BLOCK, IGNORED)  # until it ignores them
@@ -139,8 +139,9 @@ class Guardian:
                 signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         ours.setblocking(False)
         self._socket, self.flag = ours, self._shared
-        self._beats, self._seen_ns = 0, self._scheduler.now()
-        asyncio.get_running_loop().add_reader(ours, self._readable)
+        self._beats, self._seen_ns = 1, self._scheduler.now() + START_NS  # 0: none was seen
+        self._loop = asyncio.get_running_loop()
+        self._loop.add_reader(ours, self._readable)
 
     def close(self) -> None:
         """Ends it. What it still protects it stops."""
@@ -156,7 +157,8 @@ class Guardian:
         process, self._process = self._process, None
         self.flag, self._shared = NOT_SET, None
         if ours is not None:
-            asyncio.get_running_loop().remove_reader(ours)
+            if self._loop is not None and not self._loop.is_closed():
+                self._loop.remove_reader(ours)
             ours.close()
         for drop in self._drops.values():
             drop.set_result(None)
@@ -245,6 +247,16 @@ class Guardian:
         for _, number, _ in HEADER.iter_unpack(data):
             if (dropped := self._drops.pop(number, None)) is not None:
                 dropped.set_result(None)
+
+
+def _memory() -> IO[bytes]:
+    """A file for what both processes share. Not on a disk: one that is full would end both by
+    SIGBUS, at the first access."""
+    if sys.platform == "linux":
+        return os.fdopen(os.memfd_create("hilgw-guardian"), "w+b", buffering=0)
+    import tempfile
+
+    return tempfile.TemporaryFile(buffering=0)
 
 
 def is_supported() -> bool:

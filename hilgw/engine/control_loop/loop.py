@@ -195,12 +195,18 @@ class ControlLoop(PeerListener):
 
     def disarm(self, now: int, reason: StopReason = StopReason.DISARMED) -> list[str]:
         """Stops all bodies; no motor moves until `arm`. Returns the names of the links to bodies
-        that get commands in this mode and were lost: no stop could be sent, and they may move."""
-        commanded = self._bodies.commanded
-        down = [end for end in self._bodies if end.safety in commanded and end.was_lost]
+        that get commands in this mode and took no stop: they may move."""
         for safety in self.safeties:
             safety.disarm(now, reason)
-        return [end.link.name for end in down]
+        return self.unstopped
+
+    @property
+    def unstopped(self) -> list[str]:
+        """After a stop: the names of the links to bodies that get commands in this mode, and were
+        lost, or whose connection did not take it."""
+        ends = [end for end in self._bodies if end.safety in self._bodies.commanded]
+        lost = (end for end in ends if end.was_lost or (end.is_up and not end.safety.took_stop))
+        return [end.link.name for end in lost]
 
     # --- the controller -----------------------------------------------------------------------
 

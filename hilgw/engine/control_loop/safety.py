@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import socket
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from hilgw.control.events import BrakeDamping, StopReason, Write
@@ -35,6 +36,7 @@ LONGEST_DELAY_NS = 500 * NS_PER_MS
 # At a deadline: time for the event loop to read what the controller has sent.
 UNREAD_NS = 5 * NS_PER_MS
 
+_NONE = object()
 _ENDED = Refusal(RequestRefused.ENDED, "")
 
 
@@ -54,6 +56,7 @@ class Safety:
         self.emergency_stop = EmergencyStop()
         self.late_ns = state.late_ns
         self.ending = False
+        self.took_stop = True  # the connection, of the last one
         self.stop_calls = 0  # a command that waited meanwhile is void
         self.has_controller = False
         self.statistics = ControlLoopStatistics()
@@ -183,7 +186,8 @@ class Safety:
 
     def is_prepared(self, command: Command) -> bool:
         """Whether the stop that this command needs is ready: another mode may have another."""
-        return self.state.moving and mode_of(command) is self._modes.get(command.index)
+        modes = self._modes
+        return self.state.moving and modes.get(command.index, _NONE) is mode_of(command)
 
     def prepare(self, command: Command) -> bool:
         """Before a motor command that the session has accepted is written: has its stop ready.
@@ -242,13 +246,15 @@ class Safety:
 
     def _stop_body(self, reason: StopReason, now: int) -> list[Command]:
         """Sends the body its stop; returns the commands that were written for it."""
+        self.took_stop = False
         if self._body.transport is None:
             return []
         answer = self._body.ask(None, self._stop_of_body, reason, now)
         if answer is None:
             return []
         commands, events = answer
-        return commands if self._body.handle(events, now) else []
+        self.took_stop = self._body.handle(events, now)
+        return commands if self.took_stop else []
 
     def _stop_of_body(self, reason: StopReason, now: int) -> tuple[list[Command], list[Event]]:
         """The commands of a stop, and the session's events for it."""
@@ -324,7 +330,9 @@ class Safety:
         self._body.flag = transport.flag = self.emergency_stop.flag
 
     def guard(self) -> None:
-        if (transport := self._body.transport) is not None:
+        """The connection of a body that the last guardian has stopped is closed next: what waits in
+        it never leaves."""
+        if (transport := self._body.transport) is not None and not self.emergency_stop.is_final:
             self.attached(transport)
 
     def guardian_acted(self) -> None:
@@ -438,8 +446,9 @@ class EmergencyStop:
         """Where half a message still waits in the event loop, only closing stops the robot."""
         stop = self._stop_bytes
         pending = 0 if self._transport is None else self._transport.pending
-        if not pending and os.write(self._fd, stop) == len(stop):
-            return
+        with suppress(BlockingIOError):
+            if not pending and os.write(self._fd, stop) == len(stop):
+                return
         with socket.socket(fileno=os.dup(self._fd)) as connection:
             connection.shutdown(socket.SHUT_RDWR)
 

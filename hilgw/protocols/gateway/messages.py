@@ -28,7 +28,6 @@ class Do(StrEnum):
     SEND = "send"  # station, data in hex, channel or null: transmits one packet
     PLACE = "place"  # object, position, rotation: moves an object of the scene
     SET = "set"  # device, channel, range: sets an Emitter or a Receiver
-    SWITCH = "switch"  # pressed: presses or releases the mock of the emergency-stop switch
     COMMAND = "command"  # station, address, name, value in hex: an AT command for a remote module
     IDENTIFY = "identify"  # answers the configuration and the process of the gateway
     FIND = "find"  # kind, names: answers those names that the gateway has
@@ -36,12 +35,11 @@ class Do(StrEnum):
     KEY = "key"  # robot, keys, hold_s: presses keys of the keyboard
     SAY = "say"  # robot, text: sends a text as from the robot window
     ARM = "arm"  # robots, or all: lets motors move
-    HOLD = (
-        "hold"  # robots, or all; limit_s or null: as ARM, while this connection renews it in time
-    )
+    HOLD = "hold"  # as ARM, while this connection renews it in time; limit_s or null
     RENEW = "renew"  # answers ok, or `ended` with the reason: the robots are disarmed
     RELEASE = "release"  # disarms the robots that this connection holds; answers as DISARM
     DISARM = "disarm"  # robots, or all: stops motors until they are armed
+    WATCH = "watch"  # kinds, names, lost: the gateway's events follow, on this connection
     REPORT = "report"  # answers the report of the gateway
 
 

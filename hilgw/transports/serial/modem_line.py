@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 from hilgw.transports.serial.port import open_modem_lines
 
@@ -11,50 +11,31 @@ _LOCAL = {"cts": "cts", "dsr": "dsr", "dcd": "cd"}  # properties of pyserial
 _REMOTE = {"cts": 0x10, "dsr": 0x20, "dcd": 0x80}  # RFC 2217, NOTIFY-MODEMSTATE
 
 
-class ModemLine(Protocol):
-    """All methods block."""
+class ModemLine(NamedTuple):
+    """port: of pyserial. answer_s: how long a port on the network may take to answer. All methods
+    block."""
+
+    port: Any
+    line: str
+    is_remote: bool
+    answer_s: float
 
     def is_on(self) -> bool:
-        """Reads the line now. TimeoutError: the next reading may succeed; any other error: the port
-        is lost, or has no such line."""
-        ...
-
-    def close(self) -> None: ...
-
-
-class LocalLine:
-    """Of a tty of this machine."""
-
-    def __init__(self, port: Any, line: str) -> None:
-        self._port = port
-        self._name = _LOCAL[line]
-
-    def is_on(self) -> bool:
-        return bool(getattr(self._port, self._name))
+        """Reads the line now, never an old state. Any error: the port is lost, or has no such
+        line."""
+        if not self.is_remote:
+            return bool(getattr(self.port, _LOCAL[self.line]))
+        if waiting := self.port.in_waiting:
+            self.port.read(waiting)  # data mean nothing here, and must not stop the reader
+        return bool(self.port.ask_modem_state(self.answer_s) & _REMOTE[self.line])
 
     def close(self) -> None:
-        self._port.close()
+        self.port.close()
 
 
-class RemoteLine:
-    """Of a port on the network. Only the answer to this question counts, never an old state.
-    answer_s: how long it waits for it."""
-
-    def __init__(self, port: Any, line: str, answer_s: float = ANSWER_S) -> None:
-        self._port = port
-        self._mask = _REMOTE[line]
-        self.answer_s = answer_s
-
-    def is_on(self) -> bool:
-        if waiting := self._port.in_waiting:
-            self._port.read(waiting)  # data mean nothing here, and must not stop the reader
-        return bool(self._port.ask_modem_state(self.answer_s) & self._mask)
-
-    def close(self) -> None:
-        self._port.close()
-
-
-def open_modem_line(port: str, line: str, *, allow_urls: bool) -> ModemLine:
+def open_modem_line(
+    port: str, line: str, *, allow_urls: bool, answer_s: float = ANSWER_S
+) -> ModemLine:
     """Blocks. PortError as `open_serial`."""
     opened = open_modem_lines(port, allow_urls=allow_urls)
-    return RemoteLine(opened, line) if "://" in port else LocalLine(opened, line)
+    return ModemLine(opened, line, "://" in port, answer_s)

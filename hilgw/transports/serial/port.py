@@ -120,28 +120,9 @@ def _configure(port: Any, name: str, line: LineSettings, **more: Any) -> None:
     port.port = name
 
 
-class _Guarded(PortError):
-    """Only guardians have the port open."""
-
-
 def _open_device(name: str, line: LineSettings) -> _Device:
-    """Runs in a thread. Waits for the guardian of a gateway that was killed: it has the port for
-    some milliseconds more."""
-    end = time.monotonic() + GUARDIAN_S
-    was_guarded = False
-    while True:
-        try:
-            return _open_now(name, line)
-        except PortError as error:  # without a holder: the guardian may have ended at this moment
-            is_guarded = isinstance(error, _Guarded)
-            if not (is_guarded or was_guarded) or time.monotonic() > end:
-                raise
-            was_guarded = is_guarded
-        time.sleep(GUARDIAN_POLL_S)
-
-
-def _open_now(name: str, line: LineSettings) -> _Device:
-    """Errors of pyserial and the kernel are not converted, but for a port that is in use."""
+    """Runs in a thread; errors of pyserial and the kernel are not converted, but for a port that is
+    in use."""
     port = _Device()
     port.notices = []
     if os.name != "posix":
@@ -150,6 +131,7 @@ def _open_now(name: str, line: LineSettings) -> _Device:
         return port
     from hilgw.transports.serial import tty
 
+    _await_guardian(name)
     port.is_pty = tty.is_pseudo_terminal_path(name)
     supported = supported_by_pty(line, port.notices) if port.is_pty else line
     _configure(port, name, supported, timeout=0, exclusive=True)
@@ -192,16 +174,23 @@ def _prepare(port: _Device, name: str, line: LineSettings) -> None:
         pass  # a driver without this mode
 
 
+def _await_guardian(name: str) -> None:
+    """The guardian of a gateway that was killed has the port for some milliseconds more."""
+    from hilgw.transports.serial import tty
+
+    end = time.monotonic() + GUARDIAN_S
+    while {each.command for each in tty.holders(name)} == {tty.GUARDIAN} and time.monotonic() < end:
+        time.sleep(GUARDIAN_POLL_S)
+
+
 def _held(name: str, but: int | None = None) -> PortError | None:
     """The error that names the program which has the port open; None where none is seen. Of a
     gateway, not its guardian. but: a process that may have it open."""
     from hilgw.transports.serial import tty
 
     others = [holder for holder in tty.holders(name) if holder.pid != but]
-    programs = [holder for holder in others if holder.command != tty.GUARDIAN]
-    if programs:
-        return held_by(programs[0], name)
-    return held_by(others[0], name, _Guarded) if others else None
+    others.sort(key=lambda holder: holder.command == tty.GUARDIAN)
+    return held_by(others[0], name) if others else None
 
 
 def set_rs485(port: Any, mode: str) -> None:

@@ -171,23 +171,17 @@ class AsksModemState(_Port):
 
     def __init__(self, *settings: Any) -> None:
         self._arrived = threading.Event()
-        self._counting = threading.Lock()
-        self._owed = 0  # answers to earlier questions, which are old when they come
         super().__init__(*settings)
 
     def _telnet_process_subnegotiation(self, suboption: bytes) -> None:
         super()._telnet_process_subnegotiation(suboption)
         if suboption[1:2] == MODEM_STATE:
-            with self._counting:
-                self._owed = max(0, self._owed - 1)
-                if not self._owed:
-                    self._arrived.set()
+            self._arrived.set()
 
     def ask_modem_state(self, timeout_s: float) -> int:
-        """The state now, as NOTIFY-MODEMSTATE reports it. TimeoutError: no answer."""
-        with self._counting:
-            self._arrived.clear()
-            self._owed += 1
+        """The state now, as NOTIFY-MODEMSTATE reports it. TimeoutError: no answer; ask this port
+        no more, as that answer may still come and would be taken for the next one."""
+        self._arrived.clear()
         self.rfc2217_send_subnegotiation(ASK_MODEM_STATE)
         if not self._arrived.wait(timeout_s) or self._modemstate is None:
             raise TimeoutError(f"no answer within {timeout_s * 1000:g} ms")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -43,7 +44,7 @@ def test_a_call_that_is_not_valid(
         ("doctor --config create2 crate --wheels-up", "no robot crate in this file; did you mean"),
         ("doctor --config shadow rover --wheels-up", "is for a robot with one body"),
         (f"{CALL} --report /nowhere/x.md", "no such folder"),
-        (f"{CALL} --report {__file__}", "this file exists and is not a test report of hilgw"),
+        (f"{CALL} --report '{__file__}'", "this file exists and is not a test report of hilgw"),
     ],
 )
 def test_a_robot_that_cannot_be_checked(
@@ -54,7 +55,7 @@ def test_a_robot_that_cannot_be_checked(
 ) -> None:
     for stream in ("stdin", "stdout"):
         monkeypatch.setattr(getattr(doctor.sys, stream), "isatty", lambda: True, raising=False)
-    assert main(call.split()) in (1, 2)
+    assert main(shlex.split(call)) in (1, 2)
     assert words in capsys.readouterr().err
 
 

@@ -27,12 +27,11 @@ from hilgw.engine.arming import estop
 from hilgw.engine.arming.estop import EmergencySwitch
 from hilgw.engine.arming.leases import Lease
 from hilgw.engine.control_loop.control_loops import ControlLoops
-from hilgw.errors import HilgwError, SafetyError
+from hilgw.errors import SafetyError
 from hilgw.testing.sim import DEADLINE_S, Recorder, until, wait_until
 from hilgw.transports.base import ModemState
 from hilgw.transports.serial import modem_line
-from hilgw.transports.serial.modem_line import RemoteLine, open_modem_line
-from hilgw.transports.serial.quirks import AsksModemState
+from hilgw.transports.serial.modem_line import ModemLine, open_modem_line
 from tests.bridge.served import RecordedPort, served
 from tests.engine.control_loop.fakes import MS, FakeLoop
 from tests.engine.control_loop.running import GO, STOP
@@ -44,22 +43,18 @@ class Rig:
     """A robot that is armed at the start, and the switch. `reads` what the thread reads, in this
     thread; the event loop does at once what the thread posts, unless it is late."""
 
-    def __init__(self, *, mock: bool = False, armed: bool = True) -> None:
+    def __init__(self, *, armed: bool = True) -> None:
         self.loop = FakeLoop(armed=armed)
         self.clock, self.observer = self.loop.scheduler, self.loop.observer
         self.loops = ControlLoops(self.clock)
         self.loops.add(self.loop.loop)
-        opened = None if mock else self.never
-        self.switch = EmergencySwitch(self.loops, self.clock, self.observer, LINE, opened)
-        self.loops.interlock = self.switch
+        self.switch = EmergencySwitch(self.loops, self.clock, self.observer, LINE, self.never)
+        self.loops.estop = self.switch
         self.late: list[Callable[[], None]] | None = None
         self.switch.event_loop = self  # type: ignore[assignment]
         self.loop.robot_comes()
         self.loop.controller_comes()
-        if mock:
-            self.switch.start()
-        else:
-            self.switch.hold_back()
+        self.switch.hold_back()
 
     def never(self) -> Any:
         raise AssertionError("not opened here")
@@ -137,7 +132,6 @@ def test_the_switch_disarms_all_robots_and_the_cause_is_named() -> None:
     assert f"pressed: {LINE} is off; all robots are disarmed" in rig.observer.notices
     assert rig.switch.report() == {
         "line": LINE,
-        "mock": False,
         "pressed": True,
         "cause": f"{LINE} is off",
         "presses": 1,
@@ -221,29 +215,6 @@ def test_a_late_event_loop_alone_presses_nothing() -> None:
     assert not rig.switch.pressed
 
 
-# --- the mock -------------------------------------------------------------------------------------
-
-
-def test_a_mock_is_released_until_it_is_pressed() -> None:
-    rig = Rig(mock=True)
-    assert rig.drives()
-    rig.switch.set_mock(True)
-    assert not rig.drives() and rig.switch.cause == "the mock is pressed"
-    rig.switch.set_mock(False)
-    assert not rig.drives()
-    rig.loops.arm("cab")
-    assert rig.drives()
-
-
-def test_a_real_switch_is_pressed_by_hand_only() -> None:
-    rig = Rig()
-    rig.reads(True)
-    for pressed in (True, False):
-        with pytest.raises(HilgwError, match="the switch is real"):
-            rig.switch.set_mock(pressed)
-    assert not rig.switch.pressed
-
-
 # --- a thread that reads --------------------------------------------------------------------------
 
 
@@ -275,7 +246,7 @@ def test_a_thread_stops_a_robot_while_the_event_loop_hangs() -> None:
     async def main() -> float:
         rig.loop.safety.armed = True
         switch = EmergencySwitch(rig.loops, rig.clock, rig.observer, LINE, open_line)
-        rig.loops.interlock = switch
+        rig.loops.estop = switch
         switch.start()
         while switch.pressed:
             await asyncio.sleep(0.001)
@@ -364,7 +335,7 @@ def quick_client(monkeypatch: pytest.MonkeyPatch) -> None:
     """pyserial's client waits in long steps, and after close(). A busy machine answers late."""
     hasty = SimpleNamespace(monotonic=time.monotonic, sleep=lambda s: time.sleep(min(s, 0.002)))
     monkeypatch.setattr(serial.rfc2217, "time", hasty)
-    monkeypatch.setattr(RemoteLine.__init__, "__defaults__", (5.0,))
+    monkeypatch.setattr(open_modem_line, "__kwdefaults__", {"answer_s": 5.0})
 
 
 def test_a_switch_at_pysierials_server_is_read_afresh_each_time() -> None:
@@ -378,37 +349,39 @@ def test_a_switch_at_pysierials_server_is_read_afresh_each_time() -> None:
             port.closed = True
             assert line.is_on()
             port.silent.set()
-            assert isinstance(line, RemoteLine)
-            line.answer_s = 0.02
             with pytest.raises(TimeoutError, match="no answer within 20 ms"):
-                line.is_on()
+                ModemLine(*line[:3], answer_s=0.02).is_on()
         finally:
             line.close()
 
 
-def test_an_answer_that_comes_too_late_is_not_taken_for_the_next_one() -> None:
-    class Server:
-        _modemstate: int | None = None
-        late: list[int] = []
+@pytest.mark.wall_clock("a thread opens a port again")
+def test_after_an_answer_that_did_not_come_the_port_is_opened_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An answer that comes too late is not taken for the next one."""
+    monkeypatch.setattr(estop, "OPEN_AGAIN_S", 0.001)
+    rig, opened = Rig(), list[Any]()
 
-        def rfc2217_send_subnegotiation(self, option: bytes, value: bytes = b"") -> None:
-            assert option == b"\x07"
-            while self.late:
-                self._telnet_process_subnegotiation(bytes((0x2C, 0x6B, self.late.pop(0))))
+    def open_line() -> Any:
+        def is_on() -> bool:
+            if line is opened[0]:
+                raise TimeoutError("no answer within 30 ms")
+            return True
 
-        def _telnet_process_subnegotiation(self, suboption: bytes) -> None:
-            self._modemstate = suboption[2]
+        line = SimpleNamespace(is_on=is_on, close=lambda: closed.append(line))
+        opened.append(line)
+        return line
 
-    class Client(AsksModemState, Server):  # type: ignore[misc]
-        pass
+    async def main() -> None:
+        switch = EmergencySwitch(rig.loops, rig.clock, rig.observer, LINE, open_line)
+        switch.start()
+        await until(lambda: switch.reads > 0 and closed)
+        switch.stop()
 
-    client = Client()
-    for late in ([], [], [0x10], [0x10]):  # each but the first two: to a question before
-        client.late = late
-        with pytest.raises(TimeoutError):
-            client.ask_modem_state(0)
-    client.late = [0x10, 0x10, 0x00]
-    assert client.ask_modem_state(0) == 0
+    closed: list[Any] = []
+    asyncio.run(main())
+    assert len(opened) == 2 and closed[0] is opened[0]
 
 
 def test_a_switch_at_our_own_bridge_is_read_afresh_each_time(
@@ -447,7 +420,7 @@ def test_a_gateway_with_a_switch_over_rfc_2217(monkeypatch: pytest.MonkeyPatch) 
         gateway = build(config, asyncio.get_running_loop(), recorder)
         loops, stop = gateway.control_loops, asyncio.Event()
         running = asyncio.create_task(gateway.run(stop))
-        switch, state = gateway.estop, loops["cab"].safety.state
+        switch, state = loops.estop, loops["cab"].safety.state
         assert switch is not None
         await until(lambda: state.armed and not switch.pressed)
         port.closed = False
@@ -473,8 +446,7 @@ def test_a_server_that_is_gone_is_an_error() -> None:
         line = open_modem_line(url, "cts", allow_urls=True)
         assert line.is_on()
     with pytest.raises(OSError):
-        line.answer_s = 0.02  # type: ignore[attr-defined]
-        wait_until(lambda: not line.is_on())
+        wait_until(lambda: not ModemLine(*line[:3], answer_s=0.02).is_on())
     line.close()
 
 

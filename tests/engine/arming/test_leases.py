@@ -166,6 +166,29 @@ def test_a_late_event_loop_reads_what_waited_before_a_lease_expires() -> None:
     assert held.lease.renew() is StopReason.LEASE_EXPIRED
 
 
+def test_a_stop_that_the_connection_did_not_take_is_not_confirmed() -> None:
+    """The cable was pulled just now: the first to notice is the write of the stop."""
+    held = Held()
+    held.loop.robot.gone = True
+    held.lease.end(StopReason.LEASE_ENDED)
+    assert held.lease.not_sent == ["cab"]
+    held = Held()
+    held.lease.end(StopReason.LEASE_ENDED)
+    assert held.lease.not_sent == []
+
+
+@pytest.mark.parametrize("lost", [True, False])
+def test_the_end_of_the_gateway_confirms_no_stop_of_a_body_that_is_down(lost: bool) -> None:
+    held = Held()
+    if lost:
+        held.loop.robot_leaves()
+    held.loops.end()
+    if not lost:
+        held.loop.robot_leaves()  # closed in order, after the stop
+    held.lease.end(StopReason.ENDED)
+    assert held.lease.not_sent == ["cab"] * lost
+
+
 def test_a_lease_of_an_unknown_robot_arms_nothing() -> None:
     held = Held()
     held.lease.end(StopReason.LEASE_ENDED)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from hilgw.control.events import StopReason
+from hilgw.control.events import MotorCommand, MotorField, StopReason
 from hilgw.engine.control_loop.guardian import Guardian
 from hilgw.errors import PortError, SafetyError
 from hilgw.reasons import RequestRefused
@@ -141,6 +141,34 @@ def test_a_gateway_that_goes_on_sends_only_the_stop_and_loses_the_body(
     assert robot.loop.robot.written == []
     with pytest.raises(BlockingIOError):
         line.recv(1)
+
+
+def test_what_waits_in_a_connection_that_was_stopped_never_leaves(
+    guardian: FakeGuardian, line: socket.socket
+) -> None:
+    """The next guardian starts before the connection is closed, and its flag is not set."""
+    robot = robot_of("create2", guardian)
+    robot.drive()
+    stopped = robot.loop.robot
+    guardian.flag[0] = 1
+    robot.loop.loop.safety.guardian_acted()
+    guardian.flag = bytearray(1)
+    robot.loop.loop.safety.guard()
+    assert stopped.flag[0] == 1
+    robot.loop.settle()
+    robot.loop.robot = Wire()
+    robot.plug()
+    assert robot.loop.robot.flag is guardian.flag
+
+
+def test_a_command_that_selects_no_mode_adds_its_motor_to_the_stop(guardian: FakeGuardian) -> None:
+    robot = robot_of("dynamixel", guardian)
+    first, second = robot.motors[:2]
+    now = robot.loop.scheduler.now()
+    loop = robot.loop.loop
+    loop.events([MotorCommand(first.index, MotorField.VELOCITY, 0.1)], now)
+    loop.events([MotorCommand(second.index, MotorField.ACCELERATION, 1.0)], now)
+    assert guardian.kept[BODY] == robot.loop.body.session.stop_bytes()
 
 
 def test_a_flag_that_is_set_between_the_look_and_the_write_is_followed_by_the_stop(

@@ -20,12 +20,14 @@ from typing import Any
 import pytest
 
 from hilgw.engine import guardian_process
-from hilgw.engine.control_loop.guardian import FROZEN_NS, PROGRAM, Guardian
+from hilgw.engine.control_loop.guardian import FROZEN_NS, PROGRAM, START_NS, Guardian
+from hilgw.engine.control_loop.watchdog import Watchdog
 from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.errors import PortError
 from hilgw.testing.sim import Clock
 from hilgw.transports.base import LineSettings
 from hilgw.transports.serial import port as serial_port, tty as serial_tty
+from hilgw.units import NS_PER_S
 
 pytestmark = [pytest.mark.process, pytest.mark.wall_clock]
 
@@ -64,8 +66,8 @@ def guardian(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     Body(made)
     yield made
     if made.pid is not None:
-        os.kill(made.pid, signal.SIGKILL)
-        os.waitpid(made.pid, 0)
+        os.kill(made.pid, signal.SIGKILL)  # it may be frozen
+    made.close()
 
 
 class Wire:
@@ -179,6 +181,38 @@ async def test_while_the_watchdog_beats_it_does_nothing(guardian: Guardian, line
     await until(lambda: line.has(b"stopstop"))
 
 
+class Late:
+    """A body that is never late: nothing but the guardian would stop it."""
+
+    late_ns = 3600 * NS_PER_S
+
+    def in_time(self) -> None: ...
+
+    def was_late(self, now: int) -> None: ...
+
+    def emergency(self) -> None: ...
+
+
+async def test_an_event_loop_that_hangs_is_none_of_its_business(line: Wire) -> None:
+    """The watchdog's thread beats on, and stops the robots itself once it is late."""
+    watchdog = Watchdog(Monotonic(), guardian_ms=1000)
+    guardian = watchdog.guardian
+    body = Body(guardian)
+    watchdog.watch(Late())
+    guardian.demand()
+    watchdog.start()
+    guardian.take("body", line.slave)
+    guardian.keep("body", b"stop")
+    flag = guardian.flag
+    time.sleep(1.6)
+    assert flag[0] == 0
+    await guardian.drop("body")
+    watchdog.stop()
+    dies(guardian)
+    assert body.happened == ["guard"]
+    assert not line.has(b"s")
+
+
 async def test_robots_that_stand_still_need_no_beat(guardian: Guardian, line: Wire) -> None:
     guardian.demand()
     guardian.take("body", line.slave)
@@ -254,6 +288,41 @@ async def test_what_a_gateway_wrote_before_it_died_is_discarded(guardian: Guardi
     assert port.left() == 0
     assert line.has(b"stopstop")
     line.close()
+
+
+@pytest.mark.parametrize(("speed", "left"), [(termios.B4800, 0), (termios.B115200, 24)])
+def test_a_slow_uart_gets_the_time_for_what_is_in_its_fifo(
+    line: Wire, monkeypatch: pytest.MonkeyPatch, speed: int, left: int
+) -> None:
+    """It takes 16 bytes at once, and shows no progress for 33 ms at 4800 bit/s. A line that is
+    held for so long at a higher rate sends nothing at all."""
+    attributes = termios.tcgetattr(line.slave)
+    attributes[4:6] = speed, speed
+    termios.tcsetattr(line.slave, termios.TCSANOW, attributes)
+    now = 0.0
+    unsent: list[int] = []
+
+    class Uart(guardian_process.Port):
+        def left(self) -> int:
+            unsent[:] = [max(0, 24 - 16 * int(now / 0.033))]
+            return unsent[0]
+
+    def pause(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+
+    monkeypatch.setattr(guardian_process.time, "monotonic", lambda: now)
+    monkeypatch.setattr(guardian_process.time, "sleep", pause)
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        head = guardian_process.HEADER.pack
+        messages = head(guardian_process.PORT, 0, 0), head(guardian_process.STOP, 0, 12)
+        socket.send_fds(ours, [*messages, b"go straight!"], [os.dup(line.slave)])
+        ours.close()
+        theirs.setblocking(False)
+        monkeypatch.setattr(guardian_process, "Port", Uart)
+        guardian_process.Guardian(theirs, bytearray(2), 0.3).run()  # type: ignore[arg-type]
+    assert unsent == [left]
 
 
 # --- ports that are closed and opened again -------------------------------------------------------
@@ -376,7 +445,7 @@ async def test_another_program_is_not_waited_for_and_a_guardian_not_for_ever(
     timer = Timer(asyncio.get_running_loop())
     with held(line, name), pytest.raises(PortError, match=f"in use by {name}"):
         await serial_port.open_serial(os.ttyname(line.slave), LINE, timer)
-    assert (len(looks) > 1) is (name == serial_tty.GUARDIAN)
+    assert (len(looks) > 2) is (name == serial_tty.GUARDIAN)
 
 
 # --- the process itself ---------------------------------------------------------------------------
@@ -399,7 +468,9 @@ async def test_it_has_a_session_of_its_own_and_the_standard_library_only(
     pid = guardian.pid
     assert pid is not None
     assert os.getsid(pid) == pid != os.getsid(0)
-    command = subprocess.run(("ps", "-o", "args=", "-p", str(pid)), capture_output=True, text=True)
+    command = subprocess.run(
+        ("ps", "-ww", "-o", "args=", "-p", str(pid)), capture_output=True, text=True
+    )
     assert f" -IS {PROGRAM} " in command.stdout
     imports = [
         each.module if isinstance(each, ast.ImportFrom) else each.names[0].name
@@ -416,6 +487,18 @@ async def test_no_other_child_inherits_its_socket(guardian: Guardian) -> None:
     child = subprocess.run(listed, close_fds=False, capture_output=True, text=True, check=True)
     assert "/dev/null" in child.stdout or "pipe:" in child.stdout
     assert "socket:" not in child.stdout
+
+
+@pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="Linux")
+async def test_a_full_disk_ends_neither_of_both(
+    guardian: Guardian, line: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An access to the memory that both share would, were it a file there: SIGBUS."""
+    monkeypatch.setattr("tempfile.tempdir", "/dev/full")
+    guardian.demand()
+    guardian.take("body", line.slave)
+    guardian.keep("body", b"stop")
+    await until(lambda: line.has(b"stopstop"))
 
 
 async def test_one_that_is_killed_is_replaced_once_the_robots_are_stopped(
@@ -452,12 +535,24 @@ async def test_one_that_is_frozen_is_noticed_by_the_beats(guardian: Guardian) ->
     guardian.demand()
     now = time.monotonic_ns()
     guardian.beat(now)
+    await until(lambda: guardian.flag[guardian_process.SEEN])
     send(guardian, signal.SIGSTOP)
     guardian.beat(now + 1)
     guardian.beat(now + FROZEN_NS)
     assert happened(guardian) == ["guard"]
     guardian.beat(now + 2 * FROZEN_NS)
     await until(lambda: happened(guardian) == ["guard", "died", "guard"])
+
+
+async def test_one_that_starts_slowly_is_not_taken_for_frozen(guardian: Guardian) -> None:
+    guardian.demand()
+    send(guardian, signal.SIGSTOP)  # before it has read a message
+    now = time.monotonic_ns()
+    guardian.beat(now)
+    guardian.beat(now + START_NS)
+    send(guardian, signal.SIGCONT)
+    await until(lambda: guardian.flag[guardian_process.SEEN])
+    assert happened(guardian) == ["guard"]
 
 
 async def test_a_full_socket_refuses_and_ends_the_guardian(guardian: Guardian, line: Wire) -> None:

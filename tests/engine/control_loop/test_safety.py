@@ -69,6 +69,26 @@ def test_where_half_a_message_waits_the_connection_is_closed_instead() -> None:
         stop.detach()
 
 
+def test_where_the_kernel_takes_no_byte_the_connection_is_closed_instead() -> None:
+    """Nothing waits in this process, and yet the stop would not leave."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.setblocking(False)
+        theirs.settimeout(10)
+        sent = 0
+        with pytest.raises(BlockingIOError):
+            while True:
+                sent += ours.send(bytes(4096))
+        stop = EmergencyStop()
+        stop.attach(Connection(fd=ours.fileno(), pending=0))
+        stop.prepare(b"stop")
+        stop.trigger()
+        while data := theirs.recv(65536):
+            sent -= len(data)
+        assert sent == 0
+        stop.detach()
+
+
 def test_on_a_line_the_stop_is_written_twice() -> None:
     master, slave = os.openpty()
     tty.setraw(slave)

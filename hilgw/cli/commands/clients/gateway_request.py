@@ -188,8 +188,7 @@ def _add_set(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "--at, sends an AT command through an XBee to another module of its network.",
         epilog="examples: hilgw set rover.rx --channel 5\n"
         "          hilgw set rover.tx --channel -1 --range 2.5\n"
-        "          hilgw set xbee0 --at 0013A2004AB67FB2 D4 05\n"
-        "          hilgw set estop --switch pressed",
+        "          hilgw set xbee0 --at 0013A2004AB67FB2 D4 05",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("device", metavar="DEVICE", help="rover.tx, rover.rx, xbee0 ...")
@@ -202,18 +201,11 @@ def _add_set(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         help="address of the module, AT command, value (hexadecimal digits; for NI text); without "
         "a value it reads",
     )
-    parser.add_argument(
-        "--switch",
-        choices=("pressed", "released"),
-        help="of `estop`, the emergency-stop switch, where it is a mock",
-    )
     add_options(parser)
 
 
 def run_set(args: argparse.Namespace) -> int:
     """Returns 0. Raises HilgwError with the reason when the device refuses."""
-    if args.switch is not None:
-        return _press(args)
     if args.at is not None:
         return _remote_at(args)
     if args.channel is None and args.range is None:
@@ -224,19 +216,6 @@ def run_set(args: argparse.Namespace) -> int:
     values = (("channel", "all" if args.channel == -1 else args.channel), ("range", range_m))
     shown = ", ".join(f"{name} {value}" for name, value in values if value is not None)
     print(f"{args.device}: {shown}{gateway.suffix()}")
-    return 0
-
-
-def _press(args: argparse.Namespace) -> int:
-    """Presses or releases the mock of the emergency-stop switch."""
-    if args.device != "estop" or args.at or args.channel is not None or args.range is not None:
-        what = "--switch is of the emergency-stop switch alone"
-        raise UsageError(what, fix="write hilgw set estop --switch pressed")
-    from hilgw.client.control_socket import Gateway, find_gateway, request_of
-
-    gateway = Gateway(find_gateway(**selected(args)))
-    request_of(gateway, {"do": Do.SWITCH, "pressed": args.switch == "pressed"}, args.device)
-    print(f"estop: {args.switch}")
     return 0
 
 

@@ -6,12 +6,13 @@ import os
 import select
 import signal
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
 from hilgw.cli import streams
-from hilgw.errors import HilgwError, PeerError, SafetyError, UsageError, printable
+from hilgw.errors import HilgwError, SafetyError, UsageError, printable
+from hilgw.protocols.gateway.messages import RENEW_S, Do
 
 if TYPE_CHECKING:
     from hilgw.client.holding import Ended, Holding
@@ -25,8 +26,7 @@ end of any disarms it.
 exit codes: 0 --for is over, 130 Ctrl-C, 143 SIGTERM, 129 the terminal ended: each once the gateway
 has confirmed the stop; 7 the gateway disarmed it, for the cause that is printed; 5 the stop is not
 confirmed."""
-EXIT_BY_SIGNAL = {"SIGINT": 130, "SIGTERM": 143, "SIGHUP": 129, "SIGQUIT": 131}
-TERMINAL_CODE = 129
+EXIT_BY_SIGNAL = {"SIGINT": 130, "SIGTERM": 143, "SIGHUP": 129}
 LONGEST_S = 86_400.0
 
 
@@ -36,20 +36,39 @@ def run(robots: Sequence[str], limit_s: float | None, selected: dict[str, str | 
 
     if limit_s is not None and not 0 < limit_s <= LONGEST_S:
         raise UsageError(f"--for {limit_s:g} s is out of range", fix="more than 0, up to 24 h")
+    codes: list[int] = []
     with ExitStack() as stack:
-        wake = stack.enter_context(_signals())
-        terminals = stack.enter_context(_terminals())
+        for name, code in EXIT_BY_SIGNAL.items():  # also one that nohup has ignored
+            number = signal.Signals[name]
+            before = signal.signal(number, lambda *_, code=code: codes.append(code))
+            stack.callback(signal.signal, number, before)
+        terminals = _terminals(stack)
         held = holding.take(robots, limit_s, **selected)
         for each in held:
             stack.callback(each.close)
         _show_start(held, limit_s)
-        ended = holding.renew_until(held, wake, terminals)
-        if isinstance(ended, int):
-            code = _code(wake) if ended == wake else TERMINAL_CODE
-            return _release(held, code, {})
-        first, end = ended
-        code = {"lease_over": 0}.get(end.reason, SafetyError.exit_code)
-        return _release(held, code, {first: end})
+        while True:
+            hung_up = terminals.poll(RENEW_S * 1000)
+            if codes or hung_up:
+                return _release(held, (codes or [EXIT_BY_SIGNAL["SIGHUP"]])[0], {})
+            for each in held:
+                if (end := each.ask(Do.RENEW)) is not None:
+                    is_over = end.reason == "lease_over"
+                    return _release(held, 0 if is_over else SafetyError.exit_code, {each: end})
+
+
+def _terminals(stack: ExitStack) -> select.poll:
+    """Finds the end of the input, and of the terminal that controls this process. A pipe that had
+    ended before is none of them."""
+    found, end = select.poll(), getattr(select, "POLLRDHUP", 0)
+    found.register(0, end)
+    if found.poll(0) and not os.isatty(0):
+        found.unregister(0)
+    with suppress(OSError):
+        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY | os.O_CLOEXEC)
+        stack.callback(os.close, terminal)
+        found.register(terminal, end)
+    return found
 
 
 def _show_start(held: Sequence[Holding], limit_s: float | None) -> None:
@@ -68,17 +87,15 @@ def _release(held: Sequence[Holding], code: int, ended: dict[Holding, Ended]) ->
     errors: list[HilgwError] = []
     for each in held:
         try:
-            end = ended.get(each) or each.release()
+            end = ended.get(each) or each.ask(Do.RELEASE)
         except HilgwError as error:
             errors.append(error)
             continue
+        assert end is not None  # a release ends it
         why = f": {end.text}" if each in ended else ""
         for robot in end.robots:
-            if text := end.not_sent.get(robot):
-                where, fix = printable(robot) + each.gateway.suffix(), "stop it by hand if it moves"
-                errors.append(PeerError(printable(text), where=where, fix=fix))
-            else:
-                _show(f"{printable(robot)}: disarmed{why}{each.gateway.suffix()}")
+            _show(f"{printable(robot)}: disarmed{why}{each.gateway.suffix()}")
+        errors += end.errors
     for failure in errors:
         _show(f"hilgw: {failure}", error=True)
     return errors[0].exit_code if errors else code
@@ -90,45 +107,3 @@ def _show(text: str, *, error: bool = False) -> None:
         print(text, file=sys.stderr if error else sys.stdout, flush=True)
     except OSError:
         streams.discard_unwritten()
-
-
-@contextmanager
-def _signals() -> Iterator[int]:
-    """A descriptor from which the number of each signal can be read, also of those that nohup has
-    ignored."""
-    reading, writing = os.pipe()
-    os.set_blocking(writing, False)
-    before = signal.set_wakeup_fd(writing)
-    numbers = [getattr(signal, name) for name in EXIT_BY_SIGNAL if hasattr(signal, name)]
-    handlers = {number: signal.signal(number, lambda *_: None) for number in numbers}
-    try:
-        yield reading
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-        signal.set_wakeup_fd(before)
-        os.close(reading)
-        os.close(writing)
-
-
-def _code(wake: int) -> int:
-    name = signal.Signals(os.read(wake, 1)[0]).name
-    return EXIT_BY_SIGNAL.get(name, 1)
-
-
-@contextmanager
-def _terminals() -> Iterator[list[int]]:
-    """The input, and the terminal that controls this process. A pipe that had ended before is none
-    of them."""
-    found, opened = [], []
-    poller = select.poll()
-    poller.register(0, getattr(select, "POLLRDHUP", 0))
-    if os.isatty(0) or not poller.poll(0):
-        found.append(0)
-    with suppress(OSError):
-        opened.append(os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY | os.O_CLOEXEC))
-    try:
-        yield [*found, *opened]
-    finally:
-        for descriptor in opened:
-            os.close(descriptor)

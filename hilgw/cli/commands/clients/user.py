@@ -4,13 +4,13 @@ controller a text, as from its robot window."""
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from hilgw.cli.commands.clients.gateway_request import add_options, selected
+from hilgw.cli.keys import single_keys
 from hilgw.devices.keys import MOST_KEYS, Keys, code_of
 from hilgw.errors import UsageError, quoted
 
@@ -150,28 +150,10 @@ def _character(one: str) -> int | None:
 
 def read_keys(descriptor: int, press: Callable[[list[int]], None]) -> None:
     """Calls press(codes) for what is typed, until Ctrl-D or the end of the input."""
-    with _single_keys(descriptor):
+    with single_keys(descriptor):
         while data := os.read(descriptor, READ_BYTES):
             typed, end, _ = data.partition(END_OF_TEXT)
             if codes := list(dict.fromkeys(keys_of(typed))):
                 press(codes[:MOST_KEYS])
             if end:
                 return
-
-
-@contextlib.contextmanager
-def _single_keys(descriptor: int) -> Iterator[None]:
-    """Each key is read at once and not shown; Ctrl-C still ends. No terminal: nothing changes."""
-    if not os.isatty(descriptor):
-        yield
-        return
-    import termios  # not on Windows
-
-    before = termios.tcgetattr(descriptor)
-    changed = termios.tcgetattr(descriptor)
-    changed[3] &= ~(termios.ICANON | termios.ECHO)
-    termios.tcsetattr(descriptor, termios.TCSADRAIN, changed)
-    try:
-        yield
-    finally:
-        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)

@@ -1,0 +1,190 @@
+"""The events that a control socket sends to its subscribers, one JSON object per line.
+
+The key `event` is the name of one of the classes of `EVENTS`, and its other keys are the fields of
+that class. Each event also has three times: `mono_ns` (monotonic, of the machine), `wall_s`
+(seconds since 1970) and `time_ns` (the clock of the gateway, which is simulated at another speed
+than real time). Numbers that JSON lacks are the texts "nan", "inf" and "-inf".
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import fields
+from typing import Any
+
+from hilgw.records import record
+
+Numbers = float | str | list[float | str]
+
+
+@record
+class Value:
+    """A value of a sensor that was passed on to the controller. value: a number or a list of them;
+    units: of each; "" without one."""
+
+    robot: str
+    device: str
+    value: Numbers
+    units: list[str]
+
+
+@record
+class Command:
+    """A motor command of the controller. body: "" for the only body of a robot. given: setting ->
+    value, in Webots' units. outcome: sent, waits, replaced or dropped; or refused, for `reason`."""
+
+    robot: str
+    body: str
+    device: str
+    given: dict[str, Numbers]
+    outcome: str
+    reason: str
+
+
+@record
+class Packet:
+    """A packet passed the medium. data: hexadecimal. received_by: the listeners; where there is
+    none, `not_received` is the reason. missed: the other listeners on the channel -> why."""
+
+    source: str
+    channel: int
+    type: str
+    data: str
+    received_by: list[str]
+    not_received: str
+    missed: dict[str, str]
+    rssi_dbm: float | None
+
+
+@record
+class Delivered:
+    """A station sent a packet, and its module or its line has confirmed that."""
+
+    station: str
+    source: str
+    data: str
+
+
+@record
+class Refused:
+    """A station or a robot refused a packet or a request, for this reason; text: for people."""
+
+    name: str
+    reason: str
+    text: str
+
+
+@record
+class Bytes:
+    """Bytes of a line, as one call read or wrote them. direction: received or sent, by hilgw. data:
+    hexadecimal."""
+
+    part: str
+    direction: str
+    data: str
+
+
+@record
+class Port:
+    """A supervised port entered a state."""
+
+    name: str
+    state: str
+    reason: str
+
+
+@record
+class Armed:
+    """The motors of a robot may move from now on, or not."""
+
+    robot: str
+    armed: bool
+    text: str
+
+
+@record
+class Stopped:
+    """The motors of a robot were sent their stop."""
+
+    robot: str
+    reason: str
+    text: str
+
+
+@record
+class Placed:
+    """An object of the scene has another pose: x, y, z in metres, and the rows of its rotation
+    matrix; null: it is unknown."""
+
+    name: str
+    position: list[float] | None
+    rotation: list[list[float]] | None
+
+
+@record
+class Output:
+    """A program that the gateway started printed a line."""
+
+    source: str
+    line: str
+
+
+@record
+class Notice:
+    """A remark for the user."""
+
+    source: str
+    text: str
+
+
+@record
+class LeftOut:
+    """So many events of each kind were left out since the last of these: more came than the socket
+    sends (`sampled`), or this subscriber reads too slowly (`slow`)."""
+
+    sampled: dict[str, int]
+    slow: int
+
+
+EVENTS: tuple[type[Any], ...] = (
+    Value,
+    Command,
+    Packet,
+    Delivered,
+    Refused,
+    Bytes,
+    Port,
+    Armed,
+    Stopped,
+    Placed,
+    Output,
+    Notice,
+    LeftOut,
+)
+NAMES = {
+    kind: "".join(f"_{c.lower()}" if c.isupper() else c for c in kind.__name__)[1:]
+    for kind in EVENTS
+}
+KINDS = tuple(NAMES.values())
+_FIELDS = {kind: tuple(each.name for each in fields(kind)) for kind in EVENTS}
+_ENCODE = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
+
+
+def encode_event(event: Any, mono_ns: int, wall_s: float, time_ns: int) -> bytes:
+    """The line of an event, which is one of `EVENTS`."""
+    kind = type(event)
+    message = {"event": NAMES[kind], "mono_ns": mono_ns, "wall_s": wall_s, "time_ns": time_ns}
+    for name in _FIELDS[kind]:
+        message[name] = getattr(event, name)
+    return _ENCODE(message).encode() + b"\n"
+
+
+def number(value: float) -> float | str:
+    """A number as JSON has it."""
+    return value if math.isfinite(value) else str(value)
+
+
+def numbers(value: float | tuple[float, ...]) -> Numbers:
+    """A value of a sensor as JSON has it."""
+    return [number(each) for each in value] if isinstance(value, tuple) else number(value)

@@ -1,0 +1,80 @@
+"""The events of a gateway in words."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from hilgw.cli.output.event_lines import in_words
+from hilgw.protocols.gateway import events
+
+WALL_S = time.mktime((2026, 1, 2, 3, 4, 5, 0, 0, -1)) + 0.678
+LINES: list[tuple[dict[str, Any], str]] = [
+    (
+        {"event": "value", "robot": "r", "device": "gps", "value": [1.5, "nan"], "units": ["m"]},
+        "r.gps            1.5 m, nan",
+    ),
+    (
+        {"event": "value", "robot": "r", "device": "ds", "value": 907.0, "units": [""]},
+        "r.ds             907",
+    ),
+    (
+        {"event": "command", "robot": "r", "body": "", "device": "left",
+         "given": {"position": "inf", "velocity": 2}, "outcome": "sent", "reason": ""},
+        "r.left           position inf, velocity 2 sent",
+    ),
+    (
+        {"event": "command", "robot": "r", "body": "remote", "device": "left",
+         "given": {"velocity": 2}, "outcome": "refused", "reason": "no_stop"},
+        "r.left           velocity 2 refused at remote: no stop",
+    ),
+    (
+        {"event": "packet", "source": "r.tx", "channel": 5, "data": "7069ff",
+         "received_by": ["a", "b"], "not_received": "", "missed": {"c": "range"}},
+        'r.tx             channel 5, 3 bytes "pi\\xff" -> a, b; c: range',
+    ),
+    (
+        {"event": "packet", "source": "r.tx", "channel": 5, "data": "",
+         "received_by": [], "not_received": "no_listener", "missed": {}},
+        'r.tx             channel 5, 0 bytes "" not received: no listener',
+    ),
+    (
+        {"event": "delivered", "station": "x", "source": "r.tx", "data": "70"},
+        'x                delivered 1 bytes "p" of r.tx',
+    ),
+    ({"event": "refused", "name": "x", "reason": "no_ack", "text": "lost"},
+     "x                refused (no ack) lost"),
+    ({"event": "bytes", "part": "x", "direction": "sent", "data": "7eff"},
+     "x                -> 7e ff"),
+    ({"event": "bytes", "part": "x", "direction": "received", "data": "00"},
+     "x                <- 00"),
+    ({"event": "port", "name": "x", "state": "up", "reason": "XBee"}, "x                up: XBee"),
+    ({"event": "port", "name": "x", "state": "closed", "reason": ""}, "x                closed"),
+    ({"event": "armed", "robot": "r", "armed": True, "text": ""}, "r                armed"),
+    ({"event": "armed", "robot": "r", "armed": False, "text": ""}, "r                disarmed"),
+    ({"event": "stopped", "robot": "r", "reason": "late", "text": "it was late"},
+     "r                motors stopped: it was late"),
+    ({"event": "placed", "name": "r", "position": [1, 2.5, 0]}, "r                at 1, 2.5, 0 m"),
+    ({"event": "placed", "name": "r", "position": None},
+     "r                its position is unknown"),
+    ({"event": "output", "source": "r.controller", "line": "a\x1b[2J"},
+     "r.controller     a\\x1b[2J"),
+    ({"event": "notice", "source": "x", "text": "a remark"}, "x                a remark"),
+    ({"event": "left_out", "sampled": {"packet": 7}, "slow": 3},
+     "                 ... left out: 7 of packet, 3 as this reads too slowly"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("event", "line"), LINES)
+def test_an_event_is_one_line(event: dict[str, Any], line: str) -> None:
+    assert in_words({**event, "wall_s": WALL_S}) == f"03:04:05.678  {line}"
+
+
+def test_every_kind_has_words() -> None:
+    assert {event["event"] for event, _ in LINES} == set(events.KINDS)
+
+
+def test_an_event_of_a_later_version_is_shown_too() -> None:
+    assert "unheard-of" in in_words({"event": "unheard-of", "wall_s": 0.0})

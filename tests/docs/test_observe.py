@@ -1,0 +1,42 @@
+"""docs/observe.md: its commands, beside the gateway that it names."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.running import COMMAND, ROOT, Gateway, environment
+
+PAGE = (ROOT / "docs" / "observe.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"```text\n\$ hilgw (.*?)(?: \| .*?)?\n(.*?)```", PAGE, re.S)
+
+
+@pytest.mark.process
+def test_each_command_shows_what_the_page_shows(tmp_path: Path) -> None:
+    assert len(EXAMPLES) == 3
+    with Gateway(tmp_path, ["--config", "uart"]):
+        for command, shown in EXAMPLES:
+            words = [*COMMAND, *shlex.split(command)]
+            process = subprocess.Popen(
+                words, env=environment(tmp_path), stdout=subprocess.PIPE, text=True
+            )
+            assert process.stdout is not None
+            wanted = [pattern(line) for line in shown.splitlines()] or [re.compile(r'"packet"')]
+            while wanted:
+                line = process.stdout.readline()
+                assert line, command
+                wanted = [each for each in wanted if not each.search(line)]
+            process.terminate()
+            process.communicate()
+
+
+def pattern(line: str) -> re.Pattern[str]:
+    """Of a line of the page, whatever the time and the number of the packet are."""
+    _, *words = re.sub(r"(ping|pong) \d+", r"\1 N", line).split()
+    words = [re.sub(r"^[0-9a-f]{2}$", "HEX", word) for word in words]
+    text = r" +".join(map(re.escape, words))
+    return re.compile(text.replace("HEX", "[0-9a-f]{2}").replace("N", r"\d+"))

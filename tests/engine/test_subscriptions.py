@@ -1,0 +1,278 @@
+"""The subscribers of a control socket: what each gets, and what it costs the others."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import socket
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from hilgw.control.events import Accepted, MotorCommand, MotorField, MotorSettings
+from hilgw.devices.kinds import Refusal
+from hilgw.engine.observer import (
+    CommandEvent,
+    Direction,
+    Kind,
+    LineEvent,
+    Observers,
+    PoseEvent,
+    State,
+    ValueEvent,
+)
+from hilgw.engine.subscriptions import (
+    BUFFER_BYTES,
+    IN_WINDOW,
+    WINDOW_NS,
+    Filter,
+    Subscriber,
+    Subscriptions,
+)
+from hilgw.medium.packet import Copy, Packet
+from hilgw.medium.pose import Pose
+from hilgw.protocols.gateway import events
+from hilgw.reasons import NotReceivedReason, RequestRefused
+from hilgw.testing.sim import Clock
+
+PACKET = Packet(b"\x00\xff", 4, "radio", "rover.emitter", rssi_dbm=-40.0)
+
+
+class Bench:
+    """Subscribers of a gateway whose time is simulated; the real one is another clock."""
+
+    def __init__(self) -> None:
+        self.observers = Observers()
+        self.clock, self.real = Clock(), Clock()
+        self.real.run(5)
+        self.began = self.real.now()
+        self.subscriptions = Subscriptions(
+            self.observers, self.clock, self.real, lambda robot, device: ["m"], lambda: 1.5
+        )
+        self.ends: list[socket.socket] = []
+
+    def subscribe(self, **chosen: Any) -> Callable[[], list[dict[str, Any]]]:
+        """Returns what reads the events that have come since the last call."""
+        ours, theirs = socket.socketpair()
+        for end in (ours, theirs):
+            end.setblocking(False)
+            self.ends.append(end)
+        chosen = {
+            name: value if name == "lost" else frozenset(value) for name, value in chosen.items()
+        }
+        self.subscriber = Subscriber(
+            ours,
+            Filter(**chosen),
+            asyncio.get_running_loop(),
+        )
+        self.subscriptions.add(self.subscriber)
+        self.theirs = theirs
+        data = bytearray()
+
+        def read() -> list[dict[str, Any]]:
+            try:
+                while got := theirs.recv(1 << 20):
+                    data.extend(got)
+            except BlockingIOError:
+                pass
+            *lines, rest = bytes(data).split(b"\n")
+            data[:] = rest
+            return [json.loads(line) for line in lines]
+
+        return read
+
+
+@pytest.fixture
+def bench() -> Iterator[Bench]:
+    made = Bench()
+    yield made
+    for end in made.ends:
+        end.close()
+
+
+def transmit(bench: Bench, *, source: str = "rover.emitter", lost: bool = False) -> None:
+    report = bench.observers.transmitted
+    if report is not None:
+        packet = Packet(b"\x00\xff", 4, "radio", source, rssi_dbm=-40.0)
+        reason = NotReceivedReason.NO_LISTENER if lost else None
+        report(packet, [] if lost else ["xbee0"], reason, lambda: {"far": NotReceivedReason.RANGE})
+
+
+async def sent() -> None:
+    """What is written in a later turn of the event loop has been."""
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+
+
+async def test_a_packet_with_its_listeners_and_its_three_times(bench: Bench) -> None:
+    read = bench.subscribe()
+    bench.clock.run(7)
+    transmit(bench)
+    await sent()
+    assert read() == [
+        {
+            "event": "packet",
+            "mono_ns": bench.began,
+            "wall_s": 1.5,
+            "time_ns": bench.clock.now(),
+            "source": "rover.emitter",
+            "channel": 4,
+            "type": "radio",
+            "data": "00ff",
+            "received_by": ["xbee0"],
+            "not_received": "",
+            "missed": {"far": "range"},
+            "rssi_dbm": -40.0,
+        }
+    ]
+
+
+async def test_every_kind_of_event(bench: Bench) -> None:
+    read = bench.subscribe()
+    to = bench.observers
+    assert to.sensor_value is not None and to.motor_command is not None
+    assert to.line_bytes is not None and to.pose_change is not None
+    to.sensor_value(ValueEvent("rover", "gps", (1.0, math.nan), 0))
+    wheel = MotorCommand(3, MotorField.POSITION, math.inf)
+    to.motor_command(CommandEvent("rover", "", "wheel", wheel, Accepted.SENT, 0))
+    refusal = Refusal(RequestRefused.DISARMED, "the robot is not armed")
+    to.motor_command(
+        CommandEvent("rover", "remote", "arm", MotorSettings(1, 0.5, 2.0, -1.0, 10.0), refusal, 0)
+    )
+    to.line_bytes(LineEvent("xbee0", Direction.SENT, b"\x7e", 0))
+    to.pose_change(PoseEvent("rover", Pose((1.0, 2.0, 3.0)), 0))
+    to.pose_change(PoseEvent("rover", None, 0))
+    to.delivered("xbee0", Copy(PACKET, 0))
+    to.refused("xbee0", "queue_full", "full")
+    to.state("xbee0", State.UP, "XBee 3")
+    to.armed("rover", True, "armed")
+    to.stopped("rover", "disarmed", "the user disarmed the robot")
+    to.output("rover.controller", "hello")
+    to.notice("xbee0", "a remark")
+    transmit(bench)
+    await sent()
+    got = read()
+    times = {"mono_ns", "wall_s", "time_ns"}
+    shown = [{name: value for name, value in each.items() if name not in times} for each in got]
+    identity = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    settings = {"position": 0.5, "velocity": 2.0, "acceleration": -1.0, "available": 10.0}
+    assert shown[:-1] == [
+        {"event": "value", "robot": "rover", "device": "gps",
+         "value": [1.0, "nan"], "units": ["m"]},
+        {"event": "command", "robot": "rover", "body": "", "device": "wheel",
+         "given": {"position": "inf"}, "outcome": "sent", "reason": ""},
+        {"event": "command", "robot": "rover", "body": "remote", "device": "arm",
+         "given": settings, "outcome": "refused", "reason": "disarmed"},
+        {"event": "bytes", "part": "xbee0", "direction": "sent", "data": "7e"},
+        {"event": "placed", "name": "rover", "position": [1.0, 2.0, 3.0], "rotation": identity},
+        {"event": "placed", "name": "rover", "position": None, "rotation": None},
+        {"event": "delivered", "station": "xbee0", "source": "rover.emitter", "data": "00ff"},
+        {"event": "refused", "name": "xbee0", "reason": "queue_full", "text": "full"},
+        {"event": "port", "name": "xbee0", "state": "up", "reason": "XBee 3"},
+        {"event": "armed", "robot": "rover", "armed": True, "text": "armed"},
+        {"event": "stopped", "robot": "rover", "reason": "disarmed",
+         "text": "the user disarmed the robot"},
+        {"event": "output", "source": "rover.controller", "line": "hello"},
+        {"event": "notice", "source": "xbee0", "text": "a remark"},
+    ]  # fmt: skip
+    assert {each["event"] for each in got} == set(events.KINDS) - {"left_out"}
+
+
+async def test_filters_of_kinds_names_and_losses(bench: Bench) -> None:
+    lost = bench.subscribe(kinds=["packet"], lost=True)
+    of_robot = bench.subscribe(names=["rover"])
+    of_station = bench.subscribe(kinds=["packet"], names=["xbee0"])
+    of_device = bench.subscribe(names=["other.emitter"])
+    transmit(bench)
+    transmit(bench, source="other.emitter", lost=True)
+    bench.observers.notice("rover.controller", "a remark")
+    await sent()
+    assert [each["source"] for each in lost()] == ["other.emitter"]
+    assert [each["event"] for each in of_robot()] == ["packet", "notice"]
+    assert [each["source"] for each in of_station()] == ["rover.emitter"]
+    assert [each["source"] for each in of_device()] == ["other.emitter"]
+
+
+async def test_without_a_subscriber_nothing_is_observed(bench: Bench) -> None:
+    assert bench.observers.transmitted is None
+    bench.subscribe(kinds=["value"])
+    assert bench.observers.transmitted is None
+    assert bench.observers.sensor_value is not None
+    bench.subscriptions.remove(bench.subscriber)
+    assert all(kind not in vars(bench.observers) for kind in Kind)
+    bench.real.run(2 * WINDOW_NS)
+    transmit(bench)  # it is reported to no observer
+
+
+async def test_each_event_is_encoded_once_for_all(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoded: list[object] = []
+    encode = events.encode_event
+
+    def counted(event: Any, *times: Any) -> bytes:
+        encoded.append(event)
+        return encode(event, *times)
+
+    monkeypatch.setattr(events, "encode_event", counted)
+    reads = [bench.subscribe() for _ in range(10)]
+    transmit(bench)
+    await sent()
+    assert len(encoded) == 1
+    assert all(len(read()) == 1 for read in reads)
+
+
+async def test_above_full_rate_the_rest_is_left_out_and_counted(bench: Bench) -> None:
+    read = bench.subscribe(kinds=["packet"])
+    for _ in range(3 * IN_WINDOW):
+        transmit(bench)
+    bench.observers.notice("xbee0", "not taken")
+    await sent()
+    assert len(read()) == IN_WINDOW
+    bench.real.run(WINDOW_NS)
+    transmit(bench)
+    await sent()
+    left_out, packet = read()
+    assert left_out["event"] == "left_out"
+    assert left_out["sampled"] == {"packet": 2 * IN_WINDOW}
+    assert packet["event"] == "packet"
+    bench.real.run(WINDOW_NS)
+    await sent()
+    assert read() == []
+
+
+async def test_a_subscriber_that_reads_nothing_loses_events_and_delays_no_other(
+    bench: Bench,
+) -> None:
+    slow = bench.subscribe(kinds=["output"])
+    blocked = bench.subscriber
+    quick = bench.subscribe(kinds=["output"])
+    total = 0
+    line = "x" * 5000
+    while not blocked.slow:
+        bench.observers.output("rover", line)
+        bench.real.run(WINDOW_NS // 10)
+        await sent()
+        total += len([each for each in quick() if each["event"] == "output"])
+    shown = [each for each in slow() if each["event"] == "output"]
+    assert total - len(shown) <= BUFFER_BYTES // 5000 + 1
+    lost = blocked.slow
+    bench.real.run(WINDOW_NS)
+    read: list[dict[str, Any]] = []
+    for _ in range(100):
+        await sent()
+        read += slow()
+    assert [each["slow"] for each in read if each["event"] == "left_out"][-1] >= lost
+    assert len(shown) + len([e for e in read if e["event"] == "output"]) + lost == total
+
+
+async def test_the_end_of_a_subscriber_raises_no_error(bench: Bench) -> None:
+    bench.subscribe()
+    bench.theirs.close()
+    for _ in range(3):
+        bench.observers.notice("xbee0", "a remark")
+        await sent()
+    bench.subscriptions.remove(bench.subscriber)
+    bench.subscriptions.remove(bench.subscriber)
