@@ -14,6 +14,7 @@ import re
 import socket
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,14 +76,17 @@ class ControlServer:
         self._config = config
         self._listener = ControlListener(self._admit, path, group=group)
         self._clients: dict[asyncio.Task[None], _Client] = {}
-        self._subscriptions = Subscriptions(
-            gateway.observer, gateway.timer, gateway.real_timer, gateway.control_loops.units_of
-        )
         self._refused = 0
 
     def report(self) -> dict[str, Any]:
         """The part `control_socket` of the gateway's report."""
         return {"refused": self._refused}
+
+    @cached_property
+    def _subscriptions(self) -> Subscriptions:
+        gateway = self._gateway
+        units_of = gateway.control_loops.units_of
+        return Subscriptions(gateway.observer, gateway.timer, gateway.real_timer, units_of)
 
     @property
     def path(self) -> Path:

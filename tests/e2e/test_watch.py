@@ -7,8 +7,12 @@ import signal
 import subprocess
 from pathlib import Path
 
+import pytest
+
+from hilgw.cli.main import main
+from hilgw.client import control_socket
 from hilgw.testing.sim import DEADLINE_S
-from tests.e2e.running import COMMAND, ROOT, Gateway, environment, run
+from tests.e2e.running import COMMAND, ROOT, Gateway, environment
 
 UART = str(ROOT / "configs" / "uart.yaml")
 
@@ -50,7 +54,9 @@ def test_ctrl_c_ends_it_and_not_the_gateway(tmp_path: Path) -> None:
         assert gateway.process.poll() is None
 
 
-def test_without_a_gateway_it_is_one_clear_error(tmp_path: Path) -> None:
-    done = run("watch", cwd=tmp_path)
-    assert done.returncode == 5
-    assert "no gateway of yours is running" in done.stderr
+def test_without_a_gateway_it_is_one_clear_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(control_socket, "live_sockets", list)
+    assert main(["watch"]) == 5
+    assert "no gateway of yours is running" in capsys.readouterr().err

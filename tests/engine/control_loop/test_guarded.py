@@ -165,9 +165,8 @@ def test_a_command_that_selects_no_mode_adds_its_motor_to_the_stop(guardian: Fak
     robot = robot_of("dynamixel", guardian)
     first, second = robot.motors[:2]
     now = robot.loop.scheduler.now()
-    loop = robot.loop.loop
-    loop.events([MotorCommand(first.index, MotorField.VELOCITY, 0.1)], now)
-    loop.events([MotorCommand(second.index, MotorField.ACCELERATION, 1.0)], now)
+    robot.loop.loop.events([MotorCommand(first.index, MotorField.VELOCITY, 0.1)], now)
+    robot.loop.loop.events([MotorCommand(second.index, MotorField.ACCELERATION, 1.0)], now)
     assert guardian.kept[BODY] == robot.loop.body.session.stop_bytes()
 
 

@@ -313,14 +313,15 @@ def test_a_slow_uart_gets_the_time_for_what_is_in_its_fifo(
 
     monkeypatch.setattr(guardian_process.time, "monotonic", lambda: now)
     monkeypatch.setattr(guardian_process.time, "sleep", pause)
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        head = guardian_process.HEADER.pack
-        messages = head(guardian_process.PORT, 0, 0), head(guardian_process.STOP, 0, 12)
-        socket.send_fds(ours, [*messages, b"go straight!"], [os.dup(line.slave)])
-        ours.close()
+    monkeypatch.setattr(guardian_process, "Port", Uart)
+    gateway, theirs = socket.socketpair()
+    with theirs:
         theirs.setblocking(False)
-        monkeypatch.setattr(guardian_process, "Port", Uart)
+        header, stop = guardian_process.HEADER, b"go straight!"
+        port = header.pack(guardian_process.PORT, 0, 0)
+        with gateway:
+            socket.send_fds(gateway, [port], [line.slave])
+            gateway.send(header.pack(guardian_process.STOP, 0, len(stop)) + stop)
         guardian_process.Guardian(theirs, bytearray(2), 0.3).run()  # type: ignore[arg-type]
     assert unsent == [left]
 
@@ -489,7 +490,7 @@ async def test_no_other_child_inherits_its_socket(guardian: Guardian) -> None:
     assert "socket:" not in child.stdout
 
 
-@pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="Linux")
+@pytest.mark.skipif(sys.platform != "linux", reason="memfd_create")
 async def test_a_full_disk_ends_neither_of_both(
     guardian: Guardian, line: Wire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
