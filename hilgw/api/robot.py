@@ -12,6 +12,7 @@ from hilgw.api._errors import is_period, report, report_disabled
 from hilgw.api.connection import Closed, connect
 from hilgw.api.devices.actuators import LED, Brake, Motor
 from hilgw.api.devices.base import Device
+from hilgw.api.devices.cameras import Camera
 from hilgw.api.devices.inputs import Joystick, Keyboard, Mouse
 from hilgw.api.devices.packets import Emitter, Receiver
 from hilgw.api.devices.sensors import (
@@ -77,6 +78,7 @@ LONGEST_STEP_MS = 2**31 - 1
 CLASSES: tuple[type[Device], ...] = (
     Accelerometer,
     Brake,
+    Camera,
     Compass,
     DistanceSensor,
     Emitter,

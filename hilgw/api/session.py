@@ -10,10 +10,10 @@ from typing import Any, Protocol
 
 from hilgw.api._errors import report
 from hilgw.api.connection import Closed
-from hilgw.api.devices.states import STATES, EmitterState, State
+from hilgw.api.devices.states import STATES, CameraState, EmitterState, State
 from hilgw.errors import PeerError
 from hilgw.protocols.webots.answers import IMMEDIATE, Answer
-from hilgw.protocols.webots.codec import Codec, Command
+from hilgw.protocols.webots.codec import NEWEST, Codec, Command
 from hilgw.protocols.webots.errors import ProtocolError
 from hilgw.protocols.webots.forms import KINDS, ROBOT_TAG
 from hilgw.protocols.webots.queues import EmitterQueue, WaitingCommands
@@ -38,7 +38,6 @@ from hilgw.protocols.webots.robot_messages import (
 
 ENDED = -1
 CLOSING_S = 1.0
-_VERSION = "R2025a"
 # The last two: an argument of a wrong type.
 _UNENCODABLE = (ProtocolError, AttributeError, TypeError)
 
@@ -65,13 +64,14 @@ class Session:
     After the simulator has ended the controller, or the connection is lost, `step` returns -1.
     """
 
-    def __init__(self, connection: Link, version: str = _VERSION) -> None:
+    def __init__(self, connection: Link, version: str = NEWEST) -> None:
         """Reads the configuration. Raises Closed, ProtocolError, PeerError: a device of the robot
         is of a kind that this package does not read."""
         self.configuration: RobotConfiguration
         self.devices: dict[int, State] = {}
         self.time = 0.0
         self.battery = math.nan
+        self._is_empty = False  # the battery
         self.battery_period = 0
         self.custom_data = self.model = self.urdf = ""
         self.keys: list[int] = []
@@ -174,6 +174,10 @@ class Session:
             return self._lose(str(error))
 
     def _take(self, answer: Answer) -> None:
+        for image in answer.images:
+            camera = self.devices.get(image.tag)
+            if isinstance(camera, CameraState) and not image.command:
+                camera.pixels = image.pixels
         messages = answer.messages
         if not messages:
             return
@@ -220,8 +224,10 @@ class Session:
                 self._configure(message)
             case Quit():
                 self.ended = True
+                if self._is_empty:
+                    report("the battery of the robot is empty: the controller ends.")
             case Battery(value):
-                self.battery = value
+                self.battery, self._is_empty = value, value == 0.0
             case CustomData(text):
                 self.custom_data = text
             case Model(text):

@@ -134,6 +134,11 @@ class ControlLoopStatistics:
         self.keep(())
         self._values_ns = None
 
+    def begin_connection(self) -> None:
+        """A controller or a body has connected: the latency is that of this connection."""
+        self.latency.clear()
+        self._values_ns = None
+
     def received(self, values: Sequence[tuple[int, Value]], now: int) -> None:
         """Values came from the body."""
         sensors, names = self.sensors, self._names

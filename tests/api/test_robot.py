@@ -78,6 +78,14 @@ def test_after_quit_step_returns_minus_1(simulator: Simulator, robot: Robot) -> 
     assert simulator.left and len(simulator.requests) == 2  # nothing after QUIT but the leave
 
 
+def test_an_empty_battery_is_named(
+    simulator: Simulator, robot: Robot, capsys: pytest.CaptureFixture[str]
+) -> None:
+    simulator.answers = [[robot_messages.Battery(0.0), robot_messages.Quit()]]
+    assert robot.step(32) == -1
+    assert "the battery of the robot is empty: the controller ends." in capsys.readouterr().err
+
+
 def test_a_lost_connection_ends_the_steps(
     simulator: Simulator, robot: Robot, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -92,9 +100,9 @@ def test_one_robot_per_process(robot: Robot, capsys: pytest.CaptureFixture[str])
     assert not hasattr(second, "devices") and Robot.created is robot
 
 
-def test_a_camera_is_refused_by_name() -> None:
-    with pytest.raises(PeerError, match=r"does not support 'eye' \(Camera\)"):
-        robot_of(Simulator([("Camera", "eye", None)]))
+def test_a_lidar_is_refused_by_name() -> None:
+    with pytest.raises(PeerError, match=r"does not support 'eye' \(Lidar\)"):
+        robot_of(Simulator([("Lidar", "eye", None)]))
 
 
 def test_the_robots_own_data(simulator: Simulator, robot: Robot) -> None:

@@ -38,7 +38,15 @@ def test_the_commands_of_the_page(tmp_path: Path) -> None:
         json.dumps({"robot": "rover", "mode": "simulation", "bodies": up}) + "\n",
     ]
     head = next(line for line in text.splitlines() if "delay ms" in line)
-    assert re.sub(" +", " ", head).split(" ")[1:] == ["sensor", "offset", "delay", "ms", "RMS", "n"]
+    assert re.sub(" +", " ", head).split(" ")[1:] == [
+        "sensor",
+        "offset",
+        "gain",
+        "delay",
+        "ms",
+        "RMS",
+        "n",
+    ]
     report = json.loads((tmp_path / "report.json").read_text())["control_loops"]["rover"]
     assert set(report["divergence"]) >= {"ds_left", "ds_front", "ds_right"}
     assert report["bodies"]["body"]["stops"]["exchanged"] == 1  # the robot that was left

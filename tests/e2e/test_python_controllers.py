@@ -9,9 +9,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 
 from hilgw.testing.sim import wait_until
-from tests.e2e.running import COMMAND, HOST, Gateway, environment, free_port, run
+from tests.e2e.running import COMMAND, HOST, ROOT, Gateway, environment, free_port, run
 
 ROBOT = """
 version: 1
@@ -64,6 +65,25 @@ def test_a_program_is_started_restarted_and_ended(tmp_path: Path) -> None:
     assert program["runs"] == 2 and program["exit_codes"][0] == 1
     # On a busy machine its interpreter may end later than the second that a program has for it.
     assert program["exit_codes"][1] in (0, -signal.SIGTERM)
+
+
+def test_a_program_in_the_place_of_a_wc2ec_controller(tmp_path: Path) -> None:
+    """configs/create2.yaml has the node numbers of R2020a: hilgw's API does not depend on them."""
+    config = yaml.safe_load((ROOT / "configs" / "create2.yaml").read_text())
+    assert config["webots"] < "R2023a"
+    config["robots"]["create"]["controller"] = {"kind": "python", "file": "brain.py"}
+    (tmp_path / "c.yaml").write_text(yaml.safe_dump(config))
+    (tmp_path / "brain.py").write_text(
+        "import math\nfrom controller import Robot\nrobot = Robot()\n"
+        "wheel = robot.getDevice('left wheel motor')\nwheel.setPosition(math.inf)\n"
+        "wheel.setVelocity(2)\nfor _ in range(5): robot.step()\n"
+        "print('drove', wheel.getTargetPosition())\n"
+    )
+    with Gateway(tmp_path, ["--config", "c.yaml"]) as gateway:
+        wait_until(lambda: "drove inf" in gateway.text(), what="the program")
+        gateway.stop()
+        text = gateway.text()
+    assert "ended without notice" not in text and "is not a Robot" not in text
 
 
 SAFETY = "    safety: {command_timeout_s: 60}\n"  # how long time waits for the program at most

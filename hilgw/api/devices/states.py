@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from pathlib import Path
 from typing import Any
 
 from hilgw.api._errors import report
@@ -20,6 +21,7 @@ from hilgw.protocols.webots.device_messages import (
     EmitterConfiguration,
     GetAssociatedDevice,
     GpsValues,
+    ImageFile,
     MotorConfiguration,
     Quaternion,
     Receive,
@@ -112,6 +114,24 @@ class TouchState(SensorState):
             self.values = message.values
         else:
             super().apply(message)
+
+
+class CameraState(SensorState):
+    """A Camera. pixels: its image, BGRA; over TCP the last one that came."""
+
+    pixels: bytes | None = None
+    _file = ""
+
+    def apply(self, message: Any) -> None:
+        if isinstance(message, ImageFile):
+            self._file = message.path
+        else:
+            super().apply(message)
+
+    @property
+    def image(self) -> bytes | None:
+        """None before the first one. Raises OSError: the simulator's file is gone."""
+        return Path(self._file).read_bytes() if self._file else self.pixels
 
 
 class LedState(State):
@@ -225,6 +245,7 @@ class ReceiverState(SensorState):
 STATES: dict[str, type[State]] = {
     "Accelerometer": VectorState,
     "Brake": BrakeState,
+    "Camera": CameraState,
     "Compass": VectorState,
     "DistanceSensor": SensorState,
     "Emitter": EmitterState,

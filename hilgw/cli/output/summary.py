@@ -133,17 +133,19 @@ def _latency(latency: dict[str, Any]) -> str:
 
 
 UNKNOWN = "-"
-_HEADS = ("sensor", "offset", "delay ms", "RMS", "n")
+_HEADS = ("sensor", "offset", "gain", "delay ms", "RMS", "n")
 
 
 def divergence_words(divergences: Mapping[str, Divergence]) -> list[str]:
-    """One for each sensor that has been compared, such as "gps.x offset 0.01 RMS 0.02 48 ms"."""
+    """One for each sensor that has been compared, such as "gps.x offset 0.01 gain 1.10 RMS 0.02
+    48 ms"."""
     words = []
     for name, each in divergences.items():
         if each.offset is None or each.rms is None:
             continue
-        delay = "" if each.delay_ms is None else f" {each.delay_ms:.0f} ms"
-        words.append(f"{name} offset {each.offset:.4g} RMS {each.rms:.4g}{delay}")
+        delay = "" if each.delay_ms is None else f" {_rounded(each.delay_ms, 0)} ms"
+        gain = "" if each.gain is None else f" gain {_rounded(each.gain, 2)}"
+        words.append(f"{name} offset {_number(each.offset)}{gain} RMS {_number(each.rms)}{delay}")
     return words
 
 
@@ -153,8 +155,9 @@ def divergence_table(report: Mapping[str, Mapping[str, Any]]) -> list[str]:
     for name, each in report.items():
         if not each["n"]:
             continue
-        delay = UNKNOWN if each["delay_ms"] is None else f"{each['delay_ms']:.0f}"
-        rows.append((name, _number(each["offset"]), delay, _number(each["rms"]), str(each["n"])))
+        gain, delay = _rounded(each["gain"], 2), _rounded(each["delay_ms"], 0)
+        numbers = _number(each["offset"]), gain, delay, _number(each["rms"])
+        rows.append((name, *numbers, str(each["n"])))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(
@@ -166,4 +169,9 @@ def divergence_table(report: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 
 def _number(value: float | None) -> str:
-    return UNKNOWN if value is None else f"{value:.4g}"
+    return UNKNOWN if value is None else f"{value + 0.0:.4g}"
+
+
+def _rounded(value: float | None, digits: int) -> str:
+    """Never -0."""
+    return UNKNOWN if value is None else f"{round(value, digits) + 0.0:.{digits}f}"

@@ -151,6 +151,7 @@ class Station:
 
     def attach(self, transport: Transport) -> None:
         """The port is open: the handshake starts."""
+        self.statistics.latency.clear()
         self._transport = transport
         transport.read_bytes = TURN_BYTES
         self._unanswered = 0

@@ -119,7 +119,13 @@ class WebotsPort(ControllerPort):
         stream = self._accepted(self.name, handshake.stream, first)
         if stream is None:
             return
-        self._link.session.local = handshake.local
+        session = self._link.session
+        session.local, session.image_files = handshake.local, {}
+        if handshake.local and self._local is not None:
+            try:
+                session.image_files = self._local.place(session.images())
+            except OSError as error:
+                self.notify(f"cannot write the images of its cameras: {error}")
         stream.start(self._link.data_received, lambda error: self._connection_lost(stream, error))
         self._attach(stream, handshake.peer)
         self._link.data_received(first)
