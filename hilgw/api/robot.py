@@ -31,7 +31,7 @@ from hilgw.api.devices.sensors import (
 from hilgw.api.old_names import OldNames
 from hilgw.api.session import Session, fail
 from hilgw.client.robots import robot_mode, set_robot_mode
-from hilgw.errors import HilgwError, PeerError
+from hilgw.errors import HilgwError, PeerError, nearest, quoted
 from hilgw.protocols.gateway.paths import CONTROL
 from hilgw.protocols.webots.robot_messages import (
     BatterySamplingPeriod,
@@ -182,7 +182,9 @@ class Robot(OldNames):
         """The device of this name; None, with a line, when the robot has none."""
         if name in self.devices:
             return self.devices[name]
-        print(f'Device "{name}" was not found on robot "{self.name}"', file=sys.stderr)
+        near = nearest(name, self.devices)
+        fix = f"; did you mean {quoted(near)}?" if near else ""
+        print(f'Device "{name}" was not found on robot "{self.name}"{fix}', file=sys.stderr)
         return None
 
     def getDeviceByIndex(self, index: int) -> Any:

@@ -153,6 +153,11 @@ class CommandParser(argparse.ArgumentParser):
 
     words: Sequence[str] = ()
 
+    def format_help(self) -> str:
+        from hilgw.cli.output.text import paragraphs  # for this text only
+
+        return paragraphs(super().format_help())
+
     def error(self, message: str) -> NoReturn:
         if message.startswith("the following arguments are ") or message.endswith(" is required"):
             _refuse_unknown_options(self, self._doubtful_words())  # a mistyped one may be why

@@ -75,6 +75,8 @@ def test_every_device_is_there_by_name_and_by_index(robot: Robot) -> None:
 def test_an_unknown_device_is_none(robot: Robot, capsys: pytest.CaptureFixture[str]) -> None:
     assert robot.getDevice("nix") is None
     assert capsys.readouterr().err == 'Device "nix" was not found on robot "rover"\n'
+    assert robot.getDevice("Ds") is None
+    assert capsys.readouterr().err.endswith("""; did you mean 'ds'?\n""")
     assert robot.getDistanceSensor("ds") is robot.getDevice("ds")  # type: ignore[attr-defined]
     assert capsys.readouterr().err.startswith("DEPRECATION: Robot.getDistanceSensor")
 
