@@ -59,3 +59,8 @@ class Floor:
             math.floor(self.left_mm * COUNTS_PER_MM) & 0xFFFF,
             math.floor(self.right_mm * COUNTS_PER_MM) & 0xFFFF,
         )
+
+    def way(self) -> tuple[float, float]:
+        """What the wheels say: the way of the middle in mm, and the turn in degrees."""
+        turn = math.degrees((self.right_mm - self.left_mm) / BASE_MM)
+        return (self.left_mm + self.right_mm) / 2, turn

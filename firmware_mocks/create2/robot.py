@@ -76,6 +76,7 @@ class Robot(Adjustable):
         self._input = bytearray()
         self.stream: list[int] = []
         self._moved_ns: int | None = None
+        self._reported_mm = self._reported_degrees = 0.0
         self._configure()
         self.uart.baud_rate = self._baud_rate
 
@@ -87,6 +88,7 @@ class Robot(Adjustable):
         if (x, y) == (0.0, 0.0):
             x, y = width / 2000, depth / 2000
         self.floor = Floor(width, depth, x * 1000, y * 1000, heading)
+        self._reported_mm = self._reported_degrees = 0.0
         self._set_senses()
         allowed = tuple(map(str, BAUD_RATES))
         self._baud_rate = int(values.choice("baud_rate", settings["baud_rate"], allowed))
@@ -117,6 +119,7 @@ class Robot(Adjustable):
         self.uart.clear()
         self.uart.baud_rate = self._baud_rate
         self._moved_ns = now
+        self._reported_mm, self._reported_degrees = self.floor.way()
 
     def describe(self) -> str:
         left, right = self.drive
@@ -278,7 +281,10 @@ class Robot(Adjustable):
         """The present values of the sensors, by packet."""
         left_bump, right_bump = self.floor.bumps
         left, right = self.floor.counts()
+        mm, degrees = self.floor.way()
         found = {
+            19: round(mm - self._reported_mm),
+            20: round(degrees - self._reported_degrees),
             7: right_bump | left_bump << 1 | self._drop,
             21: 2 if self._charger else 0,
             22: 15_000,
@@ -303,9 +309,22 @@ class Robot(Adjustable):
             found[45] = found.get(45, 0) | (found[46 + place] > 200) << place
         return found
 
+    def _reported(self, number: int, values: dict[int, int]) -> None:
+        """Distance and angle (packets 19 and 20) are those since they were last requested; what a
+        whole number leaves out counts next time."""
+        mm, degrees = self.floor.way()
+        if 19 in packets.members(number):
+            capped = abs(values[19]) > 32767
+            self._reported_mm = mm if capped else self._reported_mm + values[19]
+        if 20 in packets.members(number):
+            capped = abs(values[20]) > 32767
+            self._reported_degrees = degrees if capped else self._reported_degrees + values[20]
+
     def _sensors(self, body: bytes, now: int) -> None:
         if packets.is_packet(body[0]):
-            self.uart.write(packets.data(body[0], self.values()), now)
+            values = self.values()
+            self.uart.write(packets.data(body[0], values), now)
+            self._reported(body[0], values)
 
     def _query(self, body: bytes, now: int) -> None:
         for number in body[1:]:
@@ -333,7 +352,11 @@ class Robot(Adjustable):
         """A frame that does not fit into 15 ms pushes out the next one."""
         self._move(now)
         if self.uart.idle_at(now) <= now + STREAM_NS:
-            self.uart.write(packets.stream_frame(self.stream, self.values()), now)
+            values = self.values()
+            self.uart.write(packets.stream_frame(self.stream, values), now)
+            streamed = {each for number in self.stream for each in packets.members(number)}
+            for number in streamed & {19, 20}:
+                self._reported(number, values)
         self.timers.start("stream", now + STREAM_NS, self._send_stream)
 
 

@@ -6,8 +6,9 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from firmware_mocks import _parameters as values
-from firmware_mocks.base import MS, Adjustable
+from firmware_mocks.base import MS, RATE_TOLERANCE, Adjustable
 from firmware_mocks.dynamixel import packets
+from firmware_mocks.dynamixel.packets import BROADCAST
 from firmware_mocks.dynamixel.servo import (
     CRC,
     FAIL,
@@ -53,9 +54,11 @@ DEFAULTS: dict[str, Any] = {
     "resumes": "yes",
     "temperature": 31,
 }
-BROADCAST = 254
 PING, READ, WRITE, REG_WRITE, ACTION, FACTORY, REBOOT, CLEAR = 1, 2, 3, 4, 5, 6, 8, 16
 SYNC_READ, SYNC_WRITE, BULK_READ, BULK_WRITE = 0x82, 0x83, 0x92, 0x93
+FAST_SYNC_READ, FAST_BULK_READ = 0x8A, 0x9A
+MANY = (SYNC_READ, SYNC_WRITE, BULK_READ, BULK_WRITE, FAST_SYNC_READ, FAST_BULK_READ)
+KEEP_ID, KEEP_ID_AND_RATE = 1, 2  # of a factory reset
 STEP_NS = 5 * MS
 STATES = (
     "echo", "hardware_error", "volts", "temperature", "brown_out_s", "registers", "resumes"
@@ -64,7 +67,7 @@ STATES = (
 
 
 class Bus(Adjustable):
-    """`servos` by id."""
+    """Servos, each with an id and a baud rate of its own: it hears what comes at its rate."""
 
     def __init__(self, name: str, settings: dict[str, Any]) -> None:
         super().__init__(name, settings, PARAMETERS)
@@ -82,11 +85,16 @@ class Bus(Adjustable):
         self.uart.baud_rate = values.whole(
             "baud_rate", self._settings["baud_rate"], 9600, 4_500_000
         )
-        self.servos = {
-            number: Servo(number, model, delay)
+        self._fitted = {  # by the id that the parameter names
+            number: Servo(number, model, delay, self.uart.baud_rate)
             for number, model in zip(numbers, models, strict=True)
         }
         self._set_states()
+
+    @property
+    def servos(self) -> dict[int, Servo]:
+        """By id, as they are now."""
+        return {servo.number: servo for servo in self._fitted.values()}
 
     def _set_states(self) -> None:
         settings = self._settings
@@ -96,8 +104,8 @@ class Bus(Adjustable):
         heat = values.whole("temperature", settings["temperature"], 0, 255)
         brown_out_ns = round(values.number("brown_out_s", settings["brown_out_s"], 0, 1e6) * 1e9)
         resumes = values.choice("resumes", settings["resumes"], ("no", "yes")) == "yes"
-        fitted = _registers(settings["registers"], self.servos)
-        for number, servo in self.servos.items():
+        fitted = _registers(settings["registers"], self._fitted)
+        for number, servo in self._fitted.items():
             servo.brown_out_ns, servo.resumes = brown_out_ns, resumes
             servo.table[TEMPERATURE] = heat
             servo.volts = volts
@@ -106,7 +114,7 @@ class Bus(Adjustable):
 
     def _fit(self) -> None:
         """Registers change by themselves."""
-        for servo in self.servos.values():
+        for servo in self._fitted.values():
             for address, value in servo.fitted.items():
                 servo.put(address, value, WRITABLE.get(address, 1))
 
@@ -122,7 +130,7 @@ class Bus(Adjustable):
         self._input.clear()
         self.uart.clear()
         self._set_states()
-        for servo in self.servos.values():
+        for servo in self._fitted.values():
             servo.boot()
             servo.moved_ns = servo.instruction_ns = now
         self._set_states()
@@ -140,7 +148,7 @@ class Bus(Adjustable):
         self.timers.start("step", now + STEP_NS, self._step)
 
     def _move(self, now: int) -> None:
-        for servo in self.servos.values():
+        for servo in self._fitted.values():
             servo.move(now)
 
     # --- instructions -------------------------------------------------------------------------
@@ -151,6 +159,7 @@ class Bus(Adjustable):
             self.timers.start("step", now + STEP_NS, self._step)
         if self._echo:
             self.uart.write(data, now)
+        self._match_rate()
         self._input += self.uart.distort(data)
         while (found := packets.take(self._input)) is not None:
             number, instruction, parameters, right = found
@@ -159,31 +168,66 @@ class Bus(Adjustable):
             if not right:
                 self._answer_to_damage(number, now)
                 continue
-            for servo in self.servos.values():
+            hearing = list(self._hearing())
+            for servo in hearing:
                 servo.instruction_received(now)
             self._execute(number, instruction, parameters, now)
+            self._take_rate(hearing, now)
             self._move(now)
 
+    def _hearing(self) -> Iterator[Servo]:
+        """The servos whose rate is that of the host."""
+        host = self.uart.host_baud
+        for servo in self._fitted.values():
+            rate = servo.baud_rate
+            if host is None or abs(host - rate) <= RATE_TOLERANCE * rate:
+                yield servo
+
+    def _match_rate(self) -> None:
+        """Servos that hear the host answer at its rate."""
+        host = self.uart.host_baud
+        rates = [servo.baud_rate for servo in self._hearing()]
+        if host is not None and rates:
+            self.uart.baud_rate = rates[0]
+
+    def _take_rate(self, servos: list[Servo], now: int) -> None:
+        """A new rate holds from the end of the answer to its write."""
+        rates = {servo.baud_rate for servo in servos}
+        if len(rates) == 1 and rates != {self.uart.baud_rate}:
+
+            def change(at: int) -> None:
+                (self.uart.baud_rate,) = rates
+
+            self.uart.change(change, now)
+
     def _answer_to_damage(self, number: int, now: int) -> None:
-        if number in self.servos:
-            self._answer(self.servos[number], now, CRC)
+        if number != BROADCAST:
+            for servo in self._meant(number):
+                self._answer(servo, now, CRC)
 
     def _execute(self, number: int, instruction: int, parameters: bytes, now: int) -> None:
-        if instruction in (SYNC_READ, SYNC_WRITE, BULK_READ, BULK_WRITE):
+        if instruction in MANY:
             if number == BROADCAST:
                 self._many(instruction, parameters, now)
             return
+        answers = []
         for servo in self._meant(number):
+            own = servo.number  # the answer has the id before the write
             error, data = self._one(servo, instruction, parameters)
             quiet = number == BROADCAST and instruction != PING
             level = servo.table[STATUS_RETURN]
             wanted = 0 if instruction == PING else 1 if instruction == READ else 2
             if not quiet and level >= wanted:
-                self._answer(servo, now, error, data)
+                answers.append((servo, _status(servo, own, error, data)))
+        if number != BROADCAST and len(answers) > 1:  # servos with one id speak at the same time
+            mixed = bytes(map(_low, zip(*(data for _, data in answers), strict=False)))
+            answers = [(answers[0][0], mixed)]
+        for servo, data in answers:
+            self._send(servo, data, now)
 
     def _meant(self, number: int) -> Iterator[Servo]:
-        for each, servo in sorted(self.servos.items()):
-            if number in (each, BROADCAST):
+        for servo in sorted(self._hearing(), key=lambda each: each.number):
+            if number in (servo.number, BROADCAST):
                 yield servo
 
     def _one(self, servo: Servo, instruction: int, parameters: bytes) -> tuple[int, bytes]:
@@ -203,7 +247,7 @@ class Bus(Adjustable):
             staged, servo.staged = servo.staged, None
             return (servo.write(*staged) if staged else FAIL), b""
         if instruction in (REBOOT, FACTORY):
-            servo.boot() if instruction == REBOOT else servo.restore()
+            servo.boot() if instruction == REBOOT else _restore(servo, parameters)
             return 0, b""
         if instruction == CLEAR:
             return 0, b""
@@ -211,6 +255,14 @@ class Bus(Adjustable):
 
     def _many(self, instruction: int, parameters: bytes, now: int) -> None:
         """Sync and bulk instructions; servos answer in the order of the request."""
+        if instruction == FAST_SYNC_READ:
+            self._read_fast([(number, parameters[:4]) for number in parameters[4:]], now)
+            return
+        if instruction == FAST_BULK_READ:
+            starts = range(0, len(parameters) - 4, 5)
+            asked = [(parameters[at], parameters[at + 1 : at + 5]) for at in starts]
+            self._read_fast(asked, now)
+            return
         if instruction in (SYNC_READ, SYNC_WRITE):
             head, rest = parameters[:4], parameters[4:]
             size = int.from_bytes(head[2:4], "little")
@@ -233,21 +285,58 @@ class Bus(Adjustable):
                 at += size
 
     def _read_for(self, number: int, head: bytes, now: int) -> None:
-        servo = self.servos.get(number)
-        if servo is not None and servo.table[STATUS_RETURN]:
+        for servo in self._meant(number):
+            if servo.table[STATUS_RETURN]:
+                error, data = _read(servo, head)
+                self._answer(servo, now, error, data)
+
+    def _read_fast(self, asked: list[tuple[int, bytes]], now: int) -> None:
+        """All servos answer in one packet, each behind the one before: it ends at the first that
+        does not answer."""
+        parts, size = [], sum(int.from_bytes(head[2:4], "little") + 4 for _, head in asked)
+        answering: Servo | None = None
+        for number, head in asked:
+            servo = next(self._meant(number), None)
+            if servo is None or not servo.table[STATUS_RETURN]:
+                break
+            answering = answering or servo
             error, data = _read(servo, head)
-            self._answer(servo, now, error, data)
+            wanted = int.from_bytes(head[2:4], "little")
+            parts.append((error | servo.alert, number, data.ljust(wanted, b"\0")))
+        if answering is not None:
+            self._send(answering, packets.fast_status(parts, size), now)
 
     def _write_for(self, number: int, parameters: bytes) -> None:
-        servo = self.servos.get(number)
-        if servo is not None and len(parameters) > 2:
-            servo.write(int.from_bytes(parameters[:2], "little"), parameters[2:])
+        for servo in self._meant(number):
+            if len(parameters) > 2:
+                servo.write(int.from_bytes(parameters[:2], "little"), parameters[2:])
 
     def _answer(self, servo: Servo, now: int, error: int = 0, data: bytes = b"") -> None:
+        self._send(servo, _status(servo, servo.number, error, data), now)
+
+    def _send(self, servo: Servo, packet: bytes, now: int) -> None:
         """After the return delay, and after the answers of the servos before."""
-        status = bytes((error | servo.alert,)) + data
         at = max(now, self.uart.idle_at(now)) + servo.table[RETURN_DELAY] * 2_000
-        self.uart.write(packets.packet(servo.number, packets.STATUS, status), at)
+        self.uart.write(packet, at)
+
+
+def _status(servo: Servo, number: int, error: int, data: bytes) -> bytes:
+    return packets.packet(number, packets.STATUS, bytes((error | servo.alert,)) + data)
+
+
+def _low(column: tuple[int, ...]) -> int:
+    """What the line carries where several servos pull it low."""
+    level = 0xFF
+    for byte in column:
+        level &= byte
+    return level
+
+
+def _restore(servo: Servo, parameters: bytes) -> None:
+    """FF: all values; 1: all but the id; 2: all but the id and the baud rate."""
+    option = parameters[:1]
+    kept = 1 if option == bytes((KEEP_ID,)) else 2 if option == bytes((KEEP_ID_AND_RATE,)) else 0
+    servo.restore(bytes(servo.table[7 : 7 + kept]))
 
 
 def _models(given: object, count: int) -> list[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 HEADER = b"\xff\xff\xfd\x00"
 STATUS = 0x55
+BROADCAST = 254
 LONGEST = 1024
 
 
@@ -23,6 +24,17 @@ def packet(number: int, instruction: int, parameters: bytes) -> bytes:
     body = (bytes((instruction,)) + parameters).replace(b"\xff\xff\xfd", b"\xff\xff\xfd\xfd")
     data = HEADER + bytes((number,)) + (len(body) + 2).to_bytes(2, "little") + body
     return data + crc(data).to_bytes(2, "little")
+
+
+def fast_status(parts: list[tuple[int, int, bytes]], size: int) -> bytes:
+    """The one packet with which several servos answer a fast read: error, id and data of each, and
+    the CRC of all before. No byte is stuffed. size: of all data that was asked for, and the other
+    bytes of their servos."""
+    data = HEADER + bytes((BROADCAST,)) + (1 + size).to_bytes(2, "little") + bytes((STATUS,))
+    for error, number, values in parts:
+        data += bytes((error, number)) + values
+        data += crc(data).to_bytes(2, "little")
+    return data
 
 
 def take(buffer: bytearray) -> tuple[int, int, bytes, bool] | None:

@@ -33,6 +33,8 @@ GOAL_VALUES = (GOAL_PWM, GOAL_CURRENT, GOAL_VELOCITY, GOAL_POSITION)
 GOALS = (*GOAL_VALUES, PROFILE_ACCELERATION, PROFILE_VELOCITY)
 INPUT_VOLTAGE = 0x01  # a bit of the hardware error
 RAM_P = 512
+BAUD = 8
+BAUD_RATES = (9600, 57_600, 115_200, 1_000_000, 2_000_000, 3_000_000, 4_000_000, 4_500_000)
 
 
 class Model(NamedTuple):
@@ -65,7 +67,7 @@ class Servo:
     old goal. brown_out_ns: so long it turns until its supply fails for a moment; 0: never. fitted:
     registers that have these values at power on."""
 
-    def __init__(self, number: int, model: int, return_delay_us: int) -> None:
+    def __init__(self, number: int, model: int, return_delay_us: int, baud_rate: int) -> None:
         self.model = model
         self.traits = MODELS[model]
         self.tripped = False
@@ -79,23 +81,27 @@ class Servo:
         self.volts = 12.0
         self.fitted: dict[int, int] = {}
         self._error = 0  # what is wrong beside the supply
-        self._first = {ID: (number, 1), RETURN_DELAY: (return_delay_us // 2, 1)}
-        self.restore()
+        self._rates = list(BAUD_RATES)
+        if baud_rate not in BAUD_RATES:
+            self._rates[1] = baud_rate  # a rate without a code of its own
+        kept = bytes((number, self._rates.index(baud_rate), return_delay_us // 2))
+        self.restore(kept)
 
-    def restore(self) -> None:
-        """The values of the factory, and power on."""
+    def restore(self, kept: bytes = b"") -> None:
+        """The values of the factory, and power on. kept: other values of id, baud rate and return
+        delay."""
         self.table = bytearray(TABLE_BYTES)
         traits = self.traits
         for address, value, size in (
-            (MODEL, self.model, 2), (FIRMWARE, 45, 1), (8, 1, 1), (MODE, 3, 1), (24, 10, 4),
+            (MODEL, self.model, 2), (FIRMWARE, 45, 1), (ID, 1, 1), (BAUD, 1, 1),
+            (RETURN_DELAY, 250, 1), (MODE, 3, 1), (24, 10, 4),
             (31, 72, 1), (MAX_VOLTAGE, 140, 2), (MIN_VOLTAGE, 60, 2), (SHUTDOWN, 52, 1),
             (PWM_LIMIT, traits.pwm, 2), (CURRENT_LIMIT, traits.current, 2),
             (ACCELERATION_LIMIT, traits.acceleration, 4), (VELOCITY_LIMIT, traits.velocity, 4),
             (MIN_POSITION, traits.positions[0], 4), (MAX_POSITION, traits.positions[1], 4),
         ):  # fmt: skip
             self.put(address, value, size)
-        for address, (value, size) in self._first.items():
-            self.put(address, value, size)
+        self.table[ID : ID + len(kept)] = kept
         self.boot()
 
     def boot(self) -> None:
@@ -132,7 +138,12 @@ class Servo:
 
     @property
     def is_shut_down(self) -> bool:
+        """There is an error in Shutdown: its torque cannot be switched on."""
         return bool(self.table[HARDWARE_ERROR] & self.table[SHUTDOWN])
+
+    @property
+    def baud_rate(self) -> int:
+        return self._rates[self.table[BAUD]]
 
     def get(self, address: int, size: int) -> int:
         return int.from_bytes(self.table[address : address + size], "little", signed=size > 1)
@@ -212,6 +223,8 @@ class Servo:
 
     def _limit(self, address: int, value: int) -> int:
         low, high = {
+            ID: (0, 252),
+            BAUD: (0, len(BAUD_RATES) - 1),
             MODE: (0, 16),
             TORQUE: (0, 1),
             WATCHDOG: (0, 127),

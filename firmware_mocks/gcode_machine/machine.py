@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from typing import Any
+from typing import Any, NamedTuple
 
 from firmware_mocks import _parameters as values
 from firmware_mocks.base import MS, Adjustable
 from firmware_mocks.gcode_machine import words
+from firmware_mocks.gcode_machine.arcs import Point
 from firmware_mocks.gcode_machine.words import Block, LineError, Modes
 
 PARAMETERS: dict[str, str] = {
@@ -43,6 +44,13 @@ SETTINGS = {0: "10", 1: "25", 10: "1", 13: "0", 20: "1", 21: "0", 22: "0", 110: 
 VERSION = "1.1h"
 
 
+class Motion(NamedTuple):
+    """A straight motion that the planner holds. feed: in mm/min."""
+
+    target: Point
+    feed: float
+
+
 class Machine(Adjustable):
     """position: of the axes, in mm. state: Idle, Run, Jog, Hold:0, Alarm, Home or Check. drawn:
     the ends of all motions, in order."""
@@ -50,7 +58,8 @@ class Machine(Adjustable):
     def __init__(self, name: str, settings: dict[str, Any]) -> None:
         super().__init__(name, settings, PARAMETERS)
         self.position = (0.0, 0.0, 0.0)
-        self.drawn: list[tuple[float, float, float]] = []
+        self.drawn: list[Point] = []
+        self._home_at = (0.0, 0.0, 0.0)  # kept without power
         self._configure()
         self._forget()
 
@@ -65,12 +74,13 @@ class Machine(Adjustable):
         self.uart.baud_rate = values.whole("baud_rate", settings["baud_rate"], 1200, 1_000_000)
 
     def _forget(self) -> None:
-        """Clears all but the position, as a reset does."""
-        self.modes = Modes()
+        """Clears all but the position and that of G28, as a reset does."""
+        self.modes = Modes(home=self._home_at)
         self.state = "Idle"
         self._rx = bytearray()
         self._is_busy = False
-        self._blocks: deque[Block] = deque()
+        self._blocks: deque[Motion] = deque()
+        self._unplanned: deque[Motion] = deque()  # of the line that waits for the planner
         self._planned = self.position
         self._moved_ns: int | None = None
         self._rest_ns = 0  # of a dwell that follows the motions
@@ -103,6 +113,7 @@ class Machine(Adjustable):
         if not self._is_on and "boot" not in self.timers:
             self.timers.start("boot", now + self._boot_ns, self._boot)
         self._move(now)
+        self._run(now)
         super().advance(now)
 
     def _boot(self, now: int) -> None:
@@ -139,8 +150,7 @@ class Machine(Adjustable):
         elif byte == HOLD and self.state in ("Run", "Idle") and self._blocks:
             self.state = "Hold:0"
         elif byte in (HOLD, JOG_CANCEL) and self.state == "Jog":
-            self._blocks.clear()
-            self._planned = self.position
+            self._empty()
             self.state = "Idle"
         elif byte == RESUME and self.state == "Hold:0":
             self.state = "Run"
@@ -159,21 +169,28 @@ class Machine(Adjustable):
             self._lock(now)
 
     def _report(self, now: int) -> None:
-        speed = self._blocks[0].modes.feed if self.state in ("Run", "Jog") and self._blocks else 0
-        place = ",".join(f"{each:.3f}" for each in self.position)
+        speed = self._blocks[0].feed if self.state in ("Run", "Jog") and self._blocks else 0
         more = ""
         if self._reports % 30 == 0:
-            more = "|WCO:0.000,0.000,0.000"
+            more = f"|WCO:{_place(self.modes.zero)}"
         elif self._reports % 20 == 0:
             more = "|Ov:100,100,100"
         self._reports += 1
-        self._write(f"<{self.state}|MPos:{place}|FS:{speed:.0f},0{more}>\r\n", now)
+        self._write(f"<{self.state}|MPos:{_place(self.position)}|FS:{speed:.0f},0{more}>\r\n", now)
 
     # --- lines --------------------------------------------------------------------------------
 
     def _run(self, now: int) -> None:
-        """Executes the lines that are there, while the planner has room."""
-        while not self._is_busy and len(self._blocks) < PLANNER_BLOCKS:
+        """Executes the lines that are there, while the planner has room. A line is answered once
+        the planner has all of its motions."""
+        while len(self._blocks) < PLANNER_BLOCKS:
+            if self._unplanned:
+                self._add(self._unplanned.popleft(), now)
+                if not self._unplanned:
+                    self._end_line(now)
+                continue
+            if self._is_busy:
+                return
             ends = [at for at in (self._rx.find(b"\n"), self._rx.find(b"\r")) if at >= 0]
             if not ends:
                 return
@@ -195,6 +212,11 @@ class Machine(Adjustable):
         except LineError as error:
             self._write(f"error:{error.code}\r\n", now)
             return
+        if not self._is_busy and not self._unplanned:
+            self._write("ok\r\n", now)
+
+    def _end_line(self, now: int) -> None:
+        """The planner has all motions of a line."""
         if not self._is_busy:
             self._write("ok\r\n", now)
 
@@ -206,8 +228,7 @@ class Machine(Adjustable):
         elif line == "$G":
             self._write(self.modes.text() + "\r\n", now)
         elif line == "$#":
-            zero = "0.000,0.000,0.000"
-            self._write(f"[G54:{zero}]\r\n[G92:{zero}]\r\n[TLO:0.000]\r\n[PRB:{zero}:0]\r\n", now)
+            self._offsets(now)
         elif line == "$$":
             lines = [f"${number}={value}\r\n" for number, value in SETTINGS.items()]
             self._write("".join(lines), now)
@@ -223,6 +244,13 @@ class Machine(Adjustable):
             raise LineError(5 if line == "$H" else words.BAD_STATEMENT)
         else:
             raise LineError(words.BAD_STATEMENT)
+
+    def _offsets(self, now: int) -> None:
+        zero, home, work = (
+            _place(at) for at in ((0.0, 0.0, 0.0), self.modes.home, self.modes.zero)
+        )
+        offsets = f"[G54:{zero}]\r\n[G28:{home}]\r\n[G92:{work}]\r\n"
+        self._write(f"{offsets}[TLO:0.000]\r\n[PRB:{zero}:0]\r\n", now)
 
     def _home(self, now: int) -> None:
         if self.state not in ("Idle", "Alarm"):
@@ -244,20 +272,21 @@ class Machine(Adjustable):
         block = words.read(line, self.modes, self._planned, jog=True)
         if self._soft_limits and not self._is_inside(block):
             raise LineError(words.BEYOND_TRAVEL)
-        self._add(block, "Jog", now)
+        self._order(block, "Jog", now)
 
     def _plan(self, block: Block, now: int) -> None:
-        self.modes = block.modes
-        if block.target is not None:
+        if block.modes.zero != self.modes.zero:
+            self._reports = 0  # the next report has it
+        self.modes, self._home_at = block.modes, block.modes.home
+        if block.path:
             if self._soft_limits and not self._is_inside(block):
-                self._blocks.clear()
-                self._planned = self.position
+                self._empty()
                 self._write("ALARM:2\r\n[MSG:Reset to continue]\r\n", now)
                 self.state, self._is_busy = "Alarm", True  # it reads no line until its reset
                 return
-            self._add(block, "Run", now)
+            self._order(block, "Run", now)
         if block.ends:
-            self.modes = Modes()
+            self.modes = Modes(zero=self.modes.zero, home=self._home_at)
         if block.dwell_s is not None:
             self._is_busy = True
             self._rest_ns = round(block.dwell_s * 1e9)
@@ -269,40 +298,44 @@ class Machine(Adjustable):
         self._write("ok\r\n", now)
         self._run(now)
 
-    def _is_inside(self, block: Block) -> bool:
-        assert block.target is not None
-        axes = zip(block.target, self.travel, strict=True)
-        return all(-1e-6 <= at <= length + 1e-6 for at, length in axes)
+    def _empty(self) -> None:
+        """The planner forgets all motions, and the line that waits for it."""
+        self._blocks.clear()
+        self._unplanned.clear()
+        self._planned = self.position
 
-    def _add(self, block: Block, state: str, now: int) -> None:
-        assert block.target is not None
-        self._blocks.append(block)
-        self._planned = block.target
+    def _is_inside(self, block: Block) -> bool:
+        pairs = (pair for end in block.path for pair in zip(end, self.travel, strict=True))
+        return all(-1e-6 <= at <= length + 1e-6 for at, length in pairs)
+
+    def _order(self, block: Block, state: str, now: int) -> None:
+        """The motions of a line go to the planner, as far as it has room."""
+        feed = self._max_rate if block.rapid else min(block.modes.feed, self._max_rate)
+        self._unplanned.extend(Motion(end, feed) for end in block.path)
         if self.state == "Idle":
             self.state = state
+        while self._unplanned and len(self._blocks) < PLANNER_BLOCKS:
+            self._add(self._unplanned.popleft(), now)
+        self._planned = block.path[-1]
+
+    def _add(self, motion: Motion, now: int) -> None:
+        self._blocks.append(motion)
+        if self.state == "Idle":
+            self.state = "Run"
         self._moved_ns = now
         self._schedule(now)
-
-    def _rate(self, block: Block) -> float:
-        """The speed in mm/s."""
-        is_rapid = self.state == "Run" and block.modes.motion == 0
-        feed = self._max_rate if is_rapid else min(block.modes.feed, self._max_rate)
-        return feed / 60
 
     def _schedule(self, now: int) -> None:
         """Wakes at the end of the present block."""
         if not self._blocks or self.state not in ("Run", "Jog"):
             self.timers.stop("block")
             return
-        block = self._blocks[0]
-        assert block.target is not None
-        left_s = math.dist(self.position, block.target) / self._rate(block)
+        left_s = math.dist(self.position, self._blocks[0].target) / self._blocks[0].feed * 60
         self.timers.start("block", now + math.ceil(left_s * 1e9), self._end_block)
 
     def _end_block(self, now: int) -> None:
         self._move(now)
         self._run(now)
-        self._schedule(now)
 
     def _move(self, now: int) -> None:
         """Brings the axes to where they are now."""
@@ -310,9 +343,7 @@ class Machine(Adjustable):
         left_s = 0.0 if before is None else (now - before) / 1e9
         while self._blocks and self.state in ("Run", "Jog"):
             block = self._blocks[0]
-            assert block.target is not None
-            way = math.dist(self.position, block.target)
-            needed_s = way / self._rate(block)
+            needed_s = math.dist(self.position, block.target) / block.feed * 60
             if needed_s > left_s + 1e-9:
                 share = left_s / needed_s
                 pairs = zip(self.position, block.target, strict=True)
@@ -323,8 +354,12 @@ class Machine(Adjustable):
             self.position = block.target
             self.drawn.append(block.target)
             self._blocks.popleft()
-        if not self._blocks and self.state in ("Run", "Jog"):
+        if not self._blocks and not self._unplanned and self.state in ("Run", "Jog"):
             self.state = "Idle"
             if self._is_busy and "dwell" not in self.timers:
                 self.timers.start("dwell", now + self._rest_ns, self._end_dwell)
         self._schedule(now)
+
+
+def _place(point: Point) -> str:
+    return ",".join(f"{each:.3f}" for each in point)

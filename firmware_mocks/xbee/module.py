@@ -10,7 +10,7 @@ from firmware_mocks.base import MS, Mock
 from firmware_mocks.xbee.hardware import MAC_FAMILY, MESH_FAMILY, Hardware, nominal_rate
 from firmware_mocks.xbee.network import zdo
 from firmware_mocks.xbee.network.addressing import Addressing, Mac, Mesh
-from firmware_mocks.xbee.network.discovery import Discovery, Node, Query
+from firmware_mocks.xbee.network.discovery import Aggregation, Discovery, Node, Query
 from firmware_mocks.xbee.network.packets import (
     DATA,
     DATA_CLUSTER,
@@ -24,7 +24,7 @@ from firmware_mocks.xbee.network.packets import (
     ignore,
 )
 from firmware_mocks.xbee.network.radio import Transceiver
-from firmware_mocks.xbee.network.scanning import ActiveScan
+from firmware_mocks.xbee.network.scanning import ActiveScan, EnergyScan
 from firmware_mocks.xbee.network.zigbee import NETWORK_RESET, Zigbee
 from firmware_mocks.xbee.sampling import Sampler, Samples
 from firmware_mocks.xbee.settings import Settings, assign
@@ -67,10 +67,13 @@ class Module(Mock):
         searches: dict[str, Search] = {"ND": self._discovery.search, "DN": self._discovery.resolve}
         self.sampler = Sampler(settings, radio, self.timers)
         searches["IS"] = self.sampler.answer
-        if settings.hardware.family != MESH_FAMILY:
+        searches["ED"] = EnergyScan(settings, self.timers).search
+        if settings.hardware.family == MESH_FAMILY:
+            searches |= {"FN": self._discovery.find_neighbours, "AG": self._discovery.aggregate}
+        else:
             searches["AS"] = ActiveScan(settings, radio, self.timers).search
         if isinstance(addressing, Zigbee):
-            searches |= {"NR": addressing.reset_network, "ED": addressing.scan_energy}
+            searches["NR"] = addressing.reset_network
         commands = Commands(
             settings, line, addressing, self._restart_soon, searches, self.sampler.settings_changed
         )
@@ -92,6 +95,7 @@ class Module(Mock):
             self.line,
             self.timers,
             in_reach=lambda: (other.addressing for other in self.radio.in_reach()),
+            links=lambda: ((other.addressing, rssi) for other, rssi in self.radio.neighbours()),
             others=lambda: (other.addressing for other in self.radio.others()),
             send=lambda request, done, now: self.radio.send(request, done, now),
         )
@@ -181,6 +185,10 @@ class Module(Mock):
             self._receive_data(packet, rssi, now)
         elif isinstance(body, Query):
             self._discovery.answer(packet, body, now)
+        elif isinstance(body, Aggregation):
+            changed = self._discovery.follow(packet, body)
+            if changed is not None and self.line.api_mode:
+                self._api.deliver_destination(changed, now)
         elif isinstance(body, Node):
             self._discovery.receive(body, rssi, now)
         elif isinstance(body, Samples):
@@ -213,7 +221,7 @@ class Module(Mock):
         passed_on = self.settings.number("AO") & AO_ZDO and cluster in zdo.PASSED_ON
         if passed_on or not isinstance(self.addressing, Zigbee):
             return False
-        answer = zdo.answer(cluster, packet.data, self.addressing.identity)
+        answer = self.addressing.answer_zdo(cluster, packet.data, now)
         if answer is None:
             return False
         self._send_back(packet, answer, zdo.endpoints(cluster | zdo.RESPONSE), now)

@@ -288,7 +288,7 @@ class GatewayConfig:
         gt=0,
         le=1_000_000,
         pattern="max",
-        example="max",
+        example="2, or max",
     )
     guardian_ms: int = setting(
         "silence of hilgw itself after which its guardian, a process of its own, stops the real "

@@ -1,10 +1,12 @@
 """How far the sensors of two bodies diverge, while both get the same commands.
 
-Each number of a sensor is compared by itself. Offset and RMS are those of the differences between a
-value of the second body and the last one of the first, over the whole run. The delay is where the
+Each number of a sensor is compared by itself. RMS is that of the differences between a value of the
+second body and the last one of the first, over the whole run. The delay is where the
 cross-correlation of both is greatest, in a window of the latest samples: about how much later the
 second body shows what the first one shows. A motion that repeats has several such delays: it is the
-least of them. Of values that only grow, as an encoder's may, the changes are compared.
+least of them. Of values that only grow, as an encoder's may, the changes are compared. The gain is
+the slope of the straight line through the same samples, at that delay. The offset is what the
+values differ by beside the gain: their mean difference where it is unknown, or about 1.
 """
 
 from __future__ import annotations
@@ -39,6 +41,10 @@ LEAST_SAMPLES = 16
 LEAST_CORRELATION = 0.8
 ALIKE = 0.05
 """Correlations that differ by less are the same motion, which repeats."""
+LEAST_LIKENESS = 0.95
+"""Correlation of values that lie about on a straight line, which has a slope."""
+SCALE_ERROR = 0.02
+"""A gain that is nearer to 1 may come from the interpolation: the offset leaves it out."""
 LEAST_DROP = 0.2
 """By which the correlation falls away from its peak: a value that only grows looks the same at
 every delay."""
@@ -46,11 +52,13 @@ every delay."""
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """Of one number. offset, rms: in its unit, None without a pair of values. delay_ms: positive
-    when the second body is later; None when the values do not show it: too few, constant, or not
-    alike. pairs: how many were compared. skipped: values that are not finite."""
+    """Of one number. offset, rms: in its unit, None without a pair of values. gain: change of the
+    second body for a change of 1 of the first. delay_ms: positive when the second body is later.
+    gain and delay are None when the values do not show them: too few, constant, or not alike.
+    pairs: how many were compared. skipped: values that are not finite."""
 
     offset: float | None
+    gain: float | None
     delay_ms: float | None
     rms: float | None
     pairs: int
@@ -64,9 +72,10 @@ class Series:
         self._first: Samples = deque(maxlen=SAMPLES)
         self._second: Samples = deque(maxlen=SAMPLES)
         self._delay_ns: int | None = None
+        self._gain: float | None = None
         self._latest: float | None = None  # of the first body
         self._pairs = self._skipped = 0
-        self._sum = self._squares = 0.0
+        self._sum = self._squares = self._first_sum = 0.0  # of the differences; of the first body
 
     def first(self, value: float, now: int) -> None:
         """A value of the first body."""
@@ -89,18 +98,22 @@ class Series:
         if math.isfinite(squares) and math.isfinite(total):
             self._pairs += 1
             self._sum, self._squares = total, squares
+            self._first_sum += self._latest
         else:
             self._skipped += 1
 
     def estimate_delay(self) -> None:
         """Takes a few milliseconds at most."""
-        self._delay_ns = delay_of(list(self._first), list(self._second))
+        self._delay_ns, self._gain = likeness_of(list(self._first), list(self._second))
 
     def divergence(self) -> Divergence:
-        """What is known now; the delay as it was last estimated."""
+        """What is known now; delay and gain as they were last estimated."""
         pairs, delay_ns = self._pairs, self._delay_ns
+        beside = 0.0 if self._gain is None else 1 - self._gain
+        beside = beside if abs(beside) > SCALE_ERROR else 0.0
         return Divergence(
-            self._sum / pairs if pairs else None,
+            (self._sum + beside * self._first_sum) / pairs + 0.0 if pairs else None,  # not -0
+            self._gain,
             None if delay_ns is None else ns_to_ms(delay_ns),
             math.sqrt(self._squares / pairs) if pairs else None,
             pairs,
@@ -154,6 +167,7 @@ def as_dict(divergence: Divergence) -> dict[str, Any]:
     """For `--report`."""
     return {
         "offset": divergence.offset,
+        "gain": divergence.gain,
         "delay_ms": divergence.delay_ms,
         "rms": divergence.rms,
         "n": divergence.pairs,
@@ -176,22 +190,40 @@ def _sample(points: Samples, value: float, now: int) -> None:
         points.append((now, value))
 
 
-def delay_of(first: Sequence[tuple[int, float]], second: Sequence[tuple[int, float]]) -> int | None:
-    """By how many ns `second` is later than `first`, both as (time, value) with times that
-    increase; None when they do not show it."""
+def likeness_of(
+    first: Sequence[tuple[int, float]], second: Sequence[tuple[int, float]]
+) -> tuple[int | None, float | None]:
+    """By how many ns `second` is later than `first`, and its gain, both as (time, value) with times
+    that increase; None when they do not show it."""
     if min(len(first), len(second)) < LEAST_SAMPLES:
-        return None
+        return None, None
     begin, end = max(first[0][0], second[0][0]), min(first[-1][0], second[-1][0])
     step = max(SPACING_NS, _spacing(first), _spacing(second))
     count = min(GRID, (end - begin) // step + 1)
     if count < LEAST_SAMPLES:
-        return None
+        return None, None
     times = [end - (count - 1 - place) * step for place in range(count)]
     one, other = _at(first, times), _at(second, times)
     lag = _best_lag(one, other, count // 4)
     if lag is None and count >= CHANGE + LEAST_SAMPLES:
         lag = _best_lag(_changes(one), _changes(other), count // 4)
-    return None if lag is None else round(lag * step)
+    delay_ns = 0 if lag is None else round(lag * step)
+    both = [time for time in times if begin <= time + delay_ns <= end]
+    gain = _slope(_at(first, both), _at(second, [time + delay_ns for time in both]))
+    return (None if lag is None else delay_ns), gain
+
+
+def _slope(first: list[float], second: list[float]) -> float | None:
+    """Of the straight line through the pairs; None when they do not lie about on one."""
+    pairs = list(zip(first, second, strict=True))
+    mean1, mean2 = math.fsum(first) / len(pairs), math.fsum(second) / len(pairs)
+    moments = [((v - mean1) ** 2, (v - mean1) * (w - mean2), (w - mean2) ** 2) for v, w in pairs]
+    energy1, product, energy2 = map(math.fsum, zip(*moments, strict=True))
+    least = (1e-9 * max(abs(mean1), abs(mean2))) ** 2 * len(pairs)  # rounding is not a change
+    if not math.isfinite(energy1 * energy2) or min(energy1, energy2) <= least:
+        return None
+    alike = abs(product) >= LEAST_LIKENESS * math.sqrt(energy1) * math.sqrt(energy2)
+    return product / energy1 if alike else None
 
 
 def _spacing(points: Sequence[tuple[int, float]]) -> int:

@@ -29,7 +29,7 @@ class Simulator:
         self.answers: list[list[Any]] = []
         self.delays: list[int] = []
         self.images: list[list[Image]] = []  # of the next answers
-        self.left = self.lost = False
+        self.left = self.lost = self.frozen = False
         self.time_ms = 0
         self._reader = RequestReader()
         found = list(devices)
@@ -78,6 +78,9 @@ class Simulator:
             return messages
         time = [Time(self.time_ms / 1000)] if self.requests[-1].duration_ms else []
         return time + (self.answers.pop(0) if self.answers else [])
+
+    def wait(self, wait_s: float) -> bool:
+        return not self.frozen
 
     def limit(self, wait_s: float) -> None:
         """It always answers."""

@@ -20,6 +20,7 @@ from hilgw.bodies.text.settings import (
     TextBodySettings,
     TextMotor,
     TextSensor,
+    Unasked,
 )
 from hilgw.control.events import (
     Connected,
@@ -680,3 +681,114 @@ def test_a_declared_robot_runs_on_the_mock_of_declared_answers() -> None:
     line.command("m", "velocity", 1.0)
     line.run(100)
     assert line.found(Connected) and line.values() == {"a": 4.0} and not line.events
+
+
+# --- a watchdog, reversed motors, lines that come unasked, encoders from 0, fixed lines ---------
+
+
+def test_the_stop_follows_a_declared_watchdog() -> None:
+    assert not BODY.stop_frame(minimal()).has_watchdog
+    frame = BODY.stop_frame(minimal(watchdog_ms=500))
+    assert frame.has_watchdog
+    assert frame.alone == "it stops 500 ms after the last line for its motors"
+
+
+def test_a_watchdog_gets_the_line_of_its_motors_again_until_they_are_stopped() -> None:
+    hand = Hand(minimal(watchdog_ms=300, silence_s=30))
+    hand.move(1.0)
+    assert hand.sent() == b"M10\r\n"
+    hand.emit(b"m\r\n")
+    for _ in range(3):
+        hand.run(101)
+        assert hand.sent() == b"M10\r\n"
+        hand.emit(b"m\r\n")
+    hand.take(hand.session.stop(StopReason.SILENCE, hand.now))
+    hand.emit(b"m\r\n")
+    hand.sent()
+    hand.run(400)
+    assert b"M10" not in hand.sent()
+    without = Hand(minimal(silence_s=30))
+    without.move(1.0)
+    without.emit(b"m\r\n")
+    without.sent()
+    without.run(400)
+    assert without.sent() == b""
+
+
+def test_a_reversed_motor_turns_the_other_way() -> None:
+    hand = Hand(minimal(motors={"m": TextMotor(scale=10, offset=90, reverse=True)}))
+    hand.move(2.0)
+    assert hand.sent() == b"M70\r\n"
+
+
+def test_lines_that_come_unasked_have_values_and_are_a_sign_of_life() -> None:
+    settings = minimal(
+        requests=(),
+        unasked=(Unasked(expect="D (?P<a>.*)"), Unasked(expect="B (?P<b>.*)")),
+        sensors={"a": TextSensor(), "b": TextSensor(scale=0.5)},
+        silence_s=1.0,
+    )
+    hand = Hand(settings)
+    hand.emit(b"D 5\r\n")
+    assert not any(isinstance(event, SensorValue) for event in hand.events)  # not enabled
+    for index in (1, 2):
+        hand.take(hand.session.switch(index, 32, hand.now))
+    hand.emit(b"D 7\r\nB 8\r\nD x\r\n")
+    values = [event for event in hand.events if isinstance(event, SensorValue)]
+    assert values == [SensorValue(1, 7.0), SensorValue(2, 4.0)]
+    assert any(isinstance(event, Refused) for event in hand.events)
+    for _ in range(40):
+        hand.run(100)
+        hand.emit(b"D 1\r\n")
+    assert hand.sent() == b"" and not any(isinstance(e, Disconnected) for e in hand.events)
+    assert hand.session.counts["unexpected_lines"] == 0
+
+
+def test_a_robot_that_never_ceases_to_send_is_set_up_all_the_same() -> None:
+    settings = minimal(
+        requests=(), unasked=(Unasked(expect="D (?P<a>.*)"),), sensors={"a": TextSensor()}
+    )
+    session = BODY.session(settings, "R2025a")
+    now, events = 0, list(session.open(0))
+    for _ in range(6):
+        now += 10 * MS
+        events += session.receive(b"D 1\r\n", now)
+        due = session.next_deadline()
+        events += session.expire(now) if due is not None and due <= now else []
+    assert Write(b"V\r\n") in events  # after quiet_ms, 50
+    events += session.receive(b"D 1\r\nv1\r\n", now)
+    assert Connected("text robot 1") in events
+
+
+@pytest.mark.parametrize("wraps", [0, 1000])
+def test_an_encoder_that_starts_at_0(wraps: int) -> None:
+    settings = minimal(sensors={"a": TextSensor(starts_at_zero=True, wraps=wraps, scale=0.5)})
+    hand = Hand(settings)
+    hand.take(hand.session.switch(1, 32, hand.now))
+    for number in (400, 410, 390):
+        hand.run(40)
+        hand.emit(b"s%d\r\n" % number)
+    values = [event.value for event in hand.events if isinstance(event, SensorValue)]
+    assert values == [0.0, 5.0, -5.0]
+
+
+def test_velocity_0_of_one_servo_does_not_stop_the_others_in_its_line() -> None:
+    servo = TextMotor(mode="position", scale=100)
+    settings = minimal(
+        motors={"m": servo, "n": servo}, commands=(Motion(send="S{m},{n}", expect="m"),)
+    )
+    hand = Hand(settings)
+    for index, value in ((0, 1.0), (1, 2.0)):
+        hand.take(commanded(hand.session, MotorCommand(index, "position", value), hand.now))
+    hand.run(1)
+    assert hand.sent() == b"S100,200\r\n"
+    hand.emit(b"m\r\n")
+    hand.take(commanded(hand.session, MotorCommand(0, "velocity", 0.0), hand.now))
+    hand.take(commanded(hand.session, MotorCommand(0, "position", 3.0), hand.now))
+    hand.take(commanded(hand.session, MotorCommand(1, "position", 2.5), hand.now))
+    hand.run(1)
+    assert hand.sent() == b"S100,250\r\n"  # no stop
+    hand.emit(b"m\r\n")
+    hand.take(commanded(hand.session, MotorCommand(1, "velocity", 0.0), hand.now))
+    hand.run(1)
+    assert hand.sent() == b"M0\r\n"  # now all of them stand

@@ -9,7 +9,8 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, strategies as st
 
-from hilgw.control.divergence import SAMPLES, Comparison, Divergence, Series
+from hilgw.cli.output.summary import divergence_table, divergence_words
+from hilgw.control.divergence import SAMPLES, Comparison, Divergence, Series, as_dict
 from hilgw.devices.kinds import Device
 from hilgw.units import NS_PER_MS, NS_PER_S, ms_to_ns, ns_to_s
 
@@ -45,7 +46,8 @@ def test_a_known_delay_and_offset_are_found(
     assert found.delay_ms == pytest.approx(delay_ms, abs=max(2.0, period_ms / 8))
     assert found.offset == pytest.approx(offset, abs=0.3)  # the wave's mean is not quite 0
     assert found.rms is not None and found.offset is not None
-    assert found.rms >= abs(found.offset) - 1e-6
+    assert found.rms >= abs(found.offset) - 0.1
+    assert found.gain == pytest.approx(1, abs=0.04)
 
 
 def test_noise_hides_neither() -> None:
@@ -85,9 +87,57 @@ def test_an_encoder_that_only_grows_has_a_delay(delay_ms: float) -> None:
     assert reported(encoder, delay_ms).delay_ms == pytest.approx(delay_ms, abs=1)
 
 
+@pytest.mark.parametrize("delay_ms", [0, 48, -64])
+@pytest.mark.parametrize(("gain", "offset"), [(1.1, 0.0), (0.9, 0.0), (1.1, -30.0)])
+@pytest.mark.parametrize(
+    "signal",
+    [
+        pytest.param(lambda t: 1500 + 400 * math.sin(1.3 * t), id="a distance"),
+        pytest.param(lambda t: 90 * t + 30 * math.sin(2 * t), id="an encoder"),
+    ],
+)
+def test_a_scale_error_is_a_gain_and_not_an_offset(
+    signal: Callable[[float], float], gain: float, offset: float, delay_ms: float
+) -> None:
+    series = Series()
+    for step in range(400):
+        now = step * 32 * NS_PER_MS
+        series.first(signal(ns_to_s(now)), now)
+        series.second(gain * signal(ns_to_s(now - ms_to_ns(delay_ms))) + offset, now)
+    series.estimate_delay()
+    found = series.divergence()
+    assert found.gain == pytest.approx(gain, abs=0.005)
+    assert found.offset == pytest.approx(offset, abs=12)
+
+
+def test_a_constant_value_and_noise_have_no_gain() -> None:
+    assert reported(lambda t: 7.0, 0).gain is None
+    assert reported(lambda t: 7.0, 0).offset == 0.25
+    draw = random.Random(3)
+    assert reported(lambda t: draw.random(), 0).gain is None
+
+
+def test_no_number_is_minus_zero() -> None:
+    found = reported(lambda t: -0.0, 0)
+    series = Series()
+    series.first(0.0, 0)
+    series.second(-0.0, 0)
+    assert str(series.divergence().offset) == "0.0" and found.offset == 0.25
+    shown = Divergence(-0.0, 1.1, -0.3, 0.0, 5, 0)
+    assert divergence_words({"eye": shown}) == ["eye offset 0 gain 1.10 RMS 0 0 ms"]
+    assert divergence_table({"eye": as_dict(shown)})[1].split() == [
+        "eye",
+        "0",
+        "1.10",
+        "0",
+        "0",
+        "5",
+    ]
+
+
 def test_equal_bodies_do_not_diverge() -> None:
     found = compared(0, 0).divergence()
-    assert (found.offset, found.rms, found.delay_ms) == (0, 0, 0)
+    assert (found.offset, found.rms, found.delay_ms, found.gain) == (0, 0, 0, 1)
 
 
 @pytest.mark.parametrize(

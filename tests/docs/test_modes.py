@@ -20,9 +20,14 @@ def test_the_commands_of_the_page(tmp_path: Path) -> None:
     assert len(commands) == 3
     assert "`hilgw --config shadow`" in PAGE
     options = ["--config", "shadow", "--report", "report.json", "--control", "control"]
+    options += ["--status", "full"]
     with Gateway(tmp_path, options) as gateway:
         wait_until(lambda: "ready" in gateway.text())
-        wait_until(lambda: re.search(r"shadow \| .* \| shadow \w+ offset", gateway.text()))
+        wait_until(
+            lambda: re.search(
+                r"shadow \| .* \| shadow\s+\w+\s+offset", " ".join(gateway.text().split())
+            )
+        )
         answers = [run(*each.split(), "--control", "control", cwd=tmp_path) for each in commands]
         gateway.stop()
         text = gateway.text()
@@ -33,7 +38,15 @@ def test_the_commands_of_the_page(tmp_path: Path) -> None:
         json.dumps({"robot": "rover", "mode": "simulation", "bodies": up}) + "\n",
     ]
     head = next(line for line in text.splitlines() if "delay ms" in line)
-    assert re.sub(" +", " ", head).split(" ")[1:] == ["sensor", "offset", "delay", "ms", "RMS", "n"]
+    assert re.sub(" +", " ", head).split(" ")[1:] == [
+        "sensor",
+        "offset",
+        "gain",
+        "delay",
+        "ms",
+        "RMS",
+        "n",
+    ]
     report = json.loads((tmp_path / "report.json").read_text())["control_loops"]["rover"]
     assert set(report["divergence"]) >= {"ds_left", "ds_front", "ds_right"}
     assert report["bodies"]["body"]["stops"]["exchanged"] == 1  # the robot that was left

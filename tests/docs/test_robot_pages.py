@@ -108,6 +108,16 @@ def test_the_example_of_an_axis_is_the_line_that_the_page_describes() -> None:
     assert mock.position == (20.0, 0.0, 0.0)
 
 
+def test_the_example_of_a_body_in_python_adds_nmeas_checksum() -> None:
+    section = TEXT_PAGE.split("## A robot that needs more")[1]
+    assert "`hilgw new-body my_robot`" in section
+    names: dict[str, Any] = {}
+    (example,) = re.findall(r"```python\n(.*?)```", section, re.S)
+    exec(example, names)
+    line = names["with_checksum"](b"GPGLL,5300.97914,N,00259.98174,E,125926,A")
+    assert line.endswith(b",A*28\r\n")  # of the receiver's manual
+
+
 @pytest.mark.parametrize("name", ["khepera", "gcode"])
 def test_the_page_names_the_devices_of_the_shipped_files(name: str) -> None:
     assert f"hilgw --config configs/{name}.yaml\n" in TEXT_PAGE
@@ -124,7 +134,8 @@ def test_the_page_names_the_devices_of_the_shipped_files(name: str) -> None:
 
 
 def test_the_program_that_the_page_quotes_is_the_shipped_one() -> None:
-    (quoted,) = re.findall(r"```python\n(.*?)```", TEXT_PAGE, re.S)
+    section = TEXT_PAGE.split("## The G-code machine")[1].split("\n## ")[0]
+    (quoted,) = re.findall(r"```python\n(.*?)```", section, re.S)
     program = (ROOT / "configs" / "gcode_controller.py").read_text(encoding="utf-8")
     for line in quoted.splitlines():
         assert line.strip() in program

@@ -45,6 +45,8 @@ def test_it_pings_reads_writes_and_moves(
             bulk.addParam(number, 132, 4)
         assert reader.txRxPacket() == COMM_SUCCESS
         assert reader.getData(1, 128, 4) == 100 and reader.getData(2, 128, 4) == 0
+        assert reader.fastSyncRead() == COMM_SUCCESS and bulk.fastBulkRead() == COMM_SUCCESS
+        assert reader.getData(1, 128, 4) == 100 and bulk.getData(2, 132, 4) == 2048
         first = reader.getData(1, 132, 4)
 
         def has_turned() -> bool:
@@ -58,5 +60,10 @@ def test_it_pings_reads_writes_and_moves(
         assert not bus.mock.servos[1].moves
         assert client.read1ByteTxRx(port, 1, 98) == (255, COMM_SUCCESS, 0)
         assert client.reboot(port, 1) == (COMM_SUCCESS, 0)
+        assert client.write1ByteTxRx(port, 2, 7, 5) == (COMM_SUCCESS, 0)  # another id
+        for number in (1, 5):
+            assert client.write1ByteTxRx(port, number, 8, 3) == (COMM_SUCCESS, 0)  # 1 Mbit/s
+        assert port.setBaudRate(1_000_000)
+        assert client.ping(port, 5) == (1060, COMM_SUCCESS, 0)
     finally:
         port.closePort()

@@ -111,3 +111,107 @@ def test_a_servo_that_its_watchdog_has_stopped_takes_no_goal_until_that_is_clear
     assert ask(made, 100 * MS, 3, WATCHDOG, 0, 0) == (0, b"")
     made.advance(150 * MS)
     assert servo.moves is (resumes == "yes")
+
+
+# --- fast reads, ids, rates, errors -----------------------------------------------------------
+
+
+def send(made: Bus, number: int, instruction: int, *parameters: int) -> bytes:
+    """All bytes of the answer."""
+    made.receive(packets.packet(number, instruction, bytes(parameters)), 0)
+    answer = b""
+    while (due := made.uart.next_deadline()) is not None:
+        answer += made.take(due)
+    return answer
+
+
+@pytest.mark.parametrize(
+    "request_bytes",
+    [
+        bytes((0x8A, 132, 0, 4, 0, 1, 2)),  # fast sync read
+        bytes((0x9A, 1, 132, 0, 4, 0, 2, 132, 0, 4, 0)),  # fast bulk read
+    ],
+)
+def test_a_fast_read_is_answered_in_one_packet(request_bytes: bytes) -> None:
+    """e-manual, Fast Sync Read: after the header each servo adds error, id, data and a CRC."""
+    made = bus(ids="1, 2")
+    made.servos[2].pulses = 1000
+    answer = send(made, 254, *request_bytes)
+    first = bytes.fromhex("ff ff fd 00 fe 11 00 55 00 01 00 08 00 00")
+    first += packets.crc(first).to_bytes(2, "little")
+    both = first + bytes.fromhex("00 02 e8 03 00 00")
+    assert answer == both + packets.crc(both).to_bytes(2, "little")
+
+
+def test_a_fast_read_ends_at_the_servo_that_is_not_there() -> None:
+    made = bus(ids="1, 3")
+    answer = send(made, 254, 0x8A, 132, 0, 4, 0, 1, 2, 3)
+    assert answer[5:7] == bytes((25, 0)) and len(answer) == 16
+    assert send(made, 254, 0x8A, 132, 0, 4, 0, 2, 3) == b""
+
+
+def test_a_bulk_read_may_ask_for_other_registers_of_each() -> None:
+    answer = send(bus(ids="1, 2"), 254, 0x9A, 1, 144, 0, 2, 0, 2, 146, 0, 1, 0)
+    assert answer[5:7] == bytes((12, 0)) and answer[8:12] == bytes((0, 1, 120, 0))
+    assert answer[14:17] == bytes((0, 2, 31)) and len(answer) == 19
+
+
+def test_a_new_id_answers_from_the_next_instruction_on() -> None:
+    made = bus()
+    assert send(made, 1, 3, 7, 0, 9) == packets.packet(1, 0x55, b"\0")
+    assert send(made, 1, 1) == b"" and list(made.servos) == [9]
+    assert send(made, 9, 2, 7, 0, 1, 0) == packets.packet(9, 0x55, b"\0\x09")
+    made.reset(0)
+    assert send(made, 9, 1)  # it is in the EEPROM
+    assert send(made, 9, 3, 7, 0, 253)[8] == 4  # out of range
+    assert send(made, 9, 3, TORQUE, 0, 1)[8] == 0
+    assert send(made, 9, 3, 7, 0, 10)[8] == 7  # not while the torque is on
+
+
+def test_two_servos_with_one_id_answer_at_the_same_time() -> None:
+    made = bus(ids="1, 2")
+    second = made.servos[2]
+    assert send(made, 2, 3, 7, 0, 1)
+    answer = bytearray(send(made, 1, 2, 132, 0, 4, 0))
+    assert packets.take(answer) is not None  # both at 2048
+    second.pulses = 1000.0
+    answer = bytearray(send(made, 1, 2, 132, 0, 4, 0))
+    taken = packets.take(answer)
+    assert taken is not None and not taken[3]  # the CRC is wrong
+
+
+def test_a_new_baud_rate_holds_after_the_answer() -> None:
+    made = bus(ids="1, 2")
+    made.host_baud = 57_600
+    made.receive(packets.packet(1, 3, bytes((8, 0, 3))), 0)
+    made.advance(50 * MS)
+    assert made.take(50 * MS) == packets.packet(1, 0x55, b"\0")
+    assert send(made, 1, 1) == b"" and send(made, 2, 1)
+    made.host_baud = 1_000_000
+    assert send(made, 1, 2, 8, 0, 1, 0)[9] == 3 and send(made, 2, 1) == b""
+    assert send(made, 1, 3, 8, 0, 8)[8] == 4  # there is no such rate
+    made.host_baud = 57_600
+    made.receive(packets.packet(2, 3, bytes((8, 0, 3))), 0)  # the last one there
+    made.host_baud = 1_000_000
+    made.advance(50 * MS)
+    made.take(50 * MS)
+    assert send(made, 2, 1) and send(made, 1, 1) and made.baud_rate == 1_000_000
+    send(made, 2, 6, 2)  # a factory reset that keeps id and rate
+    assert send(made, 2, 1)
+    send(made, 2, 6, 0xFF)
+    made.host_baud = 57_600
+    assert send(made, 1, 1)
+
+
+@pytest.mark.parametrize("bits", [4, 16, 32])
+def test_during_a_shutdown_error_no_write_switches_the_torque_on(bits: int) -> None:
+    made = bus(hardware_error=bits)
+    assert ask(made, 0, 3, TORQUE, 0, 1) == (0x87, b"")
+    ask(made, 0, 4, TORQUE, 0, 1)  # reg write, and action
+    assert ask(made, 0, 5) == (0x87, b"")
+    made.receive(packets.packet(254, 0x83, bytes((TORQUE, 0, 1, 0, 1, 1))), 0)  # sync write
+    made.receive(packets.packet(254, 0x93, bytes((1, TORQUE, 0, 1, 0, 1))), 0)  # bulk write
+    made.receive(packets.packet(254, 3, bytes((TORQUE, 0, 1))), 0)
+    assert not made.servos[1].torque
+    made.set("hardware_error", "0")
+    assert ask(made, 0, 3, TORQUE, 0, 1) == (0, b"") and made.servos[1].torque

@@ -1,4 +1,4 @@
-"""Node discovery: ND and DN, and the answers to those of other modules."""
+"""Node discovery: ND, DN and FN, and the answers to those of other modules; AG of DigiMesh."""
 
 from __future__ import annotations
 
@@ -78,6 +78,14 @@ class _Search:
     name: bytes
     reply: Reply
     adopt: bool  # DN: the node found becomes the destination
+    neighbours: bool  # FN: its answers to an API client are those of the nodes alone
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregation:
+    """AG: modules whose destination is this address get the sender's."""
+
+    destination: int
 
 
 class Discovery:
@@ -104,24 +112,52 @@ class Discovery:
 
     def search(self, name: bytes, reply: Reply, now: int) -> None:
         """ND: all nodes, or the node of this name."""
-        self._start(name, reply, now, adopt=False)
+        self._start(_Search(self._next_token(), name, reply, adopt=False, neighbours=False), now)
+
+    def find_neighbours(self, value: bytes, reply: Reply, now: int) -> None:
+        """FN: the nodes in reach."""
+        self._start(_Search(self._next_token(), b"", reply, adopt=False, neighbours=True), now)
+
+    def aggregate(self, value: bytes, reply: Reply, now: int) -> None:
+        """AG: this module becomes the destination of all whose destination is `value`."""
+        if not 0 < len(value) <= 8:
+            reply(Answer(Status.BAD_PARAMETER if value else Status.ERROR), now)
+            return
+        body = Aggregation(int.from_bytes(value, "big"))
+        request = Request(value.rjust(8, b"\0"), BROADCAST64, kind="aggregate", body=body)
+        refusal = self._radio.send(request, ignore, now)
+        reply(Answer(Status.ERROR if refusal else Status.OK), now)
+
+    def follow(self, packet: Packet, body: Aggregation) -> bytes | None:
+        """Another module's AG: the new and the old destination, None where this is not meant."""
+        number, put = self._settings.number, self._settings.registers.put
+        old = number("DH") << 32 | number("DL")
+        if old != body.destination:
+            return None
+        put("DH", packet.source64 >> 32)
+        put("DL", packet.source64 & 0xFFFFFFFF)
+        return packet.source64.to_bytes(8, "big") + old.to_bytes(8, "big")
+
+    def _next_token(self) -> int:
+        self._token += 1
+        return self._token
 
     def resolve(self, name: bytes, reply: Reply, now: int) -> None:
         """DN: make the node of this name the destination."""
         if name:
-            self._start(name, reply, now, adopt=True)
+            search = _Search(self._next_token(), name, reply, adopt=True, neighbours=False)
+            self._start(search, now)
         else:
             reply(Answer(Status.ERROR), now)
 
-    def _start(self, name: bytes, reply: Reply, now: int, *, adopt: bool) -> None:
+    def _start(self, search: _Search, now: int) -> None:
         if not self._settings.has_header:
-            reply(Answer(Status.ERROR), now)
+            search.reply(Answer(Status.ERROR), now)
             return
-        self._token += 1
-        self._found_name = False
-        search = self._search = _Search(self._token, name, reply, adopt)
+        name, self._found_name = search.name, False
+        self._search = search
         window = self._settings.number("NT") * 100 * MS
-        if self._lists_itself and not name:
+        if self._lists_itself and not name and not search.neighbours:
             self._report(self._own_node(search.token), 0, now)
         query = Query(search.token, name, window)
         request = Request(name, BROADCAST64, kind="discover", body=query)
@@ -172,7 +208,8 @@ class Discovery:
         """The time is over. A search by name fails without an answer."""
         if self._search is not None:
             missed = self._search.name and not self._found_name
-            self._finish(Answer(Status.ERROR) if missed else Answer(text=""), now)
+            end = Answer(text="", text_only=self._search.neighbours)
+            self._finish(Answer(Status.ERROR) if missed else end, now)
 
     def _finish(self, answer: Answer, now: int) -> None:
         search, self._search = self._search, None

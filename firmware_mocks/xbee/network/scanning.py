@@ -1,10 +1,10 @@
-"""AS: the active scan for networks whose beacons this module receives."""
+"""AS: the active scan for networks whose beacons this module receives. ED: the energy scan."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from firmware_mocks.base import Timers
+from firmware_mocks.base import MS, Timers
 from firmware_mocks.xbee.hardware import MAC_FAMILY
 from firmware_mocks.xbee.network.packets import UNKNOWN16
 from firmware_mocks.xbee.network.radio import Transceiver
@@ -20,10 +20,46 @@ BEACONLESS = 0x4FFF  # superframe specification of a coordinator that sends no p
 ADMITS = 0x8000
 ADMISSION_BIT = 0x04  # of A2
 ZIGBEE = 2
+ENERGY_MS, LONGEST_ENERGY_MS = 10, 0x3A98
+CHANNELS, HOPPING_CHANNELS = 16, 64
 BEST_LINK = 0xFF
 LONGEST = {True: 6, False: 7}  # exponent of the time, by: 802.15.4
 
 Field = tuple[int, int]  # value, size in bytes
+
+
+def channels_of(settings: Settings) -> list[int]:
+    """The channels of SC; 0 is the module's own channel."""
+    mask = settings.number("SC")
+    if not mask:
+        return [settings.number("CH")]
+    return [LOWEST_CHANNEL + bit for bit in range(16) if mask >> bit & 1]
+
+
+class EnergyScan:
+    """ED: the largest noise on each channel, in -dBm. S1 and S2C with 802.15.4 take the exponent of
+    the time on each channel of SC, the others the time for all channels in ms."""
+
+    def __init__(self, settings: Settings, timers: Timers) -> None:
+        self._settings = settings
+        self._timers = timers
+        family, newest = settings.hardware.family, settings.hardware.scans_all
+        self._by_exponent = family == MAC_FAMILY and not newest
+        self._count = CHANNELS if "CH" in settings.registers else HOPPING_CHANNELS
+
+    def search(self, value: bytes, reply: Reply, now: int) -> None:
+        given = int.from_bytes(value, "big")
+        if given > (LONGEST[True] if self._by_exponent else LONGEST_ENERGY_MS):
+            reply(Answer(Status.BAD_PARAMETER), now)
+            return
+        count, duration_ns = self._count, (given if value else ENERGY_MS) * MS
+        if self._by_exponent:
+            count = len(channels_of(self._settings))
+            duration_ns = count * (UNIT_NS << given)
+        noise = min(max(round(-self._settings.noise_dbm), 0), 0xFF)
+        mark = "\r" if self._by_exponent else ","
+        answer = Answer(value=bytes((noise,)) * count, text=f"{noise:X}{mark}" * count)
+        self._timers.start("energy scan", now + duration_ns, lambda when: reply(answer, when))
 
 
 class ActiveScan:
@@ -44,7 +80,7 @@ class ActiveScan:
         if not self._is_mac and self._settings.number("AI"):
             reply(Answer(Status.ERROR), now)  # it scans by itself until it has joined
             return
-        channels = self._channels()
+        channels = channels_of(self._settings)
         duration_ns = len(channels) * (UNIT_NS << exponent)
 
         def end(when: int) -> None:
@@ -55,13 +91,6 @@ class ActiveScan:
             reply(Answer(text=""), when)
 
         self._timers.start("active scan", now + duration_ns, end)
-
-    def _channels(self) -> list[int]:
-        """The channels of SC; 0 is the module's own channel."""
-        mask = self._settings.number("SC")
-        if not mask:
-            return [self._settings.number("CH")]
-        return [LOWEST_CHANNEL + bit for bit in range(16) if mask >> bit & 1]
 
     def _networks(self, channels: list[int], now: int) -> Iterator[list[Field]]:
         most = None if self._settings.hardware.scans_all else MOST_PANS

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from hashlib import sha256
 
 from firmware_mocks.base import MS, Timers
-from firmware_mocks.xbee.network import zdo
+from firmware_mocks.xbee.network import zdo, zigbee_tables
 from firmware_mocks.xbee.network.addressing import MESH_OVERHEAD, NO_ACK, SECURE, Addressing
 from firmware_mocks.xbee.network.link_keys import KEY_BYTES, SECOND, LinkKeys, Registration
 from firmware_mocks.xbee.network.packets import (
@@ -48,11 +48,10 @@ SCANNING = 0xFF
 NETWORK_RESET = "network reset"  # kind of a packet: NR=1 to the whole network
 ALWAYS_OPEN = 0xFF  # NJ
 PAN_ANY = 0xFFFF  # II
-CHANNELS = 16
-SCAN_MS, LONGEST_SCAN_MS = 10, 0x3A98  # ED
 END_DEVICE_MODES = (4, 5)  # SM
 
 Modules = Callable[[], Iterable[Addressing]]
+Links = Callable[[], Iterable[tuple[Addressing, float]]]
 Send = Callable[[Request, Done, int], object]
 
 
@@ -67,7 +66,8 @@ def _resolved(request: Request) -> Request:
 class Zigbee(Addressing):
     """A coordinator (CE=1) forms a network; a router joins one in reach.
 
-    in_reach: the other Zigbee modules that this module's signal reaches. others: all of them.
+    in_reach: the other Zigbee modules that this module's signal reaches. links: of those, the ones
+    that it receives, each with its RSSI in dBm. others: all of them.
     send: transmits a packet.
     """
 
@@ -77,6 +77,7 @@ class Zigbee(Addressing):
         line: SerialLine,
         timers: Timers,
         in_reach: Modules,
+        links: Links,
         others: Modules,
         send: Send,
     ) -> None:
@@ -84,10 +85,12 @@ class Zigbee(Addressing):
         self._line = line
         self._timers = timers
         self._in_reach = in_reach
+        self._links = links
         self._others = others
         self._send = send
         self._started = False
-        self._known: set[int] = set()
+        self._known: dict[int, int] = {}  # modules to which it has a route: 64 and 16 bits
+        self._parent: Zigbee | None = None
         self._network_key = b""
         self._open_until = 0
         self._link_keys = LinkKeys()
@@ -125,6 +128,7 @@ class Zigbee(Addressing):
             put(name, value)
         put("AI", SCANNING)
         self._known.clear()
+        self._parent = None
         self._link_keys.clear()
         self._timers.start("association", now + ASSOCIATION_NS, self.associate)
 
@@ -168,6 +172,7 @@ class Zigbee(Addressing):
         registers.put("MY", address)
         registers.put("AI", 0)
         self._network_key = host._network_key
+        self._parent = host
 
     def _invite(self, now: int) -> None:
         """Modules in reach that look for a network find this one."""
@@ -234,6 +239,46 @@ class Zigbee(Addressing):
         ends = zdo.endpoints(zdo.DEVICE_ANNCE)
         self._send(Request(payload, BROADCAST64, endpoints=ends), ignore, now)
 
+    # --- ZDO ------------------------------------------------------------------------------------
+
+    def answer_zdo(self, cluster: int, payload: bytes, now: int) -> bytes | None:
+        """The payload of the answer to a ZDO request; None: this module does not answer it."""
+        if cluster == zigbee_tables.MGMT_LQI:
+            entries = [each.entry() for each in self._neighbour_table(now)]
+            return zigbee_tables.answer(cluster, payload, entries)
+        if cluster == zigbee_tables.MGMT_RTG:
+            entries = [zigbee_tables.route(short, short) for short in self._known.values()]
+            return zigbee_tables.answer(cluster, payload, entries)
+        return zdo.answer(cluster, payload, self.identity)
+
+    def _depth(self) -> int:
+        """Steps from the coordinator."""
+        return 0 if self.coordinator or self._parent is None else self._parent._depth() + 1
+
+    def _neighbour_table(self, now: int) -> Iterator[zigbee_tables.Neighbour]:
+        """The members of its network that it receives. An end device knows its parent alone, and
+        is known by it alone."""
+        for other, rssi_dbm in self._links():
+            if not isinstance(other, Zigbee) or not other.joined:
+                continue
+            network = other.settings.number("OP")
+            if network != self.settings.number("OP"):
+                continue
+            relation = zigbee_tables.SIBLING
+            if other is self._parent:
+                relation = zigbee_tables.PARENT
+            elif other._parent is self:
+                relation = zigbee_tables.CHILD
+            ends = zdo.END_DEVICE in (self.identity.role, other.identity.role)
+            if relation == zigbee_tables.SIBLING and ends:
+                continue
+            long, short, role = other.settings.address, other.source16, other.identity.role
+            joining = role != zdo.END_DEVICE and other.is_open(now)
+            depth = other._depth()
+            yield zigbee_tables.Neighbour(
+                network, long, short, role, relation, joining, depth, rssi_dbm
+            )
+
     # --- commands -------------------------------------------------------------------------------
 
     def reset_network(self, value: bytes, reply: Reply, now: int) -> None:
@@ -247,21 +292,6 @@ class Zigbee(Addressing):
             return
         everyone = Request(b"", BROADCAST64, kind=NETWORK_RESET)
         self._send(everyone, lambda outcome, when: self.restart(when), now)
-
-    def scan_energy(self, value: bytes, reply: Reply, now: int) -> None:
-        """ED: the noise on each channel, in -dBm, after a scan of `value` milliseconds."""
-        duration_ms = int.from_bytes(value, "big") if value else SCAN_MS
-        if duration_ms > LONGEST_SCAN_MS:
-            reply(Answer(Status.BAD_PARAMETER), now)
-            return
-        noise = min(max(round(-self.settings.noise_dbm), 0), 0xFF)
-        levels = bytes((noise,)) * CHANNELS
-        text = "".join(f"{level:X}," for level in levels)
-        self._timers.start(
-            "energy scan",
-            now + duration_ms * MS,
-            lambda when: reply(Answer(value=levels, text=text), when),
-        )
 
     def _new_address(self) -> int:
         taken = {member.source16 for member in self._others()}
@@ -335,7 +365,7 @@ class Zigbee(Addressing):
         receiver = outcome.receiver
         if receiver is None or receiver.long in self._known:
             return outcome
-        self._known.add(receiver.long)
+        self._known[receiver.long] = receiver.short
         has_short = packet.request.destination16 != UNKNOWN16
         discovery = ROUTE_DISCOVERY | (0 if has_short else ADDRESS_DISCOVERY)
         return replace(outcome, discovery=discovery)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from firmware_mocks.xbee.hardware import MAC_FAMILY, MESH_FAMILY
+from firmware_mocks.xbee.network import zdo
 from firmware_mocks.xbee.network.addressing import EVERY_PAN
 from firmware_mocks.xbee.network.packets import (
     INVALID16,
@@ -85,7 +86,7 @@ class Api:
         sample_apart = name == "IS" and self._hardware.family == MAC_FAMILY
 
         def reply(answer: Answer, when: int) -> None:
-            if frame_id:
+            if frame_id and not answer.text_only:
                 head = bytes((0x88, frame_id)) + letters + bytes((answer.status,))
                 self._line.send_answer(head + (b"" if sample_apart else answer.value), when)
             if sample_apart and answer.value:
@@ -155,6 +156,17 @@ class Api:
         refusal = self._radio.send(request, done, received_at)
         if refusal:
             done(Outcome(refusal), received_at)
+        if refusal == Delivery.SELF_ADDRESSED and zdo.is_zdo(request.endpoints):
+            self._answer_itself(request, received_at)
+
+    def _answer_itself(self, request: Request, now: int) -> None:
+        """A ZDO request to the module's own address is answered without the radio."""
+        cluster = request.endpoints.cluster
+        data = self._trust_center.answer_zdo(cluster, request.data, now)
+        if data is not None:
+            ends = zdo.endpoints(cluster | zdo.RESPONSE)
+            own = Request(data, self._settings.address, endpoints=ends)
+            self.deliver(self._trust_center.packet(own), 0, now)
 
     def _extended_status(self, frame_id: int, request: Request, outcome: Outcome) -> bytes:
         destination = request.destination16
@@ -174,6 +186,10 @@ class Api:
         frame = self._received_frame(packet, rssi_dbm)
         if frame is not None:
             self._line.deliver_frame(frame, now)
+
+    def deliver_destination(self, addresses: bytes, now: int) -> None:
+        """8E: an AG of another module has changed the destination; the new and the old one."""
+        self._line.send_answer(b"\x8e\0" + addresses, now)
 
     def deliver_samples(self, packet: Packet, body: Samples, rssi_dbm: int, now: int) -> None:
         """Samples of another module's pins: 82 or 83; 92, or 91 with their cluster."""

@@ -35,13 +35,15 @@ class Status(IntEnum):
 class Answer:
     """One answer to a command; ND gives several, all but one with last=False.
 
-    value: as frames carry it. text: as command mode prints it, None for a plain OK.
+    value: as frames carry it. text: as command mode prints it, None for a plain OK. text_only: it
+    has no frame.
     """
 
     status: int = Status.OK
     value: bytes = b""
     text: str | None = None
     last: bool = True
+    text_only: bool = False
 
 
 Reply = Callable[[Answer, int], None]
@@ -220,6 +222,8 @@ class RemoteCommands:
         """A command from another module: run it and send the answer."""
 
         def reply(answer: Answer, when: int) -> None:
+            if answer.text_only:
+                return
             response = RemoteResponse(command.token, command.letters, answer.status, answer.value)
             data = command.letters + answer.value
             back = Request(data, packet.source64, kind="response", body=response)

@@ -37,12 +37,12 @@ class TextBody(SerialRobot):
         """The stop lines of the configuration, in its order."""
         end = to_bytes(settings.line_end)
         lines = [sendable(line, end, settings.failed).filled({}) for line in settings.stop]
-        return StopFrame(
-            "the lines under `stop:`",
-            b"".join(lines).hex(" "),
-            "it goes on with the last line that it got",
-            has_watchdog=False,
-        )
+        has_watchdog = settings.watchdog_ms > 0
+        alone = "it goes on with the last line that it got"
+        if has_watchdog:
+            alone = f"it stops {settings.watchdog_ms:g} ms after the last line for its motors"
+        form = b"".join(lines).hex(" ")
+        return StopFrame("the lines under `stop:`", form, alone, has_watchdog)
 
     def mock(self, settings: TextBodySettings, version: str) -> MockSpec:
         """The mock that the settings name; text_module is one whose answers they declare."""

@@ -57,6 +57,7 @@ def _patterns(settings: TextBodySettings) -> Iterator[Problem]:
         named += [(f"setup.{at}.expect", step.expect), (f"setup.{at}.failed", step.failed)]
     for path, line in _lines(settings):
         named += [(f"{path}.expect", line.expect), (f"{path}.failed", line.failed)]
+    named += [(f"unasked.{at}.expect", line.expect) for at, line in enumerate(settings.unasked)]
     yield from pattern_problems(named)
 
 
@@ -172,25 +173,33 @@ def _devices(settings: TextBodySettings) -> Iterator[Problem]:
             yield f"sensors.{name}.type", what, f"use {', '.join(allowed)}"
         if sensor.wraps and sensor.has_vector:
             yield f"sensors.{name}.wraps", "a vector does not wrap around", "leave it out"
+        if sensor.starts_at_zero and sensor.has_vector:
+            yield f"sensors.{name}.starts_at_zero", "a vector does not start at 0", "leave it out"
 
 
 def _sensors(settings: TextBodySettings) -> Iterator[Problem]:
-    """Each sensor has its groups in one answer; each request has a sensor."""
+    """Each sensor has its groups in one line of the robot."""
     found = []
+    for at, unasked in enumerate(settings.unasked):
+        if not unasked.expect:
+            yield f"unasked.{at}.expect", "is empty", "write the pattern of the line"
     for at, request in enumerate(settings.requests):
         if not request.expect:
             yield f"requests.{at}.expect", "is empty", "add the pattern of its answer"
+    expects = [line.expect for line in settings.requests]
+    for expect in [*expects, *(line.expect for line in settings.unasked)]:
         try:
-            found.append(names_of_groups(compiled_head(request.expect)))
+            found.append(names_of_groups(compiled_head(expect)))
         except ConfigError:  # reported by _patterns
             found.append(set())
+    kind, place = ("line", "requests and unasked") if settings.unasked else ("answer", "requests")
     for name, sensor in settings.sensors.items():
         wanted = groups_of_sensor(name, sensor)
         if not any(groups.issuperset(wanted) for groups in found):
-            what = f"no answer in requests has the group {', '.join(wanted)}"
+            what = f"no {kind} in {place} has the group {', '.join(wanted)}"
             yield f"sensors.{name}.group", what, f"write (?P<{wanted[0]}>...) into an expect"
         if sum(groups.issuperset(wanted) for groups in found) > 1:
-            what = f"several answers in requests have the group {', '.join(wanted)}"
+            what = f"several {kind}s in {place} have the group {', '.join(wanted)}"
             yield f"sensors.{name}.group", what, "use a group of its own in each"
 
 

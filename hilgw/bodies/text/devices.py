@@ -9,8 +9,11 @@ from hilgw.bodies.text.settings import Request, TextBodySettings, TextSensor, gr
 from hilgw.control.odometer import Odometer
 from hilgw.devices.kinds import Device, Devices, Value
 from hilgw.devices.lookup import look_up
-from hilgw.protocols.text.patterns import Match, groups_of, names_of_groups
+from hilgw.protocols.text.patterns import Match, compiled, groups_of, names_of_groups
 from hilgw.units import ms_to_ns
+
+NO_END = 2.0**80
+"""Span of a counter that does not wrap around."""
 
 
 class Sensor:
@@ -20,7 +23,14 @@ class Sensor:
         self.device = device
         self.groups = groups_of_sensor(device.name, settings)
         self._settings = settings
-        self._odometer = Odometer(settings.wraps) if settings.wraps else None
+        start = 0.0 if settings.starts_at_zero else None
+        counts = settings.wraps or settings.starts_at_zero
+        self._odometer = Odometer(settings.wraps or NO_END, start) if counts else None
+
+    def rebase(self) -> None:
+        """The robot was set up again: a counter that starts at 0 goes on where it was."""
+        if self._odometer is not None and self._settings.starts_at_zero:
+            self._odometer.rebase()
 
     def read(self, groups: dict[str, bytes | None]) -> Value | None:
         """Its value; None when a number of it is missing, is none, or is not finite."""
@@ -89,14 +99,35 @@ class Requests:
         self.lines = [
             RequestLine(each, sensors, end, settings.failed, own_ns) for each in settings.requests
         ]
+        self._sensors = sensors
+        self._unasked = [compiled(each.expect, whole=True) for each in settings.unasked]
         self.enabled = dict.fromkeys(always_on, 0)
+
+    def is_unasked(self, line: bytes) -> bool:
+        """Whether it is a line that the robot sends by itself."""
+        return any(pattern.search(line) for pattern in self._unasked)
+
+    def unasked(self, line: bytes) -> list[tuple[Sensor, Value | None]] | None:
+        """The values of the enabled sensors in a line that the robot sends by itself; None: it is
+        not one."""
+        for pattern in self._unasked:
+            if found := pattern.search(line):
+                groups = groups_of(found)
+                return [
+                    (each, each.read(groups))
+                    for each in self._sensors
+                    if each.device.index in self.enabled and groups.keys() >= set(each.groups)
+                ]
+        return None
 
     def asked(self) -> list[RequestLine]:
         """The lines with an enabled sensor."""
         return [line for line in self.lines if line.period_ns(self.enabled) is not None]
 
     def restart(self, now: int) -> None:
-        """All of them are due now."""
+        """The robot was set up: all of them are due now."""
+        for sensor in self._sensors:
+            sensor.rebase()
         for line in self.lines:
             line.due_ns = now
 

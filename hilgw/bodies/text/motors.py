@@ -11,7 +11,7 @@ from hilgw.control.events import Command, MotorCommand, MotorField, MotorSetting
 from hilgw.control.limits import Slew
 from hilgw.devices.kinds import Device, Devices, Refusal
 from hilgw.reasons import RequestRefused
-from hilgw.units import earliest
+from hilgw.units import earliest, ms_to_ns
 
 VELOCITY = "velocity"  # the placeholder
 LARGEST_NUMBER = 1e15  # on a line
@@ -19,8 +19,8 @@ LARGEST_NUMBER = 1e15  # on a line
 
 class Motor(Slew):
     """value: a velocity in rad/s or m/s; with position control the largest. target: the position
-    that was commanded since the last stop, None without one. cut: its last number was beyond the
-    limits of the line."""
+    that was commanded since the last stop, None without one. sent: how its number was written since
+    then. cut: its last number was beyond the limits of the line."""
 
     def __init__(self, device: Device, settings: TextMotor) -> None:
         self.device = device
@@ -28,6 +28,7 @@ class Motor(Slew):
         self.optional = self.by_position and settings.text != "{}"
         self.cut = False
         self._settings = settings
+        self._scale = -settings.scale if settings.reverse else settings.scale
         rate = device.limits.rate
         _, fastest = device.limits.bounds("velocity")
         self._fastest = fastest if rate is None else min(fastest, rate)
@@ -38,6 +39,7 @@ class Motor(Slew):
         """It was stopped."""
         self.settle(self._settings.maxVelocity if self.by_position else 0.0)
         self.target: float | None = None
+        self.sent: str | None = None
         self.is_held = False
 
     def hold(self) -> None:
@@ -90,7 +92,7 @@ class Motor(Slew):
     def _number(self, amount: float) -> float:
         """The number on the line, cut to its limits; notes whether it was."""
         settings = self._settings
-        number = amount * settings.scale + settings.offset
+        number = amount * self._scale + settings.offset
         low = -math.inf if settings.smallest is None else settings.smallest
         high = math.inf if settings.largest is None else settings.largest
         self.cut = not low <= number <= high
@@ -119,6 +121,7 @@ class MotionLine:
         names = PLACEHOLDER.findall(settings.send)
         self.motors = [motors[name] for name in names if name in motors]
         self.repeats = settings.repeat or not settings.expect
+        self.again_ns = 0  # when a robot with a watchdog needs it again
         self.rest()
         self._by_name = motors
         self._settings = settings
@@ -134,14 +137,19 @@ class MotionLine:
         if any(motor.target is None and not motor.optional for motor in positioned):
             return Halted.INCOMPLETE
         held = [motor for motor in positioned if not motor.moves]
-        if any(not motor.optional for motor in held) or (held and held == self.motors):
+        fixed = [motor for motor in held if not motor.optional]
+        # A servo with velocity 0 keeps its number, for the others in its line.
+        kept = all(motor.sent is not None and not motor.is_held for motor in fixed)
+        if not kept or (held and held == self.motors):
             return Halted.STOPPED
         return self.line.filled(self._value)
 
     def _value(self, name: str) -> str:
         motor = self._by_name.get(name)
         if motor is not None:
-            return "" if motor.by_position and not motor.moves else motor.text()
+            if motor.by_position and not motor.moves:
+                return "" if motor.optional else motor.sent or ""
+            return motor.text()
         if name != VELOCITY:
             return f"{{{name}}}"
         velocities = [each.largest_velocity for each in self.motors if each.moves]
@@ -182,6 +190,7 @@ class Motions:
         self.stops = [sendable(each, end, settings.failed) for each in settings.stop]
         self._lines = [MotionLine(each, named, end, settings.failed) for each in settings.commands]
         self._line_of = {motor.device.index: line for line in self._lines for motor in line.motors}
+        self._again_ns = ms_to_ns(settings.watchdog_ms) // 3
         self._waiting: dict[int, MotionLine] = {}  # by their place: lines with a new command
         self._must_halt = False  # for one motor that is held
 
@@ -223,13 +232,25 @@ class Motions:
         self._waiting[self._lines.index(line)] = line
 
     def next_deadline(self) -> int | None:
-        """When the rate of a motor allows its next velocity."""
-        return earliest(*(motor.next_deadline() for motor in self.motors.values()))
+        """When the rate of a motor allows its next velocity, or a watchdog needs a line again."""
+        rates = (motor.next_deadline() for motor in self.motors.values())
+        return earliest(*rates, *(line.again_ns for line in self._guarded()))
+
+    def _guarded(self) -> list[MotionLine]:
+        """The lines that the watchdog of the robot needs again."""
+        if not self._again_ns:
+            return []
+        waiting = self._waiting.values()
+        return [line for line in self._lines if line.active and line not in waiting]
 
     def expire(self, now: int) -> None:
         for index, motor in self.motors.items():
             if motor.expire(now) is not None:
                 self._wait(self._line_of[index])
+        for line in self._guarded():
+            if now >= line.again_ns:
+                line.last = None
+                self._wait(line)
 
     @property
     def has_waiting(self) -> bool:
@@ -247,9 +268,12 @@ class Motions:
                 del self._waiting[place]
         return found
 
-    def left(self, line: MotionLine, data: bytes) -> list[str]:
+    def left(self, line: MotionLine, data: bytes, now: int) -> list[str]:
         """The line was sent; the names of the motors whose number was cut."""
-        line.active, line.last = True, data
+        line.active, line.last, line.again_ns = True, data, now + self._again_ns
+        for motor in line.motors:
+            if not motor.by_position or motor.moves:
+                motor.sent = motor.text()
         self._waiting.pop(self._lines.index(line), None)
         return [motor.device.name for motor in line.motors if motor.cut]
 

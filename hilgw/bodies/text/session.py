@@ -76,7 +76,13 @@ class TextBodySession(RobotSession):
             return []
         lines = self._reader.feed(data)
         self.counts["garbage"] = self._reader.dropped
+        if self._settings.unasked and self._phase is not Phase.UP:
+            lines = [line for line in lines if not self._traffic.is_unasked(line)]
+            if not lines:
+                return []
         if now < self._traffic.silence.until_ns and not self._is_restart(lines):
+            if self._settings.unasked and all(map(self._traffic.is_unasked, lines)):
+                return [event for line in lines for event in self._take(line, now)]
             self._traffic.silence.restart(now)
             self.counts["late_lines"] += len(lines)
             return []

@@ -87,6 +87,13 @@ class Request(Line):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Unasked:
+    """A line that the robot sends by itself: the groups of `expect` are numbers of sensors."""
+
+    expect: str = setting("pattern of the line", example="D,(?P<left>\\d+)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LedLine(Line):
     """The line that sets an LED: {value} is its value, {on} 0 or 1."""
 
@@ -107,6 +114,7 @@ class TextMotor:
         ge=-_LARGEST,
         le=_LARGEST,
     )
+    reverse: bool = setting("true: it is mounted the other way round: -1 times `scale`", False)
     offset: float = setting("number for 0", 0.0, ge=-_LARGEST, le=_LARGEST)
     decimals: int = setting("digits after the point; 0: a whole number", 0, ge=0, le=9)
     smallest: float | None = setting(
@@ -154,6 +162,9 @@ class TextSensor:
         ge=0,
         le=2**53,
     )
+    starts_at_zero: bool = setting(
+        "true: the first number of a connection counts as 0, as an encoder of Webots starts", False
+    )
     hex: bool = setting("true: the number is written in hex digits", False)
     motor: str = setting("of a PositionSensor: the motor on its joint", "")
     type: str = setting(
@@ -196,8 +207,19 @@ class TextBodySettings(RobotSettings):
     requests: tuple[Request, ...] = setting(
         "lines that ask for sensors, in this order; one without an enabled sensor is not sent", ()
     )
+    unasked: tuple[Unasked, ...] = setting(
+        "lines with sensors that the robot sends by itself; each is a sign of life", ()
+    )
     sensors: dict[str, TextSensor] = setting("device name -> sensor", default_factory=dict)
     leds: dict[str, LedLine] = setting("device name -> LED", default_factory=dict)
+    watchdog_ms: float = setting(
+        "time without a line for its motors after which the robot stops by itself: the lines of "
+        "motors are sent again in a third of it; 0: it has no watchdog",
+        0.0,
+        ge=0,
+        le=60_000,
+        unit="ms",
+    )
     failed: str = setting(
         "pattern of a line that refuses the line before it", "", example="error:.*"
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 
 from hilgw.bodies._common.session import refused
-from hilgw.bodies.text.devices import Leds, RequestLine, Requests
+from hilgw.bodies.text.devices import Leds, RequestLine, Requests, Sensor
 from hilgw.bodies.text.lines import (
     Answer,
     Outstanding,
@@ -24,7 +24,7 @@ from hilgw.bodies.text.motors import Halted, MotionLine, Motions
 from hilgw.bodies.text.settings import Line, TextBodySettings
 from hilgw.control.events import Command, Event, MotorHeld, Notice, SensorValue, Write
 from hilgw.control.safety import stands_still
-from hilgw.devices.kinds import Devices, Refusal
+from hilgw.devices.kinds import Devices, Refusal, Value
 from hilgw.reasons import RequestReason
 from hilgw.units import ms_to_ns, s_to_ns
 
@@ -202,7 +202,11 @@ class Traffic:
         """What an answer brings; None for a line that answers nothing."""
         answer = self._window.take(line)
         if answer is None:
-            return None
+            found = self._requests.unasked(line)
+            if found is None:
+                return None
+            self._answered_ns = now
+            return self._sensor_values(found)
         self._answered_ns = now
         events: list[Event] = []
         for each in answer.skipped:
@@ -220,8 +224,15 @@ class Traffic:
     def _values(self, request: RequestLine, answer: Answer) -> list[Event]:
         assert answer.match is not None
         self._counts["answers"] += 1
+        return self._sensor_values(request.values(answer.match, self._requests.enabled))
+
+    def is_unasked(self, line: bytes) -> bool:
+        """Whether it is a line that the robot sends by itself."""
+        return self._requests.is_unasked(line)
+
+    def _sensor_values(self, found: list[tuple[Sensor, Value | None]]) -> list[Event]:
         events: list[Event] = []
-        for sensor, value in request.values(answer.match, self._requests.enabled):
+        for sensor, value in found:
             index, name = sensor.device.index, sensor.device.name
             if value is None:
                 text = f"the answer has no finite number for '{name}'"
@@ -340,7 +351,7 @@ class Traffic:
         """A line has left."""
         self._asked_ns = now
         if isinstance(subject, MotionLine):
-            cut = self._motions.left(subject, data)
+            cut = self._motions.left(subject, data, now)
             return [
                 Notice(f"'{name}': its number is cut to the limits of its line") for name in cut
             ]

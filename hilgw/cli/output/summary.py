@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from hilgw.cli.output.text import in_words, listing, reason_counts
+from hilgw.reasons import ExpiredReason
 
 if TYPE_CHECKING:
     from hilgw.control.divergence import Divergence
@@ -26,11 +27,12 @@ def summary_lines(report: dict[str, Any]) -> list[str]:
         )
     for name, count in report["stations"].items():
         latency = report["latency"].get(name, {})
+        port = report.get("ports", {}).get(name)
         lines.append(
-            f"  {name:<14} received {count['accepted']}, delivered {count['delivered']}"
+            f"  {name:<14} {_taken(count, port)}"
             + (f", refused {reason_counts(count['refused'])}" if count["refused"] else "")
             + (f", queued {count['queued']}" if count["queued"] else "")
-            + (f", expired {count['expired']}" if count["expired"] else "")
+            + ("" if _never_up(count, port) else _expired(count))
             + (f"; {_latency(latency)}" if latency.get("count") else "")
             + _received_by(report, name)
         )
@@ -50,6 +52,26 @@ def summary_lines(report: dict[str, Any]) -> list[str]:
     return lines
 
 
+def _taken(count: Mapping[str, Any], port: Mapping[str, Any] | None) -> str:
+    """What became of the packets for a station. port: of hardware; None: a Receiver."""
+    if port is None or not _never_up(count, port):
+        return f"received {count['accepted']}, delivered {count['delivered']}"
+    waits = count["accepted"] - sum(count["refused"].values())
+    return f"queued {waits}, sent 0 ({port['port']} was never up)"
+
+
+def _never_up(count: Mapping[str, Any], port: Mapping[str, Any] | None) -> bool:
+    return port is not None and not port["ups"] and count["accepted"] > 0
+
+
+def _expired(count: Mapping[str, Any]) -> str:
+    """What was still there at the end of the run."""
+    in_flight = count.get("expired_by", {}).get(ExpiredReason.IN_FLIGHT, 0)
+    waited = count["expired"] - in_flight
+    text = f", {in_flight} in flight at the end" if in_flight else ""
+    return text + (f", expired {waited}" if waited else "")
+
+
 def _speed(speed: Mapping[str, Any] | None) -> str:
     """The achieved speed of a run in simulated time; empty in real time."""
     if speed is None:
@@ -59,8 +81,13 @@ def _speed(speed: Mapping[str, Any] | None) -> str:
 
 
 def _received_by(report: dict[str, Any], source: str) -> str:
-    """The receivers of this emitter or station, with their counts."""
-    counts = report["received_by"].get(source, {})
+    """The receivers of this emitter or station, with their counts; of hardware those that left its
+    port."""
+    counts = {
+        name: report["stations"].get(name, {}).get("left_from", {source: count}).get(source, 0)
+        for name, count in report["received_by"].get(source, {}).items()
+    }
+    counts = {name: count for name, count in counts.items() if count}
     return (
         f"; received by {listing([f'{name} {n}' for name, n in counts.items()])}" if counts else ""
     )
@@ -106,17 +133,19 @@ def _latency(latency: dict[str, Any]) -> str:
 
 
 UNKNOWN = "-"
-_HEADS = ("sensor", "offset", "delay ms", "RMS", "n")
+_HEADS = ("sensor", "offset", "gain", "delay ms", "RMS", "n")
 
 
 def divergence_words(divergences: Mapping[str, Divergence]) -> list[str]:
-    """One for each sensor that has been compared, such as "gps.x offset 0.01 RMS 0.02 48 ms"."""
+    """One for each sensor that has been compared, such as "gps.x offset 0.01 gain 1.10 RMS 0.02
+    48 ms"."""
     words = []
     for name, each in divergences.items():
         if each.offset is None or each.rms is None:
             continue
-        delay = "" if each.delay_ms is None else f" {each.delay_ms:.0f} ms"
-        words.append(f"{name} offset {each.offset:.4g} RMS {each.rms:.4g}{delay}")
+        delay = "" if each.delay_ms is None else f" {_rounded(each.delay_ms, 0)} ms"
+        gain = "" if each.gain is None else f" gain {_rounded(each.gain, 2)}"
+        words.append(f"{name} offset {_number(each.offset)}{gain} RMS {_number(each.rms)}{delay}")
     return words
 
 
@@ -126,8 +155,9 @@ def divergence_table(report: Mapping[str, Mapping[str, Any]]) -> list[str]:
     for name, each in report.items():
         if not each["n"]:
             continue
-        delay = UNKNOWN if each["delay_ms"] is None else f"{each['delay_ms']:.0f}"
-        rows.append((name, _number(each["offset"]), delay, _number(each["rms"]), str(each["n"])))
+        gain, delay = _rounded(each["gain"], 2), _rounded(each["delay_ms"], 0)
+        numbers = _number(each["offset"]), gain, delay, _number(each["rms"])
+        rows.append((name, *numbers, str(each["n"])))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(
@@ -139,4 +169,9 @@ def divergence_table(report: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 
 def _number(value: float | None) -> str:
-    return UNKNOWN if value is None else f"{value:.4g}"
+    return UNKNOWN if value is None else f"{value + 0.0:.4g}"
+
+
+def _rounded(value: float | None, digits: int) -> str:
+    """Never -0."""
+    return UNKNOWN if value is None else f"{round(value, digits) + 0.0:.{digits}f}"

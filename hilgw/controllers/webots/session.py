@@ -177,6 +177,12 @@ class WebotsControllerSession:
         waits = self._waiting is None and self._state not in _ENDED
         return self._robot.input_due_ns if waits else None
 
+    @property
+    def is_served(self) -> bool:
+        """The controller waits for an answer, for input of the user, or for its end."""
+        ends = self._state is _State.QUITTING or self._state is _State.LEFT
+        return self._waiting is not None or ends or self._robot.awaits_input
+
     def expire(self, now: int) -> list[Event]:
         """The deadline has come (calls before it are harmless)."""
         messages = self._robot.end_of_input(now) if self.next_deadline() is not None else []

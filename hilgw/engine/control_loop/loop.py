@@ -390,6 +390,7 @@ class ControlLoop(PeerListener):
         if end is self._bodies.body:
             self._forwarder.close()
         self.safety.stop(StopReason.BODY, now)
+        self.statistics.lost()
         self._registration.lost()
         if shadow is not None:
             shadow.realign()

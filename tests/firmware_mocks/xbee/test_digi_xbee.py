@@ -17,6 +17,7 @@ from digi.xbee.devices import (
     Raw802Device,
     RemoteRaw802Device,
     RemoteXBeeDevice,
+    RemoteZigBeeDevice,
     XBeeDevice,
     ZigBeeDevice,
 )
@@ -26,6 +27,7 @@ from digi.xbee.models.mode import OperatingMode
 from digi.xbee.models.options import DiscoveryOptions, RemoteATCmdOptions
 from digi.xbee.models.protocol import Role, XBeeProtocol
 from digi.xbee.models.status import TransmitStatus
+from digi.xbee.models.zdo import NeighborRelationship, RouteStatus
 from digi.xbee.reader import PacketListener
 
 from hilgw.testing.sim import wait_until
@@ -314,3 +316,23 @@ def test_500_round_trips_without_a_stall(bed: Bed) -> None:
         slowest = max(slowest, time.monotonic() - begin)
     assert listener.wait(500) == [b"round trip %d" % number for number in range(500)]
     assert slowest < DEADLINE_S / 2  # a stall lasts as long as the library waits
+
+
+def test_it_finds_neighbours_and_routes_of_zigbee(bed: Bed) -> None:
+    one, two = bed.pair("hardware=zigbee", "0.CE=1", kind=ZigBeeDevice)
+    for asked, other in ((one, two), (two, one)):
+        (neighbour,) = asked.get_neighbors(timeout=DEADLINE_S)
+        assert neighbour.node.get_64bit_addr() == address_of(other)
+        assert neighbour.node.get_16bit_addr() == other.get_16bit_addr() and neighbour.lq > 0
+    remote = RemoteZigBeeDevice(one, x64bit_addr=address_of(two), x16bit_addr=two.get_16bit_addr())
+    (neighbour,) = remote.get_neighbors(timeout=DEADLINE_S)
+    assert neighbour.relationship == NeighborRelationship.PARENT and neighbour.depth == 0
+    (route,) = one.get_routes(timeout=DEADLINE_S)
+    assert route.destination == route.next_hop == two.get_16bit_addr()
+    assert route.status == RouteStatus.ACTIVE
+
+
+def test_it_finds_neighbours_of_digimesh(bed: Bed) -> None:
+    one, two = bed.pair("hardware=digimesh", "NT=20", kind=DigiMeshDevice)
+    (neighbour,) = one.get_neighbors(timeout=4)  # it always waits so long
+    assert neighbour.node.get_64bit_addr() == address_of(two)

@@ -220,7 +220,6 @@ def test_network_reset_of_one_module_and_of_all(
     plain = bench.add(hardware="xbee3")
     bench.settle()
     assert bench.at(plain, b"NR", b"\x00") == b"\x02"
-    assert bench.at(plain, b"ED", b"\x00") == b"\x02"
 
 
 def test_an_energy_scan_takes_its_time(bench: Bench) -> None:

@@ -1,0 +1,114 @@
+"""Programs of others over the bridge: gpsd reads a receiver, avrdude a boot loader."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from hilgw.testing.sim import wait_until
+from tests.bridge.rig import Device
+from tests.e2e.running import DEADLINE_S, free_port
+from tests.e2e.test_bridge import Bridge
+
+GGA = b"GPGGA,092204.999,4250.5589,S,14718.5084,E,1,04,24.4,19.7,M,,,,0000"
+RMC = b"GPRMC,092204.999,A,4250.5589,S,14718.5084,E,0.00,89.68,211126,,,A"
+
+
+@pytest.fixture
+def device(tmp_path: Path) -> Iterator[Device]:
+    device = Device(tmp_path / "tty")
+    yield device
+    device.close()
+
+
+@contextmanager
+def running(work: Callable[[], object]) -> Iterator[None]:
+    """Does the work again and again in a thread."""
+    done = threading.Event()
+
+    def run() -> None:
+        while not done.is_set():
+            work()
+            done.wait(0.01)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def sentence(body: bytes) -> bytes:
+    check = 0
+    for byte in body:
+        check ^= byte
+    return b"$%s*%02X\r\n" % (body, check)
+
+
+@pytest.mark.judge("gpsd", "gpspipe")
+def test_gpsd_has_a_fix_of_a_receiver_over_the_bridge(device: Device) -> None:
+    with Bridge(device) as bridge:
+        host, port = bridge.address
+        own = str(free_port())
+        gpsd = subprocess.Popen(
+            ["gpsd", "-N", "-n", "-b", "-S", own, f"tcp://{host}:{port}"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            wait_until(lambda: " connected" in bridge.text(), what="gpsd")
+            with running(lambda: device.write(sentence(RMC) + sentence(GGA))):
+                pipe = subprocess.Popen(
+                    ["gpspipe", "-w", f"127.0.0.1:{own}"], stdout=subprocess.PIPE, text=True
+                )
+                assert pipe.stdout is not None
+                fixes = (line for line in pipe.stdout if '"TPV"' in line and '"lat"' in line)
+                assert '"lat":-42.842648' in next(fixes)
+                pipe.terminate()
+                pipe.communicate()
+        finally:
+            gpsd.terminate()
+            gpsd.wait()
+
+
+class BootLoader:
+    """Of an Arduino Uno: STK500 version 1 (Atmel AVR061)."""
+
+    SIGNATURE = b"\x1e\x95\x0f"
+    SIZES = {0x30: 2, 0x41: 3, 0x42: 22, 0x45: 7, 0x50: 2, 0x51: 2, 0x75: 2, 0x56: 6, 0x55: 4}
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+        self._input = bytearray()
+
+    def work(self) -> None:
+        self._input += self._device.read()
+        while self._input:
+            size = self.SIZES.get(self._input[0], 1)
+            if len(self._input) < size:
+                return
+            command = bytes(self._input[:size])
+            del self._input[:size]
+            value = {0x41: b"\x03", 0x75: self.SIGNATURE, 0x56: b"\0"}.get(command[0], b"")
+            self._device.write(b"\x14" + value + b"\x10")
+
+
+@pytest.mark.judge("avrdude")
+def test_avrdude_reads_the_signature_over_the_bridge(device: Device) -> None:
+    with Bridge(device) as bridge, running(BootLoader(device).work):
+        host, port = bridge.address
+        found = subprocess.run(
+            ["avrdude", "-c", "arduino", "-p", "m328p", "-P", f"net:{host}:{port}"],
+            capture_output=True,
+            text=True,
+            timeout=DEADLINE_S,
+            check=False,
+        )
+    assert "0x1e950f" in found.stderr and found.returncode == 0, found.stderr

@@ -1,0 +1,145 @@
+"""What modules report about those around them: FN, AG and ED, and Zigbee's tables of neighbours and
+routes (ZDO 0031 and 0032)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.firmware_mocks.bench import Bench
+
+FN, HEAD = b"\x08\x01FN", b"\x88\x01FN\x00"
+
+
+@pytest.mark.parametrize("kind", ["digimesh", "900hp"])
+def test_fn_lists_the_nodes_in_reach_and_ends_without_a_frame(bench: Bench, kind: str) -> None:
+    one = bench.add(hardware=kind, NT="20", NO="2")
+    two = bench.add("two", hardware=kind, position=(1, 0, 0))
+    bench.add("far", hardware=kind, position=(1e6, 0, 0))
+    bench.settle()
+    plain = (
+        b"\xff\xfe" + two.address.to_bytes(8, "big") + b"two\x00\xff\xfe\x01\x00\xc1\x05\x10\x1e"
+    )
+    assert bench.ask(one, FN, 4000) == [HEAD + plain]
+
+
+def test_fn_of_another_module_lists_its_neighbours(bench: Bench) -> None:
+    one = bench.add("one", hardware="digimesh")
+    two = bench.add("two", hardware="digimesh", position=(1, 0, 0), NT="20")
+    bench.settle()
+    request = b"\x17\x01" + two.address.to_bytes(8, "big") + b"\xff\xfe\x00FN"
+    (answer,) = bench.ask(one, request, 4000)
+    assert answer[:15] == b"\x97\x01" + two.address.to_bytes(8, "big") + b"\xff\xfeFN\x00"
+    assert answer[17:25] == one.address.to_bytes(8, "big") and b"one\0" in answer
+
+
+def test_fn_in_command_mode_ends_with_an_empty_line(bench: Bench) -> None:
+    one = bench.add(hardware="digimesh", api_mode=0, NT="20")
+    bench.settle()
+    bench.command_mode(one)
+    assert bench.type(one, "ATFN\r", 4000) == "\r"
+
+
+@pytest.mark.parametrize("kind", ["s1", "xbee3", "zigbee"])
+def test_fn_and_ag_are_digimeshs(bench: Bench, kind: str) -> None:
+    one = bench.add(hardware=kind)
+    bench.settle()
+    assert bench.at(one, b"FN") == b"\x02"
+    assert bench.at(one, b"AG", bytes(8)) == b"\x02"
+
+
+def test_ag_becomes_the_destination_of_those_with_this_one(bench: Bench) -> None:
+    one = bench.add(hardware="digimesh")
+    two = bench.add(hardware="digimesh", DH="13A200", DL="40521234", position=(1, 0, 0))
+    three = bench.add(hardware="digimesh", DH="0", DL="FFFF", position=(2, 0, 0))
+    bench.settle()
+    assert bench.at(one, b"AG") == b"\x01"
+    assert bench.at(one, b"AG", bytes.fromhex("0013a20040521234")) == b"\x00"
+    bench.run(200)
+    own = one.address.to_bytes(8, "big")
+    assert bench.frames(two) == [b"\x8e\x00" + own + bytes.fromhex("0013a20040521234")]
+    assert bench.frames(three) == []
+    assert bench.get(two, b"DH") == own[:4] and bench.get(two, b"DL") == own[4:]
+    assert bench.at(one, b"AG", b"\xff\xff") == b"\x00"  # a short one
+    bench.run(200)
+    assert bench.frames(three) == [b"\x8e\x00" + own + (0xFFFF).to_bytes(8, "big")]
+    assert bench.get(three, b"DL") == own[4:]
+
+
+def test_ed_of_digimesh_takes_the_time_in_ms(bench: Bench) -> None:
+    one = bench.add(hardware="digimesh", noise_dbm=-87)
+    bench.settle()
+    assert bench.ask(one, b"\x08\x01ED\x01\x00", 250) == []
+    bench.run(20)
+    assert bench.frames(one) == [b"\x88\x01ED\x00" + bytes((87,)) * 16]
+    assert bench.at(one, b"ED", b"\x3a\x99") == b"\x03"
+
+
+def test_ed_of_802_15_4_takes_the_exponent_of_the_time_on_each_channel_of_sc(bench: Bench) -> None:
+    one = bench.add(hardware="s1", noise_dbm=-87, SC="7")
+    bench.settle()
+    assert bench.ask(one, b"\x08\x01ED\x02", 170) == []  # 3 * 4 * 15.36 ms
+    bench.run(20)
+    assert bench.frames(one) == [b"\x88\x01ED\x00" + bytes((87,)) * 3]
+    assert bench.at(one, b"ED", b"\x07") == b"\x03"
+
+
+def test_ed_in_command_mode(bench: Bench) -> None:
+    one = bench.add(hardware="s1", api_mode=0, noise_dbm=-87, SC="3")
+    bench.settle()
+    bench.command_mode(one)
+    assert bench.type(one, "ATED\r", 100) == "57\r57\r\r"
+
+
+# --- Zigbee's tables ------------------------------------------------------------------------------
+
+
+def zdo(bench: Bench, asking: object, target: bytes, cluster: int, start: int = 0) -> bytes:
+    """Status of the transmission and payload of the answer."""
+    head = b"\x11\x05" + target + b"\xff\xfe\x00\x00" + cluster.to_bytes(2, "big") + bytes(4)
+    status, *answers = bench.ask(asking, head + bytes((0x77, start)), 600)  # type: ignore[arg-type]
+    assert status[:2] == b"\x8b\x05"
+    (answer,) = answers
+    assert answer[0] == 0x91 and answer[1:9] == target and answer[11:13] == bytes(2)
+    assert answer[13:15] == (cluster | 0x8000).to_bytes(2, "big") and answer[15:17] == bytes(2)
+    return status[5:6] + answer[18:]
+
+
+def test_mgmt_lqi_and_mgmt_rtg(bench: Bench) -> None:
+    one = bench.add("c", hardware="zigbee", CE="1", AO="1")
+    modules = [one, *(bench.add(hardware="zigbee", position=(at, 0, 0)) for at in range(1, 6))]
+    bench.settle()
+    bench.add(hardware="zigbee", CE="1", ID="99", position=(3, 0, 0))  # another network
+    end = bench.add(hardware="zigbee", SM="4", position=(2, 0, 0))
+    bench.settle()
+    own = one.address.to_bytes(8, "big")
+    listed = []
+    for start, count in ((0, 3), (3, 3), (6, 0)):
+        answer = zdo(bench, one, own, 0x0031, start)
+        assert answer[:6] == bytes((0x23, 0x77, 0, 6, start, count))  # 23: to itself
+        listed += [answer[at : at + 22] for at in range(6, len(answer), 22)]
+    others = [*modules[1:], end]
+    assert {each[8:16] for each in listed} == {m.address.to_bytes(8, "little") for m in others}
+    for each, module in zip(listed, others, strict=True):
+        assert each[:8] == one.registers.number("OP").to_bytes(8, "little")
+        assert each[16:18] == module.addressing.source16.to_bytes(2, "little")
+        role = 2 if module is end else 1
+        assert each[18] == role | (0 if module is end else 1) << 2 | 1 << 4  # a child
+        assert each[20] == 1 and 0 < each[21] <= 255
+    assert listed[0][21] > listed[4][21]  # the nearest one has the best link
+    target = modules[1].address.to_bytes(8, "big")
+    answer = zdo(bench, one, target, 0x0031)
+    assert answer[:2] == b"\x00\x77"
+    coordinator = next(answer[at : at + 22] for at in range(6, 72, 22) if answer[at + 20] == 0)
+    assert coordinator[8:16] == one.address.to_bytes(8, "little") and coordinator[18] == 4  # parent
+    short = modules[1].addressing.source16.to_bytes(2, "little")
+    assert zdo(bench, one, own, 0x0032) == b"\x23\x77\x00\x01\x00\x01" + short + b"\x00" + short
+
+
+def test_an_end_device_knows_its_parent_alone(bench: Bench) -> None:
+    one = bench.add("c", hardware="zigbee", CE="1", AO="1")
+    bench.add(hardware="zigbee", position=(1, 0, 0))
+    bench.settle()
+    end = bench.add(hardware="zigbee", SM="4", position=(2, 0, 0))
+    bench.settle()
+    answer = zdo(bench, one, end.address.to_bytes(8, "big"), 0x0031)
+    assert answer[3:6] == b"\x01\x00\x01"
