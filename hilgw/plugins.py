@@ -182,6 +182,15 @@ def load_mock(kind: str) -> MockKind:
     return MockKind(kind, part.SUMMARY, part.PARAMETERS, part.create, own_check)
 
 
+def mock_of(kind: str) -> str:
+    """The name of a mock as people write it: gcode-machine, or an adapter's name where its mock
+    has a longer one, as uart-node of uart."""
+    name = kind.replace("-", "_")
+    if not has(MOCKS, name) and has(ADAPTERS, name):
+        return next((each for each in names(MOCKS) if each.startswith(f"{name}_")), name)
+    return name
+
+
 def new_air(seed: int = 0, loss: float = 0.0) -> Any:
     """An air for firmware mocks to share. ConfigError when `loss` is not between 0 and 1."""
     try:
@@ -250,7 +259,7 @@ def _of_entry_point(group: Group, point: EntryPoint) -> Loader:
             raise ConfigError(what, fix=f"install a version of {owner} for this hilgw") from None
         except (Exception, SystemExit) as error:  # code of other distributions may raise anything
             owner = point.dist.name if point.dist else "an unknown distribution"
-            why, fix = f"{error!r:.200}", f"repair or remove {owner}"
+            why, fix = _cause(error), f"repair or remove {owner}"
             if isinstance(error, ConfigError):
                 why, fix = error.what, error.fix or fix
             what = f"{_noun(group)} {quoted(point.name)} of {owner} does not load: {why}"
@@ -258,6 +267,20 @@ def _of_entry_point(group: Group, point: EntryPoint) -> Loader:
         return part
 
     return loader
+
+
+def _cause(error: BaseException) -> str:
+    """The exception in words, and where it was raised."""
+    import traceback
+
+    *_, last = traceback.extract_tb(error.__traceback__)
+    if isinstance(error, SyntaxError):
+        file, line, text = error.filename, error.lineno, error.msg
+    else:
+        file, line, text = last.filename, last.lineno, str(error)
+    # A part that lacks something is named by the check of hilgw.
+    place = "" if "importlib" in f"{file}" or file == __file__ else f", at {file}:{line}"
+    return f"{type(error).__name__}: {text:.160}{place}"
 
 
 class _OtherInterface(Exception):

@@ -71,9 +71,10 @@ class NotReceivedReason(Reason):
 
 
 class ExpiredReason(Reason):
-    """A packet was still in a queue."""
+    """A packet was still in a queue, or on its way out of it."""
 
     STOPPED = "stopped", "the gateway ended"
+    IN_FLIGHT = "in_flight", "the gateway ended while it was on its way out"
     BODY_GONE = "body_gone", "the body that brought it was disconnected before it left"
 
 

@@ -38,7 +38,13 @@ class Body:
         self.lift = 0.0
         self._time_ns = 0  # of the simulation
         self.counts: Counter[str] = Counter()
+        given = settings["devices"]
+        if not isinstance(given, Mapping):
+            raise ValueError(f"devices: {given!r} is not a mapping of NAME: TYPE")
+        self._given = {str(name): str(kind) for name, kind in given.items()}
         self._angles = _angles(round(values.number("sensors", settings["sensors"], 3, 250)))
+        if sensors := self._of("DistanceSensor"):
+            self._angles = dict(zip(sensors, _angles(len(sensors)).values(), strict=False))
         self.devices = self._devices(
             values.choice("lift", settings["lift"], ("no", "yes")) == "yes"
         )
@@ -47,12 +53,19 @@ class Body:
     def _devices(self, with_lift: bool) -> list[tuple[int, str]]:
         types = self.types
         devices = [(types.distance_sensor, name) for name in self._angles]
-        devices += [(types.rotational_motor, "left_wheel"), (types.rotational_motor, "right_wheel")]
+        wheels = self._of("RotationalMotor")
+        wheels += ["left_wheel", "right_wheel"][len(wheels) :]
+        devices += [(types.rotational_motor, name) for name in wheels]
+        devices += [(types.linear_motor, name) for name in self._of("LinearMotor")]
         if with_lift:
             devices.append((types.linear_motor, "lift"))
         if self.full:
             devices += [(types.emitter, "emitter"), (types.receiver, "receiver")]
         return devices
+
+    def _of(self, kind: str) -> list[str]:
+        """The given devices of this type."""
+        return [name for name, each in self._given.items() if each == kind]
 
     def restart(self) -> None:
         """A new controller: motors at their defaults, all sensors on."""
@@ -88,8 +101,9 @@ class Body:
         """Simulate STEP_NS."""
         self._time_ns += STEP_NS
         self.room.move(*self.wheels, STEP_NS / 1e9)
-        target = self.motors.get(len(self._angles) + 2)
-        if target is not None:
+        linear = self.types.linear_motor
+        lifts = [index for index in self.motors if self.devices[index][0] == linear]
+        for target in (self.motors[index] for index in lifts[:1]):
             reach = LIFT_SPEED * STEP_NS / 1e9
             self.lift += max(-reach, min(reach, target - self.lift))
 

@@ -176,13 +176,15 @@ class Mapped:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of the hardware. payload: bytes of one packet; window: frames outstanding at once."""
+    """Limits of the hardware. payload: bytes of one packet; window: frames outstanding at once.
+    silence: what to check where packets go out and none comes back; "": the line itself."""
 
     payload: int
     window: int
     channels: str
     rates: tuple[int, ...]
     mapping: tuple[Mapped, ...] = ()
+    silence: str = ""
     notes: tuple[str, ...] = ()  # further paragraphs of the adapter's page, Markdown
 
 

@@ -1,14 +1,15 @@
 """Webots' Python API without Webots' library: `from hilgw.api import Robot`.
 
 A program that was written for Webots' `controller` module runs with this one: against hilgw, and
-against Webots. Classes, names and properties are those of R2025a. Cameras, lidars, radars, range
-finders, displays and supervisors are not supported: their classes can be imported, and raise
+against Webots. Classes, names and properties are those of R2025a. Lidars, radars, range finders,
+displays and most of a supervisor are not supported: their classes can be imported, and raise
 NotImplementedError when they are used.
 """
 
 from hilgw.api.ansi_codes import AnsiCodes
 from hilgw.api.devices.actuators import LED, Brake, Motor
 from hilgw.api.devices.base import Device, Sensor
+from hilgw.api.devices.cameras import Camera
 from hilgw.api.devices.inputs import Joystick, Keyboard, Mouse, MouseState
 from hilgw.api.devices.packets import Emitter, Receiver
 from hilgw.api.devices.sensors import (
@@ -23,25 +24,22 @@ from hilgw.api.devices.sensors import (
     TouchSensor,
 )
 from hilgw.api.robot import Robot
+from hilgw.api.supervisor import Field, Node, Supervisor
 from hilgw.api.unsupported import (
     Altimeter,
-    Camera,
     CameraRecognitionObject,
     Connector,
     ContactPoint,
     Display,
-    Field,
     Lidar,
     LidarPoint,
     Motion,
-    Node,
     Proto,
     Radar,
     RadarTarget,
     RangeFinder,
     Skin,
     Speaker,
-    Supervisor,
     VacuumGripper,
 )
 

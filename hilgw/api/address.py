@@ -5,7 +5,6 @@ Source: Webots user guide, "Running Extern Robot Controllers"; the search of lib
 
 from __future__ import annotations
 
-import getpass
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,13 +65,13 @@ def find(environment: Mapping[str, str]) -> TcpAddress | LocalAddress:
         (token,) = parse_qs(parts.query).get("token", [None])[:1]
         return TcpAddress(parts.hostname, port, name, parts.scheme == "tls", token)
     if parts.scheme == "ipc":
-        instances = instances_of(environment, getpass.getuser)
+        instances = instances_of(environment)
         return _in_instance(instances / unquote(parts.netloc), name)
     raise PeerError(f"cannot use '{parts.scheme}://'", where=url, fix=_FIX)
 
 
 def _newest(robot: str | None, environment: Mapping[str, str]) -> LocalAddress:
-    folder = instances_of(environment, getpass.getuser)
+    folder = instances_of(environment)
     try:
         found = [path for path in folder.iterdir() if path.is_dir() and path.name.isdecimal()]
         newest = max(found, key=lambda path: path.stat().st_mtime)

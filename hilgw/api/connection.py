@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import selectors
 import socket
 import ssl
 import sys
@@ -22,6 +23,7 @@ from hilgw.protocols.webots.handshake import (
     decode_acknowledgement,
     decode_reason,
     encode_hello,
+    without_mock,
 )
 from hilgw.protocols.webots.requests import LEAVE
 
@@ -83,6 +85,12 @@ class Connection:
                 reader.feed(data)
                 answer = reader.next()
         return answer
+
+    def wait(self, wait_s: float) -> bool:
+        """Waits for bytes of the simulator; whether there are some."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._socket, selectors.EVENT_READ)
+            return bool(selector.select(wait_s))
 
     def limit(self, wait_s: float) -> None:
         """From now on, a simulator that does not answer within this time has closed."""
@@ -238,7 +246,8 @@ def _rest(connection: socket.socket) -> bytes:
 def _forbid(address: TcpAddress, reason: Forbidden | None) -> None:
     where = f"{address.host}:{address.port}"
     if reason is not None:
-        raise PeerError(reason.text, where=where, fix=_FIXES[reason])
+        fix = _FIXES.get(reason) or without_mock(address.robot or "ROBOT")
+        raise PeerError(reason.text, where=where, fix=fix)
     what = f"{_robot(address)} has a controller already, or this machine may not connect"
     raise PeerError(what, where=where, fix="end the other controller")
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from hilgw.api import current
-from hilgw.api._errors import is_period, report, report_disabled
+from hilgw.api._errors import report, report_disabled
+from hilgw.api.arguments import integer, period, text as text_of
 from hilgw.api.connection import Closed, connect
 from hilgw.api.devices.actuators import LED, Brake, Motor
 from hilgw.api.devices.base import Device
+from hilgw.api.devices.cameras import Camera
 from hilgw.api.devices.inputs import Joystick, Keyboard, Mouse
 from hilgw.api.devices.packets import Emitter, Receiver
 from hilgw.api.devices.sensors import (
@@ -28,7 +31,7 @@ from hilgw.api.devices.sensors import (
 from hilgw.api.old_names import OldNames
 from hilgw.api.session import Session, fail
 from hilgw.client.robots import robot_mode, set_robot_mode
-from hilgw.errors import HilgwError, PeerError
+from hilgw.errors import HilgwError, PeerError, nearest, quoted
 from hilgw.protocols.gateway.paths import CONTROL
 from hilgw.protocols.webots.robot_messages import (
     BatterySamplingPeriod,
@@ -77,6 +80,7 @@ LONGEST_STEP_MS = 2**31 - 1
 CLASSES: tuple[type[Device], ...] = (
     Accelerometer,
     Brake,
+    Camera,
     Compass,
     DistanceSensor,
     Emitter,
@@ -159,11 +163,17 @@ class Robot(OldNames):
         return self._session.finish()
 
     def _duration(self, time_step: int | None) -> int:
-        duration = current.basic_time_step() if time_step is None else int(time_step)
+        if time_step is None:
+            return current.basic_time_step()
+        duration = integer(time_step, "robot_step")
         if duration < 0:
             report(f"wb_robot_step() called with a negative duration={duration}.")
         elif duration > LONGEST_STEP_MS:
             report(f"wb_robot_step() called with a duration above {LONGEST_STEP_MS} ms.")
+        elif duration % (basic := self._session.configuration.basicTimeStep or 1):
+            takes = f"takes {math.ceil(duration / basic) * basic:g} ms"
+            text = f"robot.step({duration}) {takes}: steps are multiples of {basic:g} ms."
+            self._session.warn("multiple", text)
         return duration if 0 <= duration <= LONGEST_STEP_MS else 0
 
     # --- devices ------------------------------------------------------------------------------
@@ -172,14 +182,18 @@ class Robot(OldNames):
         """The device of this name; None, with a line, when the robot has none."""
         if name in self.devices:
             return self.devices[name]
-        print(f'Device "{name}" was not found on robot "{self.name}"', file=sys.stderr)
+        near = nearest(name, self.devices)
+        fix = f"; did you mean {quoted(near)}?" if near else ""
+        print(f'Device "{name}" was not found on robot "{self.name}"{fix}', file=sys.stderr)
         return None
 
     def getDeviceByIndex(self, index: int) -> Any:
-        """From 0, in the order of the robot's configuration. Raises IndexError."""
-        if not 0 <= index < len(self._by_tag):
-            raise IndexError(f"the robot has {len(self._by_tag)} devices, not device {index}")
-        return self._by_tag[index + 1]
+        """From 0, in the order of the robot's configuration. Raises KeyError."""
+        number = integer(index, "robot_get_device_by_index")
+        if number not in range(len(self._by_tag)):
+            report("The index of wb_robot_get_device_by_index() is out of the bounds.")
+            raise KeyError(self.name)
+        return self._by_tag[number + 1]
 
     def getNumberOfDevices(self) -> int:
         return len(self._by_tag)
@@ -225,7 +239,7 @@ class Robot(OldNames):
         return self._session.custom_data
 
     def setCustomData(self, data: str) -> None:
-        self._session.custom_data = data
+        self._session.custom_data = text_of(data)
         self._session.put(SetCustomData(data))
 
     def getMode(self) -> int:
@@ -236,6 +250,7 @@ class Robot(OldNames):
         """MODE_REMOTE_CONTROL: the gateway gives this program the real robot, MODE_SIMULATION: the
         simulated one. What was set before goes to the robot that is left. arg: has no effect; the
         gateway's configuration has the port. A line, and no change, when it is not possible."""
+        integer(mode, "robot_set_mode"), text_of(arg)
         if mode not in (self.MODE_SIMULATION, self.MODE_REMOTE_CONTROL):
             report(f"wb_robot_set_mode(): mode={mode} does not exist for a Python program.")
         elif mode != self.mode:
@@ -246,7 +261,7 @@ class Robot(OldNames):
 
     def getUrdf(self, prefix: str = "") -> str:
         """The robot as URDF, with this prefix before each name."""
-        self._session.put(GetUrdf(prefix))
+        self._session.put(GetUrdf(text_of(prefix)))
         self._session.step(0)
         return self._session.urdf
 
@@ -266,7 +281,7 @@ class Robot(OldNames):
 
     def wwiSendText(self, text: str) -> None:
         """Sends text to the robot's window, at once."""
-        self._session.put(WwiMessage(text.encode() + b"\0"))
+        self._session.put(WwiMessage(text_of(text).encode() + b"\0"))
         self._session.step(0)
 
     def wwiReceiveText(self) -> str | None:
@@ -277,16 +292,19 @@ class Robot(OldNames):
     def waitForUserInputEvent(self, event_type: int, timeout: int) -> int:
         """Waits for one of these events (EVENT_...), at most timeout ms; returns the event."""
         self._session.user_input = self.EVENT_NO_EVENT
-        self._session.put(WaitForUserInput(event_type, timeout))
+        function = "robot_wait_for_user_input_event"
+        wait = WaitForUserInput(integer(event_type, function), integer(timeout, function))
+        self._session.put(wait)
         ended = self._session.step(0) < 0
         return self.EVENT_QUIT if ended else self._session.user_input
 
     # --- the battery --------------------------------------------------------------------------
 
     def batterySensorEnable(self, sampling_period: int) -> None:
-        if is_period(sampling_period, "robot_battery_sensor_enable"):
-            self._battery_period = sampling_period
-            self._session.put(BatterySamplingPeriod(sampling_period))
+        ms = period(sampling_period, "robot_battery_sensor_enable")
+        if ms is not None:
+            self._battery_period, self._session.battery = ms, 0.0
+            self._session.put(BatterySamplingPeriod(ms))
 
     def batterySensorDisable(self) -> None:
         self.batterySensorEnable(0)
@@ -296,7 +314,7 @@ class Robot(OldNames):
         return self._battery_period
 
     def batterySensorGetValue(self) -> float:
-        """In J; NaN before the first answer."""
+        """In J; 0 before the first value, and without a battery."""
         if not self._battery_period:
             report_disabled("robot_battery_sensor_get_value", "robot_battery_sensor_enable")
         return self._session.battery

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import atexit
-import math
 import sys
 from collections.abc import Sequence
 from typing import Any, Protocol
 
 from hilgw.api._errors import report
 from hilgw.api.connection import Closed
-from hilgw.api.devices.states import STATES, EmitterState, State
+from hilgw.api.devices.states import STATES, CameraState, EmitterState, State
+from hilgw.api.interrupts import Interrupts
 from hilgw.errors import PeerError
 from hilgw.protocols.webots.answers import IMMEDIATE, Answer
-from hilgw.protocols.webots.codec import Codec, Command
+from hilgw.protocols.webots.codec import NEWEST, Codec, Command
 from hilgw.protocols.webots.errors import ProtocolError
 from hilgw.protocols.webots.forms import KINDS, ROBOT_TAG
 from hilgw.protocols.webots.queues import EmitterQueue, WaitingCommands
@@ -38,7 +38,7 @@ from hilgw.protocols.webots.robot_messages import (
 
 ENDED = -1
 CLOSING_S = 1.0
-_VERSION = "R2025a"
+LEAVING = "packets leave with robot.step(), as many as its time carries"
 # The last two: an argument of a wrong type.
 _UNENCODABLE = (ProtocolError, AttributeError, TypeError)
 
@@ -52,6 +52,9 @@ class Link(Protocol):
     def receive(self) -> Answer:
         """Waits for the next answer. Raises Closed, ProtocolError."""
 
+    def wait(self, wait_s: float) -> bool:
+        """Waits for bytes of the simulator; whether there are some."""
+
     def limit(self, wait_s: float) -> None:
         """From now on, a simulator that does not answer within this time has closed."""
 
@@ -62,16 +65,18 @@ class Link(Protocol):
 class Session:
     """The robot: `step` sends what the program asked for, and takes what comes back.
 
-    After the simulator has ended the controller, or the connection is lost, `step` returns -1.
+    After the simulator has ended the controller, or the connection is lost, `step` returns -1. A
+    request follows the answer to the one before it, whatever ended the program's wait for that.
     """
 
-    def __init__(self, connection: Link, version: str = _VERSION) -> None:
+    def __init__(self, connection: Link, version: str = NEWEST) -> None:
         """Reads the configuration. Raises Closed, ProtocolError, PeerError: a device of the robot
         is of a kind that this package does not read."""
         self.configuration: RobotConfiguration
         self.devices: dict[int, State] = {}
         self.time = 0.0
-        self.battery = math.nan
+        self.battery = 0.0
+        self._is_empty = False  # the battery
         self.battery_period = 0
         self.custom_data = self.model = self.urdf = ""
         self.keys: list[int] = []
@@ -81,6 +86,7 @@ class Session:
         self.window_messages: list[bytes] = []
         self.user_input = 0
         self.ended = False
+        self.steps = 0
         self._connection = connection
         self.version = version
         self._codec = Codec(version)
@@ -88,51 +94,77 @@ class Session:
         self._waiting = WaitingCommands()
         self._emitters: list[EmitterQueue] = []
         self._begun = False
+        self._warnings: set[str] = set()
+        self._is_owed = False  # the answer to the last request
+        self._interrupts = Interrupts(lambda: connection.wait(CLOSING_S))
         self.step(0)
         if not hasattr(self, "configuration"):
             raise ProtocolError("the first answer has no configuration of the robot")
         atexit.register(self.close)
+        self._interrupts.begin()
 
     def put(self, command: Command) -> None:
         """A command of the robot itself, for the next request."""
         self._robot_commands.append(command)
+
+    def warn(self, key: str, text: str) -> None:
+        """A line about how the program is written, once."""
+        if key not in self._warnings:
+            self._warnings.add(key)
+            print(f"Warning: {text}", file=sys.stderr, flush=True)
 
     def step(self, duration_ms: int) -> int:
         """One step, 0 for an immediate request: the delay in ms, or -1 at the end."""
         if self._begun:
             report("wb_robot_step() called between wb_robot_step_begin() and wb_robot_step_end().")
             return 0
-        self.begin(duration_ms)
-        return self.finish()
+        with self._interrupts:
+            self.begin(duration_ms)
+            return self.finish()
 
     def begin(self, duration_ms: int) -> None:
         """Sends the request of a step."""
         if duration_ms < 0:
             raise ValueError(f"a step of {duration_ms} ms")
-        if self.ended or self._begun:
-            return
-        self.keys.clear()
-        self._begun = True
-        try:
-            self._send(duration_ms)
-        except Closed as error:
-            self._lose(str(error))
+        with self._interrupts:
+            if self._is_owed and not (self.ended or self._begun):
+                self._receive()
+            if self.ended or self._begun:
+                return
+            self.keys.clear()
+            self._begun = True
+            self.steps += duration_ms > 0
+            try:
+                self._send(duration_ms)
+            except Closed as error:
+                self._lose(str(error))
 
     def finish(self) -> int:
         """Waits for the answer of `begin`."""
         self._begun = False
-        return ENDED if self.ended else self._receive()
+        with self._interrupts:
+            return ENDED if self.ended else self._receive()
 
     def close(self) -> None:
         """Leaves the simulator, at the latest after CLOSING_S; further steps return -1."""
         atexit.unregister(self.close)
-        if not self.ended:
-            self._connection.limit(CLOSING_S)
-            self._robot_commands.append(ClientExitNotify())
-            self._begun = False  # a step that was begun ends here, too
-            self.step(0)
-        self.ended = True
-        self._connection.leave()
+        try:
+            if not self.ended:
+                self._name_unsent()
+                self._connection.limit(CLOSING_S)
+                self._robot_commands.append(ClientExitNotify())
+                self._begun = False  # a step that was begun ends here, too
+                self.step(0)
+        finally:
+            self._interrupts.end()
+            self.ended = True
+            self._connection.leave()
+
+    def _name_unsent(self) -> None:
+        for state in self.devices.values():
+            if isinstance(state, EmitterState) and (count := len(state.queue)):
+                many = f"{count} packet{'s' * (count > 1)}"
+                self.warn("unsent", f"{many} of '{state.name}' did not leave: {LEAVING}.")
 
     # --- requests and answers -----------------------------------------------------------------
 
@@ -142,6 +174,7 @@ class Session:
         for emitter in self._emitters:
             commands += emitter.leave(duration_ms)
         blocks = self._encoded(commands) if commands else ()
+        self._is_owed = True
         self._connection.send(encode_request(duration_ms, blocks))
 
     def _encoded(self, commands: list[Command]) -> Sequence[tuple[int, bytes]]:
@@ -169,11 +202,16 @@ class Session:
                 if self.ended:
                     return ENDED
                 if answer.delay != IMMEDIATE:
+                    self._is_owed = False
                     return answer.delay
         except Closed as error:
             return self._lose(str(error))
 
     def _take(self, answer: Answer) -> None:
+        for image in answer.images:
+            camera = self.devices.get(image.tag)
+            if isinstance(camera, CameraState) and not image.command:
+                camera.pixels = image.pixels
         messages = answer.messages
         if not messages:
             return
@@ -220,8 +258,10 @@ class Session:
                 self._configure(message)
             case Quit():
                 self.ended = True
+                if self._is_empty:
+                    report("the battery of the robot is empty: the controller ends.")
             case Battery(value):
-                self.battery = value
+                self.battery, self._is_empty = value, value == 0.0
             case CustomData(text):
                 self.custom_data = text
             case Model(text):

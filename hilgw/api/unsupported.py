@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from hilgw.api.robot import Robot
-
 _FIX = "run the controller with Webots' own library, in the simulator"
 
 
@@ -17,9 +15,6 @@ class Unsupported:
 
 
 class Altimeter(Unsupported): ...
-
-
-class Camera(Unsupported): ...
 
 
 class CameraRecognitionObject(Unsupported): ...
@@ -34,9 +29,6 @@ class ContactPoint(Unsupported): ...
 class Display(Unsupported): ...
 
 
-class Field(Unsupported): ...
-
-
 class Lidar(Unsupported): ...
 
 
@@ -44,9 +36,6 @@ class LidarPoint(Unsupported): ...
 
 
 class Motion(Unsupported): ...
-
-
-class Node(Unsupported): ...
 
 
 class Proto(Unsupported): ...
@@ -68,45 +57,3 @@ class Speaker(Unsupported): ...
 
 
 class VacuumGripper(Unsupported): ...
-
-
-class Supervisor(Robot):
-    """A Robot, for programs that use no more of a Supervisor than that. Raises NotImplementedError
-    for the functions of a supervisor."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name in _OF_SUPERVISOR:
-            raise NotImplementedError(f"hilgw.api does not support Supervisor.{name}; {_FIX}")
-        raise AttributeError(f"'Supervisor' object has no attribute '{name}'")
-
-
-_OF_SUPERVISOR = frozenset(
-    [
-        "animationStartRecording",
-        "animationStopRecording",
-        "exportImage",
-        "getFromDef",
-        "getFromDevice",
-        "getFromId",
-        "getRoot",
-        "getSelected",
-        "getSelf",
-        "movieFailed",
-        "movieIsReady",
-        "movieStartRecording",
-        "movieStopRecording",
-        "setLabel",
-        "simulationGetMode",
-        "simulationQuit",
-        "simulationReset",
-        "simulationResetPhysics",
-        "simulationSetMode",
-        "simulation_mode",
-        "virtualRealityHeadsetGetOrientation",
-        "virtualRealityHeadsetGetPosition",
-        "virtualRealityHeadsetIsUsed",
-        "worldLoad",
-        "worldReload",
-        "worldSave",
-    ]
-)

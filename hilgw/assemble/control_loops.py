@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from hilgw.config.queries import (
     forwarding_of,
@@ -19,6 +19,8 @@ from hilgw.config.queries import (
 from hilgw.control.modes import RobotMode
 from hilgw.control.safety import SafetyState
 from hilgw.devices.fields import DEFAULT_STEP_MS
+from hilgw.devices.kinds import EMITTER, RECEIVER
+from hilgw.devices.properties import node_of
 from hilgw.devices.steps import StepClock
 from hilgw.engine.control_loop.bodies.forwarder import Forwarder
 from hilgw.engine.control_loop.context import LoopContext
@@ -38,6 +40,7 @@ from hilgw.engine.station.line_pacer import LinePacer
 from hilgw.engine.supervisor import Supervisor
 from hilgw.framing import create
 from hilgw.plugins import BODIES, CONTROLLERS, load
+from hilgw.settings import MockSpec
 from hilgw.units import NS_PER_MS, ns_to_s
 
 if TYPE_CHECKING:
@@ -75,7 +78,14 @@ class ControlLoopAssembly:
             body = no_body(context, safety)
         else:
             link = self._body(name, config.body)
-            body = LoopBody(link, safety, is_guarded=self._is_guarded(link.name, safety))
+            guarded = self._is_guarded(link.name, safety)
+            body = LoopBody(
+                link,
+                safety,
+                is_guarded=guarded,
+                has_watchdog=_has_watchdog(config.body),
+                named=_named(config.body),
+            )
         controller = self._loop_controller(context, config)
         loop = ControlLoop(
             context,
@@ -113,7 +123,14 @@ class ControlLoopAssembly:
             text = f"its motors stop {seconds:g} s after the controller's last message"
             self._describe(name, f"remote {'simulated' if simulated else 'real'} body: {text}")
         guarded = self._is_guarded(link.name, safety)
-        return RemoteBody(link, safety, RobotMode(config.mode), is_guarded=guarded)
+        return RemoteBody(
+            link,
+            safety,
+            RobotMode(config.mode),
+            is_guarded=guarded,
+            has_watchdog=_has_watchdog(config.remote),
+            named=_named(config.remote),
+        )
 
     def _is_guarded(self, name: str, safety: SafetyState) -> bool:
         """Whether the body of this name moves real motors."""
@@ -143,10 +160,10 @@ class ControlLoopAssembly:
         settings = part.settings
         link = self._link(f"{name}.{role}", body, settings)
         if is_on_line(settings):
-            self._supervise_line(link, body, part)
+            self._supervise_line(link, body, part, name)
             return link
         mock_name = name if role == "body" else link.name
-        mock = self._placed_mock(mock_name, body, settings)
+        mock = self._placed_mock(mock_name, body, settings, name)
         port = self._ports.tcp(link.name, settings.connect, mock, retry_s=body.retry_s)
         self._supervise(link, port)
         self._describe(name, f"{role} {part.kind}: {port.where}")
@@ -230,23 +247,44 @@ class ControlLoopAssembly:
         self._gateway.supervisors[link.name] = Supervisor(link, port, self._gateway.lines)
 
     def _supervise_line(
-        self, link: PeerLink[Any], part: Body | PeerController, config: PartConfig
+        self, link: PeerLink[Any], part: Body | PeerController, config: PartConfig, robot: str = ""
     ) -> None:
+        """robot: whose body it is."""
         settings = config.settings
         line, boot_s = line_settings(settings), settings.boot_s
-        mock = self._placed_mock(link.name, part, settings)
+        mock = self._placed_mock(link.name, part, settings, robot)
         port = self._ports.serial(link.name, settings.port, line, boot_s, mock)
         self._supervise(link, port)
-        robot, _, role = link.name.partition(".")
-        self._describe(robot, f"{role} {config.kind}: {port.where}, {line.baudRate} baud")
+        owner, _, role = link.name.partition(".")
+        self._describe(owner, f"{role} {config.kind}: {port.where}, {line.baudRate} baud")
         if modem_lines := self._ports.modem_lines(link.name, settings.port, line, boot_s):
-            self._describe(robot, f"{role}: {modem_lines}")
+            self._describe(owner, f"{role}: {modem_lines}")
 
-    def _placed_mock(self, name: str, part: Body | PeerController, settings: Any) -> PlaceMock:
-        """To put the mock of a body or a controller behind its port."""
-        return lambda device: self._ports.host(
-            name, part.mock(settings, self._config.webots), device
-        )
+    def _placed_mock(
+        self, name: str, part: Body | PeerController, settings: Any, robot: str
+    ) -> PlaceMock:
+        """To put the mock of a body or a controller behind its port. robot: whose body it is; its
+        devices in the file are those of the mock, unless the mock's own parameters list them."""
+        spec = part.mock(settings, self._config.webots)
+        if robot and "devices" not in settings.mock:
+            listed = self._config.robots[robot].devices
+            nodes = {each: node_of(fields) for each, fields in listed.items()}
+            own = {each: node for each, node in nodes.items() if node not in (EMITTER, RECEIVER)}
+            more = cast("Body", part).mocked_devices(settings, own)
+            spec = MockSpec(spec.name, spec.parameters | more)
+        return lambda device: self._ports.host(name, spec, device)
 
     def _describe(self, name: str, text: str) -> None:
         self._gateway.description.append(f"  {name:<12} {text}")
+
+
+def _named(part: PartConfig) -> frozenset[str]:
+    """The motors that the settings name."""
+    body: Body = load(BODIES, part.kind)
+    return frozenset((*part.settings.limits, *body.default_positions(part.settings)))
+
+
+def _has_watchdog(part: PartConfig) -> bool:
+    """Whether the robot stops by itself when nothing comes from here."""
+    body: Body = load(BODIES, part.kind)
+    return body.stop_frame(part.settings).has_watchdog

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from hilgw.adapters._common.framing_settings import name_of
 from hilgw.adapters.base import line_of
+from hilgw.adapters.declaration import Framed
 from hilgw.assemble.ports import MockPorts, Ports
 from hilgw.config import line_rates
 from hilgw.config.queries import (
@@ -36,6 +38,7 @@ from hilgw.engine.scene import Scene
 from hilgw.engine.simulated.event_loop import PacedLoop
 from hilgw.engine.station.receive_filter import ReceiveFilter
 from hilgw.engine.station.station import Station
+from hilgw.engine.station.station_watch import Traffic
 from hilgw.engine.statistics import StationStatistics
 from hilgw.engine.supervisor import Supervisor
 from hilgw.errors import UsageError
@@ -267,7 +270,16 @@ class _Assembly:
         self.describe(f"  {name:<12} {config.kind}: {port.where}, {common.baudRate} baud")
         if lines := ports.modem_lines(name, common.port, line, common.boot_s):
             self.describe(f"  {name:<12} {lines}")
-        gateway.supervisors[name] = Supervisor(station, port, gateway.lines)
+        gateway.supervisors[name] = supervisor = Supervisor(station, port, gateway.lines)
+        receivers = [
+            receiver for robot in gateway.robots.values() for receiver in robot.receivers.values()
+        ]
+        gateway.watches.add(
+            name,
+            adapter.limits.silence or _line_words(config),
+            partial(_traffic, station, supervisor),
+            lambda: any(each.takes(adapter.type, session.channels) for each in receivers),
+        )
 
     def add_module(self, name: str, common: StationSettings) -> Mount:
         """Where the module of a station is: on a robot, or on itself."""
@@ -275,6 +287,28 @@ class _Assembly:
             return Mount(common.attached_to, mount_of(common.position, common.rotation))
         self.gateway.scene.add(name, pose_of(common.position, common.rotation))
         return Mount(name)
+
+
+def _line_words(config: AdapterConfig) -> str:
+    """What to check on a line where nothing comes back."""
+    settings: Any = config.settings
+    is_framed = isinstance(settings, Framed) and settings.is_framed
+    framing = f", the framing ({name_of(settings.framing)})" if is_framed else ""
+    return f"the baud rate ({config.common.baudRate}){framing}, and that TX goes to RX"
+
+
+def _traffic(station: Station, port: Supervisor) -> Traffic:
+    count = station.statistics.count
+    garbage = count.dropped.total()
+    return Traffic(
+        state=port.state,
+        reason=port.reason,
+        connections=port.ups,
+        queued=station.queued,
+        sent=count.delivered,
+        received=count.inbound - garbage,
+        garbage=garbage,
+    )
 
 
 def _passing(fields: EmitterFields | ReceiverFields) -> EmitterFields | ReceiverFields:

@@ -17,6 +17,7 @@ from hilgw.engine.listening import Listening
 from hilgw.engine.processes import Child, Program
 from hilgw.plugins import CONTROLLERS, load
 from hilgw.protocols.webots.address import program_environment
+from hilgw.protocols.webots.handshake import without_mock
 from hilgw.security.access import Access, TokenCheck
 from hilgw.transports.tcp.address import parse_address
 from hilgw.transports.tcp.stream import connect_local
@@ -73,6 +74,8 @@ class SteppedAssembly:
             local=local,
             on_listening=connect,
         )
+        if mocked:
+            port.mock_fix = without_mock(loop.name, self._config.real)
         self._gateway.supervisors[link.name] = port
         return f"controller {part.kind}: listens on {port.where}{words}"
 

@@ -104,6 +104,11 @@ class Body(Protocol):
         """The firmware mock that behaves like the robot of these settings, under this Webots
         version."""
 
+    def mocked_devices(self, settings: Any, devices: Mapping[str, str]) -> dict[str, Any]:
+        """Parameters with which the mock has the devices that the file lists for the robot: their
+        nodes by name, without Emitters and Receivers."""
+        return {}
+
     def check(self, settings: Any) -> list[Problem]:
         """Errors that span fields."""
         return []
@@ -128,7 +133,7 @@ class Body(Protocol):
         return MappingProxyType({})
 
 
-DECLARED = ("simulated", "retry_s", "framing", "forwarding", "default_positions")
+DECLARED = ("simulated", "retry_s", "framing", "forwarding", "default_positions", "mocked_devices")
 """What a kind of another distribution could lack that loads."""
 
 

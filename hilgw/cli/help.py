@@ -28,6 +28,7 @@ RUN = (
     ("--ready-file", "FILE", "write this file when every required part is up"),
     ("--control", "PATH", "control socket for `hilgw send` (default: found by it)"),
     ("--log", "FILE", "append what happens, with deliveries and time of day"),
+    ("--status", "MODE", "of each robot, once a second: off, short (usual) or full"),
     ("-q --quiet", "", "show only errors, notices and the summary"),
     ("-v --verbose", "", "show deliveries too"),
 )
@@ -87,7 +88,7 @@ EXIT_CODES = {
     5: "peer",
     6: "mismatch",
     7: "safety stop latched",
-    130: "Ctrl-C, or the reader of the output left",
+    130: "Ctrl-C, or the program that read the output ended",
     143: "SIGTERM",
     129: "terminal closed",
 }

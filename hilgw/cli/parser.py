@@ -108,12 +108,26 @@ def _is_file(word: str) -> bool:
     return word.endswith(FILES) or Path(word).is_file()
 
 
+_LOG = "--log FILE keeps all that a run shows; hilgw replays nothing"
+_STATE = "hilgw watch shows what passes through a running gateway"
+_INSTEAD = {
+    **dict.fromkeys(("replay", "record", "log", "logs", "play"), _LOG),
+    **dict.fromkeys(("top", "status", "ps", "monitor", "stats", "show"), _STATE),
+    "start": "hilgw FILE runs a gateway",
+    **dict.fromkeys(("stop", "kill", "quit"), "Ctrl-C ends a gateway, hilgw disarm stops robots"),
+    **dict.fromkeys(("init", "new", "create"), "hilgw example NAME > my.yaml begins a file"),
+}
+"""Commands that other programs have, and what hilgw has instead."""
+
+
 def _meant_command(word: str) -> str:
     """What this word may stand for: a shipped configuration, or a command."""
     from hilgw.config.shipped import names
 
     if word in names():
         return f"; did you mean hilgw --config {word}?"
+    if word in _INSTEAD:
+        return f"; {_INSTEAD[word]}"
     near = nearest(word, [*COMMANDS, "--version"])
     return f"; did you mean {near}?" if near else "; hilgw --help lists the commands"
 
@@ -138,6 +152,11 @@ class CommandParser(argparse.ArgumentParser):
     """The parser of one command, with messages that name what was meant. words: its arguments."""
 
     words: Sequence[str] = ()
+
+    def format_help(self) -> str:
+        from hilgw.cli.output.text import paragraphs  # for this text only
+
+        return paragraphs(super().format_help())
 
     def error(self, message: str) -> NoReturn:
         if message.startswith("the following arguments are ") or message.endswith(" is required"):

@@ -41,6 +41,25 @@ def _request(robot: str, mode: str | None, control: str | None, config: str | No
     return RobotState(robot, str(answer["mode"]), dict(answer["bodies"]), gateway.label)
 
 
+Row = tuple[float, float, float]
+
+
+def robot_pose(robot: str, control: str | None = None) -> tuple[Row, tuple[Row, Row, Row]] | None:
+    """Position and rotation matrix of this robot in the scene; None: they are not known. Raises as
+    `robot_mode`."""
+    gateway = gateway_with("robot", robot, control, None)
+    answer = request_of(gateway, {"do": Do.POSE, "object": robot}, robot)
+    if answer["position"] is None:
+        return None
+    first, second, third = (_row(each) for each in answer["rotation"])
+    return _row(answer["position"]), (first, second, third)
+
+
+def _row(numbers: Sequence[float]) -> Row:
+    x, y, z = map(float, numbers)
+    return x, y, z
+
+
 def press(
     robot: str,
     keys: Sequence[int],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,7 @@ MAX_ERRORS = 1000
 RENAMED: Mapping[Any, str] = {"failsafe": "safety", "loop": "closed"}  # keys of earlier versions
 
 # Words for a key or a kind that people type, where no spelling leads to ours.
-_MEANT: Mapping[Any, str] = {
+_MEANT: Mapping[Any, str | tuple[str, ...]] = {
     "translation": "position",
     "orientation": "rotation",
     "speed": "baudRate",
@@ -29,7 +29,10 @@ _MEANT: Mapping[Any, str] = {
     "bitrate": "baudRate",
     "device": "port",
     "protocol": "framing",
-    **dict.fromkeys(("serial", "arduino", "esp32", "rs232", "rs485", "usb"), "uart"),
+    # A board is hardware, a body, or the firmware that controls a simulated body.
+    **dict.fromkeys(("serial", "arduino", "esp32", "rs232", "rs485"), ("uart", "text", "wc2ec")),
+    "usb": "uart",
+    **dict.fromkeys(("c++", "cpp", "c", "java", "matlab", "ros", "extern", "<extern>"), "webots"),
     **dict.fromkeys(("zigbee", "digimesh"), "xbee"),
     "lora": "rylr998",
 }
@@ -37,6 +40,11 @@ _MEANT: Mapping[Any, str] = {
 _NUMERIC = re.compile(r"-?(0|[1-9][0-9]{0,18})(\.[0-9]{1,18})?", re.ASCII)
 _GROUPED = re.compile(r"-?[1-9][0-9]{0,2}([ ,'][0-9]{3}){1,5}", re.ASCII)  # 115,200
 _WITH_UNIT = re.compile(r"-?[0-9][0-9.]{0,18} ?[A-Za-z/%\u00b0\u00b5][\w/]{0,11}")  # 9600 baud
+
+_NUMBERS = re.compile(  # a position: 1, 2, 3
+    r"[(\[ ]*-?[0-9.]{1,18}([ ,;]+-?[0-9.]{1,18}){1,8}[)\] ]*", re.ASCII
+)
+_NO_LIST = "write `key: value` in each line, without '-' and [ ]"
 
 _WANTED = {
     "int_type": "a whole number",
@@ -126,14 +134,26 @@ def _union(error: _Error) -> tuple[str, str]:
         name = error.value[tag]
         if not isinstance(name, str):
             return "must be text", offer
-        if (meant := _MEANT.get(name.lower())) in names:
+        if (meant := _meant(name.lower(), names)) is not None:
             return f"unknown {tag} {quoted(name)}", _did_you_mean(meant)
         return f"unknown {tag} {quoted(name)}", suggest(name, names)
     if error.extra["wanted"]:
         return _mistyped(error.extra["wanted"], error.extra["text"], error.value, error.word)
     if isinstance(error.value, str) and (fix := without_space(error.value)):
         return NO_COLON[0], fix
-    return f"must be a mapping with the key {quoted(tag)}", offer
+    what = f"must be a mapping with the key {quoted(tag)}"
+    if isinstance(error.value, list):
+        return f"{what}, not a list", _NO_LIST
+    if error.value in names:
+        return what, f"write `{{{tag}: {error.value}}}`"
+    return what, offer
+
+
+def _meant(word: Any, known: Iterable[Any]) -> str | None:
+    """The known name that this word stands for."""
+    meant = _MEANT.get(word, ())
+    names = (meant,) if isinstance(meant, str) else meant
+    return next((name for name in names if name in known), None)
 
 
 def _unknown_key(error: _Error) -> tuple[str, str]:
@@ -146,7 +166,7 @@ def _unknown_key(error: _Error) -> tuple[str, str]:
     if key == "supervisor" and error.path[0] == "robots" and len(error.path) == 3:
         fix = "delete it, or let Webots carry them: controller kind webots_proxy"
         return NOT_CARRIED["Supervisor"], fix
-    if (meant := _MEANT.get(error.path[-1])) in keys:
+    if (meant := _meant(error.path[-1], keys)) is not None:
         return "unknown key", _did_you_mean(meant)
     return "unknown key", suggest(error.path[-1], keys)
 
@@ -179,6 +199,12 @@ def _mistyped(wanted: str, text_would_do: bool, value: Any, word: str | None) ->
         return what, "write a value, or delete the key"
     if "mapping" in wanted and isinstance(value, str) and (fix := without_space(value)):
         return NO_COLON[0], fix
+    if "mapping" in wanted and isinstance(value, list):
+        return what, _NO_LIST
+    if "list" in wanted and isinstance(value, str) and _NUMBERS.fullmatch(value):
+        return what, f"write [{', '.join(re.split('[ ,;]+', value.strip('()[] ')))}]"
+    if text_would_do and isinstance(value, dict) and list(value.values()) == [None]:
+        return what, f"put a text with braces in quotes: '{{{next(iter(value))!s:.40}}}'"
     if text_would_do and isinstance(value, bool | int | float):
         typed = word if word is not None else str(value)
         return what, f'put it in quotes: "{typed}"'

@@ -288,7 +288,7 @@ class GatewayConfig:
         gt=0,
         le=1_000_000,
         pattern="max",
-        example="max",
+        example="2, or max",
     )
     guardian_ms: int = setting(
         "silence of hilgw itself after which its guardian, a process of its own, stops the real "
@@ -299,7 +299,8 @@ class GatewayConfig:
         unit="ms",
     )
     webots: str = setting(
-        "release whose rules apply (cone axis, node numbers), such as R2025a",
+        "version of the controllers' Webots library, not of a world file; also the node numbers of "
+        "kind wc2ec, and the axis of cones",
         "R2025a",
         pattern=r"R20[0-9]{2}[a-z](-rev[0-9]+)?",
         example="R2025a",

@@ -49,7 +49,7 @@ class StopReason(Reason):
     BEHIND = "behind", "the serial line to the body is full"
     LATE = "late", "the gateway was late"
     SWAMPED = "swamped", "the controller sends commands too fast"
-    BODY = "body", "the body is gone, and has to stop its motors itself"
+    BODY = "body", "the body is gone"
     EXCHANGED = "exchanged", "another body takes its place"
     FAULT = "fault", "a session failed"
     HARDWARE = "hardware_fault", "the robot reports a hardware fault"

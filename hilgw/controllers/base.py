@@ -160,11 +160,13 @@ class PeerSession(LinkSession, Protocol):
 class SteppedSession(PeerSession, Protocol):
     """A peer that asks for steps: it reports StepRequest, and waits for the answer.
 
-    local: the peer of the next connection is on a local socket; set before `open`. armed: whether
-    the motors may move; set before each `answer`.
+    local: the peer of the next connection is on a local socket, image_files: the paths of its
+    images there, by device; set before `open`. armed: whether the motors may move; set before each
+    `answer`.
     """
 
     local: bool
+    image_files: Mapping[str, str]
     armed: bool
 
     def next_sample(self) -> int | None:
@@ -177,6 +179,9 @@ class SteppedSession(PeerSession, Protocol):
     def answer(self, time_ns: int, delay_ms: int = 0) -> list[Event]:
         """The step is over, at this simulation time. delay_ms: by how much the request was late."""
 
+    def images(self) -> Mapping[str, bytes]:
+        """The images that a peer on a local socket finds in files, by device."""
+
     def quit(self) -> list[Event]:
         """Ends the peer; always before its connection is closed."""
 
@@ -186,6 +191,9 @@ class SteppedSession(PeerSession, Protocol):
 
     def say(self, text: str) -> list[Event]:
         """A text for the peer, as from its robot window. Raises HilgwError when it takes none."""
+
+    def charge(self, energy_j: float) -> list[Event]:
+        """The battery has this energy. Raises HilgwError where it cannot have it."""
 
     def show_paths(self, project: str, world: str) -> None:
         """What the next peer learns as its project and world."""

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from hilgw.control.parts import HasBattery, RunsProgram
 from hilgw.controllers.base import Role
 from hilgw.controllers.webots import WebotsController
+from hilgw.protocols.webots.codec import NEWEST
 from hilgw.settings import Problem, setting
 
 if TYPE_CHECKING:
+    from hilgw.controllers.webots.session import WebotsControllerSession
     from hilgw.controllers.webots.settings import WebotsControllerSettings
 
 
@@ -46,6 +48,17 @@ class PythonController(WebotsController):
     def check(self, settings: PythonControllerSettings | WebotsControllerSettings) -> list[Problem]:
         """Errors that span fields: (path below the controller, message, fix)."""
         return self.data_problems(settings)
+
+    def robot_session(
+        self,
+        settings: Any,
+        version: str,
+        robot: str,
+        step_ms: int,
+    ) -> WebotsControllerSession:
+        """The session of the robot of this name: its library is that of hilgw, whatever version
+        other parts of the file have."""
+        return super().robot_session(settings, NEWEST, robot, step_ms)
 
     def controller_name(self, settings: Any) -> str:
         """What the program reads as the field `controller`: its name without the suffix."""

@@ -10,8 +10,12 @@ from typing import Any, ClassVar
 
 from hilgw.controllers.webots import WebotsController
 from hilgw.controllers.webots.session import WebotsControllerSession
+from hilgw.errors import ConfigError
+from hilgw.protocols.webots.codec import library_speaks
 from hilgw.protocols.webots.robot_messages import RobotConfiguration
 from hilgw.settings import Problem, setting
+
+OLDEST = "R2023b"  # the plug-in reads the layout of the configuration from this version on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +50,9 @@ class WebotsPluginController(WebotsController):
         self, settings: Any, version: str, robot: str, step_ms: int
     ) -> WebotsControllerSession:
         """The session of the robot of this name. step_ms: the basic time step."""
+        if not library_speaks(version, OLDEST):
+            what = f"the plug-in hilgw is for Webots {OLDEST} or later"
+            raise ConfigError(what, where="webots", fix="write the version of your Webots")
         configuration = RobotConfiguration(
             name=robot, synchronization=False, basicTimeStep=float(step_ms), controller="<extern>"
         )

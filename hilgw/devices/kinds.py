@@ -43,6 +43,7 @@ LINEAR_MOTOR = "LinearMotor"
 ROTATIONAL_MOTOR = "RotationalMotor"
 EMITTER = "Emitter"
 RECEIVER = "Receiver"
+CAMERA = "Camera"
 
 # Roles. A device of a kind that KINDS does not list has the role OTHER: never set or read.
 # An indicator moves nothing. A brake moves nothing by itself, but may release a load.

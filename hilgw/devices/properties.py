@@ -26,6 +26,7 @@ WGS84 = "WGS84"
 LINEAR = "linear"
 
 _LARGEST = 1_000_000_000
+MOST_PIXELS = 2048
 
 
 def _lookup_table(default: LookupTable) -> Any:
@@ -238,6 +239,34 @@ class LinearMotorFields(MotorFields):
         return self.maxForce
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CameraFields(NodeFields):
+    """One Camera node, in whose place the controller finds a black one: images are not carried."""
+
+    absent: str = setting(
+        "what a Webots controller finds in the camera's place; blank: a black camera",
+        "",
+        choices=("blank",),
+        example="blank",
+    )
+    width: int = setting("columns of the image", 64, ge=1, le=MOST_PIXELS)
+    height: int = setting("rows of the image", 64, ge=1, le=MOST_PIXELS)
+    fieldOfView: float = setting(
+        "horizontal opening angle", 0.7854, ge=0, le=2 * math.pi, unit="rad"
+    )
+    near: float = setting("distance of the near clipping plane", 0.01, ge=0, le=_LARGEST, unit="m")
+    exposure: float = setting("exposure, for the controller", 1.0, ge=0, le=_LARGEST)
+
+    @property
+    def is_blank(self) -> bool:
+        return bool(self.absent)
+
+    @property
+    def image(self) -> bytes:
+        """Black: BGRA of each pixel."""
+        return b"\0\0\0\xff" * (self.width * self.height)
+
+
 DeviceFields = EmitterFields | ReceiverFields | NodeFields
 
 FIELDS: dict[str, type[EmitterFields] | type[ReceiverFields] | type[NodeFields]] = {
@@ -256,11 +285,12 @@ FIELDS: dict[str, type[EmitterFields] | type[ReceiverFields] | type[NodeFields]]
     "Brake": BrakeFields,
     "RotationalMotor": RotationalMotorFields,
     "LinearMotor": LinearMotorFields,
+    "Camera": CameraFields,
 }
 """The fields of each node by its name, in the order of the documentation."""
 
+NO_IMAGES = "camera images are not carried yet"
 NOT_CARRIED = {
-    "Camera": "camera images are not carried yet",
     "Lidar": "lidar images are not carried yet",
     "RangeFinder": "range images are not carried yet",
     "Radar": "radar targets are not carried yet",
@@ -277,6 +307,15 @@ NOT_CARRIED = {
     "Propeller": "propellers are not carried yet: list their motors",
 }
 """Nodes of Webots robots that a control loop cannot carry, and the error for each."""
+
+
+def blank_camera(name: str, fields: CameraFields | None = None) -> str:
+    """The line of a configuration that gives a controller a black camera of this size: without one,
+    libController crashes when it enables the camera."""
+    size = fields or CameraFields()
+    camera = f"{{node: Camera, absent: blank, width: {size.width}, height: {size.height}}}"
+    return f"write `{name}: {camera}` under `devices:` for a black one"
+
 
 _NODES = {fields: node for node, fields in FIELDS.items()}
 

@@ -171,6 +171,14 @@ class ControlServer:
                 case {"do": Do.PLACE, "object": str(name), "position": position}:
                     self._gateway.place(name, _pose(position, request.get("rotation")))
                     return {"ok": True}
+                case {"do": Do.POSE, "object": str(name)}:
+                    pose = self._gateway.scene.pose_of(name)
+                    where = None if pose is None else list(pose.position)
+                    rows = None if pose is None else [list(row) for row in pose.rows]
+                    return {"ok": True, "position": where, "rotation": rows}
+                case {"do": Do.CHARGE, "robot": str(robot), "energy_j": int() | float() as energy}:
+                    self._gateway.control_loops[robot].steps.charge(float(energy))
+                    return {"ok": True}
                 case {"do": Do.SET, "device": str(device)}:
                     channel, range_m = request.get("channel"), request.get("range")
                     if not (channel is None or type(channel) is int) or not (

@@ -13,6 +13,7 @@ from hilgw.engine.observer import Kind
 from hilgw.engine.robot.ports import EmitterPort
 from hilgw.engine.simulated.clock import SimulatedClock
 from hilgw.engine.simulated.pace import Hold, Holds, SpeedMeter
+from hilgw.engine.station.station_watch import StationWatches
 from hilgw.errors import AdapterError, HilgwError, PeerError, PortError
 from hilgw.medium.packet import Packet
 from hilgw.reasons import RejectedReason
@@ -77,6 +78,7 @@ class Gateway:
         self.control_loops = ControlLoops(timer, simulated=simulated, guardian_ms=guardian_ms)
         self.robots: dict[str, Robot] = {}
         self.stations: dict[str, Station] = {}
+        self.watches = StationWatches(timer, observer)
         self.supervisors: dict[str, ObservedPort] = {}
         self.hosts: list[MockHost] = []
         self.children: list[Child] = []
@@ -124,6 +126,7 @@ class Gateway:
             for robot in self.robots.values():
                 robot.start()
             self.control_loops.start()
+            self.watches.start()
             self.check_ready()
             with suppress(TimeoutError):  # the end of a run of this duration
                 await asyncio.wait_for(stop.wait(), duration_s)
@@ -157,6 +160,9 @@ class Gateway:
 
     async def _stop(self, tasks: list[asyncio.Task[None]]) -> None:
         await self.control_loops.stop_motors()
+        self.watches.stop()
+        for station in self.stations.values():
+            station.end()
         for task in tasks:
             task.cancel()
         if tasks:
@@ -314,13 +320,17 @@ class Gateway:
                 latency[emitter.name] = {"hop": "queued", **emitter.latency.as_dict()}
             for receiver in robot.receivers.values():
                 latency[receiver.name] = {"hop": "sampled", **receiver.latency.as_dict()}
-        for station in self.stations.values():
-            latency[station.name] = {"hop": "sent", **station.statistics.latency.as_dict()}
+        counts = self.ledger.as_dict()
+        for name, station in self.stations.items():
+            latency[name] = {"hop": "sent", **station.statistics.latency.as_dict()}
+            count = counts["stations"][name]
+            if count["delivered"] != count["accepted"]:
+                count["left_from"] = dict(station.statistics.left)
         return {
             "version": REPORT_VERSION,
             "duration_s": round(ns_to_s(now - begin), 3),
             **({"speed": self._speed.report()} if self._speed is not None else {}),
-            **self.ledger.as_dict(),
+            **counts,
             "ledger": {"adds_up": not violations, "violations": violations},
             "latency": latency,
             "ports": {name: each.report() for name, each in self.supervisors.items()},

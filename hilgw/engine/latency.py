@@ -17,6 +17,11 @@ class Latency:
         self.count = 0
         self.max_ns = 0
 
+    def clear(self) -> None:
+        """Another connection begins."""
+        self._buckets.clear()
+        self.count = self.max_ns = 0
+
     def add(self, duration_ns: int) -> None:
         duration_ns = max(duration_ns, 0)
         shift = max(duration_ns.bit_length() - _SUB_BITS - 1, 0)

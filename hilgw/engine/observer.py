@@ -44,7 +44,8 @@ class ControlLoopStatus:
     value) by device name; rates since the last status; latency from sensor in to motor out of the
     whole run; the names and units of each sensor's numbers; whether the motors may move; whether a
     controller runs. mode: of a robot with two bodies, else empty; divergences: of its shadow, by
-    sensor."""
+    sensor. past_sensors, past_motors: of before the body was lost, while there is nothing newer;
+    body_down_s: for how long it has been lost, None while it is not."""
 
     sensors: Mapping[str, Value]
     motors: Mapping[str, Mapping[str, float]]
@@ -56,6 +57,9 @@ class ControlLoopStatus:
     controller: bool = True
     mode: str = ""
     divergences: Mapping[str, Divergence] = field(default_factory=dict)
+    past_sensors: Mapping[str, Value] = field(default_factory=dict)
+    past_motors: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    body_down_s: float | None = None
 
 
 @record

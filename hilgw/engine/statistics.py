@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hilgw.control.events import Command, MotorCommand, MotorSettings
 from hilgw.engine.latency import Latency
@@ -40,21 +40,24 @@ class NoticeFilter:
 
 
 class StationStatistics:
-    """Counts of one station, and its observer. All copies of one event are counted before
-    the first is reported, so the observer always finds a ledger that adds up."""
+    """Counts of one station, and its observer. left: the delivered copies by source. All copies of
+    one event are counted before the first is reported, so the observer always finds a ledger that
+    adds up."""
 
-    __slots__ = ("_notices", "count", "latency", "name", "observer")
+    __slots__ = ("_notices", "count", "latency", "left", "name", "observer")
 
     def __init__(self, name: str, count: StationCount, observer: Observer) -> None:
         self.name = name
         self.count = count
         self.observer = observer
         self.latency = Latency()
+        self.left: Counter[str] = Counter()  # by source
         self._notices = NoticeFilter()
 
     def deliver(self, copy: Copy, now: int) -> None:
         """A copy reached its end: read, last byte out, or acknowledged."""
         self.count.deliver()
+        self.left[copy.packet.source] += 1
         self.latency.add(now - copy.arrived_ns)
         self.observer.delivered(self.name, copy)
 
@@ -75,9 +78,9 @@ class StationStatistics:
         self.count.drop(reason, count)
         self.observer.refused(self.name, reason, text)
 
-    def expire(self, copies: int) -> None:
+    def expire(self, copies: int, reason: ExpiredReason = ExpiredReason.STOPPED) -> None:
         """The gateway ends before these copies were delivered."""
-        self.count.expire(copies, ExpiredReason.STOPPED)
+        self.count.expire(copies, reason)
 
     def notice(self, text: str, once: bool = False) -> None:
         """A notice for the user."""
@@ -87,7 +90,8 @@ class StationStatistics:
 
 class ControlLoopStatistics:
     """Counts of one control loop, the last values by device, and the latency from sensor in to
-    motor out: from the last values before a command until that command is written."""
+    motor out: from the last values before a command until that command is written. past_sensors,
+    past_motors: what was the last before the body was lost."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter(
@@ -98,6 +102,8 @@ class ControlLoopStatistics:
         self.sensors: dict[str, Value] = {}
         self.reports: dict[str, tuple[Quantity, ...]] = {}  # the numbers of a value, by device
         self.motors: dict[str, dict[str, float]] = {}
+        self.past_sensors: dict[str, Value] = {}
+        self.past_motors: dict[str, dict[str, float]] = {}
         self._names: dict[int, str] = {}
         self._shown: Counter[str] = Counter()
         self._values_ns: int | None = None
@@ -109,13 +115,28 @@ class ControlLoopStatistics:
     def keep(self, devices: Iterable[Device]) -> None:
         """Drops the values of all other devices, which belong to a body that is gone."""
         names = {device.name for device in devices}
-        for shown in (self.sensors, self.motors):
+        for shown in (self.sensors, self.motors, self.past_sensors, self.past_motors):
             for name in shown.keys() - names:
                 del shown[name]
+
+    def lost(self) -> None:
+        """The body is gone: what it reported and what it was given is not current any more."""
+        self.past_sensors, self.sensors = self.past_sensors | self.sensors, {}
+        self.past_motors, self.motors = self.last_motors(), {}
+
+    def last_motors(self) -> dict[str, dict[str, float]]:
+        """The last settings of each motor, also those of before the body was lost."""
+        past, motors = self.past_motors, self.motors
+        return {name: past.get(name, {}) | motors.get(name, {}) for name in past | motors}
 
     def forget_values(self) -> None:
         """The body is exchanged: its values are not those of the next one."""
         self.keep(())
+        self._values_ns = None
+
+    def begin_connection(self) -> None:
+        """A controller or a body has connected: the latency is that of this connection."""
+        self.latency.clear()
         self._values_ns = None
 
     def received(self, values: Sequence[tuple[int, Value]], now: int) -> None:
@@ -165,7 +186,15 @@ class ControlLoopStatistics:
         )
         self._shown = self.counts.copy()
         return ControlLoopStatus(
-            self.sensors, self.motors, values, commands, self.latency, self.reports, armed
+            self.sensors,
+            self.motors,
+            values,
+            commands,
+            self.latency,
+            self.reports,
+            armed,
+            past_sensors=_without(self.past_sensors, self.sensors),
+            past_motors=_without(self.past_motors, self.motors),
         )
 
     def named_values(self) -> dict[str, Any]:
@@ -177,13 +206,13 @@ class ControlLoopStatistics:
             }
             if isinstance(value, tuple)
             else value
-            for name, value in self.sensors.items()
+            for name, value in (self.past_sensors | self.sensors).items()
         }
 
     def units(self) -> dict[str, str | dict[str, str]]:
         """The units of the same numbers; those without one are left out."""
         found: dict[str, str | dict[str, str]] = {}
-        for name, value in self.sensors.items():
+        for name, value in (self.past_sensors | self.sensors).items():
             quantities = self.reports.get(name, ())
             if isinstance(value, tuple):
                 units = {each.name: each.unit for each in quantities if each.unit}
@@ -191,6 +220,32 @@ class ControlLoopStatistics:
             elif quantities and quantities[0].unit:
                 found[name] = quantities[0].unit
         return found
+
+
+V = TypeVar("V")
+
+
+def _without(past: Mapping[str, V], newer: Mapping[str, object]) -> dict[str, V]:
+    return {name: each for name, each in past.items() if name not in newer}
+
+
+def motions(motors: Mapping[str, Mapping[str, float]]) -> str:
+    """What the motors that do not rest follow, such as "left 5, lift to 0.25", with the numbers of
+    their last commands."""
+    words = {name: motion(settings) for name, settings in motors.items()}
+    return ", ".join(f"{name} {text}" for name, text in words.items() if text not in ("0", "-0"))
+
+
+def motion(settings: Mapping[str, float]) -> str:
+    """What one motor follows: a finite position, a velocity, or a force or torque; without any,
+    its settings by name."""
+    position = settings.get("position", math.inf)
+    if math.isfinite(position):
+        return f"to {position:.4g}"
+    for name, form in (("velocity", ""), ("force", "force "), ("torque", "torque ")):
+        if name in settings:
+            return f"{form}{settings[name]:.4g}"
+    return " ".join(f"{name} {value:.4g}" for name, value in settings.items())
 
 
 def refusals(counts: Mapping[str, int]) -> dict[str, int]:

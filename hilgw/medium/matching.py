@@ -13,6 +13,20 @@ _STAGE: dict[str, int] = {reason: index for index, reason in enumerate(NotReceiv
 _EDGE_RAD = 1e-9  # rounding tolerance: the edge of the cone counts as inside
 
 
+class OutOfRange(str):
+    """The reason `range` of one listener, with its numbers in metres. limit: of the packet."""
+
+    __slots__ = ("distance", "limit")
+    distance: float
+    limit: float
+
+    @classmethod
+    def of(cls, limit: float, distance: float) -> OutOfRange:
+        reason = cls(NotReceivedReason.RANGE.value)
+        reason.limit, reason.distance = limit, distance
+        return reason
+
+
 def stage(reason: str) -> int:
     """Index of the check that failed; any other reason comes last."""
     return _STAGE.get(reason, len(_STAGE))

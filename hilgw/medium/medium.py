@@ -17,13 +17,20 @@ from hilgw.devices.fields import CHANNEL_MAX
 from hilgw.devices.nodes import cone_axis, upright_axis
 from hilgw.medium.ledger import Ledger
 from hilgw.medium.listeners import Listener, Listeners
-from hilgw.medium.matching import direction, exclusion, later, signal_strength, within_cone
+from hilgw.medium.matching import (
+    OutOfRange,
+    direction,
+    exclusion,
+    later,
+    signal_strength,
+    within_cone,
+)
 from hilgw.medium.obstacles import Obstacle, Obstacles
 from hilgw.medium.packet import BROADCAST, Copy, Packet
 from hilgw.medium.pose import IDENTITY, Pose
 from hilgw.reasons import NotReceivedReason, PacketRefused
 
-Missed = Callable[[], Mapping[str, NotReceivedReason]]
+Missed = Callable[[], Mapping[str, str]]
 Transmitted = Callable[[Packet, Sequence[str], NotReceivedReason | None, Missed], None]
 
 
@@ -202,23 +209,32 @@ class Medium:
 
     def _missed(
         self, packet: Packet, pose: Pose | None, mounted_on: str | None, receivers: list[str]
-    ) -> dict[str, NotReceivedReason]:
+    ) -> dict[str, str]:
         """The other listeners on the channel, and why they do not receive the packet.
 
         Without those of the sender's own robot, and the modules of the air it came from.
         """
-        missed: dict[str, NotReceivedReason] = {}
+        missed: dict[str, str] = {}
         for listener in self._listeners.on_channel(packet):
             name, air = listener.name, listener.air
             if name not in receivers and (air is None or air != packet.air):
-                reason = exclusion(packet, listener)
-                reason = reason or self._reach(packet, pose, mounted_on, listener)[1]
-                missed[name] = reason or NotReceivedReason.OTHER_MODULE
+                missed[name] = exclusion(packet, listener) or self._not_reached(
+                    packet, pose, mounted_on, listener
+                )
         return {
             name: reason
             for name, reason in missed.items()
             if reason != NotReceivedReason.NO_LISTENER
         }
+
+    def _not_reached(
+        self, packet: Packet, pose: Pose | None, mounted_on: str | None, listener: Listener
+    ) -> str:
+        """Why the signal does not arrive, with numbers; else another module of the air has it."""
+        distance, reason = self._reach(packet, pose, mounted_on, listener)
+        if reason is NotReceivedReason.RANGE:
+            return OutOfRange.of(packet.range, distance)
+        return reason or NotReceivedReason.OTHER_MODULE
 
     def _reason_with_far_listeners(
         self, packet: Packet, reason: NotReceivedReason

@@ -8,8 +8,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from hilgw.devices.fields import UNLIMITED
+from hilgw.devices.kinds import CAMERA
 from hilgw.devices.nodes import upright_axis
-from hilgw.devices.properties import FIELDS, NOT_CARRIED
+from hilgw.devices.properties import (
+    FIELDS,
+    MOST_PIXELS,
+    NO_IMAGES,
+    NOT_CARRIED,
+    CameraFields,
+    blank_camera,
+)
 from hilgw.errors import ConfigError, printable, quoted
 from hilgw.worlds.fields import FROM_WORLD, settings_of
 from hilgw.worlds.frames import NO_ROTATION, Rotation, Vector
@@ -33,6 +42,12 @@ _NO_CONTROLLER = {"", "void", "<none>", "<generic>"}
 _PLAIN_FIELDS = {"translation", "rotation", "scale", "name", "controller", "controllerArgs"}
 _NAMED_IN_LINE = 6
 _ORIGIN = (0.0, 0.0, 0.0)
+_NO_SCALE = (1.0, 1.0, 1.0)
+# A configuration has the axes of today's Webots. Before R2022a y was the axis of cylinders, and z
+# that of cones: such a shape or device is turned, and stands in the world as it did.
+_UPRIGHT = 2
+_UPRIGHT_OF_OLD: Rotation = (1.0, 0.0, 0.0, -math.pi / 2)
+_CONE_OF_OLD: Rotation = (0.0, 1.0, 0.0, -math.pi / 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,29 +58,36 @@ class Limits:
     max_values: int
 
 
-def configuration(world: World, file: str, limits: Limits | None = None) -> str:
+def configuration(
+    world: World, file: str, limits: Limits | None = None, *, controllers: bool = False
+) -> str:
     """YAML text with comments that name what a configuration cannot express.
 
-    Raises ConfigError for a world with too many nodes, or with more than fits.
+    controllers: also those that Webots starts become controllers that connect to hilgw. Raises
+    ConfigError for a world with too many nodes, or with more than fits.
     """
-    writer = _Writer(world, printable(file), limits)
+    writer = _Writer(world, printable(file), limits, controllers=controllers)
     return "\n".join(writer.bounded(writer.lines())) + "\n"
 
 
 class _Writer:
-    def __init__(self, world: World, file: str, limits: Limits | None) -> None:
+    def __init__(
+        self, world: World, file: str, limits: Limits | None, *, controllers: bool
+    ) -> None:
+        self._controllers = controllers
         self._file = file
         self._limits = limits
         self._world = world
         self._scene = survey(world, file)
         self._version, self._version_note = _version(world.version)
+        self._upright = upright_axis(self._version)
         self._info = next((node for node in world.nodes if node.kind == "WorldInfo"), None)
         self._from_info = self._read_info()
-        self._objects = Names(".:/")
+        self._objects = Names(".:")
         self._robot_names: dict[int, str] = {}
 
     def _read_info(self) -> dict[str, str]:
-        found = {"coordinateSystem": "ENU" if upright_axis(self._version) == 2 else "NUE"}
+        found = {"coordinateSystem": "ENU" if self._upright == 2 else "NUE"}
         for name in FROM_WORLD:
             given = self._info.text(name) if self._info is not None else None
             if given is not None:
@@ -95,7 +117,6 @@ class _Writer:
         yield "version: 1"
         if self._version_note:
             yield comment(self._version_note)
-        yield f"webots: {self._version}"
         yield from self._medium()
         for kind, nodes in self._scene.hidden.items():
             yield from _hidden(0, kind, nodes, self._world)
@@ -142,14 +163,18 @@ class _Writer:
             yield _note(4, note)
         yield from _pose(4, *robot.frame.pose(), names=("position", "rotation"), always=True)
         yield from self._controller(robot)
-        known = [device for device in robot.devices if device.node.kind in FIELDS]
+        known = [
+            device
+            for device in robot.devices
+            if device.node.kind in FIELDS and device.node.kind != "Camera"
+        ]
         for device in robot.devices:
-            if device.node.kind not in FIELDS:
-                what = NOT_CARRIED.get(device.node.kind, f"a {device.node.kind} is not carried")
+            if device not in known:
+                what = _not_carried(device)
                 yield _note(4, f"line {device.node.line}: {quoted(device.name)}: {what}")
         if known:
             yield "    devices:"
-        names = Names(":/", couples=True)
+        names = Names(":", couples=True)
         shared = _shared_axes(known)
         for device in known:
             yield from self._device(device, robot, names, shared)
@@ -159,10 +184,13 @@ class _Writer:
         if node.flag("supervisor") or node.kind == "Supervisor":
             yield _note(4, f"supervisor: {NOT_CARRIED['Supervisor']}")
         controller = node.text("controller")
-        if controller == "<extern>":
+        hidden = controller is None and robot.is_proto
+        started = hidden or (controller is not None and controller not in _NO_CONTROLLER)
+        if controller == "<extern>" or (started and self._controllers):
             yield f"    controller: {item(_settings_of(node))}"
-        elif controller is not None and controller not in _NO_CONTROLLER:
-            yield _note(4, f"controller {quoted(controller)} is started by Webots")
+        elif controller is not None and started:
+            what = f"controller {quoted(controller)} is started by Webots"
+            yield _note(4, f"{what}; import-world --controllers lets it connect to hilgw")
 
     def _device(
         self, device: SceneDevice, robot: SceneRobot, names: Names, shared: set[int]
@@ -179,7 +207,10 @@ class _Writer:
         for key, value in settings.items():
             yield f"        {key}: {item(value)}"
         if kind in ("Emitter", "Receiver"):
-            seen = device.frame.seen_from(robot.frame)
+            frame = device.frame
+            if self._upright != _UPRIGHT and settings.get("aperture", UNLIMITED) != UNLIMITED:
+                frame = frame.child(_ORIGIN, _CONE_OF_OLD, _NO_SCALE)
+            seen = frame.seen_from(robot.frame)
             yield from _pose(8, *seen, names=("translation", "rotation"))
         if (axis := device.axis) is not None:
             if kind.endswith("Motor") and 0.0 < abs(axis.position) <= _LARGEST_M:
@@ -189,9 +220,9 @@ class _Writer:
 
     def _obstacles(self) -> Iterator[str]:
         found, notes = list[tuple[Bounds, bool, Shape]](), list[str]()
-        upright, work = upright_axis(self._version), Work(self._file)
+        work = Work(self._file)
         for bounds in self._scene.bounds:
-            shapes, problems = shapes_of(bounds, upright, work)
+            shapes, problems = shapes_of(bounds, self._upright, work)
             moves = bool(bounds.solid.nodes("physics"))
             found.extend((bounds, moves, shape) for shape in shapes)
             notes.extend(problems)
@@ -202,15 +233,17 @@ class _Writer:
             yield from _mapping(0, "obstacles", lines)
 
     def _obstacle(self, bounds: Bounds, moves: bool, shape: Shape) -> Iterator[str]:
-        robot = bounds.robot
+        robot, frame = bounds.robot, shape.frame
+        if self._upright != _UPRIGHT and shape.kind in ("cylinder", "capsule"):
+            frame = frame.child(_ORIGIN, _UPRIGHT_OF_OLD, _NO_SCALE)
         owner = self._robot_names.get(id(robot)) if robot is not None else None
         solid = bounds.solid.text("name") or bounds.solid.label or bounds.solid.kind
         if owner is not None and robot is not None:
             is_itself = bounds.solid is robot.node
             wanted = f"{owner} body" if is_itself else f"{owner} {solid}"
-            pose = shape.frame.seen_from(robot.frame)
+            pose = frame.seen_from(robot.frame)
         else:
-            wanted, pose = solid, shape.frame.pose()
+            wanted, pose = solid, frame.pose()
         if not _is_near(pose[0]):
             yield comment(f"line {bounds.solid.line}: {quoted(solid)} is too far away")
             return
@@ -240,6 +273,17 @@ def _settings_of(node: Node) -> dict[str, object]:
         if 0.0 < consumption_w <= _LARGEST_W:
             settings["cpuConsumption"] = consumption_w
     return settings
+
+
+def _not_carried(device: SceneDevice) -> str:
+    """Why a device is left out."""
+    kind = device.node.kind
+    if kind != CAMERA:
+        return NOT_CARRIED.get(kind, f"a {kind} is not carried")
+    sizes = [device.node.number(name) or 0 for name in ("width", "height")]
+    pixels = [int(each) if 1 <= each <= MOST_PIXELS else 64 for each in sizes]
+    size = CameraFields(width=pixels[0], height=pixels[1])
+    return f"{NO_IMAGES}; {blank_camera(text(device.name), size)}"
 
 
 def _mapping(indent: int, key: str, lines: list[str]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import Any
 from hilgw.api.connection import Closed
 from hilgw.api.robot import Robot
 from hilgw.api.session import Session
-from hilgw.protocols.webots.answers import Answer, AnswerReader, encode_answer
+from hilgw.protocols.webots.answers import Answer, AnswerReader, Image, encode_answer
 from hilgw.protocols.webots.codec import Codec
 from hilgw.protocols.webots.requests import Request, RequestReader
 from hilgw.protocols.webots.robot_messages import DeviceEntry, RobotConfiguration, Time
@@ -28,7 +28,8 @@ class Simulator:
         self.raw: list[bytes] = []
         self.answers: list[list[Any]] = []
         self.delays: list[int] = []
-        self.left = self.lost = False
+        self.images: list[list[Image]] = []  # of the next answers
+        self.left = self.lost = self.frozen = False
         self.time_ms = 0
         self._reader = RequestReader()
         found = list(devices)
@@ -65,7 +66,8 @@ class Simulator:
         messages = self._messages()
         reader = AnswerReader()
         delay = self.delays.pop(0) if self.delays else 0
-        reader.feed(encode_answer(delay, self.codec.encode_messages(messages)))
+        images = self.images.pop(0) if self.images else []
+        reader.feed(encode_answer(delay, self.codec.encode_messages(messages), images))
         answer = reader.next()
         assert answer is not None
         return answer
@@ -76,6 +78,9 @@ class Simulator:
             return messages
         time = [Time(self.time_ms / 1000)] if self.requests[-1].duration_ms else []
         return time + (self.answers.pop(0) if self.answers else [])
+
+    def wait(self, wait_s: float) -> bool:
+        return not self.frozen
 
     def limit(self, wait_s: float) -> None:
         """It always answers."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Iterator
+from ctypes import ArgumentError
 from typing import Any
 
 import pytest
@@ -78,6 +79,14 @@ def test_after_quit_step_returns_minus_1(simulator: Simulator, robot: Robot) -> 
     assert simulator.left and len(simulator.requests) == 2  # nothing after QUIT but the leave
 
 
+def test_an_empty_battery_is_named(
+    simulator: Simulator, robot: Robot, capsys: pytest.CaptureFixture[str]
+) -> None:
+    simulator.answers = [[robot_messages.Battery(0.0), robot_messages.Quit()]]
+    assert robot.step(32) == -1
+    assert "the battery of the robot is empty: the controller ends." in capsys.readouterr().err
+
+
 def test_a_lost_connection_ends_the_steps(
     simulator: Simulator, robot: Robot, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -92,9 +101,9 @@ def test_one_robot_per_process(robot: Robot, capsys: pytest.CaptureFixture[str])
     assert not hasattr(second, "devices") and Robot.created is robot
 
 
-def test_a_camera_is_refused_by_name() -> None:
-    with pytest.raises(PeerError, match=r"does not support 'eye' \(Camera\)"):
-        robot_of(Simulator([("Camera", "eye", None)]))
+def test_a_lidar_is_refused_by_name() -> None:
+    with pytest.raises(PeerError, match=r"does not support 'eye' \(Lidar\)"):
+        robot_of(Simulator([("Lidar", "eye", None)]))
 
 
 def test_the_robots_own_data(simulator: Simulator, robot: Robot) -> None:
@@ -111,7 +120,7 @@ def test_the_robots_own_data(simulator: Simulator, robot: Robot) -> None:
 
 
 def test_battery(simulator: Simulator, robot: Robot, capsys: pytest.CaptureFixture[str]) -> None:
-    assert math.isnan(robot.batterySensorGetValue()) and "disabled" in capsys.readouterr().err
+    assert robot.batterySensorGetValue() == 0.0 and "disabled" in capsys.readouterr().err
     robot.batterySensorEnable(64)
     simulator.answers = [[robot_messages.Battery(99.5)]]
     robot.step(32)
@@ -120,6 +129,7 @@ def test_battery(simulator: Simulator, robot: Robot, capsys: pytest.CaptureFixtu
     robot.batterySensorDisable()
     robot.step(32)
     assert simulator.commands() == [robot_messages.BatterySamplingPeriod(0)]
+    assert robot.batterySensorGetValue() == 0.0
 
 
 def test_urdf_window_and_user_input_are_immediate(simulator: Simulator, robot: Robot) -> None:
@@ -275,7 +285,7 @@ def test_a_wrong_value_is_an_error_of_its_call_or_a_line_but_never_of_a_step(
     device: Any = rover if of == "robot" else getattr(rover, of, None) or rover.getDevice(of)
     try:
         for number, value in enumerate(ODD, 1):
-            with contextlib.suppress(TypeError, ValueError, OverflowError, AttributeError):
+            with contextlib.suppress(TypeError, ValueError, OverflowError, ArgumentError):
                 getattr(device, setter)(value)
             rover.getDevice("tx").send(bytes([number]))
             assert rover.step(32) == 0

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import hilgw.api
-from hilgw.api import AnsiCodes, Camera, Supervisor
+from hilgw.api import AnsiCodes, Lidar, Supervisor
 from hilgw.api.robot import Robot
 from tests.api.simulator import Simulator
 
@@ -26,18 +26,22 @@ def test_every_name_of_webots_can_be_imported() -> None:
 
 
 def test_an_unsupported_class_fails_when_it_is_made() -> None:
-    with pytest.raises(NotImplementedError, match="does not support Camera; run the controller"):
-        Camera("camera")
+    with pytest.raises(NotImplementedError, match="does not support Lidar; run the controller"):
+        Lidar("lidar")
 
 
-def test_a_supervisor_is_a_robot_without_functions_of_a_supervisor() -> None:
+def test_a_supervisor_is_a_robot_without_functions_of_a_supervisor(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     from hilgw.api.session import Session
 
+    monkeypatch.setattr("hilgw.api.supervisor._noticed", [])
     robot = Supervisor(session=Session(Simulator()))
     try:
         assert Robot.created is robot and robot.step(32) == 0
-        with pytest.raises(NotImplementedError, match=r"Supervisor\.getFromDef"):
-            robot.getFromDef("ROVER")
+        assert robot.getFromDef("ROVER") is None and robot.getRoot() is None
+        assert robot.simulation_mode is None
+        assert capsys.readouterr().err.count("have no effect without Webots") == 1
         with pytest.raises(AttributeError):
             robot.nothing  # noqa: B018
     finally:

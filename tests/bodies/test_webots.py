@@ -185,17 +185,23 @@ def test_the_step_is_a_multiple_of_the_worlds(
         assert struct.unpack_from("<iI", bytes_of(events))[1] == 32
 
 
-def test_a_robot_of_another_version_or_with_a_camera_is_named() -> None:
+def test_a_robot_of_another_version_is_named() -> None:
     bench = Bench(webots="R2023a")
     bench.connect()
     bench.step(3)
     (failure,) = (event for event in bench.events if isinstance(event, control.ProtocolFailure))
     assert "is not a Robot" in failure.error.what or "cut off" in failure.error.what
-    bench = Bench(devices="camera:Camera")
-    bench.connect()
+
+
+def test_a_camera_in_the_world_stays_there() -> None:
+    """Its images are not enabled; the other devices work."""
+    bench = Bench(devices="camera:Camera, ds:DistanceSensor").start()
     bench.step(3)
-    (failure,) = (event for event in bench.events if isinstance(event, control.ProtocolFailure))
-    assert failure.error.what == "messages of device 1 (Camera) are not supported"
+    assert [(each.name, each.role) for each in bench.session.devices] == [
+        ("camera", "other"),
+        ("ds", "sensor"),
+    ]
+    assert not [each for each in bench.events if isinstance(each, control.ProtocolFailure)]
 
 
 @pytest.mark.parametrize("version", ["R2025a", "R2024a", "R2023b", "R2023a"])

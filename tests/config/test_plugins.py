@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -175,6 +177,21 @@ def test_one_that_does_not_load_is_reported(third_party: Path, errors: Lines, ki
         assert line.endswith("repair or remove hilgw-foo")
 
 
+def test_a_part_that_does_not_load_is_shown_with_its_line(
+    third_party: Path, errors: Lines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "hilgw_foo", raising=False)
+    module = third_party / "hilgw_foo.py"
+    module.write_text("import sys\n\nimport no_such_module\n")
+    (line,) = errors("version: 1\nadapters: {a: {kind: foo}}\n")
+    what = f"ModuleNotFoundError: No module named 'no_such_module', at {module}:3; repair"
+    assert f"kind 'foo' of hilgw-foo does not load: {what}" in line
+    module.write_text("x = (\n")
+    importlib.invalidate_caches()
+    (line,) = errors("version: 1\nadapters: {a: {kind: foo}}\n")
+    assert f"SyntaxError: '(' was never closed, at {module}:1; repair" in line
+
+
 @pytest.fixture
 def parts_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "hilgw_parts.py").write_text(UNDECLARED)
@@ -218,3 +235,14 @@ def test_the_others_go_on(third_party: Path, capsys: pytest.CaptureFixture[str])
     assert not kinds & set(BROKEN)
     assert len(err.splitlines()) == len(BROKEN)
     assert all(reported in err for reported in BROKEN.values())
+
+
+@pytest.mark.parametrize("kind", plugins.own(plugins.ADAPTERS))
+def test_every_adapter_is_the_name_of_a_mock(kind: str) -> None:
+    assert plugins.has(plugins.MOCKS, plugins.mock_of(kind))
+    assert plugins.mock_of(kind.replace("_", "-")) == plugins.mock_of(kind)
+
+
+def test_names_of_mocks() -> None:
+    assert plugins.mock_of("uart") == "uart_node" and plugins.mock_of("text") == "text_module"
+    assert plugins.mock_of("gcode-machine") == "gcode_machine" and plugins.mock_of("nix") == "nix"

@@ -51,6 +51,31 @@ SLIPS: list[tuple[str, str, str]] = [  # what is replaced, by what, the error
     ("kind: uart", "kind: serial", "10:11: *: unknown kind 'serial'; did you mean 'uart'?"),
     ("kind: uart", "kind: Arduino", "10:11: *: unknown kind 'Arduino'; did you mean 'uart'?"),
     ("kind: uart", "kind: lora", "10:11: *: unknown kind 'lora'; did you mean 'rylr998'?"),
+    ("kind: beacon", "kind: c++", "7:24: *: unknown kind 'c++'; did you mean 'webots'?"),
+    ("kind: beacon", "kind: arduino", "7:24: *: unknown kind 'arduino'; did you mean 'wc2ec'?"),
+    ("position: [0, 0, 0]", 'position: "0, 0,1"', "4:15: *; write [0, 0, 1]"),
+    ("position: [0, 0, 0]", "position: 1.5 -2 0", "4:15: *; write [1.5, -2, 0]"),
+    ("version: 1\n", "version: 1\nspeed: fast\n", "2:8: *; write it like 2, or max"),
+    ('"ping {n}"', "ping {n}", "7:75: a text with braces is not in quotes; put it in quotes"),
+    ('"ping {n}"', "{n}", "7:70: *; put a text with braces in quotes: '{n}'"),
+    ('"ping {n}"', "{n} ping", "7:74: a text with braces is not in quotes; put it in quotes"),
+    ('"ping {n}"', "{{n}}", "7:71: *: a text with braces is not in quotes; put it in quotes"),
+    (
+        "{node: Emitter, type: serial, channel: 1}\n",
+        "[tx]\n",
+        "6:11: *, not a list; write `key: value` in each line, without '-' and [ ]",
+    ),
+    (
+        "  arduino:\n    kind: uart\n",
+        "  - kind: uart\n",
+        "9:3: adapters: must be a mapping, not a list; write `key: value` in each line, "
+        "without '-' and [ ]",
+    ),
+    (
+        '{kind: beacon, emitter: tx, period_ms: 500, payload: "ping {n}"}',
+        "beacon",
+        "7:17: *; write `{kind: beacon}`",
+    ),
     ("kind: uart", "kind:\u00a0uart", "10:5: *; write a plain space for U+00A0 in this line"),
     (
         '"ping {n}"',

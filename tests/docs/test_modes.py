@@ -20,9 +20,14 @@ def test_the_commands_of_the_page(tmp_path: Path) -> None:
     assert len(commands) == 3
     assert "`hilgw --config shadow`" in PAGE
     options = ["--config", "shadow", "--report", "report.json", "--control", "control"]
+    options += ["--status", "full"]
     with Gateway(tmp_path, options) as gateway:
         wait_until(lambda: "ready" in gateway.text())
-        wait_until(lambda: re.search(r"shadow \| .* \| shadow \w+ offset", gateway.text()))
+        wait_until(
+            lambda: re.search(
+                r"shadow \| .* \| shadow\s+\w+\s+offset", " ".join(gateway.text().split())
+            )
+        )
         answers = [run(*each.split(), "--control", "control", cwd=tmp_path) for each in commands]
         gateway.stop()
         text = gateway.text()

@@ -58,6 +58,11 @@ PROVOKED: dict[str, Callable[[], str]] = {
     "the module sends API frames but does not answer commands": mocked(
         "xbee", ("adapters.xbee0.mock", {"baudRate": 57600}), seconds=5
     ),
+    "not received: no listener": mocked("xbee", (f"{TX}.type", "serial")),
+    "not received: disabled": mocked(
+        "webots-controller",
+        ("robots.rover.controller.mock.script", "step 32 x 10; send tx ping 1; step 32 x 30"),
+    ),
     "not received: channel": mocked("xbee", (f"{TX}.channel", 13)),
     "not received: range": mocked("xbee", (f"{TX}.range", 0.5)),
     "not received: cone": mocked("irda_sir", ("robots.rover.rotation", [0, 0, 1, 1.57])),

@@ -178,7 +178,9 @@ def test_the_commands_of_the_page_drive_a_program(tmp_path: Path) -> None:
     (tmp_path / "brain.py").write_text(BRAIN)
     commands = re.findall(r"^    hilgw ((?:key|say) .*)$", PAGE, re.MULTILINE)
     assert commands == ["key rover up", "key rover control+b --hold 2", 'say rover "go home"']
-    with Gateway(tmp_path, ["rover.yaml", "--report", "report.json"]) as gateway:
+    with Gateway(
+        tmp_path, ["rover.yaml", "--report", "report.json", "--status", "full"]
+    ) as gateway:
         wait_until(lambda: "reads keys" in gateway.text())
         for command, sign in zip(commands, ["velocity 3", "velocity 1", "heard go"], strict=True):
             words = command.replace('"go home"', "go").split()

@@ -16,6 +16,7 @@ import trustme
 
 import hilgw
 from hilgw.config.load import load_config, load_text
+from hilgw.devices.properties import CameraFields
 from hilgw.security.access import write_token
 
 ROOT = Path(__file__).parents[2]
@@ -143,3 +144,21 @@ def test_the_page_names_what_check_refuses() -> None:
     named = {name: text for names, text in rows for name in names.split(", ")}
     assert FIELDS.keys() <= named.keys()
     assert {name for name in named if named[name].startswith("no: `hilgw")} <= NOT_CARRIED.keys()
+
+
+@pytest.mark.process
+def test_two_robots_over_two_modules(tmp_path: Path) -> None:
+    """Each packet leaves by one module and comes back by the other, on mocks."""
+    [text] = re.findall(r"```yaml file=two-robots.yaml\n(.*?)```", PAGE, re.DOTALL)
+    (tmp_path / "two-robots.yaml").write_text(text.replace(":1234", ":0"))
+    with running(["--config", "two-robots.yaml"], tmp_path) as process:
+        assert wait_for(process, r'rover\.tx .*"ping" .* -> (\w+)') == "xbee_a"
+        assert "mate.rx" in wait_for(process, r'xbee_b .*"ping" .* -> (.*)')
+        assert "rover.rx" in wait_for(process, r'xbee_b .*"pong" .* -> (.*)')
+
+
+def test_the_camera_of_the_page_is_accepted() -> None:
+    [line] = re.findall(r"^eye: {node: Camera.*}$", PAGE, re.MULTILINE)
+    head = 'version: 1\nrobots: {r: {controller: {kind: webots, listen: "tcp://127.0.0.1:1"}, '
+    fields = load_text(f"{head}devices: {{{line}}}}}}}\n", "f").config.robots["r"].devices["eye"]
+    assert isinstance(fields, CameraFields) and fields.is_blank

@@ -50,9 +50,11 @@ def test_a_program_takes_the_real_robot_and_a_user_gives_it_back(tmp_path: Path)
     (tmp_path / "rover.yaml").write_text(ROBOT)
     (tmp_path / "brain.py").write_text(BRAIN)
     options = ["--config", "rover.yaml", "--report", "report.json", "--control", "control"]
+    options += ["--status", "full"]
     with Gateway(tmp_path, options) as gateway:
         wait_until(lambda: "mode 2" in gateway.text())
-        wait_until(lambda: re.search(r"remote \|.*left_wheel .*velocity 2", gateway.text()))
+        motors = re.compile(r"remote \|.*left_wheel\s.*velocity\s+2", re.DOTALL)
+        wait_until(lambda: motors.search(gateway.text()))
         asked = run("mode", "rover", "--control", "control", cwd=tmp_path)
         assert asked.stdout == "rover: remote (body up, remote up)\n"
         done = run("mode", "rover", "simulation", "--json", "--control", "control", cwd=tmp_path)

@@ -6,12 +6,14 @@ import json
 import re
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from hilgw.testing.sim import wait_until
-from tests.e2e.running import COMMAND, HOST, Gateway, environment, free_port, run
+from tests.e2e.running import COMMAND, HOST, ROOT, Gateway, environment, free_port, run
 
 ROBOT = """
 version: 1
@@ -64,6 +66,25 @@ def test_a_program_is_started_restarted_and_ended(tmp_path: Path) -> None:
     assert program["runs"] == 2 and program["exit_codes"][0] == 1
     # On a busy machine its interpreter may end later than the second that a program has for it.
     assert program["exit_codes"][1] in (0, -signal.SIGTERM)
+
+
+def test_a_program_in_the_place_of_a_wc2ec_controller(tmp_path: Path) -> None:
+    """configs/create2.yaml has the node numbers of R2020a: hilgw's API does not depend on them."""
+    config = yaml.safe_load((ROOT / "configs" / "create2.yaml").read_text())
+    assert config["webots"] < "R2023a"
+    config["robots"]["create"]["controller"] = {"kind": "python", "file": "brain.py"}
+    (tmp_path / "c.yaml").write_text(yaml.safe_dump(config))
+    (tmp_path / "brain.py").write_text(
+        "import math\nfrom controller import Robot\nrobot = Robot()\n"
+        "wheel = robot.getDevice('left wheel motor')\nwheel.setPosition(math.inf)\n"
+        "wheel.setVelocity(2)\nfor _ in range(5): robot.step()\n"
+        "print('drove', wheel.getTargetPosition())\n"
+    )
+    with Gateway(tmp_path, ["--config", "c.yaml"]) as gateway:
+        wait_until(lambda: "drove inf" in gateway.text(), what="the program")
+        gateway.stop()
+        text = gateway.text()
+    assert "ended without notice" not in text and "is not a Robot" not in text
 
 
 SAFETY = "    safety: {command_timeout_s: 60}\n"  # how long time waits for the program at most
@@ -212,3 +233,56 @@ def test_errors_of_exec(arguments: list[str], what: str, tmp_path: Path) -> None
     (tmp_path / "open.yaml").write_text(OPEN.format(host=HOST, port=1234))
     done = run(*arguments, cwd=tmp_path)
     assert done.returncode != 0 and what in done.stderr and "Traceback" not in done.stderr
+
+
+def test_exec_names_the_mock_that_has_the_robot(tmp_path: Path) -> None:
+    port = free_port()
+    text = OPEN.format(host=HOST, port=port).replace("backend: real", "backend: mock")
+    (tmp_path / "open.yaml").write_text(text)
+    (tmp_path / "script.py").write_text(SCRIPT)
+    with Gateway(tmp_path, ["--config", "open.yaml", "--backend", "mock"]) as gateway:
+        wait_until(lambda: "up: Webots controller" in gateway.text())
+        done = run("exec", "open.yaml", "script.py", cwd=tmp_path)
+        fix = "start the gateway with --set 'real=[r 1.controller]'"
+        wait_until(lambda: f"robot 'r 1' has a controller, a mock: {fix}" in gateway.text())
+    assert f"a mock controller has the robot; {fix}" in done.stderr and done.returncode == 1
+    assert "Traceback" not in done.stderr
+
+
+def test_exec_runs_a_program_in_a_python_of_its_own(tmp_path: Path) -> None:
+    """A Python without hilgw gets hilgw, and none of the packages beside it."""
+    own = tmp_path / "own"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", own], check=True)
+    (tmp_path / "open.yaml").write_text(OPEN.format(host=HOST, port=free_port()))
+    script = "import sys\nfrom importlib.util import find_spec\nfrom controller import Robot\n"
+    script += "print(sys.prefix, find_spec('pydantic_core'), Robot().getName())"
+    (tmp_path / "script.py").write_text(script)
+    with Gateway(tmp_path, ["--config", "open.yaml"]):
+        python = ["--python", str(own / "bin" / "python")]
+        done = run("exec", *python, "open.yaml", "script.py", cwd=tmp_path)
+    assert (done.stdout, done.stderr) == (f"{own} None r 1\n", "")
+    done = run("exec", "--python", "nix", "open.yaml", "script.py", cwd=tmp_path)
+    assert "nix: --python: there is no such program" in done.stderr and done.returncode == 2
+
+
+FREEZES = """
+import time
+from controller import Robot
+robot = Robot()
+robot.step()
+time.sleep(60)
+"""
+
+
+@pytest.mark.wall_clock("a program is named after 5 s without a step")
+@pytest.mark.parametrize(
+    ("program", "what"),
+    [(FREEZES, "not called robot.step"), ("import time; time.sleep(60)", "no Robot()")],
+)
+def test_a_program_that_does_not_step_is_named(program: str, what: str, tmp_path: Path) -> None:
+    (tmp_path / "rover.yaml").write_text(ROBOT)
+    (tmp_path / "brain.py").write_text(program)
+    line = f"rover.controller the program brain.py runs, and has {what} for 5 s"
+    with Gateway(tmp_path, ["--config", "rover.yaml"]) as gateway:
+        wait_until(lambda: line in gateway.text())
+        assert gateway.text().count(line) == 1

@@ -193,3 +193,33 @@ def test_two(gateway, each):
     code, output = pytest_run(tmp_path, text, "-n", "2")
     assert code == 0, output
     assert not list(tmp_path.glob("xbee-spare"))
+
+
+MISTYPED = {
+    "firmware_mock('xbe')": "unknown firmware mock 'xbe'; did you mean 'xbee'?",
+    "firmware_mock('xbee', chanel=3)": "did you mean channel?",
+    "firmware_mock('xbee').set('chanel', 3)": "did you mean channel?",
+    "gateway('configs/xbe.yaml')": "xbe.yaml",
+    "gateway('xbee').send('rover.tc', b'x')": "no station 'rover.tc' here",
+    "gateway('xbee').state('xbe0')": "no port 'xbe0' in this gateway; did you mean 'xbee0'?",
+    "gateway('xbee').mock('xbe0')": "no mock 'xbe0' in this gateway; did you mean 'xbee0'?",
+    "gateway('xbee').wait_for(b'x', source='rover.tc')": "'rover.tc' here; did you mean 'rover",
+    "gateway('xbee').wait_for(b'x', listener='rver.rx')": "'rver.rx' here; did you mean 'rover",
+}
+
+
+def test_a_mistyped_name_is_one_line_at_its_call(tmp_path: Path) -> None:
+    calls = enumerate(MISTYPED)
+    lines = [f"def test_{number}(firmware_mock, gateway):\n    {call}" for number, call in calls]
+    (tmp_path / "test_it.py").write_text("\n\n".join(lines))
+    command = [sys.executable, "-m", "pytest", "-q", "--color=no", "test_it.py"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True
+    )
+    text = done.stdout
+    assert f"{len(MISTYPED)} failed" in text
+    for number, what in enumerate(MISTYPED.values()):
+        failure = text.partition(f"test_{number} _")[2].partition("\n_____")[0]
+        errors = [line for line in failure.splitlines() if line.startswith("E  ")]
+        assert len(errors) == 1 and what in errors[0], failure
+        assert "hilgw/" not in failure.partition("---- Captured")[0].replace(errors[0], ""), failure

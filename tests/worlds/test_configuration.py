@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given, strategies as st
 
 from hilgw.config.load import load_text
@@ -172,10 +173,10 @@ def test_comments_name_what_is_hidden() -> None:
         "    # PROTO E-puck hides its nodes (webots://projects/robots/gctronic/e-puck/protos/",
         "    # PROTO Hat hides its nodes\n",
         "    # it hides the robot's name too: 'E-puck' is that of the PROTO\n",
-        "'eye': camera images are not carried yet\n",
+        "'eye': camera images are not carried yet; write `eye: {node: Camera, ",
         "Plane cannot be an obstacle: infra-red signals pass it\n",
         "    # it can move in Webots; here its pose is fixed\n",
-        "    # controller 'braitenberg' is started by Webots\n",
+        "    # controller 'braitenberg' is started by Webots; import-world --controllers ",
     ):
         assert words in text
     assert list(loaded(ARENA).robots["E-puck"].devices) == ["emitter"]
@@ -265,22 +266,74 @@ def test_lookup_tables_and_joints() -> None:
 
 
 @pytest.mark.parametrize(
-    ("header", "webots", "upright"),
+    ("header", "known", "upright"),
     [
-        ("R2021b", "R2021b", "NUE"),
-        ("R2023b revision 1", "R2023b", "ENU"),
-        ("V8.6.2", "R2019a", "NUE"),
-        ("R2018b", "R2019a", "NUE"),
+        ("R2021b", True, "NUE"),
+        ("R2023b revision 1", True, "ENU"),
+        ("V8.6.2", False, "NUE"),
+        ("R2018b", False, "NUE"),
     ],
 )
-def test_versions(header: str, webots: str, upright: str) -> None:
-    body = "Robot { children InertialUnit { } }"
+def test_versions(header: str, known: bool, upright: str) -> None:
+    """The key `webots` is the version of a library, which a world file does not have."""
+    body = 'Robot { controller "<extern>" children InertialUnit { } }'
     config = loaded(body, header)
-    assert config.webots == webots
+    assert "webots" not in yaml.safe_load(imported(body, header))
+    assert config.webots == "R2025a"
     assert config.robots["robot"].devices["inertial unit"].coordinateSystem == upright
-    assert ("is not a version that hilgw supports" in imported(body, header)) == (
-        not header.startswith(webots)
+    assert ("is not a version that hilgw supports" in imported(body, header)) != known
+
+
+def test_what_an_old_world_has_stands_as_it_did() -> None:
+    """Before R2022a y was the axis of cylinders, z that of cones; a configuration has z and x."""
+    body = """
+Solid { translation 1 2 3 boundingObject Cylinder { } }
+Solid { translation 1 2 3 boundingObject Box { } }
+Robot { children [
+  Emitter { name "cone" type "infra-red" aperture 1 rotation 1 0 0 1.5707963 }
+  Receiver { name "all" } ] }
+"""
+    old, new = loaded(body, "R2021c"), loaded(body, "R2022a")
+    cylinder, box = (
+        Pose.from_axis_angle(each.position, each.rotation) for each in old.obstacles.values()
     )
+    assert cylinder.axis(2) == pytest.approx((0, 1, 0), abs=1e-6)
+    assert box.axis(2) == pytest.approx((0, 0, 1), abs=1e-6)
+    assert cylinder.position == (1, 2, 3)
+    cone, everywhere = old.robots["robot"].radios.values()
+    axis = Pose.from_axis_angle(cone.translation, cone.rotation).axis(0)
+    assert axis == pytest.approx((0, -1, 0), abs=1e-6)  # of z, by a quarter around x
+    assert everywhere.rotation == [*new.robots["robot"].radios.values()][1].rotation
+    assert len({each.rotation for each in new.obstacles.values()}) == 1
+
+
+STARTED = """
+Robot { name "a/b" controller "drive" synchronization FALSE
+  children [ Emitter { name "front/tx" } Camera { name "eye" width 32 } ] }
+Robot { name "on" controller "<extern>" }
+Robot { name "none" controller "<none>" }
+Robot { name "default" }
+E-puck { name "proto" customData "x" }
+"""
+
+
+def test_controllers_that_webots_starts_can_connect() -> None:
+    text = configuration(
+        parse(f"#VRML_SIM R2025a utf8\n{STARTED}".encode(), "f"), "f", controllers=True
+    )
+    robots = load_text(text, "f").config.robots
+    listening = {name: each.controller for name, each in robots.items() if each.controller}
+    assert {*listening} == {"a/b", "on", "proto"}
+    assert {each.settings.listen for each in listening.values()} == {"tcp://127.0.0.1:1234"}
+    assert [each.settings.synchronization for each in listening.values()] == [False, True, True]
+    assert {*loaded(STARTED).robots} == {*robots}
+    assert [name for name, each in loaded(STARTED).robots.items() if each.controller] == ["on"]
+    assert "import-world --controllers" in imported(STARTED)
+
+
+def test_a_slash_stays_in_names() -> None:
+    config = loaded(STARTED)
+    assert {*config.robots["a/b"].devices} == {"front/tx"}
 
 
 def test_scale_is_of_solids_until_r2023a_and_of_transforms() -> None:
@@ -318,7 +371,7 @@ Robot { name "" } Robot { name "on" children [ LED { name "14" } LED { name "14"
 Solid { name "on" boundingObject Box { } }
 """.replace("LONG", long)
     config = loaded(body)
-    assert list(config.robots) == ["all_", "a_b_c_d", "a_b_c_d(1)", "\\x", "robot", "on"]
+    assert list(config.robots) == ["all_", "a_b_c/d", "a_b_c_d", "\\x", "robot", "on"]
     assert list(config.robots["on"].devices) == ["14", "14(1)", "a_b", "n" * 64, "n" * 61 + "(1)"]
     assert list(config.obstacles) == ["on(1)"]
     assert "its name is 'a.b:c/d'" in imported(body)

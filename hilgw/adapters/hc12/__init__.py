@@ -30,6 +30,7 @@ LIMITS = Limits(
     channels="module_channel: 1 to 127, the module's own channel (above 100 not guaranteed); "
     "header: 0 to 254",
     rates=RATES,
+    silence="that both modules have one channel and one mode (FU), and the same framing",
     mapping=(
         RADIO,
         Mapped(

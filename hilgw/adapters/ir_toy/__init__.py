@@ -24,6 +24,7 @@ LIMITS = Limits(
     "extended NEC and Onkyo 0 to 65535, RC5 and SIRC 0 to 31, RC6 and SIRC-15 0 to 255, SIRC-20 0 "
     "to 8191, RC6A 0 to 4194303), or those of the table",
     rates=(57600, 115200, 230400, 460800, 921600),
+    silence="where the diodes point, and that both sides have one code, address and carrier",
     mapping=(
         INFRA_RED,
         Mapped(

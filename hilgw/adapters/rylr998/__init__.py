@@ -24,6 +24,7 @@ LIMITS = Limits(
     channels="network: 3 to 15 and 18, the module's own NETWORKID; destination: channels of the "
     "table and `channel`; header: 0 to 254",
     rates=RATES,
+    silence="that both modules have one network, frequency and modulation, and fitting addresses",
     mapping=(
         RADIO,
         Mapped(

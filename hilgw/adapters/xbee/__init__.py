@@ -36,6 +36,7 @@ LIMITS = Limits(
     channels="module_channel: 11 to 26, the module's own CH; destination: those of the table "
     "and `channel`; header: 0 to 254",
     rates=RATES,
+    silence="that both modules have one channel (CH), one PAN ID (ID), and an address that fits",
     mapping=(
         RADIO,
         Mapped(

@@ -22,6 +22,7 @@ from hilgw.framing import create
 from hilgw.settings import setting
 
 FIRST_CHANNEL, LAST_CHANNEL = 0x0B, 0x1A  # CH of IEEE 802.15.4 at 2.4 GHz
+DEFAULT_FRAMING = "cobs-crc16"
 WINDOW = 16
 # BD 0 to A; S1 ends at 115200. A larger value of BD is the rate itself: from 80 (hex; S1) to EC400
 # (XBee 3), Digi's manuals.
@@ -94,9 +95,9 @@ class XBeeSettings(Framed, HasMapping):
         1,
         choices=(0, 1, 2),
     )
-    framing: str | FramingSettings = setting(
-        "api_mode 0 only: how packets are separated (docs/framing.md)",
-        "cobs-crc16",
+    framing: str | FramingSettings | None = setting(
+        "api_mode 0 only: how packets are separated (docs/framing.md); not set: cobs-crc16",
+        None,
         example="cobs-crc16",
     )
     my_address: int | None = setting(
@@ -129,6 +130,10 @@ class XBeeSettings(Framed, HasMapping):
         default_factory=dict,
     )
 
+    def __post_init__(self) -> None:
+        if self.is_framed and self.framing is None:
+            object.__setattr__(self, "framing", DEFAULT_FRAMING)
+
     @property
     def is_framed(self) -> bool:
         """In transparent mode; API frames are the module's own."""
@@ -159,6 +164,9 @@ def check(settings: XBeeSettings, common: StationSettings) -> Iterator[Problem]:
     yield from _check_firmware(settings)
     if settings.api_mode == 0:
         yield from _check_transparent(settings)
+    elif settings.framing is not None:
+        what = f"API frames (api_mode: {settings.api_mode}) are packets already"
+        yield "framing", what, "remove it, or set api_mode: 0 for transparent mode"
     yield from _check_sources(settings, common)
 
 
@@ -231,6 +239,6 @@ def _check_transparent(settings: XBeeSettings) -> Iterator[Problem]:
     if settings.endpoints is not None:
         yield "endpoints", "transparent mode has no endpoints", "use api_mode: 1"
     try:
-        create(settings.framing)
+        create(settings.framing or DEFAULT_FRAMING)
     except ConfigError as error:
         yield "framing", error.what, error.fix

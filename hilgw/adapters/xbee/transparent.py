@@ -24,7 +24,7 @@ from hilgw.adapters.xbee.api_frames import FROM_MODULE, FrameDecoder
 from hilgw.adapters.xbee.handshake import XBeeModuleSession
 from hilgw.adapters.xbee.module import XBeeModule
 from hilgw.adapters.xbee.packets import route_of
-from hilgw.adapters.xbee.settings import XBeeSettings
+from hilgw.adapters.xbee.settings import DEFAULT_FRAMING, XBeeSettings
 from hilgw.errors import FrameError
 from hilgw.framing import create
 from hilgw.medium.packet import Packet
@@ -47,10 +47,11 @@ class TransparentSession(XBeeModuleSession):
 
     def __init__(self, settings: XBeeSettings, common: StationSettings) -> None:
         super().__init__(settings, common)
-        framing = create(settings.framing)
+        framing_of = partial(create, settings.framing or DEFAULT_FRAMING)
+        framing = framing_of()
         self._is_timed = framing.pause_ns > 0
         self._stream = FramedLine(
-            partial(create, settings.framing),
+            framing_of,
             framing.name,
             route_of(settings, common),
             line_of(common)[0],

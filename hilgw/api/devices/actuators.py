@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from hilgw.api._errors import is_period, report, report_disabled
+from hilgw.api._errors import report, report_disabled
+from hilgw.api.arguments import integer, period
 from hilgw.api.devices.base import Device, HasBrake, HasMotor, HasPositionSensor
 from hilgw.api.devices.states import BrakeState, LedState, MotorState
 from hilgw.protocols.webots.device_messages import (
@@ -158,8 +159,8 @@ class Motor(HasBrake, HasPositionSensor):
     multiplier = property(getMultiplier)
 
     def _refused(self, setter: str, *checked: Any) -> bool:
-        """checked: as of `_is_valid`."""
-        return not _is_valid(f"motor_set_{setter}", *checked)
+        """checked: as of `_is_valid`. A motor that the robot does not have takes nothing."""
+        return not (_is_valid(f"motor_set_{setter}", *checked) and self.tag)
 
     def _apply_force(self, name: str, force: float) -> None:
         if not self._refused(name, name, force):
@@ -170,10 +171,11 @@ class Motor(HasBrake, HasPositionSensor):
             self._state.available = float(force)
             self._state.put(SetAvailableForce(self.tag, force))
 
-    def _sample(self, name: str, period: int) -> None:
-        if is_period(period, f"motor_enable_{name}_feedback"):
-            self._state.feedback_period = period
-            self._state.put(SetFeedbackPeriod(self.tag, period))
+    def _sample(self, name: str, ms: int) -> None:
+        period_ms = period(ms, f"motor_enable_{name}_feedback")
+        if period_ms is not None and self.tag:
+            self._state.feedback_period = period_ms
+            self._state.put(SetFeedbackPeriod(self.tag, period_ms))
 
     def _feedback(self, name: str) -> float:
         if not self._state.feedback_period:
@@ -201,7 +203,9 @@ class LED(Device):
     _state: LedState
 
     def set(self, v: int) -> None:
-        self._state.set(int(v))
+        value = integer(v, "led_set")
+        if self.tag:
+            self._state.set(value)
 
     def get(self) -> int:
         return self._state.value

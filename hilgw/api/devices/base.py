@@ -6,7 +6,8 @@ from abc import abstractmethod
 from typing import Any, ClassVar
 
 from hilgw.api import current
-from hilgw.api._errors import is_period, report, report_disabled
+from hilgw.api._errors import report, report_disabled
+from hilgw.api.arguments import period, text
 from hilgw.api.devices.states import STATES, SensorState, State
 from hilgw.protocols.webots.queues import WaitingCommands
 
@@ -22,7 +23,7 @@ class Device:
         self._state = self._find(name)
 
     def _find(self, name: str | int) -> State:
-        found = current.device(name)
+        found = current.device(name if isinstance(name, int) else text(name))
         if found is None:
             report(f"wb_robot_get_device(): device '{name}' was not found.")
         elif self.kinds and found.kind not in self.kinds:
@@ -63,8 +64,8 @@ class Sampled:
 
     def enable(self, p: int) -> None:
         """Samples at this period in ms; 0 disables."""
-        if is_period(p, f"{self.function}_enable"):
-            self._sample(p)
+        if (ms := period(p, f"{self.function}_enable")) is not None:
+            self._sample(ms)
 
     def disable(self) -> None:
         """Samples no more; the last value stays."""
@@ -73,7 +74,7 @@ class Sampled:
     def getSamplingPeriod(self) -> int:
         return self._period
 
-    sampling_period = property(getSamplingPeriod, lambda self, p: self.enable(p or 0))
+    sampling_period = property(getSamplingPeriod, lambda self, p: self.enable(p))
 
     def _checked(self, getter: str) -> None:
         """Reports when the program reads what is off."""

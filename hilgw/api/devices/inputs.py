@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from hilgw.api import current
 from hilgw.api._errors import report
+from hilgw.api.arguments import integer, real
 from hilgw.api.devices.base import Sampled
 from hilgw.devices.keys import Keys
 from hilgw.protocols.webots.robot_messages import (
@@ -135,13 +136,13 @@ class Joystick(_Input):
         return max(0, current.session().joystick.axes)
 
     def getAxisValue(self, axis: int) -> int:
-        return _item(current.session().joystick_state.axes, axis)
+        return _item("get_axis_value", current.session().joystick_state.axes, axis)
 
     def getNumberOfPovs(self) -> int:
         return max(0, current.session().joystick.povs)
 
     def getPovValue(self, pov: int) -> int:
-        return _item(current.session().joystick_state.povs, pov)
+        return _item("get_pov_value", current.session().joystick_state.povs, pov)
 
     def getPressedButton(self) -> int:
         """The pressed buttons one by one, then -1."""
@@ -153,23 +154,25 @@ class Joystick(_Input):
         return buttons[self._next_button - 1]
 
     def setConstantForce(self, level: int) -> None:
-        current.session().put(JoystickForceFeedback(level))
+        force = integer(level, "joystick_set_constant_force")
+        current.session().put(JoystickForceFeedback(force))
 
     def setConstantForceDuration(self, duration: float) -> None:
         if duration < 0:
             call = "wb_joystick_set_constant_force_duration()"
             report(f"{call} called with a negative 'duration' argument.")
         else:
-            current.session().put(JoystickForceFeedbackDuration(duration))
+            current.session().put(JoystickForceFeedbackDuration(real(duration)))
 
     def setAutoCenteringGain(self, gain: float) -> None:
-        current.session().put(JoystickAutoCenteringGain(gain))
+        current.session().put(JoystickAutoCenteringGain(real(gain)))
 
     def setResistanceGain(self, gain: float) -> None:
-        current.session().put(JoystickResistanceGain(gain))
+        current.session().put(JoystickResistanceGain(real(gain)))
 
     def setForceAxis(self, axis: int) -> None:
-        current.session().put(JoystickForceAxis(axis))
+        number = integer(axis, "joystick_set_force_axis")
+        current.session().put(JoystickForceAxis(number))
 
     @property
     def model(self) -> str:
@@ -181,5 +184,6 @@ class Joystick(_Input):
     pressed_button = property(getPressedButton)
 
 
-def _item(values: tuple[int, ...], index: int) -> int:
+def _item(getter: str, values: tuple[int, ...], number: int) -> int:
+    index = integer(number, f"joystick_{getter}")
     return values[index] if 0 <= index < len(values) else 0

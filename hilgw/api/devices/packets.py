@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
-import operator
 import struct
 import sys
-from typing import Any
+import time
+from typing import Any, ClassVar
 
+from hilgw.api import current
 from hilgw.api._errors import deprecated, report
+from hilgw.api.arguments import integer, real
 from hilgw.api.devices.base import Device, Sensor
 from hilgw.api.devices.states import EmitterState, ReceiverState
+from hilgw.api.session import LEAVING
 from hilgw.protocols.webots.device_messages import Receive
 
+UNSTEPPED_S = 1.0
 Message = bytes | bytearray | memoryview | str | list[Any] | tuple[Any, ...]
 
 
@@ -20,6 +24,7 @@ class _Radio(Device):
     """A device with a channel."""
 
     CHANNEL_BROADCAST = -1
+    function: ClassVar[str]
     _state: EmitterState | ReceiverState
 
     def getChannel(self) -> int:
@@ -27,7 +32,7 @@ class _Radio(Device):
         return self._state.channel
 
     def setChannel(self, channel: int) -> None:
-        self._state.set_channel(operator.index(channel))
+        self._state.set_channel(integer(channel, f"{self.function}_set_channel"))
 
     channel = property(getChannel, setChannel)
 
@@ -36,28 +41,39 @@ class Emitter(_Radio):
     """Packets leave with the steps, at the Emitter's baudRate."""
 
     kinds = ("Emitter",)
+    function = "emitter"
     _state: EmitterState
 
     def send(self, message: Message, length: int | None = None) -> int:
         """Queues one packet: bytes, text as UTF-8, or numbers (int: 32 bits, float: 64 bits, the
-        first decides). length: only so many bytes of it. 1 when it was queued, 0 when it was not.
-        """
+        first decides). length: only so many bytes of bytes. 1 when it was queued, 0 when it was
+        not."""
         data = _encode(message)
         if data is None:
             return 0
         if not self.tag:
             report("wb_emitter_send(): invalid device tag.")
             return 0
-        if length is not None:
-            if not 0 <= length <= len(data):
-                report(f"wb_emitter_send(): length={length} is not in [0,{len(data)}].")
-                return 0
-            data = data[:length]
-        if not data:
-            report("wb_emitter_send(): invalid size=0 argument.")
+        size = len(data)
+        if length is not None and isinstance(message, bytes | bytearray | memoryview):
+            size = integer(length, "emitter_send")
+        if size < 1:
+            report(f"wb_emitter_send(): invalid size={size} argument.")
+            return 0
+        if size > len(data):
+            report(f"wb_emitter_send(): size={size} of a packet with {len(data)} bytes.")
             return 0
         queue = self._state.queue
-        return int(queue.put(queue.channel, data))
+        self._watch()
+        return int(queue.put(queue.channel, data[:size]))
+
+    def _watch(self) -> None:
+        """Names a program that sends, and calls no step for UNSTEPPED_S."""
+        state, session, now_s = self._state, current.session(), time.monotonic()
+        if state.steps != session.steps:
+            state.steps, state.since_s = session.steps, now_s
+        elif now_s - state.since_s > UNSTEPPED_S:
+            session.warn("send", f"Emitter.send() of '{state.name}' without a step: {LEAVING}.")
 
     def getBufferSize(self) -> int:
         """In bytes; -1: unlimited."""
@@ -68,7 +84,7 @@ class Emitter(_Radio):
         return float(self._state.queue.range)
 
     def setRange(self, range: float) -> None:
-        self._state.set_range(float(range))
+        self._state.set_range(real(range))
 
     buffer_size = property(getBufferSize)
     range = property(getRange, setRange)
@@ -86,8 +102,8 @@ def _encode(message: Any) -> bytes | None:
     if not message:
         print("Emitter.send(): empty list", file=sys.stderr)
         return None
-    letter = {float: "d", int: "i", bool: "i"}.get(type(message[0]))
-    if letter is None:
+    letter = "d" if isinstance(message[0], float) else "i"
+    if not isinstance(message[0], float | int):
         print(f"Emitter.send(): unsupported data type list: {type(message[0])}", file=sys.stderr)
         return None
     return struct.pack(f"{len(message)}{letter}", *message)
@@ -106,7 +122,7 @@ class Receiver(Sensor, _Radio):
 
     def getQueueLength(self) -> int:
         self._checked("get_queue_length")
-        return len(self._state.queue)
+        return len(self._state.queue) if self.tag else -1
 
     def getDataSize(self) -> int:
         """In bytes; -1, with an error, without a packet."""

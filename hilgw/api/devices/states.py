@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from pathlib import Path
 from typing import Any
 
 from hilgw.api._errors import report
@@ -20,6 +21,7 @@ from hilgw.protocols.webots.device_messages import (
     EmitterConfiguration,
     GetAssociatedDevice,
     GpsValues,
+    ImageFile,
     MotorConfiguration,
     Quaternion,
     Receive,
@@ -34,7 +36,8 @@ from hilgw.protocols.webots.queues import EmitterQueue, WaitingCommands
 
 
 class State:
-    """One device. node: its number in this version of Webots; kind: its node's name. waiting: the
+    """One device. tag: its number; 0: the robot does not have it, and it answers as libController
+    does then. node: its number in this version of Webots; kind: its node's name. waiting: the
     commands of the next request."""
 
     def __init__(
@@ -72,8 +75,9 @@ class SensorState(State):
         self.value: Any = math.nan if self.size == 1 else (math.nan,) * self.size
 
     def enable(self, period: int) -> None:
-        self.period = period
-        self.put(SetSamplingPeriod(self.tag, period))
+        if self.tag:
+            self.period = period
+            self.put(SetSamplingPeriod(self.tag, period))
 
     def apply(self, message: Any) -> None:
         if isinstance(message, Value):
@@ -114,6 +118,24 @@ class TouchState(SensorState):
             super().apply(message)
 
 
+class CameraState(SensorState):
+    """A Camera. pixels: its image, BGRA; over TCP the last one that came."""
+
+    pixels: bytes | None = None
+    _file = ""
+
+    def apply(self, message: Any) -> None:
+        if isinstance(message, ImageFile):
+            self._file = message.path
+        else:
+            super().apply(message)
+
+    @property
+    def image(self) -> bytes | None:
+        """None before the first one. Raises OSError: the simulator's file is gone."""
+        return Path(self._file).read_bytes() if self._file else self.pixels
+
+
 class LedState(State):
     """An LED. value: as the controller set it."""
 
@@ -146,6 +168,11 @@ class MotorState(State):
     feedback = math.nan
     feedback_period = 0
 
+    def __init__(self, *of: Any) -> None:
+        super().__init__(*of)
+        if not self.tag:
+            self.position = self.velocity = self.acceleration = self.available = math.nan
+
     def apply(self, message: Any) -> None:
         if isinstance(message, Value):
             self.feedback = message.value
@@ -157,11 +184,16 @@ class MotorState(State):
 
 
 class EmitterState(State):
-    """An Emitter. queue: its packets."""
+    """An Emitter. queue: its packets. steps: of the session at the first packet since then, which
+    was at since_s."""
+
+    steps, since_s = -1, 0.0
 
     def __init__(self, *of: Any) -> None:
         super().__init__(*of)
         self.queue = EmitterQueue(self.tag)
+        if not self.tag:
+            self.queue.channel, self.queue.range = -1, math.nan
 
     @property
     def channel(self) -> int:
@@ -171,11 +203,11 @@ class EmitterState(State):
         refusal = channel_refusal(channel, self.queue.allowed)
         if refusal:
             report(f"wb_emitter_set_channel() called with {refusal}")
-        else:
+        elif self.tag:
             self.queue.channel = channel
 
     def set_range(self, range: float) -> None:
-        if not self.queue.tune(range):
+        if self.tag and not self.queue.tune(range):
             report(f"wb_emitter_set_range(): invalid range={range:f} argument.")
 
     def apply(self, message: Any) -> None:
@@ -190,7 +222,7 @@ class ReceiverState(SensorState):
 
     def __init__(self, *of: Any) -> None:
         super().__init__(*of)
-        self.channel = 0
+        self.channel = 0 if self.tag else -1
         self.queue: deque[Receive] = deque()
         self._used = 0
 
@@ -201,7 +233,7 @@ class ReceiverState(SensorState):
         refusal = channel_refusal(channel, allowed)
         if refusal:
             report(f"wb_receiver_set_channel() called with {refusal}")
-        else:
+        elif self.tag:
             self.channel = channel
             self.put(SetChannel(self.tag, channel))
 
@@ -225,6 +257,7 @@ class ReceiverState(SensorState):
 STATES: dict[str, type[State]] = {
     "Accelerometer": VectorState,
     "Brake": BrakeState,
+    "Camera": CameraState,
     "Compass": VectorState,
     "DistanceSensor": SensorState,
     "Emitter": EmitterState,

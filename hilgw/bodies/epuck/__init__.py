@@ -84,7 +84,7 @@ class EPuckBody(SerialRobot):
     def stop_frame(self, settings: EPuckSettings) -> StopFrame:
         """The same for both models."""
         return StopFrame(
-            "the line D,0,0; before it five bytes 00 and a line feed, which end what was cut",
+            "the line D,0,0; before it five bytes 00 and a line feed, which end a broken line",
             sercom.STOP.hex(" "),
             "it drives on at its last speed",
             has_watchdog=False,

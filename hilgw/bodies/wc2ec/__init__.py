@@ -17,10 +17,13 @@ from hilgw.bodies.wc2ec.settings import LOAD_FIX, Wc2ecBodySettings, line_load
 from hilgw.control.limits import limit_errors
 from hilgw.control.line_load import LineLoad
 from hilgw.control.stop_frame import StopFrame
-from hilgw.devices.kinds import NO_LIMITS
+from hilgw.devices.kinds import DISTANCE_SENSOR, LINEAR_MOTOR, NO_LIMITS, ROTATIONAL_MOTOR
 from hilgw.framing import create
 from hilgw.framing.base import Framing
 from hilgw.settings import MockSpec
+
+MOCKED_DEVICES = {"ds_left", "ds_front", "ds_right", "left_wheel", "right_wheel", "lift"}
+"""The mock has them by itself."""
 
 
 class Wc2ecBody(Body):
@@ -67,6 +70,14 @@ class Wc2ecBody(Body):
         # The mock of the original program ends at setSensor, which setPosition(inf) may need.
         parameters["dialect"] = "original" if settings.original_peer else "full"
         return MockSpec("wc2ec_robot", parameters | settings.mock)
+
+    def mocked_devices(
+        self, settings: Wc2ecBodySettings, devices: Mapping[str, str]
+    ) -> dict[str, Any]:
+        """Those that the mock can have, unless it has them all by itself."""
+        kinds = (DISTANCE_SENSOR, ROTATIONAL_MOTOR, LINEAR_MOTOR)
+        found = {name: node for name, node in devices.items() if node in kinds}
+        return {} if found.keys() <= MOCKED_DEVICES else {"devices": found}
 
     def line_load(self, settings: Wc2ecBodySettings) -> LineLoad | None:
         """A value of one sensor in each step of the robot, and a command to one motor."""

@@ -7,6 +7,7 @@ of a control loop.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from hilgw.bodies.base import Body
@@ -21,11 +22,17 @@ from hilgw.settings import MockSpec, Problem
 SIMULATED_VERSIONS = ("R2023a", "R2023b", "R2024a", "R2025a")
 """The versions that the mock of Webots has."""
 MOCKED_DEVICES = (
-    "left_wheel:RotationalMotor",
-    "right_wheel:RotationalMotor",
-    "ds_front:DistanceSensor",
+    ("left_wheel", "RotationalMotor"),
+    ("right_wheel", "RotationalMotor"),
+    ("ds_front", "DistanceSensor"),
 )
 """The mock has them, and the Emitters and Receivers of the settings."""
+
+
+def _radios(settings: WebotsBodySettings) -> list[tuple[str, str]]:
+    """Those of the robot in the world, through which packets pass."""
+    receivers = [(name, "Receiver") for name in settings.to_medium]
+    return receivers + [(name, "Emitter") for name in settings.from_medium]
 
 
 class WebotsBody(Body):
@@ -50,11 +57,10 @@ class WebotsBody(Body):
         return Forwarding(settings.to_medium, settings.from_medium, settings.channels)
 
     def mock(self, settings: WebotsBodySettings, version: str) -> MockSpec:
-        radios = [f"{name}:Receiver" for name in settings.to_medium]
-        radios += [f"{name}:Emitter" for name in settings.from_medium]
+        devices = [*_radios(settings), *MOCKED_DEVICES]
         parameters: dict[str, Any] = {
             "robots": settings.robot or "robot",
-            "devices": ", ".join([*radios, *MOCKED_DEVICES]),
+            "devices": ", ".join(f"{name}:{node}" for name, node in devices),
         }
         version = version.partition("-")[0]
         if version in SIMULATED_VERSIONS:
@@ -62,6 +68,14 @@ class WebotsBody(Body):
         if settings.step_ms is not None:
             parameters["step_ms"] = settings.step_ms
         return MockSpec("webots_simulator", parameters | settings.mock)
+
+    def mocked_devices(
+        self, settings: WebotsBodySettings, devices: Mapping[str, str]
+    ) -> dict[str, Any]:
+        """In place of those that the mock has by itself, unless these are all."""
+        if devices.keys() <= dict(MOCKED_DEVICES).keys():
+            return {}
+        return {"devices": dict(_radios(settings)) | dict(devices)}
 
     def stop_frame(self, settings: WebotsBodySettings) -> StopFrame:
         """The stop of a motor in position or velocity control."""

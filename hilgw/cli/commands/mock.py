@@ -99,9 +99,10 @@ def run(args: argparse.Namespace) -> int:
     import asyncio
 
     from hilgw.cli.output import files
+    from hilgw.plugins import mock_of
 
     files.clear(args.ready_file)
-    args.kind = args.kind.replace("-", "_")
+    args.kind = mock_of(args.kind)
     given = [(name, address) for name in OPTIONS.values() for address in getattr(args, name)]
     modules = _modules(given, args.settings)
     try:
@@ -133,7 +134,7 @@ def _modules(given: list[tuple[str, str]], settings: list[str]) -> list[GivenMod
 
 
 def _list(args: argparse.Namespace) -> int:
-    from hilgw.plugins import MOCKS, load_mock, names
+    from hilgw.plugins import MOCKS, load_mock, mock_of, names
 
     if args.kind is None:
         entries = {}
@@ -143,7 +144,7 @@ def _list(args: argparse.Namespace) -> int:
             except ConfigError as error:  # of another distribution; the others are listed
                 sys.stderr.write(f"hilgw: {error}\n")
     else:
-        entries = dict(load_mock(args.kind.replace("-", "_")).parameters)
+        entries = dict(load_mock(mock_of(args.kind)).parameters)
     from hilgw.cli.output.text import print_json, table
 
     if args.json:

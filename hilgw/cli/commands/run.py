@@ -36,9 +36,9 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    from hilgw.cli.output.text import duration
+    from hilgw.cli.output.text import duration, status_mode
 
-    add_options_of_run(parser, RUN, duration=duration)
+    add_options_of_run(parser, RUN, duration=duration, status=status_mode)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -49,10 +49,10 @@ def run(args: argparse.Namespace) -> int:
     args.file = os.path.realpath(config_path)
     report = getattr(args, "report", None)
     out = sys.stderr if report == "-" else sys.stdout
+    loaded = loading.load(args, config_path)
     if not getattr(args, "quiet", False):
         out.write(f"hilgw {__version__}  {config_path}\n")
         out.flush()  # at once: the imports below take longer
-    loaded = loading.load(args, config_path)
     from hilgw.cli.output import files
 
     files.expect_report(report)
@@ -115,6 +115,8 @@ async def _run(args: argparse.Namespace, config: GatewayConfig, out: TextIO) -> 
         screen = _screen(args, console, stop, is_logged=log is not None)
         terminals = [screen] if log is None else [screen, log_terminal(log, screen)]
         gateway = _build(config, terminals)
+        for terminal in terminals:
+            terminal.expect(gateway.stations)
         stop.at_once = gateway.control_loops.end
         try:
             await _serve(gateway, args, terminals, stop.event, config.control.group)
@@ -151,6 +153,7 @@ def _screen(
         console,
         quiet=quiet,
         verbose=getattr(args, "verbose", False),
+        status=getattr(args, "status", "short"),
         clock=asyncio.get_running_loop().time,
         on_lost=_ignore if quiet or is_logged else stop.output_lost,
     )
@@ -191,8 +194,8 @@ async def _serve(
             terminal.line(text)
 
     if not getattr(args, "quiet", False):
-        for line in gateway.description:
-            show(line)
+        for terminal in terminals:
+            terminal.describe(gateway.description)
 
     def on_ready() -> None:
         show("ready")

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from hilgw.cli.output.text import in_words, listing, reason_counts
+from hilgw.reasons import ExpiredReason
 
 if TYPE_CHECKING:
     from hilgw.control.divergence import Divergence
@@ -26,11 +27,12 @@ def summary_lines(report: dict[str, Any]) -> list[str]:
         )
     for name, count in report["stations"].items():
         latency = report["latency"].get(name, {})
+        port = report.get("ports", {}).get(name)
         lines.append(
-            f"  {name:<14} received {count['accepted']}, delivered {count['delivered']}"
+            f"  {name:<14} {_taken(count, port)}"
             + (f", refused {reason_counts(count['refused'])}" if count["refused"] else "")
             + (f", queued {count['queued']}" if count["queued"] else "")
-            + (f", expired {count['expired']}" if count["expired"] else "")
+            + ("" if _never_up(count, port) else _expired(count))
             + (f"; {_latency(latency)}" if latency.get("count") else "")
             + _received_by(report, name)
         )
@@ -50,6 +52,26 @@ def summary_lines(report: dict[str, Any]) -> list[str]:
     return lines
 
 
+def _taken(count: Mapping[str, Any], port: Mapping[str, Any] | None) -> str:
+    """What became of the packets for a station. port: of hardware; None: a Receiver."""
+    if port is None or not _never_up(count, port):
+        return f"received {count['accepted']}, delivered {count['delivered']}"
+    waits = count["accepted"] - sum(count["refused"].values())
+    return f"queued {waits}, sent 0 ({port['port']} was never up)"
+
+
+def _never_up(count: Mapping[str, Any], port: Mapping[str, Any] | None) -> bool:
+    return port is not None and not port["ups"] and count["accepted"] > 0
+
+
+def _expired(count: Mapping[str, Any]) -> str:
+    """What was still there at the end of the run."""
+    in_flight = count.get("expired_by", {}).get(ExpiredReason.IN_FLIGHT, 0)
+    waited = count["expired"] - in_flight
+    text = f", {in_flight} in flight at the end" if in_flight else ""
+    return text + (f", expired {waited}" if waited else "")
+
+
 def _speed(speed: Mapping[str, Any] | None) -> str:
     """The achieved speed of a run in simulated time; empty in real time."""
     if speed is None:
@@ -59,8 +81,13 @@ def _speed(speed: Mapping[str, Any] | None) -> str:
 
 
 def _received_by(report: dict[str, Any], source: str) -> str:
-    """The receivers of this emitter or station, with their counts."""
-    counts = report["received_by"].get(source, {})
+    """The receivers of this emitter or station, with their counts; of hardware those that left its
+    port."""
+    counts = {
+        name: report["stations"].get(name, {}).get("left_from", {source: count}).get(source, 0)
+        for name, count in report["received_by"].get(source, {}).items()
+    }
+    counts = {name: count for name, count in counts.items() if count}
     return (
         f"; received by {listing([f'{name} {n}' for name, n in counts.items()])}" if counts else ""
     )

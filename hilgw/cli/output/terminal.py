@@ -3,31 +3,35 @@
 from __future__ import annotations
 
 import math
+import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from hilgw.cli.output.console import ConsoleWriter
-from hilgw.cli.output.summary import divergence_words, summary_lines
+from hilgw.cli.output.status import full_status, is_idle, short_status
+from hilgw.cli.output.summary import summary_lines
 from hilgw.cli.output.text import (
+    COLUMNS,
     NAMES_SHOWN,
     Style,
     escape,
+    hanging,
     in_words,
     listing,
     one_line,
+    second_column,
     use_colour,
 )
 from hilgw.engine.observer import ControlLoopStatus, Observer, State
 from hilgw.errors import HilgwError
-from hilgw.medium.matching import stage
+from hilgw.medium.matching import OutOfRange, stage
 from hilgw.medium.packet import BROADCAST, Copy, Packet
 
 if TYPE_CHECKING:
-    from hilgw.devices.kinds import Quantity, Value
     from hilgw.medium.medium import Missed
     from hilgw.reasons import NotReceivedReason
 
@@ -37,7 +41,6 @@ NOTICES_PER_S = 20
 OUTPUTS_PER_S = 100  # lines that child processes print
 STATES_PER_S = 200  # of all stations: enough for the start of a large configuration
 STATES_PER_STATION = 20  # three times down and up again
-DEVICES_SHOWN = 8
 MISSED_SHOWN = 3  # for each reason
 MANY = 64  # when verbose
 
@@ -98,6 +101,7 @@ class StateLimit:
 
 class Terminal(Observer):
     """Writes one line per event. quiet: only errors and the summary; verbose: deliveries too.
+    status: off, short or full. is_log: no line is held back or wrapped.
 
     stamp: what a line begins with; None: the seconds since the start. on_lost: called when the
     output cannot be written, such as to a pipe whose reader has gone; then only errors go there.
@@ -109,6 +113,8 @@ class Terminal(Observer):
         *,
         quiet: bool = False,
         verbose: bool = False,
+        status: str = "short",
+        is_log: bool = False,
         clock: Callable[[], float] = time.monotonic,
         stamp: Callable[[], str] | None = None,
         on_lost: Callable[[OSError], None] = lambda error: None,
@@ -117,6 +123,10 @@ class Terminal(Observer):
         self._stamp = stamp
         self._on_lost = on_lost
         self._quiet = quiet
+        self._ports: dict[str, State] = {}
+        self._status = status
+        self._is_log = is_log
+        self._held_back: dict[str, RateLimit] = {}  # by what they limit
         self._idle: dict[str, bool] = {}  # of robots whose last status had nothing: a controller
         self._verbose = verbose
         self._clock = clock
@@ -133,7 +143,26 @@ class Terminal(Observer):
     def line(self, text: str) -> None:
         """Writes a line."""
         text = one_line(text)
-        self._put(f"{self._stamp()}  {text}" if self._stamp else text)
+        if self._stamp:
+            self._put(f"{self._stamp()}  {text}")
+        elif self._out.isatty():
+            self._put_hanging(text, second_column(text))
+        else:
+            self._put(text)
+
+    def describe(self, lines: Iterable[str]) -> None:
+        """Writes the lines of the description of a configuration."""
+        for line in lines:
+            if self._is_log:
+                self.line(line)
+            else:
+                self._put_hanging(one_line(line), second_column(line))
+
+    def _put_hanging(self, line: str, indent: int) -> None:
+        self._put("\n".join(hanging(line, self._width(), indent)))
+
+    def _width(self) -> int:
+        return shutil.get_terminal_size().columns if self._out.isatty() else COLUMNS
 
     def _put(self, line: str) -> None:
         try:
@@ -144,8 +173,17 @@ class Terminal(Observer):
             if not was_quiet:
                 self._on_lost(error)
 
+    def expect(self, stations: Iterable[str]) -> None:
+        """The hardware stations, whose ports are not up yet."""
+        for name in stations:
+            self._ports.setdefault(name, State.CLOSED)
+
     def state(self, station: str, state: State, reason: str) -> None:
-        if (self._quiet and state not in _BAD) or not self._states.admit(station, self._clock()):
+        if station in self._ports:
+            self._ports[station] = state
+        if self._quiet and state not in _BAD:
+            return
+        if not self._is_log and not self._states.admit(station, self._clock()):
             return
         word = state.value
         if state in _GOOD:
@@ -171,14 +209,26 @@ class Terminal(Observer):
         if packet.address is not None:
             text += f"  from {packet.address}"
         if not_received is None:
-            text += self._style.dim("  -> ") + listing(
-                listeners, MANY if self._verbose else NAMES_SHOWN
-            )
+            text += self._reached(listeners)
         else:
             text += self._style.bad(f"  not received: {in_words(not_received)}")
         if reasons := _by_reason(missed(), MANY if self._verbose else MISSED_SHOWN):
             text += self._style.dim(f"; not {reasons}")
         self._write(packet.source, text)
+
+    def _reached(self, listeners: Sequence[str]) -> str:
+        """Who gets a packet; and the hardware that waits for its port."""
+        shown = MANY if self._verbose else NAMES_SHOWN
+        waiting = {each: self._ports[each] for each in listeners if each in self._ports}
+        waiting = {name: state for name, state in waiting.items() if state not in _GOOD}
+        there = [each for each in listeners if each not in waiting]
+        words = [self._style.dim("  -> ") + listing(there, shown)] if there else []
+        starts = [name for name, state in waiting.items() if state is State.HANDSHAKE]
+        down = [name for name in waiting if name not in starts]
+        for names, why in ((down, "port down"), (starts, "handshake")):
+            if names:
+                words.append(self._style.bad(f"  waits for {listing(names, shown)} ({why})"))
+        return "".join(words)
 
     def delivered(self, station: str, copy: Copy) -> None:
         if self._verbose and self._admit(self._packets, "packets"):
@@ -213,24 +263,37 @@ class Terminal(Observer):
     def control_loop(self, robot: str, status: ControlLoopStatus) -> None:
         """One without sensors and motors, such as a gateway robot, is shown when its controller
         comes or goes."""
-        if self._quiet:
+        if self._quiet or self._status == "off":
             return
-        if not _is_idle(status):
+        if not is_idle(status):
             self._idle.pop(robot, None)
         elif self._idle.get(robot) is status.controller:
             return
         else:
             self._idle[robot] = status.controller
-        self._write(robot, _status(status))
+        if self._is_log:
+            self._write(robot, full_status(status))
+            return
+        stamp = f"{self._clock() - self._start:9.3f}  {robot:<12} "
+        width = self._width()
+        short = self._status == "short"
+        text = short_status(status, width - len(stamp)) if short else full_status(status)
+        line = self._style.dim(stamp[:11]) + self._style.strong(stamp[11:]) + text
+        self._put_hanging(line, len(stamp))
 
     def summary(self, report: dict[str, Any]) -> None:
         """Writes the summary of a run."""
         self._show_held_back(self._states.take_held_back(), "states")
+        for what, limit in self._held_back.items():
+            self._show_held_back(limit.take_held_back(), what)
         for line in summary_lines(report):
             self.line(line)
 
     def _admit(self, limit: RateLimit, what: str) -> bool:
+        if self._is_log:
+            return True
         if not limit.admit(self._clock()):
+            self._held_back[what] = limit
             return False
         self._show_held_back(limit.take_held_back(), what)
         return True
@@ -243,73 +306,32 @@ class Terminal(Observer):
         # With any line, or the last states of a station that is quiet now are never mentioned.
         self._show_held_back(self._states.take_held_back(self._clock()), "states")
         stamp = self._stamp() if self._stamp else f"{self._clock() - self._start:9.3f}"
-        stamp = self._style.dim(stamp)
-        self._put(f"{stamp}  {self._style.strong(f'{source:<12}')} {text}")
+        line = f"{self._style.dim(stamp)}  {self._style.strong(f'{source:<12}')} {text}"
+        if self._is_log or not self._out.isatty():
+            self._put(line)
+        else:
+            self._put_hanging(line, len(stamp) + 3 + max(12, len(source)))
 
 
 def _by_reason(missed: Mapping[str, str], shown: int) -> str:
     """Such as "a.rx (obstacle); b.rx, c.rx (range)": the nearest miss comes first."""
-    reasons: dict[str, list[str]] = {}
+    reasons: dict[str, dict[str, str]] = {}
     for name, reason in missed.items():
-        reasons.setdefault(reason, []).append(name)
+        reasons.setdefault(reason, {})[name] = reason
     return "; ".join(
-        f"{listing(reasons[reason], shown)} ({in_words(reason)})"
+        f"{listing(list(reasons[reason]), shown)} ({_how(list(reasons[reason].values()))})"
         for reason in sorted(reasons, key=stage, reverse=True)
     )
 
 
-def _is_idle(status: ControlLoopStatus) -> bool:
-    """Whether there is nothing to show of it."""
-    moved = status.sensors or status.motors or status.values_per_s or status.commands_per_s
-    return not moved and status.armed and not status.mode
-
-
-def _status(status: ControlLoopStatus) -> str:
-    """Sensors, motors, rates and latency of a control loop."""
-    sensors = _devices(
-        [
-            f"{name} {_value(value, status.reports.get(name, ()))}"
-            for name, value in status.sensors.items()
-        ]
-    )
-    motors = _devices([f"{name} {_settings(settings)}" for name, settings in status.motors.items()])
-    rates = f"{status.values_per_s:.0f} values/s, {status.commands_per_s:.0f} commands/s"
-    parts = [sensors or "no sensor values", motors or "no commands", rates]
-    if status.latency.count:
-        p50, p99 = (status.latency.percentile_ns(share) or 0 for share in (50, 99))
-        parts.append(f"sensor to motor p50 {p50 / 1e6:.2f} ms, p99 {p99 / 1e6:.2f} ms")
-    if status.divergences:
-        parts.append("shadow " + _devices(divergence_words(status.divergences)))
-    head = f"{status.mode} | " if status.mode else ""
-    head += "" if status.armed else "DISARMED | "
-    head += "" if status.controller else "no controller | "
-    return head + " | ".join(parts)
-
-
-def _value(value: Value, reports: Sequence[Quantity]) -> str:
-    """A number with its unit, or the numbers of a vector with their names: "x 1 y 0 z 0 m/s"."""
-    if not isinstance(value, tuple):
-        unit = reports[0].unit if reports else ""
-        return f"{value:.4g} {unit}".rstrip()
-    words: list[str] = []
-    for place, (quantity, number) in enumerate(zip(reports, value, strict=False)):
-        words.append(f"{quantity.name} {number:.4g}")
-        following = reports[place + 1].unit if place + 1 < len(reports) else ""
-        if quantity.unit and quantity.unit != following:
-            words.append(quantity.unit)  # once for the numbers that share it
-    return " ".join(words)
-
-
-def _settings(settings: Mapping[str, float]) -> str:
-    """The last command of a motor; several settings by name."""
-    if len(settings) == 1:
-        return f"{next(iter(settings.values())):.4g}"
-    return " ".join(f"{name} {value:.4g}" for name, value in settings.items())
-
-
-def _devices(items: list[str]) -> str:
-    more = f", {len(items) - DEVICES_SHOWN} more" if len(items) > DEVICES_SHOWN else ""
-    return ", ".join(items[:DEVICES_SHOWN]) + more
+def _how(reasons: Sequence[str]) -> str:
+    """One reason in words; of several that are out of range, the distance of the nearest."""
+    far = [each for each in reasons if isinstance(each, OutOfRange)]
+    if not far:
+        return in_words(reasons[0])
+    nearest = min(far, key=lambda each: each.distance)
+    more = " and more" if len(far) > 1 else ""
+    return f"range {nearest.limit:g} m, distance {nearest.distance:.3g} m{more}"
 
 
 # --- the log: what the terminal shows, with deliveries and with the time of day -------------------
@@ -333,7 +355,7 @@ def log_terminal(file: TextIO, screen: Terminal) -> Terminal:
     def lost(error: OSError) -> None:
         screen.notice("log", f"{file.name}: {error.strerror}; the log ends here")
 
-    return Terminal(file, verbose=True, stamp=time_of_day, on_lost=lost)
+    return Terminal(file, verbose=True, is_log=True, stamp=time_of_day, on_lost=lost)
 
 
 def time_of_day() -> str:

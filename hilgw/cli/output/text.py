@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 SHOWN_BYTES = 64
 NAMES_SHOWN = 8
 NARROWEST = 20
+COLUMNS = 80
+STATUS_MODES = ("off", "short", "full")
 
 _UNITS = {"": 1.0, "s": 1.0, "ms": 1e-3, "m": 60.0, "min": 60.0, "h": 3600.0}
 
@@ -82,6 +84,58 @@ def table(
         lines.append(f"{indent}{name:<{left}}  {first}".rstrip())
         lines += [margin + other for other in others]
     return lines
+
+
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def hanging(line: str, width: int, indent: int) -> list[str]:
+    """A line in pieces of at most this width, as far as its words allow; colours have none. All but
+    the first begin with this indent."""
+    pieces, current, length = [], "", 0
+    for word in re.findall(r" *[^ ]+", line):
+        size = len(_COLOUR.sub("", word))
+        if current and length + size > width and length > indent:
+            pieces.append(current)
+            current, length = " " * indent, indent
+            word = word.lstrip(" ")
+            size = len(_COLOUR.sub("", word))
+        current += word
+        length += size
+    return [*pieces, current]
+
+
+def second_column(line: str) -> int:
+    """Where the second column of a line such as "  name    text" begins."""
+    found = re.match(r" *\S+ +", line)
+    return min(len(found[0]), NARROWEST) if found else 0
+
+
+def paragraphs(text: str, width: int = 80) -> str:
+    """Text with no line longer than the width. Lines that are too long are filled, together with
+    those that go on where they end; one that is indented keeps its indent."""
+    lines: list[str] = []
+    joined = ""
+    for line in text.split("\n"):
+        is_plain = bool(line) and not line.startswith((" ", "-"))
+        if joined and is_plain:
+            line = f"{joined} {line}"
+        elif joined:
+            lines += hanging(joined, width, 0)
+        joined = ""
+        if len(line) <= width or line.startswith(" "):
+            indent = len(line) - len(line.lstrip(" "))
+            lines += hanging(line, width, indent + 2) if len(line) > width else [line]
+        else:
+            joined = line
+    return "\n".join(lines + (hanging(joined, width, 0) if joined else []))
+
+
+def status_mode(text: str) -> str:
+    """off, short or full; an argparse type."""
+    if text not in STATUS_MODES:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a status; write off, short or full")
+    return text
 
 
 def print_json(data: object, convert: Callable[[Any], Any] | None = None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +28,7 @@ from hilgw.config.queries import (
 from hilgw.config.source.positions import Path, spell
 from hilgw.control.modes import RobotMode, differing, of_one_only
 from hilgw.control.parts import Connects, InWebots, Listens, RunsProgram
+from hilgw.devices.nodes import upright_axis
 from hilgw.errors import ConfigError, printable, quoted
 
 if TYPE_CHECKING:
@@ -55,10 +56,18 @@ def webots_version(inspection: Inspection) -> str | None:
 
 
 def check_peers(inspection: Inspection) -> None:
-    """The Webots version of each peer, and its mock."""
+    """The Webots version, also of each peer and proxy, and the mocks of peers."""
+    if (version := webots_version(inspection)) is not None:
+        try:
+            upright_axis(version)
+        except ConfigError as error:
+            inspection.error(("webots",), error.what, error.fix)
     for path, config, peer in _peers(inspection):
-        _check_webots_version(inspection, path, config, peer)
+        _check_webots_version(inspection, path, config, peer.session, None)
         _check_peer_mock(inspection, path, config, peer)
+    for path, config in inspection.made("robots", None, "controller"):
+        if (proxy := proxy_of(config)) is not None:
+            _check_webots_version(inspection, path, config, proxy.proxy, (), {})
 
 
 def check_listeners(inspection: Inspection) -> None:
@@ -79,16 +88,21 @@ def _sharing(controller: PartConfig) -> tuple[bool, bool]:
 
 
 def _check_webots_version(
-    inspection: Inspection, path: Path, config: PartConfig, peer: Any
+    inspection: Inspection,
+    path: Path,
+    config: PartConfig,
+    session: Callable[..., Any],
+    *of: Any,
 ) -> None:
+    """session: makes that of a peer or proxy, of the settings, the version and `of`."""
     version = webots_version(inspection)
     if version is None or inspection.has_errors_below(path):
         return  # a session is made of settings without errors
     try:
-        peer.session(config.settings, version, None)
+        session(config.settings, version, *of)
     except ConfigError as error:
         at = ("webots",) if ("webots",) in inspection.document.values else path
-        inspection.error(at, error.what, error.fix)
+        inspection.error(at, f"{error.what}; {spell(path)} is of kind {config.kind}", error.fix)
 
 
 def _check_peer_mock(inspection: Inspection, path: Path, config: PartConfig, peer: Any) -> None:

@@ -25,7 +25,7 @@ from hilgw.config.model import (
 from hilgw.config.schema.limits import checked, refuse, refuse_key
 from hilgw.config.schema.models import parts_schema, settings_schema
 from hilgw.config.schema.unions import union
-from hilgw.devices.properties import FIELDS, NOT_CARRIED
+from hilgw.devices.properties import FIELDS, NO_IMAGES, NOT_CARRIED
 from hilgw.errors import ConfigError, quoted
 from hilgw.medium.motion import Circle, Waypoints
 from hilgw.medium.obstacle_settings import ObstacleSettings
@@ -65,7 +65,7 @@ def broken_kinds() -> list[ConfigError]:
 
 
 def _file_schema() -> CoreSchema:
-    name, device_name = _name(".:/"), _name(":/", couples=True)
+    name, device_name = _name(".:"), _name(":", couples=True)
     tokens = _named(name, settings_schema(TokenConfig))
     types = {
         "robots": _named(name, _robot(device_name)),
@@ -125,8 +125,23 @@ def _device() -> CoreSchema:
         node: _on_demand(functools.partial(_tagged, "node", node, fields))
         for node, fields in FIELDS.items()
     }
+    carried["Camera"] = _blank(carried["Camera"])
     others = {node: _not_carried(what) for node, what in NOT_CARRIED.items()}
     return union("node", carried | others, {}, names=lambda: list(FIELDS))
+
+
+def _blank(camera: CoreSchema) -> CoreSchema:
+    """A camera is refused unless a blank one may stand for it."""
+
+    def check(value: Any) -> Any:
+        if isinstance(value, dict) and "absent" not in value:
+            fix = "write `absent: blank` for a black one of its width and height, or delete it"
+            raise refuse_key(value, "node", refuse(NO_IMAGES, fix))
+        return value
+
+    return core_schema.no_info_before_validator_function(
+        check, camera, metadata=camera.get("metadata", {})
+    )
 
 
 def _not_carried(what: str) -> CoreSchema:

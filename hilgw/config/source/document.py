@@ -20,7 +20,13 @@ from yaml.scanner import Scanner
 
 from hilgw.config.source.positions import Diagnostic, Path, Position
 from hilgw.config.source.scalars import BAD, Surprise, resolve
-from hilgw.config.source.syntax import NO_COLON, explain, without_space
+from hilgw.config.source.syntax import (
+    BRACES,
+    NO_COLON,
+    explain,
+    has_bare_braces,
+    without_space,
+)
 from hilgw.config.source.text import Lines
 from hilgw.errors import quoted
 
@@ -145,6 +151,8 @@ def _explained(error: Exception, loader: _Loader, lines: Lines) -> tuple[Positio
     if what == NO_COLON[0]:
         fix = without_space(lines.rest(position)) or fix
     line = lines.rest(Position(position.file, position.line, 1))
+    if ("cannot follow" in what or "indentation" in what) and has_bare_braces(line):
+        what, fix = BRACES
     if pasted := _TYPOGRAPHIC.search(_QUOTED.sub("", line)):
         sign = "space" if pasted[0].isspace() else "quote"
         fix = f"write a plain {sign} for U+{ord(pasted[0]):04X} in this line"
@@ -316,7 +324,11 @@ class _Reader:
     def _key(self, node: Any, parent: Path) -> str | int | None:
         """The key of a mapping; None, with an error, when it cannot be read."""
         word, what, fix = node.value, "", ""
-        if not isinstance(node, yaml.ScalarNode):
+        if isinstance(node, yaml.MappingNode) and not any(item.value for _, item in node.value):
+            what, fix = BRACES
+            if parent:
+                self._document.mark(parent)
+        elif not isinstance(node, yaml.ScalarNode):
             what, fix = "a key must be text", "put it in quotes"
         elif node in self._beyond:
             what, fix, _ = self._beyond[node]

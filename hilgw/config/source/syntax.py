@@ -7,7 +7,13 @@ from typing import Any
 
 import yaml
 
+BRACES = ("a text with braces is not in quotes", "put it in quotes")
+_BRACES = re.compile(
+    r"""[:\[,-]\s+[^\s"'#{}\[\],][^"'{}\[\],:]*\{"""  # ping {n}
+    r"""|[:\[,-]\s*\{[^{}"':,]*\}\s*[^\s,}\]#:]"""  # {n} ping
+)
 NO_COLON = ("a key without ':'", "write `key: value`")
+_LONGEST_LINE = 1000
 _GLUED = re.compile(r"([A-Za-z_]\w*):(\S.*)")
 
 
@@ -15,6 +21,11 @@ def without_space(text: str) -> str:
     """The fix for `key:value`, which YAML takes for one word; "" for another text."""
     glued = _GLUED.match(text)
     return f"write a space after the colon: `{glued[1]}: {glued[2]}`" if glued else ""
+
+
+def has_bare_braces(line: str) -> bool:
+    """Whether a value of this line is a text with {braces} and without quotes."""
+    return len(line) <= _LONGEST_LINE and _BRACES.search(line) is not None
 
 
 # (part of PyYAML's problem, part of its context, what, fix); the first match applies.

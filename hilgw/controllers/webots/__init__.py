@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from hilgw.controllers.base import SteppedController
-from hilgw.controllers.webots.battery import Battery
+from hilgw.controllers.webots.battery import LARGEST_J, Battery
 from hilgw.controllers.webots.session import WebotsControllerSession
 from hilgw.controllers.webots.settings import WebotsControllerSettings
 from hilgw.devices.fields import DEFAULT_STEP_MS
@@ -92,7 +92,8 @@ def _battery_problems(settings: Any) -> list[Problem]:
 
 def _battery(settings: Any) -> Battery:
     energy_j = settings.battery[0] if settings.battery else settings.battery_j
-    return Battery(energy_j, settings.cpuConsumption, settings.battery_sensor)
+    most_j = settings.battery[1] if settings.battery else LARGEST_J
+    return Battery(energy_j, settings.cpuConsumption, settings.battery_sensor, most_j)
 
 
 CONTROLLER = WebotsController()

@@ -10,6 +10,7 @@ from hilgw.control.events import (
     Event,
     FeedbackSwitch,
     LedValue,
+    Notice,
     PacketOut,
     ReceiverSettings,
     Refused,
@@ -19,7 +20,7 @@ from hilgw.controllers.webots.configuration import TagTable, fields_of
 from hilgw.controllers.webots.motors import MotorState
 from hilgw.controllers.webots.sensors import Sensors
 from hilgw.devices.fields import EmitterFields
-from hilgw.devices.kinds import MOTOR, RECEIVER, Device, couplings
+from hilgw.devices.kinds import CAMERA, MOTOR, RECEIVER, Device, couplings
 from hilgw.protocols.webots.codec import Command, Message
 from hilgw.protocols.webots.device_messages import (
     AssociatedDevice,
@@ -83,6 +84,11 @@ class DeviceCommands:
             case SetSamplingPeriod(_, period) if device.kind == RECEIVER:
                 self._sensors.receivers.enable(tag, period, time_ns)
                 return [SensorSwitch(index, float(period))]
+            case SetSamplingPeriod(_, period) if device.kind == CAMERA:
+                if not period:
+                    return []
+                self._sensors.cameras.enable(tag)
+                return [Notice(f"'{device.name}' is blank: its images are black")]
             case SetSamplingPeriod(_, period):
                 self._sensors.grid.switch(tag, period, time_ns)
                 return [SensorSwitch(index, float(period))]

@@ -10,15 +10,17 @@ from collections.abc import Iterable, Mapping
 from typing import cast
 
 from hilgw.devices.fields import UNLIMITED, EmitterFields, ReceiverFields
-from hilgw.devices.kinds import Device, Devices, couplings, on_joint
+from hilgw.devices.kinds import CAMERA, Device, Devices, couplings, on_joint
 from hilgw.devices.properties import (
     DISTANCE_SENSOR_TYPES,
     FIELDS,
     GPS_COORDINATE_SYSTEMS,
     JOINTS,
+    NO_IMAGES,
     TOUCH_SENSOR_TYPES,
     AccelerometerFields,
     BrakeFields,
+    CameraFields,
     CompassFields,
     DeviceFields,
     DistanceSensorFields,
@@ -30,10 +32,12 @@ from hilgw.devices.properties import (
     PositionSensorFields,
     RotationalMotorFields,
     TouchSensorFields,
+    blank_camera,
 )
 from hilgw.protocols.webots.codec import Codec, Message
 from hilgw.protocols.webots.configuration import MOST_DEVICES
 from hilgw.protocols.webots.device_messages import (
+    CameraConfiguration,
     DeviceMessage,
     DistanceSensorConfiguration,
     EmitterConfiguration,
@@ -66,6 +70,10 @@ class TagTable:
 
     def refusal(self, device: Device, known: Devices) -> tuple[str, str] | None:
         """Why the robot cannot have this device: the reason, and text; None when it can."""
+        fields = device.fields
+        if device.kind == CAMERA and not (isinstance(fields, CameraFields) and fields.is_blank):
+            text = f"{NO_IMAGES}: '{device.name}' is left out; {blank_camera(device.name)}"
+            return WebotsRefused.UNSUPPORTED, text
         if device.kind not in KINDS:
             return (
                 WebotsRefused.UNSUPPORTED,
@@ -170,6 +178,8 @@ def configuration_of(
             return GpsConfiguration(tag, GPS_COORDINATE_SYSTEMS.index(system))
         case InertialUnitFields(noise=noise, coordinateSystem=system):
             return InertialUnitConfiguration(tag, noise, system)
+        case CameraFields() as camera:
+            return _camera(tag, camera)
         case AccelerometerFields() | CompassFields() | GyroFields() | LightSensorFields() as sensor:
             return TableConfiguration(tag, sensor.lookupTable)
     return None
@@ -186,6 +196,24 @@ def _emitter(tag: int, fields: EmitterFields) -> EmitterConfiguration:
         fields.range,
         fields.maxRange,
         fields.allowedChannels,
+    )
+
+
+def _camera(tag: int, fields: CameraFields) -> CameraConfiguration:
+    """Without zoom, focus and recognition, as a new node in Webots."""
+    return CameraConfiguration(
+        tag,
+        uid=tag,
+        width=fields.width,
+        height=fields.height,
+        fieldOfView=fields.fieldOfView,
+        near=fields.near,
+        planar=True,
+        minFieldOfView=fields.fieldOfView,
+        maxFieldOfView=fields.fieldOfView,
+        recognition=False,
+        segmentation=False,
+        exposure=fields.exposure,
     )
 
 

@@ -149,6 +149,11 @@ class RobotState:
         self.keyboard.reset()
         self.begin_request()
 
+    @property
+    def awaits_input(self) -> bool:
+        """The controller waits for an event of the user."""
+        return self._awaited != NO_EVENT or self.input_due_ns is not None
+
     def begin_request(self) -> None:
         """A request begins."""
         self._lines_left = SHOWN_LINES

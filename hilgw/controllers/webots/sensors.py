@@ -3,16 +3,21 @@ the answer that ends the controller's step."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from hilgw.control.events import PacketIn
 from hilgw.controllers.webots.configuration import fields_of
 from hilgw.controllers.webots.sampling import Grid
 from hilgw.devices.fields import ReceiverFields
 from hilgw.devices.kinds import MOTOR, RECEIVER, ROTATIONAL_MOTOR, SENSOR, Device, Value
+from hilgw.devices.properties import CameraFields
+from hilgw.protocols.webots.answers import Image
 from hilgw.protocols.webots.codec import NumbersMessage, numbers_message
-from hilgw.protocols.webots.device_messages import Receive
+from hilgw.protocols.webots.device_messages import ImageFile, Receive
 from hilgw.protocols.webots.queues import HeldPackets
 from hilgw.units import earliest
 
+IMAGE = 0  # the command of an image, on TCP
 _FEEDBACK = numbers_message(ROTATIONAL_MOTOR, 1)
 
 
@@ -68,6 +73,47 @@ class Receivers:
         return messages
 
 
+class Cameras:
+    """The blank cameras of a robot by tag. A controller keeps an image until the next one, and all
+    are alike: it gets one, with the first step after it enabled the camera, as the file of Webots
+    comes; a program may read an image before the first period is over."""
+
+    def __init__(self) -> None:
+        self.due: list[int] = []  # with the answer that ends the step
+        self._devices: dict[int, tuple[str, CameraFields]] = {}
+        self._shown: set[int] = set()
+
+    def reset(self, devices: dict[int, Device]) -> None:
+        """The robot has these devices by tag; a new controller has no image."""
+        self.due.clear()
+        self._shown.clear()
+        self._devices = {
+            tag: (each.name, fields)
+            for tag, each in devices.items()
+            if isinstance(fields := each.fields, CameraFields)
+        }
+
+    def images(self) -> dict[str, bytes]:
+        """The image of each, by the name of the device."""
+        return {name: fields.image for name, fields in self._devices.values()}
+
+    def enable(self, tag: int) -> None:
+        """The controller wants images."""
+        if tag not in self._shown:
+            self._shown.add(tag)
+            self.due.append(tag)
+
+    def take(self) -> list[Image]:
+        """The images that are due."""
+        due, self.due = self.due, []
+        return [Image(tag, IMAGE, self._devices[tag][1].image) for tag in due]
+
+    def files(self, images: list[Image], paths: Mapping[str, str]) -> list[ImageFile]:
+        """The same for a controller that finds them in files. paths: by the name of the device."""
+        found = [(each, paths.get(self._devices[each.tag][0])) for each in images]
+        return [ImageFile(each.tag, len(each.pixels), path) for each, path in found if path]
+
+
 class Sensors:
     """The values of a robot's sensors by tag, the force feedback of its motors, and its Receivers.
     Of each sensor the newest value is kept.
@@ -77,6 +123,7 @@ class Sensors:
 
     def __init__(self) -> None:
         self.receivers = Receivers()
+        self.cameras = Cameras()
         self._forms: dict[int, NumbersMessage] = {}
         self._values: dict[int, bytes] = {}  # the messages
         self._feedback: dict[int, bytes] = {}
@@ -98,6 +145,7 @@ class Sensors:
         self._silent = {tag for tag, each in devices.items() if each.role == MOTOR}
         self.grid.clear()
         self.feedback_grid.clear()
+        self.cameras.reset(devices)
         self.receivers.reset(
             {
                 tag: fields.channel

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum, auto
 from typing import Any, cast
 
@@ -44,7 +44,12 @@ from hilgw.protocols.webots.codec import MOST_MESSAGES, Message, describe, encod
 from hilgw.protocols.webots.errors import ProtocolError, WebotsRefused
 from hilgw.protocols.webots.forms import ROBOT_TAG
 from hilgw.protocols.webots.requests import Leave, Request, RequestReader, encode_request
-from hilgw.protocols.webots.robot_messages import Quit, RobotConfiguration, SimulationMode
+from hilgw.protocols.webots.robot_messages import (
+    Battery as BatteryMessage,
+    Quit,
+    RobotConfiguration,
+    SimulationMode,
+)
 from hilgw.reasons import RequestRefused
 from hilgw.units import earliest, ns_to_s
 
@@ -52,11 +57,12 @@ PAUSED, REAL_TIME = 0, 1  # modes of the simulation
 FIX = "connect with an unmodified libController"
 NO_NOTICE = (
     "the controller ended without notice: it was killed, or it crashed; libController crashes when "
-    "a controller uses a device that the robot does not have (a Camera, for example), or when its "
-    "version is not that of webots:"
+    "a controller enables a Camera that the robot does not have (`absent: blank` under `devices:` "
+    "gives it a black one), or when its version is not that of webots:"
 )
 
 
+INTERRUPTED = "the controller ended at once, as it does when it is interrupted (Ctrl-C) or killed"
 _COUNTED: dict[type, str] = {
     MotorSettings: "commands",
     MotorCommand: "commands",
@@ -81,9 +87,10 @@ class WebotsControllerSession:
     """The pure session; see `hilgw.controllers.base.PeerSession`.
 
     robot: what the controller learns about the robot, without its devices and the time. local: the
-    peer is on a local socket, whose answers have no chunks; set before `open`. battery: None: the
-    robot has none. shows_arming: the controller learns whether the motors may move, as the mode of
-    the simulation: a robot that is not armed is paused.
+    peer is on a local socket, whose answers have no chunks; image_files: the paths of its images,
+    by device; both set before `open`. battery: None: the robot has none. shows_arming: the
+    controller learns whether the motors may move, as the mode of the simulation: a robot that is
+    not armed is paused.
     """
 
     def __init__(
@@ -104,6 +111,7 @@ class WebotsControllerSession:
         if not robot.version:
             self._configuration = dataclasses.replace(robot, version=version)
         self.local = local
+        self.image_files: Mapping[str, str] = {}
         self._table = TagTable(version)
         self._robot = RobotState(robot.name, robot.customData, battery or Battery())
         self._sensors = Sensors()
@@ -113,6 +121,7 @@ class WebotsControllerSession:
         self._waiting: Request | None = None  # the request that has no answer yet
         self._step = StepRequest(0)  # the last one: most are equal
         self._owed = 0  # answers sent before their request: QUIT
+        self._steps_before = 0  # of earlier controllers
         self._time_ns = 0  # simulation time
         self._sent_ns: int | None = None  # the simulation time that the controller got last
 
@@ -124,6 +133,7 @@ class WebotsControllerSession:
         self._state = _State.STARTING
         self._waiting = self._sent_ns = None
         self._owed = 0
+        self._steps_before = self.counts["steps"]
         self._robot.reset()
         self._assign_tags()
         return [Connected("Webots controller")]
@@ -135,8 +145,11 @@ class WebotsControllerSession:
             return []
         if self._robot.is_exiting or state is _State.QUITTING:
             return self._gone("the controller ended")
+        # What crashes the library does so at its start; a signal finds it waiting for an answer.
+        worked = self._waiting is not None or self.counts["steps"] > self._steps_before
         self.counts["ended_without_notice"] += 1
-        return [Notice(NO_NOTICE, once=False), *self._gone("ended without notice")]
+        text = INTERRUPTED if worked else NO_NOTICE
+        return [Notice(text, once=False), *self._gone("ended without notice")]
 
     def receive(self, data: bytes, now: int) -> list[Event]:
         """Bytes from the controller, in any chunks."""
@@ -163,6 +176,12 @@ class WebotsControllerSession:
         """When `expire` must be called, or None: the end of a wait for user input."""
         waits = self._waiting is None and self._state not in _ENDED
         return self._robot.input_due_ns if waits else None
+
+    @property
+    def is_served(self) -> bool:
+        """The controller waits for an answer, for input of the user, or for its end."""
+        ends = self._state is _State.QUITTING or self._state is _State.LEFT
+        return self._waiting is not None or ends or self._robot.awaits_input
 
     def expire(self, now: int) -> list[Event]:
         """The deadline has come (calls before it are harmless)."""
@@ -268,6 +287,12 @@ class WebotsControllerSession:
         self._robot.say(text)
         return []
 
+    def charge(self, energy_j: float) -> list[Event]:
+        """The battery has this energy from now on. Raises HilgwError where it has none."""
+        has_controller = self._state is _State.RUNNING
+        self._robot.battery.charge(energy_j, self._time_ns if has_controller else None)
+        return []
+
     def show_paths(self, project: str, world: str) -> None:
         """What the next controller gets as project path and world path."""
         self._configuration = dataclasses.replace(
@@ -348,9 +373,17 @@ class WebotsControllerSession:
             messages += sensors.receivers.take()
         if self._shows_arming and self.armed is not self._shown_armed:
             messages.append(SimulationMode(self._mode()))
+        images = sensors.cameras.take() if sensors.cameras.due else []
+        if images and self.local:
+            messages += sensors.cameras.files(images, self.image_files)
+            images = []
         if messages:
             data += self._table.codec.encode_messages(messages)
-        return [Write(encode_answer(max(0, delay_ms), data, local=self.local))]
+        return [Write(encode_answer(max(0, delay_ms), data, images, local=self.local))]
+
+    def images(self) -> dict[str, bytes]:
+        """The images that a controller on a local socket finds in files, by device."""
+        return self._sensors.cameras.images()
 
     def quit(self) -> list[Event]:
         """Ends the controller: its next step() returns -1. Always before the connection closes:
@@ -362,12 +395,12 @@ class WebotsControllerSession:
         self._waiting = None
         return [self._write_quit(self._time_ns)]
 
-    def _write_quit(self, time_ns: int) -> Write:
+    def _write_quit(self, time_ns: int, *before: Message) -> Write:
         """QUIT; libController cannot quit before it has a configuration."""
         is_first = self._state is _State.STARTING
         self._state = _State.QUITTING
         first = self._configuration_messages(time_ns) if is_first else []
-        return self._write(0, [*first, Quit()])
+        return self._write(0, [*first, *before, Quit()])
 
     def rejection(self) -> bytes:
         """The answer for a controller that connected while another one has the robot: it ends at
@@ -380,7 +413,8 @@ class WebotsControllerSession:
         self._time_ns = time_ns
         self.counts["stop_battery"] += 1
         error = PeerError(StopReason.BATTERY.doc, where=self._configuration.name)
-        return [Stop(StopReason.BATTERY), self._write_quit(time_ns), ProtocolFailure(error)]
+        empty = BatteryMessage(0.0)  # the reason, for hilgw's API
+        return [Stop(StopReason.BATTERY), self._write_quit(time_ns, empty), ProtocolFailure(error)]
 
     def _configure(self, time_ns: int) -> Event:
         self._time_ns = self._sent_ns = time_ns

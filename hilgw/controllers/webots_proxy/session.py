@@ -277,7 +277,7 @@ def _channels_of(codec: Codec, data: bytes) -> tuple[list[Message], dict[int, in
     """The messages of a configuration answer up to the first of an unknown kind, and the channel of
     each Receiver by tag. One is missing when its place in the answer is not certain.
 
-    A message has no length, so a device of a kind that this project does not decode (a Camera)
+    A message has no length, so a device of a kind that this project does not decode (a Lidar)
     hides where the next message begins. Behind one, the configuration of a Receiver is found by its
     form.
     """

@@ -51,6 +51,10 @@ class NoSteps:
         """A text for the controller, as from its robot window. HilgwError when it takes none."""
         raise self._unknown()
 
+    def charge(self, energy_j: float) -> None:
+        """The battery has this energy. HilgwError when it cannot have it."""
+        raise self._unknown()
+
     def _unknown(self) -> HilgwError:
         fix = "give it a controller of kind webots or python"
         return HilgwError("the robot has no Webots controller", where=self._context.name, fix=fix)
@@ -116,6 +120,9 @@ class ControllerSteps(NoSteps):
     def say(self, text: str) -> None:
         now = self._controller.checked_now()
         self._controller.handle(self._controller.session.say(text), now)
+
+    def charge(self, energy_j: float) -> None:
+        self._controller.session.charge(energy_j)
 
     def show_paths(self, project: str, world: str) -> None:
         self._controller.session.show_paths(project, world)

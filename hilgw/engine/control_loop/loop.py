@@ -261,6 +261,8 @@ class ControlLoop(PeerListener):
 
     def _controller_connected(self, event: Connected, now: int) -> None:
         self.presence.is_connected = True
+        self._context.statistics.begin_connection()
+        self._radios.begin_connection()
         self._controller.ready(event.identity)
 
     def _controller_fell_silent(self, event: Disconnected, now: int) -> None:
@@ -340,6 +342,7 @@ class ControlLoop(PeerListener):
     def _body_connected(self, event: Connected, now: int) -> None:
         end = self._bodies.active
         end.note(event, now)
+        self._context.statistics.begin_connection()
         if end is self._bodies.body:
             self._forwarder.open(now)
         for device in end.link.session.devices:  # of a serial line that was silent for a while
@@ -387,6 +390,7 @@ class ControlLoop(PeerListener):
         if end is self._bodies.body:
             self._forwarder.close()
         self.safety.stop(StopReason.BODY, now)
+        self.statistics.lost()
         self._registration.lost()
         if shadow is not None:
             shadow.realign()

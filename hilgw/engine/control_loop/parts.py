@@ -27,11 +27,14 @@ _NO_BODY = Refusal(RequestRefused.NO_BODY, "this robot has no body")
 @dataclass(frozen=True, slots=True)
 class LoopBody:
     """A body, whose link has no connection yet, with the state of its safety. is_guarded: it is
-    real, so the guardian stops it when this process cannot."""
+    real, so the guardian stops it when this process cannot. has_watchdog: the robot stops by itself
+    when nothing comes from here. named: the devices that its settings name."""
 
     link: PeerLink[BodySession]
     safety: SafetyState
     is_guarded: bool = field(default=False, kw_only=True)
+    has_watchdog: bool = field(default=False, kw_only=True)
+    named: frozenset[str] = field(default=frozenset(), kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)

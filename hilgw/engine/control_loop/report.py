@@ -50,7 +50,7 @@ def report_of(
         **{end: None if link.is_absent else link.identity for end, link in links.items()},
         "sensors": finite(statistics.named_values()),
         "units": statistics.units(),
-        "motors": finite(statistics.motors),
+        "motors": finite(statistics.last_motors()),
         **dict(statistics.counts),
         "refused": merged(
             statistics.refused,
@@ -128,6 +128,9 @@ class StatusTimer:
         context, now = self._context, self._context.scheduler.now()
         seconds, self._shown_ns = ns_to_s(now - self._shown_ns), now
         status = context.statistics.status(seconds, armed=self._bodies.safety.state.armed)
+        end = self._bodies.active
+        if end.was_lost:
+            status = dataclasses.replace(status, body_down_s=ns_to_s(now - end.lost_ns))
         if self._presence.absence():
             status = dataclasses.replace(status, controller=False)
         if self._bodies.remote is not None:

@@ -16,7 +16,7 @@ from hilgw.control.events import BrakeDamping, StopReason, Write
 from hilgw.control.limits import check_command, check_value
 from hilgw.control.safety import Mode, mode_of
 from hilgw.devices.kinds import MOTOR, Refusal
-from hilgw.engine.statistics import ControlLoopStatistics
+from hilgw.engine.statistics import ControlLoopStatistics, motions
 from hilgw.errors import PeerError, PortError
 from hilgw.reasons import RequestRefused
 from hilgw.transports.base import NOT_SET
@@ -63,6 +63,7 @@ class Safety:
         self._name = context.name
         self._source = source
         self._body = body.link
+        self._has_watchdog = body.has_watchdog
         if body.is_guarded:
             guardian = context.watchdog.guardian
             guardian.guarded.append(self)
@@ -218,8 +219,8 @@ class Safety:
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
+        text = reason.doc if sent else self._unsent(reason)
         self.statistics.stopped(sent)
-        text = reason.doc
         if self.state.latched:
             text += f"; latched until `hilgw arm {self._name}`"
         if sent and reason is not StopReason.BODY:
@@ -228,6 +229,15 @@ class Safety:
             self._observer.notice(self._source, f"safety stop: {text}")
         if was_armed and not self.state.armed:
             self._show_disarmed("")  # the text of the stop contains it
+
+    def _unsent(self, reason: StopReason) -> str:
+        """What the robot does whose stop was not written, as its body is gone."""
+        if reason is not StopReason.BODY:
+            return reason.doc
+        if self._has_watchdog:
+            return f"{reason.doc}, and has to stop its motors itself"
+        moving = motions(self.statistics.motors)
+        return f"{reason.doc}, and drives on at {moving}" if moving else f"{reason.doc}, at rest"
 
     def stop_sent(self, event: StopSent) -> None:
         """The body had to keep the commands of a stop until now."""

@@ -221,6 +221,12 @@ class ReceiverPort:
         self.receiver.adopt_channel(channel)
         self._medium.retune(self.name, _channels(channel))
 
+    def takes(self, type: str, channels: frozenset[int] | None) -> bool:
+        """Whether it listens to signals of this type on one of these channels; None: any."""
+        own, listener = self._listener.channels, self._listener
+        meets = own is None or channels is None or not own.isdisjoint(channels)
+        return listener.enabled and listener.type == type and meets
+
     def enable(self, period_ms: int) -> bool:
         """Samples at this period from now on; 0 stops listening and keeps the queue."""
         self._schedule.catch_up()

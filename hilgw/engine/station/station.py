@@ -38,7 +38,7 @@ from hilgw.framing.base import TURN_BYTES
 from hilgw.medium.airs import AIR_TIME_NS
 from hilgw.medium.listeners import Listener
 from hilgw.medium.packet import Copy
-from hilgw.reasons import PacketRefused, RefusedReason
+from hilgw.reasons import ExpiredReason, PacketRefused, RefusedReason
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,6 +89,7 @@ class Station:
         self._wakeup = Wakeup(scheduler, self._wake)
         self._reads_first = 0
         self._unanswered = 0
+        self._ending = False
         self._commands: list[tuple[str, str, Callable[[RemoteAnswer], None]]] = []
         self.listener = Listener(
             name=self.name,
@@ -150,6 +151,7 @@ class Station:
 
     def attach(self, transport: Transport) -> None:
         """The port is open: the handshake starts."""
+        self.statistics.latency.clear()
         self._transport = transport
         transport.read_bytes = TURN_BYTES
         self._unanswered = 0
@@ -158,10 +160,14 @@ class Station:
         self._call(now, self.session.open, now)
 
     def detach(self) -> None:
-        """The port is gone: copies in flight are lost and counted, the queue is kept."""
+        """The port is gone: copies in flight are lost and counted, the queue is kept. At the end of
+        the gateway they are not lost: what becomes of them is not known."""
         self._transport = None
         self.ready = False
         now = self._scheduler.now()
+        if self._ending:
+            self._settle(now)
+            self.statistics.expire(self._queue.drop_in_flight(), ExpiredReason.IN_FLIGHT)
         self._call(now, self.session.close)
         self._settle(now)
         self.statistics.refuse(
@@ -172,8 +178,13 @@ class Station:
         for address, name, answer in commands:
             answer(RemoteAnswer("", name, problem="the port went down", asked=address))
 
+    def end(self) -> None:
+        """The gateway ends, and closes the port soon."""
+        self._ending = True
+
     def close(self) -> None:
-        """The gateway ends: waiting copies expire."""
+        """The gateway has ended: waiting copies expire."""
+        self.end()
         self.detach()
         self.statistics.expire(self._queue.drop_waiting())
 

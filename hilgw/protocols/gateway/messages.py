@@ -28,6 +28,8 @@ class Do(StrEnum):
     SEND = "send"  # station, data in hex, channel or null: transmits one packet
     PLACE = "place"  # object, position, rotation: moves an object of the scene
     SET = "set"  # device, channel, range: sets an Emitter or a Receiver
+    POSE = "pose"  # object: answers its position and the rows of its rotation; null: unknown
+    CHARGE = "charge"  # robot, energy_j: charges the battery
     COMMAND = "command"  # station, address, name, value in hex: an AT command for a remote module
     IDENTIFY = "identify"  # answers the configuration and the process of the gateway
     FIND = "find"  # kind, names: answers those names that the gateway has

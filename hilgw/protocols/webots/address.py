@@ -7,7 +7,7 @@ Source: Webots user guide, "Running Extern Robot Controllers"; libController R20
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from hilgw.protocols.webots.handshake import encode_name
@@ -15,6 +15,7 @@ from hilgw.protocols.webots.handshake import encode_name
 DEFAULT_PORT = 1234
 INSTANCES = Path("/tmp/webots")
 EXTERN = "extern"
+NO_USER = "default"
 URL = "WEBOTS_CONTROLLER_URL"
 TOKEN = "HILGW_TOKEN"
 MODULE_FOLDER = Path(__file__).parents[2] / "api" / "path"
@@ -23,12 +24,13 @@ MODULE_FOLDER = Path(__file__).parents[2] / "api" / "path"
 _LIST_SEPARATOR = ";" if sys.platform == "win32" else ":"
 
 
-def instances_of(environment: Mapping[str, str], system_user: Callable[[], str]) -> Path:
+def instances_of(environment: Mapping[str, str]) -> Path:
     """The folder of the simulators that one user runs; each simulator has a folder in it.
 
-    system_user: returns the name of the user where USER is not set, as `getpass.getuser`.
+    The user is that of the environment, as in libController; a service or a container without one
+    has the folder `default`.
     """
-    return INSTANCES / (environment.get("USER") or system_user())
+    return INSTANCES / (environment.get("USER") or environment.get("USERNAME") or NO_USER)
 
 
 def socket_path(instance: Path, robot: str, end: str) -> Path:

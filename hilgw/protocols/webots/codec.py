@@ -12,6 +12,7 @@ from dataclasses import fields
 from typing import Any, NamedTuple
 
 from hilgw.devices import nodes
+from hilgw.errors import ConfigError
 from hilgw.protocols.webots.answers import Answer, AnswerReader
 from hilgw.protocols.webots.configuration import (
     MOST_DEVICES,
@@ -56,6 +57,11 @@ Command = RobotCommand | DeviceCommand
 
 JOYSTICK_CONFIGURATION = 3
 NEW_DEVICES = 15
+OLDEST, NEWEST = "R2023a", "R2025a"  # libraries that are known to speak the protocol
+LIBRARY_FIX = (
+    f"write the version of your library, {OLDEST} to {NEWEST}, or delete the key; the version of "
+    "the world file does not matter"
+)
 _OF_ROBOT = (CONFIGURE, JOYSTICK_CONFIGURATION, NEW_DEVICES)
 MOST_MESSAGES = 1 << 17
 """In one answer or block: more would need far more memory than their bytes."""
@@ -165,6 +171,13 @@ _ALONE = {kind: _alone(kind) for kind in COMMANDS if kind != ROBOT}
 form of a block that is one command of numbers, as most are."""
 
 
+def library_speaks(version: str, oldest: str = OLDEST) -> bool:
+    """Whether the library of this version of Webots may speak the protocol: every one from the
+    oldest on does. ConfigError: not a version."""
+    nodes.number(version, "ROBOT")
+    return version.strip() >= oldest
+
+
 class Codec:
     """The messages and commands of one robot, under one version of Webots.
 
@@ -172,7 +185,11 @@ class Codec:
     configuration; the messages of a kind outside `KINDS` are never decoded.
     """
 
-    def __init__(self, version: str = "R2025a") -> None:
+    def __init__(self, version: str = NEWEST) -> None:
+        """Raises ConfigError: no library of this version has the protocol."""
+        if not library_speaks(version):
+            what = f"no library of Webots {version} has the protocol of controllers outside Webots"
+            raise ConfigError(what, where="webots", fix=LIBRARY_FIX)
         self.version = version
         self.kinds: dict[int, str] = {ROBOT_TAG: ROBOT}
         self._repeated: dict[Block, list[Command]] = {}

@@ -110,6 +110,28 @@ class TouchSensorConfiguration(OfDevice):
     lookupTable: Rows = ()
 
 
+@record
+class CameraConfiguration(OfDevice):
+    """uid: of the camera in the simulator. Without a zoom both limits are the field of view,
+    without a focus its numbers are 0."""
+
+    uid: int
+    width: int
+    height: int
+    fieldOfView: float
+    near: float
+    planar: bool
+    minFieldOfView: float
+    maxFieldOfView: float
+    recognition: bool
+    segmentation: bool
+    exposure: float
+    focalLength: float = 0.0
+    focalDistance: float = 0.0
+    minFocalDistance: float = 0.0
+    maxFocalDistance: float = 0.0
+
+
 # --- from the simulator ---------------------------------------------------------------------------
 
 
@@ -152,6 +174,15 @@ class Receive(OfDevice):
     direction: Triple
     signalStrength: float
     data: bytes
+
+
+@record
+class ImageFile(OfDevice):
+    """The file that a Camera's images are in, for a controller on a local socket; on TCP an image
+    is a chunk of the answer. size: in bytes."""
+
+    size: int
+    path: str
 
 
 @record
@@ -235,6 +266,27 @@ class SetLed(OfDevice):
 
 
 @record
+class SetFieldOfView(OfDevice):
+    """Of a Camera with a zoom."""
+
+    fieldOfView: float
+
+
+@record
+class SetFocalDistance(OfDevice):
+    """Of a Camera with a focus."""
+
+    distance: float
+
+
+@record
+class SetExposure(OfDevice):
+    """Of a Camera."""
+
+    exposure: float
+
+
+@record
 class SetPosition(OfDevice):
     """Of a motor; +infinity selects velocity control."""
 
@@ -295,6 +347,7 @@ DeviceConfiguration = (
     | GpsConfiguration
     | InertialUnitConfiguration
     | TouchSensorConfiguration
+    | CameraConfiguration
 )
 DeviceMessage = (
     DeviceConfiguration
@@ -303,6 +356,7 @@ DeviceMessage = (
     | GpsValues
     | Quaternion
     | Receive
+    | ImageFile
     | AssociatedDevice
     | SetBufferSize
     | SetAllowedChannels
@@ -317,6 +371,9 @@ DeviceCommand = (
     | GetAssociatedDevice
     | BrakeCommand
     | SetLed
+    | SetFieldOfView
+    | SetFocalDistance
+    | SetExposure
     | SetPosition
     | SetVelocity
     | SetAvailableForce

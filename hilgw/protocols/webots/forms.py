@@ -126,6 +126,13 @@ MESSAGES: dict[str, Forms] = {
         41: _VALUES,
     },
     "Brake": {CONFIGURE: _JOINT, 4: _ASSOCIATED},
+    "Camera": {
+        CONFIGURE: Form(
+            device.CameraConfiguration,
+            (UINT, SHORT, SHORT, DOUBLE, DOUBLE, FLAG, DOUBLE, DOUBLE, FLAG, FLAG, *(DOUBLE,) * 5),
+        ),
+        8: Form(device.ImageFile, (INT, TEXT)),
+    },
 }
 """From the simulator, after u16 tag and u8 command."""
 
@@ -169,6 +176,12 @@ COMMANDS: dict[str, Forms] = {
     "GPS": _SAMPLING,
     "InertialUnit": _SAMPLING,
     "TouchSensor": _SAMPLING,
+    "Camera": _SAMPLING
+    | {
+        4: Form(device.SetFieldOfView, (DOUBLE,)),
+        5: Form(device.SetFocalDistance, (DOUBLE,)),
+        6: Form(device.SetExposure, (DOUBLE,)),
+    },
     "Brake": {},  # a set of bits, in `codec`
 }
 """From the controller, in the block of the device: after u8 command, of motors u16."""

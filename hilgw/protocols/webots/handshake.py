@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable
 from enum import StrEnum
 
 from hilgw.protocols.webots.errors import ProtocolError
@@ -41,13 +42,14 @@ class Acknowledgement(StrEnum):
 
 
 class Forbidden(StrEnum):
-    """Why a gateway forbids its robots to a controller, besides that a robot is taken. It follows
+    """Why a gateway forbids its robots to a controller, besides that another one has it. It follows
     FORBIDDEN a little later: libController has ended by then, hilgw's API reads it."""
 
     NO_TOKEN = "no_token"
     WRONG_TOKEN = "wrong_token"
     MONITOR_TOKEN = "monitor_token"
     TOO_MANY_TRIES = "too_many_tries"
+    MOCK = "mock"
 
     @property
     def text(self) -> str:
@@ -62,7 +64,14 @@ _SENTENCES = {
     "not command a robot",
     Forbidden.TOO_MANY_TRIES: "the controller may not connect: three wrong tokens came from its "
     "address within 1 s",
+    Forbidden.MOCK: "a mock controller has the robot",
 }
+
+
+def without_mock(robot: str, also_real: Iterable[str] = ()) -> str:
+    """What makes a controller of one's own possible where a mock has the robot. also_real: what
+    else has no mock."""
+    return f"start the gateway with --set 'real=[{', '.join([*also_real, f'{robot}.controller'])}]'"
 
 
 def encode_name(name: str, used: int = 0) -> str:

@@ -388,6 +388,8 @@ def test_it_can_be_switched_off_and_on() -> None:
         ({"firmware": "digimesh", "mapping": ByDestination(table={3: "12"})}, "mapping.table.3"),
         ({"api_mode": 0, "mapping": ByDestination(table={3: "12"})}, "mapping.by"),
         ({"api_mode": 0, "framing": "cobs-crc99"}, "framing"),
+        ({"api_mode": 1, "framing": "cobs-crc16"}, "framing"),
+        ({"api_mode": 2, "framing": "slip"}, "framing"),
         (
             {"api_mode": 0, "firmware": "zigbee", "endpoints": EndpointSettings()},
             "endpoints",

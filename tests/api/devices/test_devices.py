@@ -67,13 +67,16 @@ def test_every_device_is_there_by_name_and_by_index(robot: Robot) -> None:
     ]
     assert robot.getDevice("ds").getModel() == "ds-model"
     assert robot.getDevice("ds").getNodeType() == 42 and robot.getDevice("led").node_type == 47
-    with pytest.raises(IndexError):
-        robot.getDeviceByIndex(14)
+    for outside in (14, -1):  # a KeyError with the name of the robot, which has tag 0
+        with pytest.raises(KeyError, match="rover"):
+            robot.getDeviceByIndex(outside)
 
 
 def test_an_unknown_device_is_none(robot: Robot, capsys: pytest.CaptureFixture[str]) -> None:
     assert robot.getDevice("nix") is None
     assert capsys.readouterr().err == 'Device "nix" was not found on robot "rover"\n'
+    assert robot.getDevice("Ds") is None
+    assert capsys.readouterr().err.endswith("""; did you mean 'ds'?\n""")
     assert robot.getDistanceSensor("ds") is robot.getDevice("ds")  # type: ignore[attr-defined]
     assert capsys.readouterr().err.startswith("DEPRECATION: Robot.getDistanceSensor")
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import argparse
+import contextlib
 import dataclasses
 import io
+import re
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from hilgw.cli.output.summary import control_loop_lines
+from hilgw.cli.main import main
+from hilgw.cli.output.summary import control_loop_lines, summary_lines
 from hilgw.cli.output.terminal import (
     PACKETS_PER_S,
     STATES_PER_S,
@@ -17,9 +23,18 @@ from hilgw.cli.output.terminal import (
     RateLimit,
     Terminal,
 )
-from hilgw.cli.output.text import Style, duration, escape, table, use_colour
+from hilgw.cli.output.text import (
+    Style,
+    duration,
+    escape,
+    paragraphs,
+    status_mode,
+    table,
+    use_colour,
+)
 from hilgw.engine.latency import Latency
 from hilgw.engine.observer import ControlLoopStatus, State
+from hilgw.medium.matching import OutOfRange
 from hilgw.medium.packet import Packet
 
 
@@ -36,8 +51,17 @@ class Clock:
         return self.now
 
 
-def terminal(out: io.StringIO, clock: Clock, **kwargs: bool) -> Terminal:
+def terminal(out: io.StringIO, clock: Clock, **kwargs: Any) -> Terminal:
     return Terminal(out, clock=clock, **kwargs)
+
+
+def full(out: io.StringIO) -> Terminal:
+    return terminal(out, Clock(), status="full")
+
+
+def shown_in(out: io.StringIO) -> str:
+    """Without the line ends of a hanging indent."""
+    return " ".join(out.getvalue().split())
 
 
 def packet(data: bytes = b"x") -> Packet:
@@ -221,28 +245,44 @@ def status(sensors: int = 2) -> ControlLoopStatus:
 
 def test_a_loop_is_shown_in_one_line() -> None:
     out = io.StringIO()
-    terminal(out, Clock()).control_loop("cab", status())
-    assert out.getvalue().endswith(
-        "cab          ds0 0.25, ds1 1.25 | left 5, lift position 0.1 velocity 0.2 | 150 values/s, "
-        "100 commands/s | sensor to motor p50 1.50 ms, p99 1.50 ms\n"
+    full(out).control_loop("cab", status())
+    assert shown_in(out).endswith(
+        "cab ds0 0.25, ds1 1.25 | left 5, lift position 0.1 velocity 0.2 | 150 values/s, "
+        "100 commands/s | sensor to motor p50 1.50 ms, p99 1.50 ms"
     )
+    first, *others = out.getvalue().splitlines()
+    assert others and max(map(len, (first, *others))) <= 80
+    assert all(line.startswith(" " * 24) and line[24] != " " for line in others)
+
+
+def test_what_a_lost_body_reported_and_was_given_is_not_current() -> None:
+    out, up = io.StringIO(), status()
+    shown = full(out)
+    past = {"past_sensors": up.sensors, "past_motors": up.motors}
+    down = dataclasses.replace(up, sensors={}, motors={}, **past, body_down_s=3.2)
+    shown.control_loop("cab", down)
+    assert "body DOWN 3 s | ds0 -, ds1 - | last applied: left 5, lift to 0.1 |" in shown_in(out)
+    shown.control_loop("cab", dataclasses.replace(down, past_motors={}))
+    assert "at rest when it was lost" in shown_in(out)
+    shown.control_loop("cab", dataclasses.replace(down, body_down_s=None))
+    assert "ds0 -, ds1 - | left -, lift - |" in shown_in(out)
 
 
 def test_of_many_devices_only_some_are_shown() -> None:
     out = io.StringIO()
-    terminal(out, Clock()).control_loop("cab", status(250))
-    assert "ds7 7.25, 242 more |" in out.getvalue()
+    full(out).control_loop("cab", status(250))
+    assert "ds7 7.25, 242 more |" in shown_in(out)
 
 
 def test_a_loop_that_has_nothing_to_show_is_shown_once() -> None:
     """Such as that of a gateway robot, whose packets are shown one by one."""
     out = io.StringIO()
-    shown = terminal(out, Clock())
+    shown = full(out)
     idle = ControlLoopStatus({}, {}, 0.0, 0.0, Latency())
     for each in (idle, idle, status(), idle, idle):
         shown.control_loop("cab", each)
     shown.control_loop("other", idle)
-    lines = out.getvalue().splitlines()
+    lines = [line for line in out.getvalue().splitlines() if "0.000" in line]
     assert ["no sensor values" in line for line in lines] == [True, False, True, True]
     disarmed = dataclasses.replace(idle, armed=False)
     for each in (disarmed, disarmed):
@@ -252,22 +292,22 @@ def test_a_loop_that_has_nothing_to_show_is_shown_once() -> None:
 
 def test_a_loop_that_no_controller_has_shows_it() -> None:
     out = io.StringIO()
-    shown = terminal(out, Clock())
+    shown = full(out)
     alone = dataclasses.replace(status(), controller=False)
     for each in (alone, dataclasses.replace(alone, armed=False), status()):
         shown.control_loop("cab", each)
-    heads = [line.split("ds0")[0].split("cab")[1].strip() for line in out.getvalue().splitlines()]
+    heads = [line.split("ds0")[0].strip() for line in shown_in(out).split("cab ")[1:]]
     assert heads == ["no controller |", "DISARMED | no controller |", ""]
 
 
 def test_a_loop_with_nothing_else_to_show_shows_when_its_controller_comes_and_goes() -> None:
     out = io.StringIO()
-    shown = terminal(out, Clock())
+    shown = full(out)
     idle = ControlLoopStatus({}, {}, 0.0, 0.0, Latency())
     alone = dataclasses.replace(idle, controller=False)
     for each in (alone, alone, idle, idle, alone, alone):
         shown.control_loop("cab", each)
-    lines = out.getvalue().splitlines()
+    lines = [line for line in out.getvalue().splitlines() if "0.000" in line]
     assert ["no controller" in line for line in lines] == [True, False, True]
 
 
@@ -342,3 +382,183 @@ def test_the_loss_of_the_output_is_reported_once(quiet: bool) -> None:
         shown.line("ready")
         shown.notice("xb0", "still there")
     assert len(lost) == (0 if quiet else 1)
+
+
+# --- what left the port ---------------------------------------------------------------------------
+
+
+def test_an_arrow_leads_only_to_what_may_leave() -> None:
+    out = io.StringIO()
+    shown = terminal(out, Clock())
+    shown.expect(["arduino", "xb0"])
+    shown.transmitted(packet(), ["arduino", "a.rx"], None, dict)
+    shown.state("xb0", State.HANDSHAKE, "port open")
+    shown.state("arduino", State.UP, "")
+    shown.transmitted(packet(), ["arduino", "xb0"], None, dict)
+    shown.state("arduino", State.WAITING, "no such device")
+    shown.transmitted(packet(), ["arduino"], None, dict)
+    ways = [line.split("1 B")[1].strip() for line in out.getvalue().splitlines() if "1 B" in line]
+    assert ways == [
+        "-> a.rx  waits for arduino (port down)",
+        "-> arduino  waits for xb0 (handshake)",
+        "waits for arduino (port down)",
+    ]
+
+
+def a_station(**counts: Any) -> dict[str, Any]:
+    usual = {"accepted": 7, "delivered": 0, "refused": {}, "queued": 0, "expired": 7}
+    return {**usual, "expired_by": {"stopped": 7}, **counts}
+
+
+def summary_of(station: dict[str, Any], ups: int) -> str:
+    emitter = {"departed": 7, "offered": 7, "not_received": {}, "rejected": {}, "queued": 0}
+    report = {
+        "duration_s": 1.0,
+        "emitters": {"rover.tx": {**emitter, "expired": 0}},
+        "stations": {"arduino": station},
+        "received_by": {"rover.tx": {"arduino": 7}},
+        "ports": {"arduino": {"ups": ups, "port": "/dev/ttyUSB0"}},
+        "latency": {},
+        "robots": {},
+        "control_loops": {},
+        "ledger": {"adds_up": True, "violations": []},
+    }
+    return "\n".join(summary_lines(report))
+
+
+def test_the_summary_counts_what_left_the_port() -> None:
+    text = summary_of(a_station(left_from={}), ups=0)
+    assert "arduino        queued 7, sent 0 (/dev/ttyUSB0 was never up)\n" in text
+    assert "received by" not in text and "delivered" not in text
+    some = {"delivered": 4, "expired": 3, "left_from": {"rover.tx": 4}}
+    expired = {"stopped": 2, "in_flight": 1}
+    text = summary_of(a_station(**some, expired_by=expired), ups=1)
+    assert "received 7, delivered 4, 1 in flight at the end, expired 2" in text
+    assert "received by arduino 4" in text
+    text = summary_of(a_station(delivered=7, expired=0, expired_by={}), ups=1)
+    assert "received by arduino 7" in text
+
+
+# --- the short status, and lines that are too long ------------------------------------------------
+
+
+def test_the_short_status_is_one_line_of_80_columns() -> None:
+    up = status(250)
+    many = {f"motor_with_a_long_name_{n}": {"velocity": 1.0} for n in range(9)}
+    down = {"sensors": {}, "motors": {}, "past_motors": many, "body_down_s": 3.2}
+    for each in (
+        status(),
+        up,
+        dataclasses.replace(up, motors=many, armed=False, controller=False, mode="shadow"),
+        dataclasses.replace(up, **down),
+    ):
+        out = io.StringIO()
+        terminal(out, Clock()).control_loop("cab", each)
+        (line,) = out.getvalue().splitlines()
+        assert len(line) <= 80, line
+    out = io.StringIO()
+    terminal(out, Clock()).control_loop("cab", status())
+    assert out.getvalue().endswith(
+        "cab          ds0 0.25, 1 more | left 5, 1 more | 150 in/s, 100 out/s\n"
+    )
+
+
+def test_the_status_can_be_off_and_is_whole_in_a_log() -> None:
+    out = io.StringIO()
+    terminal(out, Clock(), status="off").control_loop("cab", status())
+    assert out.getvalue() == ""
+    log = Terminal(out, is_log=True, status="off", stamp=lambda: "12:00")
+    log.control_loop("cab", status())
+    assert out.getvalue() == ""
+    Terminal(out, is_log=True, stamp=lambda: "12:00").control_loop("cab", status())
+    assert out.getvalue().count("\n") == 1 and "100 commands/s" in out.getvalue()
+    with pytest.raises(argparse.ArgumentTypeError, match="off, short or full"):
+        status_mode("long")
+
+
+def test_a_log_keeps_every_packet() -> None:
+    out = io.StringIO()
+    log = Terminal(out, verbose=True, is_log=True, stamp=lambda: "12:00")
+    for number in range(1000):
+        log.transmitted(packet(), ["a"], None, dict)
+        log.refused("xb", "overflow", "full")
+        log.state("xb", State.UP, f"{number}")
+    assert out.getvalue().count("\n") == 3000
+
+
+def test_the_last_second_is_not_cut_off() -> None:
+    out = io.StringIO()
+    shown = terminal(out, Clock())
+    for _ in range(PACKETS_PER_S + 3):
+        shown.transmitted(packet(), ["a"], None, dict)
+    parts = ("emitters", "stations", "robots", "control_loops")
+    ledger = {"adds_up": True, "violations": []}
+    shown.summary({"duration_s": 0.0, "ledger": ledger} | {key: {} for key in parts})
+    assert "... 3 more packets not shown" in out.getvalue()
+
+
+def test_the_description_has_a_hanging_indent() -> None:
+    out, log = io.StringIO(), io.StringIO()
+    line = "  guardian     stops the motors " + ", ".join(["not after a power failure"] * 6)
+    terminal(out, Clock()).describe([line])
+    first, *others = out.getvalue().splitlines()
+    assert max(map(len, (first, *others))) <= 80
+    assert others and all(
+        other.startswith(" " * 15 + "not") or other[15] != " " for other in others
+    )
+    assert " ".join(out.getvalue().split()) == " ".join(line.split())
+    Terminal(log, is_log=True, stamp=lambda: "12:00").describe([line])
+    assert log.getvalue() == f"12:00  {line}\n"
+
+
+def test_events_hang_on_a_terminal_and_colours_take_no_columns(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    out, pipe = Tty(), io.StringIO()
+    for each in (out, pipe):
+        Terminal(each, clock=Clock()).notice("cab", "words " * 20)
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue()).splitlines()
+    assert len(plain) > 1 and max(map(len, plain)) <= 60
+    assert all(line.startswith(" " * 24 + "words") for line in plain[1:])
+    assert pipe.getvalue().count("\n") == 1  # for programs that read it
+
+
+def test_a_range_has_its_numbers() -> None:
+    out = io.StringIO()
+    near, far = OutOfRange.of(1.0, 5.0), OutOfRange.of(1.0, 1234.5)
+    terminal(out, Clock()).transmitted(packet(), [], "range", lambda: {"b": far, "a": near})
+    terminal(out, Clock()).transmitted(packet(), [], "range", lambda: {"a": near})
+    assert "not b, a (range 1 m, distance 5 m and more)" in out.getvalue()
+    assert "not a (range 1 m, distance 5 m)" in out.getvalue()
+    assert near == "range" and f"{near}" == "range"
+
+
+def test_help_texts_are_wrapped() -> None:
+    for name in ("run", "arm", "send", "mode", "exec", "doctor", "mock", "bridge", "mocap-send"):
+        with pytest.raises(SystemExit), contextlib.redirect_stdout(io.StringIO()) as shown:
+            main([name, "--help"])
+        assert max(map(len, shown.getvalue().splitlines())) <= 80, name
+    text = "one two three four\nfive\n  hilgw mock a --set b c d\n-x: an option of it"
+    assert paragraphs(text, 12).splitlines() == [
+        "one two",
+        "three four",
+        "five",
+        "  hilgw mock",
+        "    a --set",
+        "    b c d",
+        "-x: an",
+        "option of it",
+    ]
+
+
+def test_no_banner_before_a_configuration_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "bad.yaml"
+    file.write_text("version: 1\nrobot: {}\n")
+    assert main(["-c", str(file)]) == 3
+    shown = capsys.readouterr()
+    assert shown.out == "" and "bad.yaml:2" in shown.err

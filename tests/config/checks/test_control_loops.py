@@ -88,6 +88,48 @@ def test_a_version_whose_numbers_are_unknown(errors: Lines) -> None:
     assert found.startswith("f:3:9: webots: 'R2018a' is not a known Webots version")
 
 
+WEBOTS_PARTS = (
+    'controller: {kind: webots, listen: "tcp://127.0.0.1:1234"}',
+    "controller: {kind: webots_proxy}",
+    "controller: {kind: webots_plugin}",
+    'body: {kind: webots, connect: "tcp://127.0.0.1:1250"}',
+)
+
+
+@pytest.mark.parametrize("part", WEBOTS_PARTS)
+@pytest.mark.parametrize("version", ["R2019a", "R2021c", "R2022b-rev1"])
+def test_a_version_whose_library_does_not_speak_the_protocol(
+    errors: Lines, part: str, version: str
+) -> None:
+    (found,) = errors(robots((part,), webots=version))
+    assert found.startswith("f:3:9: webots: ")
+    assert f"is of kind {part.split('kind: ')[1].split('}')[0].split(',')[0]}" in found
+    assert len(errors(robots(*((each,) for each in WEBOTS_PARTS), webots=version))) == 1
+
+
+@pytest.mark.parametrize("part", WEBOTS_PARTS)
+def test_versions_whose_libraries_speak_the_protocol(
+    errors: Lines, warnings: Lines, part: str
+) -> None:
+    for version in ("R2023b", "R2024a", "R2025a"):
+        assert [each for each in warnings(robots((part,), webots=version)) if "webots" in each] == [
+            each for each in warnings(robots((part,), webots="R2025a")) if "webots" in each
+        ]
+    older = robots((part,), webots="R2023a")
+    if "plugin" in part:  # it reads the layout of R2023b
+        assert "R2023b or later" in errors(older)[0]
+    else:
+        warnings(older)
+
+
+def test_the_version_of_a_file_without_webots(errors: Lines, warnings: Lines) -> None:
+    """wc2ec has the node numbers of any version; a version that does not exist is an error of
+    every file."""
+    assert warnings(robots((BODY, CONTROLLER), webots="R2019a")) == []
+    (found,) = errors("version: 1\nbackend: mock\nwebots: R2018a\n")
+    assert found.startswith("f:3:9: webots: 'R2018a' is not a known Webots version")
+
+
 @pytest.mark.parametrize(
     ("keys", "expected"),
     [

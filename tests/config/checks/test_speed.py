@@ -95,8 +95,8 @@ def test_at_speed_1_all_is_allowed(speed: object) -> None:
     [
         ("0", "0 is out of range; allowed: more than 0, up to 1000000"),
         ("-2", "-2 is out of range; allowed: more than 0, up to 1000000"),
-        ("fast", "'fast' is not valid here; write it like max"),
-        ("Max", "'Max' is not valid here; write it like max"),
+        ("fast", "'fast' is not valid here; write it like 2, or max"),
+        ("Max", "'Max' is not valid here; write it like 2, or max"),
         (".nan", "must be a finite number; write a number"),
         (".inf", "must be a finite number; write a number"),
         ("true", 'must be a number or text, not true; put it in quotes: "true"'),

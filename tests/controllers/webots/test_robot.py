@@ -24,6 +24,7 @@ from hilgw.errors import HilgwError
 from tests.controllers.webots.test_session import (
     DEVICES,
     DS,
+    EMPTY,
     FIRST,
     LEAVE,
     MS,
@@ -70,7 +71,7 @@ def test_an_empty_battery_stops_the_robot_and_ends_the_controller() -> None:
     run = running(battery=Battery(10.0, 1000.0))
     run.send(request(32, block(WHEEL, b"\2\0" + f64(1.0))))
     events = run.session.answer(run.time_ns)
-    assert events[0] == Stop(StopReason.BATTERY) and written(events) == QUIT
+    assert events[0] == Stop(StopReason.BATTERY) and written(events) == EMPTY
     assert isinstance(events[-1], ProtocolFailure) and "battery is empty" in str(events[-1].error)
     assert run.session.counts["stop_battery"] == 1
     moving = request(32, block(WHEEL, b"\1\0" + f64(1.0)))
@@ -110,7 +111,7 @@ def test_a_sensor_of_the_body_measures_the_battery() -> None:
     run.session.answer(run.time_ns)
     run.session.report([(0, -0.1)], 0)
     run.send(STEP)
-    assert written(run.session.answer(run.time_ns)) == QUIT
+    assert written(run.session.answer(run.time_ns)) == EMPTY
 
 
 def test_what_was_measured_goes_with_the_body() -> None:

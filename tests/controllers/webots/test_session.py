@@ -13,17 +13,23 @@ from hypothesis import given, strategies as st
 from hilgw.control import events as control
 from hilgw.controllers.base import PeerSession
 from hilgw.controllers.webots.battery import Battery
-from hilgw.controllers.webots.session import NO_NOTICE, WebotsControllerSession
+from hilgw.controllers.webots.session import (
+    INTERRUPTED,
+    NO_NOTICE,
+    WebotsControllerSession,
+)
 from hilgw.devices.fields import EmitterFields, ReceiverFields
 from hilgw.devices.kinds import Device, MotorLimits
 from hilgw.devices.properties import (
     BrakeFields,
+    CameraFields,
     DistanceSensorFields,
     LinearMotorFields,
     PositionSensorFields,
     RotationalMotorFields,
     TouchSensorFields,
 )
+from hilgw.errors import HilgwError
 from hilgw.protocols.webots.answers import AnswerReader
 from hilgw.protocols.webots.codec import Codec
 from hilgw.protocols.webots.device_messages import Receive
@@ -39,6 +45,7 @@ REMOTE_ON = bytes.fromhex("0f000000 00000000 0000 01000000 20")
 STEP = bytes.fromhex("08000000 20000000")
 NOTHING = bytes.fromhex("0100 04000000 04000000 00 00000000")
 QUIT = bytes.fromhex("0100 07000000 07000000 00 00000000 0000 02")
+EMPTY = bytes.fromhex("0100 12000000 12000000 00 00000000 0000 05 0000000000000000 0000 02")
 STOP = control.Stop(control.StopReason.DISCONNECTED)
 DEVICES = [
     Device(
@@ -130,6 +137,108 @@ def running(devices: list[Device] = DEVICES, **keywords: Any) -> Run:
     run = Run(devices, **keywords)
     run.open()
     return run
+
+
+# --- Ctrl-C, and an empty battery -----------------------------------------------------------------
+
+
+def test_a_controller_that_is_interrupted_is_not_called_a_crash() -> None:
+    """libController restores the default action of SIGINT: the process dies without a notice, in
+    most cases while it waits for the end of a step."""
+    run = running()
+    run.send(STEP)
+    notice, *_ = run.session.close()
+    assert notice == control.Notice(INTERRUPTED, once=False) and "crash" not in INTERRUPTED
+    run.open()
+    run.step(32)
+    assert run.session.close()[0] == notice  # it computed
+    run.open()
+    assert run.session.close()[0] == control.Notice(NO_NOTICE, once=False)  # it never stepped
+
+
+def test_an_empty_battery_is_reported_before_the_end_and_can_be_charged() -> None:
+    """The message is one of libController, too: the value of the battery sensor."""
+    run = running(battery=Battery(1.0, 1000.0, most_j=5.0))
+    last = run.step(32)
+    assert last == reply(bytes.fromhex("0000 05") + f64(0.0) + bytes.fromhex("0000 02"))
+    for energy in (-1.0, 6.0, INF, math.nan):
+        with pytest.raises(HilgwError, match="does not hold"):
+            run.session.charge(energy)
+    assert run.session.charge(4.0) == []
+    run.session.close()
+    run.time_ns = 1000 * MS  # nothing is used up while no controller is there
+    run.open()
+    assert run.session.robot_report()["battery_j"] == pytest.approx(4.0)
+    run.send(STEP)
+    assert run.session.charge(5.0) == []
+    assert run.session.robot_report()["battery_j"] == 5.0
+
+
+@pytest.mark.parametrize("battery", [Battery(), Battery(sensor="charge")])
+def test_a_battery_that_cannot_be_charged(battery: Battery) -> None:
+    with pytest.raises(HilgwError, match="cannot be charged"):
+        Run(battery=battery).session.charge(1.0)
+
+
+# --- cameras: blank ones --------------------------------------------------------------------------
+
+EYE = Device(
+    name="eye", kind="Camera", index=0, fields=CameraFields(absent="blank", width=3, height=2)
+)
+BLACK = bytes.fromhex("000000ff" * 6)
+ENABLE_EYE = block(1, "01 4000")  # 64 ms
+
+
+def test_a_blank_camera_is_configured_as_a_new_node_in_webots() -> None:
+    """uid, width, height, fieldOfView, near, planar, two limits, recognition, segmentation,
+    exposure, and four numbers of the focus."""
+    expected = struct.pack("<HBIHH2dB2d2B5d", 1, 0, 1, 3, 2, 0.7854, 0.01, 1, 0.7854, 0.7854, 0, 0,
+                           1.0, 0, 0, 0, 0)  # fmt: skip
+    assert Run([EYE]).open().endswith(expected)
+
+
+def test_the_image_comes_once_with_the_first_step() -> None:
+    run = running([EYE])
+    image = struct.pack("<iBHB", len(BLACK), 1, 1, 0) + BLACK
+    (notice,) = run.send(request(0, ENABLE_EYE))
+    assert isinstance(notice, control.Notice) and "'eye' is blank" in notice.text
+    assert written(run.session.answer(run.time_ns)) == NOTHING  # an immediate answer has none
+    assert run.step(32) == b"\2" + reply(time(0.032))[1:] + image
+    assert run.step(32) == reply(time(0.064))  # libController keeps it
+    assert run.step(96, block(1, "01 0000"), ENABLE_EYE) == reply(time(0.16))
+    run.session.close()
+    run.open()  # another controller has no image yet
+    assert run.step(64) == reply(time(0.224))
+    assert BLACK in run.step(64, ENABLE_EYE)
+
+
+def test_a_camera_that_is_not_enabled_brings_no_image() -> None:
+    run = running([EYE])
+    assert run.step(32, block(1, "01 0000")) == reply(time(0.032))
+
+
+def test_a_camera_takes_its_settings() -> None:
+    run = running([EYE])
+    given = block(1, b"\4" + f64(1) + b"\5" + f64(2) + b"\6" + f64(3))
+    assert run.step(32, given) == reply(time(0.032))
+
+
+def test_on_a_local_socket_the_image_is_a_file() -> None:
+    run = Run([EYE], local=True)
+    run.open()
+    assert run.session.images() == {"eye": BLACK}
+    run.session.image_files = {"eye": "/tmp/eye"}
+    message = struct.pack("<HBi", 1, 8, len(BLACK)) + b"/tmp/eye\0"
+    assert run.step(64, ENABLE_EYE).endswith(message)
+
+
+def test_a_camera_without_a_blank_one_names_the_remedy() -> None:
+    """As a body in Webots may have it."""
+    session = WebotsControllerSession(ROBOT)
+    (refused,) = session.register(Device(name="eye", kind="Camera", index=0, fields=CameraFields()))
+    assert isinstance(refused, control.Refused)
+    assert "eye: {node: Camera, absent: blank, width: 64, height: 64}" in refused.text
+    assert "absent: blank" in NO_NOTICE
 
 
 # --- a whole run ----------------------------------------------------------------------------------
@@ -704,7 +813,6 @@ def test_quit_before_the_configuration_brings_it() -> None:
 
 def test_an_end_without_notice_brings_the_hint() -> None:
     run = running()
-    run.send(STEP)
     assert run.session.close() == [
         control.Notice(NO_NOTICE, once=False), STOP, control.Disconnected("ended without notice"),
     ]  # fmt: skip

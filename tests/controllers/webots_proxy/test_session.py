@@ -35,7 +35,7 @@ from hilgw.reasons import PacketRefused
 from tests.controllers.sampling_model import ModelReceiver, ModelWorld
 
 MS = 1_000_000
-CAMERA, EMITTER, RECEIVER, RADAR = 38, 43, 56, 53
+LIDAR, EMITTER, RECEIVER, RADAR = 48, 43, 56, 53
 TX, RX = 2, 4
 STEP = encode_request(32)
 EMPTY = encode_answer(0)
@@ -51,14 +51,14 @@ def session(only: Iterable[str] = ()) -> WebotsProxySession:
 def codec() -> Codec:
     """Of a robot with devices that no codec here decodes before and behind the radios."""
     made = Codec()
-    made.kinds |= {1: "Camera", TX: "Emitter", 3: "node 53", RX: "Receiver", 5: "Camera"}
+    made.kinds |= {1: "Lidar", TX: "Emitter", 3: "node 53", RX: "Receiver", 5: "Lidar"}
     return made
 
 
 def configuration(channel: int = 7, noise: bytes = b"\1\2\3 a lens \0") -> bytes:
     """The messages of the first answer. noise: in the configurations that nothing decodes."""
     made = Codec()
-    names = ((CAMERA, "camera"), (EMITTER, "tx"), (RADAR, "radar"), (RECEIVER, "rx"), (CAMERA, "c"))
+    names = ((LIDAR, "camera"), (EMITTER, "tx"), (RADAR, "radar"), (RECEIVER, "rx"), (LIDAR, "c"))
     robot = RobotConfiguration(
         name="rover",
         version="R2025a",
@@ -227,7 +227,7 @@ def receive(data: bytes, channel: int = 7) -> bytes:
 
 
 def test_the_channel_is_the_one_in_webots() -> None:
-    """A Camera, whose bytes nothing decodes, comes before the Receiver in the configuration."""
+    """A Lidar, whose bytes nothing decodes, comes before the Receiver in the configuration."""
     made = session()
     made.from_controller(encode_request(0))
     assert made.from_webots(encode_answer(0, configuration(9)))[1] == [base.Tuned("rx", 9)]
@@ -395,7 +395,7 @@ def test_devices_that_webots_has_not_are_reported() -> None:
     _, events = made.from_webots(encode_answer(0, configuration()))
     texts = [each.text for each in events if isinstance(each, base.Notice)]
     assert "no device 'tx2' (its devices: camera, tx, radar, rx, c)" in texts[0]
-    assert "'camera' is a Camera in Webots, not Emitter" in texts[1]
+    assert "'camera' is a Lidar in Webots, not Emitter" in texts[1]
 
 
 # --- hostile bytes, and the end -------------------------------------------------------------------

@@ -87,7 +87,7 @@ class FakeLoop:
     """`robot` and `pilot` are the connections of the two ends. serial: both are lines. body:
     settings of the body besides its connection. session: of another body, on a line. deadlines:
     the clock of the controller's deadline. advice: how to get a controller.
-    guardian: of its body."""
+    guardian: of its body. has_watchdog: of the robot."""
 
     def __init__(
         self,
@@ -101,6 +101,7 @@ class FakeLoop:
         deadlines: Clock | None = None,
         advice: str = "",
         guardian: FakeGuardian | None = None,
+        has_watchdog: bool = False,
         **safety: Any,
     ) -> None:
         self.devices = devices
@@ -136,7 +137,12 @@ class FakeLoop:
         self.safety = SafetyState(SafetySettings(**safety), simulated=True)
         self.loop = ControlLoop(
             LoopContext("cab", self.scheduler, self.observer, self.watchdog),
-            LoopBody(self.body, self.safety, is_guarded=guardian is not None),
+            LoopBody(
+                self.body,
+                self.safety,
+                is_guarded=guardian is not None,
+                has_watchdog=has_watchdog,
+            ),
             LoopController(self.controller, deadlines or self.scheduler, advice),
             Radios(None),
         )

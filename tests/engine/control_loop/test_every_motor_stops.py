@@ -204,10 +204,25 @@ def test_a_stop_without_a_body_is_not_reported_as_stopped_motors() -> None:
     loop.controller.data_received(set_value(1, 5.0))
     loop.robot_leaves()
     assert loop.safety.stops == {"body": 1} and loop.observer.stops == []
+    assert loop.observer.notices == ["safety stop: the body is gone, and drives on at left 5"]
+    assert loop.statistics.past_motors == {"left": {"velocity": 5.0}}  # as last sent
+
+
+def test_a_lost_robot_with_a_watchdog_stops_itself_and_one_at_rest_rests() -> None:
+    loop = FakeLoop(has_watchdog=True)
+    loop.robot_comes()
+    loop.controller_comes()
+    loop.controller.data_received(set_value(1, 5.0))
+    loop.robot_leaves()
     assert loop.observer.notices == [
         "safety stop: the body is gone, and has to stop its motors itself"
     ]
-    assert loop.statistics.motors == {"left": {"velocity": 5.0}}  # as last sent
+    loop = FakeLoop()
+    loop.robot_comes()
+    loop.controller_comes()
+    loop.controller.data_received(set_value(1, 0.0))
+    loop.robot_leaves()
+    assert loop.observer.notices == ["safety stop: the body is gone, at rest"]
 
 
 def test_a_stop_that_the_connection_does_not_take_is_not_reported_as_stopped_motors() -> None:

@@ -54,6 +54,21 @@ def test_devices_values_and_commands_pass(tmp_path: Path) -> None:
     assert report["sensor_to_motor"]["max_ms"] == pytest.approx(7, abs=0.1)
 
 
+def test_the_latencies_are_those_of_the_last_connection(tmp_path: Path) -> None:
+    with RunningLoop(tmp_path) as running:
+        controller = running.controller()
+        robot_of(running).send(sensor_data(0, 123.5))
+        controller.wait_for(sensor_data(0, 123.5))
+        running.advance(0.007)
+        controller.send(GO)
+        robot_of(running).wait_for(GO)
+        assert running.report()["sensor_to_motor"]["count"] == 1
+        controller.connection.close()
+        running.until(lambda: running.log.saw("cab.controller", State.WAITING), "it left")
+        running.controller()
+        assert running.report()["sensor_to_motor"]["count"] == 0
+
+
 def test_a_controller_that_came_before_the_robot_learns_its_devices(tmp_path: Path) -> None:
     with RunningLoop(tmp_path, robot=False) as running:
         early = running.knock()

@@ -14,6 +14,7 @@ import pytest
 
 from hilgw.engine.observer import State
 from hilgw.errors import HilgwError
+from hilgw.protocols.webots.address import INSTANCES, instances_of
 from tests.engine.control_loop.running import SimPeer
 from tests.engine.control_loop.test_webots_controllers import FIRST, QUIT, STEP, Running
 
@@ -90,6 +91,47 @@ def test_a_controller_waits_for_the_body(tmp_path: Path, instances: Path) -> Non
         assert peer.poll() == b""
         assert not peer.ended
         assert not gateway.log.saw("rover.controller", State.UP)
+
+
+BLIND = """
+version: 1
+robots:
+  rover:
+    controller: {kind: webots, ipc: true}
+    devices: {"front/eye": {node: Camera, absent: blank, width: 4, height: 2}}
+"""
+ENABLE_EYE = struct.pack("<iIHiBH", 17, 32, 1, 3, 1, 32)
+
+
+def test_the_image_of_a_blank_camera_is_a_file_beside_the_socket(
+    tmp_path: Path, instances: Path
+) -> None:
+    """Where libController maps it."""
+    with running(tmp_path, BLIND) as gateway:
+        path = instances / "1234" / "ipc" / "rover" / "extern"
+        image = path.with_name("snap.webots.front%2Feye")
+        peer = knock(gateway, path)
+        peer.connection.sendall(FIRST)
+        gateway.until(lambda: b"front/eye\0" in peer.poll(), "the configuration")
+        assert stat.S_IMODE(image.stat().st_mode) == 0o600
+        assert image.read_bytes() == bytes.fromhex("000000ff" * 8)
+        peer.connection.sendall(ENABLE_EYE)
+        gateway.until(lambda: f"{image}\0".encode() in peer.poll(), "the name of the file")
+    assert not image.exists() and not image.parent.exists()
+
+
+@pytest.mark.parametrize(
+    ("environment", "folder"),
+    [
+        ({}, "default"),
+        ({"USER": "", "USERNAME": ""}, "default"),
+        ({"USERNAME": "bob"}, "bob"),
+        ({"USER": "ann", "USERNAME": "bob"}, "ann"),
+    ],
+)
+def test_the_folder_is_that_of_libcontroller(environment: dict[str, str], folder: str) -> None:
+    """Also of a service or a container, whose environment has no user."""
+    assert instances_of(environment) == INSTANCES / folder
 
 
 def test_a_live_socket_is_never_taken_and_a_dead_one_is_replaced(
@@ -175,6 +217,29 @@ def test_it_is_for_this_user_alone_and_ends_with_the_gateway(tmp_path: Path, fol
         gateway.end()
         assert peer.poll().endswith(QUIT[-3:])
     assert not path.exists()
+
+
+WITHOUT_BODY = """
+version: 1
+robots:
+  my rover:
+    body: {kind: wc2ec, connect: "tcp://127.0.0.1:9"}
+    controller: {kind: webots_plugin}
+"""
+
+
+def test_a_plugin_that_leaves_while_the_robot_is_down_is_released(
+    tmp_path: Path, folder: Path
+) -> None:
+    """After a set_mode that failed: its connection does not wait for the robot."""
+    with Plugin(tmp_path, text=WITHOUT_BODY) as gateway:
+        port = gateway.gateway.supervisors["my rover.controller"]
+        for _ in range(3):
+            peer = knock(gateway, folder / "my%20rover.plugin")
+            peer.connection.sendall(FIRST)
+            gateway.until(lambda: port.line.first is not None, "it waits")
+            peer.connection.close()
+            gateway.until(lambda: port.line.first is None, "the end")
 
 
 def test_a_late_request_ends_at_once(tmp_path: Path, folder: Path) -> None:

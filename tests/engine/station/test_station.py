@@ -259,3 +259,14 @@ class StationMachine(RuleBasedStateMachine):
 
 
 TestStation = StationMachine.TestCase
+
+
+def test_what_is_in_flight_at_the_end_of_the_run_is_not_lost() -> None:
+    for tokens in (False, True):
+        bench = Bench(tokens=tokens)
+        bench.attach()
+        bench.send(b"x" * 10)
+        bench.station.end()
+        bench.station.detach()
+        assert (bench.count.refused, bench.count.expired) == ({}, {"in_flight": 1})
+        assert bench.balanced()

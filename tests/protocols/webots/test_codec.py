@@ -14,11 +14,13 @@ from hilgw.protocols.webots.codec import Codec, Command, Message
 from hilgw.protocols.webots.device_messages import (
     AssociatedDevice,
     BrakeCommand,
+    CameraConfiguration,
     DistanceSensorConfiguration,
     EmitterConfiguration,
     GetAssociatedDevice,
     GpsConfiguration,
     GpsValues,
+    ImageFile,
     InertialUnitConfiguration,
     JointConfiguration,
     MotorConfiguration,
@@ -32,7 +34,10 @@ from hilgw.protocols.webots.device_messages import (
     SetBufferSize,
     SetChannel,
     SetControlPid,
+    SetExposure,
     SetFeedbackPeriod,
+    SetFieldOfView,
+    SetFocalDistance,
     SetForce,
     SetLed,
     SetPosition,
@@ -65,7 +70,8 @@ NODES = {
     13: (46, "InertialUnit"),
     14: (60, "TouchSensor"),
     15: (37, "Brake"),
-    16: (38, "Camera"),
+    16: (48, "Lidar"),
+    17: (38, "Camera"),
 }
 CONFIGURATION = robot_messages.RobotConfiguration(
     name="rob 1",
@@ -118,6 +124,9 @@ MESSAGES: list[tuple[Message, str]] = [
     (Values(14, (0.0, 1.0, 2.0)), f"0e00 29 {ZERO}{ONE}{TWO}"),
     (JointConfiguration(15, 0), "0f00 00 00000000"),
     (AssociatedDevice(15, 3), "0f00 04 0300"),
+    (CameraConfiguration(17, 7, 64, 32, 0.5, 1.0, True, 0.5, 2.0, False, True, 1.0, 0.0, 2.0),
+     f"1100 00 07000000 4000 2000 {HALF}{ONE} 01 {HALF}{TWO} 00 01 {ONE}{ZERO}{TWO}{ZERO}{ZERO}"),
+    (ImageFile(17, 8192, "/a"), "1100 08 00200000 2f6100"),
     (robot_messages.Quit(), "0000 02"),
     (robot_messages.Time(2.0), f"0000 04 {TWO}"),
     (robot_messages.Battery(0.5), f"0000 05 {HALF}"),
@@ -176,6 +185,9 @@ COMMANDS: list[tuple[Command, str]] = [
     *[(SetSamplingPeriod(tag, 65535), "01 ffff") for tag in (5, 6, 8, 9, 10, 11, 12, 13, 14)],
     (GetAssociatedDevice(6, 57), "02 3900"),
     (SetLed(7, -1), "01 ffffffff"),
+    (SetFieldOfView(17, 0.5), f"04 {HALF}"),
+    (SetFocalDistance(17, 0.5), f"05 {HALF}"),
+    (SetExposure(17, 0.5), f"06 {HALF}"),
     (BrakeCommand(15, 0.5), f"02 {HALF}"),
     (BrakeCommand(15, None, 57), "04 3900"),
     (BrakeCommand(15, 0.5, 57), f"06 {HALF} 3900"),
@@ -286,7 +298,7 @@ def test_new_devices_continue_the_tags() -> None:
     data = sender.encode_messages([message])
     assert data == bytes.fromhex("0000 0f 0100 2f00 6c656400 00")
     assert receiver.decode_messages(data) == [message]
-    assert sender.kinds[17] == receiver.kinds[17] == "LED"
+    assert sender.kinds[18] == receiver.kinds[18] == "LED"
 
 
 def test_names_that_are_not_utf8_come_back_as_they_were() -> None:
@@ -303,7 +315,7 @@ def test_names_that_are_not_utf8_come_back_as_they_were() -> None:
     [
         ("0000 63", "message 99 of Robot"),
         ("6300 01", "device 99 is not in the configuration"),
-        ("1000 01", r"device 16 \(Camera\)"),
+        ("1000 01", r"device 16 \(Lidar\)"),
         ("0700 01", "message 1 of LED"),
         ("0500 32 0000", "cut off"),
         ("0500", "cut off"),
@@ -335,7 +347,8 @@ def test_hostile_messages(data: str, what: str) -> None:
         (0, "25 ffff 6100", "ends at byte 2"),
         (0, "1e 01 ffffffff 6100", "ends at byte 2"),
         (99, "01", "device 99"),
-        (16, "01 2000", "Camera"),
+        (16, "01 2000", "Lidar"),
+        (17, "0a 2000", "command 10 of Camera"),
         (1, f"00 00000000 {ZERO} ffffff7f 00", "cut off"),
         (1, f"00 00000000 {ZERO} ffffffff 00", "negative"),
         (3, "01", "cut off"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -23,6 +24,12 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     parser.add_argument("--robot", metavar="NAME", help="which robot; default: the only one")
     parser.add_argument(
         "--url", metavar="URL", help="tcp://HOST:PORT/ROBOT, tls://... or ipc://INSTANCE/ROBOT"
+    )
+    parser.add_argument(
+        "--python",
+        metavar="PATH",
+        default=sys.executable,
+        help="the Python that runs the program, for packages of its own; default: that of hilgw",
     )
     parser.add_argument(
         "words",
@@ -50,10 +57,14 @@ def run(args: argparse.Namespace) -> int:
     program = Path(words[0])
     if not program.is_file():
         raise UsageError("there is no such program", where=str(program), fix="check the path")
+    python = shutil.which(args.python)
+    if python is None:
+        fix = "name a program, such as .venv/bin/python"
+        raise UsageError("--python: there is no such program", where=args.python, fix=fix)
     _check(url)
     sys.stdout.flush()
     sys.stderr.flush()
-    os.execve(sys.executable, [sys.executable, *words], program_environment(url, os.environ))
+    os.execve(python, [python, *words], program_environment(url, os.environ))
     raise AssertionError("execve returned")
 
 

@@ -188,7 +188,8 @@ def _add_set(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "--at, sends an AT command through an XBee to another module of its network.",
         epilog="examples: hilgw set rover.rx --channel 5\n"
         "          hilgw set rover.tx --channel -1 --range 2.5\n"
-        "          hilgw set xbee0 --at 0013A2004AB67FB2 D4 05",
+        "          hilgw set xbee0 --at 0013A2004AB67FB2 D4 05\n"
+        "          hilgw set rover --battery 1000",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("device", metavar="DEVICE", help="rover.tx, rover.rx, xbee0 ...")
@@ -201,11 +202,16 @@ def _add_set(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         help="address of the module, AT command, value (hexadecimal digits; for NI text); without "
         "a value it reads",
     )
+    parser.add_argument(
+        "--battery", metavar="J", type=finite, help="of a robot: charges its battery to this energy"
+    )
     add_options(parser)
 
 
 def run_set(args: argparse.Namespace) -> int:
     """Returns 0. Raises HilgwError with the reason when the device refuses."""
+    if args.battery is not None:
+        return _charge(args)
     if args.at is not None:
         return _remote_at(args)
     if args.channel is None and args.range is None:
@@ -216,6 +222,16 @@ def run_set(args: argparse.Namespace) -> int:
     values = (("channel", "all" if args.channel == -1 else args.channel), ("range", range_m))
     shown = ", ".join(f"{name} {value}" for name, value in values if value is not None)
     print(f"{args.device}: {shown}{gateway.suffix()}")
+    return 0
+
+
+def _charge(args: argparse.Namespace) -> int:
+    """Charges the battery of a robot."""
+    if args.at or args.channel is not None or args.range is not None:
+        raise UsageError("--battery is of a robot alone", fix="hilgw set rover --battery 1000")
+    request = {"do": Do.CHARGE, "robot": args.device, "energy_j": args.battery}
+    _, gateway = request_gateway(args, request, "robot", args.device)
+    print(f"{args.device}: battery {args.battery:g} J{gateway.suffix()}")
     return 0
 
 

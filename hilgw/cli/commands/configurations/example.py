@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import re
 from pathlib import Path
 
 from hilgw.cli.output.text import table
@@ -11,17 +13,31 @@ from hilgw.errors import UsageError, quoted, suggest
 
 
 def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    commands.add_parser(
+    parser = commands.add_parser(
         "example",
         description="Prints a shipped configuration; without NAME, lists them. Each runs on mocks "
         "without changes. Its first line names the schema for editors: hilgw.schema.json, if this "
         "folder has it (hilgw schema --write), else that of the installation.",
-        epilog="example: hilgw example xbee > my.yaml && hilgw --config my.yaml",
-    ).add_argument("name", metavar="NAME", nargs="?", help="a configuration, e.g. xbee")
+        epilog="example: hilgw example xbee > my.yaml && hilgw --config my.yaml; "
+        "hilgw example python-controller --write",
+    )
+    parser.add_argument("name", metavar="NAME", nargs="?", help="a configuration, e.g. xbee")
+    parser.add_argument(
+        "--write",
+        action="store_true",
+        help="write NAME.yaml here instead, with the program that it uses",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints; returns 0. Raises UsageError for an unknown name."""
+    """Prints or writes; returns 0. Raises UsageError for an unknown name, or a file that exists."""
+    if args.write:
+        if args.name is None:
+            raise UsageError(
+                "--write: no configuration given", fix="e.g. hilgw example xbee --write"
+            )
+        _write(args.name.removesuffix(".yaml"), example(args.name))
+        return 0
     if args.name is not None:
         print(_for_editors(example(args.name)), end="")
         return 0
@@ -45,6 +61,22 @@ def example(name: str) -> str:
     if text is None:
         raise UsageError(f"unknown example {quoted(name)}", fix=suggest(name, known))
     return text
+
+
+_PROGRAM = re.compile(r"\bfile: *([\w-]+\.py)\b")
+
+
+def _write(name: str, text: str) -> None:
+    """The configuration and its programs, into the present folder."""
+    shipped = folder() or Path()
+    contents = {f"{name}.yaml": _for_editors(text)}
+    for program in _PROGRAM.findall(text):
+        contents[program] = (shipped / program).read_text(encoding="utf-8")
+    for path in filter(os.path.lexists, contents):
+        raise UsageError("this file exists", where=path, fix="rename it, or use another folder")
+    for path, content in contents.items():
+        Path(path).write_text(content, encoding="utf-8")
+    print(f"written: {', '.join(contents)}; hilgw {name}.yaml runs it")
 
 
 def _for_editors(text: str) -> str:

@@ -19,13 +19,18 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     )
     parser.add_argument("file", metavar="FILE", help="a world file (.wbt)")
     parser.add_argument(
+        "--controllers",
+        action="store_true",
+        help="write a listening controller also for the robots whose controller Webots starts",
+    )
+    parser.add_argument(
         "-o", "--output", metavar="FILE", help="write this file instead; it must not exist"
     )
 
 
 def run(args: argparse.Namespace) -> int:
     """Prints or writes; returns 0. Raises ConfigError with the position of an error."""
-    text = _imported(args.file)
+    text = _imported(args.file, controllers=args.controllers)
     if args.output is None:
         sys.stdout.write(text)
         return 0
@@ -43,14 +48,15 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _imported(file: str) -> str:
+def _imported(file: str, *, controllers: bool) -> str:
     from hilgw.config.source.document import MAX_VALUES
     from hilgw.config.source.text import MAX_BYTES
     from hilgw.worlds.configuration import Limits, configuration
     from hilgw.worlds.parser import parse
 
     with loading.without_collection():
-        return configuration(parse(_read(file), file), file, Limits(MAX_BYTES, MAX_VALUES))
+        limits = Limits(MAX_BYTES, MAX_VALUES)
+        return configuration(parse(_read(file), file), file, limits, controllers=controllers)
 
 
 def _read(file: str) -> bytes:

@@ -68,8 +68,8 @@ class BodyOwner(Protocol):
 
 class BodyEnd(PeerListener):
     """Listens to the link of one body. is_up: it has answered and is still there. was_lost: it was
-    there, and is not any more. numbered: its session, where another body decides what the indices
-    mean; else None."""
+    there, and is not any more, since lost_ns. numbered: its session, where another body decides
+    what the indices mean; else None. named: the devices that its settings name."""
 
     def __init__(
         self,
@@ -84,8 +84,10 @@ class BodyEnd(PeerListener):
         """source: the name under which its stops are reported. is_one_of_two: the robot has two
         bodies: each may take the other's place, and decides what the indices mean then."""
         self.link = body.link
+        self.named = body.named
         self.safety = Safety(context, body, controller, source)
         self.is_up = self.was_lost = False
+        self.lost_ns = 0
         self.numbered: RenumberedSession | None = None
         if is_one_of_two:
             self.link.session = self.numbered = RenumberedSession(self.link.session)
@@ -153,8 +155,8 @@ class BodyEnd(PeerListener):
                 return self._settle(command, Accepted.DROPPED)
             if not ready:
                 return self._turn_down(command, _NO_GUARDIAN, now)
-        link.handle(events, now)
-        self._settle(command, outcome)
+        written = link.handle(events, now)
+        self._settle(command, outcome if written else Accepted.DROPPED)
         if outcome is Accepted.SENT:
             self._held.discard(command.index)
             if self._repeater is not None:
@@ -318,6 +320,7 @@ class BodyEnd(PeerListener):
             self.numbered.renumber(None)
         if self.is_up:
             self.is_up, self.was_lost = False, True
+            self.lost_ns = self._context.scheduler.now()
             self.link.not_ready(reason)
 
     def is_registered(self, now: int, pause_ns: int = REGISTRATION_PAUSE_NS) -> bool:

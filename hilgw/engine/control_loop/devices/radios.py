@@ -107,6 +107,13 @@ class Radios:
             period = min(period, PASSING_MS)
         return None if receiver.enable(math.ceil(period)) else RequestRefused.NOT_ALLOWED
 
+    def begin_connection(self) -> None:
+        """A controller has connected: the latencies are those of this connection."""
+        for emitter in self._emitters.values():
+            emitter.latency.clear()
+        for receiver in self._receivers.values():
+            receiver.latency.clear()
+
     def restore(self) -> None:
         """Restores the settings of the configuration, for a new controller."""
         for emitter in self._emitters.values():

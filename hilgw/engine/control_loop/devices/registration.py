@@ -5,9 +5,11 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
+from hilgw.devices.fields import EmitterFields, ReceiverFields
 from hilgw.devices.kinds import Device
 from hilgw.devices.properties import node_of
 from hilgw.engine.control_loop.bodies.body_end import REGISTRATION_PAUSE_NS
+from hilgw.errors import known_here, nearest, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from hilgw.engine.control_loop.peer_link import PeerLink
     from hilgw.engine.control_loop.presence import Presence
     from hilgw.transports.base import Handle
+
+NAMES_SHOWN = 8
 
 
 class Registration:
@@ -44,6 +48,7 @@ class Registration:
         self.is_complete = False
         self._statistics = context.statistics
         self._scheduler = context.scheduler
+        self._notices = context.notices
         self._bodies = bodies
         self._controller = controller
         self._configured = configured
@@ -84,12 +89,22 @@ class Registration:
         self.cancel()
         devices = self._bodies.link.session.devices
         self._statistics.keep(devices)
+        self._name_absent([device.name for device in devices])
         first = max((device.index for device in devices), default=-1) + 1
         for device in self._configured.missing(first):
             self._announce(device, now)
         self.is_complete = True
         self._steps.expect()
         self._presence.body_up()
+
+    def _name_absent(self, present: list[str]) -> None:
+        """Names what the configuration has and the body does not."""
+        end = self._bodies.active
+        if end.link.is_absent:
+            return
+        named = dict.fromkeys((*self._configured.measured, *sorted(end.named)))
+        if text := absent_words([name for name in named if name not in present], present):
+            self._notices.add(text, text)
 
     def cancel(self) -> None:
         """Waits for no further device."""
@@ -128,15 +143,31 @@ class Registration:
             self._controller.ask(None, self._controller.session.forget)
 
 
+def absent_words(absent: list[str], present: list[str]) -> str:
+    """One line with the devices that a body does not have, and those that it has; empty where none
+    is absent."""
+    if not absent:
+        return ""
+    words = []
+    for name in absent[:NAMES_SHOWN]:
+        near = nearest(name, present)
+        words.append(quoted(name) + (f" (did you mean {quoted(near)}?)" if near else ""))
+    more = f" and {len(absent) - NAMES_SHOWN} more" if len(absent) > NAMES_SHOWN else ""
+    return f"the body does not have {', '.join(words)}{more}; {known_here(present)}"
+
+
 class ConfiguredDevices:
     """The devices that the configuration lists for a robot. One that has the name and kind of a
     device of the body is that device: the file adds the fields of its node. The others follow after
     the body's devices, in the order of the file."""
 
     def __init__(self, fields: Mapping[str, DeviceFields]) -> None:
-        """fields: of each node, by the name of the device."""
+        """fields: of each node, by the name of the device. measured: those that only a body can
+        have: a gateway has Emitters and Receivers of its own."""
         self._fields = fields
         self._found: set[str] = set()
+        radios = (EmitterFields, ReceiverFields)
+        self.measured = [name for name, each in fields.items() if not isinstance(each, radios)]
 
     def complete(self, device: Device) -> Device:
         """The body's device, with the fields that the file has for it."""

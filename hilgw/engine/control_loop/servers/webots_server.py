@@ -17,11 +17,11 @@ from hilgw.engine.control_loop.servers.webots_handshake import (
     WaitingLine,
 )
 from hilgw.engine.observer import State
-from hilgw.engine.simulated.event_loop import call_in_real_time, sleep_in_real_time
+from hilgw.engine.simulated.event_loop import call_in_real_time, real_time, sleep_in_real_time
 from hilgw.engine.supervisor import STALL_POLL_S
 from hilgw.errors import HilgwError, PeerError
 from hilgw.protocols.webots.address import DEFAULT_PORT
-from hilgw.protocols.webots.handshake import Acknowledgement, encode_name
+from hilgw.protocols.webots.handshake import Acknowledgement, Forbidden, encode_name
 from hilgw.reasons import RequestRefused
 from hilgw.transports.tcp.listener import Limits
 from hilgw.transports.tcp.stream import TcpStream
@@ -44,13 +44,40 @@ QUIT_S = 1.0
 ANSWER_BYTES = 64 * 1024 * 1024
 
 
+# A program that computes for so long between two steps is named.
+PAUSE_S = 5.0
+
+
+class Pause:
+    """The time since the last step of a controller, as `is_long` sees it again and again."""
+
+    def __init__(self, session: Any) -> None:
+        self._session = session
+        self._steps = -1
+        self._since_s: float | None = None  # None: it waits for an answer, or was named
+
+    def is_long(self, now_s: float, *, runs: bool) -> bool:
+        """Once for each pause of PAUSE_S. runs: there is a controller."""
+        steps = self._session.counts["steps"]
+        if not runs or self._session.is_served or steps != self._steps:
+            self._since_s = now_s
+        self._steps = steps
+        if self._since_s is None or now_s - self._since_s < PAUSE_S:
+            return False
+        self._since_s = None
+        return True
+
+
 class WebotsPort(ControllerPort):
     """The controller of one robot: at most one, on a server that it shares with other robots.
 
     robot: its name. server: None: no TCP. line: those that have named this robot, and wait until
     the control loop is complete. local: makes a local socket too. on_listening is called with host
-    and port, or with the path of the local socket where that is all.
+    and port, or with the path of the local socket where that is all. mock_fix: what lets another
+    controller have the robot than the mock that has it; empty: no mock has it.
     """
+
+    mock_fix = ""
 
     def __init__(
         self,
@@ -72,6 +99,7 @@ class WebotsPort(ControllerPort):
         self._ending: dict[Transport, Handle] = {}  # until the controller closes them
         self._handshakes: set[Handshake] = set()  # on the local socket
         self._is_lost = False
+        self._pause = Pause(link.session)
         self._local = None if local is None else local(robot, self._local_controller)
         if server is not None:
             server.add(self)
@@ -94,10 +122,20 @@ class WebotsPort(ControllerPort):
                 await sleep_in_real_time(STALL_POLL_S)
                 self._drop_when_stalled()
                 self.line.advance()
+                self._name_pause()
         finally:
             self._drop(PeerError("the gateway ends"))
             self._stop_listening()
             self._enter(State.CLOSED, "")
+
+    def _name_pause(self) -> None:
+        """Names a program that runs without steps: it gets no value, and nothing of it leaves."""
+        program, now_s = self.program, real_time(asyncio.get_running_loop())
+        is_alone = program is not None and program.is_alive and self._link.listener.is_complete
+        if self._pause.is_long(now_s, runs=self._connection is not None or is_alone):
+            what = "no Robot()" if self._connection is None else "not called robot.step"
+            who = "the controller" if program is None else f"the program {self.where}"
+            self.notify(f"{who} runs, and has {what} for {PAUSE_S:g} s")
 
     # --- those that come ----------------------------------------------------------------------
 
@@ -119,7 +157,13 @@ class WebotsPort(ControllerPort):
         stream = self._accepted(self.name, handshake.stream, first)
         if stream is None:
             return
-        self._link.session.local = handshake.local
+        session = self._link.session
+        session.local, session.image_files = handshake.local, {}
+        if handshake.local and self._local is not None:
+            try:
+                session.image_files = self._local.place(session.images())
+            except OSError as error:
+                self.notify(f"cannot write the images of its cameras: {error}")
         stream.start(self._link.data_received, lambda error: self._connection_lost(stream, error))
         self._attach(stream, handshake.peer)
         self._link.data_received(first)
@@ -128,9 +172,11 @@ class WebotsPort(ControllerPort):
         """The robot has a controller, or no body yet."""
         if word is Acknowledgement.FORBIDDEN:
             text = f"{handshake.peer}: robot '{self.robot}' has a controller"
+            text += f", a mock: {self.mock_fix}" if self.mock_fix else ""
             self.count(RequestRefused.SECOND_CONTROLLER, text)
         if not handshake.has_asked:
-            handshake.dismiss(word)
+            is_mock = self.mock_fix and word is Acknowledgement.FORBIDDEN
+            handshake.dismiss(word, Forbidden.MOCK if is_mock else None)
         elif handshake.local:  # libController takes the end of the stream for a refusal
             handshake.close()
         else:

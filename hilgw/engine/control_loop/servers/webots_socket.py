@@ -8,7 +8,6 @@ Webots never drives the real robot by accident.
 
 from __future__ import annotations
 
-import getpass
 import os
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
@@ -19,12 +18,15 @@ from hilgw.protocols.webots.address import EXTERN, INSTANCES, instances_of, sock
 from hilgw.protocols.webots.handshake import encode_name
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from hilgw.engine.control_listener import ClientHandler
 
 FIX = "end the other gateway or Webots, or leave out ipc: true"
 PLUGIN = ".plugin"
+IMAGE = "snap.webots."  # as Webots names them
+_NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL
 
 
 class LocalSocket(ABC):
@@ -35,6 +37,7 @@ class LocalSocket(ABC):
         self._robot = robot
         self._on_client = on_client
         self._listener: ControlListener | None = None
+        self._images: set[Path] = set()
 
     @property
     def where(self) -> str:
@@ -45,8 +48,26 @@ class LocalSocket(ABC):
         """Listens. instance: the port of the gateway or Webots. HilgwError: another program has the
         socket, or it cannot be made."""
 
+    def place(self, images: Mapping[str, bytes]) -> dict[str, str]:
+        """Writes an image of each device to a file beside the socket, where libController maps it;
+        returns their paths. Raises OSError."""
+        if self._listener is None:
+            return {}
+        folder, paths = self._listener.path.parent, {}
+        for name, image in images.items():
+            path = folder / (IMAGE + encode_name(name))
+            path.unlink(missing_ok=True)
+            self._images.add(path)
+            with os.fdopen(os.open(path, _NEW_FILE, 0o600), "wb") as file:
+                file.write(image)
+            paths[name] = str(path)
+        return paths
+
     def close(self) -> None:
-        """Removes the socket."""
+        """Removes the socket, and the images."""
+        for path in self._images:
+            path.unlink(missing_ok=True)
+        self._images.clear()
         if self._listener is not None:
             self._listener.close()
             self._listener = None
@@ -71,7 +92,7 @@ class WebotsSocket(LocalSocket):
     """For libController, which looks in the folders of Webots."""
 
     def open(self, instance: int) -> None:
-        folder = instances_of(os.environ, getpass.getuser) / str(instance)
+        folder = instances_of(os.environ) / str(instance)
         path = socket_path(folder, self._robot, EXTERN)
         _make_folders(path.parent)
         # A dead one would make a controller without a name ask which robot it means.

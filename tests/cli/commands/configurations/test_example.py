@@ -78,3 +78,28 @@ def test_a_wheel_has_them_inside_the_package(
     assert list(examples()) == ["mine"]
     assert title(examples()["mine"]) == "Mine."
     assert title("version: 1\n") == ""
+
+
+def test_an_example_is_written_with_its_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["example", "python-controller", "--write"]) == 0
+    shown = "written: python-controller.yaml, python_controller.py; hilgw python-controller.yaml"
+    assert shown in capsys.readouterr().out
+    program = tmp_path / "python_controller.py"
+    assert program.read_bytes() == (ROOT / "configs" / "python_controller.py").read_bytes()
+    program.unlink()
+    assert main(["example", "python-controller", "--write"]) == 2
+    assert "python-controller.yaml: this file exists" in capsys.readouterr().err
+    assert not program.exists()
+    assert main(["example", "--write"]) == 2
+
+
+@pytest.mark.parametrize("name", sorted(examples()))
+def test_every_example_has_all_its_files(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["example", name, "--write"]) == 0
+    assert main(["check", f"{name}.yaml"]) == 0

@@ -1,0 +1,50 @@
+"""Arguments as the Python binding of Webots' library takes them: what its ctypes refuses, this
+refuses."""
+
+from __future__ import annotations
+
+import math
+import operator
+
+from hilgw.api._errors import report
+
+LARGEST_PERIOD = 2**16 - 1
+
+
+def integer(value: object, function: str) -> int:
+    """An int of the C function: None is 0. Raises ctypes.ArgumentError for all other numbers and
+    for text, which no program gets to work there."""
+    if value is None:
+        return 0
+    try:
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        from ctypes import ArgumentError  # slow to import, and rarely needed
+
+        what = f"wb_{function}() takes an integer, not {value!r:.50}"
+        hint = f"; write int({value!r:.50})" if isinstance(value, float) else ""
+        raise ArgumentError(what + hint) from None
+
+
+def real(value: float) -> float:
+    """A double of the C function. Raises TypeError for text, of which float() would make one."""
+    return math.ldexp(value, 0)
+
+
+def text(value: str) -> str:
+    """A string of the C function. Raises TypeError for anything else."""
+    str.encode(value)
+    return value
+
+
+def period(value: object, function: str) -> int | None:
+    """A sampling period in ms; None, with a line, for a number that is none. Raises as `integer`.
+    function: of Webots' C API."""
+    ms = integer(value, function)
+    if ms < 0:
+        report(f"wb_{function}() called with negative sampling period.")
+    elif ms > LARGEST_PERIOD:
+        report(f"wb_{function}() called with a sampling period above {LARGEST_PERIOD} ms.")
+    else:
+        return ms
+    return None

@@ -1,0 +1,131 @@
+"""What the user should know of a station that has nothing to report: its packets wait for a port,
+or go out and nothing comes back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hilgw.engine.observer import State
+from hilgw.records import record
+from hilgw.units import NS_PER_S, ns_to_s
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hilgw.engine.observer import Observer
+    from hilgw.transports.base import Handle, Scheduler
+
+CHECK_NS = NS_PER_S
+WAITS_NS = 2 * NS_PER_S  # a handshake is over by then
+REPEAT_NS = 10 * NS_PER_S
+SILENT_NS = 5 * NS_PER_S
+MANY = 5  # packets out: those of one that sends each second
+
+
+@record
+class Traffic:
+    """What a station has done so far. state, reason: of its port. connections: how often that was
+    up. received: packets; garbage: what its hardware received and is none."""
+
+    state: State
+    reason: str
+    connections: int
+    queued: int
+    sent: int
+    received: int
+    garbage: int
+
+
+NOTHING = Traffic(State.CLOSED, "", 0, 0, 0, 0, 0)
+
+
+class StationWatch:
+    """Judges one station. causes: what is likely wrong where nothing comes back."""
+
+    def __init__(self, causes: str) -> None:
+        self._causes = causes
+        self._waits_since: int | None = None
+        self._shown_ns = 0
+        self._before, self._before_ns = NOTHING, 0  # of the last look
+        self._first: Traffic | None = None  # of this connection, before its first packet had left
+        self._first_ns = 0
+
+    def look(self, now: int, traffic: Traffic, *, is_listening: bool) -> str:
+        """The line for the user; mostly empty. is_listening: something waits for its packets."""
+        if traffic.state is not State.UP:
+            text = self._waiting(now, traffic) if traffic.queued else ""
+        else:
+            self._waits_since = None
+            text = self._unanswered(now, traffic) if is_listening else ""
+        self._before, self._before_ns = traffic, now
+        return text
+
+    def _waiting(self, now: int, traffic: Traffic) -> str:
+        """A port that is down while packets wait for it: reported again and again."""
+        if self._waits_since is None:
+            self._waits_since, self._shown_ns = now, now - REPEAT_NS
+        if now - self._waits_since < WAITS_NS or now - self._shown_ns < REPEAT_NS:
+            return ""
+        self._shown_ns = now
+        why = f": {traffic.reason}" if traffic.reason else ""
+        return (
+            f"queued {traffic.queued}, sent {traffic.sent}: waits for its port "
+            f"({traffic.state.value}{why})"
+        )
+
+    def _unanswered(self, now: int, traffic: Traffic) -> str:
+        """Many packets out and none back: reported once for each connection."""
+        if traffic.connections != self._before.connections:
+            self._first, self._first_ns = self._before, self._before_ns
+        first = self._first
+        if first is None:
+            return ""
+        if self._before.sent == first.sent:
+            self._first_ns = self._before_ns  # the time begins with the first packet
+        if traffic.received != first.received:
+            self._first = None
+            return ""
+        sent = traffic.sent - first.sent
+        if sent < MANY or now - self._first_ns < SILENT_NS:
+            return ""
+        self._first = None
+        seconds = f"{ns_to_s(now - self._first_ns):.0f} s"
+        garbage = traffic.garbage - first.garbage
+        came = f"{garbage} pieces of input, and no packet" if garbage else "nothing"
+        return f"{sent} packets out in {seconds}, and {came} came back; check {self._causes}"
+
+
+class StationWatches:
+    """Looks at all stations once a second."""
+
+    def __init__(self, scheduler: Scheduler, observer: Observer) -> None:
+        self._scheduler = scheduler
+        self._observer = observer
+        self._stations: dict[str, tuple[StationWatch, Callable[[], Traffic], Callable[[], bool]]]
+        self._stations = {}
+        self._timer: Handle | None = None
+
+    def add(
+        self,
+        name: str,
+        causes: str,
+        traffic: Callable[[], Traffic],
+        is_listening: Callable[[], bool],
+    ) -> None:
+        self._stations[name] = StationWatch(causes), traffic, is_listening
+
+    def start(self) -> None:
+        if self._stations:
+            self._look()
+
+    def stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _look(self) -> None:
+        now = self._scheduler.now()
+        for name, (watch, traffic, is_listening) in self._stations.items():
+            if text := watch.look(now, traffic(), is_listening=is_listening()):
+                self._observer.notice(name, text)
+        self._timer = self._scheduler.call_at(now + CHECK_NS, self._look)

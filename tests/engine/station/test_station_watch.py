@@ -1,0 +1,81 @@
+"""What the user reads of packets that wait for a port, and of those that get no answer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from hilgw.engine.observer import State
+from hilgw.engine.station.station_watch import StationWatch, StationWatches, Traffic
+from hilgw.testing.sim import Clock, Recorder
+
+S = 1_000_000_000
+QUIET = Traffic(state=State.UP, reason="", connections=1, queued=0, sent=0, received=0, garbage=0)
+
+
+def looks(*traffic: Traffic, is_listening: bool = True) -> list[str]:
+    """The lines of looks once a second, at this traffic."""
+    watch = StationWatch("the baud rate (9600)")
+    lines = [
+        watch.look(second * S, each, is_listening=is_listening)
+        for second, each in enumerate(traffic)
+    ]
+    return [line for line in lines if line]
+
+
+def sending(seconds: int, **more: Any) -> list[Traffic]:
+    """Two packets a second."""
+    return [replace(QUIET, sent=2 * second, **more) for second in range(seconds)]
+
+
+def test_packets_that_wait_for_a_port_are_named_again_and_again() -> None:
+    down = replace(QUIET, state=State.WAITING, reason="no such device", connections=0, queued=7)
+    lines = looks(*[down] * 25)
+    assert lines == ["queued 7, sent 0: waits for its port (waiting: no such device)"] * 3
+    assert looks(*[replace(down, queued=0)] * 25) == []
+
+
+def test_a_handshake_may_take_its_time() -> None:
+    starts = replace(QUIET, state=State.HANDSHAKE, connections=0, queued=7)
+    assert looks(starts, starts, replace(QUIET, sent=7)) == []
+
+
+def test_many_packets_and_nothing_back_is_reported_once_for_each_connection() -> None:
+    lines = looks(*sending(30))
+    assert lines == ["10 packets out in 5 s, and nothing came back; check the baud rate (9600)"]
+    again = [replace(each, connections=2, sent=each.sent + 60) for each in sending(30)]
+    assert len(looks(*sending(30), *again)) == 2
+
+
+def test_it_is_reported_only_where_something_listens_and_nothing_came() -> None:
+    assert looks(*sending(30), is_listening=False) == []
+    answered = [replace(each, received=int(each.sent > 4)) for each in sending(30)]
+    assert looks(*answered) == []
+
+
+def test_few_packets_and_a_short_time_mean_nothing() -> None:
+    assert looks(*[replace(QUIET, sent=min(second, 4)) for second in range(60)]) == []
+    assert looks(*sending(5)) == []
+    late = [QUIET] * 20 + [replace(QUIET, sent=20)] * 3
+    assert looks(*late) == []
+
+
+def test_input_without_a_packet_is_named() -> None:
+    lines = looks(*[replace(each, garbage=each.sent // 2) for each in sending(30)])
+    assert lines == [
+        "10 packets out in 5 s, and 5 pieces of input, and no packet came back; check the baud "
+        "rate (9600)"
+    ]
+
+
+def test_all_stations_are_looked_at_until_the_end() -> None:
+    clock, observer = Clock(), Recorder()
+    watches = StationWatches(clock, observer)
+    down = replace(QUIET, state=State.WAITING, queued=1)
+    watches.add("xb0", "", lambda: down, lambda: True)
+    watches.start()
+    clock.run(4 * S)
+    assert observer.notices == ["queued 1, sent 0: waits for its port (waiting)"]
+    watches.stop()
+    clock.run(60 * S)
+    assert len(observer.notices) == 1
