@@ -61,6 +61,6 @@ class Floor:
         )
 
     def way(self) -> tuple[float, float]:
-        """What the wheels say: the way of the middle in mm, and the turn in degrees."""
+        """From the wheels: the way of the middle in mm, and the turn in degrees."""
         turn = math.degrees((self.right_mm - self.left_mm) / BASE_MM)
         return (self.left_mm + self.right_mm) / 2, turn

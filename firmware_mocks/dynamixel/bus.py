@@ -67,7 +67,7 @@ STATES = (
 
 
 class Bus(Adjustable):
-    """Servos, each with an id and a baud rate of its own: it hears what comes at its rate."""
+    """Servos, each with an id and a baud rate of its own: it receives what comes at its rate."""
 
     def __init__(self, name: str, settings: dict[str, Any]) -> None:
         super().__init__(name, settings, PARAMETERS)
@@ -168,14 +168,14 @@ class Bus(Adjustable):
             if not right:
                 self._answer_to_damage(number, now)
                 continue
-            hearing = list(self._hearing())
-            for servo in hearing:
+            listening = list(self._listening())
+            for servo in listening:
                 servo.instruction_received(now)
             self._execute(number, instruction, parameters, now)
-            self._take_rate(hearing, now)
+            self._take_rate(listening, now)
             self._move(now)
 
-    def _hearing(self) -> Iterator[Servo]:
+    def _listening(self) -> Iterator[Servo]:
         """The servos whose rate is that of the host."""
         host = self.uart.host_baud
         for servo in self._fitted.values():
@@ -184,9 +184,9 @@ class Bus(Adjustable):
                 yield servo
 
     def _match_rate(self) -> None:
-        """Servos that hear the host answer at its rate."""
+        """Servos at the rate of the host answer at its rate."""
         host = self.uart.host_baud
-        rates = [servo.baud_rate for servo in self._hearing()]
+        rates = [servo.baud_rate for servo in self._listening()]
         if host is not None and rates:
             self.uart.baud_rate = rates[0]
 
@@ -226,7 +226,7 @@ class Bus(Adjustable):
             self._send(servo, data, now)
 
     def _meant(self, number: int) -> Iterator[Servo]:
-        for servo in sorted(self._hearing(), key=lambda each: each.number):
+        for servo in sorted(self._listening(), key=lambda each: each.number):
             if number in (servo.number, BROADCAST):
                 yield servo
 

@@ -256,8 +256,8 @@ class Zigbee(Addressing):
         return 0 if self.coordinator or self._parent is None else self._parent._depth() + 1
 
     def _neighbour_table(self, now: int) -> Iterator[zigbee_tables.Neighbour]:
-        """The members of its network that it receives. An end device knows its parent alone, and
-        is known by it alone."""
+        """The members of its network that it receives. An end device has its parent alone, and
+        is listed by it alone."""
         for other, rssi_dbm in self._links():
             if not isinstance(other, Zigbee) or not other.joined:
                 continue

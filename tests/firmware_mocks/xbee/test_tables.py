@@ -135,7 +135,7 @@ def test_mgmt_lqi_and_mgmt_rtg(bench: Bench) -> None:
     assert zdo(bench, one, own, 0x0032) == b"\x23\x77\x00\x01\x00\x01" + short + b"\x00" + short
 
 
-def test_an_end_device_knows_its_parent_alone(bench: Bench) -> None:
+def test_an_end_device_lists_its_parent_alone(bench: Bench) -> None:
     one = bench.add("c", hardware="zigbee", CE="1", AO="1")
     bench.add(hardware="zigbee", position=(1, 0, 0))
     bench.settle()
