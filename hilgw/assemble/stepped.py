@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from hilgw.assemble.network import LOOPBACK
 from hilgw.config.queries import is_mixed, moves_unlatched, program_of
-from hilgw.engine.control_loop.servers.webots_server import WebotsPort, WebotsServer
+from hilgw.engine.control_loop.servers.webots_server import OwnController, WebotsPort, WebotsServer
 from hilgw.engine.control_loop.servers.webots_socket import PluginSocket, WebotsSocket
 from hilgw.engine.listening import Listening
 from hilgw.engine.processes import Child, Program
@@ -56,7 +56,7 @@ class SteppedAssembly:
         if part.kind == PLUGIN:  # a mock in its place connects over TCP
             listen, local = (MOCK_URL, None) if mocked else (None, PluginSocket)
         server = None if listen is None else self._server(listen, mocked=mocked)
-        words, connect = "", None
+        words, own = "", None
         if mocked:
             controller: PeerController = load(CONTROLLERS, part.kind)
             spec = controller.mock(settings, self._config.webots)
@@ -65,17 +65,16 @@ class SteppedAssembly:
                 parameters, how = parameters | {"framing": "ipc"}, connect_local
             words = f" (mock {spec.name})"
             spec = replace(spec, parameters=parameters)
-            connect = self._ports.client(link.name, spec, how)
+            fix = without_mock(loop.name, self._config.real)
+            own = OwnController(self._ports.client(link.name, spec, how), mock_fix=fix)
         port = WebotsPort(
             link,
             server,
             self._gateway.lines,
             where=settings.listen or "a local socket",
             local=local,
-            on_listening=connect,
+            own=own,
         )
-        if mocked:
-            port.mock_fix = without_mock(loop.name, self._config.real)
         self._gateway.supervisors[link.name] = port
         return f"controller {part.kind}: listens on {port.where}{words}"
 
@@ -118,6 +117,6 @@ class SteppedAssembly:
         gateway.children.append(child)
         gateway.reports[f"{link.name}.program"] = child.report
         gateway.supervisors[link.name] = WebotsPort(
-            link, server, gateway.lines, where=where, on_listening=start, program=child
+            link, server, gateway.lines, where=where, own=OwnController(start, child)
         )
         return f"controller {kind.kind}: {where}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -68,16 +69,24 @@ class Pause:
         return True
 
 
+@dataclass(frozen=True, slots=True)
+class OwnController:
+    """A controller that hilgw itself starts. on_listening is called with host and port, or with the
+    path of the local socket where that is all. program: the process, None of a mock. mock_fix: of a
+    mock, what lets another controller have the robot."""
+
+    on_listening: Callable[[str, int], None]
+    program: Child | None = None
+    mock_fix: str = ""
+
+
 class WebotsPort(ControllerPort):
     """The controller of one robot: at most one, on a server that it shares with other robots.
 
     robot: its name. server: None: no TCP. line: those that have named this robot, and wait until
-    the control loop is complete. local: makes a local socket too. on_listening is called with host
-    and port, or with the path of the local socket where that is all. mock_fix: what lets another
-    controller have the robot than the mock that has it; empty: no mock has it.
+    the control loop is complete. local: makes a local socket too. own: the controller that hilgw
+    starts; None: a user does.
     """
-
-    mock_fix = ""
 
     def __init__(
         self,
@@ -87,13 +96,13 @@ class WebotsPort(ControllerPort):
         *,
         where: str,
         local: Callable[[str, ClientHandler], LocalSocket] | None = None,
-        on_listening: Callable[[str, int], None] | None = None,
-        program: Child | None = None,
+        own: OwnController | None = None,
     ) -> None:
         super().__init__(link, lines, where)
         self.robot = robot = link.name.partition(".")[0]
-        self.program = program
-        self._on_listening = on_listening
+        self.program = None if own is None else own.program
+        self.mock_fix = "" if own is None else own.mock_fix
+        self._on_listening = None if own is None else own.on_listening
         self._server = server
         self.line = WaitingLine(self)
         self._ending: dict[Transport, Handle] = {}  # until the controller closes them
