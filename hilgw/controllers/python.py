@@ -14,7 +14,6 @@ from hilgw.protocols.webots.codec import NEWEST
 from hilgw.settings import Problem, setting
 
 if TYPE_CHECKING:
-    from hilgw.controllers.webots.session import WebotsControllerSession
     from hilgw.controllers.webots.settings import WebotsControllerSettings
 
 
@@ -49,16 +48,9 @@ class PythonController(WebotsController):
         """Errors that span fields: (path below the controller, message, fix)."""
         return self.data_problems(settings)
 
-    def robot_session(
-        self,
-        settings: Any,
-        version: str,
-        robot: str,
-        step_ms: int,
-    ) -> WebotsControllerSession:
-        """The session of the robot of this name: its library is that of hilgw, whatever version
-        other parts of the file have."""
-        return super().robot_session(settings, NEWEST, robot, step_ms)
+    def library(self, settings: Any, version: str) -> str:
+        """That of hilgw, whatever version other parts of the file have."""
+        return NEWEST
 
     def controller_name(self, settings: Any) -> str:
         """What the program reads as the field `controller`: its name without the suffix."""

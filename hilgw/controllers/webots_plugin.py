@@ -29,6 +29,7 @@ class WebotsPluginSettings:
     listen: ClassVar[str | None] = None
     ipc: ClassVar[bool] = False
     synchronization: ClassVar[bool] = False
+    library: ClassVar[str | None] = None
     mock: dict[str, Any] = setting(
         "parameters of the mock of the controller (`hilgw mock webots-controller --list`)",
         default_factory=dict,

@@ -32,10 +32,10 @@ obstacles:
 
 def test_verbose_shows_all_listeners(tmp_path: Path) -> None:
     with Gateway(tmp_path, ["--config", SWARM]) as gateway:
-        wait_until(lambda: " more (range)" in gateway.text())
+        wait_until(lambda: " more (range" in gateway.text())
     with Gateway(tmp_path, ["--config", SWARM, "-v"]) as gateway:
-        wait_until(lambda: gateway.text().count("(range)") > 9)
-        assert " more (range)" not in gateway.text()
+        wait_until(lambda: gateway.text().count("(range") > 9)
+        assert " more (range" not in gateway.text()
 
 
 def world(tmp_path: Path) -> str:
@@ -58,7 +58,7 @@ def test_objects_are_placed_by_commands(tmp_path: Path) -> None:
         assert run("place", "wall", "2", "0", "0", cwd=tmp_path).returncode == 0
         shows(gateway, "not eye.ir (obstacle)")
         assert run("place", "eye", "-9", "0", "0", cwd=tmp_path).returncode == 0
-        shows(gateway, "not eye.ir (range)")
+        shows(gateway, "not eye.ir (range ")
         done = run(
             "place", "eye", "-4", "0.5", "-0.5", "--rotation", "0", "0", "1", "-1", cwd=tmp_path
         )
@@ -66,7 +66,7 @@ def test_objects_are_placed_by_commands(tmp_path: Path) -> None:
         shows(gateway, "-> eye.ir")
         done = run("set", "lamp.ir", "--range", "2", cwd=tmp_path)
         assert (done.returncode, done.stdout) == (0, "lamp.ir: range 2 m\n")
-        shows(gateway, "not eye.ir (range)")
+        shows(gateway, "not eye.ir (range ")
         assert run("place", "eye", "--unknown", cwd=tmp_path).returncode == 0
         shows(gateway, "-> eye.ir")
         wait_until(lambda: gateway.text().count("eye.ir: position unknown") == 1)
@@ -120,14 +120,14 @@ def test_objects_are_placed_by_motion_capture(tmp_path: Path) -> None:
         done = send_poses(address, "--file", str(poses), "--rate", "100")
         assert (done.returncode, done.stderr) == (0, "")
         assert done.stdout == "21 datagrams of 2 objects\n"
-        shows(gateway, "not eye.ir (range)")
+        shows(gateway, "not eye.ir (range ")
         assert send_poses(address, "--lost", "eye").returncode == 0
         shows(gateway, "-> eye.ir")
         done = send_poses(
             address, "--circle", "eye", "--center", "9", "9", "0", "--duration", "0.1"
         )
         assert done.returncode == 0
-        shows(gateway, "not eye.ir (range)")
+        shows(gateway, "not eye.ir (range ")
         assert "no object 'ghost' here, ignored" in gateway.text()
     assert gateway.stop() == 130
     assert re.search(r"mocap +\d+ datagrams, \d+ poses accepted, 21 unknown", gateway.text())

@@ -276,6 +276,27 @@ def test_a_gateway_that_freezes_fails_the_controller_and_stops_the_robot_when_it
         bench.gateway.stop()
 
 
+def test_a_start_that_fails_as_the_robot_is_down_leaves_no_connection(
+    tmp_path_factory: pytest.TempPathFactory, firmware_mock: Any, impatient: Built
+) -> None:
+    """set_mode of a controller in Webots: it may come again at once, and so may another."""
+    robot = firmware_mock("create2", width=20, depth=20)
+    bench = Bench(tmp_path_factory.mktemp("p"), robot, impatient)
+    try:
+        robot.unplug()
+        wait_until(lambda: "body DOWN" in bench.gateway.text(), what="the body to be down")
+        with bench.host:
+            assert not bench.host.start()
+            assert "does not answer" in bench.host.text()
+            state = bench.gateway.report()["ports"]["create.controller"]
+            assert state["state"] == "waiting", state
+            robot.plug()
+            wait_until(lambda: bench.gateway.text().count("create.body  up") == 2, what="the robot")
+            bench.drive()
+    finally:
+        bench.gateway.stop()
+
+
 def test_a_second_controller_and_an_unknown_robot_are_refused(bench: Bench) -> None:
     bench.drive()
     (bench.folder / "second").mkdir()

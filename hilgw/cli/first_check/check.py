@@ -22,6 +22,7 @@ from hilgw.config.queries import is_mocked
 from hilgw.config.shipped import found
 from hilgw.discovery.ports import probable_device, usb_ids
 from hilgw.errors import HilgwError, UsageError
+from hilgw.protocols.webots.codec import NEWEST
 
 if TYPE_CHECKING:
     from hilgw.config.model import GatewayConfig
@@ -39,7 +40,7 @@ def run(args: argparse.Namespace, config: GatewayConfig) -> int:
         raise UsageError("the first check is for a robot with one body", where=name, fix=fix)
     report = args.report or f"hilgw-doctor-{name}-{began:%Y%m%d-%H%M%S}.md"
     files.expect_test_report(report)
-    robot = GatewayRobot(name, body.settings, config.webots, command_of(args, config))
+    robot = GatewayRobot(name, body.settings, command_of(args, config))
     robot.is_mock = is_mocked(config, f"{name}.body")
     frame = plugins.load(plugins.BODIES, body.kind).stop_frame(body.settings)
     robot.has_watchdog = frame.has_watchdog
@@ -80,7 +81,7 @@ def command_of(args: argparse.Namespace, config: GatewayConfig) -> list[str]:
         if robot.bodies
         for key in ("armed=false", "latch=true")
     ]
-    controller = "{kind: webots, ipc: true, backend: real}"
+    controller = f"{{kind: webots, library: {NEWEST}, ipc: true, backend: real}}"
     overrides.append(f"robots.{args.robot}.controller={controller}")
     command = [sys.executable, "-m", "hilgw", "run", found(args.config), "--quiet"]
     command += [word for each in overrides for word in ("--set", each)]

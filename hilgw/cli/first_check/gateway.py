@@ -56,13 +56,13 @@ class GatewayRobot:
 
     motors: Sequence[Motor] = ()
 
-    def __init__(self, name: str, settings: Any, version: str, command: Sequence[str]) -> None:
+    def __init__(self, name: str, settings: Any, command: Sequence[str]) -> None:
         """settings: of its body. command: runs the gateway, whose controller of this robot is
         `webots` with `ipc`."""
         self.name = name
         self.port = str(getattr(settings, "port", None) or getattr(settings, "connect", ""))
         self.is_mock = self.has_watchdog = False
-        self._settings, self._version, self._command = settings, version, command
+        self._settings, self._command = settings, command
         self._api: Robot | None = None
         self._path = Path()
 
@@ -182,7 +182,7 @@ class GatewayRobot:
             self._connection.limit(READY_S)
             with redirect_stderr(StringIO()):
                 self._leave()
-                self._api = Robot(Session(self._connection, self._version))
+                self._api = Robot(Session(self._connection))
         except (OSError, Closed, ProtocolError):  # disconnected at once: it is tried again
             return link.close()
         devices = self._api.devices.values()

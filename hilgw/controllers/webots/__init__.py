@@ -36,13 +36,18 @@ class WebotsController(SteppedController):
         """Texts that the protocol cannot carry, and a battery that Webots does not have."""
         return _text_problems(settings) + _battery_problems(settings)
 
+    def library(self, settings: Any, version: str) -> str:
+        """The release of the controller's library. version: that of the file."""
+        return settings.library or version
+
     def controller_name(self, settings: Any) -> str:
         """What the controller reads as the field `controller`."""
         return "<extern>"
 
     def mock(self, settings: WebotsControllerSettings, version: str) -> MockSpec:
         """The mock of the controller, with a library of this version."""
-        return MockSpec("webots_controller", {"webots": version.partition("-")[0]} | settings.mock)
+        library = self.library(settings, version).partition("-")[0]
+        return MockSpec("webots_controller", {"webots": library} | settings.mock)
 
     def session(
         self, settings: WebotsControllerSettings, version: str, framing: Framing | None = None
@@ -62,7 +67,8 @@ class WebotsController(SteppedController):
             controller=self.controller_name(settings),
             customData=settings.customData,
         )
-        return WebotsControllerSession(configuration, version, battery=_battery(settings))
+        library = self.library(settings, version)
+        return WebotsControllerSession(configuration, library, battery=_battery(settings))
 
 
 def _text_problems(settings: Any) -> list[Problem]:

@@ -62,7 +62,10 @@ NO_NOTICE = (
 )
 
 
-INTERRUPTED = "the controller ended at once, as it does when it is interrupted (Ctrl-C) or killed"
+INTERRUPTED = (
+    "the controller ended at once, as one that is interrupted (Ctrl-C); a killed one, or one with "
+    "a segmentation fault, looks the same"
+)
 _COUNTED: dict[type, str] = {
     MotorSettings: "commands",
     MotorCommand: "commands",

@@ -23,6 +23,12 @@ class WebotsControllerSettings(HasBattery, ListensLocally, Listens):
         "delay of the controller",
         True,
     )
+    library: str | None = setting(
+        "release of the controller's library, such as R2025a; not set: `webots` of the file",
+        None,
+        pattern=r"R20[0-9]{2}[a-z](-rev[0-9]+)?",
+        example="R2025a",
+    )
     model: str = setting("model of the robot, for the controller", "")
     customData: str = setting("custom data of the robot, for the controller", "")
     mock: dict[str, Any] = setting(

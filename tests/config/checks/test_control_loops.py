@@ -122,6 +122,13 @@ def test_versions_whose_libraries_speak_the_protocol(
         warnings(older)
 
 
+def test_a_controller_with_a_library_of_its_own(errors: Lines, warnings: Lines) -> None:
+    """The body of the robot keeps the node numbers of the file."""
+    part = 'controller: {kind: webots, library: %s, listen: "tcp://127.0.0.1:1234"}'
+    warnings(robots((BODY, part % "R2025a"), webots="R2020a"))
+    assert "R2021a" in errors(robots((BODY, part % "R2021a"), webots="R2025a"))[0]
+
+
 def test_the_version_of_a_file_without_webots(errors: Lines, warnings: Lines) -> None:
     """wc2ec has the node numbers of any version; a version that does not exist is an error of
     every file."""
