@@ -10,6 +10,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -52,6 +53,9 @@ REAL = {  # file of tests/real: the option that names its device
     "test_create2_robot.py": ("--create2", "a real Create 2, its wheels off the ground"),
     "test_dynamixel_bus.py": ("--dynamixel", "two real Dynamixel servos, ids 1 and 2"),
 }
+# Where `.ci/run` installs the packages of tests/e2e/npm, as far as it can.
+NODE_MODULES = Path(sys.prefix) / "npm" / "node_modules"
+NODE_TEST = "test_npm_xbee_api.py"
 SEARCH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
 
 
@@ -86,6 +90,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     option = REAL.get(collection_path.name, ("", ""))[0]
     if option and not config.getoption(option):
+        return True
+    if collection_path.name == NODE_TEST and not (NODE_MODULES / "xbee-api").is_dir():
         return True
     if config.option.markexpr == "not process" and starts_programs(collection_path):
         return True  # what it imports takes longer than many tests
