@@ -169,6 +169,21 @@ async def sent_by_irsend(
             continue
 
 
+async def shown_by_irw(
+    folder: Path, port: Path, remotes: Sequence[str], shown: Callable[[str], bool]
+) -> str:
+    """What irw prints of these remotes, once it shows enough. A lircd that a busy machine keeps
+    from its dialogue with the toy receives nothing from then on: another one takes its place."""
+    while True:
+        try:
+            async with asyncio.timeout(DEADLINE_S / 4), lircd(folder, port, *remotes) as socket:
+                async with running(folder / "irw", "irw", str(socket)) as irw:
+                    await until(lambda: shown(irw.text), what="the keys")
+                    return irw.text
+        except TimeoutError:
+            continue
+
+
 @asynccontextmanager
 async def lircd(folder: Path, port: Path, *remotes: str) -> AsyncIterator[Path]:
     """lircd on a port; gives its socket."""

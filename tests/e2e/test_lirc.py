@@ -31,6 +31,7 @@ from tests.e2e.lirc import (
     remote,
     running,
     sent_by_irsend,
+    shown_by_irw,
 )
 from tests.e2e.running import ROOT, Gateway
 
@@ -197,11 +198,11 @@ def test_lircd_names_the_keys_the_mock_plays(tmp_path: Path) -> None:
     async def scenario(room: Room) -> None:
         port = tmp_path / "ir0"
         room.add(port, play=play, every_ms=400, stretch_us=50, jitter_us=15)
-        async with lircd(tmp_path, port, *remotes) as socket:
-            async with running(tmp_path / "irw", "irw", str(socket)) as irw:
-                wanted = [f" 00 KEY_OK {name}\n" for name in keys]
-                await until(lambda: all(line in irw.text for line in wanted), what="every remote")
-        reported = re.findall(r" 00 KEY_OK (\w+)$", irw.text, re.MULTILINE)
+        wanted = [f" 00 KEY_OK {name}\n" for name in keys]
+        text = await shown_by_irw(
+            tmp_path, port, remotes, lambda text: all(line in text for line in wanted)
+        )
+        reported = re.findall(r" 00 KEY_OK (\w+)$", text, re.MULTILINE)
         first = list(keys).index(reported[0])
         assert reported[:4] == [*list(keys)[first:], *list(keys)[:first]]
 
@@ -213,10 +214,9 @@ def test_lircd_counts_how_long_a_key_is_held(tmp_path: Path) -> None:
     async def scenario(room: Room) -> None:
         port = tmp_path / "ir0"
         room.add(port, play="nec:4:8", repeats=3, every_ms=900)
-        async with lircd(tmp_path, port, remote("nec", {"KEY_OK": (4, 8)})) as socket:
-            async with running(tmp_path / "irw", "irw", str(socket)) as irw:
-                await until(lambda: " 03 KEY_OK nec\n" in irw.text, what="the third repeat")
-        assert " 00 KEY_OK nec\n" in irw.text
+        remotes = [remote("nec", {"KEY_OK": (4, 8)})]
+        text = await shown_by_irw(tmp_path, port, remotes, lambda text: " 03 KEY_OK nec\n" in text)
+        assert " 00 KEY_OK nec\n" in text
 
     in_room(scenario)
 
@@ -296,9 +296,8 @@ def test_the_mock_command_serves_any_client(tmp_path: Path) -> None:
                 await until(lambda: len(mode2_lines(mode2.text)) > 3, what="three signals")
             took = time.monotonic() - begun
             signals = mode2_lines(mode2.text)[1:3]
-            async with lircd(tmp_path, port, remote("nec", {"KEY_OK": (4, 8)})) as socket:
-                async with running(tmp_path / "irw", "irw", str(socket)) as irw:
-                    await until(lambda: " 00 KEY_OK nec\n" in irw.text, what="the key")
+            remotes = [remote("nec", {"KEY_OK": (4, 8)})]
+            await shown_by_irw(tmp_path, port, remotes, lambda text: " 00 KEY_OK nec\n" in text)
         for signal in signals:
             assert codec("nec").decode(signal[:67]) == Code(4, 8)
             assert sum(signal) == pytest.approx(1_000_000, abs=1_000)  # every second
