@@ -18,7 +18,8 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from hypothesis import settings
+from hypothesis import given, settings
+from hypothesis.strategies import none
 
 from hilgw.engine.control_loop.guardian import Guardian
 from hilgw.engine.event_loop.scheduler import Timer
@@ -120,6 +121,7 @@ def pytest_collection(session: pytest.Session) -> Iterator[None]:
     try:
         return (yield)
     finally:
+        given(none())(lambda _: None)()  # Hypothesis makes its Random: frozen, it would be unseen
         gc.freeze()
         gc.enable()
 
