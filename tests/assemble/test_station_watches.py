@@ -32,7 +32,13 @@ SILENT = ", framing: slip, mock: {mode: silent}"
 
 
 def output_of(tmp_path: Path, capsys: pytest.CaptureFixture[str], **words: str) -> str:
-    words = {"type": "serial", "kind": "uart", "more": SILENT, "receiver": RECEIVER, "node": ""} | words
+    words = {
+        "type": "serial",
+        "kind": "uart",
+        "more": SILENT,
+        "receiver": RECEIVER,
+        "node": "",
+    } | words
     words["receiver"] = words["receiver"].format(type=words["type"])
     file = tmp_path / "silent.yaml"
     file.write_text(FILE.format(**words))
@@ -79,7 +85,9 @@ def test_a_radio_whose_packets_no_module_acknowledges_needs_no_receiver(
     text = output_of(tmp_path, capsys, more=more, **words)
     assert text.count("none was acknowledged; check that both modules have one channel (CH)") == 1
     node = "\nairs: {lab: {nodes: {other: {mock: xbee, address: '0013A20041FFFFFF'}}}}"
-    assert "none was" not in output_of(tmp_path, capsys, more=f"{more}, air: lab", node=node, **words)
+    assert "none was" not in output_of(
+        tmp_path, capsys, more=f"{more}, air: lab", node=node, **words
+    )
 
 
 def test_a_board_that_sends_no_frame_has_one_line(
