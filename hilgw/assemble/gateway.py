@@ -309,7 +309,7 @@ def _traffic(station: Station, port: Supervisor, *, is_answering: bool) -> Traff
         delivered=count.delivered,
         unacknowledged=station.unacknowledged,
         received=count.inbound - count.dropped.total(),
-        heard_ns=0 if has_echo else station.heard_ns,
+        received_ns=0 if has_echo else station.received_ns,
     )
 
 

@@ -164,7 +164,8 @@ class Airs:
             return Origin.ECHO if in_air else Origin.SIBLING, owner
         if found is None:
             return Origin.FOREIGN, None
-        return Origin.ECHO if found.air == air else Origin.SIBLING, owner
+        # Across airs the same bytes may as well be another device's echo, such as a board's.
+        return (Origin.ECHO, owner) if found.air == air else (Origin.SIBLING, None)
 
     def is_duplicate(
         self, air: str, station: str, address: str | None, data: bytes, now: int

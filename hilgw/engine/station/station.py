@@ -89,7 +89,7 @@ class Station:
         self._wakeup = Wakeup(scheduler, self._wake)
         self._reads_first = 0
         self._unanswered = 0
-        self.heard_ns = 0  # when bytes came last
+        self.received_ns = 0  # when bytes came last
         self.unacknowledged = 0  # packets that left, and whose acknowledgement did not come
         self._ending = False
         self._commands: list[tuple[str, str, Callable[[RemoteAnswer], None]]] = []
@@ -201,7 +201,7 @@ class Station:
 
     def data_received(self, data: bytes) -> None:
         self._unanswered = 0
-        self.heard_ns = now = self._scheduler.now()
+        self.received_ns = now = self._scheduler.now()
         try:
             self._handle(self.session.receive(data, now), now)
         except Exception as error:  # noqa: BLE001 - as in _call: a call less for each read

@@ -26,7 +26,7 @@ MANY = 5  # packets out: those of one that sends each second
 @record
 class Traffic:
     """What a station has done so far. state, reason: of its port. connections: how often that was
-    up. delivered, unacknowledged: packets that have left. received: packets. heard_ns: when bytes
+    up. delivered, unacknowledged: packets that have left. received: packets. received_ns: when bytes
     came last; 0 where they do not show that the other end sends: its own echo, acknowledgements."""
 
     state: State
@@ -36,7 +36,7 @@ class Traffic:
     delivered: int
     unacknowledged: int
     received: int
-    heard_ns: int
+    received_ns: int
 
     @property
     def sent(self) -> int:
@@ -85,14 +85,14 @@ class StationWatch:
         packet are reported by the session."""
         if traffic.connections != self._before.connections:
             # The bytes of the handshake are no answer to a packet.
-            self._first = replace(self._before, heard_ns=traffic.heard_ns)
+            self._first = replace(self._before, received_ns=traffic.received_ns)
             self._first_ns = self._before_ns
         first = self._first
         if first is None:
             return ""
         if self._before.sent == first.sent:
             self._first_ns = self._before_ns  # the time begins with the first packet
-        came = traffic.received != first.received or traffic.heard_ns != first.heard_ns
+        came = traffic.received != first.received or traffic.received_ns != first.received_ns
         if came or (not is_listening and traffic.delivered != first.delivered):
             self._first = None
             return ""

@@ -10,7 +10,7 @@ from hilgw.engine.station.station_watch import StationWatch, StationWatches, Tra
 from hilgw.testing.sim import Clock, Recorder
 
 S = 1_000_000_000
-QUIET = Traffic(State.UP, "", 1, queued=0, delivered=0, unacknowledged=0, received=0, heard_ns=0)
+QUIET = Traffic(State.UP, "", 1, queued=0, delivered=0, unacknowledged=0, received=0, received_ns=0)
 
 
 def looks(*traffic: Traffic, is_listening: bool = True) -> list[str]:
@@ -62,7 +62,7 @@ def test_few_packets_and_a_short_time_mean_nothing() -> None:
 
 def test_bytes_that_are_no_packet_have_the_line_of_the_session_alone() -> None:
     down = replace(QUIET, state=State.HANDSHAKE, connections=0)
-    answered = [replace(each, heard_ns=7) for each in sending(30)]
+    answered = [replace(each, received_ns=7) for each in sending(30)]
     assert len(looks(down, *answered)) == 1  # the handshake alone was answered
     assert looks(down, *sending(3), *answered[3:]) == []
 
