@@ -26,8 +26,9 @@ MANY = 5  # packets out: those of one that sends each second
 @record
 class Traffic:
     """What a station has done so far. state, reason: of its port. connections: how often that was
-    up. delivered, unacknowledged: packets that have left. received: packets. received_ns: when bytes
-    came last; 0 where they do not show that the other end sends: its own echo, acknowledgements."""
+    up. delivered, unacknowledged: packets that have left. received: packets. received_ns: when
+    bytes came last; 0 where they do not show that the other end sends: its own echo,
+    acknowledgements."""
 
     state: State
     reason: str
