@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from hilgw.api._errors import report
+from hilgw.api._errors import Warnings, report
 from hilgw.api.connection import Closed
 from hilgw.api.devices.states import STATES, CameraState, EmitterState, State
 from hilgw.api.interrupts import Interrupts
@@ -94,7 +94,7 @@ class Session:
         self._waiting = WaitingCommands()
         self._emitters: list[EmitterQueue] = []
         self._begun = False
-        self._warnings: set[str] = set()
+        self.warn = Warnings()
         self._is_owed = False  # the answer to the last request
         self._interrupts = Interrupts(lambda: connection.wait(CLOSING_S))
         self.step(0)
@@ -106,12 +106,6 @@ class Session:
     def put(self, command: Command) -> None:
         """A command of the robot itself, for the next request."""
         self._robot_commands.append(command)
-
-    def warn(self, key: str, text: str) -> None:
-        """A line about how the program is written, once."""
-        if key not in self._warnings:
-            self._warnings.add(key)
-            print(f"Warning: {text}", file=sys.stderr, flush=True)
 
     def step(self, duration_ms: int) -> int:
         """One step, 0 for an immediate request: the delay in ms, or -1 at the end."""
