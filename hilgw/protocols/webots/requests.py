@@ -65,7 +65,7 @@ def uneven_step(duration_ms: int, basic_ms: float) -> str:
     takes_ms = math.ceil(duration_ms / basic_ms) * basic_ms
     if takes_ms == duration_ms:
         return ""
-    what = f"a step of {duration_ms} ms takes {takes_ms:g} ms"
+    what = f"a step of {duration_ms} ms takes {takes_ms:.12g} ms"
     return f"{what}: steps are multiples of the basic time step of {basic_ms:g} ms"
 
 

@@ -340,7 +340,7 @@ def test_packets_that_wait_stay_when_their_receiver_is_disabled() -> None:
     made.from_controller(encode_request(32, commands(SetSamplingPeriod(RX, 64))))
     assert made.from_webots(EMPTY) == (EMPTY, ())
     made.from_controller(STEP)
-    assert made.from_webots(EMPTY)[1] == [base.Delivered("rx", (copy,))]
+    assert made.from_webots(EMPTY)[1][-1] == base.Delivered("rx", (copy,))
     made.hold("rx", copy)
     made.from_controller(encode_request(32, commands(SetSamplingPeriod(RX, 0))))
     assert made.close() == [base.Lost("rx", (copy,))]
@@ -380,7 +380,7 @@ def test_the_longest_step_costs_no_more_than_a_short_one() -> None:
     made.from_webots(EMPTY)
     made.hold("rx", copy := packet())
     made.from_controller(encode_request(2**32 - 1))
-    assert made.from_webots(EMPTY)[1] == [base.Delivered("rx", (copy,))]
+    assert made.from_webots(EMPTY)[1][-1] == base.Delivered("rx", (copy,))
 
 
 def test_the_queue_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
