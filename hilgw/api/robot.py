@@ -27,6 +27,7 @@ from hilgw.api.devices.sensors import (
     PositionSensor,
     TouchSensor,
 )
+from hilgw.api.exec_watch import has_robot
 from hilgw.api.old_names import OldNames
 from hilgw.api.session import Session, fail
 from hilgw.client.robots import robot_mode, set_robot_mode
@@ -119,6 +120,7 @@ class Robot(OldNames):
             text = "only one Robot instance can be created per controller process."
             print(f"Error: {text}", file=sys.stderr)
             return
+        has_robot()
         try:
             self._session = session or Session(connect())
         except (PeerError, Closed) as error:

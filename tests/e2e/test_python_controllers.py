@@ -133,10 +133,12 @@ def test_a_copy_of_the_shipped_configuration_runs_its_program(tmp_path: Path) ->
 
 
 SCRIPT = """
-import signal
+import os
 import sys
 from controller import Robot
+assert "HILGW_EXEC" in os.environ  # `exec` names a program without a Robot()
 robot = Robot()
+assert "HILGW_EXEC" not in os.environ
 print(robot.getName(), [robot.step(32) for _ in range(3)], round(robot.getTime(), 3), sys.argv[1:])
 sys.exit(7)
 """

@@ -23,6 +23,8 @@ MOST_BLOCKS = 65_536
 REPEATED_BYTES = 64
 """Requests up to this size are decoded once: most controllers repeat them."""
 MOST_REPEATED = 256
+PAUSE_S = 5.0
+"""A program that runs for so long without a step is named."""
 LEAVE = b"\0\0\0\0"
 
 HEAD = struct.Struct("<iI")
