@@ -16,6 +16,7 @@ from hilgw.protocols.webots.answers import IMMEDIATE, Answer
 from hilgw.protocols.webots.codec import NEWEST, Codec, Command
 from hilgw.protocols.webots.errors import ProtocolError
 from hilgw.protocols.webots.forms import KINDS, ROBOT_TAG
+from hilgw.protocols.webots.handshake import without_mock
 from hilgw.protocols.webots.queues import EmitterQueue, WaitingCommands
 from hilgw.protocols.webots.requests import encode_request
 from hilgw.protocols.webots.robot_messages import (
@@ -98,6 +99,9 @@ class Session:
         self._is_owed = False  # the answer to the last request
         self._interrupts = Interrupts(lambda: connection.wait(CLOSING_S))
         self.step(0)
+        if self.ended and not hasattr(self, "configuration"):  # as a local socket says it
+            what = "another controller has the robot, or the gateway ended"
+            raise PeerError(what, fix=f"end it; where it is a mock, {without_mock('ROBOT')}")
         if not hasattr(self, "configuration"):
             raise ProtocolError("the first answer has no configuration of the robot")
         atexit.register(self.close)
