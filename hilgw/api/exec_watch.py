@@ -10,7 +10,6 @@ import os
 import select
 import signal
 import sys
-from collections.abc import MutableMapping
 from contextlib import suppress
 
 from hilgw.protocols.webots.requests import PAUSE_S
@@ -33,27 +32,20 @@ def watch(program: str, pause_s: float = PAUSE_S) -> dict[str, str]:
     os.waitpid(child, 0)
     os.close(reader)
     os.set_inheritable(writer, True)
-    return {VARIABLE: _named(writer)}
+    return {VARIABLE: f"{os.getpid()}:{writer}"}
 
 
-def has_robot(environment: MutableMapping[str, str] = os.environ) -> None:
+def has_robot() -> None:
     """The program makes its Robot()."""
-    name = environment.pop(VARIABLE, "")
-    with suppress(ValueError, OSError):  # it was closed for a child of the program
-        descriptor = int(name.partition(":")[0])
-        if _named(descriptor) == name:
-            os.close(descriptor)
+    process, _, descriptor = os.environ.pop(VARIABLE, "").partition(":")
+    if process == str(os.getpid()):  # a child of the program has no such descriptor
+        with suppress(OSError):
+            os.close(int(descriptor))
 
 
 def _wait(reader: int, program: str, pause_s: float) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of the terminal: the program may go on
     os.close(sys.stdout.fileno())  # who reads the program's output waits for the program alone
     if not select.select([reader], [], [], pause_s)[0]:
-        text = f"the program {program} runs, and has no Robot() for {pause_s:g} s"
-        print(f"Warning: {text}", file=sys.stderr, flush=True)
-
-
-def _named(descriptor: int) -> str:
-    """The pipe, and not another file that has its number later."""
-    status = os.fstat(descriptor)
-    return f"{descriptor}:{status.st_dev}:{status.st_ino}"
+        text = f"Warning: the program {program} runs, and has no Robot() for {pause_s:g} s"
+        print(text, file=sys.stderr, flush=True)

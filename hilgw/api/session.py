@@ -100,8 +100,10 @@ class Session:
         self._interrupts = Interrupts(lambda: connection.wait(CLOSING_S))
         self.step(0)
         if self.ended and not hasattr(self, "configuration"):  # as a local socket says it
-            what = "another controller has the robot, or the gateway ended"
-            raise PeerError(what, fix=f"end it; where it is a mock, {without_mock('ROBOT')}")
+            raise PeerError(
+                "another controller has the robot, or the gateway ended",
+                fix=f"end that one; where it is a mock, {without_mock('ROBOT')}",
+            )
         if not hasattr(self, "configuration"):
             raise ProtocolError("the first answer has no configuration of the robot")
         atexit.register(self.close)

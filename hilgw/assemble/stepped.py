@@ -11,7 +11,6 @@ from urllib.parse import quote
 
 from hilgw.assemble.network import LOOPBACK
 from hilgw.config.queries import endpoint, is_mocked, moves_unlatched, program_of
-from hilgw.control.parts import Listens
 from hilgw.engine.control_loop.servers.webots_server import OwnController, WebotsPort, WebotsServer
 from hilgw.engine.control_loop.servers.webots_socket import PluginSocket, WebotsSocket
 from hilgw.engine.listening import Listening
@@ -90,16 +89,11 @@ class SteppedAssembly:
 
     def _is_of_a_real_one(self, url: str) -> bool:
         """Whether a controller without a mock connects to this address."""
-        listens = {
-            name: robot.controller.settings.listen
-            for name, robot in self._config.robots.items()
-            if robot.controller is not None and isinstance(robot.controller.settings, Listens)
-        }
         return any(
-            each is not None
-            and endpoint(each) == endpoint(url)
-            and not is_mocked(self._config, f"{name}.controller")
-            for name, each in listens.items()
+            not is_mocked(self._config, f"{name}.controller")
+            and endpoint(robot.controller.settings.listen) == endpoint(url)
+            for name, robot in self._config.robots.items()
+            if robot.controller and getattr(robot.controller.settings, "listen", None)
         )
 
     def _add_program(

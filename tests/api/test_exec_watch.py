@@ -57,13 +57,13 @@ def test_no_other_program_is_named(program: str) -> None:
         process.communicate()
 
 
-def test_another_file_with_the_number_stays_open() -> None:
+def test_a_file_of_a_child_of_the_program_stays_open(monkeypatch: pytest.MonkeyPatch) -> None:
     reader, writer = os.pipe()
     try:
-        environment = {exec_watch.VARIABLE: f"{writer}:1:1"}
-        exec_watch.has_robot(environment)
+        monkeypatch.setenv(exec_watch.VARIABLE, f"{os.getppid()}:{writer}")
+        exec_watch.has_robot()
         os.fstat(writer)
-        assert environment == {}
+        assert exec_watch.VARIABLE not in os.environ
     finally:
         os.close(reader)
         os.close(writer)

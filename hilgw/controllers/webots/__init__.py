@@ -68,9 +68,12 @@ class WebotsController(SteppedController):
             customData=settings.customData,
         )
         library = self.library(settings, version)
-        is_child = self.role is Role.PROGRAM
-        battery = _battery(settings)
-        return WebotsControllerSession(configuration, library, battery=battery, is_child=is_child)
+        return WebotsControllerSession(
+            configuration,
+            library,
+            battery=_battery(settings),
+            is_child=self.role is Role.PROGRAM,
+        )
 
 
 def _text_problems(settings: Any) -> list[Problem]:

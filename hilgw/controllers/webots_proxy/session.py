@@ -200,8 +200,7 @@ class WebotsProxySession:
         more_ns = -step_ns % self._basic_ns  # Webots makes whole basic steps
         if more_ns and not self._is_uneven:
             self._is_uneven = True
-            uneven = uneven_step(self._step_ms, self._basic_ns / NS_PER_MS)
-            self._events.append(Notice(uneven))
+            self._events.append(Notice(uneven_step(self._step_ms, self._basic_ns / NS_PER_MS)))
         self._step_ms, self._time_ns = 0, began_ns + step_ns + more_ns
         return self._sample(began_ns) if has_room and messages != QUIT else b""
 

@@ -67,8 +67,10 @@ def uneven_step(duration_ms: int, basic_ms: float) -> str:
     takes_ms = math.ceil(duration_ms / basic_ms) * basic_ms
     if takes_ms == duration_ms:
         return ""
-    what = f"a step of {duration_ms} ms takes {takes_ms:.12g} ms"
-    return f"{what}: steps are multiples of the basic time step of {basic_ms:g} ms"
+    return (
+        f"a step of {duration_ms} ms takes {takes_ms:.12g} ms: "
+        f"steps are multiples of the basic time step of {basic_ms:g} ms"
+    )
 
 
 def spans_of(request: bytes) -> list[tuple[int, int, int]]:
@@ -189,13 +191,12 @@ def without_leave(*, at_start: bool) -> str:
     """The end of a stream without LEAVE, for people. libController leaves SIGINT to its default
     action, so that an interrupted, a killed and a crashed controller look the same."""
     what = "the controller ended without closing its connection (Ctrl-C, killed or crashed)"
-    if not at_start:
-        return what
-    return (
-        f"{what}; libController crashes when a controller enables a Camera that the robot does not "
-        "have (`absent: blank` under `devices:` gives it a black one), or when its version is not "
-        "that of webots:"
+    crashes = (
+        "; libController crashes when a controller enables a Camera that the robot does not have "
+        "(`absent: blank` under `devices:` gives it a black one), or when its version is not that "
+        "of webots:"
     )
+    return what + crashes * at_start
 
 
 def request_error(what: str, tail: bytes) -> ProtocolError:
