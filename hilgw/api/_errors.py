@@ -10,18 +10,6 @@ def report(text: str) -> None:
     print(f"Error: {text}", file=sys.stderr, flush=True)
 
 
-class Warnings:
-    """Lines about how a program is written, each once."""
-
-    def __init__(self) -> None:
-        self._shown: set[str] = set()
-
-    def __call__(self, key: str, text: str) -> None:
-        if key not in self._shown:
-            self._shown.add(key)
-            print(f"Warning: {text}", file=sys.stderr, flush=True)
-
-
 def report_disabled(getter: str, enable: str) -> None:
     """Prints that the program reads what is off. getter, enable: functions of Webots' C API."""
     report(f"wb_{getter}() called for a disabled device! Please use: wb_{enable}().")

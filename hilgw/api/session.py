@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from hilgw.api._errors import Warnings, report
+from hilgw.api._errors import report
 from hilgw.api.connection import Closed
 from hilgw.api.devices.states import STATES, CameraState, EmitterState, State
 from hilgw.api.interrupts import Interrupts
@@ -63,6 +63,18 @@ class Link(Protocol):
         """Ends the session and closes the connection."""
 
 
+class Warnings:
+    """Lines about how a program is written, each once."""
+
+    def __init__(self) -> None:
+        self._shown: set[str] = set()
+
+    def __call__(self, key: str, text: str) -> None:
+        if key not in self._shown:
+            self._shown.add(key)
+            print(f"Warning: {text}", file=sys.stderr, flush=True)
+
+
 class Session:
     """The robot: `step` sends what the program asked for, and takes what comes back.
 
@@ -99,7 +111,7 @@ class Session:
         self._is_owed = False  # the answer to the last request
         self._interrupts = Interrupts(lambda: connection.wait(CLOSING_S))
         self.step(0)
-        if self.ended and not hasattr(self, "configuration"):  # as a local socket says it
+        if self.ended and not hasattr(self, "configuration"):  # on a local socket
             raise PeerError(
                 "another controller has the robot, or the gateway ended",
                 fix=f"end that one; where it is a mock, {without_mock('ROBOT')}",

@@ -7,8 +7,8 @@ import math
 import os
 from typing import Any
 
-from hilgw.api._errors import Warnings
 from hilgw.api.robot import Robot
+from hilgw.api.session import Warnings
 from hilgw.client.robots import robot_pose
 from hilgw.errors import HilgwError
 from hilgw.protocols.gateway.paths import CONTROL

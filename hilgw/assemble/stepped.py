@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from hilgw.assemble.network import LOOPBACK
 from hilgw.config.queries import endpoint, is_mocked, moves_unlatched, program_of
+from hilgw.control.parts import Listens
 from hilgw.engine.control_loop.servers.webots_server import OwnController, WebotsPort, WebotsServer
 from hilgw.engine.control_loop.servers.webots_socket import PluginSocket, WebotsSocket
 from hilgw.engine.listening import Listening
@@ -91,9 +92,11 @@ class SteppedAssembly:
         """Whether a controller without a mock connects to this address."""
         return any(
             not is_mocked(self._config, f"{name}.controller")
-            and endpoint(robot.controller.settings.listen) == endpoint(url)
+            and endpoint(settings.listen) == endpoint(url)
             for name, robot in self._config.robots.items()
-            if robot.controller and getattr(robot.controller.settings, "listen", None)
+            if robot.controller
+            and isinstance(settings := robot.controller.settings, Listens)
+            and settings.listen
         )
 
     def _add_program(

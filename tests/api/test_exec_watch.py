@@ -1,4 +1,4 @@
-"""What `hilgw exec` learns of the program that it becomes."""
+"""What `hilgw exec` reports of the program that it becomes."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hilgw.api._errors import Warnings
+from hilgw.api.session import Warnings
 from hilgw.api.supervisor import Node
 from tests.cli.commands.clients.test_arm import with_gateway
 

@@ -85,7 +85,7 @@ class WebotsControllerSession:
     peer is on a local socket, whose answers have no chunks; image_files: the paths of its images,
     by device; both set before `open`. battery: None: the robot has none. shows_arming: the
     controller learns whether the motors may move, as the mode of the simulation: a robot that is
-    not armed is paused. is_child: hilgw started it, and its exit status says how it ended.
+    not armed is paused. is_child: hilgw has its exit status.
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class WebotsControllerSession:
         self._reader = RequestReader()
         self._state = _State.STARTING
         self._waiting = self._sent_ns = None
-        self._is_uneven = False  # a step was named that is no multiple of the basic one
+        self._is_uneven = False  # a step beside the multiples was named
         self._owed = 0
         self._steps_before = self.counts["steps"]
         self._robot.reset()

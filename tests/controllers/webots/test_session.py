@@ -158,14 +158,14 @@ def test_a_controller_that_is_interrupted_is_not_called_a_crash() -> None:
         assert "without closing its connection (Ctrl-C, killed or crashed)" in each.text
 
 
-def test_how_a_program_of_hilgw_ended_is_for_its_exit_status_to_say() -> None:
+def test_the_exit_status_names_the_end_of_a_program_of_hilgw() -> None:
     run = running(is_child=True)
     assert others(run.session.close()) == [STOP, control.Disconnected("ended without notice")]
     assert run.session.counts["ended_without_notice"] == 1
 
 
 @pytest.mark.parametrize("kind", ["webots", "webots_plugin", "python"])
-def test_a_step_that_is_no_multiple_is_named_once_for_each_controller(kind: str) -> None:
+def test_a_step_beside_the_multiples_is_named_once_for_each_controller(kind: str) -> None:
     controller: Any = load(CONTROLLERS, kind)
     given = {"file": "brain.py"} if kind == "python" else {}
     settings = controller.Settings(**given)

@@ -451,7 +451,7 @@ def test_the_goodbye_after_quit_is_answered() -> None:
     assert made.answer_last(bytes(4)) == b"" and made.left
 
 
-def test_a_step_that_is_no_multiple_is_named_once() -> None:
+def test_a_step_beside_the_multiples_is_named_once() -> None:
     proxy = session()
     proxy.from_controller(encode_request(0))
     proxy.from_webots(encode_answer(0, configuration()))
