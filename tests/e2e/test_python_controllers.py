@@ -133,10 +133,12 @@ def test_a_copy_of_the_shipped_configuration_runs_its_program(tmp_path: Path) ->
 
 
 SCRIPT = """
-import signal
+import os
 import sys
 from controller import Robot
+assert "HILGW_EXEC" in os.environ  # `exec` names a program without a Robot()
 robot = Robot()
+assert "HILGW_EXEC" not in os.environ
 print(robot.getName(), [robot.step(32) for _ in range(3)], round(robot.getTime(), 3), sys.argv[1:])
 sys.exit(7)
 """
@@ -237,13 +239,13 @@ def test_errors_of_exec(arguments: list[str], what: str, tmp_path: Path) -> None
 
 def test_exec_names_the_mock_that_has_the_robot(tmp_path: Path) -> None:
     port = free_port()
-    text = OPEN.format(host=HOST, port=port).replace("backend: real", "backend: mock")
+    text = OPEN.format(host=HOST, port=port).replace("webots,", "webots, backend: mock,")
     (tmp_path / "open.yaml").write_text(text)
     (tmp_path / "script.py").write_text(SCRIPT)
-    with Gateway(tmp_path, ["--config", "open.yaml", "--backend", "mock"]) as gateway:
+    with Gateway(tmp_path, ["--config", "open.yaml"]) as gateway:
         wait_until(lambda: "up: Webots controller" in gateway.text())
         done = run("exec", "open.yaml", "script.py", cwd=tmp_path)
-        fix = "start the gateway with --set 'real=[r 1.controller]'"
+        fix = "start the gateway with --set 'robots.r 1.controller.backend=real'"
         wait_until(lambda: f"robot 'r 1' has a controller, a mock: {fix}" in gateway.text())
     assert f"a mock controller has the robot; {fix}" in done.stderr and done.returncode == 1
     assert "Traceback" not in done.stderr

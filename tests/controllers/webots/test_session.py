@@ -14,8 +14,6 @@ from hilgw.control import events as control
 from hilgw.controllers.base import PeerSession
 from hilgw.controllers.webots.battery import Battery
 from hilgw.controllers.webots.session import (
-    INTERRUPTED,
-    NO_NOTICE,
     WebotsControllerSession,
 )
 from hilgw.devices.fields import EmitterFields, ReceiverFields
@@ -30,10 +28,11 @@ from hilgw.devices.properties import (
     TouchSensorFields,
 )
 from hilgw.errors import HilgwError
+from hilgw.plugins import CONTROLLERS, load
 from hilgw.protocols.webots.answers import AnswerReader
 from hilgw.protocols.webots.codec import Codec
 from hilgw.protocols.webots.device_messages import Receive
-from hilgw.protocols.webots.requests import LEAVE, encode_request
+from hilgw.protocols.webots.requests import LEAVE, encode_request, without_leave
 from hilgw.protocols.webots.robot_messages import RobotConfiguration
 
 MS = 1_000_000
@@ -148,12 +147,41 @@ def test_a_controller_that_is_interrupted_is_not_called_a_crash() -> None:
     run = running()
     run.send(STEP)
     notice, *_ = run.session.close()
-    assert notice == control.Notice(INTERRUPTED, once=False) and "crash" not in INTERRUPTED
+    assert notice == control.Notice(without_leave(at_start=False), once=False)
     run.open()
     run.step(32)
     assert run.session.close()[0] == notice  # it computed
     run.open()
-    assert run.session.close()[0] == control.Notice(NO_NOTICE, once=False)  # it never stepped
+    first, *_ = run.session.close()  # it never stepped
+    assert first == control.Notice(without_leave(at_start=True), once=False)
+    for each in (notice, first):
+        assert "without closing its connection (Ctrl-C, killed or crashed)" in each.text
+
+
+def test_the_exit_status_names_the_end_of_a_program_of_hilgw() -> None:
+    run = running(is_child=True)
+    assert others(run.session.close()) == [STOP, control.Disconnected("ended without notice")]
+    assert run.session.counts["ended_without_notice"] == 1
+
+
+@pytest.mark.parametrize("kind", ["webots", "webots_plugin", "python"])
+def test_a_step_beside_the_multiples_is_named_once_for_each_controller(kind: str) -> None:
+    controller: Any = load(CONTROLLERS, kind)
+    given = {"file": "brain.py"} if kind == "python" else {}
+    settings = controller.Settings(**given)
+    session = controller.robot_session(settings, "R2025a", "rover", 32)
+    for _ in range(2):
+        session.open(0)
+        session.receive(FIRST, 0)
+        session.answer(0)
+        found = []
+        for ms in (0, 32, 64, 50, 32, 50, 20):
+            found += session.receive(request(ms), 0)
+            session.answer(0)
+        assert [each.text for each in found if isinstance(each, control.Notice)] == [
+            "a step of 50 ms takes 64 ms: steps are multiples of the basic time step of 32 ms"
+        ]
+        session.close()
 
 
 def test_an_empty_battery_is_reported_before_the_end_and_can_be_charged() -> None:
@@ -238,7 +266,7 @@ def test_a_camera_without_a_blank_one_names_the_remedy() -> None:
     (refused,) = session.register(Device(name="eye", kind="Camera", index=0, fields=CameraFields()))
     assert isinstance(refused, control.Refused)
     assert "eye: {node: Camera, absent: blank, width: 64, height: 64}" in refused.text
-    assert "absent: blank" in NO_NOTICE
+    assert "absent: blank" in without_leave(at_start=True)
 
 
 # --- a whole run ----------------------------------------------------------------------------------
@@ -812,11 +840,11 @@ def test_quit_before_the_configuration_brings_it() -> None:
 
 
 def test_an_end_without_notice_brings_the_hint() -> None:
-    run = running()
+    run, hint = running(), without_leave(at_start=True)
     assert run.session.close() == [
-        control.Notice(NO_NOTICE, once=False), STOP, control.Disconnected("ended without notice"),
+        control.Notice(hint, once=False), STOP, control.Disconnected("ended without notice"),
     ]  # fmt: skip
-    assert "Camera" in NO_NOTICE and "webots:" in NO_NOTICE and run.session.close() == []
+    assert "Camera" in hint and "webots:" in hint and run.session.close() == []
     assert run.session.counts["ended_without_notice"] == 1
 
 
