@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from hilgw.cli import streams
 from hilgw.errors import HilgwError, SafetyError, UsageError, printable
-from hilgw.protocols.gateway.messages import RENEW_S, Do
+from hilgw.protocols.gateway.messages import RENEW_S
+from hilgw.protocols.gateway.requests import EndHold, Renew
 
 if TYPE_CHECKING:
     from hilgw.client.holding import Ended, Holding
@@ -52,7 +53,7 @@ def run(robots: Sequence[str], limit_s: float | None, selected: dict[str, str | 
             if codes or hung_up:
                 return _release(held, (codes or [EXIT_BY_SIGNAL["SIGHUP"]])[0], {})
             for each in held:
-                if (end := each.ask(Do.RENEW)) is not None:
+                if (end := each.ask(Renew())) is not None:
                     is_over = end.reason == "lease_over"
                     return _release(held, 0 if is_over else SafetyError.exit_code, {each: end})
 
@@ -87,7 +88,7 @@ def _release(held: Sequence[Holding], code: int, ended: dict[Holding, Ended]) ->
     errors: list[HilgwError] = []
     for each in held:
         try:
-            end = ended.get(each) or each.ask(Do.RELEASE)
+            end = ended.get(each) or each.ask(EndHold())
         except HilgwError as error:
             errors.append(error)
             continue
