@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from hilgw.client.connection import ask
-from hilgw.client.control_paths import live_sockets
+from hilgw.client.control_paths import live_sockets, look_sockets
 from hilgw.errors import PeerError, UsageError, printable
 from hilgw.protocols.gateway import requests
 
@@ -15,12 +15,13 @@ ASK_ALL_S = 1.0  # for the answer of each gateway, where all are asked at the sa
 T = TypeVar("T")
 
 
-def find_gateway(control: str | None, config: str | None = None) -> Path:
+def find_gateway(control: str | None, config: str | None = None, *, look: bool = False) -> Path:
     """The socket at the path `control`; without one, that of the only running gateway, or of the
-    one that runs `config`: a path, or the name of a file without its suffix."""
+    one that runs `config`: a path, or the name of a file without its suffix. look: where no gateway
+    runs, that of a program that is only watched."""
     if control is not None:
         return Path(control)
-    live = live_sockets()
+    live = live_sockets() or (look_sockets() if look else [])
     if not live:
         raise PeerError("no gateway of yours is running", fix="start one with hilgw --config FILE")
     if len(live) == 1 and config is None:

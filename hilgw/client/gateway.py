@@ -26,7 +26,7 @@ from hilgw.client.connection import (
     line_of,
     messages_on,
 )
-from hilgw.client.control_paths import is_live, live_sockets, program_at
+from hilgw.client.control_paths import is_live, live_sockets, look_sockets, program_at
 from hilgw.client.control_socket import config_of, find_gateway, in_parallel, label
 from hilgw.errors import HilgwError, PeerError, UsageError, printable, quoted
 from hilgw.protocols.gateway import requests
@@ -327,18 +327,37 @@ def gateway_with(
     return next(iter(gateways_with(kind, [name], control, config)))
 
 
+def watched_gateway(
+    names: Sequence[str], control: str | None = None, config: str | None = None
+) -> Gateway:
+    """The gateway, or the program that is only watched, that has these names; without names as
+    `find_gateway`."""
+    if names and control is None and config is None:
+        found = gateways_with("part", names, look=True)
+        if len(found) > 1:
+            raise UsageError("these names are of several gateways", fix=SELECT)
+        return next(iter(found))
+    return Gateway(find_gateway(control, config, look=True))
+
+
 def gateways_with(
-    kind: str, names: Sequence[str], control: str | None = None, config: str | None = None
+    kind: str,
+    names: Sequence[str],
+    control: str | None = None,
+    config: str | None = None,
+    *,
+    look: bool = False,
 ) -> dict[Gateway, list[str]]:
     """The gateways that have these names, each with its names.
 
     kind: robot (with a control loop), station, device, hardware station or object. control,
     config: select one gateway, as in `find_gateway`; so does a gateway that is the only one. Such
     a gateway is not asked: it answers the request itself. Where several run, exactly one must have
-    each name, and all must answer: else HilgwError, and no request was made.
+    each name, and all must answer: else HilgwError, and no request was made. look: also programs
+    that are only watched.
     """
     selected = control is not None or config is not None
-    live = [] if selected else live_sockets()
+    live = [] if selected else [*live_sockets(), *(look_sockets() if look else ())]
     if len(live) < 2:
         only = live[0] if live else find_gateway(control, config)
         return {Gateway(only): list(names)}

@@ -32,6 +32,7 @@ from hilgw.protocols.gateway.messages import (
     keys_of,
     name_of,
 )
+from hilgw.protocols.gateway.paths import LOOK
 
 if TYPE_CHECKING:
     from hilgw.engine.arming.leases import Lease
@@ -74,6 +75,26 @@ class Shown(Protocol):
     def report(self) -> dict[str, Any]: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A program that is only watched. parts: the names of all that its events are about."""
+
+    observer: Observers
+    timer: Scheduler
+    report: Callable[[], dict[str, Any]]
+    parts: Callable[[], Iterable[str]]
+
+    @property
+    def real_timer(self) -> Scheduler:
+        return self.timer
+
+    def names(self, kind: str) -> Iterable[str]:
+        return self.parts() if kind == "part" else ()
+
+    def units_of(self, robot: str, device: str) -> Sequence[str]:
+        return ()
+
+
 Handler = Callable[[Any, Client], Any]
 """Does what a request asks, and returns its answer or an awaitable of it: the answer's dataclass,
 or a dictionary where it has keys of its own, such as `refused`. Raises HilgwError."""
@@ -88,7 +109,7 @@ class LookServer:
     gateway runs. group: whose users may connect, too.
     """
 
-    suffix = ".look"
+    suffix = LOOK
 
     def __init__(
         self, shown: Shown, path: str | None = None, *, config: str = "", group: str | None = None
@@ -122,6 +143,13 @@ class LookServer:
     async def start(self) -> None:
         """Starts listening. HilgwError when the socket cannot be made; then nothing is left."""
         self._listener.start()
+
+    async def start_beside(self, inform: Callable[[str], None]) -> None:
+        """Starts listening, for a program that runs without it, too."""
+        try:
+            self._listener.start()
+        except HilgwError as error:
+            inform(f"it cannot be watched: {error}")
 
     async def close(self) -> None:
         """Stops listening, removes the socket, and closes the connections."""
@@ -206,8 +234,11 @@ class LookServer:
     def _find(self, request: requests.Find, client: Client) -> requests.Found:
         """Which of these names are here; with a fix for the others."""
         known = dict.fromkeys(self._shown.names(request.kind))
-        found = [name for name in request.names if name in known]
-        unknown = [name for name in request.names if name not in known]
+        names = dict.fromkeys(request.names)
+        unknown = [name for name in names if name not in known]
+        if request.kind == "part":
+            unknown = self._unknown(unknown, known)
+        found = [name for name in names if name not in unknown]
         return requests.Found(found, suggestions(unknown, known))
 
     def _watch(self, request: requests.Watch, client: Client) -> requests.Done:

@@ -13,6 +13,7 @@ from hilgw.errors import HilgwError, PeerError, UsageError, quoted
 from hilgw.medium.pose import Pose
 from hilgw.protocols.gateway import requests
 from hilgw.protocols.gateway.messages import keys_of
+from hilgw.protocols.gateway.paths import GATEWAY
 from hilgw.protocols.gateway.requests import Done, robots_in
 from hilgw.units import s_to_ns
 
@@ -30,7 +31,7 @@ Answer = dict[str, Any] | Done
 class ControlServer(LookServer):
     """Answers all requests, for a gateway."""
 
-    suffix = ".sock"
+    suffix = GATEWAY
 
     def __init__(
         self,

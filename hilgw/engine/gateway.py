@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from hilgw.control.safety_settings import DEFAULT_GUARDIAN_MS
 from hilgw.engine.control_loop.control_loops import ControlLoops
 from hilgw.engine.lines import Lines
-from hilgw.engine.observer import Kind
 from hilgw.engine.robot.ports import EmitterPort
 from hilgw.engine.simulated.clock import SimulatedClock
 from hilgw.engine.simulated.pace import Hold, Holds, SpeedMeter
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from hilgw.engine.event_loop.scheduler import Timer
     from hilgw.engine.mocap import Mocap
     from hilgw.engine.mock_host import MockHost
-    from hilgw.engine.observer import LineEvent, Observers
+    from hilgw.engine.observer import Observers
     from hilgw.engine.processes import Child
     from hilgw.engine.robot.robot import Robot
     from hilgw.engine.scene import Scene
@@ -71,8 +70,7 @@ class Gateway:
         self.real_timer: Scheduler = timer if paced is None else paced.real_timer
         self.holds = Holds() if paced is None else paced.holds
         self.lines = Lines(observer, timer.now)
-        report = self._report_bytes
-        observer.switch(Kind.LINE_BYTES, lambda on: self.lines.observe(report if on else None))
+        self.lines.report_to(observer)
         self.holds.on_expired = self._hold_expired
         simulated = isinstance(timer, SimulatedClock)
         self.control_loops = ControlLoops(timer, simulated=simulated, guardian_ms=guardian_ms)
@@ -89,10 +87,6 @@ class Gateway:
         self._speed = SpeedMeter(paced.speed, timer.now) if paced is not None else None
         self._on_ready: Callable[[], None] | None = None
         self._started_ns: int | None = None
-
-    def _report_bytes(self, event: LineEvent) -> None:
-        if (report := self.observer.line_bytes) is not None:
-            report(event)
 
     def _hold_expired(self, hold: Hold) -> None:
         text = f"no request for {ns_to_s(hold.longest_ns):g} s: simulated time goes on without it"

@@ -51,6 +51,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _gateway(args: argparse.Namespace) -> Gateway:
-    from hilgw.client import Gateway
+    from hilgw.client.gateway import watched_gateway
 
-    return Gateway.find(**selected(args))
+    return watched_gateway(args.names, **selected(args))
