@@ -84,7 +84,7 @@ def test_it_does_what_it_is_asked(gateways: Running) -> None:
         (lambda g: g.values("cab.gps"), "no end; give count or seconds"),
     ],
 )
-def test_it_says_what_is_wrong(
+def test_an_error_has_its_fix(
     gateways: Running, ask: Callable[[Gateway], object], words: str
 ) -> None:
     for loop in gateways.gateways["a"].control_loops:
@@ -167,7 +167,9 @@ def test_a_client_of_the_first_version_stops_the_robots(folder: Path, gateways: 
 # --- programs that are only watched ---------------------------------------------------------------
 
 
-def test_a_program_that_is_only_watched_is_no_gateway(folder: Path, gateways: Running) -> None:
+def test_a_program_that_is_only_watched_is_not_a_gateway(
+    folder: Path, gateways: Running
+) -> None:
     """Its socket is neither asked to disarm nor makes a command ambiguous."""
     with peer(folder / "7.look", lambda _: b"") as asked:
         Gateway.find().send("cab.tx", "hello")

@@ -58,7 +58,7 @@ def test_it_does_nothing_else_and_the_connection_stays(tmp_path: Path) -> None:
     assert stop["error"] == "disarm is not for this program: it can only be watched"
 
 
-def test_a_line_that_is_no_request_is_answered_and_the_connection_stays(tmp_path: Path) -> None:
+def test_a_line_that_is_not_a_request_is_answered_and_the_connection_stays(tmp_path: Path) -> None:
     lines = (b"\xff\n", b"[]\n", b"{\n", b'{"do": 3}\n', b'{"do": "watch", "version": 3}\n')
     *wrong, last = answers(tmp_path, *lines, line_of(Identify()))
     assert all("error" in each and each["version"] == 2 for each in wrong)
