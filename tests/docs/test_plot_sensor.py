@@ -1,4 +1,4 @@
-"""docs/examples/plot_sensor.py, beside a real gateway; a stand-in draws."""
+"""docs/examples/plot_sensor.py, beside a real gateway; a mock of matplotlib draws."""
 
 from __future__ import annotations
 

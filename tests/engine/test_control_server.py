@@ -67,6 +67,6 @@ def test_a_line_that_is_not_a_request_is_answered_and_the_connection_stays(tmp_p
     assert last["ok"] is True
 
 
-def test_a_name_that_nobody_has_is_refused(tmp_path: Path) -> None:
+def test_an_unknown_name_is_refused(tmp_path: Path) -> None:
     (answer,) = answers(tmp_path, line_of(Watch(names=["prot"])))
     assert answer["error"] == "nothing here has the name 'prot'; did you mean 'port'?"
