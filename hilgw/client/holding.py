@@ -13,7 +13,10 @@ from hilgw.client.connection import ask_on, connected
 from hilgw.client.gateway import NOT_CONFIRMED, Gateway, accepted, decoded, not_sent
 from hilgw.errors import HilgwError, PeerError, printable
 from hilgw.protocols.gateway import requests
-from hilgw.protocols.gateway.requests import Request, answer_of
+from hilgw.protocols.gateway.messages import RENEW_S
+from hilgw.protocols.gateway.requests import Request
+
+__all__ = ["RENEW_S", "Ended", "Holding", "take"]
 
 ANSWER_S = 2.0
 MOVES = "stop its robots by hand if they move"
@@ -52,10 +55,17 @@ class Holding:
         """Ends the lease, too."""
         self._connection.close()
 
-    def ask(self, request: Request[requests.LeaseState]) -> Ended | None:
-        """Renews or ends the lease. None: it goes on."""
+    def renew(self) -> Ended | None:
+        """Renews the lease. None: it goes on."""
+        return self._ended(requests.Renew())
+
+    def end(self) -> Ended | None:
+        """Ends the lease."""
+        return self._ended(requests.EndHold())
+
+    def _ended(self, request: Request[requests.LeaseState]) -> Ended | None:
         answer = self._ask(request)
-        state = decoded(answer_of(type(request)), answer, self.gateway)
+        state = decoded(requests.LeaseState, answer, self.gateway)
         if not state.ended:
             return None
         robots = [each for each in state.robots if each not in state.not_sent]

@@ -181,18 +181,17 @@ class LookServer:
         client = Client(connection)
         task = asyncio.get_running_loop().create_task(self._serve(client))
         self._clients[task] = client
-        task.add_done_callback(self._clients.pop)
+        task.add_done_callback(lambda task: self._clients.pop(task).connection.close())
 
     async def _serve(self, client: Client) -> None:
         received = bytearray()
-        with client.connection:
-            try:
-                while line := await self._next_line(client, received):
-                    await self._send(client, self._line(await self._answer(line, client)))
-            except (OSError, ValueError, TimeoutError):
-                pass  # the client left, stalled, or sent an endless line
-            finally:
-                self._left(client)
+        try:
+            while line := await self._next_line(client, received):
+                await self._send(client, self._line(await self._answer(line, client)))
+        except (OSError, ValueError, TimeoutError):
+            pass  # the client left, stalled, or sent an endless line
+        finally:
+            self._left(client)
 
     async def _next_line(self, client: Client, received: bytearray) -> bytes:
         """A client that reads events may have no further request."""

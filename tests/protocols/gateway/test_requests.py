@@ -9,6 +9,7 @@ from typing import Any, get_args, get_origin
 import pytest
 from hypothesis import given, strategies as st
 
+from hilgw.cli.commands.clients import mode
 from hilgw.control.modes import RobotMode
 from hilgw.errors import UsageError
 from hilgw.protocols.gateway import requests
@@ -149,5 +150,5 @@ def test_every_version_disarms_whatever_else_it_sends(keys: Any, wanted: Disarm)
 def test_all_are_described_and_have_an_answer() -> None:
     for kind in REQUESTS.values():
         assert kind.__doc__ and answer_of(kind).__doc__
-    assert tuple(RobotMode) == MODES
+    assert tuple(RobotMode) == MODES == mode.MODES
     assert keys_of(requests.Renew()) == {} and not fields(requests.Done)

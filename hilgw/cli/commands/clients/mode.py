@@ -6,7 +6,8 @@ import argparse
 import json
 
 from hilgw.cli.commands.clients.gateway_request import add_options, gateway_of
-from hilgw.protocols.gateway.requests import MODES
+
+MODES = ("simulation", "remote", "shadow")
 
 
 def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
