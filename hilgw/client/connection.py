@@ -22,7 +22,7 @@ from hilgw.protocols.gateway.messages import (
     encode,
     version_of,
 )
-from hilgw.protocols.gateway.requests import Disarm, Request, encode_request
+from hilgw.protocols.gateway.requests import Request, encode_request
 
 NO_ANSWER = "the gateway does not answer"
 CONNECT_AGAIN_S = 0.01  # its queue of connections is full
@@ -30,13 +30,16 @@ Asked = Request[Any] | Mapping[str, Any]
 """A request, or its keys without `version`."""
 
 
-def ask(path: Path, request: Asked, timeout_s: float = 5.0) -> dict[str, Any]:
+def ask(
+    path: Path, request: Asked, timeout_s: float = 5.0, *, any_version: bool = False
+) -> dict[str, Any]:
     """One request to a running gateway, and its answer. PeerError when it does not answer, or has
-    another version."""
+    another version; any_version: that is as good."""
     end_s = time.monotonic() + timeout_s
     try:
         with connected(path, timeout_s) as connection:
-            return ask_on(connection, request, end_s - time.monotonic())
+            left_s = end_s - time.monotonic()
+            return ask_on(connection, request, left_s, any_version=any_version)
     except VersionError as error:
         error.where = str(path)
         raise
@@ -46,7 +49,9 @@ def ask(path: Path, request: Asked, timeout_s: float = 5.0) -> dict[str, Any]:
         raise PeerError(what, where=str(path), fix=fix) from None
 
 
-def ask_on(connection: socket.socket, request: Asked, timeout_s: float) -> dict[str, Any]:
+def ask_on(
+    connection: socket.socket, request: Asked, timeout_s: float, *, any_version: bool = False
+) -> dict[str, Any]:
     """One request on this connection, and its answer. PeerError when there is none."""
     try:
         answer = json.loads(_exchange(connection, line_of(request), timeout_s))
@@ -54,7 +59,7 @@ def ask_on(connection: socket.socket, request: Asked, timeout_s: float) -> dict[
         raise PeerError(NO_ANSWER) from None
     if not isinstance(answer, dict):
         raise PeerError("the gateway sent an invalid answer")
-    if not isinstance(request, Disarm):
+    if not any_version:
         demand_version(answer)
     answer.pop("version", None)
     return answer

@@ -273,9 +273,9 @@ def _numbers(given: Sequence[float]) -> tuple[float, ...]:
 
 
 def stop_answer(path: Path, request: Request[Any], timeout_s: float) -> Answer:
-    """The answer, or why there is none."""
+    """The answer to what stops robots, of any version; or why there is none."""
     try:
-        return ask(path, request, timeout_s)
+        return ask(path, request, timeout_s, any_version=True)
     except PeerError as error:
         return error
 

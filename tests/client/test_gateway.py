@@ -136,13 +136,15 @@ def test_a_gateway_of_another_version_is_refused(
     folder: Path, version: dict[str, int], word: str
 ) -> None:
     def answer(request: dict[str, Any]) -> bytes:
+        if request["do"] == "identify":  # which it refuses
+            return json.dumps({"error": "", "config": "/a.yaml", **version}).encode() + b"\n"
         return json.dumps({"ok": True, "robots": ["cab"], **version}).encode() + b"\n"
 
     with peer(folder / "a.sock", answer):
         for ask in (lambda g: g.send("a", "b"), lambda g: g.arm(), lambda g: next(g.events())):
             with pytest.raises(PeerError, match=f"gateway speaks {word} .*client version 2"):
                 ask(Gateway.find())
-        assert Gateway.find().disarm() == ["cab"] == disarm()
+        assert Gateway.find().disarm() == ["cab"] == disarm() == disarm(config="a")
 
 
 def test_a_client_of_the_first_version_stops_the_robots(folder: Path, gateways: Running) -> None:
