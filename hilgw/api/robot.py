@@ -30,7 +30,7 @@ from hilgw.api.devices.sensors import (
 from hilgw.api.exec_watch import has_robot
 from hilgw.api.old_names import OldNames
 from hilgw.api.session import Session, fail
-from hilgw.client.robots import robot_mode, set_robot_mode
+from hilgw.client.gateway import Gateway, gateway_with
 from hilgw.errors import HilgwError, PeerError, nearest, quoted
 from hilgw.protocols.gateway.paths import CONTROL
 from hilgw.protocols.webots.requests import uneven_step
@@ -62,7 +62,7 @@ class Modes:
         if not self._has_gateway:
             return False
         try:
-            return robot_mode(self._robot, self._control).mode == REMOTE
+            return self._gateway().mode(self._robot).mode == REMOTE
         except HilgwError:
             self._has_gateway = self._control is not None
             return False
@@ -70,11 +70,14 @@ class Modes:
     def set(self, *, remote: bool) -> str:
         """Empty when the gateway did it; else why not."""
         try:
-            set_robot_mode(self._robot, REMOTE if remote else SIMULATION, self._control)
+            self._gateway().mode(self._robot, REMOTE if remote else SIMULATION)
         except HilgwError as error:
             return str(error)
         self._has_gateway = True
         return ""
+
+    def _gateway(self) -> Gateway:
+        return gateway_with("robot", self._robot, self._control)
 
 
 LONGEST_STEP_MS = 2**31 - 1

@@ -9,7 +9,7 @@ from typing import Any
 
 from hilgw.api.robot import Robot
 from hilgw.api.session import Warnings
-from hilgw.client.robots import robot_pose
+from hilgw.client.gateway import gateway_with
 from hilgw.errors import HilgwError
 from hilgw.protocols.gateway.paths import CONTROL
 
@@ -77,7 +77,7 @@ class Node:
 
     def _pose(self) -> Any:
         try:
-            return robot_pose(self._robot, os.environ.get(CONTROL))
+            return gateway_with("robot", self._robot, os.environ.get(CONTROL)).pose(self._robot)
         except HilgwError as error:
             _notice(self._warn, "Node.getPosition", str(error))
             return None

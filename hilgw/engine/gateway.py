@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 from hilgw.control.safety_settings import DEFAULT_GUARDIAN_MS
 from hilgw.engine.control_loop.control_loops import ControlLoops
 from hilgw.engine.lines import Lines
-from hilgw.engine.observer import Kind
 from hilgw.engine.robot.ports import EmitterPort
 from hilgw.engine.simulated.clock import SimulatedClock
 from hilgw.engine.simulated.pace import Hold, Holds, SpeedMeter
 from hilgw.engine.station.station_watch import StationWatches
-from hilgw.errors import AdapterError, HilgwError, PeerError, PortError
+from hilgw.errors import AdapterError, HilgwError, PeerError, PortError, suggest
 from hilgw.medium.packet import Packet
 from hilgw.reasons import RejectedReason
 from hilgw.units import ns_to_s
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from hilgw.engine.event_loop.scheduler import Timer
     from hilgw.engine.mocap import Mocap
     from hilgw.engine.mock_host import MockHost
-    from hilgw.engine.observer import LineEvent, Observers
+    from hilgw.engine.observer import Observers
     from hilgw.engine.processes import Child
     from hilgw.engine.robot.robot import Robot
     from hilgw.engine.scene import Scene
@@ -71,8 +70,7 @@ class Gateway:
         self.real_timer: Scheduler = timer if paced is None else paced.real_timer
         self.holds = Holds() if paced is None else paced.holds
         self.lines = Lines(observer, timer.now)
-        report = self._report_bytes
-        observer.switch(Kind.LINE_BYTES, lambda on: self.lines.observe(report if on else None))
+        self.lines.report_to(observer)
         self.holds.on_expired = self._hold_expired
         simulated = isinstance(timer, SimulatedClock)
         self.control_loops = ControlLoops(timer, simulated=simulated, guardian_ms=guardian_ms)
@@ -89,10 +87,6 @@ class Gateway:
         self._speed = SpeedMeter(paced.speed, timer.now) if paced is not None else None
         self._on_ready: Callable[[], None] | None = None
         self._started_ns: int | None = None
-
-    def _report_bytes(self, event: LineEvent) -> None:
-        if (report := self.observer.line_bytes) is not None:
-            report(event)
 
     def _hold_expired(self, hold: Hold) -> None:
         text = f"no request for {ns_to_s(hold.longest_ns):g} s: simulated time goes on without it"
@@ -216,9 +210,7 @@ class Gateway:
         if robot in self.robots and device in self.robots[robot].emitters:
             return self.robots[robot].emitters[device].send(data, channel)
         if station not in self.stations:
-            raise HilgwError(
-                f"no station {station!r} here", fix="stations: " + ", ".join(self.sendable())
-            )
+            raise HilgwError(f"no station {station!r} here", fix=suggest(station, self.sendable()))
         return self._send_through(self.stations[station], data, channel)
 
     def sendable(self) -> list[str]:
@@ -262,8 +254,7 @@ class Gateway:
         robot, _, name = device.partition(".")
         port = self.robots[robot].device(name) if robot in self.robots else None
         if port is None:
-            known = ", ".join(self.settable())
-            raise HilgwError(f"no device {device!r} here", fix=f"devices: {known}")
+            raise HilgwError(f"no device {device!r} here", fix=suggest(device, self.settable()))
         if range is not None:
             if not isinstance(port, EmitterPort):
                 raise HilgwError("a Receiver has no range", where=device)
@@ -288,7 +279,27 @@ class Gateway:
                 return self.stations
             case "object":
                 return self.scene.objects
+            case "part":
+                return self._parts()
         return ()
+
+    def _parts(self) -> Iterable[str]:
+        """The names of all that events are about."""
+        loops = self.control_loops
+        yield from (*self.robots, *loops, *self.sendable(), *self.settable(), *self.scene.objects)
+        yield from (f"{robot}.{name}" for robot in loops for name in loops[robot].devices())
+        yield from (*self.supervisors, *(child.name for child in self.children))
+        yield from (COMMAND_SOURCE, "mocap", "estop")
+
+    def units_of(self, robot: str, device: str) -> list[str]:
+        """As of `ControlLoops`."""
+        return self.control_loops.units_of(robot, device)
+
+    def pose_of(self, name: str) -> Pose | None:
+        """The pose of an object; None: it is unknown. HilgwError for a name that is none here."""
+        if name not in self.robots and name not in self.scene.objects:
+            raise HilgwError(f"no object {name!r} here", fix=suggest(name, self.scene.objects))
+        return self.scene.pose_of(name)
 
     async def command(self, station: str, address: str, name: str, value: bytes) -> RemoteAnswer:
         """Sends an AT command to another module of a station's network, and its answer.
@@ -297,8 +308,8 @@ class Gateway:
         or is not up.
         """
         if station not in self.stations:
-            known = ", ".join(self.stations) or "none"
-            raise HilgwError(f"no station {station!r} here", fix=f"stations with hardware: {known}")
+            what = f"no station {station!r} with hardware here"
+            raise HilgwError(what, fix=suggest(station, self.stations))
         answered: asyncio.Future[RemoteAnswer] = asyncio.get_running_loop().create_future()
 
         def answer(event: RemoteAnswer) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
-from hilgw.engine.observer import Direction, LineEvent, Observer
+from hilgw.engine.observer import Direction, Kind, LineEvent, Observer, Observers
 from hilgw.errors import PortError
 from hilgw.transports.base import Transport
 
@@ -109,6 +109,16 @@ class Lines:
                 line.unobserve()
             else:
                 self._begin(name, line)
+
+    def report_to(self, observers: Observers) -> None:
+        """From now on the bytes are the event `line_bytes` of these observers, while one takes
+        it."""
+
+        def report(event: LineEvent) -> None:
+            if (taken := observers.line_bytes) is not None:
+                taken(event)
+
+        observers.switch(Kind.LINE_BYTES, lambda on: self.observe(report if on else None))
 
     def _begin(self, name: str, line: LineEnd, received: bytes = b"") -> None:
         now, call_soon = self._now, asyncio.get_running_loop().call_soon

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from hilgw.cli.main import main
-from hilgw.client.control_socket import ask
+from hilgw.client.connection import ask
 from hilgw.testing.sim import DEADLINE_S, wait_until
 
 ROOT = Path(__file__).parent.parent.parent

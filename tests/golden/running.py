@@ -23,6 +23,7 @@ from firmware_mocks.air import Air
 from hilgw import plugins
 from hilgw.assemble.gateway import build
 from hilgw.cli.output.terminal import Terminal
+from hilgw.client.connection import line_of
 from hilgw.config.load import load_config
 from hilgw.engine.control_socket import ControlServer
 from hilgw.engine.observer import Direction, LineEvent
@@ -163,9 +164,10 @@ async def _ask(gateway: Any, requests: Sequence[Request], answers: list[str], wo
 async def _exchange(path: Any, request: dict[str, Any]) -> Any:
     """One request, in virtual time: the gateway's own client would block it."""
     reader, writer = await asyncio.open_unix_connection(path)
-    writer.write(json.dumps(request).encode() + b"\n")
+    writer.write(line_of(request))
     await writer.drain()
     answer = json.loads(await reader.readline())
+    answer.pop("version")
     writer.close()
     return answer
 

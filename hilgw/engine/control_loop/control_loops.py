@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from hilgw.control.events import StopReason
 from hilgw.control.safety_settings import DEFAULT_GUARDIAN_MS
 from hilgw.engine.control_loop.watchdog import Watchdog
-from hilgw.errors import HilgwError, SafetyError
+from hilgw.errors import HilgwError, SafetyError, suggest
 from hilgw.units import s_to_ns
 
 if TYPE_CHECKING:
@@ -71,9 +71,9 @@ class ControlLoops:
         return iter(self._loops)
 
     def _unknown(self, *robots: str) -> HilgwError:
-        known = ", ".join(self._loops) or "none"
         named = ", ".join(map(repr, robots))
-        return HilgwError(f"no robot {named} with a control loop here", fix=f"robots: {known}")
+        what = f"no robot {named} with a control loop here"
+        return HilgwError(what, fix=suggest(robots[0], self._loops))
 
     def unused(self, *, shadows: bool) -> set[str]:
         """The names of the links to bodies that no controller moves. shadows: with the shadows'."""

@@ -10,7 +10,7 @@ their answer is the result of the call. The value of a sensor goes by `from_body
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -141,6 +141,10 @@ class ControlLoop(PeerListener):
         return self._registration.is_complete
 
     # --- start and end ------------------------------------------------------------------------
+
+    def devices(self) -> Iterable[str]:
+        """The names of its devices, as far as a body or a controller has registered them."""
+        return self._registration.table
 
     def start(self) -> None:
         if self._bodies.link.is_absent:

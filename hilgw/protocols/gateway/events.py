@@ -3,7 +3,8 @@
 The key `event` is the name of one of the classes of `EVENTS`, and its other keys are the fields of
 that class. Each event also has three times: `mono_ns` (monotonic, of the machine), `wall_s`
 (seconds since 1970) and `time_ns` (the clock of the gateway, which is simulated at another speed
-than real time). Numbers that JSON lacks are the texts "nan", "inf" and "-inf".
+than real time). Numbers that JSON lacks are the texts "nan", "inf" and "-inf". The version of the
+events is that of the answer to `watch`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import math
 from dataclasses import fields
 from typing import Any
 
+from hilgw.protocols.gateway.messages import name_of
 from hilgw.records import record
 
 Numbers = float | str | list[float | str]
@@ -162,10 +164,7 @@ EVENTS: tuple[type[Any], ...] = (
     Notice,
     LeftOut,
 )
-NAMES = {
-    kind: "".join(f"_{c.lower()}" if c.isupper() else c for c in kind.__name__)[1:]
-    for kind in EVENTS
-}
+NAMES = {kind: name_of(kind) for kind in EVENTS}
 KINDS = tuple(NAMES.values())
 _FIELDS = {kind: tuple(each.name for each in fields(kind)) for kind in EVENTS}
 _ENCODE = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hilgw.cli.commands.clients.gateway_request import add_options, selected
 
 if TYPE_CHECKING:
-    from hilgw.client.control_socket import Gateway
+    from hilgw.client import Gateway
 
 # Of a robot whose sensors report in each step, and of a busy line: asked for by name.
 MANY = ("value", "bytes")
@@ -39,19 +39,18 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 def run(args: argparse.Namespace) -> int:
     """Returns 0 at the end of the gateway. HilgwError when it does not answer."""
     from hilgw.cli.output.event_lines import in_words
-    from hilgw.client.events import events
     from hilgw.protocols.gateway.events import KINDS
 
     if args.bytes:
         kinds = ["bytes", "port", "left_out"]
     else:
         kinds = [kind for kind in KINDS if args.names or kind not in MANY]
-    for event in events(_gateway(args), kinds, args.names, lost=args.lost):
+    for event in _gateway(args).events(kinds, args.names, lost=args.lost):
         print(json.dumps(event) if args.json else in_words(event), flush=True)
     return 0
 
 
 def _gateway(args: argparse.Namespace) -> Gateway:
-    from hilgw.client.control_socket import Gateway, find_gateway
+    from hilgw.client.gateway import watched_gateway
 
-    return Gateway(find_gateway(**selected(args)))
+    return watched_gateway(args.names, **selected(args))
