@@ -83,7 +83,8 @@ class SafetyState:
         """
         latches_always = reason in ALWAYS_LATCH
         latch = latch and (self.latch or latches_always)
-        if latch and reason in DISARM_AT_REST:
+        by_release = self.disarmed_by is StopReason.RELEASED  # its port is closed then
+        if latch and reason in DISARM_AT_REST and not by_release:
             self.disarm(reason)
         if latch and latches_always:
             self.latched = reason

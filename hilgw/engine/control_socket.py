@@ -24,6 +24,7 @@ from hilgw.devices.fields import BROADCAST, CHANNEL_MAX
 from hilgw.devices.keys import is_code
 from hilgw.engine.arming.leases import Lease
 from hilgw.engine.control_listener import ControlListener
+from hilgw.engine.handover import Handover
 from hilgw.engine.simulated.event_loop import in_real_time
 from hilgw.engine.subscriptions import Filter, Subscriber, Subscriptions
 from hilgw.errors import HilgwError, PeerError, UsageError, known_here, quoted
@@ -48,11 +49,13 @@ LONGEST_HOLD_S = 60.0
 
 @dataclass(slots=True)
 class _Client:
-    """One connection. lease: of the robots that it holds armed. subscriber: that gets events."""
+    """One connection. lease: of the robots that it holds armed. subscriber: that gets events.
+    handover: of the port that is released to it."""
 
     connection: socket.socket
     lease: Lease | None = None
     subscriber: Subscriber | None = None
+    handover: Handover | None = None
 
 
 class ControlServer:
@@ -139,11 +142,14 @@ class ControlServer:
                     self._subscriptions.remove(client.subscriber)
                 if client.lease is not None:
                     client.lease.end(StopReason.LEASE_ENDED)
+                if client.handover is not None:
+                    client.handover.end()
 
     async def _next_line(self, client: _Client, received: bytearray) -> bytes:
-        """A client that reads events may have no further request."""
+        """A client that reads events, or has a port, may have no further request for long."""
         line = _read_line(client.connection, received)
-        return await (in_real_time(line, IDLE_S) if client.subscriber is None else line)
+        is_patient = client.subscriber is not None or client.handover is not None
+        return await (line if is_patient else in_real_time(line, IDLE_S))
 
     async def _send(self, client: _Client, line: bytes) -> None:
         """An answer; between events, where the client gets them."""
@@ -224,6 +230,10 @@ class ControlServer:
                 case {"do": Do.WATCH}:
                     self._watch(client, request)
                     return {"ok": True}
+                case {"do": Do.RELEASE_PORT, "port": str(port), "command": str(command)}:
+                    return await self._release_port(client, port, command, request.get("pid"))
+                case {"do": Do.TAKE_BACK}:
+                    return await self._take_back(client)
                 case {"do": Do.REPORT}:
                     return {"ok": True, "report": self._gateway.report()}
         except HilgwError as error:
@@ -299,6 +309,32 @@ class ControlServer:
             error = str(HilgwError(what, fix=fix))
             return {"error": error, "exit_code": 1, "unknown": unknown, "fix": fix, **answer}
         return {"ok": True, **answer}
+
+    async def _release_port(
+        self, client: _Client, port: str, command: str, pid: object
+    ) -> dict[str, Any]:
+        """Another program gets this port, for as long as the connection lives."""
+        if client.handover is not None:
+            raise UsageError("this connection has a port already")
+        if type(pid) is not int:
+            raise UsageError("pid must be a whole number")
+        to = f"{quoted(command)[1:-1]} (process {pid})"
+        handover = client.handover = Handover(self._gateway, port, to)
+        try:
+            await handover.begin()
+        except HilgwError:
+            handover.end()
+            client.handover = None
+            raise
+        return {"ok": True, "path": handover.path, "notes": handover.notes}
+
+    async def _take_back(self, client: _Client) -> dict[str, Any]:
+        handover, client.handover = client.handover, None
+        if handover is None:
+            raise UsageError("this connection has no port")
+        handover.end()
+        down = await handover.until_up()
+        return {"ok": True, "down": down} if down else {"ok": True}
 
     async def _command(self, station: str, address: str, request: dict[str, Any]) -> dict[str, Any]:
         """An AT command for another module of a station's network."""

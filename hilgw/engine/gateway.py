@@ -288,6 +288,8 @@ class Gateway:
                 return self.stations
             case "object":
                 return self.scene.objects
+            case "port":
+                return self.supervisors
         return ()
 
     async def command(self, station: str, address: str, name: str, value: bytes) -> RemoteAnswer:

@@ -35,7 +35,13 @@ class State(StrEnum):
     STALLED = "stalled"  # it takes no bytes, or does not answer: about to be reopened
     BACKOFF = "back-off"  # the last try failed; the next one follows
     FAILED = "failed"  # not the configured device, or too many faults: stays down
+    RELEASED = "released"  # another program has it; its reason is "to PROGRAM (process N)"
     CLOSED = "closed"
+
+    def because(self, reason: str) -> str:
+        """The state in words, with its reason."""
+        between = " " if self is State.RELEASED else ": "
+        return f"{self.value}{between}{reason}" if reason else self.value
 
 
 @dataclass(frozen=True, slots=True)

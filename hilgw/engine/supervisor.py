@@ -4,7 +4,7 @@
 100 ms. It backs off after a failed open or handshake, and when a port is lost at once. Before the
 first "up", a needed port that is busy or denied, or has a device other than the configured one,
 ends the gateway. Otherwise the supervisor always reconnects, and leaves a wrong device alone until
-its port goes away.
+its port goes away. A port that is lent to another program it leaves alone until it is back.
 """
 
 from __future__ import annotations
@@ -192,6 +192,15 @@ class StallDetector:
         return None
 
 
+class Loan:
+    """A port in the hands of another program. closed: set when the supervisor has closed it."""
+
+    def __init__(self, to: str) -> None:
+        self.to = to
+        self.closed = asyncio.Event()
+        self.over = asyncio.Event()
+
+
 class Supervisor(AttachedPort):
     """Keeps one port open. `run` ends only by cancellation or a fatal first start."""
 
@@ -215,11 +224,19 @@ class Supervisor(AttachedPort):
         self._tried: object | None = None  # the device behind the path at the last try
         self._lived_s = 0.0
         self._broken: asyncio.Future[HilgwError] | None = None
+        self.lent_to = ""  # from the request on
+        self._loan: Loan | None = None
+        self._pause: asyncio.Task[None] | None = None  # between two lives of the port
 
     @property
     def ready(self) -> bool:
         """It is up."""
         return self.state is State.UP
+
+    @property
+    def path(self) -> Callable[[], str] | None:
+        """See `hilgw.engine.lines.Port`."""
+        return self._port.path
 
     async def run(
         self, on_up: Callable[[], None] = lambda: None, *, is_needed: bool = True
@@ -228,10 +245,37 @@ class Supervisor(AttachedPort):
         try:
             while True:
                 error = await self._live_once()
-                self.last_error = error
-                await self._after(error)
+                if self._loan is None:
+                    self.last_error = error
+                    await self._wait_after(error)
+                if (loan := self._loan) is not None:
+                    await self._leave_to(loan)
         finally:
             self._enter(State.CLOSED, "")
+
+    # --- lent to another program -------------------------------------------------------------
+
+    async def lend(self, to: str) -> None:
+        """Closes the port, and leaves it closed until `take_back`; returns when this process and
+        the guardian have closed it, as far as they know. to: who has it, for the user."""
+        loan = self._loan = Loan(to)
+        self._must_open = False  # what another program does to it ends no gateway
+        if self._pause is not None:
+            self._pause.cancel()
+        self.on_failed(PortError(f"released to {to}", reason=PortError.LOST, where=self.where))
+        await loan.closed.wait()
+
+    def take_back(self) -> None:
+        """The port is opened anew, as at the start."""
+        loan, self._loan = self._loan, None
+        if loan is not None:
+            loan.over.set()
+
+    async def _leave_to(self, loan: Loan) -> None:
+        self._enter(State.RELEASED, f"to {loan.to}")
+        loan.closed.set()
+        await loan.over.wait()
+        self._faults, self._backoff_s, self._unanswered = 0, BACKOFF_FIRST_S, False
 
     # --- one life of the port ----------------------------------------------------------------
 
@@ -244,6 +288,9 @@ class Supervisor(AttachedPort):
         connection: Transport | None = None
         try:
             connection = await self._port.open()
+            if self._loan is not None:  # meanwhile
+                connection.close()
+                raise PortError("released", reason=PortError.LOST, where=self.where)
             transport = self.lines.opened(self.name, connection)
         except PortError as error:
             if connection is not None:
@@ -307,6 +354,17 @@ class Supervisor(AttachedPort):
                 return broken.result()
             if (error := detector.error(transport.pending, loop.time(), self.where)) is not None:
                 return error
+
+    async def _wait_after(self, error: HilgwError) -> None:
+        """`_after`; `lend` ends it."""
+        pause = self._pause = asyncio.create_task(self._after(error))
+        try:
+            await asyncio.wait({pause})
+        finally:
+            pause.cancel()
+            self._pause = None
+        if not pause.cancelled():
+            pause.result()
 
     async def _after(self, error: HilgwError) -> None:
         """Shows the reason, and waits for the right moment to try again."""

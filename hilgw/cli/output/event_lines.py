@@ -63,7 +63,8 @@ def _line_bytes(event: Event) -> tuple[str, str]:
 
 
 def _port(event: Event) -> tuple[str, str]:
-    return event["name"], ": ".join(filter(None, (event["state"], event["reason"])))
+    between = " " if event["state"] == "released" else ": "
+    return event["name"], between.join(filter(None, (event["state"], event["reason"])))
 
 
 def _armed(event: Event) -> tuple[str, str]:

@@ -190,7 +190,8 @@ class Terminal(Observer):
             word = self._style.good(word)
         elif state in _BAD:
             word = self._style.bad(word)
-        self._write(station, f"{word}: {one_line(reason)}" if reason else word)
+        why = state.because(one_line(reason)).removeprefix(state.value)
+        self._write(station, f"{word}{why}")
 
     def transmitted(
         self,

@@ -173,8 +173,11 @@ class ControlLoop(PeerListener):
 
     def demand_no_fault(self) -> None:
         """SafetyError where a body that gets commands in this mode reports a hardware fault, which
-        keeps it from being armed."""
+        keeps it from being armed; or where another program has its port."""
         for safety in self._bodies.commanded:
+            if safety.released:
+                what = f"not armed: the port of its body is released {safety.released}"
+                raise SafetyError(what, where=self.name, fix="arm it when the port is back")
             if faults := safety.faults():
                 fix = "correct it, then arm; `safety: {on_fault: report}` arms in spite of it"
                 raise SafetyError(f"not armed: {'; '.join(faults)}", where=self.name, fix=fix)
@@ -187,6 +190,10 @@ class ControlLoop(PeerListener):
             safety.arm()
         if text := self.presence.absence():
             self._context.notices.add(text)
+
+    def end_on(self, port: str) -> BodyEnd | None:
+        """The body whose link has this name."""
+        return next((end for end in self._bodies if end.link.name == port), None)
 
     @property
     def disarms(self) -> int:

@@ -45,7 +45,7 @@ class Safety:
 
     Implements `hilgw.engine.control_loop.watchdog.Watched`. has_controller: the controller moves
     this body, so a stop for a fault of the controller disconnects it. statistics: of the commands
-    that were given to this body.
+    that were given to this body. released: to whom its port is; it cannot be armed then.
     """
 
     def __init__(
@@ -59,6 +59,7 @@ class Safety:
         self.took_stop = True  # the connection, of the last one
         self.stop_calls = 0  # a command that waited meanwhile is void
         self.has_controller = False
+        self.released = ""
         self.statistics = ControlLoopStatistics()
         self._name = context.name
         self._source = source

@@ -67,11 +67,8 @@ class StationWatch:
         if now - self._waits_since < WAITS_NS or now - self._shown_ns < REPEAT_NS:
             return ""
         self._shown_ns = now
-        why = f": {traffic.reason}" if traffic.reason else ""
-        return (
-            f"queued {traffic.queued}, sent {traffic.sent}: waits for its port "
-            f"({traffic.state.value}{why})"
-        )
+        why = traffic.state.because(traffic.reason)
+        return f"queued {traffic.queued}, sent {traffic.sent}: waits for its port ({why})"
 
     def _unanswered(self, now: int, traffic: Traffic) -> str:
         """Many packets out and none back: reported once for each connection."""
