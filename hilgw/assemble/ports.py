@@ -87,9 +87,13 @@ class Ports:
                 transport.notices.append(notice)
             return transport
 
-        is_url = isinstance(port, str) and "://" in port
-        path = None if is_url else lambda: resolve_port(port)
-        return Port(where, open_port, lambda: exists(port), boot_s, path=path)
+        return Port(
+            where,
+            open_port,
+            lambda: exists(port),
+            boot_s,
+            path=None if "://" in where else lambda: resolve_port(port),
+        )
 
     def modem_lines(self, name: str, port: str | UsbId, line: LineSettings, boot_s: float) -> str:
         """What DTR and RTS will be when this port is opened; "" for a port without them."""

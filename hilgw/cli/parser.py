@@ -68,8 +68,8 @@ def whole_parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.Argument
         _add_commands(module, commands)
     for purpose, group in GROUPS.items():
         for name, (_, summary) in group.items():
-            text = f"{purpose}: {summary}"
-            commands._choices_actions.append(commands._ChoicesPseudoAction(name, [], text))
+            action = commands._ChoicesPseudoAction(name, [], f"{purpose}: {summary}")
+            commands._choices_actions.append(action)
     return parser, {name: commands.choices[name] for name in COMMANDS}
 
 

@@ -27,7 +27,7 @@ from hilgw.engine.control_listener import ControlListener
 from hilgw.engine.handover import Handover
 from hilgw.engine.simulated.event_loop import in_real_time
 from hilgw.engine.subscriptions import Filter, Subscriber, Subscriptions
-from hilgw.errors import HilgwError, PeerError, UsageError, known_here, quoted
+from hilgw.errors import HilgwError, PeerError, UsageError, known_here, printable, quoted
 from hilgw.medium.pose import Pose
 from hilgw.protocols.gateway.events import KINDS
 from hilgw.protocols.gateway.messages import LINE_BYTES, LONGEST_LEASE_S, Do, encode
@@ -230,10 +230,14 @@ class ControlServer:
                 case {"do": Do.WATCH}:
                     self._watch(client, request)
                     return {"ok": True}
-                case {"do": Do.RELEASE_PORT, "port": str(port), "command": str(command)}:
-                    return await self._release_port(client, port, command, request.get("pid"))
-                case {"do": Do.TAKE_BACK}:
-                    return await self._take_back(client)
+                case {
+                    "do": Do.RELEASE_PORT,
+                    "port": str(port),
+                    "command": str(command),
+                    "pid": int(pid),
+                }:
+                    to = f"{printable(command)} (process {pid})"
+                    return await self._release_port(client, port, to)
                 case {"do": Do.REPORT}:
                     return {"ok": True, "report": self._gateway.report()}
         except HilgwError as error:
@@ -310,31 +314,13 @@ class ControlServer:
             return {"error": error, "exit_code": 1, "unknown": unknown, "fix": fix, **answer}
         return {"ok": True, **answer}
 
-    async def _release_port(
-        self, client: _Client, port: str, command: str, pid: object
-    ) -> dict[str, Any]:
+    async def _release_port(self, client: _Client, port: str, to: str) -> dict[str, Any]:
         """Another program gets this port, for as long as the connection lives."""
-        if client.handover is not None:
-            raise UsageError("this connection has a port already")
-        if type(pid) is not int:
-            raise UsageError("pid must be a whole number")
-        to = f"{quoted(command)[1:-1]} (process {pid})"
-        handover = client.handover = Handover(self._gateway, port, to)
-        try:
-            await handover.begin()
-        except HilgwError:
-            handover.end()
-            client.handover = None
-            raise
-        return {"ok": True, "path": handover.path, "notes": handover.notes}
-
-    async def _take_back(self, client: _Client) -> dict[str, Any]:
-        handover, client.handover = client.handover, None
-        if handover is None:
-            raise UsageError("this connection has no port")
-        handover.end()
-        down = await handover.until_up()
-        return {"ok": True, "down": down} if down else {"ok": True}
+        for each in self._clients.values():
+            if (other := each.handover) is not None and (each is client or other.name == port):
+                raise HilgwError(f"it is released to {other.to} already", where=other.name)
+        client.handover = Handover(self._gateway, port, to)
+        return {"ok": True, **await client.handover.begin()}
 
     async def _command(self, station: str, address: str, request: dict[str, Any]) -> dict[str, Any]:
         """An AT command for another module of a station's network."""

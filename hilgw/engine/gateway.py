@@ -277,20 +277,15 @@ class Gateway:
 
     def names(self, kind: str) -> Iterable[str]:
         """The names of one kind of thing that requests take; none of an unknown kind."""
-        match kind:
-            case "robot":
-                return self.control_loops
-            case "station":
-                return self.sendable()
-            case "device":
-                return self.settable()
-            case "hardware station":
-                return self.stations
-            case "object":
-                return self.scene.objects
-            case "port":
-                return self.supervisors
-        return ()
+        kinds: dict[str, Iterable[str]] = {
+            "robot": self.control_loops,
+            "station": self.sendable(),
+            "device": self.settable(),
+            "hardware station": self.stations,
+            "object": self.scene.objects,
+            "port": self.supervisors,
+        }
+        return kinds.get(kind, ())
 
     async def command(self, station: str, address: str, name: str, value: bytes) -> RemoteAnswer:
         """Sends an AT command to another module of a station's network, and its answer.

@@ -40,8 +40,7 @@ class State(StrEnum):
 
     def because(self, reason: str) -> str:
         """The state in words, with its reason."""
-        between = " " if self is State.RELEASED else ": "
-        return f"{self.value}{between}{reason}" if reason else self.value
+        return (" " if self is State.RELEASED else ": ").join(filter(None, (self.value, reason)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -190,8 +190,7 @@ class Terminal(Observer):
             word = self._style.good(word)
         elif state in _BAD:
             word = self._style.bad(word)
-        why = state.because(one_line(reason)).removeprefix(state.value)
-        self._write(station, f"{word}{why}")
+        self._write(station, word + state.because(one_line(reason)).removeprefix(state.value))
 
     def transmitted(
         self,

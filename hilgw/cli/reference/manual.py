@@ -34,18 +34,15 @@ def manual(version: str) -> str:
     for purpose, group in GROUPS.items():
         lines.append(f".SH COMMANDS: {PURPOSES[purpose].upper()}")
         for name in group:
-            lines += _command(name, commands[name])
+            own = commands[name]
+            sentence = own.description or f"{COMMANDS[name][1].capitalize()}."
+            usage = " ".join(own.format_usage().removeprefix("usage: ").split())
+            options = [] if name == "run" else _options(own)  # those at the top
+            lines += [f".SS hilgw {_plain(name)}", _plain(sentence), ".PP"]
+            lines += [f".B {_plain(usage)}", *options, *_example(own.epilog or "")]
     lines += [".SH EXIT STATUS", *_exit_codes()]
     lines += [".SH SEE ALSO", "The pages in the folder docs of the project."]
     return "\n".join(lines) + "\n"
-
-
-def _command(name: str, own: argparse.ArgumentParser) -> list[str]:
-    sentence = own.description or f"{COMMANDS[name][1].capitalize()}."
-    usage = " ".join(own.format_usage().removeprefix("usage: ").split())
-    options = [] if name == "run" else _options(own)  # those at the top
-    lines = [f".SS hilgw {_plain(name)}", _plain(sentence), ".PP"]
-    return [*lines, f".B {_plain(usage)}", *options, *_example(own.epilog or "")]
 
 
 def _options(parser: argparse.ArgumentParser) -> list[str]:

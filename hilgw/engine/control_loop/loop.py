@@ -191,10 +191,6 @@ class ControlLoop(PeerListener):
         if text := self.presence.absence():
             self._context.notices.add(text)
 
-    def end_on(self, port: str) -> BodyEnd | None:
-        """The body whose link has this name."""
-        return next((end for end in self._bodies if end.link.name == port), None)
-
     @property
     def disarms(self) -> int:
         """How often a body was disarmed."""

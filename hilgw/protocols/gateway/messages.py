@@ -42,8 +42,7 @@ class Do(StrEnum):
     RELEASE = "release"  # disarms the robots that this connection holds; answers as DISARM
     DISARM = "disarm"  # robots, or all: stops motors until they are armed
     WATCH = "watch"  # kinds, names, lost: the gateway's events follow, on this connection
-    RELEASE_PORT = "release_port"  # port, command, pid: closes it for that; answers its path
-    TAKE_BACK = "take_back"  # opens it anew; answers once it is up, or `down` with its state
+    RELEASE_PORT = "release_port"  # port, command, pid: lends it while the connection lives
     REPORT = "report"  # answers the report of the gateway
 
 

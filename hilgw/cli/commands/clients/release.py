@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import signal
-import stat
 import subprocess
 import sys
 import time
-from contextlib import closing, suppress
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
 
 from hilgw.cli.commands.clients.gateway_request import add_options, selected
-from hilgw.cli.signals import leave_at_once_on_signals
-from hilgw.errors import HilgwError, UsageError, printable
+from hilgw.errors import PeerError, UsageError, printable
+from hilgw.protocols.gateway.messages import Do
 
-if TYPE_CHECKING:
-    from hilgw.client.releasing import Release
-
-PORT = "{port}"
-CANNOT_START = 127  # as shells say it
-PASSED_ON = ("SIGINT", "SIGTERM", "SIGHUP")
+WAIT_S = 20.0  # motors stop first, a driver may be slow to close, and a board to start
+POLL_S = 0.05
 
 
 def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -31,11 +26,11 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         usage="hilgw release [-c FILE | --control PATH] NAME [-- COMMAND ...]",
         description="Hands the serial port of a running gateway to another program, such as one "
         "that flashes the board on it, and takes it back when that program or this command ends. "
-        f"{PORT} in COMMAND is the path of the device; so is HILGW_PORT in its environment. Motors "
+        "{port} in COMMAND is the path of the device; so is HILGW_PORT in its environment. Motors "
         "of a body on the port are stopped first, and stay disarmed until `hilgw arm`; packets for "
         "a module on it wait in its queue. Without COMMAND the port is free until Enter or Ctrl-C. "
-        f"The exit code is that of COMMAND (a signal: 128 and its number), {CANNOT_START} where it "
-        "cannot be started.",
+        "The exit code is that of COMMAND (a signal: 128 and its number), 2 where it cannot be "
+        "started.",
         epilog="examples: hilgw release rover.controller -- avrdude -c arduino -p m328p -P {port} "
         "-U sketch.hex\n"
         "          hilgw release xbee0 -- esptool --port {port} write_flash 0 firmware.bin\n"
@@ -53,97 +48,64 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 def run(args: argparse.Namespace) -> int:
     """Returns the exit code of the command. HilgwError when the port is not handed over."""
-    from hilgw.client.control_socket import gateway_with
-    from hilgw.client.releasing import Release
+    from hilgw.client.control_socket import accepted, ask, ask_on, connected, gateway_with
 
-    words = list(args.words)
-    if words[:1] == ["--"]:
-        del words[0]
-    if words and words[0].startswith("-"):
-        fix = f"write hilgw release [OPTIONS] {args.name} -- COMMAND"
-        raise UsageError(f"{words[0]} is no command", fix=fix)
-    if words and shutil.which(words[0]) is None:
-        raise _cannot_start(words[0], "there is no such program")
-    user = os.path.basename(words[0]) if words else "hilgw release"  # noqa: PTH119
-    gateway = gateway_with("port", args.name, **selected(args))
-    with closing(Release(gateway, args.name, user)) as release:
-        _show(f"{args.name}: {release.path} is handed over to {user}")
-        for note in release.notes:
-            _show(note)
+    name, words = args.name, args.words[1:] if args.words[:1] == ["--"] else args.words
+    gateway = gateway_with("port", name, **selected(args))
+    command = os.path.basename(words[0]) if words else "hilgw release"  # noqa: PTH119
+    request = {"do": Do.RELEASE_PORT, "port": name, "command": command, "pid": os.getpid()}
+    try:
+        connection = connected(gateway.path, WAIT_S)
+    except OSError:
+        raise PeerError("the gateway does not answer", where=str(gateway.path)) from None
+    with connection:
+        answer = accepted(ask_on(connection, request, WAIT_S), gateway, name)
+        note = "" if words else "; Enter or Ctrl-C gives it back"
+        text = f"{name}: {answer['path']} is handed over to {command}{answer['note']}{note}"
+        print(printable(text), file=sys.stderr)  # stdout is the command's
         try:
-            return _use(words, release.path) if words else _wait()
+            return _use(words, str(answer["path"]))
         finally:
-            _take_back(release, args.name)
+            connection.close()
+            ports = lambda: ask(gateway.path, {"do": Do.REPORT})["report"]["ports"]  # noqa: E731
+            print(printable(_outcome(name, ports)), file=sys.stderr)
 
 
 def _use(words: list[str], path: str) -> int:
-    """Runs the command to its end; returns its exit code. HilgwError when it cannot be started."""
-    environment = {**os.environ, "HILGW_PORT": path}
+    """Runs the command to its end; returns its exit code. Without one, until Enter or Ctrl-C; an
+    input that has ended, as of a service, is not Enter. HilgwError when it cannot be started."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    if not words:
+        if not sys.stdin.readline():
+            signal.pause()
+        return 0
+    command, environment = [each.replace("{port}", path) for each in words], {"HILGW_PORT": path}
     try:
-        process = subprocess.Popen([word.replace(PORT, path) for word in words], env=environment)
+        process = subprocess.Popen(command, env=os.environ | environment)
     except OSError as error:
-        raise _cannot_start(words[0], error.strerror or str(error)) from None
+        raise UsageError(f"cannot start {printable(words[0])}: {error.strerror}") from None
 
-    def pass_on(number: int, _: Any) -> None:
-        if number != signal.SIGINT or not _has_terminal():  # whose Ctrl-C both get
-            with suppress(OSError):
-                process.send_signal(number)
+    def pass_on(number: int, _: object) -> None:
+        if number != signal.SIGINT or not any(map(os.isatty, (0, 1, 2))):  # whose Ctrl-C both get
+            process.send_signal(number)
 
-    for name in PASSED_ON:
-        if signal.getsignal(signal.Signals[name]) != signal.SIG_IGN:
-            signal.signal(signal.Signals[name], pass_on)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, pass_on)
     code = process.wait()
     return code if code >= 0 else 128 - code
 
 
-def _has_terminal() -> bool:
-    """Whether the keys of the terminal go to this process and the command."""
-    try:
-        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        return os.tcgetpgrp(terminal) == os.getpgrp()
-    except OSError:
-        return False
-    finally:
-        os.close(terminal)
-
-
-def _wait() -> int:
-    """Until Enter, the end of the input, or Ctrl-C. /dev/null, as of a service, is no input."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    _show("Enter or Ctrl-C gives it back")
-    try:
-        if os.isatty(0) or not stat.S_ISCHR(os.fstat(0).st_mode):
-            sys.stdin.readline()
-        else:
-            signal.pause()
-    except KeyboardInterrupt:
-        return 130
-    return 0
-
-
-def _take_back(release: Release, name: str) -> None:
-    """The port is back with the request: a signal only ends the wait for it."""
-    leave_at_once_on_signals()
-    start_s = time.monotonic()
-    try:
-        down = release.take_back()
-    except HilgwError as error:
-        _show(f"hilgw: {name} is not taken back: {error}")
-        return
-    taken = f"after {time.monotonic() - start_s:.1f} s"
-    _show(f"{name} is not up {taken}: {down}" if down else f"{name} is up again {taken}")
-
-
-def _cannot_start(program: str, why: str) -> HilgwError:
-    error = HilgwError(f"cannot start {printable(program)}: {why}", fix="check its path")
-    error.exit_code = CANNOT_START
-    return error
-
-
-def _show(text: str) -> None:
-    """stdout is the command's."""
-    with suppress(OSError):
-        print(printable(text), file=sys.stderr, flush=True)
+def _outcome(name: str, ports: Callable[[], dict[str, Any]]) -> str:
+    """Once the port is up again, or after some seconds."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ends this wait only
+    start_s, port, state = time.monotonic(), {"reason": "the gateway does not answer"}, ""
+    with suppress(PeerError):
+        while state != "up" and time.monotonic() < start_s + WAIT_S:
+            time.sleep(POLL_S)
+            port = ports()[name]
+            state = port["state"]
+    after = f"after {time.monotonic() - start_s:.1f} s"
+    is_up = state == "up"
+    return f"{name} is {'up again' if is_up else 'not up'} {after}" + (
+        "" if is_up else f": {state} {port['reason']}"
+    )
