@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
-from hilgw.cli.commands import COMMANDS, GROUPS
+from hilgw.cli.commands import COMMANDS
 from hilgw.cli.help import WITH_VALUE, help_text
 from hilgw.cli.version import print_version
 from hilgw.errors import nearest, printable, quoted, suggest
@@ -66,10 +66,8 @@ def whole_parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.Argument
     parser, commands = _default_parser()
     for module in dict.fromkeys(module for module, _ in COMMANDS.values()):
         _add_commands(module, commands)
-    for purpose, group in GROUPS.items():
-        for name, (_, summary) in group.items():
-            action = commands._ChoicesPseudoAction(name, [], f"{purpose}: {summary}")
-            commands._choices_actions.append(action)
+    for name, (_, summary) in COMMANDS.items():
+        commands._choices_actions.append(commands._ChoicesPseudoAction(name, [], summary))
     return parser, {name: commands.choices[name] for name in COMMANDS}
 
 

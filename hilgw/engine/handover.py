@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hilgw.control.events import StopReason
 from hilgw.engine.control_loop.bodies.body_end import BodyEnd
+from hilgw.engine.control_loop.peer_link import PeerLink
 from hilgw.engine.simulated.event_loop import sleep_in_real_time
 from hilgw.engine.supervisor import Supervisor
 from hilgw.errors import HilgwError, SafetyError, quoted, suggest
@@ -32,8 +33,9 @@ class Handover:
         if not isinstance(port, Supervisor) or port.port.path is None:
             raise HilgwError(f"there is no real port to hand over: {port.where}", where=name)
         self._port, self._path = port, port.port.path
-        listener = getattr(port.supervised, "listener", None)
-        self._body = listener if isinstance(listener, BodyEnd) else None
+        link = port.supervised
+        end = link.listener if isinstance(link, PeerLink) else None
+        self._body = end if isinstance(end, BodyEnd) else None
 
     async def begin(self) -> dict[str, Any]:
         """Returns when no process of this gateway has the port open any more: the path of the
@@ -47,7 +49,7 @@ class Handover:
         return {"path": path, "note": note}
 
     async def _stop(self, body: BodyEnd) -> str:
-        """Disarms the robot; returns when the stop has left. Nobody arms it until `end`."""
+        """Disarms the robot; returns when the stop has left. Nothing arms it until `end`."""
         link, was_up, transport = body.link, body.is_up, body.link.transport
         robot, left_s = self.name.rpartition(".")[0], STOP_S
         body.safety.released = f"to {self.to}"

@@ -201,7 +201,7 @@ def test_a_robot_is_stopped_first_and_the_guardian_lets_go(
             assert epuck.wait_for(lambda: epuck.stopped_ns, DEADLINE_S)
             gateway.process.wait(DEADLINE_S)
             process.communicate("x", timeout=DEADLINE_S)
-        assert process.returncode == 0 and create._seen == b""
+        assert process.returncode == 0 and not create.stopped_ns
     finally:
         gateway.close()
         for robot in robots.values():

@@ -15,7 +15,7 @@ from hilgw.engine.handover import STOP_S, Handover
 from hilgw.engine.lines import Lines, Port
 from hilgw.engine.observer import State
 from hilgw.engine.supervisor import Supervisor
-from hilgw.errors import SafetyError
+from hilgw.errors import PortError, SafetyError
 from hilgw.testing.sim import Clock, elapse
 from hilgw.units import NS_PER_S
 from tests.e2e.control_loop_peers import set_value
@@ -36,7 +36,7 @@ class Rig:
         self.loop.run(200)
         self.loop.controller.data_received(set_value(1, 2.0))
         assert self.loop.safety.moving
-        self.port = Port("port", _never, path=lambda: "/dev/x")
+        self.port = Port("port", _absent, path=lambda: "/dev/x")
         self.supervisor = Supervisor(
             self.loop.body, self.port, Lines(self.loop.observer, clock.now)
         )
@@ -46,8 +46,8 @@ class Rig:
         self.handover = Handover(self.gateway, PORT, "avrdude (process 7)")
 
 
-async def _never() -> Any:
-    await asyncio.get_running_loop().create_future()
+async def _absent() -> Any:
+    raise PortError("no", reason=PortError.ABSENT)
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ async def test_a_stop_that_does_not_leave_keeps_the_port(rig: Rig, clock: Clock)
     assert not rig.loop.safety.armed and rig.loop.safety.disarmed_by is StopReason.RELEASED
 
 
-async def test_nobody_arms_the_robot_before_the_port_is_back(rig: Rig, clock: Clock) -> None:
+async def test_the_robot_cannot_be_armed_before_the_port_is_back(rig: Rig, clock: Clock) -> None:
     rig.loop.robot.stalled = True
     task = asyncio.get_running_loop().create_task(rig.handover.begin())
     await elapse(STOP_S / 2)
@@ -81,7 +81,9 @@ async def test_nobody_arms_the_robot_before_the_port_is_back(rig: Rig, clock: Cl
     assert rig.loop.safety.armed
 
 
-async def test_a_body_that_is_down_is_not_said_to_be_stopped(rig: Rig, clock: Clock) -> None:
+async def test_a_body_that_is_down_is_not_reported_as_stopped(rig: Rig, clock: Clock) -> None:
     rig.loop.robot_leaves()
-    stopped = rig.handover._stop(rig.loop.body.listener)  # type: ignore[arg-type]
-    assert await stopped == "; cab is disarmed; no stop was sent, as cab.body was down"
+    port = asyncio.get_running_loop().create_task(rig.supervisor.run())
+    lent = await rig.handover.begin()
+    assert lent["note"] == "; cab is disarmed; no stop was sent, as cab.body was down"
+    port.cancel()

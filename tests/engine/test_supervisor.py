@@ -460,7 +460,7 @@ async def test_a_port_is_lent_in_every_state_and_opened_anew_at_the_end(
             State.RELEASED,
             "to avrdude (process 7)",
         )
-        assert pipe._client is None
+        (await pipe.open(LINE)).close()  # it is free
         count, identity = len(opened), 2
         await elapse(3600.0)
         assert len(opened) == count and rig.supervisor.state is State.RELEASED
