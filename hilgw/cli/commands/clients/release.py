@@ -58,6 +58,7 @@ def run(args: argparse.Namespace) -> int:
         connection = connected(gateway.path, WAIT_S)
     except OSError:
         raise PeerError("the gateway does not answer", where=str(gateway.path)) from None
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with connection:
         answer = accepted(ask_on(connection, request, WAIT_S), gateway, name)
         note = "" if words else "; Enter or Ctrl-C gives it back"
@@ -74,7 +75,6 @@ def run(args: argparse.Namespace) -> int:
 def _use(words: list[str], path: str) -> int:
     """Runs the command to its end; returns its exit code. Without one, until Enter or Ctrl-C; an
     input that has ended, as of a service, is not Enter. HilgwError when it cannot be started."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     if not words:
         if not sys.stdin.readline():
             signal.pause()
