@@ -10,8 +10,10 @@ for event in gateway.events(["packet"]):
 
 from __future__ import annotations
 
+import os
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -21,6 +23,7 @@ from hilgw.client import control_socket
 from hilgw.client.connection import (
     NO_ANSWER,
     ask,
+    ask_on,
     connected,
     demand_version,
     line_of,
@@ -35,6 +38,7 @@ from hilgw.protocols.gateway.requests import Request, RobotState, Row, answer_of
 
 ANSWER_S = 5.0  # of a gateway that is selected: no other waits for it
 REMOTE_S = 15.0  # a remote module has 10 s
+RELEASE_S = 20.0  # motors stop first, and a driver may be slow to close
 NOT_CONFIRMED = "stop NOT confirmed"
 FIXES = {
     "invalid": "send at least one byte",
@@ -177,6 +181,21 @@ class Gateway:
             raise PeerError("; ".join(map(str, errors)))
         accepted(answer, self, "")
         return confirmed
+
+    @contextmanager
+    def released(self, port: str, command: str = "a script") -> Iterator[requests.PortReleased]:
+        """The port of a station (xbee0), a body or a controller (rover.body) is free for another
+        program; at the end of the `with` block the gateway takes it back. command: its name, as
+        others are shown it. SafetyError, and nothing is handed over, when the motors on it could
+        not be stopped."""
+        request = requests.ReleasePort(port, command, os.getpid())
+        try:
+            connection = connected(self.path, RELEASE_S)
+        except OSError:
+            raise self._silent() from None
+        with connection:
+            answer = accepted(ask_on(connection, request, RELEASE_S), self, port)
+            yield decoded(requests.PortReleased, answer, self)
 
     # --- events -----------------------------------------------------------------------------------
 
@@ -350,7 +369,7 @@ def gateways_with(
 ) -> dict[Gateway, list[str]]:
     """The gateways that have these names, each with its names.
 
-    kind: robot (with a control loop), station, device, hardware station or object. control,
+    kind: of `requests.NAMED`. control,
     config: select one gateway, as in `find_gateway`; so does a gateway that is the only one. Such
     a gateway is not asked: it answers the request itself. Where several run, exactly one must have
     each name, and all must answer: else HilgwError, and no request was made. look: also programs

@@ -36,6 +36,7 @@ from hilgw.protocols.gateway.paths import LOOK
 
 if TYPE_CHECKING:
     from hilgw.engine.arming.leases import Lease
+    from hilgw.engine.handover import Handover
     from hilgw.engine.observer import Observers
     from hilgw.transports.base import Scheduler
 
@@ -47,11 +48,13 @@ SUGGESTED = 4  # unknown names of one request that get a suggestion each
 
 @dataclass(slots=True)
 class Client:
-    """One connection. lease: of the robots that it holds armed. subscriber: that gets events."""
+    """One connection. lease: of the robots that it holds armed. subscriber: that gets events.
+    handover: of the port that is released to it."""
 
     connection: socket.socket
     lease: Lease | None = None
     subscriber: Subscriber | None = None
+    handover: Handover | None = None
 
 
 class Shown(Protocol):
@@ -194,9 +197,10 @@ class LookServer:
             self._left(client)
 
     async def _next_line(self, client: Client, received: bytearray) -> bytes:
-        """A client that reads events may have no further request."""
+        """A client that reads events, or has a port, may have no further request for long."""
         line = _read_line(client.connection, received)
-        return await (in_real_time(line, IDLE_S) if client.subscriber is None else line)
+        is_patient = client.subscriber is not None or client.handover is not None
+        return await (line if is_patient else in_real_time(line, IDLE_S))
 
     async def _send(self, client: Client, line: bytes) -> None:
         """An answer; between events, where the client gets them."""

@@ -9,7 +9,8 @@ from hilgw.control.events import StopReason
 from hilgw.control.modes import RobotMode
 from hilgw.engine.arming.leases import Lease
 from hilgw.engine.control_server import IDLE_S, MAX_CLIENTS, Client, LookServer, suggestions
-from hilgw.errors import HilgwError, PeerError, UsageError, quoted
+from hilgw.engine.handover import Handover
+from hilgw.errors import HilgwError, PeerError, UsageError, printable, quoted
 from hilgw.medium.pose import Pose
 from hilgw.protocols.gateway import requests
 from hilgw.protocols.gateway.messages import keys_of
@@ -58,6 +59,7 @@ class ControlServer(LookServer):
             requests.Renew: self._renew,
             requests.EndHold: self._end_hold,
             requests.Disarm: self._disarm,
+            requests.ReleasePort: self._release_port,
         }
 
     @property
@@ -75,6 +77,8 @@ class ControlServer(LookServer):
         super()._left(client)
         if client.lease is not None:
             client.lease.end(StopReason.LEASE_ENDED)
+        if client.handover is not None:
+            client.handover.end()
 
     def _unknown(self, names: Sequence[str], known: Container[str]) -> list[str]:
         """A robot whose devices are not registered yet may have any."""
@@ -101,6 +105,23 @@ class ControlServer(LookServer):
 
     def _set(self, request: requests.Set, client: Client) -> Answer:
         return _done(self._gateway.set(request.device, request.channel, request.range))
+
+    async def _release_port(
+        self, request: requests.ReleasePort, client: Client
+    ) -> requests.PortReleased:
+        """Another program gets this port, for as long as the connection lives."""
+        for each in self._clients.values():
+            other = each.handover
+            if other is not None and (each is client or other.name == request.port):
+                raise HilgwError(f"it is released to {other.to} already", where=other.name)
+        to = f"{printable(request.command)} (process {request.pid})"
+        client.handover = Handover(self._gateway, request.port, to)
+        try:
+            return await client.handover.begin()
+        except BaseException:
+            client.handover.end()
+            client.handover = None
+            raise
 
     async def _command(self, request: requests.Command, client: Client) -> requests.RemoteValue:
         """An AT command for another module of a station's network."""

@@ -279,6 +279,8 @@ class Gateway:
                 return self.stations
             case "object":
                 return self.scene.objects
+            case "port":
+                return self.supervisors
             case "part":
                 return self._parts()
         return ()

@@ -35,7 +35,8 @@ class Port:
     replaced. boot_s: silence after opening, before the user of the port is attached. retry_s: the
     pause between two tries; None: the supervisor's. stall_s: a port that takes no byte for this
     time is opened anew; None: it is left to its flow control. release: awaited before it is closed,
-    while its user is attached: another process that holds the port lets go of it.
+    while its user is attached: another process that holds the port lets go of it. path: of the
+    device that another program can open, raises PortError, may block; None: there is none.
     """
 
     where: str
@@ -45,6 +46,7 @@ class Port:
     retry_s: float | None = None
     stall_s: float | None = STALL_S
     release: Callable[[], Awaitable[None]] | None = None
+    path: Callable[[], str] | None = None
 
 
 class LineEnd(Protocol):

@@ -35,7 +35,12 @@ class State(StrEnum):
     STALLED = "stalled"  # it takes no bytes, or does not answer: about to be reopened
     BACKOFF = "back-off"  # the last try failed; the next one follows
     FAILED = "failed"  # not the configured device, or too many faults: stays down
+    RELEASED = "released"  # another program has it; its reason is "to PROGRAM (process N)"
     CLOSED = "closed"
+
+    def because(self, reason: str) -> str:
+        """The state in words, with its reason."""
+        return (" " if self is State.RELEASED else ": ").join(filter(None, (self.value, reason)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,8 @@ def _line_bytes(event: Event) -> tuple[str, str]:
 
 
 def _port(event: Event) -> tuple[str, str]:
-    return event["name"], ": ".join(filter(None, (event["state"], event["reason"])))
+    parts = filter(None, (event["state"], event["reason"]))
+    return event["name"], (" " if event["state"] == "released" else ": ").join(parts)
 
 
 def _armed(event: Event) -> tuple[str, str]:

@@ -177,8 +177,11 @@ class ControlLoop(PeerListener):
 
     def demand_no_fault(self) -> None:
         """SafetyError where a body that gets commands in this mode reports a hardware fault, which
-        keeps it from being armed."""
+        keeps it from being armed; or where another program has its port."""
         for safety in self._bodies.commanded:
+            if safety.released:
+                what = f"not armed: the port of its body is released {safety.released}"
+                raise SafetyError(what, where=self.name, fix="arm it when the port is back")
             if faults := safety.faults():
                 fix = "correct it, then arm; `safety: {on_fault: report}` arms in spite of it"
                 raise SafetyError(f"not armed: {'; '.join(faults)}", where=self.name, fix=fix)

@@ -28,6 +28,7 @@ BY_HAND = (
     StopReason.LEASE_EXPIRED,
     StopReason.LEASE_OVER,
     StopReason.ESTOP,
+    StopReason.RELEASED,
 )
 STATUS_NS = NS_PER_S  # between two reports to the observer
 

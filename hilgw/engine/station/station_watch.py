@@ -75,11 +75,8 @@ class StationWatch:
         if now - self._waits_since < WAITS_NS or now - self._shown_ns < REPEAT_NS:
             return ""
         self._shown_ns = now
-        why = f": {traffic.reason}" if traffic.reason else ""
-        return (
-            f"queued {traffic.queued}, sent {traffic.sent}: waits for its port "
-            f"({traffic.state.value}{why})"
-        )
+        why = traffic.state.because(traffic.reason)
+        return f"queued {traffic.queued}, sent {traffic.sent}: waits for its port ({why})"
 
     def _unanswered(self, now: int, traffic: Traffic, *, is_listening: bool) -> str:
         """Many packets out and nothing back: reported once for each connection. Bytes that are no

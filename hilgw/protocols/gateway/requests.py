@@ -34,7 +34,7 @@ LONGEST_LEASE_S = 86_400.0
 COMMAND_BYTES = 64
 
 MODES = ("simulation", "remote", "shadow")
-NAMED = ("robot", "station", "device", "hardware station", "object", "part")
+NAMED = ("robot", "station", "device", "hardware station", "object", "port", "part")
 """The kinds of names. part: whatever events are about."""
 
 Channel = Annotated[
@@ -145,6 +145,14 @@ class Disarmed:
     not_sent: dict[str, str] = field(default_factory=dict)
     unknown: list[str] = field(default_factory=list)
     fix: str = ""
+
+
+@record
+class PortReleased:
+    """path: of the device. note: for the user, what became of the robot on it."""
+
+    path: str
+    note: str
 
 
 @record
@@ -294,6 +302,16 @@ class Disarm(Request[Disarmed]):
 
 
 @record
+class ReleasePort(Request[PortReleased]):
+    """Hands a port to another program, until this connection ends. command, pid: of that program,
+    as others are shown it."""
+
+    port: str
+    command: str
+    pid: int
+
+
+@record
 class Watch(Request[Done]):
     """The events of these kinds and names follow on this connection; without any: all. lost: only
     packets and requests that were lost."""
@@ -327,6 +345,7 @@ REQUESTS: dict[str, type[Request[Any]]] = {
         Renew,
         EndHold,
         Disarm,
+        ReleasePort,
         Watch,
         Report,
     )

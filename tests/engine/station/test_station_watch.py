@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from hilgw.engine.observer import State
 from hilgw.engine.station.station_watch import StationWatch, StationWatches, Traffic
 from hilgw.testing.sim import Clock, Recorder
@@ -28,10 +30,18 @@ def sending(seconds: int, **more: Any) -> list[Traffic]:
     return [replace(QUIET, delivered=2 * second, **more) for second in range(seconds)]
 
 
-def test_packets_that_wait_for_a_port_are_named_again_and_again() -> None:
-    down = replace(QUIET, state=State.WAITING, reason="no such device", connections=0, queued=7)
-    lines = looks(*[down] * 25)
-    assert lines == ["queued 7, sent 0: waits for its port (waiting: no such device)"] * 3
+@pytest.mark.parametrize(
+    ("state", "reason", "why"),
+    [
+        (State.WAITING, "no such device", "waiting: no such device"),
+        (State.RELEASED, "to avrdude (process 7)", "released to avrdude (process 7)"),
+    ],
+)
+def test_packets_that_wait_for_a_port_are_named_again_and_again(
+    state: State, reason: str, why: str
+) -> None:
+    down = replace(QUIET, state=state, reason=reason, connections=0, queued=7)
+    assert looks(*[down] * 25) == [f"queued 7, sent 0: waits for its port ({why})"] * 3
     assert looks(*[replace(down, queued=0)] * 25) == []
 
 
