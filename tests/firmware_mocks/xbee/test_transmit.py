@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.firmware_mocks.bench import BROADCAST, Bench, wrap
+from tests.firmware_mocks.bench import BROADCAST, Bench
 
 SUCCESS, NO_ACK, CCA, TOO_LARGE = 0x00, 0x01, 0x02, 0x74
 
@@ -235,13 +235,3 @@ def test_xbee3_takes_a_new_threshold_with_the_next_restart(bench: Bench) -> None
     module.reset(bench.now)
     bench.settle()
     assert bench.tx64(module, BROADCAST, b"x") == SUCCESS
-
-
-def test_frames_are_worked_on_in_order(bench: Bench) -> None:
-    one, two = bench.pair(baudRate=115200)
-    frames = b"".join(wrap(bytes((0, n)) + address(two) + b"\x00n%d" % n) for n in range(1, 20))
-    for start in range(0, len(frames), 32):
-        bench.put(one, frames[start : start + 32])
-    bench.run(200)
-    assert bench.frames(one) == [bytes((0x89, n, 0)) for n in range(1, 20)]
-    assert [frame[11:] for frame in bench.frames(two)] == [b"n%d" % n for n in range(1, 20)]
