@@ -164,6 +164,18 @@ def test_frame_ids_rotate_and_none_outstanding_is_used_again(answers: list[int])
         assert len(outstanding) <= 4
 
 
+def test_ids_wrap_past_one_that_hangs() -> None:
+    bench = ready(status_timeout_s=60)
+    bench.send(b"hangs")
+    seen = []
+    for _ in range(600):
+        sent = bench.send(b"x")
+        seen.append(unframe(sent.data)[1])
+        assert bench.frames(f"89{seen[-1]:02X}00") == [base.Delivered(sent.token)]
+    assert seen[:254] == list(range(2, 256))
+    assert seen[254:508] == list(range(2, 256))
+
+
 @pytest.mark.parametrize(("np", "limit"), [(100, 100), (102, 102), (49, 49)])
 def test_a_payload_over_the_modules_limit_is_refused(np: int, limit: int) -> None:
     bench = Bench(FakeModule(NP=np.to_bytes(2, "big"))).ready()
@@ -212,6 +224,18 @@ def test_a_frame_without_data_is_dropped_with_a_reason(head: str) -> None:
     (dropped,) = ready().frames(short)
     assert isinstance(dropped, base.Dropped)
     assert dropped.reason == "bad_frame"
+
+
+def test_corrupt_frames_are_counted_one_by_one() -> None:
+    bench = ready()
+    good = frame(f"81 1234 28 00 {PING}")
+    bad = bytearray(good)
+    bad[8] ^= 1
+    events = bench.take_in(bytes(bad) + good + bytes(bad) + good)
+    assert len(received(events)) == 2
+    assert [event.reason for event in events if isinstance(event, base.Dropped)] == [
+        "bad_frame"
+    ] * 2
 
 
 def test_a_frame_cut_short_is_given_up_when_the_line_is_silent() -> None:
@@ -361,6 +385,14 @@ def test_describe_takes_wire_bytes_frame_data_and_text() -> None:
     assert session.describe(b"") == "the frame is empty: "
     escaped = ready(api_mode=2).session
     assert "-17 dBm" in escaped.describe(frame(f"81 1234 11 00 {PING}", escaped=True))
+
+
+@pytest.mark.parametrize("channel", [11, 12, 26])
+def test_good_settings_have_no_problems(channel: int) -> None:
+    common = base.StationSettings(port="/dev/null", channel=channel, sources={REMOTE: "rover"})
+    assert ADAPTER.check(ADAPTER.Settings(), common) == []
+    table = ADAPTER.Settings(mapping=ByDestination(table=TABLE))
+    assert ADAPTER.check(table, common) == []
 
 
 @pytest.mark.parametrize("channel", [0, 10, 27])
