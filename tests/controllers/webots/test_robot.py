@@ -61,6 +61,12 @@ def text(words: str) -> bytes:
 # --- the battery ----------------------------------------------------------------------------------
 
 
+def test_the_battery_runs_down_in_simulated_time() -> None:
+    run = running(battery=Battery(10.0, 1000.0))  # 10 J at 1 kW: 10 ms
+    run.step(4, block(0, "1f 0200"))
+    assert run.step(4) == reply(time(0.008) + BATTERY + f64(2.0))
+
+
 def test_an_empty_battery_stops_the_robot_and_ends_the_controller() -> None:
     run = running(battery=Battery(10.0, 1000.0))
     run.send(request(32, block(WHEEL, b"\2\0" + f64(1.0))))
