@@ -458,19 +458,6 @@ def test_it_waits_half_a_second_after_received_light() -> None:
     assert waited == 500
 
 
-def test_what_our_own_light_cut_short_is_counted() -> None:
-    jammed = Bench().up()
-    sent = None
-    while sent is None:
-        jammed.emit(b"\x00\x20")
-        sent = jammed.send(b"\4\10")
-        jammed.wait(10)
-    jammed.emit(b"S01" + ROOM * 4 + b"t\x00\x88C")
-    jammed.wait(10)
-    jammed.emit(b"S01")
-    assert "interrupted" in [event.reason for event in of(base.Dropped, jammed.events)]
-
-
 @pytest.mark.parametrize(
     ("hz", "period"), [(36_000, 82), (38_000, 78), (40_000, 74), (455_000, 6), (15_000, 199)]
 )

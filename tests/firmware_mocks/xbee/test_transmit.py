@@ -23,14 +23,6 @@ def test_by_64_bit_address_from_a_module_without_a_short_one(bench: Bench, kind:
     assert bench.frames(two) == [b"\x80" + address(one) + b"\x28\x00" + b"\x00\xff~data"]
 
 
-def test_the_sender_with_a_short_address_is_named_by_it(bench: Bench) -> None:
-    one = bench.add(my=0x0011, hardware="s1")
-    two = bench.add(hardware="s1", position=(1, 0, 0))
-    bench.settle()
-    assert bench.tx64(one, two.address, b"x") == SUCCESS
-    assert bench.frames(two) == [b"\x81\x00\x11\x28\x00x"]
-
-
 def test_by_16_bit_address(bench: Bench) -> None:
     one = bench.add()
     two, three = bench.add(my=2, position=(1, 0, 0)), bench.add(my=3)
