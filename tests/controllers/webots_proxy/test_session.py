@@ -328,24 +328,6 @@ def test_what_no_controller_reads_is_refused_or_lost() -> None:
     assert not made.close()
 
 
-def test_packets_that_wait_stay_when_their_receiver_is_disabled() -> None:
-    """As in Webots: enabling begins a new period. What still waits at the end is lost."""
-    made = connected(period_ms=96)
-    made.hold("rx", copy := packet())
-    made.from_webots(EMPTY)
-    _, events = made.from_controller(encode_request(96, commands(SetSamplingPeriod(RX, 0))))
-    assert events == [base.Enabled("rx", 0)]
-    assert made.hold("rx", packet()) == PacketRefused.DISABLED
-    assert made.from_webots(EMPTY) == (EMPTY, ())
-    made.from_controller(encode_request(32, commands(SetSamplingPeriod(RX, 64))))
-    assert made.from_webots(EMPTY) == (EMPTY, ())
-    made.from_controller(STEP)
-    assert made.from_webots(EMPTY)[1][-1] == base.Delivered("rx", (copy,))
-    made.hold("rx", copy)
-    made.from_controller(encode_request(32, commands(SetSamplingPeriod(RX, 0))))
-    assert made.close() == [base.Lost("rx", (copy,))]
-
-
 @pytest.mark.parametrize("lengths", [[1], [2], [3], [1, 2, 3, 7]], ids=str)
 def test_random_schedules_are_those_of_webots(lengths: list[int]) -> None:
     """The packets that wait at the request: those that come later have no time in Webots' step."""
