@@ -82,6 +82,10 @@ class ControlServer:
         """The part `control_socket` of the gateway's report."""
         return {"refused": self._refused}
 
+    def status(self) -> dict[str, Any]:
+        """The answer to `status`."""
+        return self._gateway.status.answer(self._config, len(self._clients))
+
     @cached_property
     def _subscriptions(self) -> Subscriptions:
         gateway = self._gateway
@@ -224,6 +228,8 @@ class ControlServer:
                 case {"do": Do.WATCH}:
                     self._watch(client, request)
                     return {"ok": True}
+                case {"do": Do.STATUS}:
+                    return {"ok": True, "status": self.status()}
                 case {"do": Do.REPORT}:
                     return {"ok": True, "report": self._gateway.report()}
         except HilgwError as error:

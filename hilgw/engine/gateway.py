@@ -14,6 +14,7 @@ from hilgw.engine.robot.ports import EmitterPort
 from hilgw.engine.simulated.clock import SimulatedClock
 from hilgw.engine.simulated.pace import Hold, Holds, SpeedMeter
 from hilgw.engine.station.station_watch import StationWatches
+from hilgw.engine.status import GatewayStatus
 from hilgw.errors import AdapterError, HilgwError, PeerError, PortError
 from hilgw.medium.packet import Packet
 from hilgw.reasons import RejectedReason
@@ -24,12 +25,14 @@ if TYPE_CHECKING:
 
     from hilgw.adapters.base import RemoteAnswer
     from hilgw.engine.event_loop.scheduler import Timer
+    from hilgw.engine.listening import Listening
     from hilgw.engine.mocap import Mocap
     from hilgw.engine.mock_host import MockHost
     from hilgw.engine.observer import LineEvent, Observers
     from hilgw.engine.processes import Child
     from hilgw.engine.robot.robot import Robot
     from hilgw.engine.scene import Scene
+    from hilgw.engine.latency import Latency
     from hilgw.engine.simulated.event_loop import PacedLoop
     from hilgw.engine.station.station import Station
     from hilgw.engine.supervisor import ObservedPort
@@ -46,7 +49,7 @@ class Gateway:
     """Everything that runs. `hilgw.assemble.gateway` adds the parts of a configuration.
 
     timer: the clock of all that it simulates. real_timer: for deadlines of other processes, the
-    same clock unless time is simulated. holds: where a synchronized controller holds simulated
+    same clock unless time is simulated. listening: where others connect. holds: where a synchronized controller holds simulated
     time; without effect in real time. description: lines that show the configuration. reports: of
     further parts. environment: further variables of the programs that it starts.
     """
@@ -85,7 +88,9 @@ class Gateway:
         self.mocap = mocap
         self.description: list[str] = []
         self.reports: dict[str, Callable[[], dict[str, Any]]] = {}
+        self.listening: list[Listening] = []
         self.environment: dict[str, str] = {}
+        self.status = GatewayStatus(self)
         self._speed = SpeedMeter(paced.speed, timer.now) if paced is not None else None
         self._on_ready: Callable[[], None] | None = None
         self._started_ns: int | None = None
@@ -127,6 +132,7 @@ class Gateway:
                 robot.start()
             self.control_loops.start()
             self.watches.start()
+            self.status.start()
             self.check_ready()
             with suppress(TimeoutError):  # the end of a run of this duration
                 await asyncio.wait_for(stop.wait(), duration_s)
@@ -161,6 +167,7 @@ class Gateway:
     async def _stop(self, tasks: list[asyncio.Task[None]]) -> None:
         await self.control_loops.stop_motors()
         self.watches.stop()
+        self.status.close()
         for station in self.stations.values():
             station.end()
         for task in tasks:
@@ -184,20 +191,18 @@ class Gateway:
             host.close()
 
     def _demand_all_up(self) -> None:
-        beside = self.control_loops.unused(shadows=False)
-        for name, supervisor in self.supervisors.items():
-            if not supervisor.was_up and name not in beside:
+        for supervisor in self.required():
+            if not supervisor.was_up:
                 error = supervisor.last_error
                 if isinstance(error, PortError):
                     raise error
-                raise error or PeerError("was never up", where=name)
+                raise error or PeerError("was never up", where=supervisor.name)
 
     def check_ready(self) -> None:
         """Calls `on_ready`, once, when every port is up but those of bodies beside."""
         if self._on_ready is None:
             return
-        beside = self.control_loops.unused(shadows=False)
-        if all(each.ready for name, each in self.supervisors.items() if name not in beside):
+        if all(each.ready for each in self.required()):
             on_ready, self._on_ready = self._on_ready, None
             on_ready()
 
@@ -309,6 +314,29 @@ class Gateway:
         return await answered
 
     # --- what happened -----------------------------------------------------------------------
+
+    @property
+    def uptime_ns(self) -> int:
+        """Since `run`, by the gateway's clock."""
+        return 0 if self._started_ns is None else self.timer.now() - self._started_ns
+
+    def required(self) -> list[ObservedPort]:
+        """The ports that the gateway needs: all but those of bodies beside."""
+        beside = self.control_loops.unused(shadows=False)
+        return [each for name, each in self.supervisors.items() if name not in beside]
+
+    def hops(self) -> dict[str, dict[str, Latency]]:
+        """The latency of each hop, by what counts it; docs/observe.md defines them."""
+        robots, stations = self.robots.values(), self.stations.items()
+        loops = {name: self.control_loops[name] for name in self.control_loops}
+        return {
+            "emitter": {e.name: e.latency for each in robots for e in each.emitters.values()},
+            "line": {name: each.statistics.line for name, each in stations},
+            "module": {name: each.statistics.module for name, each in stations},
+            "air": {name: each.statistics.air for name, each in stations},
+            "receiver": {r.name: r.latency for each in robots for r in each.receivers.values()},
+            "controller": {name: loop.statistics.latency for name, loop in loops.items()},
+        }
 
     def report(self) -> dict[str, Any]:
         """Statistics of the run, for `--report`: plain JSON types, no NaN."""

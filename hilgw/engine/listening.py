@@ -71,6 +71,11 @@ class Listening:
         if self._on_listening is not None:
             self._on_listening(self.host, listener.port)
 
+    @property
+    def clients(self) -> int:
+        """Connections that are open."""
+        return 0 if self._listener is None else self._listener.clients
+
     def take_refused(self) -> int:
         """The connections that were refused since the last call."""
         if self._listener is None:

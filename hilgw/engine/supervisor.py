@@ -22,6 +22,7 @@ from hilgw.transports.base import Transport
 
 if TYPE_CHECKING:
     from hilgw.engine.processes import Child
+    from hilgw.engine.statistics import Passed
 
 RESOLUTION_S = 1e-6  # of event loops: a shorter wait may end before its time
 POLL_S = 0.1
@@ -75,6 +76,10 @@ class Supervised(Protocol):
     identity: str
     supervisor: PortListener
 
+    @property
+    def passed(self) -> Passed | None:
+        """The bytes that passed its ports; None: not counted."""
+
     def attach(self, transport: Transport) -> None: ...
 
     def detach(self) -> None: ...
@@ -107,6 +112,11 @@ class ObservedPort(PortListener, ABC):
     def identity(self) -> str:
         """The module or peer that is there, where one is supervised."""
         return ""
+
+    @property
+    def passed(self) -> Passed | None:
+        """The bytes that passed it; None: not counted."""
+        return None
 
     @property
     def advice(self) -> str:
@@ -160,6 +170,10 @@ class AttachedPort(ObservedPort):
     @property
     def identity(self) -> str:
         return self.supervised.identity
+
+    @property
+    def passed(self) -> Passed | None:
+        return self.supervised.passed
 
     def _may_restart(self, error: HilgwError) -> bool:
         """Whether the port is opened again; enters FAILED when its session raised too often."""

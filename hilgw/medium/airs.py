@@ -65,6 +65,7 @@ class _Transmission:
     expires_ns: int
     reported_by: set[str]
     air: str = ""
+    left_ns: int = 0
 
 
 class _Log:
@@ -102,9 +103,11 @@ class _Air:
 
 
 class Airs:
-    """All airs of one gateway. `now` is integer nanoseconds."""
+    """All airs of one gateway. `now` is integer nanoseconds. travelled_ns: of the packet that
+    `origin` was last asked about, since it left the module that sent it; None: not known."""
 
     def __init__(self) -> None:
+        self.travelled_ns: int | None = None
         self._airs: dict[str, _Air] = {}
         self._ours: dict[str, int] = {}  # unique address -> how many of our modules have it
         self._stations: set[str] = set()
@@ -122,19 +125,31 @@ class Airs:
             self._ours[address] = self._ours.get(address, 0) + 1
 
     def sent(
-        self, air: str, data: bytes, now: int, station: str = "", air_time_ns: int = AIR_TIME_NS
+        self,
+        air: str,
+        data: bytes,
+        now: int,
+        station: str = "",
+        air_time_ns: int = AIR_TIME_NS,
+        left_ns: int | None = None,
     ) -> None:
-        """Records that our module `station` transmits these bytes."""
+        """Records that our module `station` transmits these bytes. left_ns: when it has them all;
+        None: now."""
         if len(self._stations) > 1 and air in self._airs:
-            self._sent.add(_Transmission(data, station, now + air_time_ns, {station}, air))
+            left_ns = now if left_ns is None else left_ns
+            expires_ns = now + air_time_ns
+            self._sent.add(_Transmission(data, station, expires_ns, {station}, air, left_ns))
 
     def origin(self, air: str, station: str, address: str | None, data: bytes, now: int) -> Origin:
         """Whether the packet this module received was transmitted by another of our modules."""
         source = normal(address) if address else ""
         here = self._airs.get(air)
+        self.travelled_ns = None
         if is_unique(source):
             if not self._ours.get(source, 0):
                 return Origin.FOREIGN
+            for transmission in self._sent.find(data, now):
+                self.travelled_ns = now - transmission.left_ns  # the latest with these bytes
             in_air = here is not None and any(source in own for own in here.addresses.values())
             return Origin.ECHO if in_air else Origin.SIBLING
         if here is None:
@@ -147,11 +162,13 @@ class Airs:
                 continue
             if transmission.air == air:
                 transmission.reported_by.add(station)
+                self.travelled_ns = now - transmission.left_ns
                 return Origin.ECHO
             sibling = sibling or transmission
         if sibling is None:
             return Origin.FOREIGN
         sibling.reported_by.add(station)
+        self.travelled_ns = now - sibling.left_ns
         return Origin.SIBLING
 
     def is_duplicate(

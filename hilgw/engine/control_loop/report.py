@@ -103,6 +103,29 @@ def _body(end: BodyEnd) -> dict[str, Any]:
     }
 
 
+def state_of(bodies: BodyEnds, presence: Presence) -> dict[str, Any]:
+    """The state of now, for `hilgw status`. down: the bodies that get commands and are not there."""
+    safety, statistics = bodies.safety.state, bodies.safety.statistics
+    ends = {end.link.name.rpartition(".")[2]: end for end in bodies if not end.link.is_absent}
+    absence = presence.absence()
+    return {
+        "armed": safety.armed,
+        "latched": safety.latched,
+        **_disarmed(safety),
+        "mode": bodies.mode if bodies.remote is not None else None,
+        "bodies": {key: "up" if end.is_up else "down" for key, end in ends.items()},
+        "down": [
+            key for key, end in ends.items() if not end.is_up and end.safety in bodies.commanded
+        ],
+        "controller": {"runs": not absence, "text": absence},
+        "late_steps": {
+            "count": statistics.counts["late_steps"],
+            "max_ms": statistics.lateness.as_dict()["max_ms"],
+            "p99_ms": statistics.lateness.as_dict()["p99_ms"],
+        },
+    }
+
+
 class StatusTimer:
     """Reports the control loop to the observer once a second."""
 

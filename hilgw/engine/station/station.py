@@ -77,6 +77,7 @@ class Station:
         self.identity = ""
         self.ready = False
         self.supervisor = PortListener()
+        self.passed = statistics.passed
         self._pacer = LinePacer(common.baudRate, line_of(common)[0].byteSize)
         self._scheduler = scheduler
         self._queue = TransmitQueue(common.bufferSize)
@@ -200,6 +201,9 @@ class Station:
     def data_received(self, data: bytes) -> None:
         self._unanswered = 0
         now = self._scheduler.now()
+        passed = self.passed
+        passed.received += len(data)
+        passed.last_ns = now
         try:
             self._handle(self.session.receive(data, now), now)
         except Exception as error:  # noqa: BLE001 - as in _call: a call less for each read
@@ -220,13 +224,15 @@ class Station:
                 case Received():
                     self._receive_filter.receive(event, now)
                 case Delivered(token):
-                    copy = self._queue.outstanding.pop(token, None)
-                    if copy is not None:
+                    sent = self._queue.outstanding.pop(token, None)
+                    if sent is not None:
+                        copy, ends = sent
+                        self.statistics.module.add(now - ends)
                         self.statistics.deliver(copy, now)
                 case Refused(token, reason):
                     self._lose(token, reason)
                 case Write(data):
-                    if self._write(data):
+                    if self._write(data, now):
                         self._pacer.occupy(len(data), now)
                 case RemoteAnswer():
                     self._answer_command(event)
@@ -281,7 +287,7 @@ class Station:
             if isinstance(frame, CannotSend):
                 queue.take()
                 self.statistics.refuse(frame.reason, frame.text)
-            elif not self._write(frame.data):
+            elif not self._write(frame.data, now):
                 if queue.waiting and queue.waiting[0] is copy:
                     queue.take()
                     self.statistics.refuse(PacketRefused.DOWN, "the port took no bytes")
@@ -290,7 +296,8 @@ class Station:
                 ends = self._pacer.occupy(len(frame.data), now, backlog=backlog)
                 backlog = False
                 air_time_ns = AIR_TIME_NS + frame.air_time_ns
-                self._airs.sent(self._air, copy.packet.data, now, self.name, air_time_ns)
+                self._airs.sent(self._air, copy.packet.data, now, self.name, air_time_ns, ends)
+                self.statistics.line.add(ends - copy.arrived_ns)
                 queue.sent(copy, frame.token, ends, frame.lost)
         self._rearm(now)
 
@@ -309,7 +316,7 @@ class Station:
             else:
                 self.statistics.refuse(lost, "not delivered")
 
-    def _write(self, data: bytes) -> bool:
+    def _write(self, data: bytes, now: int) -> bool:
         """Whether the port took the bytes."""
         if self._transport is None:
             return False
@@ -318,6 +325,9 @@ class Station:
         except PortError as error:
             self.supervisor.on_failed(error)
             return False
+        passed = self.passed
+        passed.sent += len(data)
+        passed.last_ns = now
         return True
 
     def _set_modem_line(self, name: str, on: bool) -> None:
@@ -383,7 +393,7 @@ class TransmitQueue:
         self.limit = UNLIMITED_BYTES if bufferSize < 0 else bufferSize
         self.full_reason = PacketRefused.CAP if bufferSize < 0 else PacketRefused.OVERFLOW
         self.waiting: deque[Copy] = deque()
-        self.outstanding: dict[int, Copy] = {}
+        self.outstanding: dict[int, tuple[Copy, int]] = {}  # with the end of its last byte
         self.on_wire: deque[tuple[int, Copy, RefusedReason | None]] = deque()
         self.bytes = 0
 
@@ -414,7 +424,7 @@ class TransmitQueue:
         if token is None:
             self.on_wire.append((ends_ns, copy, lost))
         else:
-            self.outstanding[token] = copy
+            self.outstanding[token] = copy, ends_ns
 
     def take_sent(self, now: int) -> tuple[Copy, RefusedReason | None] | None:
         """Removes a copy whose last byte has left by now, with the reason why it is lost, if it

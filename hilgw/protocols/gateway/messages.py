@@ -43,6 +43,7 @@ class Do(StrEnum):
     DISARM = "disarm"  # robots, or all: stops motors until they are armed
     WATCH = "watch"  # kinds, names, lost: the gateway's events follow, on this connection
     REPORT = "report"  # answers the report of the gateway
+    STATUS = "status"  # answers the state of its ports and robots, rates, losses and latencies
 
 
 def encode(message: dict[str, Any]) -> bytes:

@@ -56,7 +56,7 @@ class InProcessListener:
         self.host = host
         self.port = port
         self.on_client = on_client
-        self.refused = 0  # a mock connects once at a time
+        self.refused = self.clients = 0  # a mock connects once at a time, and is no client
         self._network = network
 
     @property

@@ -54,6 +54,9 @@ class Listener(Protocol):
     @property
     def where(self) -> str: ...
 
+    @property
+    def clients(self) -> int: ...
+
     async def start(self) -> None: ...
 
     def close(self) -> None: ...
@@ -96,6 +99,11 @@ class TcpListener:
     @property
     def where(self) -> str:
         return format_address(self.host, self.port)
+
+    @property
+    def clients(self) -> int:
+        """Connections that are open."""
+        return self._clients.total()
 
     async def start(self) -> None:
         """Starts listening. Raises PortError: busy, denied, absent (no such address)."""
