@@ -106,6 +106,12 @@ class NetworkPorts(Ports):
         return device.aim
 
 
+def metrics_listening(config: GatewayConfig, gateway: Gateway, url: str) -> Listening:
+    """Where the metrics are read."""
+    ports = NetworkPorts(config, gateway)
+    return ports.listening(url, mocked=False, tokens=True, role="monitor")
+
+
 def _token_check(config: AccessConfig, role: str, now: Callable[[], int]) -> TokenCheck:
     """Of a listener whose clients need this role. now: real time. Raises ConfigError.
 
@@ -117,9 +123,7 @@ def _token_check(config: AccessConfig, role: str, now: Callable[[], int]) -> Tok
         (name, token.role, read_token(Path(token.file))) for name, token in config.tokens.items()
     )
     certified = config.tls is not None and config.tls.clients is not None
-    return TokenCheck(
-        access, role, now, no_token=role if certified and not config.tokens else None
-    )
+    return TokenCheck(access, role, now, no_token=role if certified and not config.tokens else None)
 
 
 def _tls_of(config: AccessConfig) -> ssl.SSLContext | None:

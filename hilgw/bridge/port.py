@@ -42,7 +42,6 @@ class BridgePort:
 
     def __init__(self, name: str, line: LineSettings) -> None:
         self.name = name
-        self.passed = None  # its flow counts
         self.identity = str(line)
         self.supervisor = PortListener()
         self.data_received: Callable[[bytes], None] = lambda data: None

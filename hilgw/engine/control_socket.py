@@ -25,6 +25,7 @@ from hilgw.devices.keys import is_code
 from hilgw.engine.arming.leases import Lease
 from hilgw.engine.control_listener import ControlListener
 from hilgw.engine.simulated.event_loop import in_real_time
+from hilgw.engine.status import status_of
 from hilgw.engine.subscriptions import Filter, Subscriber, Subscriptions
 from hilgw.errors import HilgwError, PeerError, UsageError, known_here, quoted
 from hilgw.medium.pose import Pose
@@ -84,7 +85,7 @@ class ControlServer:
 
     def status(self) -> dict[str, Any]:
         """The answer to `status`."""
-        return self._gateway.status.answer(self._config, len(self._clients))
+        return status_of(self._gateway, self._config, len(self._clients))
 
     @cached_property
     def _subscriptions(self) -> Subscriptions:

@@ -10,11 +10,11 @@ from hilgw.control.safety_settings import DEFAULT_GUARDIAN_MS
 from hilgw.engine.control_loop.control_loops import ControlLoops
 from hilgw.engine.lines import Lines
 from hilgw.engine.observer import Kind
+from hilgw.engine.port_history import PortHistory
 from hilgw.engine.robot.ports import EmitterPort
 from hilgw.engine.simulated.clock import SimulatedClock
 from hilgw.engine.simulated.pace import Hold, Holds, SpeedMeter
 from hilgw.engine.station.station_watch import StationWatches
-from hilgw.engine.status import GatewayStatus
 from hilgw.errors import AdapterError, HilgwError, PeerError, PortError
 from hilgw.medium.packet import Packet
 from hilgw.reasons import RejectedReason
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from hilgw.adapters.base import RemoteAnswer
     from hilgw.engine.event_loop.scheduler import Timer
+    from hilgw.engine.latency import Latency
     from hilgw.engine.listening import Listening
     from hilgw.engine.mocap import Mocap
     from hilgw.engine.mock_host import MockHost
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from hilgw.engine.processes import Child
     from hilgw.engine.robot.robot import Robot
     from hilgw.engine.scene import Scene
-    from hilgw.engine.latency import Latency
     from hilgw.engine.simulated.event_loop import PacedLoop
     from hilgw.engine.station.station import Station
     from hilgw.engine.supervisor import ObservedPort
@@ -49,9 +49,10 @@ class Gateway:
     """Everything that runs. `hilgw.assemble.gateway` adds the parts of a configuration.
 
     timer: the clock of all that it simulates. real_timer: for deadlines of other processes, the
-    same clock unless time is simulated. listening: where others connect. holds: where a synchronized controller holds simulated
-    time; without effect in real time. description: lines that show the configuration. reports: of
-    further parts. environment: further variables of the programs that it starts.
+    same clock unless time is simulated. holds: where a synchronized controller holds simulated
+    time; without effect in real time. listening: where others connect. description: lines that show
+    the configuration. reports: of further parts. environment: further variables of the programs
+    that it starts.
     """
 
     def __init__(
@@ -90,7 +91,8 @@ class Gateway:
         self.reports: dict[str, Callable[[], dict[str, Any]]] = {}
         self.listening: list[Listening] = []
         self.environment: dict[str, str] = {}
-        self.status = GatewayStatus(self)
+        self.history = PortHistory(self.real_timer, self.counters)
+        observer.add(self.history)
         self._speed = SpeedMeter(paced.speed, timer.now) if paced is not None else None
         self._on_ready: Callable[[], None] | None = None
         self._started_ns: int | None = None
@@ -132,7 +134,7 @@ class Gateway:
                 robot.start()
             self.control_loops.start()
             self.watches.start()
-            self.status.start()
+            self.history.start()
             self.check_ready()
             with suppress(TimeoutError):  # the end of a run of this duration
                 await asyncio.wait_for(stop.wait(), duration_s)
@@ -167,7 +169,7 @@ class Gateway:
     async def _stop(self, tasks: list[asyncio.Task[None]]) -> None:
         await self.control_loops.stop_motors()
         self.watches.stop()
-        self.status.close()
+        self.history.close()
         for station in self.stations.values():
             station.end()
         for task in tasks:
@@ -315,27 +317,35 @@ class Gateway:
 
     # --- what happened -----------------------------------------------------------------------
 
-    @property
-    def uptime_ns(self) -> int:
-        """Since `run`, by the gateway's clock."""
-        return 0 if self._started_ns is None else self.timer.now() - self._started_ns
-
     def required(self) -> list[ObservedPort]:
         """The ports that the gateway needs: all but those of bodies beside."""
         beside = self.control_loops.unused(shadows=False)
         return [each for name, each in self.supervisors.items() if name not in beside]
 
+    def counters(self) -> dict[str, tuple[int, ...]]:
+        """Bytes and packets of each port: received, sent, received, sent. The packets of a body are
+        its values and commands, those of a controller its commands and values."""
+        packets = {
+            name: (count.inbound - count.dropped.total(), count.delivered)
+            for name, count in ((n, each.statistics.count) for n, each in self.stations.items())
+        }
+        for robot in self.control_loops:
+            packets |= self.control_loops[robot].state()["messages"]
+        return {
+            name: (port.passed.received, port.passed.sent, *packets.get(name, (0, 0)))
+            for name, port in self.supervisors.items()
+        }
+
     def hops(self) -> dict[str, dict[str, Latency]]:
         """The latency of each hop, by what counts it; docs/observe.md defines them."""
-        robots, stations = self.robots.values(), self.stations.items()
-        loops = {name: self.control_loops[name] for name in self.control_loops}
+        robots, stations, loops = self.robots.values(), self.stations.items(), self.control_loops
         return {
             "emitter": {e.name: e.latency for each in robots for e in each.emitters.values()},
             "line": {name: each.statistics.line for name, each in stations},
             "module": {name: each.statistics.module for name, each in stations},
             "air": {name: each.statistics.air for name, each in stations},
             "receiver": {r.name: r.latency for each in robots for r in each.receivers.values()},
-            "controller": {name: loop.statistics.latency for name, loop in loops.items()},
+            "controller": {name: loops[name].statistics.latency for name in loops},
         }
 
     def report(self) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from typing import Any
 from hilgw.units import NS_PER_S, ns_to_ms, ns_to_s
 
 _SUB_BITS = 6  # 64 buckets an octave: a percentile is off by under 1.6 %
-_MANTISSA = (1 << (_SUB_BITS + 1)) - 1
 
 BOUNDS_S = (
     *(0.00001, 0.00002, 0.00005, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005),
@@ -85,5 +84,5 @@ class Latency:
 
 def _upper_ns(key: int) -> int:
     """The longest duration in this bucket."""
-    shift, mantissa = key >> (_SUB_BITS + 1), key & _MANTISSA
-    return ((mantissa + 1) << shift) - 1
+    shift = key >> (_SUB_BITS + 1)
+    return ((key - (shift << (_SUB_BITS + 1)) + 1) << shift) - 1

@@ -39,16 +39,6 @@ class NoticeFilter:
         return True
 
 
-class Passed:
-    """Bytes that passed a port since the start. last_ns: when the last ones did; None: none did."""
-
-    __slots__ = ("last_ns", "received", "sent")
-
-    def __init__(self) -> None:
-        self.received = self.sent = 0
-        self.last_ns: int | None = None
-
-
 class StationStatistics:
     """Counts of one station, and its observer. left: the delivered copies by source. All copies of
     one event are counted before the first is reported, so the observer always finds a ledger that
@@ -56,8 +46,8 @@ class StationStatistics:
     """
 
     __slots__ = (
-        *("_notices", "air", "count", "latency", "left", "line", "module"),
-        *("name", "observer", "passed"),
+        *("_notices", "air", "count", "latency", "left"),
+        *("line", "module", "name", "observer"),
     )
 
     def __init__(self, name: str, count: StationCount, observer: Observer) -> None:
@@ -65,7 +55,6 @@ class StationStatistics:
         self.count = count
         self.observer = observer
         self.latency, self.line, self.module, self.air = (Latency() for _ in range(4))
-        self.passed = Passed()
         self.left: Counter[str] = Counter()  # by source
         self._notices = NoticeFilter()
 

@@ -131,13 +131,11 @@ class Airs:
         now: int,
         station: str = "",
         air_time_ns: int = AIR_TIME_NS,
-        left_ns: int | None = None,
+        line_ns: int = 0,
     ) -> None:
-        """Records that our module `station` transmits these bytes. left_ns: when it has them all;
-        None: now."""
+        """Records that our module `station` transmits these bytes. line_ns: until it has them."""
         if len(self._stations) > 1 and air in self._airs:
-            left_ns = now if left_ns is None else left_ns
-            expires_ns = now + air_time_ns
+            expires_ns, left_ns = now + air_time_ns, now + line_ns
             self._sent.add(_Transmission(data, station, expires_ns, {station}, air, left_ns))
 
     def origin(self, air: str, station: str, address: str | None, data: bytes, now: int) -> Origin:

@@ -37,6 +37,8 @@ COMMANDS = {
     "mock": ("mock", "run firmware mocks on virtual ports or TCP, for any program"),
     "exec": ("clients.exec", "run a Python controller without the library of Webots"),
     "watch": ("clients.watch", "show what passes through a running gateway, live"),
+    "status": ("clients.status", "show the state of all gateways that run, once"),
+    "metrics": ("clients.status", "print the metrics of running gateways, for Prometheus"),
     "send": ("clients.gateway_request", "send one packet through a running gateway"),
     "place": ("clients.gateway_request", "set the pose of an object in a running gateway"),
     "set": ("clients.gateway_request", "change channel or range of a device, or a remote module"),

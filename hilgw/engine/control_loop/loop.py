@@ -171,16 +171,7 @@ class ControlLoop(PeerListener):
 
     def state(self) -> dict[str, Any]:
         """What is so now, for `hilgw status`."""
-        return state_of(self._bodies, self.presence)
-
-    def messages(self) -> dict[str, tuple[int, int]]:
-        """Sensor values and motor commands so far, by the name of the link: received, sent."""
-        counts = self.statistics.counts
-        values, commands = counts["values_in"], counts["commands_in"]
-        return {
-            self._bodies.link.name: (values, counts["commands_out"]),
-            self._controller.name: (commands, values - counts["values_superseded"]),
-        }
+        return state_of(self._bodies, self._controller, self.presence)
 
     # --- armed --------------------------------------------------------------------------------
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from hilgw.control.events import Event, Notice, ProtocolFailure, Write
 from hilgw.control.session import LinkSession
 from hilgw.engine.control_loop.watchdog import STALE_INPUT_NS
-from hilgw.engine.statistics import Passed
 from hilgw.engine.supervisor import PortListener
 from hilgw.engine.timing import Wakeup
 from hilgw.errors import AdapterError, PeerError, PortError
@@ -109,7 +108,6 @@ class PeerLink(Generic[S]):
         self.refused: Counter[str] = Counter()
         self.dropped = dropped
         self.supervisor = PortListener()
-        self.passed = Passed()
         self.lock = threading.Lock()
         self.flag: Flag = NOT_SET
         self.transport: Transport | None = None
@@ -160,7 +158,7 @@ class PeerLink(Generic[S]):
     def data_received(self, data: bytes) -> None:
         now = self._now()
         self._check(now)
-        passed = self.passed
+        passed = self.supervisor.passed
         passed.received += len(data)
         passed.last_ns = now
         if self.transport is None or now < self._discard_until_ns:
@@ -389,7 +387,7 @@ class PeerLink(Generic[S]):
         if self.flag[0]:  # also where it was set between the look and the write
             self.listener.alarmed()
             return False
-        passed = self.passed
+        passed = self.supervisor.passed
         passed.sent += len(data)
         passed.last_ns = now
         return True

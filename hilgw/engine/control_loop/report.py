@@ -103,11 +103,12 @@ def _body(end: BodyEnd) -> dict[str, Any]:
     }
 
 
-def state_of(bodies: BodyEnds, presence: Presence) -> dict[str, Any]:
-    """The state of now, for `hilgw status`. down: the bodies that get commands and are not there."""
+def state_of(bodies: BodyEnds, controller: PeerLink[Any], presence: Presence) -> dict[str, Any]:
+    """The state of now, for `hilgw status`. down: the bodies that get commands and are not there.
+    messages: values and commands that each link has received and sent."""
     safety, statistics = bodies.safety.state, bodies.safety.statistics
     ends = {end.link.name.rpartition(".")[2]: end for end in bodies if not end.link.is_absent}
-    absence = presence.absence()
+    absence, counts, late = presence.absence(), statistics.counts, statistics.lateness.as_dict()
     return {
         "armed": safety.armed,
         "latched": safety.latched,
@@ -118,10 +119,13 @@ def state_of(bodies: BodyEnds, presence: Presence) -> dict[str, Any]:
             key for key, end in ends.items() if not end.is_up and end.safety in bodies.commanded
         ],
         "controller": {"runs": not absence, "text": absence},
-        "late_steps": {
-            "count": statistics.counts["late_steps"],
-            "max_ms": statistics.lateness.as_dict()["max_ms"],
-            "p99_ms": statistics.lateness.as_dict()["p99_ms"],
+        "late_steps": late,
+        "messages": {
+            bodies.link.name: (counts["values_in"], counts["commands_out"]),
+            controller.name: (
+                counts["commands_in"],
+                counts["values_in"] - counts["values_superseded"],
+            ),
         },
     }
 

@@ -77,7 +77,6 @@ class Station:
         self.identity = ""
         self.ready = False
         self.supervisor = PortListener()
-        self.passed = statistics.passed
         self._pacer = LinePacer(common.baudRate, line_of(common)[0].byteSize)
         self._scheduler = scheduler
         self._queue = TransmitQueue(common.bufferSize)
@@ -201,7 +200,7 @@ class Station:
     def data_received(self, data: bytes) -> None:
         self._unanswered = 0
         now = self._scheduler.now()
-        passed = self.passed
+        passed = self.supervisor.passed
         passed.received += len(data)
         passed.last_ns = now
         try:
@@ -296,7 +295,8 @@ class Station:
                 ends = self._pacer.occupy(len(frame.data), now, backlog=backlog)
                 backlog = False
                 air_time_ns = AIR_TIME_NS + frame.air_time_ns
-                self._airs.sent(self._air, copy.packet.data, now, self.name, air_time_ns, ends)
+                data, line_ns = copy.packet.data, ends - now
+                self._airs.sent(self._air, data, now, self.name, air_time_ns, line_ns)
                 self.statistics.line.add(ends - copy.arrived_ns)
                 queue.sent(copy, frame.token, ends, frame.lost)
         self._rearm(now)
@@ -325,7 +325,7 @@ class Station:
         except PortError as error:
             self.supervisor.on_failed(error)
             return False
-        passed = self.passed
+        passed = self.supervisor.passed
         passed.sent += len(data)
         passed.last_ns = now
         return True

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+_LATENCY = "hilgw_latency_seconds"
+_ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n", '"': r"\""})
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 Labels = Mapping[str, str]
@@ -25,18 +27,6 @@ def _ports(key: str) -> Samples:
 
 def _robots(value: Callable[[Status], Any]) -> Samples:
     return lambda status: [({"robot": n}, value(each)) for n, each in status["robots"].items()]
-
-
-def _losses(status: Status) -> Iterator[tuple[Labels, Any]]:
-    for kind, reasons in status["losses"].items():
-        for reason, count in reasons.items():
-            yield {"kind": kind, "reason": reason}, count
-
-
-def _bodies(status: Status) -> Iterator[tuple[Labels, Any]]:
-    for name, robot in status["robots"].items():
-        for body, state in robot["bodies"].items():
-            yield {"robot": name, "body": body}, state == "up"
 
 
 FAMILIES: tuple[tuple[str, str, str, Samples], ...] = (
@@ -65,21 +55,39 @@ FAMILIES: tuple[tuple[str, str, str, Samples], ...] = (
         ],
     ),
     *(
-        (f"hilgw_port_{way}_{what}_total", "counter", f"{text} by hilgw.", _ports(f"{way}_{what}"))
-        for what in ("bytes", "packets")
-        for way, text in (("received", f"{what} received"), ("sent", f"{what} sent"))
+        (f"hilgw_port_{counted}_total", "counter", text, _ports(counted))
+        for counted, text in (
+            ("received_bytes", "Bytes that hilgw has read."),
+            ("sent_bytes", "Bytes that hilgw has written."),
+            ("received_packets", "Packets; of a body its values, of a controller its commands."),
+            ("sent_packets", "Packets; to a body commands, to a controller values."),
+        )
     ),
     (
         *("hilgw_port_last_byte_seconds", "gauge", "Since the last byte was read or written."),
         _ports("last_byte_s"),
     ),
-    ("hilgw_lost_packets_total", "counter", "Packets lost, by kind and reason.", _losses),
+    (
+        *("hilgw_lost_packets_total", "counter", "Packets lost, by kind and reason."),
+        lambda status: [
+            ({"kind": kind, "reason": reason}, count)
+            for kind, reasons in status["losses"].items()
+            for reason, count in reasons.items()
+        ],
+    ),
     ("hilgw_robot_armed", "gauge", "Whether motors may move.", _robots(lambda r: r["armed"])),
     (
         *("hilgw_robot_latched", "gauge", "Whether a stop keeps the robot disarmed."),
         _robots(lambda robot: robot["latched"] is not None),
     ),
-    ("hilgw_body_up", "gauge", "Whether the body is there.", _bodies),
+    (
+        *("hilgw_body_up", "gauge", "Whether the body is there."),
+        lambda status: [
+            ({"robot": name, "body": body}, state == "up")
+            for name, robot in status["robots"].items()
+            for body, state in robot["bodies"].items()
+        ],
+    ),
     (
         *("hilgw_controller_running", "gauge", "Whether a controller runs."),
         _robots(lambda robot: robot["controller"]["runs"]),
@@ -95,38 +103,30 @@ def text_of(gateways: Sequence[tuple[Labels, Status]]) -> str:
     """labels: of all samples of this gateway, which distinguish it from the others."""
     lines: list[str] = []
     for name, kind, text, samples in FAMILIES:
-        lines += _head(name, kind, text)
-        for labels, status in gateways:
-            lines += (
-                f"{name}{_labels({**labels, **own})} {float(value)!r}"
-                for own, value in samples(status)
-                if value is not None
-            )
-    name = "hilgw_latency_seconds"
-    lines += _head(name, "histogram", "Latency of each hop of a packet, and of a control loop.")
+        lines += [f"# HELP {name} {text}", f"# TYPE {name} {kind}"]
+        lines += (
+            f"{name}{_labels({**labels, **own})} {float(value)!r}"
+            for labels, status in gateways
+            for own, value in samples(status)
+            if value is not None
+        )
+    text = "Of each hop of a packet, and of a control loop."
+    lines += [f"# HELP {_LATENCY} {text}", f"# TYPE {_LATENCY} histogram"]
     for labels, status in gateways:
         for hop, parts in status["latency"].items():
             for part, found in parts.items():
                 own = {**labels, "hop": hop, "part": part}
-                lines += _histogram(name, own, status["latency_bounds_s"], found)
+                lines += _histogram(own, status["latency_bounds_s"], found)
     return "\n".join(lines) + "\n"
 
 
-def _head(name: str, kind: str, text: str) -> list[str]:
-    return [f"# HELP {name} {text}", f"# TYPE {name} {kind}"]
-
-
-def _histogram(name: str, labels: Labels, bounds: Sequence[float], found: Status) -> Iterator[str]:
+def _histogram(labels: Labels, bounds: Sequence[float], found: Status) -> Iterator[str]:
     for bound, count in zip([*bounds, "+Inf"], [*found["buckets"], found["count"]], strict=True):
-        yield f"{name}_bucket{_labels({**labels, 'le': str(bound)})} {count}"
-    yield f"{name}_sum{_labels(labels)} {found['sum_s']!r}"
-    yield f"{name}_count{_labels(labels)} {found['count']}"
+        yield f"{_LATENCY}_bucket{_labels({**labels, 'le': str(bound)})} {count}"
+    yield f"{_LATENCY}_sum{_labels(labels)} {found['sum_s']!r}"
+    yield f"{_LATENCY}_count{_labels(labels)} {found['count']}"
 
 
 def _labels(labels: Labels) -> str:
-    pairs = ",".join(f'{name}="{_escaped(value)}"' for name, value in labels.items())
+    pairs = ",".join(f'{name}="{value.translate(_ESCAPES)}"' for name, value in labels.items())
     return f"{{{pairs}}}" if pairs else ""
-
-
-def _escaped(value: str) -> str:
-    return value.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
