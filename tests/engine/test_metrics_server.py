@@ -158,7 +158,7 @@ def test_a_long_answer_comes_whole_and_a_request_in_pieces_is_one() -> None:
     served(check, text=text)
 
 
-def test_a_slow_client_ends_after_its_time_and_many_find_the_door_closed() -> None:
+def test_a_slow_client_ends_after_its_time_and_too_many_are_refused() -> None:
     async def check(site: Served) -> None:
         slow = [await site.connect() for _ in range(LIMITS.per_address)]
         slow[0][1].write(GET[:-1])
