@@ -10,11 +10,10 @@ from hilgw.units import NS_PER_S, ns_to_ms, ns_to_s
 
 _SUB_BITS = 6  # 64 buckets an octave: a percentile is off by under 1.6 %
 
-BOUNDS_S = (
+BOUNDS_S = (  # of the histograms that others read
     *(0.00001, 0.00002, 0.00005, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005),
     *(0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0),
 )
-"""The upper bounds of the histograms that others read."""
 _BOUNDS_NS = tuple(round(bound * NS_PER_S) for bound in BOUNDS_S)
 
 

@@ -37,14 +37,10 @@ class MetricsServer:
         self.listening, self._text, self._clock = listening, text, clock
         self._open: set[Transport] = set()
 
-    @property
-    def url(self) -> str:
-        """Where it listens."""
-        return f"http{'s' if self.listening.tls else ''}://{self.listening.where}/metrics"
-
-    async def start(self, notify: Callable[[str], None]) -> None:
-        """Listens. Raises PortError."""
+    async def start(self, notify: Callable[[str], None]) -> str:
+        """Listens, and returns where. Raises PortError."""
         await self.listening.open(self._serve, LIMITS, notify)
+        return f"http{'s' if self.listening.tls else ''}://{self.listening.where}/metrics"
 
     def close(self) -> None:
         """Stops listening, and ends the connections."""

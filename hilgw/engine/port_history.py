@@ -22,11 +22,11 @@ Sample = dict[str, tuple[int, ...]]  # the counters of each port: those of COUNT
 
 
 class PortHistory(Observer):
-    """clock: of real time. sample: reads the counters."""
+    """clock: of real time. sample: reads the counters. began_ns: when the gateway was made."""
 
     def __init__(self, clock: Scheduler, sample: Callable[[], Sample]) -> None:
         self._clock, self._now, self._sample = clock, clock.now, sample
-        self._began_ns = self._now()
+        self.began_ns = self._now()
         self._since: dict[str, tuple[State, int]] = {}
         self._losses: dict[str, tuple[int, str, str]] = {}
         self._samples: deque[tuple[int, Sample]] = deque(maxlen=2)
@@ -53,28 +53,23 @@ class PortHistory(Observer):
     def refused(self, station: str, reason: str, text: str) -> None:
         self._losses[station] = self._now(), "packet", reason
 
-    @property
-    def uptime_s(self) -> float:
-        """Since the gateway was made."""
-        return self._age_s(self._began_ns)
-
     def of(self, port: str, counts: tuple[int, ...]) -> dict[str, Any]:
         """counts: of the port, now."""
-        _, since_ns = self._since.get(port, (State.CLOSED, self._began_ns))
+        _, since_ns = self._since.get(port, (State.CLOSED, self.began_ns))
         loss_ns, what, reason = self._losses.get(port, (0, "", ""))
         then_ns, then = self._samples[0] if self._samples else (self._now(), {})
         seconds, before = ns_to_s(self._now() - then_ns), then.get(port, (0,) * len(COUNTED))
         return {
-            "since_s": self._age_s(since_ns),
+            "since_s": self.age_s(since_ns),
             **dict(zip(COUNTED, counts, strict=True)),
             **{
                 f"{name}_per_s": round((new - old) / seconds, 1) if seconds else 0.0
                 for name, new, old in zip(COUNTED, counts, before, strict=True)
             },
-            "last_loss": {"what": what, "reason": reason, "age_s": self._age_s(loss_ns)}
+            "last_loss": {"what": what, "reason": reason, "age_s": self.age_s(loss_ns)}
             if what
             else None,
         }
 
-    def _age_s(self, begin_ns: int) -> float:
+    def age_s(self, begin_ns: int) -> float:
         return round(ns_to_s(self._now() - begin_ns), 3)

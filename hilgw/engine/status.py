@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 def status_of(gateway: Gateway, config: str, clients: int) -> dict[str, Any]:
     """In plain JSON types. config: the file that the gateway runs. clients: of its control
     socket."""
-    loops = gateway.control_loops
+    loops, history = gateway.control_loops, gateway.history
     listening = {each.where: each.clients for each in gateway.listening if each.where}
     return {
         "version": __version__,
         "config": config,
         "pid": os.getpid(),
-        "uptime_s": gateway.history.uptime_s,
+        "uptime_s": history.age_s(history.began_ns),
         "memory_bytes": resident_bytes(),
         "ports": _ports(gateway),
         "robots": {name: loops[name].state() for name in loops},

@@ -220,8 +220,7 @@ async def _serve(
     try:
         if config.metrics is not None:
             metrics = _metrics(gateway, config, config.metrics.listen, control.status)
-            await metrics.start(show)
-            show(f"  metrics at {metrics.url}")
+            show(f"  metrics at {await metrics.start(show)}")
         await gateway.run(stop, getattr(args, "duration", None), on_ready)
     finally:
         service.stopping()
