@@ -181,3 +181,13 @@ def test_the_air_begins_with_the_last_byte_at_the_sender(address: str | None) ->
     assert airs.travelled_ns is None  # of another gateway
     airs.origin("lab", "b", address, b"ping", 100)
     assert airs.travelled_ns == 60
+
+
+def test_the_air_is_counted_where_the_packet_is_received() -> None:
+    bench = Bench()
+    bench.attach()
+    bench.airs.own("lab", "other", ())
+    bench.airs.sent("lab", b"ping", bench.scheduler.now(), "other", line_ns=NS_PER_MS)
+    bench.scheduler.run(3 * NS_PER_MS)
+    bench.station.data_received(b"ping")
+    assert bench.station.statistics.air.total_ns == 2 * NS_PER_MS
