@@ -176,7 +176,7 @@ def test_the_air_begins_with_the_last_byte_at_the_sender(address: str | None) ->
     airs = Airs()
     airs.own("lab", "a", ["0013A20040A1B2C3"] if address else ())
     airs.own("lab", "b", ())
-    airs.sent("lab", b"ping", 0, "a", NS_PER_S, 40)
+    airs.sent("lab", b"ping", 0, "a", NS_PER_S, line_ns=40)
     airs.origin("lab", "b", "0013A200FFFFFFFF", b"ping", 100)
     assert airs.travelled_ns is None  # of another gateway
     airs.origin("lab", "b", address, b"ping", 100)

@@ -89,6 +89,8 @@ class Station:
         self._wakeup = Wakeup(scheduler, self._wake)
         self._reads_first = 0
         self._unanswered = 0
+        self.received_ns = 0  # when bytes came last
+        self.unacknowledged = 0  # packets that left, and whose acknowledgement did not come
         self._ending = False
         self._commands: list[tuple[str, str, Callable[[RemoteAnswer], None]]] = []
         self.listener = Listener(
@@ -199,7 +201,7 @@ class Station:
 
     def data_received(self, data: bytes) -> None:
         self._unanswered = 0
-        now = self._scheduler.now()
+        self.received_ns = now = self._scheduler.now()
         passed = self.supervisor.passed
         passed.received += len(data)
         passed.last_ns = now
@@ -264,6 +266,7 @@ class Station:
         if self._queue.outstanding.pop(token, None) is None:
             return
         self.statistics.refuse(reason, "not delivered")
+        self.unacknowledged += self.ready
         if reason == PacketRefused.NO_STATUS:
             self._unanswered += 1
             if self._unanswered >= SILENT_FRAMES:
@@ -294,9 +297,9 @@ class Station:
                 queue.take()
                 ends = self._pacer.occupy(len(frame.data), now, backlog=backlog)
                 backlog = False
-                air_time_ns = AIR_TIME_NS + frame.air_time_ns
-                data, line_ns = copy.packet.data, ends - now
-                self._airs.sent(self._air, data, now, self.name, air_time_ns, line_ns)
+                air_ns, packet, line_ns = AIR_TIME_NS + frame.air_time_ns, copy.packet, ends - now
+                owner, data = packet.owner, packet.data
+                self._airs.sent(self._air, data, now, self.name, air_ns, owner, line_ns)
                 self.statistics.line.add(ends - copy.arrived_ns)
                 queue.sent(copy, frame.token, ends, frame.lost)
         self._rearm(now)
