@@ -27,6 +27,7 @@ RUN = (
     ("--report", "FILE", "write counts and latencies as JSON; -: to stdout"),
     ("--ready-file", "FILE", "write this file when every required part is up"),
     ("--control", "PATH", "control socket for `hilgw send` (default: found by it)"),
+    ("--metrics", "HOST:PORT", "serve metrics for Prometheus at http://HOST:PORT/metrics"),
     ("--log", "FILE", "append what happens, with deliveries and time of day"),
     ("--status", "MODE", "of each robot, once a second: off, short (usual) or full"),
     ("-q --quiet", "", "show only errors, notices and the summary"),

@@ -160,6 +160,11 @@ class Gateway:
         """A text for the controller's wwiReceiveText."""
         self.ask(requests.Say(robot, text), robot)
 
+    def status(self, timeout_s: float = ANSWER_S) -> dict[str, Any]:
+        """The state of ports, robots, clients, memory, losses and latencies, as of `hilgw status
+        --json`."""
+        return self.ask(requests.Status(), timeout_s=timeout_s).status
+
     def report(self) -> dict[str, Any]:
         """The report so far, as of `--report`."""
         return self.ask(requests.Report()).report

@@ -10,6 +10,7 @@ from hilgw.control.modes import RobotMode
 from hilgw.engine.arming.leases import Lease
 from hilgw.engine.control_server import IDLE_S, MAX_CLIENTS, Client, LookServer, suggestions
 from hilgw.engine.handover import Handover
+from hilgw.engine.status import status_of
 from hilgw.errors import HilgwError, PeerError, UsageError, printable, quoted
 from hilgw.medium.pose import Pose
 from hilgw.protocols.gateway import requests
@@ -60,7 +61,12 @@ class ControlServer(LookServer):
             requests.EndHold: self._end_hold,
             requests.Disarm: self._disarm,
             requests.ReleasePort: self._release_port,
+            requests.Status: lambda request, client: requests.StatusMade(self.status()),
         }
+
+    def status(self) -> dict[str, Any]:
+        """The answer to `status`."""
+        return status_of(self._gateway, self._config, len(self._clients))
 
     @property
     def _loops(self) -> ControlLoops:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hilgw.control.safety_settings import DEFAULT_GUARDIAN_MS
 from hilgw.engine.control_loop.control_loops import ControlLoops
 from hilgw.engine.lines import Lines
+from hilgw.engine.port_history import PortHistory
 from hilgw.engine.robot.ports import EmitterPort
 from hilgw.engine.simulated.clock import SimulatedClock
 from hilgw.engine.simulated.pace import Hold, Holds, SpeedMeter
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
     from hilgw.adapters.base import RemoteAnswer
     from hilgw.engine.event_loop.scheduler import Timer
+    from hilgw.engine.latency import Latency
+    from hilgw.engine.listening import Listening
     from hilgw.engine.mocap import Mocap
     from hilgw.engine.mock_host import MockHost
     from hilgw.engine.observer import Observers
@@ -46,8 +49,9 @@ class Gateway:
 
     timer: the clock of all that it simulates. real_timer: for deadlines of other processes, the
     same clock unless time is simulated. holds: where a synchronized controller holds simulated
-    time; without effect in real time. description: lines that show the configuration. reports: of
-    further parts. environment: further variables of the programs that it starts.
+    time; without effect in real time. listening: where others connect. description: lines that show
+    the configuration. reports: of further parts. environment: further variables of the programs
+    that it starts.
     """
 
     def __init__(
@@ -83,7 +87,10 @@ class Gateway:
         self.mocap = mocap
         self.description: list[str] = []
         self.reports: dict[str, Callable[[], dict[str, Any]]] = {}
+        self.listening: list[Listening] = []
         self.environment: dict[str, str] = {}
+        self.history = PortHistory(self.real_timer, self.counters)
+        observer.add(self.history)
         self._speed = SpeedMeter(paced.speed, timer.now) if paced is not None else None
         self._on_ready: Callable[[], None] | None = None
         self._started_ns: int | None = None
@@ -121,6 +128,7 @@ class Gateway:
                 robot.start()
             self.control_loops.start()
             self.watches.start()
+            self.history.start()
             self.check_ready()
             with suppress(TimeoutError):  # the end of a run of this duration
                 await asyncio.wait_for(stop.wait(), duration_s)
@@ -155,6 +163,7 @@ class Gateway:
     async def _stop(self, tasks: list[asyncio.Task[None]]) -> None:
         await self.control_loops.stop_motors()
         self.watches.stop()
+        self.history.close()
         for station in self.stations.values():
             station.end()
         for task in tasks:
@@ -178,20 +187,18 @@ class Gateway:
             host.close()
 
     def _demand_all_up(self) -> None:
-        beside = self.control_loops.unused(shadows=False)
-        for name, supervisor in self.supervisors.items():
-            if not supervisor.was_up and name not in beside:
+        for supervisor in self.required():
+            if not supervisor.was_up:
                 error = supervisor.last_error
                 if isinstance(error, PortError):
                     raise error
-                raise error or PeerError("was never up", where=name)
+                raise error or PeerError("was never up", where=supervisor.name)
 
     def check_ready(self) -> None:
         """Calls `on_ready`, once, when every port is up but those of bodies beside."""
         if self._on_ready is None:
             return
-        beside = self.control_loops.unused(shadows=False)
-        if all(each.ready for name, each in self.supervisors.items() if name not in beside):
+        if all(each.ready for each in self.required()):
             on_ready, self._on_ready = self._on_ready, None
             on_ready()
 
@@ -322,6 +329,37 @@ class Gateway:
         return await answered
 
     # --- what happened -----------------------------------------------------------------------
+
+    def required(self) -> list[ObservedPort]:
+        """The ports that the gateway needs: all but those of bodies beside."""
+        beside = self.control_loops.unused(shadows=False)
+        return [each for name, each in self.supervisors.items() if name not in beside]
+
+    def counters(self) -> dict[str, tuple[int, ...]]:
+        """Bytes and packets of each port: received, sent, received, sent. The packets of a body are
+        its values and commands, those of a controller its commands and values."""
+        packets = {
+            name: (count.inbound - count.dropped.total(), count.delivered)
+            for name, count in ((n, each.statistics.count) for n, each in self.stations.items())
+        }
+        for robot in self.control_loops:
+            packets |= self.control_loops[robot].state()["messages"]
+        return {
+            name: (port.passed.received, port.passed.sent, *packets.get(name, (0, 0)))
+            for name, port in self.supervisors.items()
+        }
+
+    def hops(self) -> dict[str, dict[str, Latency]]:
+        """The latency of each hop, by what counts it; docs/observe.md defines them."""
+        robots, stations, loops = self.robots.values(), self.stations.items(), self.control_loops
+        return {
+            "emitter": {e.name: e.latency for each in robots for e in each.emitters.values()},
+            "line": {name: each.statistics.line for name, each in stations},
+            "module": {name: each.statistics.module for name, each in stations},
+            "air": {name: each.statistics.air for name, each in stations},
+            "receiver": {r.name: r.latency for each in robots for r in each.receivers.values()},
+            "controller": {name: loops[name].statistics.latency for name in loops},
+        }
 
     def report(self) -> dict[str, Any]:
         """Statistics of the run, for `--report`: plain JSON types, no NaN."""

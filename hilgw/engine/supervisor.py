@@ -19,6 +19,7 @@ from hilgw.engine.lines import Lines, Port
 from hilgw.engine.observer import State
 from hilgw.errors import AdapterError, ConfigError, HilgwError, MismatchError, PeerError, PortError
 from hilgw.transports.base import Transport
+from hilgw.units import ns_to_s
 
 if TYPE_CHECKING:
     from hilgw.engine.processes import Child
@@ -34,15 +35,30 @@ STALL_POLL_S = 0.25
 FAULTS_ALLOWED = 5  # restarts of a session that raises; then its port stays down
 
 
+class Passed:
+    """Bytes that passed a port. last_ns: when the last ones did; None: none did."""
+
+    __slots__ = ("last_ns", "received", "sent")
+
+    def __init__(self) -> None:
+        self.received = self.sent = 0
+        self.last_ns: int | None = None
+
+    def age_s(self, now: int) -> float | None:
+        """Since the last byte."""
+        return None if self.last_ns is None else round(ns_to_s(now - self.last_ns), 3)
+
+
 class PortListener:
     """What the user of a port reports to the supervisor or the TCP server that keeps it open. A
     subclass overrides what concerns it; the other methods do nothing, as for a port that nothing
     keeps open yet.
 
-    program: the peer, where hilgw starts it.
+    program: the peer, where hilgw starts it. passed: what its user reads and writes.
     """
 
     program: Child | None = None
+    passed = Passed()  # of none
 
     @property
     def advice(self) -> str:
@@ -93,6 +109,7 @@ class ObservedPort(PortListener, ABC):
         self.state = State.CLOSED
         self.reason = ""
         self.was_up = False
+        self.passed = Passed()
         self.opened = 0
         self.ups = 0
         self.last_error: HilgwError | None = None

@@ -66,6 +66,7 @@ class _Transmission:
     reported_by: set[str]
     air: str = ""
     owner: str | None = None
+    left_ns: int = 0
 
 
 class _Log:
@@ -103,9 +104,11 @@ class _Air:
 
 
 class Airs:
-    """All airs of one gateway. `now` is integer nanoseconds."""
+    """All airs of one gateway. `now` is integer nanoseconds. travelled_ns: of the packet that
+    `origin` was last asked about, since it left the module that sent it; None: not known."""
 
     def __init__(self) -> None:
+        self.travelled_ns: int | None = None
         self._airs: dict[str, _Air] = {}
         self._ours: dict[str, int] = {}  # unique address -> how many of our modules have it
         self._stations: set[str] = set()
@@ -130,11 +133,13 @@ class Airs:
         station: str = "",
         air_time_ns: int = AIR_TIME_NS,
         owner: str | None = None,
+        line_ns: int = 0,
     ) -> None:
         """Records that our module `station` transmits these bytes. owner: the robot that sent them,
-        None for another sender."""
+        None for another sender. line_ns: until the module has them."""
         if len(self._stations) > 1 and air in self._airs:
-            self._sent.add(_Transmission(data, station, now + air_time_ns, {station}, air, owner))
+            expires_ns, left_ns = now + air_time_ns, now + line_ns
+            self._sent.add(_Transmission(data, station, expires_ns, {station}, air, owner, left_ns))
 
     def origin(
         self, air: str, station: str, address: str | None, data: bytes, now: int
@@ -143,7 +148,7 @@ class Airs:
         the robot that sent it there, if one did."""
         source = normal(address) if address else ""
         here = self._airs.get(air)
-        is_certain = is_unique(source)
+        is_certain, self.travelled_ns = is_unique(source), None
         if not self._ours.get(source, 0) if is_certain else here is None:
             return Origin.FOREIGN, None
         found: _Transmission | None = None
@@ -154,6 +159,7 @@ class Airs:
                 continue
             if transmission.air == air:
                 found = transmission
+                self.travelled_ns = now - transmission.left_ns
                 break
             found = found or transmission
         if found is not None:

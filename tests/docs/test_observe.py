@@ -12,7 +12,7 @@ import pytest
 from tests.e2e.running import COMMAND, ROOT, Gateway, environment
 
 PAGE = (ROOT / "docs" / "observe.md").read_text(encoding="utf-8")
-EXAMPLES = re.findall(r"```text\n\$ hilgw (.*?)(?: \| .*?)?\n(.*?)```", PAGE, re.S)
+EXAMPLES = re.findall(r"```text\n\$ hilgw (watch.*?)(?: \| .*?)?\n(.*?)```", PAGE, re.S)
 
 
 @pytest.mark.process

@@ -14,6 +14,8 @@ GROUPS = {
     },
     "look": {
         "watch": ("clients.watch", "show what passes through a running gateway, live"),
+        "status": ("clients.status", "show the state of all gateways that run, once"),
+        "metrics": ("clients.status", "print the metrics of running gateways, for Prometheus"),
         "explain": (
             "configurations.explain",
             "explain what a configuration connects, and what stops it",

@@ -55,7 +55,7 @@ from hilgw.engine.control_loop.devices.registration import ConfiguredDevices, Re
 from hilgw.engine.control_loop.devices.requests import Requests
 from hilgw.engine.control_loop.peer_link import PeerListener
 from hilgw.engine.control_loop.presence import Presence
-from hilgw.engine.control_loop.report import StatusTimer, mode_report, report_of
+from hilgw.engine.control_loop.report import StatusTimer, mode_report, report_of, state_of
 from hilgw.errors import SafetyError
 from hilgw.reasons import RequestRefused
 
@@ -172,6 +172,10 @@ class ControlLoop(PeerListener):
         self._registration.cancel()
         for safety in self.safeties:
             safety.emergency_stop.detach()
+
+    def state(self) -> dict[str, Any]:
+        """What is so now, for `hilgw status`."""
+        return state_of(self._bodies, self._controller, self.presence)
 
     # --- armed --------------------------------------------------------------------------------
 

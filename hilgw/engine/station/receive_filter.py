@@ -48,6 +48,8 @@ class ReceiveFilter:
         """One packet came in from the hardware."""
         airs, air, name = self.airs, self.air, self._statistics.name
         origin, owner = airs.origin(air, name, event.address, event.data, now)
+        if (travelled_ns := airs.travelled_ns) is not None:
+            self._statistics.air.add(travelled_ns)
         if origin is Origin.ECHO and self._common.own_echo == "drop":
             self._statistics.echo()
             return

@@ -156,6 +156,13 @@ class PortReleased:
 
 
 @record
+class StatusMade:
+    """status: as of `hilgw status --json`."""
+
+    status: dict[str, Any]
+
+
+@record
 class ReportMade:
     """report: as of `--report`."""
 
@@ -322,6 +329,11 @@ class Watch(Request[Done]):
 
 
 @record
+class Status(Request[StatusMade]):
+    """Asks for the state of ports and robots, clients, memory, losses and latencies."""
+
+
+@record
 class Report(Request[ReportMade]):
     """Asks for the report so far."""
 
@@ -347,6 +359,7 @@ REQUESTS: dict[str, type[Request[Any]]] = {
         Disarm,
         ReleasePort,
         Watch,
+        Status,
         Report,
     )
 }
