@@ -96,9 +96,8 @@ class Reporting:
     """Reports values of a sensor until its end, however late somebody subscribes."""
 
     def __init__(self, gateways: Running, *values: Any) -> None:
-        self._gateway, self._values = gateways.gateways["a"], values
-        self._over = threading.Event()
-        self._loop: Any = None
+        self._observer, self._values = gateways.gateways["a"].observer, values
+        self._over, self._loop = threading.Event(), gateways.loop
 
     def __enter__(self) -> None:
         self._thread = threading.Thread(target=self._report)
@@ -110,9 +109,10 @@ class Reporting:
 
     def _report(self) -> None:
         while not self._over.wait(0.001):
-            if (report := self._gateway.observer.sensor_value) is not None:
+            if (report := self._observer.sensor_value) is not None:
                 for value in self._values:
-                    report(ValueEvent("cab", "gps", value, 0))
+                    event = ValueEvent("cab", "gps", value, 0)
+                    self._loop.call_soon_threadsafe(report, event)
                 return
 
 

@@ -26,7 +26,7 @@ def test_one_that_does_not_answer_is_named_and_hides_no_other(
     with (
         running(folder, A=with_robots("bus"), B="version: 1\nrobots: {cab: {}}\n"),
         peer(folder / "C.sock", lambda request: b""),
-        peer(folder / "D.sock", lambda request: b'{"error": "unknown \\u001b request"}\n'),
+        peer(folder / "D.sock", lambda request: b'{"error": "unknown \\u001b request", "version": 2}\n'),
     ):
         assert main(["status"]) == 5
         shown = capsys.readouterr().out

@@ -34,7 +34,7 @@ def test_it_plots_what_the_sensor_reports(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     with running(control_folder(), a=with_robots("cab")) as gateways:
         with Reporting(gateways, 1.5, 2.5):
-            run_script(monkeypatch, "cab.gps", "0.5")
+            run_script(monkeypatch, "cab.gps", "1")
         with pytest.raises(SystemExit, match=r"no value of cab\.gps in 0\.01 s"):
             run_script(monkeypatch, "cab.gps", "0.01")
     assert drawn["values"] == [1.5, 2.5] and drawn["shown"] and len(drawn["times"]) == 2
