@@ -67,7 +67,8 @@ def run_config(
         for name, node in config.nodes.items()
         if node.link is not None
     ]
-    loaded = load_config(path, links, "loopback", None if speed is None else str(speed))
+    if links or speed is not None:
+        loaded = load_config(path, links, "loopback", None if speed is None else str(speed))
     if speed is not None:
         loop = PacedLoop(loaded.config.speed)
         with asyncio.Runner(loop_factory=lambda: loop) as runner:
