@@ -44,16 +44,23 @@ def run(
 
 
 def usage_error(*arguments: str) -> str:
-    """The message about a command line that is refused, in this process: no other is started. It
-    exits with 2, and prints nothing else."""
+    """The message about a refused command line, which exits with 2 and prints nothing else."""
+    code, out, err = refusal(*arguments, cwd=Path())
+    assert (code, out) == (2, "")
+    return err
+
+
+def refusal(*arguments: str, cwd: Path) -> tuple[object, str, str]:
+    """Exit code, output and errors of a command that ends at once, in this process: no other is
+    started."""
     out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+    redirected = contextlib.redirect_stdout(out), contextlib.redirect_stderr(err)
+    with redirected[0], redirected[1], contextlib.chdir(cwd):
         try:
             code: object = main(list(arguments))
         except SystemExit as end:  # as argparse does
             code = end.code
-    assert (code, out.getvalue()) == (2, "")
-    return err.getvalue()
+    return code, out.getvalue(), err.getvalue()
 
 
 def run_program(
