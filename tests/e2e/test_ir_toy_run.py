@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tests.e2e.running import refusal, report_of
+from tests.e2e.running import in_process, report_of
 
 
 def test_packets_of_bytes_over_codes(tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_errors_are_reported_with_their_position(tmp_path: Path) -> None:
         "    code: rc5\n"
         "    mapping: {by: address, table: {4: {address: 32}}}\n"
     )
-    code, _, error = refusal("check", "bad.yaml", cwd=tmp_path)
+    code, _, error = in_process("check", "bad.yaml", cwd=tmp_path)
     assert code == 3
     assert "9600 is slower than the infra-red code" in error
     assert "bad.yaml:7:" in error
@@ -54,9 +54,9 @@ def test_errors_are_reported_with_their_position(tmp_path: Path) -> None:
 
 
 def test_the_mock_lists_its_parameters(tmp_path: Path) -> None:
-    code, listed, _ = refusal("mock", "ir_toy", "--list", cwd=tmp_path)
+    code, listed, _ = in_process("mock", "ir_toy", "--list", cwd=tmp_path)
     assert code == 0
     assert re.search(r"^play +keys that a remote control", listed, re.MULTILINE)
-    code, _, error = refusal("mock", "ir_toy", "--set", "play=nec:4", cwd=tmp_path)
+    code, _, error = in_process("mock", "ir_toy", "--set", "play=nec:4", cwd=tmp_path)
     assert code == 2
     assert "'nec:4' is not NAME:ADDRESS:COMMAND" in error

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hilgw.testing.sim import wait_until
-from tests.e2e.running import DEADLINE_S, ROOT, Gateway, environment, refusal, run
+from tests.e2e.running import DEADLINE_S, ROOT, Gateway, environment, in_process, run
 
 SWARM = str(ROOT / "configs" / "swarm.yaml")
 LOOP = str(ROOT / "configs" / "wc2ec.yaml")
@@ -64,7 +64,7 @@ def test_hardware_is_refused_before_it_is_opened(tmp_path: Path) -> None:
     done = run("--config", SWARM, "--backend", "real", "--speed", "2", cwd=tmp_path)
     assert done.returncode == 3
     assert "a real port runs in real time, not at speed 2; run with --backend mock" in done.stderr
-    code, _, error = refusal("check", SWARM, "--backend", "real", "--speed", "max", cwd=tmp_path)
+    code, _, error = in_process("check", SWARM, "--backend", "real", "--speed", "max", cwd=tmp_path)
     assert (code, error.count("not at speed max")) == (3, 2)
 
 
