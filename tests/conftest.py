@@ -29,7 +29,7 @@ from hilgw.testing.sim import Clock, SimEventLoop
 # run, so more of them find nothing new: `tools/test --hypothesis-profile explore tests/framing`
 # looks for others, and `tools/test --fast` has fewer (`fast`).
 settings.register_profile("suite", deadline=None, derandomize=True, max_examples=25)
-settings.register_profile("fast", settings.get_profile("suite"), max_examples=10)
+settings.register_profile("fast", settings.get_profile("suite"), max_examples=8)
 settings.register_profile("explore", deadline=None, max_examples=1000)
 settings.load_profile("suite")
 
