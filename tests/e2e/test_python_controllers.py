@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from hilgw.testing.sim import wait_until
-from tests.e2e.running import COMMAND, HOST, ROOT, Gateway, environment, free_port, run
+from tests.e2e.running import COMMAND, HOST, ROOT, Gateway, environment, free_port, in_process, run
 
 ROBOT = """
 version: 1
@@ -120,9 +120,9 @@ def test_a_program_runs_at_any_speed_and_is_ended_in_real_time(tmp_path: Path) -
 
 def test_a_missing_program_is_an_error_of_the_configuration(tmp_path: Path) -> None:
     (tmp_path / "rover.yaml").write_text(ROBOT)
-    done = run("check", "rover.yaml", cwd=tmp_path)
-    assert done.returncode == 3 and "rover.yaml:" in done.stderr
-    assert "there is no file brain.py" in done.stderr
+    code, _, error = in_process("check", "rover.yaml", cwd=tmp_path)
+    assert code == 3 and "rover.yaml:" in error
+    assert "there is no file brain.py" in error
 
 
 def test_a_copy_of_the_shipped_configuration_runs_its_program(tmp_path: Path) -> None:
