@@ -20,14 +20,17 @@ def events(
     names: Iterable[str] = (),
     *,
     lost: bool = False,
+    states: bool = False,
 ) -> Iterator[dict[str, Any]]:
     """The events of this gateway from now on, with the keys of `hilgw.protocols.gateway.events`.
 
     kinds: their names; names: of robots, devices (ROBOT.DEVICE), stations and other parts; none of
-    them: all. lost: only packets and requests that were lost. Ends when the gateway ends.
-    HilgwError when it does not answer, or refuses.
+    them: all. lost: only packets and requests that were lost. states: first those of ports and
+    robots, as they are now. Ends when the gateway ends. HilgwError when it does not answer, or
+    refuses.
     """
     request = {"do": Do.WATCH, "kinds": list(kinds), "names": list(names), "lost": lost}
+    request["states"] = states
     try:
         connection = connected(gateway.path, ANSWER_S)
     except OSError:

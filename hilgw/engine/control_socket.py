@@ -85,8 +85,8 @@ class ControlServer:
     @cached_property
     def _subscriptions(self) -> Subscriptions:
         gateway = self._gateway
-        units_of = gateway.control_loops.units_of
-        return Subscriptions(gateway.observer, gateway.timer, gateway.real_timer, units_of)
+        device_of = gateway.control_loops.device_of
+        return Subscriptions(gateway.observer, gateway.timer, gateway.real_timer, device_of)
 
     @property
     def path(self) -> Path:
@@ -238,7 +238,7 @@ class ControlServer:
         if unknown := [kind for kind in kinds if kind not in KINDS]:
             what = f"{quoted(unknown[0])} is not a kind of events"
             raise UsageError(what, fix=f"kinds: {', '.join(KINDS)}")
-        lost = request.get("lost", False)
+        lost, states = request.get("lost", False), request.get("states") is True
         if type(lost) is not bool:
             raise UsageError("lost must be true or false")
         chosen = Filter(frozenset(kinds), frozenset(_names_in(request, "names")), lost)
@@ -247,6 +247,8 @@ class ControlServer:
         loop = asyncio.get_running_loop()
         client.subscriber = Subscriber(client.connection, chosen, loop)
         self._subscriptions.add(client.subscriber)
+        if states:  # after the answer
+            loop.call_soon(self._subscriptions.show, client.subscriber, self._gateway.states())
 
     def _end_of(self, lease: Lease) -> dict[str, Any]:
         """What the holder reads of a lease that has ended: all its robots are disarmed."""
