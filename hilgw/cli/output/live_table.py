@@ -107,12 +107,15 @@ class LiveTable:
         words = []
         for name, (state, why) in sorted(self._ports.items(), key=lambda each: each[1][0] == "up"):
             text = one_line(f"{state}: {why}" if why and state != "up" else state)
-            words.append(f"{name} {(self._style.good if state == 'up' else self._style.bad)(text)}")
+            words.append(
+                f"{name}\xa0{(self._style.good if state == 'up' else self._style.bad)(text)}"
+            )
         for name, states in self._robots.items():
             armed = states.get("armed", "")
             shown = self._style.bad(armed) if armed else self._style.good("armed")
-            words.append(f"{name} {shown} {states.get('mode', '')}".rstrip())
-        return hanging("   ".join(words), width, 2)[:TOP_LINES]
+            words.append(f"{name}\xa0{shown} {states.get('mode', '')}".rstrip())
+        lines = hanging("   ".join(words), width, 2)[:TOP_LINES]  # none ends behind a name
+        return [line.replace("\xa0", " ") for line in lines]
 
     def _devices(self, width: int, room: int, now: int) -> list[str]:
         """The table, with as many devices as there is room for."""
