@@ -133,6 +133,16 @@ def test_a_real_part_among_mocks_runs_in_real_time(errors: Lines) -> None:
     assert "adapters.u.port: a real port runs in real time" in error
 
 
+@pytest.mark.parametrize(
+    ("written", "mock"),
+    [("uart", "uart_node"), ("text", "text_module"), ("uart-node", "uart_node"), ("xbee", "xbee")],
+)
+def test_a_node_of_an_air_takes_its_mock_by_the_name_of_an_adapter(written: str, mock: str) -> None:
+    file = f"version: 1\nairs: {{lab: {{nodes: {{n: {{mock: {written}, baudRate: 19200}}}}}}}}\n"
+    node = load_text(file, "f").config.airs["lab"].nodes["n"]
+    assert (node.mock, node.parameters) == (mock, {"baudRate": 19200})
+
+
 def test_the_mocks_of_an_air_exist_beside_one_mocked_module() -> None:
     file = """\
 version: 1

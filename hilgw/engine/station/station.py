@@ -89,6 +89,8 @@ class Station:
         self._wakeup = Wakeup(scheduler, self._wake)
         self._reads_first = 0
         self._unanswered = 0
+        self.received_ns = 0  # when bytes came last
+        self.unacknowledged = 0  # packets that left, and whose acknowledgement did not come
         self._ending = False
         self._commands: list[tuple[str, str, Callable[[RemoteAnswer], None]]] = []
         self.listener = Listener(
@@ -199,7 +201,7 @@ class Station:
 
     def data_received(self, data: bytes) -> None:
         self._unanswered = 0
-        now = self._scheduler.now()
+        self.received_ns = now = self._scheduler.now()
         try:
             self._handle(self.session.receive(data, now), now)
         except Exception as error:  # noqa: BLE001 - as in _call: a call less for each read
@@ -259,6 +261,7 @@ class Station:
         if self._queue.outstanding.pop(token, None) is None:
             return
         self.statistics.refuse(reason, "not delivered")
+        self.unacknowledged += self.ready
         if reason == PacketRefused.NO_STATUS:
             self._unanswered += 1
             if self._unanswered >= SILENT_FRAMES:
@@ -289,8 +292,8 @@ class Station:
                 queue.take()
                 ends = self._pacer.occupy(len(frame.data), now, backlog=backlog)
                 backlog = False
-                air_time_ns = AIR_TIME_NS + frame.air_time_ns
-                self._airs.sent(self._air, copy.packet.data, now, self.name, air_time_ns)
+                air_time_ns, packet = AIR_TIME_NS + frame.air_time_ns, copy.packet
+                self._airs.sent(self._air, packet.data, now, self.name, air_time_ns, packet.owner)
                 queue.sent(copy, frame.token, ends, frame.lost)
         self._rearm(now)
 
