@@ -1,4 +1,4 @@
-"""The live table of `hilgw watch`: what it knows of a gateway, and the lines of its screen."""
+"""The live table of `hilgw watch`: the last events of each device, and the lines of its screen."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def test_it_follows_keys_and_sizes_until_q(screen: Screen, monkeypatch: pytest.M
             pass
         assert max(map(len, lines)) <= 40
         screen.size(24, 100)
-        screen.type("\x1b[A\x1b[1;5D/pong\r")  # an arrow is no key
+        screen.type("\x1b[A\x1b[1;5D/pong\r")  # an arrow does nothing
         lines = screen.see("filter: pong")
         assert not [line for line in lines if '"ping"' in line]
         screen.type(" ")
