@@ -210,15 +210,17 @@ class Gateway:
         names: Iterable[str] = (),
         *,
         lost: bool = False,
+        states: bool = False,
         seconds: float | None = None,
     ) -> Iterator[dict[str, Any]]:
         """The events from now on, with the keys of `hilgw.protocols.gateway.events`.
 
         kinds: their names; names: of robots, devices (ROBOT.DEVICE), stations and other parts; none
-        of them: all. lost: only packets and requests that were lost. seconds: of real time, until
-        it ends; else at the end of the gateway.
+        of them: all. lost: only packets and requests that were lost. states: first those of ports
+        and robots, as they are. seconds: of real time, until it ends; else at the end of the
+        gateway.
         """
-        request = requests.Watch(list(kinds), list(names), lost)
+        request = requests.Watch(list(kinds), list(names), lost, states)
         try:
             connection = connected(self.path, ANSWER_S)
         except OSError:

@@ -35,9 +35,11 @@ from hilgw.protocols.gateway.messages import (
 from hilgw.protocols.gateway.paths import LOOK
 
 if TYPE_CHECKING:
+    from hilgw.devices.kinds import Device
     from hilgw.engine.arming.leases import Lease
     from hilgw.engine.handover import Handover
     from hilgw.engine.observer import Observers
+    from hilgw.protocols.gateway.events import Armed, Mode, Port
     from hilgw.transports.base import Scheduler
 
 IDLE_S = 10.0
@@ -71,8 +73,12 @@ class Shown(Protocol):
         """The names of one kind of `requests.NAMED`."""
         ...
 
-    def units_of(self, robot: str, device: str) -> Sequence[str]:
-        """The unit of each number of a sensor."""
+    def device_of(self, robot: str, name: str) -> Device | None:
+        """The device of a robot; None while it is not known."""
+        ...
+
+    def states(self) -> Iterable[Port | Armed | Mode]:
+        """How its ports and robots are now, as the events that would have led to it."""
         ...
 
     def report(self) -> dict[str, Any]: ...
@@ -94,7 +100,10 @@ class Watched:
     def names(self, kind: str) -> Iterable[str]:
         return self.parts() if kind == "part" else ()
 
-    def units_of(self, robot: str, device: str) -> Sequence[str]:
+    def device_of(self, robot: str, name: str) -> None:
+        return None
+
+    def states(self) -> Iterable[Port | Armed | Mode]:
         return ()
 
 
@@ -137,7 +146,7 @@ class LookServer:
     def subscriptions(self) -> Subscriptions:
         """Those who watch. Its methods may be called for events that no other observer gets."""
         shown = self._shown
-        return Subscriptions(shown.observer, shown.timer, shown.real_timer, shown.units_of)
+        return Subscriptions(shown.observer, shown.timer, shown.real_timer, shown.device_of)
 
     @property
     def path(self) -> Path:
@@ -256,6 +265,8 @@ class LookServer:
         loop = asyncio.get_running_loop()
         client.subscriber = Subscriber(client.connection, Filter(kinds, names, request.lost), loop)
         self.subscriptions.add(client.subscriber)
+        if request.states:  # after the answer
+            loop.call_soon(self.subscriptions.show, client.subscriber, self._shown.states())
         return requests.Done()
 
     def _unknown(self, names: Sequence[str], known: Container[str]) -> list[str]:

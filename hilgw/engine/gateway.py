@@ -9,31 +9,36 @@ from typing import TYPE_CHECKING, Any
 from hilgw.control.safety_settings import DEFAULT_GUARDIAN_MS
 from hilgw.engine.control_loop.control_loops import ControlLoops
 from hilgw.engine.lines import Lines
+from hilgw.engine.observer import FrameEvent, Kind
 from hilgw.engine.port_history import PortHistory
 from hilgw.engine.robot.ports import EmitterPort
 from hilgw.engine.simulated.clock import SimulatedClock
 from hilgw.engine.simulated.pace import Hold, Holds, SpeedMeter
 from hilgw.engine.station.station_watch import StationWatches
+from hilgw.engine.station.tapped_session import TappedSession, tapped
 from hilgw.errors import AdapterError, HilgwError, PeerError, PortError, suggest
 from hilgw.medium.packet import Packet
+from hilgw.protocols.gateway.events import Armed, Mode, Port
 from hilgw.reasons import RejectedReason
 from hilgw.units import ns_to_s
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from hilgw.adapters.base import RemoteAnswer
+    from hilgw.devices.kinds import Device
     from hilgw.engine.event_loop.scheduler import Timer
     from hilgw.engine.latency import Latency
     from hilgw.engine.listening import Listening
     from hilgw.engine.mocap import Mocap
     from hilgw.engine.mock_host import MockHost
-    from hilgw.engine.observer import Observers
+    from hilgw.engine.observer import Direction, Observers
     from hilgw.engine.processes import Child
     from hilgw.engine.robot.robot import Robot
     from hilgw.engine.scene import Scene
     from hilgw.engine.simulated.event_loop import PacedLoop
     from hilgw.engine.station.station import Station
+    from hilgw.engine.station.tapped_session import OnFrame
     from hilgw.engine.supervisor import ObservedPort
     from hilgw.medium.medium import Medium
     from hilgw.medium.pose import Pose
@@ -80,6 +85,7 @@ class Gateway:
         self.control_loops = ControlLoops(timer, simulated=simulated, guardian_ms=guardian_ms)
         self.robots: dict[str, Robot] = {}
         self.stations: dict[str, Station] = {}
+        observer.switch(Kind.FRAME, self._tap_stations)
         self.watches = StationWatches(timer, observer)
         self.supervisors: dict[str, ObservedPort] = {}
         self.hosts: list[MockHost] = []
@@ -94,6 +100,21 @@ class Gateway:
         self._speed = SpeedMeter(paced.speed, timer.now) if paced is not None else None
         self._on_ready: Callable[[], None] | None = None
         self._started_ns: int | None = None
+
+    def _tap_stations(self, on: bool) -> None:
+        """From now on the frames of all stations are events, or not."""
+        for station in self.stations.values():
+            if on:
+                station.session = tapped(station.session, self._on_frame_of(station))
+            elif isinstance(station.session, TappedSession):
+                station.session = station.session.session
+
+    def _on_frame_of(self, station: Station) -> OnFrame:
+        def on_frame(direction: Direction, data: bytes) -> None:
+            if (report := self.observer.frame) is not None:
+                report(FrameEvent(station.name, direction, data, station.session.describe))
+
+        return on_frame
 
     def _hold_expired(self, hold: Hold) -> None:
         text = f"no request for {ns_to_s(hold.longest_ns):g} s: simulated time goes on without it"
@@ -206,6 +227,16 @@ class Gateway:
         """Releases the timer; after `run` has ended."""
         self.timer.close()
 
+    def states(self) -> Iterator[Port | Armed | Mode]:
+        """How its ports and robots are now, as the events that would have led to it."""
+        for name, port in self.supervisors.items():
+            yield Port(name, port.state, port.reason)
+        for name in self.control_loops:
+            loop = self.control_loops[name]
+            yield Armed(name, loop.safety.state.armed, "")
+            if len(loop.modes.states()) > 1:
+                yield Mode(name, loop.modes.mode)
+
     # --- traffic -----------------------------------------------------------------------------
 
     def send(self, station: str, data: bytes, channel: int | None) -> str | None:
@@ -300,9 +331,9 @@ class Gateway:
         yield from (*self.supervisors, *(child.name for child in self.children))
         yield from (COMMAND_SOURCE, "mocap", "estop")
 
-    def units_of(self, robot: str, device: str) -> list[str]:
+    def device_of(self, robot: str, name: str) -> Device | None:
         """As of `ControlLoops`."""
-        return self.control_loops.units_of(robot, device)
+        return self.control_loops.device_of(robot, name)
 
     def pose_of(self, name: str) -> Pose | None:
         """The pose of an object; None: it is unknown. HilgwError for a name that is none here."""

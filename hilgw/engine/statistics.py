@@ -108,6 +108,7 @@ class ControlLoopStatistics:
         self.motors: dict[str, dict[str, float]] = {}
         self.past_sensors: dict[str, Value] = {}
         self.past_motors: dict[str, dict[str, float]] = {}
+        self.devices: dict[str, Device] = {}
         self._names: dict[int, str] = {}
         self._shown: Counter[str] = Counter()
         self._values_ns: int | None = None
@@ -115,6 +116,7 @@ class ControlLoopStatistics:
     def add(self, device: Device) -> None:
         self._names[device.index] = device.name
         self.reports[device.name] = device.reports
+        self.devices[device.name] = device
 
     def keep(self, devices: Iterable[Device]) -> None:
         """Drops the values of all other devices, which belong to a body that is gone."""

@@ -14,6 +14,7 @@ from hilgw.errors import HilgwError, SafetyError, suggest
 from hilgw.units import s_to_ns
 
 if TYPE_CHECKING:
+    from hilgw.devices.kinds import Device
     from hilgw.engine.control_loop.loop import ControlLoop
     from hilgw.engine.control_loop.safety import Safety
     from hilgw.transports.base import Scheduler
@@ -85,10 +86,9 @@ class ControlLoops:
             raise HilgwError("no robot with a control loop here")
         return list(self._loops)
 
-    def units_of(self, robot: str, device: str) -> list[str]:
-        """The unit of each number that this device reports; "" for one without."""
-        reports = self._loops[robot].statistics.reports.get(device, ())
-        return [quantity.unit for quantity in reports]
+    def device_of(self, robot: str, name: str) -> Device | None:
+        """The device of a robot that has this name; None while it is not registered."""
+        return self._loops[robot].statistics.devices.get(name)
 
     def show_file(self, file: str) -> None:
         """The configuration file, which Webots' controllers learn as their world."""

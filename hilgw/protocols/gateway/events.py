@@ -23,18 +23,21 @@ Numbers = float | str | list[float | str]
 @record
 class Value:
     """A value of a sensor that was passed on to the controller. value: a number or a list of them;
-    units: of each; "" without one."""
+    fields: the name of each; units: of each; "" without one."""
 
     robot: str
     device: str
     value: Numbers
+    fields: list[str]
     units: list[str]
 
 
 @record
 class Command:
     """A motor command of the controller. body: "" for the only body of a robot. given: setting ->
-    value, in Webots' units. outcome: sent, waits, replaced or dropped; or refused, for `reason`."""
+    value, in Webots' units. outcome: sent, waits, replaced or dropped; or refused, for `reason`.
+    applied: what the body was sent last, limited in its rate. units: setting -> unit; limits:
+    setting -> smallest and largest value, where both are set."""
 
     robot: str
     body: str
@@ -42,6 +45,9 @@ class Command:
     given: dict[str, Numbers]
     outcome: str
     reason: str
+    applied: dict[str, Numbers]
+    units: dict[str, str]
+    limits: dict[str, list[float]]
 
 
 @record
@@ -88,6 +94,17 @@ class Bytes:
 
 
 @record
+class Frame:
+    """A frame of a station's line, as the station's adapter sent or understood it. direction: sent
+    or received, by hilgw. data: hexadecimal; text: the same in words."""
+
+    station: str
+    direction: str
+    data: str
+    text: str
+
+
+@record
 class Port:
     """A supervised port entered a state."""
 
@@ -103,6 +120,14 @@ class Armed:
     robot: str
     armed: bool
     text: str
+
+
+@record
+class Mode:
+    """The controller of a robot with two bodies has this mode from now on."""
+
+    robot: str
+    mode: str
 
 
 @record
@@ -156,8 +181,10 @@ EVENTS: tuple[type[Any], ...] = (
     Delivered,
     Refused,
     Bytes,
+    Frame,
     Port,
     Armed,
+    Mode,
     Stopped,
     Placed,
     Output,
@@ -187,3 +214,13 @@ def number(value: float) -> float | str:
 def numbers(value: float | tuple[float, ...]) -> Numbers:
     """A value of a sensor as JSON has it."""
     return [number(each) for each in value] if isinstance(value, tuple) else number(value)
+
+
+FRAME_BYTES = 48  # shown of a frame
+
+
+def frame_line(direction: str, data: bytes, text: str) -> str:
+    """A frame for people: an arrow, -> to the hardware, then its bytes and what they mean."""
+    more = f" ... {len(data)} B" if len(data) > FRAME_BYTES else ""
+    line = f"{'->' if direction == 'sent' else '<-'} {data[:FRAME_BYTES].hex(' ')}{more}"
+    return f"{line}  | {text}" if text else line

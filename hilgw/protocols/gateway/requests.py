@@ -321,11 +321,12 @@ class ReleasePort(Request[PortReleased]):
 @record
 class Watch(Request[Done]):
     """The events of these kinds and names follow on this connection; without any: all. lost: only
-    packets and requests that were lost."""
+    packets and requests that were lost. states: first those of ports and robots, as they are."""
 
     kinds: list[EventKind] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     lost: bool = False
+    states: bool = False
 
 
 @record
