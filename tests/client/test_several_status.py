@@ -35,7 +35,7 @@ def test_one_that_does_not_answer_is_named_and_hides_no_other(
         shown = capsys.readouterr().out
         assert "bus: armed, body down" in shown
         assert f"{folder}/C.sock: the gateway does not answer" in shown
-        assert f"{folder}/D.sock: 'an " in shown
+        assert f"{folder}/D.sock: 'unknown" in shown
         assert "\x1b" not in shown
         assert main(["status", "--json"]) == 5
         names = [Path(each["control"]).name for each in json.loads(capsys.readouterr().out)]

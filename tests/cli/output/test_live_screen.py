@@ -20,7 +20,7 @@ from hilgw.cli.output import live_screen
 from hilgw.cli.output.live_table import LiveTable
 from hilgw.cli.output.text import Style
 from hilgw.client.arming import Disarmed
-from hilgw.client.control_socket import Gateway as RunningGateway
+from hilgw.client.gateway import Gateway as RunningGateway
 from hilgw.errors import PeerError
 from hilgw.testing.sim import DEADLINE_S
 from tests.cli.output.test_live_table import packet
