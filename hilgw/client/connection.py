@@ -16,7 +16,7 @@ from typing import Any
 
 from hilgw.errors import PeerError
 from hilgw.protocols.gateway.messages import (
-    LINE_BYTES,
+    ANSWER_BYTES,
     VERSION,
     VersionError,
     encode,
@@ -96,7 +96,7 @@ def _exchange(connection: socket.socket, line: bytes, timeout_s: float) -> bytes
         if not data:
             break
         answer += data
-        if len(answer) > LINE_BYTES:
+        if len(answer) > ANSWER_BYTES:
             raise ValueError("the answer is too long")
     return bytes(answer)
 

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from hilgw.engine.control_listener import ControlListener
 from hilgw.engine.simulated.event_loop import in_real_time
-from hilgw.engine.subscriptions import Filter, Subscriber, Subscriptions
-from hilgw.errors import HilgwError, UsageError, known_here, quoted, suggest
+from hilgw.engine.subscriptions import BUFFER_BYTES, Filter, Subscriber, Subscriptions
+from hilgw.errors import HilgwError, PeerError, UsageError, known_here, quoted, suggest
 from hilgw.protocols.gateway import requests
 from hilgw.protocols.gateway.events import KINDS
 from hilgw.protocols.gateway.messages import (
@@ -44,16 +44,20 @@ if TYPE_CHECKING:
 
 IDLE_S = 10.0
 MAX_CLIENTS = 64
+MAX_STOPS, STOP_S = 16, 1.0  # beside them, each for a single request, `disarm`
 READ_BYTES = 65536
+CROWDED = "too many connections to the gateway"
+TOO_LONG = b"too long\n"  # instead of a line
 SUGGESTED = 4  # unknown names of one request that get a suggestion each
 
 
 @dataclass(slots=True)
 class Client:
     """One connection. lease: of the robots that it holds armed. subscriber: that gets events.
-    handover: of the port that is released to it."""
+    handover: of the port that is released to it. is_extra: it may only disarm."""
 
     connection: socket.socket
+    is_extra: bool = False
     lease: Lease | None = None
     subscriber: Subscriber | None = None
     handover: Handover | None = None
@@ -116,9 +120,9 @@ class LookServer:
     """Serves a control socket. handlers: by the class of their request; a subclass adds its own.
 
     A client has IDLE_S, in real time, for each request and IDLE_S to read its answer; beside
-    MAX_CLIENTS connections it refuses and counts further ones. path: where the socket is;
-    None: in the folder of `hilgw.client.control_paths`, with this suffix. config: the file that the
-    gateway runs. group: whose users may connect, too.
+    MAX_CLIENTS connections further ones may disarm, and are else refused and counted. path: where
+    the socket is; None: in the folder of `hilgw.client.control_paths`, with this suffix. config:
+    the file that the gateway runs. group: whose users may connect, too.
     """
 
     suffix = LOOK
@@ -184,13 +188,13 @@ class LookServer:
     # --- connections ------------------------------------------------------------------------------
 
     def _admit(self, connection: socket.socket) -> None:
-        if len(self._clients) >= MAX_CLIENTS:
+        if len(self._clients) >= MAX_CLIENTS + MAX_STOPS:
             self._refused += 1
             with connection, suppress(OSError):  # the client left
-                error = {"error": "too many connections to the gateway", "version": VERSION}
+                error = {"error": CROWDED, "version": VERSION}
                 connection.send(encode(error))
             return
-        client = Client(connection)
+        client = Client(connection, len(self._clients) >= MAX_CLIENTS)
         task = asyncio.get_running_loop().create_task(self._serve(client))
         self._clients[task] = client
         task.add_done_callback(lambda task: self._clients.pop(task).connection.close())
@@ -200,8 +204,11 @@ class LookServer:
         try:
             while line := await self._next_line(client, received):
                 await self._send(client, self._line(await self._answer(line, client)))
-        except (OSError, ValueError, TimeoutError):
-            pass  # the client left, stalled, or sent an endless line
+                if client.is_extra:
+                    break
+                await asyncio.sleep(0)  # many requests may have come at once: others have a turn
+        except (OSError, TimeoutError):
+            pass  # the client left, or stalled
         finally:
             self._left(client)
 
@@ -209,14 +216,16 @@ class LookServer:
         """A client that reads events, or has a port, may have no further request for long."""
         line = _read_line(client.connection, received)
         is_patient = client.subscriber is not None or client.handover is not None
-        return await (line if is_patient else in_real_time(line, IDLE_S))
+        if is_patient:
+            return await line
+        return await in_real_time(line, STOP_S if client.is_extra else IDLE_S)
 
     async def _send(self, client: Client, line: bytes) -> None:
         """An answer; between events, where the client gets them."""
         if client.subscriber is None:
             loop = asyncio.get_running_loop()
             await in_real_time(loop.sock_sendall(client.connection, line), IDLE_S)
-        elif not client.subscriber.put(line):
+        elif not client.subscriber.put(line, 2 * BUFFER_BYTES):  # where events find no room
             raise TimeoutError  # it reads neither its events nor its answers
 
     def _line(self, answer: Any) -> bytes:
@@ -227,7 +236,13 @@ class LookServer:
 
     async def _answer(self, line: bytes, client: Client) -> Any:
         try:
+            if line is TOO_LONG:
+                what = f"not a valid request: longer than {LINE_BYTES} bytes"
+                raise UsageError(what, fix="send less in one request")
             request = requests.decode_request(line)
+            if client.is_extra and type(request) is not requests.Disarm:
+                self._refused += 1
+                raise PeerError(CROWDED, fix="end some, such as `hilgw watch`")
             if (handler := self.handlers.get(type(request))) is None:
                 what = f"{name_of(type(request))} is not for this program: it can only be watched"
                 raise UsageError(what)
@@ -250,7 +265,8 @@ class LookServer:
         unknown = [name for name in names if name not in known]
         if request.kind == "part":
             unknown = self._unknown(unknown, known)
-        found = [name for name in names if name not in unknown]
+        missing = set(unknown)
+        found = [name for name in names if name not in missing]
         return requests.Found(found, suggestions(unknown, known))
 
     def _watch(self, request: requests.Watch, client: Client) -> requests.Done:
@@ -260,10 +276,10 @@ class LookServer:
             what = f"nothing here has the name {quoted(unknown[0])}"
             raise HilgwError(what, fix=suggest(unknown[0], known))
         names, kinds = frozenset(request.names), frozenset(request.kinds or KINDS)
-        if client.subscriber is not None:
-            self.subscriptions.remove(client.subscriber)
-        loop = asyncio.get_running_loop()
-        client.subscriber = Subscriber(client.connection, Filter(kinds, names, request.lost), loop)
+        loop, chosen = asyncio.get_running_loop(), Filter(kinds, names, request.lost)
+        if client.subscriber is None:
+            client.subscriber = Subscriber(client.connection, chosen, loop)
+        client.subscriber.chosen = chosen
         self.subscriptions.add(client.subscriber)
         if request.states:  # after the answer
             loop.call_soon(self.subscriptions.show, client.subscriber, self._shown.states())
@@ -283,13 +299,14 @@ def suggestions(unknown: Sequence[str], known: Iterable[str]) -> str:
 
 
 async def _read_line(connection: socket.socket, received: bytearray) -> bytes:
-    """The next line; at the end what came after the last one. received: bytes that came in and
-    were not returned yet. ValueError for a line that is too long."""
-    searched = 0
+    """The next line, or TOO_LONG for one of more than LINE_BYTES; at the end what came after the
+    last one. received: bytes that came in and were not returned yet."""
+    searched, is_long = 0, False
     while (end := received.find(b"\n", searched)) < 0:
+        if len(received) > LINE_BYTES:
+            is_long = True
+            received.clear()
         searched = len(received)
-        if searched > LINE_BYTES:
-            raise ValueError("the line is too long")
         data = await asyncio.get_running_loop().sock_recv(connection, READ_BYTES)
         if not data:
             end = searched
@@ -297,4 +314,4 @@ async def _read_line(connection: socket.socket, received: bytearray) -> bytes:
         received += data
     line = bytes(received[: end + 1])
     del received[: end + 1]
-    return line
+    return TOO_LONG if is_long else line

@@ -191,7 +191,7 @@ class ControlServer(LookServer):
     def _disarm(self, request: requests.Disarm, client: Client) -> Any:
         """Disarms those of these robots that are here (all: all)."""
         known = dict.fromkeys(self._loops)
-        robots = list(known) if request.all else request.robots
+        robots = list(known) if request.all else list(dict.fromkeys(request.robots))
         stopped = [robot for robot in robots if robot in known]
         not_sent = dict.fromkeys(self._loops.disarm(*stopped), BODY_DOWN)
         unknown = [robot for robot in robots if robot not in known]

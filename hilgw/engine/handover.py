@@ -55,8 +55,10 @@ class Handover:
         robot, left_s = self.name.rpartition(".")[0], STOP_S
         body.safety.released = f"to {self.to}"
         self._loops.disarm(robot, reason=StopReason.RELEASED)
+        others = [each for each in self._loops[robot].unstopped if each != self.name]
+        more = f"; no stop was sent to {', '.join(others)}, which is down" if others else ""
         if not was_up:
-            return f"; {robot} is disarmed; no stop was sent, as {self.name} was down"
+            return f"; {robot} is disarmed; no stop was sent, as {self.name} was down{more}"
         sent = body.safety.took_stop
         while sent and not (link.ask(True, link.session.is_idle) and link.has_drained()):
             await sleep_in_real_time(POLL_S)
@@ -65,7 +67,7 @@ class Handover:
         if not sent or link.transport is not transport:
             what = "not handed over: the stop of its motors was not sent"
             raise SafetyError(what, where=self.name, fix="stop it by hand, then try again")
-        return f"; {robot} is stopped, and disarmed until `hilgw arm {robot}`"
+        return f"; {robot} is stopped, and disarmed until `hilgw arm {robot}`{more}"
 
     def end(self) -> None:
         """The gateway takes the port back."""

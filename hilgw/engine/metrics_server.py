@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 REQUEST_BYTES = 8192
 DEADLINE_NS = 5 * NS_PER_S  # a connection is closed then, whatever it does
 LIMITS = Limits(clients=16, write_bytes=16 * 1024 * 1024)
-_REQUEST = re.compile(rb"(\S+) ([^\s?]+)\S* HTTP/1\.\d\r\n")
+_REQUEST = re.compile(rb"(\S+) ([^\s?]+)(?:\?\S*)? HTTP/1\.\d\r\n")
 _TOKEN = re.compile(rb"\r\nauthorization:[ \t]*bearer +(\S+)[ \t]*\r\n", re.IGNORECASE)
 
 
@@ -92,7 +92,7 @@ class MetricsServer:
 
 
 def _encoded(status: HTTPStatus, text: str) -> bytes:
-    body = (text or f"{status.phrase}\n").encode()
+    body = (text or f"{status.phrase}\n").encode(errors="replace")  # a path need not be valid
     more = {HTTPStatus.UNAUTHORIZED: "WWW-Authenticate: Bearer\r\n"}.get(status, "")
     head = (
         f"HTTP/1.1 {status.value} {status.phrase}\r\n"

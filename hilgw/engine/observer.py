@@ -74,8 +74,8 @@ class CommandEvent:
 
     robot, body, device: names; body is "" for the only body of a robot. command: in Webots' units,
     its index is that of the controller's session. outcome: a command that waits is reported again
-    when it is sent, refused or replaced. applied: the settings that the body was sent last, limited
-    in their rate. now: nanoseconds of the gateway's clock.
+    when it is sent, refused or replaced. applied: the settings that the body was sent last, also by
+    a stop. now: nanoseconds of the gateway's clock.
     """
 
     robot: str

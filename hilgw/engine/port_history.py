@@ -47,7 +47,7 @@ class PortHistory(Observer):
         before, _ = self._since.get(station, (State.CLOSED, 0))
         if state is not before:
             self._since[station] = state, self._now()
-        if before is State.UP and state not in (State.UP, State.CLOSED):
+        if before is State.UP and state not in (State.UP, State.RELEASED, State.CLOSED):
             self._losses[station] = self._now(), "port", reason
 
     def refused(self, station: str, reason: str, text: str) -> None:

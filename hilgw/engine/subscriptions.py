@@ -87,21 +87,22 @@ class Filter:
 
 
 class Subscriber:
-    """One connection. slow: how many events it lost so far, as it reads too slowly."""
+    """One connection. slow: how many events it lost since the last `left_out`, as it reads too
+    slowly; sampled: those of each kind that it would have got, as more came than RATE."""
 
     def __init__(
         self, connection: socket.socket, chosen: Filter, loop: asyncio.AbstractEventLoop
     ) -> None:
         self.chosen = chosen
         self.slow = 0
+        self.sampled: Counter[str] = Counter()
         self._connection, self._loop = connection, loop
         self._waiting = bytearray()
         self._will_send = self._is_blocked = False
 
-    def put(self, line: bytes) -> bool:
-        """Sends the line soon. False: it is lost, as too much waits."""
-        if len(self._waiting) + len(line) > BUFFER_BYTES:
-            self.slow += 1
+    def put(self, line: bytes, room: int = BUFFER_BYTES) -> bool:
+        """Sends the line soon. False: it is lost, as too much waits. room: for it, in bytes."""
+        if len(self._waiting) + len(line) > room:
             return False
         self._waiting += line
         if not (self._will_send or self._is_blocked):
@@ -151,12 +152,12 @@ class Subscriptions(Observer):
         self._device = device
         self._subscribers: list[Subscriber] = []
         self._passed: Counter[type[Any]] = Counter()  # in this window
-        self._sampled: Counter[str] = Counter()
         self._timer: Handle | None = None
 
     def add(self, subscriber: Subscriber) -> None:
-        """From now on it gets its events."""
-        self._subscribers.append(subscriber)
+        """From now on it gets its events; of one that was added before: as `chosen` is now."""
+        if subscriber not in self._subscribers:
+            self._subscribers.append(subscriber)
         self._observe()
         if self._timer is None:
             self._next_window()
@@ -168,7 +169,7 @@ class Subscriptions(Observer):
         for state in states:
             name = state.name if isinstance(state, events.Port) else state.robot
             if subscriber.chosen.takes(events.NAMES[type(state)], [name], lost=False):
-                subscriber.put(self._encode(state))
+                self._emit([subscriber], state)
 
     def remove(self, subscriber: Subscriber) -> None:
         """It gets no more. Nothing happens to one that was not added."""
@@ -192,12 +193,11 @@ class Subscriptions(Observer):
         if not self._subscribers:
             self._timer = None
             return
-        sampled, self._sampled = dict(self._sampled), Counter()
         for each in self._subscribers:
-            if sampled or each.slow:
-                slow, each.slow = each.slow, 0
-                if not each.put(self._encode(events.LeftOut(sampled, slow))):
-                    each.slow += slow
+            if (each.sampled or each.slow) and each.put(
+                self._encode(events.LeftOut(dict(each.sampled), each.slow))
+            ):
+                each.slow, each.sampled = 0, Counter()
         self._timer = self._clock.call_at(self._clock.now() + WINDOW_NS, self._next_window)
 
     def _encode(self, event: Any) -> bytes:
@@ -212,14 +212,15 @@ class Subscriptions(Observer):
         if takers:
             self._passed[kind] += 1
             if self._passed[kind] > IN_WINDOW:
-                self._sampled[name] += 1
+                for each in takers:
+                    each.sampled[name] += 1
                 return []
         return takers
 
     def _emit(self, takers: Sequence[Subscriber], event: Any) -> None:
         line = self._encode(event)
         for each in takers:
-            each.put(line)
+            each.slow += not each.put(line)
 
     # --- the events of the engine -----------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from hilgw.client.control_socket import find_gateway
 from hilgw.engine.control_listener import control_folder
 from hilgw.errors import HilgwError, PeerError, UsageError
 from hilgw.protocols.gateway import paths
-from hilgw.protocols.gateway.messages import LINE_BYTES
+from hilgw.protocols.gateway.messages import ANSWER_BYTES, LINE_BYTES
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def test_a_refusal_is_read_although_the_request_was_not(tmp_path: Path) -> None:
 
 
 def test_an_answer_in_pieces_is_put_together(server: Callable[[bytes], Path]) -> None:
-    text = "x" * 200_000
+    text = "x" * (2 * LINE_BYTES)  # of many robots
     assert ask(server(b'{"ok": "%s", "version": 2}\n' % text.encode()), {}) == {"ok": text}
 
 
@@ -99,7 +99,7 @@ def test_an_answer_in_pieces_is_put_together(server: Callable[[bytes], Path]) ->
     [
         (b"", "does not answer"),
         (b"{", "does not answer"),
-        (b"x" * (LINE_BYTES + 1), "does not answer"),
+        (b"x" * (ANSWER_BYTES + 1), "does not answer"),
         (b"[]\n", "invalid answer"),
     ],
 )

@@ -14,6 +14,8 @@ import pytest
 
 from hilgw.client.control_paths import is_live
 from hilgw.engine.control_listener import ControlListener
+from hilgw.engine.control_loop.control_loops import ControlLoops
+from hilgw.engine.control_server import MAX_STOPS, STOP_S
 from hilgw.engine.control_socket import IDLE_S, MAX_CLIENTS, ControlServer
 from hilgw.errors import HilgwError
 from hilgw.testing.sim import Clock, elapse, run
@@ -22,6 +24,9 @@ from hilgw.transports import accepting
 
 class Gateway:
     """Enough of one: its report is long."""
+
+    def __init__(self) -> None:
+        self.control_loops = ControlLoops(Clock())
 
     def report(self) -> dict[str, Any]:
         return {"filler": "x" * 1_000_000}
@@ -149,14 +154,26 @@ async def test_readers_that_never_read_are_few_and_closed_at_their_deadline(
 
     gateway = server(path)
     await gateway.start()
+    identify = b'{"do": "identify", "version": 2}\n'
     clients = [socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) for _ in range(MAX_CLIENTS)]
     for client in clients:
         client.connect(str(path))
         client.send(b'{"do": "report", "version": 2}\n')
         await elapse(0.001)
     assert gateway.report() == {"refused": 0}
-    assert "too many connections" in (await answer_at(path, b""))["error"]
+    assert "too many connections" in (await answer_at(path, identify))["error"]
     assert gateway.report() == {"refused": 1}
+    stop = b'{"do": "disarm", "all": true, "speed": 3}\n'
+    assert await answer_at(path, stop) == {"ok": True, "robots": [], "version": 2}
+    idle = [socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) for _ in range(MAX_STOPS)]
+    for each in idle:
+        each.connect(str(path))
+    await elapse(0.001)
+    assert "too many connections" in (await answer_at(path, b""))["error"]
+    await elapse(STOP_S)
+    assert (await answer_at(path, stop))["ok"] is True
+    for each in idle:
+        each.close()
     await elapse(IDLE_S + 1)
     assert (await answer_at(path))["exit_code"] == 2
     await elapse(0.1)

@@ -67,6 +67,44 @@ def test_a_line_that_is_not_a_request_is_answered_and_the_connection_stays(tmp_p
     assert last["ok"] is True
 
 
+def test_a_line_without_end_is_answered_at_its_end_and_none_delays_the_others(
+    tmp_path: Path,
+) -> None:
+    names = [f"{number:x}" for number in range(30_000)]
+    many = line_of(Find("part", names)), line_of(Find("part", ["port", *names]))
+    *none, found, long, last = answers(tmp_path, *many, b"x" * 10**7 + b"\n", line_of(Identify()))
+    assert [each["found"] for each in none] == [[]] and found["found"] == ["port"]
+    assert "longer than 262144 bytes" in long["error"] and last["ok"] is True
+
+
+def test_requests_that_come_at_once_leave_the_event_loop_to_others(tmp_path: Path) -> None:
+    """Between two of them others have a turn, also for one who watches."""
+
+    async def main() -> None:
+        timer = Timer(asyncio.get_running_loop())
+        turns: list[int] = []
+
+        def report() -> dict[str, Any]:
+            asyncio.get_running_loop().call_soon(turns.append, len(reports))
+            reports.append(len(turns))
+            return {}
+
+        reports: list[int] = []
+        watched = Watched(Observers(), timer, report, list)
+        server = LookServer(watched, str(tmp_path / "control"))
+        await server.start()
+        reader, writer = await asyncio.open_unix_connection(tmp_path / "control")
+        writer.write(line_of(Watch()) + 5 * line_of(Report()))
+        for _ in range(6):
+            await reader.readline()
+        assert reports == [0, 1, 2, 3, 4]
+        writer.close()
+        await server.close()
+        timer.close()
+
+    asyncio.run(main())
+
+
 def test_an_unknown_name_is_refused(tmp_path: Path) -> None:
     (answer,) = answers(tmp_path, line_of(Watch(names=["prot"])))
     assert answer["error"] == "nothing here has the name 'prot'; did you mean 'port'?"

@@ -81,9 +81,16 @@ async def test_the_robot_cannot_be_armed_before_the_port_is_back(rig: Rig, clock
     assert rig.loop.safety.armed
 
 
-async def test_a_body_that_is_down_is_not_reported_as_stopped(rig: Rig, clock: Clock) -> None:
+async def test_a_body_that_is_down_is_not_reported_as_stopped(
+    rig: Rig, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rig.loop.robot_leaves()
+    both = property(lambda loop: [PORT, "cab.remote"])
+    monkeypatch.setattr(type(rig.loop.loop), "unstopped", both)
     port = asyncio.get_running_loop().create_task(rig.supervisor.run())
     lent = await rig.handover.begin()
-    assert lent.note == "; cab is disarmed; no stop was sent, as cab.body was down"
+    assert lent.note == (
+        "; cab is disarmed; no stop was sent, as cab.body was down; "
+        "no stop was sent to cab.remote, which is down"
+    )
     port.cancel()

@@ -13,6 +13,7 @@ from hilgw.cli.output.gateway_status import lines, span
 from hilgw.cli.output.text import Style
 from hilgw.config.load import load_text
 from hilgw.engine.gateway import Gateway
+from hilgw.engine.observer import State
 from hilgw.engine.simulated.clock import SimulatedClock
 from hilgw.engine.status import status_of
 from hilgw.medium.airs import Airs
@@ -98,6 +99,9 @@ def test_a_port_shows_since_when_it_is_so_and_what_it_lost_last() -> None:
         bench.elapse(2000)
         assert (bench.port()["state"], bench.port()["since_s"]) == ("up", 2.0)
         assert bench.port()["down"] is False
+        bench.gateway.observer.state("xb", State.RELEASED, "to avrdude (process 7)")
+        assert bench.port()["last_loss"] is None
+        bench.gateway.observer.state("xb", State.UP, "uart")
         supervisor.on_not_ready("no answer")
         bench.elapse(500)
         supervisor.on_not_ready("no answer to AT")  # the same state

@@ -36,8 +36,8 @@ class Value:
 class Command:
     """A motor command of the controller. body: "" for the only body of a robot. given: setting ->
     value, in Webots' units. outcome: sent, waits, replaced or dropped; or refused, for `reason`.
-    applied: what the body was sent last, limited in its rate. units: setting -> unit; limits:
-    setting -> smallest and largest value, where both are set."""
+    applied: the settings that the body was sent last, also by a stop. units: setting -> unit;
+    limits: setting -> smallest and largest value, where both are set."""
 
     robot: str
     body: str

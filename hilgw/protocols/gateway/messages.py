@@ -21,7 +21,10 @@ VERSION = 2
 """Of the requests, the answers and the events. 1 had no number."""
 
 LINE_BYTES = 256 * 1024
-"""The longest line that either end accepts."""
+"""The longest line of a request."""
+ANSWER_BYTES = 16 * 1024 * 1024
+"""The longest answer that a client accepts: the status of a hundred robots is longer than a line of
+a request."""
 
 RENEW_S = 0.1
 """A holder renews its lease so often."""

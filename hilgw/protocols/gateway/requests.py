@@ -404,12 +404,12 @@ def decode_request(line: bytes) -> Request[Any]:
 def _disarm(message: Mapping[str, Any]) -> Disarm:
     """Of what any version may send, also a single name."""
     match message:
+        case {"all": True}:
+            return Disarm(all=True)
         case {"robot": str(robot)}:
             return Disarm([robot])
         case {"robots": [*names]} if names and all(type(name) is str for name in names):
             return Disarm(names)
-        case {"all": True}:
-            return Disarm(all=True)
     raise UsageError("robots must be a list of names")
 
 

@@ -140,6 +140,7 @@ def test_another_version_is_refused_with_both() -> None:
         ({"robot": "a"}, Disarm(["a"])),
         ({"robots": ["a", "b"], "all": 5}, Disarm(["a", "b"])),
         ({"all": True, "robots": 7, "why": [1], "version": "x"}, Disarm(all=True)),
+        ({"all": True, "robot": "a", "robots": ["b"]}, Disarm(all=True)),
     ],
 )
 def test_every_version_disarms_whatever_else_it_sends(keys: Any, wanted: Disarm) -> None:

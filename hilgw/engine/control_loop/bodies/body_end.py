@@ -200,15 +200,10 @@ class BodyEnd(PeerListener):
             statistics.counts["commands_superseded"] += 1
         if (report := context.observer.motor_command) is not None:
             device, now = context.statistics.name_of(command.index), context.scheduler.now()
-            applied = self._applied(device, command.index)
+            applied = dict(self.safety.statistics.motors.get(device, {}))
             robot, body = context.name, self._shown_as
             report(CommandEvent(robot, body, device, command, outcome, applied, now))
         return outcome
-
-    def _applied(self, device: str, index: int) -> Mapping[str, float]:
-        """What the body was sent last for this motor; on its way there by a limited rate."""
-        applied = self.safety.statistics.motors.get(device, {})
-        return dict(applied)
 
     def _defer(self, command: Command) -> Outcome:
         """Keeps a command until the line has room. One that a stop overtakes is void."""
