@@ -1,0 +1,174 @@
+"""A recording of what passes, from the gateway's side; `hilgw.record.writer` is the process.
+
+Events are gathered for GATHER_NS and handed over in one message. The gateway never waits for the
+process: what it does not read in time is lost and counted. Only simulated time waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import marshal
+import os
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+from hilgw.errors import HilgwError
+from hilgw.record.writer import Event, Report, Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hilgw.transports.base import Handle, Scheduler
+
+GATHER_NS = 40_000_000
+"""A gateway that is killed loses the events of this time at most."""
+MOST_GATHERED = 2_000
+BUFFER_BYTES = 8 * 1024 * 1024
+"""What waits for the process at most."""
+END_S = 3.0
+COMMAND = (sys.executable, "-P", "-m", "hilgw.record.writer")
+
+
+class RecordingProcess:
+    """The process of one recording, and what waits for it.
+
+    clock: of real time. waits: the caller is delayed, and nothing lost, where the process is slow.
+    on_report: called in the event loop, with each report of the process.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        clock: Scheduler,
+        on_report: Callable[[Report], None] = lambda report: None,
+        *,
+        waits: bool = False,
+        command: tuple[str, ...] = COMMAND,
+    ) -> None:
+        """Makes the file and starts the process. HilgwError when that is not possible."""
+        self.report = Report(settings.path, 0, 0, "")
+        self.lost = 0
+        """Events that the process did not read in time."""
+        self._clock, self._waits, self._on_report = clock, waits, on_report
+        self._gathered: list[Event] = []
+        self._timer: Handle | None = None
+        self._waiting: SimpleQueue[bytes | None] = SimpleQueue()
+        self._given = self._taken = 0  # bytes
+        self._is_broken = False
+        path = Path(settings.path)
+        make(path)
+        try:
+            self._process = subprocess.Popen(
+                command,
+                bufsize=0,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                start_new_session=True,
+            )
+        except OSError as error:
+            path.unlink()
+            raise HilgwError(
+                f"the recording cannot start: {error.strerror}", where=str(path)
+            ) from error
+        self._loop = asyncio.get_running_loop()
+        self._ended = asyncio.Event()
+        for work in (self._write, self._read):
+            threading.Thread(target=work, name=f"recording {path.name}", daemon=True).start()
+        self._give(asdict(settings), 0)
+
+    def put(self, event: Event) -> None:
+        """Records this event soon."""
+        self._gathered.append(event)
+        if len(self._gathered) >= MOST_GATHERED:
+            self._flush()
+        elif self._timer is None:
+            self._timer = self._clock.call_at(self._clock.now() + GATHER_NS, self._flush)
+
+    async def stop(self) -> None:
+        """Hands over what is left, and waits until it is written: for END_S at most. Then the
+        process is killed: `report` has what it had written before."""
+        self._flush()
+        self._waiting.put(None)
+        try:
+            await asyncio.wait_for(self._ended.wait(), END_S)
+        except TimeoutError:
+            self._process.kill()
+            await self._ended.wait()
+
+    def _flush(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        events, self._gathered = self._gathered, []
+        if events:
+            self._give(events, len(events))
+
+    def _give(self, message: Any, count: int) -> None:
+        if self._is_broken or (not self._waits and self._given - self._taken > BUFFER_BYTES):
+            self.lost += count
+            return
+        data = marshal.dumps(message)
+        data = len(data).to_bytes(4, "little") + data
+        self._given += len(data)
+        if self._waits:
+            self._pass(data)
+        else:
+            self._waiting.put(data)
+
+    # --- in threads ---------------------------------------------------------------------------
+
+    def _write(self) -> None:
+        while (data := self._waiting.get()) is not None:
+            self._pass(data)
+        assert self._process.stdin is not None
+        with suppress(OSError):
+            self._process.stdin.close()
+
+    def _pass(self, data: bytes) -> None:
+        assert self._process.stdin is not None
+        rest = memoryview(data)
+        try:
+            while rest:
+                rest = rest[os.write(self._process.stdin.fileno(), rest) :]
+        except OSError:
+            self._is_broken = True
+        self._taken += len(data)
+
+    def _read(self) -> None:
+        """The reports of the process, and its end."""
+        assert self._process.stdout is not None
+        with self._process.stdout as lines:
+            for line in lines:
+                self._call(self._reported, Report(**json.loads(line)))
+        code = self._process.wait()
+        self._is_broken = True
+        if code:
+            text = f"the process that records ended with code {code}"
+            self._call(self._reported, Report(self.report.file, self.report.written, 0, text))
+        self._call(self._ended.set)
+
+    def _call(self, function: Callable[..., object], *values: object) -> None:
+        with suppress(RuntimeError):  # the event loop has ended
+            self._loop.call_soon_threadsafe(function, *values)
+
+    def _reported(self, report: Report) -> None:
+        self.report = report
+        self._on_report(report)
+
+
+def make(path: Path) -> None:
+    """An empty file for this user alone. HilgwError where one is there, or cannot be made."""
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    except FileExistsError as error:
+        fix = "a recording replaces no file: name another"
+        raise HilgwError("exists already", where=str(path), fix=fix) from error
+    except OSError as error:
+        raise HilgwError(f"cannot be made: {error.strerror}", where=str(path)) from error
