@@ -30,9 +30,9 @@ def settings(path: Path) -> Settings:
 
 
 def numbers(path: Path) -> list[int]:
-    with Recording(path) as found:
-        events = [each["time_ns"] for each in found.events()]
-        assert (found.truncated, found.error) == (False, None)
+    found = Recording(path)
+    events = [each["time_ns"] for each in found.events()]
+    assert (found.truncated, found.error) == (False, None)
     return events
 
 

@@ -47,10 +47,10 @@ def test_events_come_back_with_their_times(tmp_path: Path) -> None:
         write.packet(START + 3, b"ping", PACKET),
         write.event(START + 4, {"event": "notice", "source": "uart0", "text": "ä"}),
     ]
-    with Recording(made(tmp_path / "a.pcapng", *blocks)) as found:
-        assert found.head["configuration"] == "robots: {}"
-        events = list(found.events())
-        assert (found.truncated, found.error) == (False, None)
+    found = Recording(made(tmp_path / "a.pcapng", *blocks))
+    assert found.head["configuration"] == "robots: {}"
+    events = list(found.events())
+    assert (found.truncated, found.error) == (False, None)
     times = [{key: event.pop(key) for key in ("time_ns", "wall_s", "mono_ns")} for event in events]
     assert [each["time_ns"] for each in times] == [START + each for each in (1, 2, 3, 4)]
     assert times[0]["wall_s"] == pytest.approx(1_700_000_005, abs=1e-3)
@@ -70,8 +70,8 @@ def test_a_clock_sets_the_other_times(tmp_path: Path) -> None:
     path = made(
         tmp_path / "a.pcapng", write.begin(0), write.event(10, clock), write.event(40, note)
     )
-    with Recording(path) as found:
-        (event,) = found.events()
+    found = Recording(path)
+    (event,) = found.events()
     assert (event["mono_ns"], event["time_ns"]) == (107, 40)
     assert event["wall_s"] == pytest.approx(9.5 + 30e-9)
 
@@ -82,8 +82,8 @@ def test_a_long_list_of_listeners_fits(tmp_path: Path) -> None:
     path = made(
         tmp_path / "a.pcapng", write.begin(0), write.packet(1, b"x", {**PACKET, "missed": many})
     )
-    with Recording(path) as found:
-        (event,) = found.events()
+    found = Recording(path)
+    (event,) = found.events()
     assert (event["missed"], event["missed_count"]) == ({}, 9000)
 
 
@@ -96,12 +96,12 @@ def test_a_large_file_is_not_read_from_its_begin(
         write.line(each * 10**9, "uart0", b"%d" % each * 10, sent=True) for each in range(4000)
     ]
     path = made(tmp_path / "a.pcapng", write.begin(0), *lines)
-    with Recording(path) as found:
-        for start in (0, 1, 1234, 3999):
-            events = found.events(from_s=start, to_s=start + 2)
-            seconds = [event["time_ns"] // 10**9 for event in events]
-            assert seconds == list(range(start, min(start + 3, 4000)))
-        assert list(found.events(from_s=4001)) == []
+    found = Recording(path)
+    for start in (0, 1, 1234, 3999):
+        events = found.events(from_s=start, to_s=start + 2)
+        seconds = [event["time_ns"] // 10**9 for event in events]
+        assert seconds == list(range(start, min(start + 3, 4000)))
+    assert list(found.events(from_s=4001)) == []
 
 
 def test_what_is_before_a_damaged_place_is_read(tmp_path: Path) -> None:
@@ -109,13 +109,13 @@ def test_what_is_before_a_damaged_place_is_read(tmp_path: Path) -> None:
     good = write.begin(0) + write.line(1, "uart0", b"good", sent=True)
     bad = bytearray(write.line(2, "uart0", b"lost", sent=True))
     bad[-1] ^= 1
-    with Recording(made(tmp_path / "a.pcapng", good, bytes(bad))) as found:
-        assert [event["data"] for event in found.events()] == [b"good".hex()]
-        assert found.error is not None
-        assert f"damaged at byte {len(good)}" in str(found.error)
-    with Recording(made(tmp_path / "b.pcapng", good, bytes(bad[:-2]))) as found:
-        assert [event["data"] for event in found.events()] == [b"good".hex()]
-        assert (found.truncated, found.error) == (True, None)
+    found = Recording(made(tmp_path / "a.pcapng", good, bytes(bad)))
+    assert [event["data"] for event in found.events()] == [b"good".hex()]
+    assert found.error is not None
+    assert f"damaged at byte {len(good)}" in str(found.error)
+    found = Recording(made(tmp_path / "b.pcapng", good, bytes(bad[:-2])))
+    assert [event["data"] for event in found.events()] == [b"good".hex()]
+    assert (found.truncated, found.error) == (True, None)
 
 
 @pytest.mark.parametrize(

@@ -37,9 +37,9 @@ class Recorded:
         return sorted(path.name for path in self.folder.glob("*"))
 
     def events(self, name: str) -> list[dict[str, Any]]:
-        with Recording(self.folder / name) as found:
-            events = list(found.events())
-            assert (found.truncated, found.error) == (False, None)
+        found = Recording(self.folder / name)
+        events = list(found.events())
+        assert (found.truncated, found.error) == (False, None)
         return events
 
 
@@ -135,6 +135,6 @@ def test_the_process_writes_until_its_input_ends(tmp_path: Path) -> None:
     )
     reports = [Report(**json.loads(each)) for each in done.stdout.splitlines()]
     assert (reports[-1].lost, reports[-1].error) == (1, "File too large")
-    with Recording(path) as found:
-        assert [each["time_ns"] for each in found.events()] == [1, 2]
-        assert not found.truncated
+    found = Recording(path)
+    assert [each["time_ns"] for each in found.events()] == [1, 2]
+    assert not found.truncated
