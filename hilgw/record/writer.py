@@ -20,14 +20,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from hilgw.record.events import Writer
+from hilgw.protocols.gateway.events import FIELDS, NAMES
+from hilgw.record.events import CLOCK, Writer
 from hilgw.records import record
 
 AGAIN_S = 1.0
 """A file that cannot be written is tried again so often."""
 Event = tuple[Any, ...]
-"""("bytes", time_ns, part, data, sent), ("packet", time_ns, data, event) or ("event", time_ns,
-event), as the methods of `Writer` take them."""
+"""("bytes", time_ns, part, data, sent), or (name, time_ns, values): an event by its name, with the
+values of its fields (`hilgw.protocols.gateway.events`); or ("clock", time_ns, mono_ns, wall_s)."""
+_FIELDS = {name: FIELDS[kind] for kind, name in NAMES.items()}
 
 
 @record
@@ -119,9 +121,13 @@ class Files:
         kind, time_ns = event[:2]
         if kind == "bytes":
             return self._writer.line(time_ns, event[2], event[3], sent=event[4])
+        if kind == CLOCK:
+            clock = {"event": CLOCK, "mono_ns": event[2], "wall_s": event[3]}
+            return self._writer.event(time_ns, clock)
+        made = {"event": kind, **dict(zip(_FIELDS[kind], event[2], strict=True))}
         if kind == "packet":
-            return self._writer.packet(time_ns, event[2], event[3])
-        return self._writer.event(time_ns, event[2])
+            return self._writer.packet(time_ns, bytes.fromhex(made.pop("data")), made)
+        return self._writer.event(time_ns, made)
 
     def _demand_room(self) -> None:
         if self._settings.free_bytes:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Collection, Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -188,3 +189,22 @@ def number(value: float) -> float | str:
 def numbers(value: float | tuple[float, ...]) -> Numbers:
     """A value of a sensor as JSON has it."""
     return [number(each) for each in value] if isinstance(value, tuple) else number(value)
+
+
+def is_lost(event: Mapping[str, Any]) -> bool:
+    """Whether this event, as JSON, reports that a packet or a request was lost."""
+    return event["event"] == "refused" or bool(
+        event.get("not_received") or event.get("outcome") == "refused"
+    )
+
+
+def is_about(event: Mapping[str, Any], names: Collection[str]) -> bool:
+    """Whether this event, as JSON, is about one of these robots, devices (ROBOT.DEVICE), stations
+    or other parts; none: about anything."""
+    if not names:
+        return True
+    robot, device = event.get("robot"), event.get("device")
+    about = [f"{robot}.{device}" if device else robot]
+    about += [event.get(key) for key in ("source", "station", "part", "name")]
+    about += event.get("received_by", ())
+    return any(each and (each in names or each.partition(".")[0] in names) for each in about)
