@@ -5,6 +5,7 @@ A ValueError begins with the name of the parameter.
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -72,6 +73,30 @@ def position(name: str, value: Any) -> tuple[float, float, float]:
     except (TypeError, ValueError):
         raise ValueError(f"{name}: {value!r} is not x, y, z in metres") from None
     return x, y, z
+
+
+def lookup_table(name: str, value: Any) -> list[tuple[float, float, float]]:
+    """Rows of measured value, returned value and noise, as lists or as numbers in a text."""
+    try:
+        numbers = value.split() if isinstance(value, str) else [x for row in value for x in row]
+        read = [number(name, each, -1e9, 1e9) for each in numbers]
+        rows = list(zip(read[::3], read[1::3], read[2::3], strict=True))
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}: {value!r} is not rows of three numbers") from None
+    if any(row[0] >= after[0] for row, after in itertools.pairwise(rows)):
+        raise ValueError(f"{name}: the first numbers of the rows must increase")
+    return rows
+
+
+def look_up(rows: Sequence[tuple[float, float, float]], measured: float) -> float:
+    """Webots reference manual, DistanceSensor, Lookup Table: linear between two rows, without its
+    noise, and the value of the end beyond them; without rows the measured number."""
+    if not rows or measured <= rows[0][0]:
+        return rows[0][1] if rows else measured
+    for (x0, y0, _), (x1, y1, _) in itertools.pairwise(rows):
+        if measured <= x1:
+            return y0 + (y1 - y0) * (measured - x0) / (x1 - x0)
+    return rows[-1][1]
 
 
 def named(name: str, read: Callable[[Any], Any], value: Any) -> Any:

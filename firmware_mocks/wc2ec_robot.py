@@ -29,7 +29,8 @@ PARAMETERS: dict[str, str] = {
     "depth": "depth of the room in metres (default 1.5)",
     "sensors": "number of distance sensors, 3 to 250 (default 3: left, front, right)",
     "devices": "NAME: TYPE of its DistanceSensors, RotationalMotors (the first two are its wheels) "
-    "and LinearMotors, in place of the usual ones (default: none)",
+    "and LinearMotors, in place of the usual ones; with a table: NAME: {type_name: TYPE, "
+    "lookupTable: ROWS} (default: none)",
     "lift": "a linear motor in addition: no, yes (default no, as in the original)",
     "dialect": "original, or full: with the starred commands, motor values, an Emitter "
     "and a Receiver (default original)",

@@ -27,8 +27,9 @@ from hilgw.testing.sim import Clock, SimEventLoop
 
 # How long one example takes shows nothing on a busy machine. The suite's cases are the same in each
 # run, so more of them find nothing new: `tools/test --hypothesis-profile explore tests/framing`
-# looks for others.
+# looks for others, and `tools/test --fast` has fewer (`fast`).
 settings.register_profile("suite", deadline=None, derandomize=True, max_examples=25)
+settings.register_profile("fast", settings.get_profile("suite"), max_examples=8)
 settings.register_profile("explore", deadline=None, max_examples=1000)
 settings.load_profile("suite")
 
@@ -117,11 +118,11 @@ def starts_programs(path: Path) -> bool:
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session: pytest.Session) -> Iterator[None]:
     """What is imported and collected stays: nothing searches it for garbage."""
+    given(none())(lambda _: None)()  # Hypothesis makes its Random: frozen, it would be unseen
     gc.disable()
     try:
         return (yield)
     finally:
-        given(none())(lambda _: None)()  # Hypothesis makes its Random: frozen, it would be unseen
         gc.freeze()
         gc.enable()
 

@@ -63,7 +63,10 @@ class Sensor(Sampled, ABC):
 
     def sample(self, now_ms: float) -> None:
         if self.is_due(now_ms):
-            self._pending = message(self.tag, self.command, doubles(*self.measure()))
+            self._pending = message(self.tag, self.command, doubles(*self.value()))
+
+    def value(self) -> Vector:
+        return self.measure()
 
     @property
     def command(self) -> int:
@@ -71,17 +74,37 @@ class Sensor(Sampled, ABC):
         return self.COMMAND
 
 
-class DistanceSensor(Sensor):
+class Tabled(Sensor, ABC):
+    """Returns what its lookup table has for each number that it measures."""
+
+    FIELDS = {"lookupTable": ()}
+
+    def __init__(
+        self, kind: str, tag: int, name: str, fields: Mapping[str, Any], body: Body
+    ) -> None:
+        super().__init__(kind, tag, name, fields, body)
+        self.rows = values.lookup_table("lookupTable", self.fields["lookupTable"])
+
+    def configuration(self) -> bytes:
+        return table(*self.rows)
+
+    def value(self) -> Vector:
+        return [values.look_up(self.rows, each) for each in self.measure()]
+
+
+class DistanceSensor(Tabled):
     """A value of 0 to 1000 over one metre. angle: to the robot's heading, in radians."""
 
-    FIELDS = {"angle": 0.0}
+    FIELDS = {"angle": 0.0, "lookupTable": ((0, 0, 0), (1, 1000, 0))}
     COMMAND = 50
 
     def configuration(self) -> bytes:
-        return struct.pack("<i3d", 0, 0.0, 1000.0, 0.0) + table((0, 0, 0), (1, 1000, 0))
+        returned = [row[1] for row in self.rows] or [0.0, math.inf]
+        limits = struct.pack("<i3d", 0, min(returned), max(returned), 0.0)
+        return limits + super().configuration()
 
     def measure(self) -> Vector:
-        return (1000 * min(1.0, self.body.room.distance(self.number("angle"))),)
+        return (self.body.room.distance(self.number("angle")),)
 
 
 class PositionSensor(Sensor):
@@ -103,7 +126,7 @@ class PositionSensor(Sensor):
             raise ValueError(f"position sensor command {command}")
 
 
-class LightSensor(Sensor):
+class LightSensor(Tabled):
     """A lamp of 1000 units over the middle of the room, 1 m high."""
 
     COMMAND = 55
@@ -114,21 +137,21 @@ class LightSensor(Sensor):
         return (1000 / (1 + distance**2),)
 
 
-class Accelerometer(Sensor):
+class Accelerometer(Tabled):
     COMMAND = 51
 
     def measure(self) -> Vector:
         return self.body.acceleration, 0.0, GRAVITY
 
 
-class Gyro(Sensor):
+class Gyro(Tabled):
     COMMAND = 53
 
     def measure(self) -> Vector:
         return 0.0, 0.0, self.body.turning
 
 
-class Compass(Sensor):
+class Compass(Tabled):
     """North is along x."""
 
     COMMAND = 52
@@ -161,14 +184,17 @@ class InertialUnit(Sensor):
         return 0.0, 0.0, math.sin(half), math.cos(half)
 
 
-class TouchSensor(Sensor):
+class TouchSensor(Tabled):
     """Touches the walls, with 1 or a force of 1."""
 
-    FIELDS = {"type": "bumper"}
+    FIELDS = {"type": "bumper", "lookupTable": ()}
     KINDS = ("bumper", "force", "force-3d")
 
     def configuration(self) -> bytes:
-        return struct.pack("<i", self._type) + table()
+        return struct.pack("<i", self._type) + super().configuration()
+
+    def value(self) -> Vector:
+        return super().value() if self._type else self.measure()
 
     def measure(self) -> Vector:
         touching = float(self.body.room.touching)

@@ -17,7 +17,8 @@ from firmware_mocks.base import MS
 from firmware_mocks.wc2ec import wire
 
 STEP_NS = 20 * MS
-RANGE_M = 1.0  # of a distance sensor, whose value is 1000 at this distance and beyond
+# Of a distance sensor: its value is 1000 at this distance in metres and beyond.
+TABLE = [(0.0, 0.0, 0.0), (1.0, 1000.0, 0.0)]
 LIFT_SPEED = 0.05  # m/s
 ANGLES = (("ds_left", 0.7), ("ds_front", 0.0), ("ds_right", -0.7))
 
@@ -41,10 +42,15 @@ class Body:
         given = settings["devices"]
         if not isinstance(given, Mapping):
             raise ValueError(f"devices: {given!r} is not a mapping of NAME: TYPE")
-        self._given = {str(name): str(kind) for name, kind in given.items()}
+        made = {
+            str(name): values.named(f"devices: {name}", _device_of, each)
+            for name, each in given.items()
+        }
+        self._given = {name: kind for name, (kind, _) in made.items()}
         self._angles = _angles(round(values.number("sensors", settings["sensors"], 3, 250)))
         if sensors := self._of("DistanceSensor"):
             self._angles = dict(zip(sensors, _angles(len(sensors)).values(), strict=False))
+        self._tables = [made[name][1] if name in made else TABLE for name in self._angles]
         self.devices = self._devices(
             values.choice("lift", settings["lift"], ("no", "yes")) == "yes"
         )
@@ -112,7 +118,7 @@ class Body:
         messages = []
         for index, angle in enumerate(self._angles.values()):
             if self._is_due(index):
-                amount = 1000.0 * min(self.room.distance(angle), RANGE_M) / RANGE_M
+                amount = values.look_up(self._tables[index], self.room.distance(angle))
                 kind = self.devices[index][0]
                 messages.append(wire.value(wire.SENSOR_DATA, kind, index, amount))
         if not self.full:
@@ -188,6 +194,15 @@ class Body:
         else:
             self._period[index] = round(period_ms * MS)
             self._due[index] = self._time_ns + self._period[index]
+
+
+def _device_of(value: Any) -> tuple[str, list[tuple[float, float, float]]]:
+    """The type of a device, by itself or among its fields, and its lookup table."""
+    if not isinstance(value, Mapping):
+        return str(value), TABLE
+    values.check_names(value, ("type_name", "lookupTable"))
+    table = value.get("lookupTable", TABLE)
+    return str(value.get("type_name")), values.lookup_table("lookupTable", table)
 
 
 def _angles(count: int) -> dict[str, float]:

@@ -177,7 +177,8 @@ class Mapped:
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Limits of the hardware. payload: bytes of one packet; window: frames outstanding at once.
-    silence: what to check where packets go out and none comes back; "": the line itself."""
+    silence: what to check where packets go out and none comes back; "": the line itself.
+    answers: it acknowledges each packet, so that silence is noticed without a Receiver."""
 
     payload: int
     window: int
@@ -185,6 +186,7 @@ class Limits:
     rates: tuple[int, ...]
     mapping: tuple[Mapped, ...] = ()
     silence: str = ""
+    answers: bool = False
     notes: tuple[str, ...] = ()  # further paragraphs of the adapter's page, Markdown
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import sys
 from collections.abc import Mapping
@@ -28,11 +27,13 @@ from hilgw.api.devices.sensors import (
     PositionSensor,
     TouchSensor,
 )
+from hilgw.api.exec_watch import has_robot
 from hilgw.api.old_names import OldNames
 from hilgw.api.session import Session, fail
-from hilgw.client.robots import robot_mode, set_robot_mode
+from hilgw.client.gateway import Gateway, gateway_with
 from hilgw.errors import HilgwError, PeerError, nearest, quoted
 from hilgw.protocols.gateway.paths import CONTROL
+from hilgw.protocols.webots.requests import uneven_step
 from hilgw.protocols.webots.robot_messages import (
     BatterySamplingPeriod,
     GetUrdf,
@@ -61,7 +62,7 @@ class Modes:
         if not self._has_gateway:
             return False
         try:
-            return robot_mode(self._robot, self._control).mode == REMOTE
+            return self._gateway().mode(self._robot).mode == REMOTE
         except HilgwError:
             self._has_gateway = self._control is not None
             return False
@@ -69,11 +70,14 @@ class Modes:
     def set(self, *, remote: bool) -> str:
         """Empty when the gateway did it; else why not."""
         try:
-            set_robot_mode(self._robot, REMOTE if remote else SIMULATION, self._control)
+            self._gateway().mode(self._robot, REMOTE if remote else SIMULATION)
         except HilgwError as error:
             return str(error)
         self._has_gateway = True
         return ""
+
+    def _gateway(self) -> Gateway:
+        return gateway_with("robot", self._robot, self._control)
 
 
 LONGEST_STEP_MS = 2**31 - 1
@@ -119,6 +123,7 @@ class Robot(OldNames):
             text = "only one Robot instance can be created per controller process."
             print(f"Error: {text}", file=sys.stderr)
             return
+        has_robot()
         try:
             self._session = session or Session(connect())
         except (PeerError, Closed) as error:
@@ -170,10 +175,8 @@ class Robot(OldNames):
             report(f"wb_robot_step() called with a negative duration={duration}.")
         elif duration > LONGEST_STEP_MS:
             report(f"wb_robot_step() called with a duration above {LONGEST_STEP_MS} ms.")
-        elif duration % (basic := self._session.configuration.basicTimeStep or 1):
-            takes = f"takes {math.ceil(duration / basic) * basic:g} ms"
-            text = f"robot.step({duration}) {takes}: steps are multiples of {basic:g} ms."
-            self._session.warn("multiple", text)
+        elif uneven := uneven_step(duration, self._session.configuration.basicTimeStep or 1):
+            self._session.warn("multiple", f"robot.step({duration}): {uneven}.")
         return duration if 0 <= duration <= LONGEST_STEP_MS else 0
 
     # --- devices ------------------------------------------------------------------------------

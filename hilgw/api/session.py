@@ -16,6 +16,7 @@ from hilgw.protocols.webots.answers import IMMEDIATE, Answer
 from hilgw.protocols.webots.codec import NEWEST, Codec, Command
 from hilgw.protocols.webots.errors import ProtocolError
 from hilgw.protocols.webots.forms import KINDS, ROBOT_TAG
+from hilgw.protocols.webots.handshake import without_mock
 from hilgw.protocols.webots.queues import EmitterQueue, WaitingCommands
 from hilgw.protocols.webots.requests import encode_request
 from hilgw.protocols.webots.robot_messages import (
@@ -62,6 +63,18 @@ class Link(Protocol):
         """Ends the session and closes the connection."""
 
 
+class Warnings:
+    """Lines about how a program is written, each once."""
+
+    def __init__(self) -> None:
+        self._shown: set[str] = set()
+
+    def __call__(self, key: str, text: str) -> None:
+        if key not in self._shown:
+            self._shown.add(key)
+            print(f"Warning: {text}", file=sys.stderr, flush=True)
+
+
 class Session:
     """The robot: `step` sends what the program asked for, and takes what comes back.
 
@@ -94,10 +107,15 @@ class Session:
         self._waiting = WaitingCommands()
         self._emitters: list[EmitterQueue] = []
         self._begun = False
-        self._warnings: set[str] = set()
+        self.warn = Warnings()
         self._is_owed = False  # the answer to the last request
         self._interrupts = Interrupts(lambda: connection.wait(CLOSING_S))
         self.step(0)
+        if self.ended and not hasattr(self, "configuration"):  # on a local socket
+            raise PeerError(
+                "another controller has the robot, or the gateway ended",
+                fix=f"end that one; where it is a mock, {without_mock('ROBOT')}",
+            )
         if not hasattr(self, "configuration"):
             raise ProtocolError("the first answer has no configuration of the robot")
         atexit.register(self.close)
@@ -106,12 +124,6 @@ class Session:
     def put(self, command: Command) -> None:
         """A command of the robot itself, for the next request."""
         self._robot_commands.append(command)
-
-    def warn(self, key: str, text: str) -> None:
-        """A line about how the program is written, once."""
-        if key not in self._warnings:
-            self._warnings.add(key)
-            print(f"Warning: {text}", file=sys.stderr, flush=True)
 
     def step(self, duration_ms: int) -> int:
         """One step, 0 for an immediate request: the delay in ms, or -1 at the end."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import math
 import os
-import sys
 from typing import Any
 
 from hilgw.api.robot import Robot
-from hilgw.client.robots import robot_pose
+from hilgw.api.session import Warnings
+from hilgw.client.gateway import gateway_with
 from hilgw.errors import HilgwError
 from hilgw.protocols.gateway.paths import CONTROL
 
@@ -37,10 +37,10 @@ class Field:
 
 
 class Node:
-    """The robot's own node."""
+    """The robot's own node. warn: of its session."""
 
-    def __init__(self, robot: str) -> None:
-        self._robot = robot
+    def __init__(self, robot: str, warn: Warnings) -> None:
+        self._robot, self._warn = robot, warn
 
     def getPosition(self) -> list[float]:
         """In the world, in m; NaN where the pose of the robot is not known."""
@@ -58,7 +58,7 @@ class Node:
             return Field(name, self._robot)
         if name == "translation":
             return Field(name, self.getPosition())
-        notice(f"Node.getField('{name}')")
+        _notice(self._warn, f"Node.getField('{name}')")
         return None
 
     def getTypeName(self) -> str:
@@ -73,13 +73,13 @@ class Node:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        return _without_effect(f"Node.{name}")
+        return _without_effect(self._warn, f"Node.{name}")
 
     def _pose(self) -> Any:
         try:
-            return robot_pose(self._robot, os.environ.get(CONTROL))
+            return gateway_with("robot", self._robot, os.environ.get(CONTROL)).pose(self._robot)
         except HilgwError as error:
-            notice("Node.getPosition", str(error))
+            _notice(self._warn, "Node.getPosition", str(error))
             return None
 
 
@@ -91,32 +91,26 @@ class Supervisor(Robot):
     def getSelf(self) -> Node:
         """The node of this robot, always the same one."""
         if self._self is None:
-            self._self = Node(self.name)
+            self._self = Node(self.name, self._session.warn)
         return self._self
 
     def __getattr__(self, name: str) -> Any:
-        if name == "simulation_mode":
-            return _without_effect(f"Supervisor.{name}")()
-        if name in _OF_SUPERVISOR:
-            return _without_effect(f"Supervisor.{name}")
-        raise AttributeError(f"'Supervisor' object has no attribute '{name}'")
+        if name not in _OF_SUPERVISOR:
+            raise AttributeError(f"'Supervisor' object has no attribute '{name}'")
+        function = _without_effect(self._session.warn, f"Supervisor.{name}")
+        return function() if name == "simulation_mode" else function
 
 
-_noticed: list[str] = []
+def _notice(warn: Warnings, function: str, why: str = "") -> None:
+    """Once for a robot, however many functions of a supervisor its program calls."""
+    what = why or f"{_FIX}; getSelf() has name, position and orientation"
+    text = f"{function}() and other functions of a supervisor have no effect without Webots"
+    warn("supervisor", f"{text}: {what}")
 
 
-def notice(function: str, why: str = "") -> None:
-    """Once in a program, however many functions of a supervisor it calls."""
-    if not _noticed:
-        what = why or f"{_FIX}; getSelf() has name, position and orientation"
-        text = f"{function}() and other functions of a supervisor have no effect without Webots"
-        print(f"Warning: {text}: {what}", file=sys.stderr, flush=True)
-    _noticed.append(function)
-
-
-def _without_effect(function: str) -> Any:
+def _without_effect(warn: Warnings, function: str) -> Any:
     def call(*_of: Any, **_named: Any) -> None:
-        notice(function)
+        _notice(warn, function)
 
     return call
 

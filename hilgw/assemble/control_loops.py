@@ -18,9 +18,7 @@ from hilgw.config.queries import (
 )
 from hilgw.control.modes import RobotMode
 from hilgw.control.safety import SafetyState
-from hilgw.devices.fields import DEFAULT_STEP_MS
-from hilgw.devices.kinds import EMITTER, RECEIVER
-from hilgw.devices.properties import node_of
+from hilgw.devices.fields import DEFAULT_STEP_MS, EmitterFields, ReceiverFields
 from hilgw.devices.steps import StepClock
 from hilgw.engine.control_loop.bodies.forwarder import Forwarder
 from hilgw.engine.control_loop.context import LoopContext
@@ -268,8 +266,11 @@ class ControlLoopAssembly:
         spec = part.mock(settings, self._config.webots)
         if robot and "devices" not in settings.mock:
             listed = self._config.robots[robot].devices
-            nodes = {each: node_of(fields) for each, fields in listed.items()}
-            own = {each: node for each, node in nodes.items() if node not in (EMITTER, RECEIVER)}
+            own = {
+                each: fields
+                for each, fields in listed.items()
+                if not isinstance(fields, EmitterFields | ReceiverFields)
+            }
             more = cast("Body", part).mocked_devices(settings, own)
             spec = MockSpec(spec.name, spec.parameters | more)
         return lambda device: self._ports.host(name, spec, device)

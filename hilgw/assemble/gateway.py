@@ -49,6 +49,7 @@ from hilgw.medium.obstacles import Obstacle, obstacle
 from hilgw.medium.packet import Copy
 from hilgw.medium.pose import Mount
 from hilgw.plugins import ADAPTERS, load
+from hilgw.reasons import PacketDropped
 from hilgw.units import NS_PER_MS, ns_to_s
 
 if TYPE_CHECKING:
@@ -277,7 +278,7 @@ class _Assembly:
         gateway.watches.add(
             name,
             adapter.limits.silence or _line_words(config),
-            partial(_traffic, station, supervisor),
+            partial(_traffic, station, supervisor, is_answering=adapter.limits.answers),
             lambda: any(each.takes(adapter.type, session.channels) for each in receivers),
         )
 
@@ -297,17 +298,18 @@ def _line_words(config: AdapterConfig) -> str:
     return f"the baud rate ({config.common.baudRate}){framing}, and that TX goes to RX"
 
 
-def _traffic(station: Station, port: Supervisor) -> Traffic:
+def _traffic(station: Station, port: Supervisor, *, is_answering: bool) -> Traffic:
     count = station.statistics.count
-    garbage = count.dropped.total()
+    has_echo = is_answering or count.dropped[PacketDropped.OWN_ECHO] > 0
     return Traffic(
         state=port.state,
         reason=port.reason,
         connections=port.ups,
         queued=station.queued,
-        sent=count.delivered,
-        received=count.inbound - garbage,
-        garbage=garbage,
+        delivered=count.delivered,
+        unacknowledged=station.unacknowledged,
+        received=count.inbound - count.dropped.total(),
+        received_ns=0 if has_echo else station.received_ns,
     )
 
 

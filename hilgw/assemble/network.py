@@ -76,21 +76,26 @@ class NetworkPorts(Ports):
         mocked: bool,
         shared: bool = False,
         tokens: bool = False,
+        role: str = "drive",
     ) -> Listening:
         """Where controllers connect. mocked: they are mocks. shared: maybe with a real controller,
-        whose port it is. tokens: with one, controllers connect from other hosts."""
+        whose port it is. tokens: with one of this role, they connect from other hosts."""
         host, number = parse_address(url)
         access, gateway = self._config.access, self._gateway
         remote = tokens and not is_local(url)
-        return Listening(
+        made = Listening(
             host,
             0 if shared else number,
             any_port=mocked,
-            check_token=_token_check(access, lambda: gateway.real_timer.now()) if remote else None,
+            check_token=_token_check(access, role, lambda: gateway.real_timer.now())
+            if remote
+            else None,
             tls=_tls_of(access) if remote else None,
             new_listener=self._listen if mocked else TcpListener,
             on_listening=on_listening,
         )
+        gateway.listening.append(made)
+        return made
 
     def client(
         self, name: str, spec: MockSpec, connect: Connect | None = None
@@ -101,8 +106,14 @@ class NetworkPorts(Ports):
         return device.aim
 
 
-def _token_check(config: AccessConfig, now: Callable[[], int]) -> TokenCheck:
-    """Of a listener whose clients command robots. now: real time. Raises ConfigError.
+def metrics_listening(config: GatewayConfig, gateway: Gateway, url: str) -> Listening:
+    """Where the metrics are read."""
+    ports = NetworkPorts(config, gateway)
+    return ports.listening(url, mocked=False, tokens=True, role="monitor")
+
+
+def _token_check(config: AccessConfig, role: str, now: Callable[[], int]) -> TokenCheck:
+    """Of a listener whose clients need this role. now: real time. Raises ConfigError.
 
     Where there are no tokens, the certificate of a client is enough.
     """
@@ -112,9 +123,7 @@ def _token_check(config: AccessConfig, now: Callable[[], int]) -> TokenCheck:
         (name, token.role, read_token(Path(token.file))) for name, token in config.tokens.items()
     )
     certified = config.tls is not None and config.tls.clients is not None
-    return TokenCheck(
-        access, "drive", now, no_token="drive" if certified and not config.tokens else None
-    )
+    return TokenCheck(access, role, now, no_token=role if certified and not config.tokens else None)
 
 
 def _tls_of(config: AccessConfig) -> ssl.SSLContext | None:

@@ -87,7 +87,13 @@ class Ports:
                 transport.notices.append(notice)
             return transport
 
-        return Port(where, open_port, lambda: exists(port), boot_s)
+        return Port(
+            where,
+            open_port,
+            lambda: exists(port),
+            boot_s,
+            path=None if "://" in where else lambda: resolve_port(port),
+        )
 
     def modem_lines(self, name: str, port: str | UsbId, line: LineSettings, boot_s: float) -> str:
         """What DTR and RTS will be when this port is opened; "" for a port without them."""

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from hilgw.assemble.network import LOOPBACK
-from hilgw.config.queries import is_mixed, moves_unlatched, program_of
+from hilgw.config.queries import endpoint, is_mocked, moves_unlatched, program_of
+from hilgw.control.parts import Listens
 from hilgw.engine.control_loop.servers.webots_server import OwnController, WebotsPort, WebotsServer
 from hilgw.engine.control_loop.servers.webots_socket import PluginSocket, WebotsSocket
 from hilgw.engine.listening import Listening
@@ -65,7 +66,7 @@ class SteppedAssembly:
                 parameters, how = parameters | {"framing": "ipc"}, connect_local
             words = f" (mock {spec.name})"
             spec = replace(spec, parameters=parameters)
-            fix = without_mock(loop.name, self._config.real)
+            fix = without_mock(loop.name)
             own = OwnController(self._ports.client(link.name, spec, how), mock_fix=fix)
         port = WebotsPort(
             link,
@@ -82,10 +83,21 @@ class SteppedAssembly:
         """One for each address, and for the mocks of its controllers."""
         address = *parse_address(url), mocked
         if address not in self._servers:
-            shared = mocked and is_mixed(self._config)
+            shared = mocked and self._is_of_a_real_one(url)
             listening = self._ports.listening(url, mocked=mocked, shared=shared, tokens=True)
             self._servers[address] = WebotsServer(listening)
         return self._servers[address]
+
+    def _is_of_a_real_one(self, url: str) -> bool:
+        """Whether a controller without a mock connects to this address."""
+        return any(
+            not is_mocked(self._config, f"{name}.controller")
+            and endpoint(settings.listen) == endpoint(url)
+            for name, robot in self._config.robots.items()
+            if robot.controller
+            and isinstance(settings := robot.controller.settings, Listens)
+            and settings.listen
+        )
 
     def _add_program(
         self, loop: ControlLoop, link: PeerLink[Any], kind: ProgramController, settings: Any

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from hilgw.control.line_load import LineLoad
     from hilgw.control.safety import Mode
     from hilgw.control.stop_frame import StopFrame
+    from hilgw.devices.properties import DeviceFields
     from hilgw.framing.base import Framing
     from hilgw.settings import MockSpec, Problem
 
@@ -104,9 +105,10 @@ class Body(Protocol):
         """The firmware mock that behaves like the robot of these settings, under this Webots
         version."""
 
-    def mocked_devices(self, settings: Any, devices: Mapping[str, str]) -> dict[str, Any]:
+    def mocked_devices(self, settings: Any, devices: Mapping[str, DeviceFields]) -> dict[str, Any]:
         """Parameters with which the mock has the devices that the file lists for the robot: their
-        nodes by name, without Emitters and Receivers."""
+        fields by name, without Emitters and Receivers. Those of a mock are made by
+        `hilgw.devices.properties.mocked`."""
         return {}
 
     def check(self, settings: Any) -> list[Problem]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hilgw.cli.commands import COMMANDS
+from hilgw.cli.commands import GROUPS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ RUN = (
     ("--report", "FILE", "write counts and latencies as JSON; -: to stdout"),
     ("--ready-file", "FILE", "write this file when every required part is up"),
     ("--control", "PATH", "control socket for `hilgw send` (default: found by it)"),
+    ("--metrics", "HOST:PORT", "serve metrics for Prometheus at http://HOST:PORT/metrics"),
     ("--log", "FILE", "append what happens, with deliveries and time of day"),
     ("--status", "MODE", "of each robot, once a second: off, short (usual) or full"),
     ("-q --quiet", "", "show only errors, notices and the summary"),
@@ -79,6 +80,14 @@ examples:
 exit codes:
 """
 
+PURPOSES = {
+    "run": "run",
+    "look": "look at what runs, or would",
+    "command": "command a running gateway",
+    "hardware": "hardware",
+    "write": "write and check files",
+}
+
 EXIT_CODES = {
     0: "success",
     1: "failure",
@@ -97,9 +106,13 @@ EXIT_CODES = {
 def help_text() -> str:
     """The help of the command without a subcommand."""
     options = "".join(_option(*option) for option in RUN)
-    commands = "".join(f"  {name:<14}{summary}\n" for name, (_, summary) in COMMANDS.items())
+    commands = "".join(
+        f"\n{PURPOSES[purpose]}:\n"
+        + "".join(f"  {name:<14}{summary}\n" for name, (_, summary) in group.items())
+        for purpose, group in GROUPS.items()
+    )
     codes = "".join(f"  {code:<4} {meaning}\n" for code, meaning in EXIT_CODES.items())
-    return f"{_HEAD}{options}\ncommands:\n{commands}{_TAIL}{codes}"
+    return f"{_HEAD}{options}{commands}{_TAIL}{codes}"
 
 
 def _option(names: str, metavar: str, text: str) -> str:

@@ -109,10 +109,10 @@ def _is_file(word: str) -> bool:
 
 
 _LOG = "--log FILE keeps all that a run shows; hilgw replays nothing"
-_STATE = "hilgw watch shows what passes through a running gateway"
+_STATE = "hilgw status shows the state of all that runs, hilgw watch what passes"
 _INSTEAD = {
     **dict.fromkeys(("replay", "record", "log", "logs", "play"), _LOG),
-    **dict.fromkeys(("top", "status", "ps", "monitor", "stats", "show"), _STATE),
+    **dict.fromkeys(("top", "ps", "monitor", "stats", "show"), _STATE),
     "start": "hilgw FILE runs a gateway",
     **dict.fromkeys(("stop", "kill", "quit"), "Ctrl-C ends a gateway, hilgw disarm stops robots"),
     **dict.fromkeys(("init", "new", "create"), "hilgw example NAME > my.yaml begins a file"),

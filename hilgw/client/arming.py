@@ -5,26 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from hilgw.client.control_paths import control_sockets, is_live, program_at
-from hilgw.client.control_socket import (
-    ASK_ALL_S,
+from hilgw.client.control_paths import control_sockets
+from hilgw.client.control_socket import ASK_ALL_S, find_gateway, in_parallel, is_named, label
+from hilgw.client.gateway import (
+    ANSWER_S,
+    NOT_CONFIRMED,
+    Answer,
     Gateway,
-    ask,
-    find_gateway,
+    confirmed_by,
     gateways_with,
-    in_parallel,
-    is_named,
-    label,
-    request_of,
+    not_confirmed,
+    not_sent,
+    stop_answer,
 )
-from hilgw.errors import HilgwError, PeerError, printable, quoted
-from hilgw.protocols.gateway.messages import Do
+from hilgw.errors import HilgwError, PeerError, quoted
+from hilgw.protocols.gateway import requests
 
-ANSWER_S = 5.0  # of a gateway that `control` selects: no other waits for it
-NOT_CONFIRMED = "stop NOT confirmed"
-Answer = dict[str, Any] | PeerError
+__all__ = ["NOT_CONFIRMED", "arm", "disarm"]
 
 
 def arm(
@@ -52,12 +50,12 @@ def arm_each(
 ) -> Iterator[tuple[str, Gateway]]:
     """Arms as `arm` does; yields each robot with its gateway when it is armed."""
     for gateway, names in chosen_gateways(robots, control, config).items():
-        answer = request_of(gateway, {"do": Do.ARM, **robots_of(names)}, ", ".join(names))
-        for robot in answer["robots"]:
-            yield str(robot), gateway
-        for robot, text in answer.get("notes", {}).items():
+        answer = gateway.arm(*names)
+        for robot in answer.robots:
+            yield robot, gateway
+        for robot, text in answer.notes.items():
             if on_note is not None:
-                on_note(str(robot), str(text))
+                on_note(robot, text)
 
 
 def chosen_gateways(
@@ -102,36 +100,24 @@ def disarm_each(robots: Sequence[str], control: str | None, config: str | None) 
     """Disarms as `disarm` does; returns the answers of all gateways. The request is the first
     message to each."""
     robots = list(dict.fromkeys(robots))
-    request = {"do": Do.DISARM, **robots_of(robots)}
+    request = requests.Disarm(robots, not robots)
     if control is not None:
         path = Path(control)
-        return _judge(robots, {path: _answer(path, request, ANSWER_S)})
+        return _judge(robots, {path: stop_answer(path, request, ANSWER_S)})
     paths = control_sockets()
     answers = in_parallel(lambda path: _answer_of_config(path, request, config), paths)
     return _judge(robots, _concerned(dict(zip(paths, answers, strict=True)), config))
 
 
-def robots_of(names: Sequence[str]) -> dict[str, Any]:
-    """The keys of a request for these robots; none: for all."""
-    return {"robots": list(names)} if names else {"all": True}
-
-
-def _answer(path: Path, request: dict[str, Any], timeout_s: float) -> Answer:
-    try:
-        return ask(path, request, timeout_s)
-    except PeerError as error:
-        return error
-
-
-def _answer_of_config(path: Path, request: dict[str, Any], config: str | None) -> Answer | None:
+def _answer_of_config(path: Path, request: requests.Disarm, config: str | None) -> Answer | None:
     """None of a gateway that runs another configuration; it is not disarmed."""
     if config is not None:
-        known = _answer(path, {"do": Do.IDENTIFY}, ASK_ALL_S)
+        known = stop_answer(path, requests.Identify(), ASK_ALL_S)
         if isinstance(known, PeerError):
             return known
         if not is_named(str(known.get("config", "")), config):
             return None
-    return _answer(path, request, ASK_ALL_S)
+    return stop_answer(path, request, ASK_ALL_S)
 
 
 def _concerned(answers: dict[Path, Answer | None], config: str | None) -> dict[Path, Answer]:
@@ -153,9 +139,9 @@ def _judge(robots: Sequence[str], answers: dict[Path, Answer]) -> Disarmed:
     """The robots that were stopped, and the errors of gateways that did not confirm it."""
     done, fixes, answered = Disarmed(), [], 0
     for path, answer in answers.items():
-        confirmed = _confirmed(answer)
+        confirmed = confirmed_by(answer)
         if isinstance(answer, PeerError) or confirmed is None:
-            done.errors.append(_not_confirmed(path, answer))
+            done.errors.append(not_confirmed(path, answer))
             continue
         answered += 1
         named = label(path, answer.get("config"))
@@ -176,37 +162,3 @@ def _judge(robots: Sequence[str], answers: dict[Path, Answer]) -> Disarmed:
     if not robots and not known and not silent:
         done.errors.append(HilgwError("no robot with a control loop here"))
     return done
-
-
-def not_sent(answer: dict[str, Any], gateway: Gateway) -> list[HilgwError]:
-    """The robots that are disarmed, and whose body could not be sent the stop."""
-    fix = "stop it by hand if it moves"
-    unsent = answer.get("not_sent", {})
-    return [
-        PeerError(printable(str(text)), where=f"{printable(str(robot))}{gateway.suffix()}", fix=fix)
-        for robot, text in (unsent.items() if isinstance(unsent, dict) else ())
-    ]
-
-
-def _confirmed(answer: Answer) -> list[str] | None:
-    """The robots that the gateway stopped; None when its answer does not confirm a stop."""
-    if isinstance(answer, PeerError) or not (answer.get("ok") is True or "unknown" in answer):
-        return None
-    robots = answer.get("robots")
-    if not isinstance(robots, list) or not all(isinstance(robot, str) for robot in robots):
-        return None
-    return robots
-
-
-def _not_confirmed(path: Path, answer: Answer) -> PeerError:
-    """Names the gateway, and its process where its configuration is unknown."""
-    if not isinstance(answer, PeerError):
-        why = printable(str(answer.get("error", "its answer is not valid")))
-        return PeerError(f"{NOT_CONFIRMED}: {why}", where=label(path, answer.get("config")))
-    if path.is_socket() and not is_live(path):
-        why = "this gateway was killed, and left its socket; its robots may move"
-        fix = "stop them by hand, and remove the socket"
-        return PeerError(f"{NOT_CONFIRMED}: {why}", where=str(path), fix=fix)
-    program = program_at(path)
-    where = f"{path} ({program})" if program else str(path)
-    return PeerError(f"{NOT_CONFIRMED}: {answer.what}", where=where, fix="stop its robots by hand")

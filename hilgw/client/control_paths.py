@@ -10,7 +10,14 @@ from pathlib import Path
 
 from hilgw.errors import printable
 from hilgw.protocols.gateway import paths
-from hilgw.protocols.gateway.paths import folders, is_private, service_folders, shared_folder
+from hilgw.protocols.gateway.paths import (
+    GATEWAY,
+    LOOK,
+    folders,
+    is_private,
+    service_folders,
+    shared_folder,
+)
 
 
 def live_sockets() -> list[Path]:
@@ -19,16 +26,23 @@ def live_sockets() -> list[Path]:
     return [path for path in control_sockets() if is_live(path)]
 
 
-def control_sockets() -> list[Path]:
+def look_sockets() -> list[Path]:
+    """As live_sockets(), of the programs that are only watched: `hilgw bridge` and `mock`."""
+    return [path for path in control_sockets(LOOK) if is_live(path)]
+
+
+def control_sockets(suffix: str = GATEWAY) -> list[Path]:
     """The paths of live_sockets(), and those that killed gateways left behind; asks no program."""
     user = os.getuid()
     found: list[Path] = []
     for folder in folders(user, os.environ, Path.stat, Path.glob):
         if not is_private(folder, user, Path.lstat):
             continue
-        found += [path for path in sorted(folder.glob("*.sock")) if path.is_socket()]
+        found += [path for path in sorted(folder.glob(f"*{suffix}")) if path.is_socket()]
         if folder.parent != shared_folder(user).parent:
             break  # XDG_RUNTIME_DIR keeps gateways apart
+    if suffix == LOOK:
+        return found
     return found + [each for each in _sockets_of_services() if each not in found]
 
 

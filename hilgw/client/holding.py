@@ -8,10 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from hilgw.client.arming import NOT_CONFIRMED, chosen_gateways, not_sent, robots_of
-from hilgw.client.control_socket import Gateway, accepted, ask_on, connected
+from hilgw.client.arming import chosen_gateways
+from hilgw.client.connection import ask_on, connected
+from hilgw.client.gateway import NOT_CONFIRMED, Gateway, accepted, decoded, not_sent
 from hilgw.errors import HilgwError, PeerError, printable
-from hilgw.protocols.gateway.messages import Do
+from hilgw.protocols.gateway import requests
+from hilgw.protocols.gateway.messages import RENEW_S
+from hilgw.protocols.gateway.requests import Request
+
+__all__ = ["RENEW_S", "Ended", "Holding", "take"]
 
 ANSWER_S = 2.0
 MOVES = "stop its robots by hand if they move"
@@ -39,27 +44,34 @@ class Holding:
         except OSError as error:
             raise self._silent("the gateway does not answer") from error
         try:
-            answer = self._ask({"do": Do.HOLD, **robots_of(names), "limit_s": limit_s})
+            request = requests.Hold(list(names), not names, limit_s)
+            answer = decoded(requests.MayMove, self._ask(request), gateway)
         except BaseException:
             self.close()
             raise
-        self.robots = [str(robot) for robot in answer["robots"]]
-        self.notes = {str(robot): str(text) for robot, text in answer.get("notes", {}).items()}
+        self.robots, self.notes = answer.robots, answer.notes
 
     def close(self) -> None:
         """Ends the lease, too."""
         self._connection.close()
 
-    def ask(self, do: Do) -> Ended | None:
-        """Renews or releases the lease. None: it goes on."""
-        answer = self._ask({"do": do})
-        if "ended" not in answer:
-            return None
-        robots = [str(each) for each in answer["robots"] if each not in answer.get("not_sent", ())]
-        text = printable(str(answer.get("text", "")))
-        return Ended(str(answer["ended"]), text, robots, not_sent(answer, self.gateway))
+    def renew(self) -> Ended | None:
+        """Renews the lease. None: it goes on."""
+        return self._ended(requests.Renew())
 
-    def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
+    def end(self) -> Ended | None:
+        """Ends the lease."""
+        return self._ended(requests.EndHold())
+
+    def _ended(self, request: Request[requests.LeaseState]) -> Ended | None:
+        answer = self._ask(request)
+        state = decoded(requests.LeaseState, answer, self.gateway)
+        if not state.ended:
+            return None
+        robots = [each for each in state.robots if each not in state.not_sent]
+        return Ended(state.ended, printable(state.text), robots, not_sent(answer, self.gateway))
+
+    def _ask(self, request: Request[Any]) -> dict[str, Any]:
         try:
             answer = ask_on(self._connection, request, ANSWER_S)
         except PeerError as error:

@@ -136,6 +136,18 @@ class ControlConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MetricsConfig:
+    """The metrics for Prometheus, at http://HOST:PORT/metrics; on an address that other hosts reach
+    with a token of `access`."""
+
+    listen: str = setting(
+        "address and port; `--metrics HOST:PORT` sets it",
+        pattern=r"(tcp://)?(\[[0-9A-Fa-f:.]+\]|[^\s:/\[\]]+):[0-9]{1,5}",
+        example="127.0.0.1:9464",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PartBackend:
     """The back end of one part: a station, a controller, a body."""
 
@@ -312,6 +324,7 @@ class GatewayConfig:
     )
     estop: EstopConfig | None = setting("an emergency-stop switch on a serial port", None)
     control: ControlConfig = setting("the control socket", default_factory=ControlConfig)
+    metrics: MetricsConfig | None = setting("metrics for Prometheus", None)
     access: AccessConfig = setting("who may connect from other hosts", default_factory=AccessConfig)
     medium: MediumConfig = setting("the simulated space", default_factory=MediumConfig)
     robots: dict[str, RobotConfig] = setting("simulated robots by name", default_factory=dict)

@@ -164,11 +164,6 @@ def is_estop_mocked(config: GatewayConfig) -> bool:
     return config.backend.is_mocked and all(is_mocked(config, each) for each in bodies)
 
 
-def is_mixed(config: GatewayConfig) -> bool:
-    """Whether a mock and a real part may stand side by side."""
-    return bool(config.real or own_backends(config))
-
-
 def has_nodes(source: Source, air: str) -> bool:
     """Whether the mocks that share this air with the hardware exist: with mocked hardware."""
     if isinstance(source, GatewayConfig):

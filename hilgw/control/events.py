@@ -63,6 +63,7 @@ class StopReason(Reason):
         "the command that held it armed was silent for 300 ms",
     )
     LEASE_OVER = "lease_over", "the time of `hilgw arm --for` is over"
+    RELEASED = "released", "the port of its body is handed to another program"
     ESTOP = "estop", "the emergency-stop switch is pressed, or cannot be read"
     ENDED = "gateway_ended", "the gateway ends"
 

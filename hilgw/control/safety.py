@@ -83,7 +83,8 @@ class SafetyState:
         """
         latches_always = reason in ALWAYS_LATCH
         latch = latch and (self.latch or latches_always)
-        if latch and reason in DISARM_AT_REST:
+        released = StopReason.RELEASED  # and then the port was closed
+        if latch and reason in DISARM_AT_REST and self.disarmed_by is not released:
             self.disarm(reason)
         if latch and latches_always:
             self.latched = reason

@@ -9,6 +9,7 @@ noise that the library does not show) are left out. Emitter and Receiver: `hilgw
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -323,3 +324,15 @@ _NODES = {fields: node for node, fields in FIELDS.items()}
 def node_of(fields: DeviceFields) -> str:
     """The name of the node with these fields."""
     return _NODES[type(fields)]
+
+
+def mocked(fields: DeviceFields, names: Mapping[str, str]) -> str | dict[str, Any]:
+    """What a mock needs to know of a device: its node, with those fields that the file gives.
+    names: of the fields that the mock has, with what it calls them."""
+    node, usual = node_of(fields), type(fields)()
+    given = {
+        mocks: getattr(fields, name)
+        for name, mocks in names.items()
+        if hasattr(fields, name) and getattr(fields, name) != getattr(usual, name)
+    }
+    return {"type_name": node, **given} if given else node

@@ -29,8 +29,8 @@ ClientHandler = Callable[[socket.socket], None]
 class ControlListener:
     """Accepts connections and calls on_client(connection) for each; they do not block.
 
-    path: where the socket is; None: PID.sock in the control folder, or PID-N.sock where a gateway
-    of another container has the same number. It has mode 0600. group: its
+    path: where the socket is; None: PID and the suffix in the control folder, or PID-N where a
+    gateway of another container has the same number. It has mode 0600. group: its
     users may connect, too: it has mode 0660. what, fix: of the error when another program has the
     socket.
     """
@@ -43,8 +43,9 @@ class ControlListener:
         group: str | None = None,
         what: str = "control socket",
         fix: str = "name another path with --control",
+        suffix: str = ".sock",
     ) -> None:
-        self._group = group
+        self._group, self._suffix = group, suffix
         self._what = what
         self._fix = fix
         self.path = Path(path or "")
@@ -99,10 +100,10 @@ class ControlListener:
         folder = control_folder()
         if self._group is not None:
             open_to(folder, self._group)
-        remove_dead(folder.glob("*.sock"))
+        remove_dead(folder.glob(f"*{self._suffix}"))
         for number in range(1, NAMES):
             more = f"-{number}" if number > 1 else ""
-            self.path = folder / f"{os.getpid()}{more}.sock"
+            self.path = folder / f"{os.getpid()}{more}{self._suffix}"
             try:
                 return self._listen()
             except FileExistsError:

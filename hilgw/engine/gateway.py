@@ -9,29 +9,36 @@ from typing import TYPE_CHECKING, Any
 from hilgw.control.safety_settings import DEFAULT_GUARDIAN_MS
 from hilgw.engine.control_loop.control_loops import ControlLoops
 from hilgw.engine.lines import Lines
-from hilgw.engine.observer import Kind
+from hilgw.engine.observer import FrameEvent, Kind
+from hilgw.engine.port_history import PortHistory
 from hilgw.engine.robot.ports import EmitterPort
 from hilgw.engine.simulated.clock import SimulatedClock
 from hilgw.engine.simulated.pace import Hold, Holds, SpeedMeter
 from hilgw.engine.station.station_watch import StationWatches
-from hilgw.errors import AdapterError, HilgwError, PeerError, PortError
+from hilgw.engine.station.tapped_session import TappedSession, tapped
+from hilgw.errors import AdapterError, HilgwError, PeerError, PortError, suggest
 from hilgw.medium.packet import Packet
+from hilgw.protocols.gateway.events import Armed, Mode, Port
 from hilgw.reasons import RejectedReason
 from hilgw.units import ns_to_s
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from hilgw.adapters.base import RemoteAnswer
+    from hilgw.devices.kinds import Device
     from hilgw.engine.event_loop.scheduler import Timer
+    from hilgw.engine.latency import Latency
+    from hilgw.engine.listening import Listening
     from hilgw.engine.mocap import Mocap
     from hilgw.engine.mock_host import MockHost
-    from hilgw.engine.observer import LineEvent, Observers
+    from hilgw.engine.observer import Direction, Observers
     from hilgw.engine.processes import Child
     from hilgw.engine.robot.robot import Robot
     from hilgw.engine.scene import Scene
     from hilgw.engine.simulated.event_loop import PacedLoop
     from hilgw.engine.station.station import Station
+    from hilgw.engine.station.tapped_session import OnFrame
     from hilgw.engine.supervisor import ObservedPort
     from hilgw.medium.medium import Medium
     from hilgw.medium.pose import Pose
@@ -47,8 +54,9 @@ class Gateway:
 
     timer: the clock of all that it simulates. real_timer: for deadlines of other processes, the
     same clock unless time is simulated. holds: where a synchronized controller holds simulated
-    time; without effect in real time. description: lines that show the configuration. reports: of
-    further parts. environment: further variables of the programs that it starts.
+    time; without effect in real time. listening: where others connect. description: lines that show
+    the configuration. reports: of further parts. environment: further variables of the programs
+    that it starts.
     """
 
     def __init__(
@@ -71,13 +79,13 @@ class Gateway:
         self.real_timer: Scheduler = timer if paced is None else paced.real_timer
         self.holds = Holds() if paced is None else paced.holds
         self.lines = Lines(observer, timer.now)
-        report = self._report_bytes
-        observer.switch(Kind.LINE_BYTES, lambda on: self.lines.observe(report if on else None))
+        self.lines.report_to(observer)
         self.holds.on_expired = self._hold_expired
         simulated = isinstance(timer, SimulatedClock)
         self.control_loops = ControlLoops(timer, simulated=simulated, guardian_ms=guardian_ms)
         self.robots: dict[str, Robot] = {}
         self.stations: dict[str, Station] = {}
+        observer.switch(Kind.FRAME, self._tap_stations)
         self.watches = StationWatches(timer, observer)
         self.supervisors: dict[str, ObservedPort] = {}
         self.hosts: list[MockHost] = []
@@ -85,14 +93,28 @@ class Gateway:
         self.mocap = mocap
         self.description: list[str] = []
         self.reports: dict[str, Callable[[], dict[str, Any]]] = {}
+        self.listening: list[Listening] = []
         self.environment: dict[str, str] = {}
+        self.history = PortHistory(self.real_timer, self.counters)
+        observer.add(self.history)
         self._speed = SpeedMeter(paced.speed, timer.now) if paced is not None else None
         self._on_ready: Callable[[], None] | None = None
         self._started_ns: int | None = None
 
-    def _report_bytes(self, event: LineEvent) -> None:
-        if (report := self.observer.line_bytes) is not None:
-            report(event)
+    def _tap_stations(self, on: bool) -> None:
+        """From now on the frames of all stations are events, or not."""
+        for station in self.stations.values():
+            if on:
+                station.session = tapped(station.session, self._on_frame_of(station))
+            elif isinstance(station.session, TappedSession):
+                station.session = station.session.session
+
+    def _on_frame_of(self, station: Station) -> OnFrame:
+        def on_frame(direction: Direction, data: bytes) -> None:
+            if (report := self.observer.frame) is not None:
+                report(FrameEvent(station.name, direction, data, station.session.describe))
+
+        return on_frame
 
     def _hold_expired(self, hold: Hold) -> None:
         text = f"no request for {ns_to_s(hold.longest_ns):g} s: simulated time goes on without it"
@@ -127,6 +149,7 @@ class Gateway:
                 robot.start()
             self.control_loops.start()
             self.watches.start()
+            self.history.start()
             self.check_ready()
             with suppress(TimeoutError):  # the end of a run of this duration
                 await asyncio.wait_for(stop.wait(), duration_s)
@@ -161,6 +184,7 @@ class Gateway:
     async def _stop(self, tasks: list[asyncio.Task[None]]) -> None:
         await self.control_loops.stop_motors()
         self.watches.stop()
+        self.history.close()
         for station in self.stations.values():
             station.end()
         for task in tasks:
@@ -184,26 +208,34 @@ class Gateway:
             host.close()
 
     def _demand_all_up(self) -> None:
-        beside = self.control_loops.unused(shadows=False)
-        for name, supervisor in self.supervisors.items():
-            if not supervisor.was_up and name not in beside:
+        for supervisor in self.required():
+            if not supervisor.was_up:
                 error = supervisor.last_error
                 if isinstance(error, PortError):
                     raise error
-                raise error or PeerError("was never up", where=name)
+                raise error or PeerError("was never up", where=supervisor.name)
 
     def check_ready(self) -> None:
         """Calls `on_ready`, once, when every port is up but those of bodies beside."""
         if self._on_ready is None:
             return
-        beside = self.control_loops.unused(shadows=False)
-        if all(each.ready for name, each in self.supervisors.items() if name not in beside):
+        if all(each.ready for each in self.required()):
             on_ready, self._on_ready = self._on_ready, None
             on_ready()
 
     def close(self) -> None:
         """Releases the timer; after `run` has ended."""
         self.timer.close()
+
+    def states(self) -> Iterator[Port | Armed | Mode]:
+        """How its ports and robots are now, as the events that would have led to it."""
+        for name, port in self.supervisors.items():
+            yield Port(name, port.state, port.reason)
+        for name in self.control_loops:
+            loop = self.control_loops[name]
+            yield Armed(name, loop.safety.state.armed, "")
+            if len(loop.modes.states()) > 1:
+                yield Mode(name, loop.modes.mode)
 
     # --- traffic -----------------------------------------------------------------------------
 
@@ -216,9 +248,7 @@ class Gateway:
         if robot in self.robots and device in self.robots[robot].emitters:
             return self.robots[robot].emitters[device].send(data, channel)
         if station not in self.stations:
-            raise HilgwError(
-                f"no station {station!r} here", fix="stations: " + ", ".join(self.sendable())
-            )
+            raise HilgwError(f"no station {station!r} here", fix=suggest(station, self.sendable()))
         return self._send_through(self.stations[station], data, channel)
 
     def sendable(self) -> list[str]:
@@ -262,8 +292,7 @@ class Gateway:
         robot, _, name = device.partition(".")
         port = self.robots[robot].device(name) if robot in self.robots else None
         if port is None:
-            known = ", ".join(self.settable())
-            raise HilgwError(f"no device {device!r} here", fix=f"devices: {known}")
+            raise HilgwError(f"no device {device!r} here", fix=suggest(device, self.settable()))
         if range is not None:
             if not isinstance(port, EmitterPort):
                 raise HilgwError("a Receiver has no range", where=device)
@@ -288,7 +317,29 @@ class Gateway:
                 return self.stations
             case "object":
                 return self.scene.objects
+            case "port":
+                return self.supervisors
+            case "part":
+                return self._parts()
         return ()
+
+    def _parts(self) -> Iterable[str]:
+        """The names of all that events are about."""
+        loops = self.control_loops
+        yield from (*self.robots, *loops, *self.sendable(), *self.settable(), *self.scene.objects)
+        yield from (f"{robot}.{name}" for robot in loops for name in loops[robot].devices())
+        yield from (*self.supervisors, *(child.name for child in self.children))
+        yield from (COMMAND_SOURCE, "mocap", "estop")
+
+    def device_of(self, robot: str, name: str) -> Device | None:
+        """As of `ControlLoops`."""
+        return self.control_loops.device_of(robot, name)
+
+    def pose_of(self, name: str) -> Pose | None:
+        """The pose of an object; None: it is unknown. HilgwError for a name that is none here."""
+        if name not in self.robots and name not in self.scene.objects:
+            raise HilgwError(f"no object {name!r} here", fix=suggest(name, self.scene.objects))
+        return self.scene.pose_of(name)
 
     async def command(self, station: str, address: str, name: str, value: bytes) -> RemoteAnswer:
         """Sends an AT command to another module of a station's network, and its answer.
@@ -297,8 +348,8 @@ class Gateway:
         or is not up.
         """
         if station not in self.stations:
-            known = ", ".join(self.stations) or "none"
-            raise HilgwError(f"no station {station!r} here", fix=f"stations with hardware: {known}")
+            what = f"no station {station!r} with hardware here"
+            raise HilgwError(what, fix=suggest(station, self.stations))
         answered: asyncio.Future[RemoteAnswer] = asyncio.get_running_loop().create_future()
 
         def answer(event: RemoteAnswer) -> None:
@@ -309,6 +360,37 @@ class Gateway:
         return await answered
 
     # --- what happened -----------------------------------------------------------------------
+
+    def required(self) -> list[ObservedPort]:
+        """The ports that the gateway needs: all but those of bodies beside."""
+        beside = self.control_loops.unused(shadows=False)
+        return [each for name, each in self.supervisors.items() if name not in beside]
+
+    def counters(self) -> dict[str, tuple[int, ...]]:
+        """Bytes and packets of each port: received, sent, received, sent. The packets of a body are
+        its values and commands, those of a controller its commands and values."""
+        packets = {
+            name: (count.inbound - count.dropped.total(), count.delivered)
+            for name, count in ((n, each.statistics.count) for n, each in self.stations.items())
+        }
+        for robot in self.control_loops:
+            packets |= self.control_loops[robot].state()["messages"]
+        return {
+            name: (port.passed.received, port.passed.sent, *packets.get(name, (0, 0)))
+            for name, port in self.supervisors.items()
+        }
+
+    def hops(self) -> dict[str, dict[str, Latency]]:
+        """The latency of each hop, by what counts it; docs/observe.md defines them."""
+        robots, stations, loops = self.robots.values(), self.stations.items(), self.control_loops
+        return {
+            "emitter": {e.name: e.latency for each in robots for e in each.emitters.values()},
+            "line": {name: each.statistics.line for name, each in stations},
+            "module": {name: each.statistics.module for name, each in stations},
+            "air": {name: each.statistics.air for name, each in stations},
+            "receiver": {r.name: r.latency for each in robots for r in each.receivers.values()},
+            "controller": {name: loops[name].statistics.latency for name in loops},
+        }
 
     def report(self) -> dict[str, Any]:
         """Statistics of the run, for `--report`: plain JSON types, no NaN."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
-from hilgw.engine.observer import Direction, LineEvent, Observer
+from hilgw.engine.observer import Direction, Kind, LineEvent, Observer, Observers
 from hilgw.errors import PortError
 from hilgw.transports.base import Transport
 
@@ -35,7 +35,8 @@ class Port:
     replaced. boot_s: silence after opening, before the user of the port is attached. retry_s: the
     pause between two tries; None: the supervisor's. stall_s: a port that takes no byte for this
     time is opened anew; None: it is left to its flow control. release: awaited before it is closed,
-    while its user is attached: another process that holds the port lets go of it.
+    while its user is attached: another process that holds the port lets go of it. path: of the
+    device that another program can open, raises PortError, may block; None: there is none.
     """
 
     where: str
@@ -45,6 +46,7 @@ class Port:
     retry_s: float | None = None
     stall_s: float | None = STALL_S
     release: Callable[[], Awaitable[None]] | None = None
+    path: Callable[[], str] | None = None
 
 
 class LineEnd(Protocol):
@@ -109,6 +111,16 @@ class Lines:
                 line.unobserve()
             else:
                 self._begin(name, line)
+
+    def report_to(self, observers: Observers) -> None:
+        """From now on the bytes are the event `line_bytes` of these observers, while one takes
+        it."""
+
+        def report(event: LineEvent) -> None:
+            if (taken := observers.line_bytes) is not None:
+                taken(event)
+
+        observers.switch(Kind.LINE_BYTES, lambda on: self.observe(report if on else None))
 
     def _begin(self, name: str, line: LineEnd, received: bytes = b"") -> None:
         now, call_soon = self._now, asyncio.get_running_loop().call_soon

@@ -38,7 +38,7 @@ class Listening:
         self.check_token = check_token
         self._number = port
         self._any_port = any_port
-        self._tls = tls
+        self.tls = tls
         self._new_listener = new_listener
         self._on_listening = on_listening
         self._listener: Listener | None = None
@@ -57,7 +57,7 @@ class Listening:
     ) -> None:
         """Listens. Raises PortError. notify: gets the reason when it listens on another port."""
         listener = self._new_listener(
-            self.host, self._number, on_client, self.check_token is None, limits, tls=self._tls
+            self.host, self._number, on_client, self.check_token is None, limits, tls=self.tls
         )
         try:
             await listener.start()
@@ -70,6 +70,11 @@ class Listening:
         self._listener = listener
         if self._on_listening is not None:
             self._on_listening(self.host, listener.port)
+
+    @property
+    def clients(self) -> int:
+        """Connections that are open."""
+        return 0 if self._listener is None else self._listener.clients.total()
 
     def take_refused(self) -> int:
         """The connections that were refused since the last call."""

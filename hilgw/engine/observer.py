@@ -18,6 +18,7 @@ from hilgw.records import record
 if TYPE_CHECKING:
     from hilgw.control.divergence import Divergence
     from hilgw.control.events import Command, Outcome
+    from hilgw.control.modes import RobotMode
     from hilgw.devices.kinds import Quantity, Value
     from hilgw.medium.medium import Missed
     from hilgw.medium.packet import Copy, Packet
@@ -35,7 +36,12 @@ class State(StrEnum):
     STALLED = "stalled"  # it takes no bytes, or does not answer: about to be reopened
     BACKOFF = "back-off"  # the last try failed; the next one follows
     FAILED = "failed"  # not the configured device, or too many faults: stays down
+    RELEASED = "released"  # another program has it; its reason is "to PROGRAM (process N)"
     CLOSED = "closed"
+
+    def because(self, reason: str) -> str:
+        """The state in words, with its reason."""
+        return (" " if self is State.RELEASED else ": ").join(filter(None, (self.value, reason)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +74,8 @@ class CommandEvent:
 
     robot, body, device: names; body is "" for the only body of a robot. command: in Webots' units,
     its index is that of the controller's session. outcome: a command that waits is reported again
-    when it is sent, refused or replaced. now: nanoseconds of the gateway's clock.
+    when it is sent, refused or replaced. applied: the settings that the body was sent last, limited
+    in their rate. now: nanoseconds of the gateway's clock.
     """
 
     robot: str
@@ -76,6 +83,7 @@ class CommandEvent:
     device: str
     command: Command
     outcome: Outcome
+    applied: Mapping[str, float]
     now: int
 
 
@@ -109,6 +117,17 @@ class LineEvent:
     direction: Direction
     data: bytes
     now: int
+
+
+@record
+class FrameEvent:
+    """A frame of a station's line: bytes that its adapter sent together, or that it received up to
+    the event that they caused. describe: the frame in words; never raises."""
+
+    station: str
+    direction: Direction
+    data: bytes
+    describe: Callable[[bytes], str]
 
 
 @record
@@ -148,6 +167,7 @@ class Observer:
     motor_command: Callable[[CommandEvent], None] | None = None
     sensor_value: Callable[[ValueEvent], None] | None = None
     line_bytes: Callable[[LineEvent], None] | None = None
+    frame: Callable[[FrameEvent], None] | None = None
     pose_change: Callable[[PoseEvent], None] | None = None
 
     def state(self, station: str, state: State, reason: str) -> None: ...
@@ -168,6 +188,9 @@ class Observer:
         """The motors of a robot may move from now on, or not. text: for people; empty where
         `stopped` or a notice contains it."""
 
+    def mode(self, robot: str, mode: RobotMode) -> None:
+        """The controller of a robot with two bodies has another of its modes from now on."""
+
     def control_loop(self, robot: str, status: ControlLoopStatus) -> None:
         """Once a second, for each control loop."""
 
@@ -183,10 +206,12 @@ class Kind(StrEnum):
     OUTPUT = "output"
     STOPPED = "stopped"
     ARMED = "armed"
+    MODE = "mode"
     CONTROL_LOOP = "control_loop"
     MOTOR_COMMAND = "motor_command"
     SENSOR_VALUE = "sensor_value"
     LINE_BYTES = "line_bytes"
+    FRAME = "frame"
     POSE_CHANGE = "pose_change"
 
 

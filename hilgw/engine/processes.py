@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 Restart = Literal["never", "on-failure", "with-body"]
 
 BACKOFF_S = (0.5, 1.0, 2.0, 5.0, 10.0)
+INTERRUPTED = (-signal.SIGINT, 128 + signal.SIGINT)  # the latter of a shell
 FAILURES = 10  # in a row; then it stays down
 STEADY_NS = 60 * NS_PER_S  # a run of so long ends a row
 
@@ -282,6 +283,8 @@ class Child:
     def _show_end(self, code: int, verdict: Verdict) -> None:
         """How it ended, and what comes next."""
         what = f"ended by {_signal_name(-code)}" if code < 0 else f"ended with exit code {code}"
+        if code in INTERRUPTED:
+            what = "was interrupted (Ctrl-C)"
         if verdict.pause_s is None:
             then = verdict.why
             self._enter(ProgramState.DOWN, f"the program {what}; {verdict.fix}")

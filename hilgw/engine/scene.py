@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from hilgw.engine.observer import PoseEvent
-from hilgw.errors import HilgwError
+from hilgw.errors import HilgwError, suggest
 from hilgw.medium.pose import Pose
 from hilgw.units import NS_PER_MS
 
@@ -90,7 +90,7 @@ class Scene:
         """Sets the pose of an object from now on (None: unknown); True when that ended its
         motion. Raises HilgwError for a name that is not an object here."""
         if name not in self._objects:
-            raise HilgwError(f"no object {name!r} here", fix="objects: " + ", ".join(self._objects))
+            raise HilgwError(f"no object {name!r} here", fix=suggest(name, self._objects))
         self._catch_up()
         ended = self._motions.pop(name, None) is not None
         self._put(name, pose, self._scheduler.now())

@@ -42,15 +42,19 @@ class NoticeFilter:
 class StationStatistics:
     """Counts of one station, and its observer. left: the delivered copies by source. All copies of
     one event are counted before the first is reported, so the observer always finds a ledger that
-    adds up."""
+    adds up. latency: of a copy until its end; line, module, air: of the hops, see docs/observe.md.
+    """
 
-    __slots__ = ("_notices", "count", "latency", "left", "name", "observer")
+    __slots__ = (
+        *("_notices", "air", "count", "latency", "left"),
+        *("line", "module", "name", "observer"),
+    )
 
     def __init__(self, name: str, count: StationCount, observer: Observer) -> None:
         self.name = name
         self.count = count
         self.observer = observer
-        self.latency = Latency()
+        self.latency, self.line, self.module, self.air = (Latency() for _ in range(4))
         self.left: Counter[str] = Counter()  # by source
         self._notices = NoticeFilter()
 
@@ -90,20 +94,21 @@ class StationStatistics:
 
 class ControlLoopStatistics:
     """Counts of one control loop, the last values by device, and the latency from sensor in to
-    motor out: from the last values before a command until that command is written. past_sensors,
-    past_motors: what was the last before the body was lost."""
+    motor out: from the last values before a command until that command is written. lateness: of the
+    steps that ended late. past_sensors, past_motors: what was the last before the body was lost."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter(
             values_in=0, values_superseded=0, commands_in=0, commands_out=0
         )
         self.refused: Counter[str] = Counter()
-        self.latency = Latency()
+        self.latency, self.lateness = Latency(), Latency()
         self.sensors: dict[str, Value] = {}
         self.reports: dict[str, tuple[Quantity, ...]] = {}  # the numbers of a value, by device
         self.motors: dict[str, dict[str, float]] = {}
         self.past_sensors: dict[str, Value] = {}
         self.past_motors: dict[str, dict[str, float]] = {}
+        self.devices: dict[str, Device] = {}
         self._names: dict[int, str] = {}
         self._shown: Counter[str] = Counter()
         self._values_ns: int | None = None
@@ -111,6 +116,7 @@ class ControlLoopStatistics:
     def add(self, device: Device) -> None:
         self._names[device.index] = device.name
         self.reports[device.name] = device.reports
+        self.devices[device.name] = device
 
     def keep(self, devices: Iterable[Device]) -> None:
         """Drops the values of all other devices, which belong to a body that is gone."""

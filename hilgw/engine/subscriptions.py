@@ -7,12 +7,14 @@ waits for it. Of each kind, RATE events a second pass; what exceeds that is left
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from hilgw.control.events import Accepted, MotorCommand
+from hilgw.devices.kinds import KINDS
 from hilgw.engine.observer import Kind, Observer
 from hilgw.protocols.gateway import events
 from hilgw.records import record
@@ -21,12 +23,14 @@ from hilgw.units import NS_PER_MS, NS_PER_S
 if TYPE_CHECKING:
     import asyncio
     import socket
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from hilgw.control.events import Command
-    from hilgw.devices.kinds import Refusal
+    from hilgw.control.modes import RobotMode
+    from hilgw.devices.kinds import Device, Refusal
     from hilgw.engine.observer import (
         CommandEvent,
+        FrameEvent,
         LineEvent,
         Observers,
         PoseEvent,
@@ -52,8 +56,10 @@ _KINDS = {
     events.Delivered: Kind.DELIVERED,
     events.Refused: Kind.REFUSED,
     events.Bytes: Kind.LINE_BYTES,
+    events.Frame: Kind.FRAME,
     events.Port: Kind.STATE,
     events.Armed: Kind.ARMED,
+    events.Mode: Kind.MODE,
     events.Stopped: Kind.STOPPED,
     events.Placed: Kind.POSE_CHANGE,
     events.Output: Kind.OUTPUT,
@@ -130,19 +136,19 @@ class Subscriber:
 
 class Subscriptions(Observer):
     """All subscribers of one gateway. scheduler: of the gateway's time, simulated or not; clock: of
-    real time. units: those of a device of a robot, by their names."""
+    real time. device: that of a robot, by both names; None where it is not known."""
 
     def __init__(
         self,
         observers: Observers,
         scheduler: Scheduler,
         clock: Scheduler,
-        units: Callable[[str, str], Sequence[str]],
+        device: Callable[[str, str], Device | None],
         wall: Callable[[], float] = time.time,
     ) -> None:
         self._observers = observers
         self._scheduler, self._clock, self._wall = scheduler, clock, wall
-        self._units = units
+        self._device = device
         self._subscribers: list[Subscriber] = []
         self._passed: Counter[type[Any]] = Counter()  # in this window
         self._sampled: Counter[str] = Counter()
@@ -154,6 +160,15 @@ class Subscriptions(Observer):
         self._observe()
         if self._timer is None:
             self._next_window()
+
+    def show(
+        self, subscriber: Subscriber, states: Iterable[events.Port | events.Armed | events.Mode]
+    ) -> None:
+        """It gets those of these events that it takes."""
+        for state in states:
+            name = state.name if isinstance(state, events.Port) else state.robot
+            if subscriber.chosen.takes(events.NAMES[type(state)], [name], lost=False):
+                subscriber.put(self._encode(state))
 
     def remove(self, subscriber: Subscriber) -> None:
         """It gets no more. Nothing happens to one that was not added."""
@@ -241,22 +256,34 @@ class Subscriptions(Observer):
     def sensor_value(self, event: ValueEvent) -> None:
         robot, device = event.robot, event.device
         if takers := self._takers(events.Value, f"{robot}.{device}"):
-            value, units = events.numbers(event.value), list(self._units(robot, device))
-            self._emit(takers, events.Value(robot, device, value, units))
+            known = self._device(robot, device)
+            reports = () if known is None else known.reports
+            fields, units = [each.name for each in reports], [each.unit for each in reports]
+            value = events.numbers(event.value)
+            self._emit(takers, events.Value(robot, device, value, fields, units))
 
     def motor_command(self, event: CommandEvent) -> None:
         refused = not isinstance(event.outcome, Accepted)
         if takers := self._takers(events.Command, f"{event.robot}.{event.device}", lost=refused):
-            outcome, reason = outcome_of(event.outcome)
-            given = given_by(event.command)
+            robot, device = event.robot, event.device
+            given, outcome = given_by(event.command), outcome_of(event.outcome)
+            applied: dict[str, Any] = {
+                name: events.number(value) for name, value in event.applied.items()
+            }
+            units, limits = units_and_limits(self._device(robot, device), [*given, *applied])
             self._emit(
                 takers,
-                events.Command(event.robot, event.body, event.device, given, outcome, reason),
+                events.Command(robot, event.body, device, given, *outcome, applied, units, limits),
             )
 
     def line_bytes(self, event: LineEvent) -> None:
         if takers := self._takers(events.Bytes, event.part):
             self._emit(takers, events.Bytes(event.part, event.direction, event.data.hex()))
+
+    def frame(self, event: FrameEvent) -> None:
+        if takers := self._takers(events.Frame, event.station):
+            data, text = event.data, event.describe(event.data)
+            self._emit(takers, events.Frame(event.station, event.direction, data.hex(), text))
 
     def pose_change(self, event: PoseEvent) -> None:
         if takers := self._takers(events.Placed, event.name):
@@ -285,6 +312,10 @@ class Subscriptions(Observer):
         if takers := self._takers(events.Armed, robot):
             self._emit(takers, events.Armed(robot, armed, text))
 
+    def mode(self, robot: str, mode: RobotMode) -> None:
+        if takers := self._takers(events.Mode, robot):
+            self._emit(takers, events.Mode(robot, mode))
+
 
 def given_by(command: Command) -> dict[str, Any]:
     """The settings of a command by name, as Webots spells them."""
@@ -303,3 +334,19 @@ def outcome_of(outcome: Accepted | Refusal) -> tuple[str, str]:
     if isinstance(outcome, Accepted):
         return outcome, ""
     return "refused", outcome.reason
+
+
+def units_and_limits(
+    device: Device | None, settings: Iterable[str]
+) -> tuple[dict[str, str], dict[str, list[float]]]:
+    """The units of these settings of a motor, and the limits of those that have both."""
+    if device is None or device.kind not in KINDS:
+        return {}, {}
+    units, limits, known = {}, {}, KINDS[device.kind].quantity
+    force = next((each for each in known if each.startswith("available_")), "")
+    for name in settings:
+        if (quantity := known.get(force if name == "available" else name)) is not None:
+            units[name] = quantity.unit
+        if all(map(math.isfinite, bounds := device.limits.bounds(name))):
+            limits[name] = list(bounds)
+    return units, limits

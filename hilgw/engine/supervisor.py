@@ -4,7 +4,7 @@
 100 ms. It backs off after a failed open or handshake, and when a port is lost at once. Before the
 first "up", a needed port that is busy or denied, or has a device other than the configured one,
 ends the gateway. Otherwise the supervisor always reconnects, and leaves a wrong device alone until
-its port goes away.
+its port goes away. A port that is lent to another program it leaves alone until it is back.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from hilgw.engine.lines import Lines, Port
 from hilgw.engine.observer import State
 from hilgw.errors import AdapterError, ConfigError, HilgwError, MismatchError, PeerError, PortError
 from hilgw.transports.base import Transport
+from hilgw.units import ns_to_s
 
 if TYPE_CHECKING:
     from hilgw.engine.processes import Child
@@ -34,15 +35,30 @@ STALL_POLL_S = 0.25
 FAULTS_ALLOWED = 5  # restarts of a session that raises; then its port stays down
 
 
+class Passed:
+    """Bytes that passed a port. last_ns: when the last ones did; None: none did."""
+
+    __slots__ = ("last_ns", "received", "sent")
+
+    def __init__(self) -> None:
+        self.received = self.sent = 0
+        self.last_ns: int | None = None
+
+    def age_s(self, now: int) -> float | None:
+        """Since the last byte."""
+        return None if self.last_ns is None else round(ns_to_s(now - self.last_ns), 3)
+
+
 class PortListener:
     """What the user of a port reports to the supervisor or the TCP server that keeps it open. A
     subclass overrides what concerns it; the other methods do nothing, as for a port that nothing
     keeps open yet.
 
-    program: the peer, where hilgw starts it.
+    program: the peer, where hilgw starts it. passed: what its user reads and writes.
     """
 
     program: Child | None = None
+    passed = Passed()  # of none
 
     @property
     def advice(self) -> str:
@@ -93,6 +109,7 @@ class ObservedPort(PortListener, ABC):
         self.state = State.CLOSED
         self.reason = ""
         self.was_up = False
+        self.passed = Passed()
         self.opened = 0
         self.ups = 0
         self.last_error: HilgwError | None = None
@@ -193,7 +210,8 @@ class StallDetector:
 
 
 class Supervisor(AttachedPort):
-    """Keeps one port open. `run` ends only by cancellation or a fatal first start."""
+    """Keeps one port open. `run` ends only by cancellation or a fatal first start. lent_to: the
+    program that has it; empty while none has."""
 
     def __init__(
         self,
@@ -204,7 +222,7 @@ class Supervisor(AttachedPort):
         jitter: random.Random | None = None,
     ) -> None:
         super().__init__(supervised, lines, port.where)
-        self._port = port
+        self.port = port
         self._identity = port.identity
         self._jitter = jitter or random.Random(supervised.name)
         self._on_up: Callable[[], None] = lambda: None
@@ -215,6 +233,9 @@ class Supervisor(AttachedPort):
         self._tried: object | None = None  # the device behind the path at the last try
         self._lived_s = 0.0
         self._broken: asyncio.Future[HilgwError] | None = None
+        self.lent_to = ""
+        self._closed, self._back = asyncio.Event(), asyncio.Event()  # of the loan
+        self._pause: asyncio.Task[None] | None = None  # between two lives of the port
 
     @property
     def ready(self) -> bool:
@@ -228,22 +249,50 @@ class Supervisor(AttachedPort):
         try:
             while True:
                 error = await self._live_once()
-                self.last_error = error
-                await self._after(error)
+                if not self.lent_to:
+                    self.last_error = error
+                    pause = self._pause = asyncio.create_task(self._after(error))
+                    try:
+                        await asyncio.wait({pause})
+                    finally:
+                        pause.cancel()
+                    if not pause.cancelled():
+                        pause.result()
+                if self.lent_to:
+                    self._enter(State.RELEASED, f"to {self.lent_to}")
+                    self._closed.set()
+                    await self._back.wait()
+                    self._faults, self._backoff_s, self._unanswered = 0, BACKOFF_FIRST_S, False
         finally:
             self._enter(State.CLOSED, "")
+
+    # --- lent to another program -------------------------------------------------------------
+
+    async def lend(self, to: str) -> None:
+        """Closes the port, and leaves it closed until `take_back`. to: who has it."""
+        self.lent_to, self._closed, self._back = to, asyncio.Event(), asyncio.Event()
+        self._must_open = False  # what another program does to it ends no gateway
+        if self._pause is not None:
+            self._pause.cancel()
+        self.on_failed(PortError(f"released to {to}", reason=PortError.LOST, where=self.where))
+        await self._closed.wait()
+
+    def take_back(self) -> None:
+        """The port is opened anew, as at the start."""
+        self.lent_to = ""
+        self._back.set()
 
     # --- one life of the port ----------------------------------------------------------------
 
     async def _live_once(self) -> HilgwError:
         """Opens the port, attaches its user and waits until it breaks; returns the reason."""
-        again = self._port.retry_s is not None or self._unanswered
+        again = self.port.retry_s is not None or self._unanswered
         if not again or self.state is not State.WAITING:
             self._enter(State.OPENING, self.where)
         self._tried, self._lived_s = self._identity(), 0.0
         connection: Transport | None = None
         try:
-            connection = await self._port.open()
+            connection = await self.port.open()
             transport = self.lines.opened(self.name, connection)
         except PortError as error:
             if connection is not None:
@@ -252,12 +301,14 @@ class Supervisor(AttachedPort):
         self.opened += 1
         opened_s = asyncio.get_running_loop().time()
         self._broken = asyncio.get_running_loop().create_future()
+        if self.lent_to:  # meanwhile
+            self._broken.set_result(PortError("released", reason=PortError.LOST, where=self.where))
         attached = False
         try:
             for notice in transport.notices:
                 self.notify(notice)
             self._enter(State.HANDSHAKE, "port open")
-            if not self._port.boot_s:
+            if not self.port.boot_s:
                 transport.start(self.supervised.data_received, self.on_failed)
             elif (broke := await self._await_boot(transport, self._broken)) is not None:
                 return broke
@@ -269,8 +320,8 @@ class Supervisor(AttachedPort):
             if self._lived_s >= SETTLED_S:
                 self._backoff_s = BACKOFF_FIRST_S
             try:
-                if attached and self._port.release is not None:
-                    await self._port.release()
+                if attached and self.port.release is not None:
+                    await self.port.release()
             finally:
                 transport.close()
                 if attached:
@@ -283,9 +334,9 @@ class Supervisor(AttachedPort):
     ) -> HilgwError | None:
         """Reads and writes nothing while the board starts; the error when the port breaks."""
         self._discarded = 0
-        self._enter(State.HANDSHAKE, f"{self._port.boot_s:g} s for the board to start")
+        self._enter(State.HANDSHAKE, f"{self.port.boot_s:g} s for the board to start")
         transport.start(self._receive, self.on_failed)
-        done, _ = await asyncio.wait({broken}, timeout=self._port.boot_s)
+        done, _ = await asyncio.wait({broken}, timeout=self.port.boot_s)
         discarded, self._discarded = self._discarded, None
         if discarded:
             self.notify(f"{discarded} bytes discarded that came while the board started")
@@ -300,7 +351,7 @@ class Supervisor(AttachedPort):
 
     async def _watch(self, transport: Transport, broken: asyncio.Future[HilgwError]) -> HilgwError:
         """Waits until the port breaks, or is stalled."""
-        loop, detector = asyncio.get_running_loop(), StallDetector(self._port.stall_s)
+        loop, detector = asyncio.get_running_loop(), StallDetector(self.port.stall_s)
         while True:
             done, _ = await asyncio.wait({broken}, timeout=STALL_POLL_S)
             if done:
@@ -345,8 +396,8 @@ class Supervisor(AttachedPort):
     async def _wait_for_port(self, error: PortError) -> None:
         self._enter(State.WAITING, error.what)
         self._unanswered = self._identity() is not None and self._lived_s < SETTLED_S
-        if self._port.retry_s is not None:
-            await asyncio.sleep(self._port.retry_s)
+        if self.port.retry_s is not None:
+            await asyncio.sleep(self.port.retry_s)
         elif self._unanswered:
             await self._wait_for_another(min(self._next_delay_s(), UNANSWERED_S))
         else:

@@ -182,8 +182,14 @@ class FirstFrame:
     def _looks(self) -> str:
         return guess(self._data, self._ours, self._baud_rate)
 
+    def _unlike(self) -> str:
+        """What the bytes are not, as a question."""
+        rate = f" than {self._baud_rate}" if self._baud_rate else ""
+        framing = f" than {self._ours}" if self._ours else ""
+        return f"another baud rate{rate}, or another framing{framing}?"
+
     def _end(self, looks: str) -> str:
-        text = _notice(self._count, self._data, looks)
+        text = _notice(self._count, self._data, looks or self._unlike())
         self.found()
         self.missing = True
         return text
@@ -193,7 +199,6 @@ def _notice(count: int, data: bytes, looks: str) -> str:
     first = data[:SHOWN]
     if "framing lines" in looks:
         first = first.splitlines(keepends=True)[0]
-    looks = looks or "another baud rate, or another framing?"
     plural = "s" * (count > 1)
     return f'{count} byte{plural}, no frame yet; begins "{_quoted(first)}": {looks}'
 

@@ -65,6 +65,8 @@ class _Transmission:
     expires_ns: int
     reported_by: set[str]
     air: str = ""
+    owner: str | None = None
+    left_ns: int = 0
 
 
 class _Log:
@@ -102,9 +104,11 @@ class _Air:
 
 
 class Airs:
-    """All airs of one gateway. `now` is integer nanoseconds."""
+    """All airs of one gateway. `now` is integer nanoseconds. travelled_ns: of the packet that
+    `origin` was last asked about, since it left the module that sent it; None: not known."""
 
     def __init__(self) -> None:
+        self.travelled_ns: int | None = None
         self._airs: dict[str, _Air] = {}
         self._ours: dict[str, int] = {}  # unique address -> how many of our modules have it
         self._stations: set[str] = set()
@@ -122,37 +126,52 @@ class Airs:
             self._ours[address] = self._ours.get(address, 0) + 1
 
     def sent(
-        self, air: str, data: bytes, now: int, station: str = "", air_time_ns: int = AIR_TIME_NS
+        self,
+        air: str,
+        data: bytes,
+        now: int,
+        station: str = "",
+        air_time_ns: int = AIR_TIME_NS,
+        owner: str | None = None,
+        line_ns: int = 0,
     ) -> None:
-        """Records that our module `station` transmits these bytes."""
+        """Records that our module `station` transmits these bytes. owner: the robot that sent them,
+        None for another sender. line_ns: until the module has them."""
         if len(self._stations) > 1 and air in self._airs:
-            self._sent.add(_Transmission(data, station, now + air_time_ns, {station}, air))
+            expires_ns, left_ns = now + air_time_ns, now + line_ns
+            self._sent.add(_Transmission(data, station, expires_ns, {station}, air, owner, left_ns))
 
-    def origin(self, air: str, station: str, address: str | None, data: bytes, now: int) -> Origin:
-        """Whether the packet this module received was transmitted by another of our modules."""
+    def origin(
+        self, air: str, station: str, address: str | None, data: bytes, now: int
+    ) -> tuple[Origin, str | None]:
+        """Whether the packet this module received was transmitted by another of our modules, and
+        the robot that sent it there, if one did."""
         source = normal(address) if address else ""
         here = self._airs.get(air)
-        if is_unique(source):
-            if not self._ours.get(source, 0):
-                return Origin.FOREIGN
-            in_air = here is not None and any(source in own for own in here.addresses.values())
-            return Origin.ECHO if in_air else Origin.SIBLING
-        if here is None:
-            return Origin.FOREIGN
-        sibling: _Transmission | None = None
+        is_certain, self.travelled_ns = is_unique(source), None
+        if not self._ours.get(source, 0) if is_certain else here is None:
+            return Origin.FOREIGN, None
+        found: _Transmission | None = None
         for transmission in self._sent.find(data, now):
             if station in transmission.reported_by:
                 continue
             if not _possible(self._airs[transmission.air], transmission.station, source):
                 continue
             if transmission.air == air:
-                transmission.reported_by.add(station)
-                return Origin.ECHO
-            sibling = sibling or transmission
-        if sibling is None:
-            return Origin.FOREIGN
-        sibling.reported_by.add(station)
-        return Origin.SIBLING
+                found = transmission
+                self.travelled_ns = now - transmission.left_ns
+                break
+            found = found or transmission
+        if found is not None:
+            found.reported_by.add(station)
+        owner = None if found is None else found.owner
+        if is_certain:
+            in_air = here is not None and any(source in own for own in here.addresses.values())
+            return Origin.ECHO if in_air else Origin.SIBLING, owner
+        if found is None:
+            return Origin.FOREIGN, None
+        # Across airs the same bytes may as well be another device's echo, such as a board's.
+        return (Origin.ECHO, owner) if found.air == air else (Origin.SIBLING, None)
 
     def is_duplicate(
         self, air: str, station: str, address: str | None, data: bytes, now: int
@@ -183,4 +202,4 @@ def _possible(air: _Air, sender: str, source: str) -> bool:
     else:
         known = frozenset().union(*air.addresses.values())
     shorts = {address for address in known if not is_unique(address)}
-    return not shorts or source in shorts
+    return source in known or (not shorts and not is_unique(source))

@@ -344,6 +344,18 @@ class Ledger:
             "received_by": self._received_by.as_dict(),
         }
 
+    def losses(self) -> dict[str, dict[str, int]]:
+        """All losses: kind -> reason -> packets."""
+        emitters, stations = self._emitters.values(), self._stations.values()
+        kinds = {
+            "rejected": [each.rejected for each in emitters],
+            "not_received": [each.not_received for each in self._sources.values()],
+            "refused": [each.refused for each in stations],
+            "dropped": [each.dropped for each in stations],
+            "expired": [*(each.expired for each in emitters), *(each.expired for each in stations)],
+        }
+        return {kind: dict(sum(counts, Counter())) for kind, counts in kinds.items()}
+
     def _entered(self, what: str, sent: int, name: str) -> list[str]:
         source = self._sources.get(name)
         packets = source.packets if source else 0

@@ -34,9 +34,11 @@ async def run_in_thread(
         raise
 
 
-def start_thread(function: Callable[[], None]) -> None:
+def start_thread(function: Callable[[], None]) -> threading.Thread:
     """Runs `function` in a thread; its result is ignored."""
-    threading.Thread(target=function, name="hilgw-call", daemon=True).start()
+    thread = threading.Thread(target=function, name="hilgw-call", daemon=True)
+    thread.start()
+    return thread
 
 
 def pause(seconds: float) -> None:

@@ -141,33 +141,23 @@ def test_an_empty_packet_is_none() -> None:
     ]
 
 
-def hints(events: list[base.Event]) -> list[str]:
-    return [event.text for event in events if isinstance(event, base.Notice)]
+@pytest.mark.parametrize(("framing", "noise"), [("cobs-crc16", b"\x05zz\x00"), ("length", b"~")])
+def test_nothing_but_noise_gets_one_line_in_each_connection(framing: str, noise: bytes) -> None:
+    made = opened(framing)
+    for start in (0, 60 * SILENCE):
+        texts: list[str] = []
+        for at in range(start, start + 10 * SILENCE, 100 * MS):
+            texts += notices(made.receive(noise, at)) + notices(made.expire(at))
+        (text,) = texts
+        assert "bytes, no frame yet; begins " in text
+        made.close()
+        made.open(60 * SILENCE)  # another device may be there
 
 
-def test_nothing_but_noise_gets_a_hint_and_seldom_another() -> None:
-    made = opened()
-    reported_at = [at for at in range(1, 3000) if hints(made.receive(b"\x05zz\x00", at))]
-    assert reported_at == [4, 32, 256, 2048]
-    ready, *_ = session().open(0)
-    (hint,) = hints(opened().receive(b"\x05zz\x00" * 4, 0))
-    assert ready.identity in hint
-
-    made.close()
-    made.open(0)  # another device may be there
-    assert hints(made.receive(b"\x05zz\x00" * 4, 0)) == [hint]
-
-
-def test_noise_after_a_good_frame_gets_no_hint() -> None:
+def test_noise_after_a_good_frame_gets_no_line() -> None:
     fine = opened()
-    assert not hints(fine.receive(frames("cobs-crc16", b"good") + b"\x05zz\x00" * 100, 0))
-    assert not hints(fine.receive(b"\x05zz\x00" * 100, 0))
-
-
-def test_noise_between_frames_gets_a_hint_too() -> None:
-    noisy = opened("length")
-    assert not hints(noisy.receive(b"~" * 127, 0))
-    assert hints(noisy.receive(b"~", 0))
+    fine.receive(frames("cobs-crc16", b"good") + b"\x05zz\x00" * 100, 0)
+    assert not notices(fine.receive(b"\x05zz\x00" * 100, 0)) + notices(fine.expire(10 * SILENCE))
 
 
 def test_a_timed_framing_is_driven_by_its_deadline() -> None:

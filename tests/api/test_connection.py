@@ -251,7 +251,7 @@ def test_a_token_that_is_refused_gets_its_own_sentence(reason: Forbidden, glued:
     assert error.value.what == reason.text and error.value.fix
     assert "has a controller" not in str(error.value)
     if reason is Forbidden.MOCK:
-        assert "real=[" in error.value.fix and ".controller]" in error.value.fix
+        assert "robots.rover.controller.backend=real" in error.value.fix
     else:
         assert "may not connect" in reason.text
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from hilgw.api.robot import Modes
+from hilgw.protocols.gateway.messages import VERSION
 
 
 class FakeGateway:
@@ -36,15 +37,20 @@ class FakeGateway:
             with connection, connection.makefile("rw") as stream:
                 request = json.loads(stream.readline())
                 self.requests.append(request)
-                stream.write(json.dumps(self._answer(request)) + "\n")
+                stream.write(json.dumps({"version": VERSION, **self._answer(request)}) + "\n")
 
     def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
         if request["robot"] != "rover":
             return {"error": "no robot"}
-        if request["mode"] is not None and self.refusal:
+        if request.get("mode") is not None and self.refusal:
             return {"error": self.refusal}
-        self.mode = request["mode"] or self.mode
-        return {"ok": True, "mode": self.mode, "bodies": {"body": "up", "remote": "up"}}
+        self.mode = request.get("mode") or self.mode
+        return {
+            "ok": True,
+            "robot": "rover",
+            "mode": self.mode,
+            "bodies": {"body": "up", "remote": "up"},
+        }
 
     def close(self) -> None:
         self._listening.close()
@@ -64,7 +70,7 @@ def test_the_mode_is_read_from_and_set_in_the_gateway(gateway: FakeGateway) -> N
     assert modes.is_remote()
     gateway.mode = "shadow"  # the program reads the simulated body
     assert not modes.is_remote()
-    assert [each["mode"] for each in gateway.requests] == [None, "remote", None, None]
+    assert [each.get("mode") for each in gateway.requests] == [None, "remote", None, None]
 
 
 def test_a_refusal_has_its_reason_and_changes_nothing(gateway: FakeGateway) -> None:

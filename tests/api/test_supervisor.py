@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from hilgw.api.session import Warnings
 from hilgw.api.supervisor import Node
 from tests.cli.commands.clients.test_arm import with_gateway
 
@@ -25,18 +26,17 @@ robots:
 def test_its_robot_in_the_scene(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hilgw.api.supervisor._noticed", [])
 
     def ask(control: str) -> None:
         monkeypatch.setenv("HILGW_CONTROL", control)
-        node = Node("rover")
+        node = Node("rover", Warnings())
         assert node.getPosition() == [1, 2, 3]
         assert node.getOrientation() == pytest.approx([0, -1, 0, 1, 0, 0, 0, 0, 1], abs=1e-9)
         name, translation = node.getField("name"), node.getField("translation")
         assert name is not None and name.getSFString() == node.getName() == "rover"
         assert translation is not None and translation.getSFVec3f() == [1, 2, 3]
         assert capsys.readouterr().err == ""
-        assert all(math.isnan(each) for each in Node("lost").getOrientation())
+        assert all(math.isnan(each) for each in Node("lost", Warnings()).getOrientation())
         assert node.getField("children") is None and node.remove() is None
         assert capsys.readouterr().err.count("without Webots") == 1
 
@@ -46,7 +46,7 @@ def test_its_robot_in_the_scene(
 def test_without_a_gateway_the_pose_is_not_known(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hilgw.api.supervisor._noticed", [])
     monkeypatch.setenv("HILGW_CONTROL", str(tmp_path / "none"))
-    assert all(math.isnan(each) for _ in range(3) for each in Node("rover").getPosition())
+    node = Node("rover", Warnings())
+    assert all(math.isnan(each) for _ in range(3) for each in node.getPosition())
     assert capsys.readouterr().err.count("Node.getPosition") == 1

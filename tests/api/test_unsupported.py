@@ -31,11 +31,10 @@ def test_an_unsupported_class_fails_when_it_is_made() -> None:
 
 
 def test_a_supervisor_is_a_robot_without_functions_of_a_supervisor(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     from hilgw.api.session import Session
 
-    monkeypatch.setattr("hilgw.api.supervisor._noticed", [])
     robot = Supervisor(session=Session(Simulator()))
     try:
         assert Robot.created is robot and robot.step(32) == 0

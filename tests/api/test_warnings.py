@@ -28,7 +28,10 @@ def test_a_step_beside_the_multiples(robot: Robot, capsys: pytest.CaptureFixture
     assert capsys.readouterr().err == ""
     for duration in (50, 50, 10):
         robot.step(duration)
-    line = "Warning: robot.step(50) takes 64 ms: steps are multiples of 32 ms.\n"
+    line = (
+        "Warning: robot.step(50): a step of 50 ms takes 64 ms: "
+        "steps are multiples of the basic time step of 32 ms.\n"
+    )
     assert capsys.readouterr().err == line
 
 

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from firmware_mocks.create2 import create
 from firmware_mocks.create2.packets import stream_frame
 from hilgw.bodies.create2 import BODY, Create2Settings, oi
 from hilgw.bodies.create2.settings import Create2Sensor
@@ -21,8 +20,6 @@ from hilgw.control.events import (
     StopReason,
 )
 from hilgw.devices.kinds import MotorLimits
-from hilgw.errors import ConfigError
-from hilgw.plugins import new_air
 from tests.bodies.kinds import CREATE2, LEFT, RIGHT
 
 bench, up = CREATE2.bench, CREATE2.up
@@ -295,11 +292,3 @@ def test_bytes_in_words() -> None:
     )
     frame = stream_frame([35, 28], {35: 2, 28: 700})
     assert line.session.describe(frame, received=True) == "35=2 28=700"
-
-
-def test_the_mock_of_the_settings() -> None:
-    spec = BODY.mock(Create2Settings(port="/dev/x", mock={"charge": 5}), "R2025a")
-    assert (spec.name, spec.parameters) == ("create2", {"baud_rate": 115200, "charge": 5})
-    with pytest.raises(ValueError, match="charge"):
-        create("x", new_air(), {"charge": -1})
-    assert not isinstance(spec, ConfigError)

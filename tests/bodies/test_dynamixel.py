@@ -28,9 +28,7 @@ from hilgw.control.events import (
     ProtocolFailure,
     Refused,
     StopReason,
-    Write,
 )
-from hilgw.control.safety import Mode
 from hilgw.devices.kinds import MotorLimits
 from tests.bodies.kinds import DYNAMIXEL, LEFT, RIGHT
 
@@ -341,19 +339,6 @@ def test_a_stop_at_any_moment_of_a_change_of_mode(wait_ms: int, before: str) -> 
     line.command(LEFT, "velocity", 1.0)
     line.run(300)
     assert line.mock.servos[1].moves
-
-
-def test_stop() -> None:
-    line = up()
-    session = line.session
-    assert session.stop(StopReason.ENDED, line.now) == [] and session.stop_bytes() == b""
-    line.command(LEFT, "velocity", 1.0)
-    data = session.stop_bytes()
-    assert session.stop(StopReason.ENDED, line.now) == [Write(data)]
-    assert session.stop(StopReason.ENDED, line.now) == []
-    for mode in Mode:
-        assert session.stop_command(line.index(LEFT), mode) is not None
-    assert session.stop_command(line.index("left wheel sensor"), Mode.VELOCITY) is None
 
 
 def test_a_dead_gateway_is_stopped_by_the_servos_themselves() -> None:

@@ -15,7 +15,6 @@ from hilgw.bodies.epuck.settings import LEDS, EPuckSensor
 from hilgw.control.events import (
     Connected,
     Disconnected,
-    Event,
     LedValue,
     Notice,
     ProtocolFailure,
@@ -311,17 +310,6 @@ def test_a_command_begins_an_exchange_at_once() -> None:
     assert line.mock.speeds == (159, 0)
 
 
-def test_a_slow_sensor_is_asked_for_at_its_period() -> None:
-    line = up(period_ms=20)
-    line.enable("ps0", 100)
-    line.enable("ls0", 20)
-    requests(line)
-    line.run(1_000)
-    asked = requests(line)
-    assert 49 <= sum("O" in each for each in asked) <= 51
-    assert 9 <= sum("N" in each for each in asked) <= 11
-
-
 def test_values_follow_a_table_as_in_webots() -> None:
     sensors = {
         "ps0": EPuckSensor(table=((67.0, 0.07, 0.0), (4095.0, 0.0, 0.0))),
@@ -538,12 +526,3 @@ def test_bytes_in_words() -> None:
         "v,Version 1; HW version: A"
     )
     assert line.session.describe(struct.pack("<2h", 1, -1), received=True) == "01 00 ff ff"
-
-
-def test_the_events_of_a_closed_port() -> None:
-    line = up()
-    line.command(LEFT, "velocity", 1.0)
-    closed: list[Event] = line.session.close()
-    assert closed == [Disconnected("connection closed")]
-    assert line.session.receive(b"\0\0", line.now) == [] and line.session.next_deadline() is None
-    assert line.session.stop(StopReason.BODY, line.now) == []

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from firmware_mocks import khepera, text_module
+from firmware_mocks import khepera
 from hilgw.bodies.text import BODY
-from hilgw.bodies.text.lines import number_of
 from hilgw.bodies.text.motors import written
 from hilgw.bodies.text.settings import (
     LedLine,
@@ -101,13 +100,6 @@ class Hand:
 # --- the Khepera ----------------------------------------------------------------------------------
 
 
-def test_setup_names_the_robot_and_stops_it_first() -> None:
-    line = KHEPERA.bench()
-    line.open()
-    assert line.found(Connected) == [Connected("Khepera III 3.0")]
-    assert line.written.startswith(b"\rD,l0,l0\rB\rI,l0,l0\r")
-
-
 def test_all_commands_of_an_instant_are_one_line() -> None:
     line = KHEPERA.up(always_on=())
     line.command(LEFT, "velocity", 2.0)
@@ -165,19 +157,11 @@ def test_a_silent_robot_is_asked_whether_it_is_there() -> None:
     assert len(line.found(Connected)) == 1
 
 
-def test_leds_and_what_is_not_a_device() -> None:
+def test_leds() -> None:
     line = KHEPERA.up(always_on=())
     line.handle(line.session.tune(LedValue(line.index("left led"), 7), line.now))
     line.run(20)
     assert line.mock.leds == {0: True} and line.written == b"K,0,1\r"
-    index = line.index("ds0")
-    for events in (
-        line.session.switch(99, None, line.now),
-        line.session.switch(line.index(LEFT), None, line.now),
-        line.session.tune(LedValue(index, 1), line.now),
-        commanded(line.session, MotorCommand(index, "velocity", 1.0), line.now),
-    ):
-        assert [type(event) for event in events] == [Refused]
 
 
 def test_a_number_beyond_the_line_is_cut_and_reported() -> None:
@@ -614,12 +598,6 @@ def test_numbers_are_written_plainly(number: float, decimals: int) -> None:
     assert not text.startswith("-") or float(text) < 0
 
 
-@given(st.binary(max_size=80), st.booleans())
-def test_numbers_are_finite_or_none(text: bytes, hexadecimal: bool) -> None:
-    number = number_of(text, hexadecimal=hexadecimal)
-    assert number is None or math.isfinite(number)
-
-
 # --- the configuration ----------------------------------------------------------------------------
 
 
@@ -665,22 +643,6 @@ def test_a_rate_of_a_position_motor_needs_the_velocity_in_its_line() -> None:
     hand = Hand(minimal(limits=limits, motors=motors, commands=(motion,)))
     hand.move(3.0, "position")
     assert hand.sent() == b"M3 F5\r\n"
-
-
-def test_a_declared_robot_runs_on_the_mock_of_declared_answers() -> None:
-    answers = {"V": "v1", "M.*": "m", "S": "s4"}
-    settings = minimal(mock={"answers": answers})
-    spec = BODY.mock(settings, "R2025a")
-    assert spec.name == "text_module"
-    line = BodyBench(
-        BODY.session(settings, "R2025a"),
-        text_module.create("robot", new_air(), spec.parameters),
-    )
-    line.open()
-    line.enable("a")
-    line.command("m", "velocity", 1.0)
-    line.run(100)
-    assert line.found(Connected) and line.values() == {"a": 4.0} and not line.events
 
 
 # --- a watchdog, reversed motors, lines that come unasked, encoders from 0, fixed lines ---------

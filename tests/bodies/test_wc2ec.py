@@ -8,7 +8,6 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
-from hypothesis import given, settings, strategies as st
 
 from firmware_mocks import wc2ec_robot
 from firmware_mocks.air import Air
@@ -216,14 +215,6 @@ def test_a_motor_is_set_by_what_its_kind_is_set_by() -> None:
     assert sent(commanded(session, MotorCommand(1, "velocity", -2.5), 0)) == [SetValue(53, 1, -2.5)]
     assert sent(commanded(session, MotorCommand(3, "position", 0.5), 0)) == [SetValue(46, 3, 0.5)]
     assert session.counts["commands"] == 2
-
-
-def test_the_robot_gets_back_the_type_byte_it_registered_with() -> None:
-    session = BODY.session(Wc2ecBodySettings(connect="tcp://h:1"), "R2020a")
-    session.open(0)
-    session.receive(raw(RegisterSensor(37, 0, b"ds")), 0)
-    (event,) = session.switch(0, 64.0, 0)
-    assert sent([event]) == [SetPeriod(37, 0, 64.0)]
 
 
 def test_other_settings_go_out_with_all_as_they_were_last() -> None:
@@ -569,19 +560,6 @@ def test_what_is_too_long_for_a_frame_is_refused() -> None:
     assert reasons(line.session.send(PacketOut(4, 0, bytes(5_000)), 1)) == ["unsendable"]
 
 
-# --- any bytes ------------------------------------------------------------------------------------
-
-
-@settings(max_examples=60)
-@given(st.lists(st.binary(max_size=40), max_size=6), st.booleans())
-def test_no_bytes_from_the_robot_move_a_motor(chunks: list[bytes], extensions: bool) -> None:
-    session = robot(extensions=extensions)
-    for now, chunk in enumerate(chunks):
-        for event in session.receive(chunk, now):
-            assert not isinstance(event, Write)
-    assert len(session.devices) <= 256
-
-
 # --- configuration --------------------------------------------------------------------------------
 
 
@@ -667,18 +645,6 @@ def test_a_robot_that_means_its_gap_is_spoken_to_in_the_end() -> None:
         assert not speaks(session, now * MS)
     take_in(session, 0, 2, now=3_000 * MS)
     assert speaks(session, 3_000 * MS)
-
-
-def test_asking_what_a_stop_would_write_changes_nothing() -> None:
-    session = robot()
-    assert session.stop_bytes() == b""
-    commanded(session, MotorCommand(1, "velocity", 5.0), 0)
-    asked = session.stop_bytes()
-    assert session.stop_bytes() == asked
-    assert raw(SetValue(53, 1, 0.0)) in asked
-    (stop,) = session.stop("test", 0)
-    assert isinstance(stop, Write) and stop.data == asked
-    assert session.stop_bytes() == b""
 
 
 def test_what_wc2ec_cannot_set_is_refused() -> None:

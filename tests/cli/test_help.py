@@ -10,8 +10,8 @@ import sys
 
 import pytest
 
-from hilgw.cli.commands import COMMANDS, run
-from hilgw.cli.help import help_text
+from hilgw.cli.commands import COMMANDS, GROUPS, run
+from hilgw.cli.help import PURPOSES, help_text
 from hilgw.cli.main import main
 
 HEAVY = {"asyncio", "dataclasses", "pydantic", "serial", "yaml"}
@@ -67,6 +67,15 @@ def test_it_lists_every_option_and_command() -> None:
         assert f"{option} " in help_text() or f"{option}," in help_text(), option
     for line in help_text().splitlines():
         assert len(line) <= 80, line
+
+
+def test_it_groups_the_commands_by_purpose() -> None:
+    assert list(GROUPS) == list(PURPOSES) == ["run", "look", "command", "hardware", "write"]
+    text = help_text()
+    for purpose, group in GROUPS.items():
+        _, _, rest = text.partition(f"\n{PURPOSES[purpose]}:\n")
+        lines = rest.partition("\n\n")[0].splitlines()
+        assert [line.split()[0] for line in lines] == list(group)
 
 
 def test_all_ways_to_it_print_the_same(capsys: pytest.CaptureFixture[str]) -> None:

@@ -34,10 +34,12 @@ def with_robots(*names: str) -> str:
 
 
 class Running:
-    """Real gateways by the names of their sockets; `armed()` are their robots that may move."""
+    """Real gateways by the names of their sockets, in the event loop of a thread; `armed()` are
+    their robots that may move."""
 
-    def __init__(self) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.gateways: dict[str, Gateway] = {}
+        self.loop = loop
 
     def armed(self) -> set[str]:
         return {
@@ -51,7 +53,7 @@ class Running:
 @contextmanager
 def running(folder: Path, **configs: str) -> Iterator[Running]:
     """A gateway for each of these configurations, at FOLDER/NAME.sock, that runs /NAME.yaml."""
-    found, loop = Running(), asyncio.new_event_loop()
+    found = Running(loop := asyncio.new_event_loop())
     ready, stop = threading.Event(), asyncio.Event()
 
     async def serve() -> None:

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from hilgw.client.connection import ask
 from hilgw.client.control_paths import live_sockets
-from hilgw.client.control_socket import ask, find_gateway
+from hilgw.client.control_socket import find_gateway
 from hilgw.engine.control_listener import control_folder
 from hilgw.errors import HilgwError, PeerError, UsageError
 from hilgw.protocols.gateway import paths
@@ -80,7 +81,7 @@ def test_a_refusal_is_read_although_the_request_was_not(tmp_path: Path) -> None:
         def refuse() -> None:
             connection, _ = listener.accept()
             with connection:
-                connection.send(b'{"error": "full"}\n')
+                connection.send(b'{"error": "full", "version": 2}\n')
 
         thread = threading.Thread(target=refuse)
         thread.start()
@@ -90,7 +91,7 @@ def test_a_refusal_is_read_although_the_request_was_not(tmp_path: Path) -> None:
 
 def test_an_answer_in_pieces_is_put_together(server: Callable[[bytes], Path]) -> None:
     text = "x" * 200_000
-    assert ask(server(b'{"ok": "%s"}\n' % text.encode()), {}) == {"ok": text}
+    assert ask(server(b'{"ok": "%s", "version": 2}\n' % text.encode()), {}) == {"ok": text}
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from hilgw.cli.main import main
-from hilgw.client import arming, control_socket
-from hilgw.client.robots import robot_mode
+from hilgw.client import arming, control_socket, gateway
+from hilgw.client.gateway import gateway_with
 from hilgw.engine.control_listener import control_folder
 from hilgw.errors import PeerError, UsageError
 from hilgw.testing.sim import DEADLINE_S
@@ -66,7 +66,9 @@ def test_json_names_the_gateway_too(folder: Path, capsys: pytest.CaptureFixture[
     with running(folder, a=with_robots("cab"), b=with_robots("bus")):
         assert main(["mode", "bus", "--json"]) == 0
         found = json.loads(capsys.readouterr().out)
-        assert found["gateway"] == f"/b.yaml at {folder}/b.sock" == robot_mode("bus").gateway
+        assert (
+            found["gateway"] == f"/b.yaml at {folder}/b.sock" == gateway_with("robot", "bus").label
+        )
         assert main(["mode", "bus", "--json", "--config", "b"]) == 0
         assert "gateway" not in json.loads(capsys.readouterr().out)
 
@@ -111,7 +113,8 @@ def test_a_name_that_no_gateway_has_is_an_error(
     error = capsys.readouterr().err
     assert "no running gateway has the " in error and "'cab" in error
     assert "/a.yaml at" in error and "/b.yaml at" in error
-    assert ("known here: bus" in error) is ("--at" not in command)
+    fixed = "known here: bus" in error or "did you mean 'bus." in error
+    assert fixed is ("--at" not in command)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -137,14 +140,14 @@ def test_a_silent_gateway_is_named_beside_two_that_have_it(
 ) -> None:
     with frozen(folder / "c.sock"), running(folder, a=with_robots("cab"), b=with_robots("cab")):
         with pytest.raises(UsageError, match=r"/a\.yaml.*/b\.yaml.*no answer.*c\.sock"):
-            monkeypatch.setattr(control_socket, "ask", asked_frozen_no_longer(folder))
+            monkeypatch.setattr(gateway, "ask", asked_frozen_no_longer(folder))
             arming.arm("cab")
 
 
 def asked_frozen_no_longer(folder: Path) -> object:
     """`ask` without the wait for the frozen gateway."""
 
-    ask_it = control_socket.ask
+    ask_it = gateway.ask
 
     def ask(path: Path, *request: object) -> object:
         if path == folder / "c.sock":

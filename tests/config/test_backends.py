@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from collections.abc import Callable
 
 import pytest
@@ -11,6 +13,7 @@ from hilgw.config.load import load_text
 from hilgw.config.model import Backend
 from hilgw.config.queries import backend_of, has_nodes, is_mocked
 from hilgw.config.source.document import compose
+from hilgw.protocols.webots.handshake import without_mock
 
 Lines = Callable[..., list[str]]
 FILE = """\
@@ -133,6 +136,16 @@ def test_a_real_part_among_mocks_runs_in_real_time(errors: Lines) -> None:
     assert "adapters.u.port: a real port runs in real time" in error
 
 
+@pytest.mark.parametrize(
+    ("written", "mock"),
+    [("uart", "uart_node"), ("text", "text_module"), ("uart-node", "uart_node"), ("xbee", "xbee")],
+)
+def test_a_node_of_an_air_takes_its_mock_by_the_name_of_an_adapter(written: str, mock: str) -> None:
+    file = f"version: 1\nairs: {{lab: {{nodes: {{n: {{mock: {written}, baudRate: 19200}}}}}}}}\n"
+    node = load_text(file, "f").config.airs["lab"].nodes["n"]
+    assert (node.mock, node.parameters) == (mock, {"baudRate": 19200})
+
+
 def test_the_mocks_of_an_air_exist_beside_one_mocked_module() -> None:
     file = """\
 version: 1
@@ -155,3 +168,37 @@ def test_the_mock_of_a_webots_beside_a_real_controller_is_checked(errors: Lines)
     )
     file = f"version: 1\nbackend: mock\nrobots:\n  r: {robot}, backend: real}}}}\n"
     assert any("bogus: simulator: 'webots_simulator' has no such" in each for each in errors(file))
+
+
+NAMES = ["rover", "r 1", "it's", "7", "[x]", "a/b", "no, yes", "{x}", "#1"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("top", "own", "backend"),
+    [
+        ("backend: mock", "", None),
+        ("backend: mock\nreal: [xbee0]", "", None),
+        ("", "backend: mock, ", None),
+        ("", "", "mock"),
+        ("backend: mock", "backend: mock, ", "mock"),
+    ],
+)
+def test_what_makes_room_for_a_controller_of_ones_own(
+    name: str, top: str, own: str, backend: str | None
+) -> None:
+    """As a shell reads it."""
+    listen = 'listen: "tcp://127.0.0.1:1234"'
+    text = (
+        f"version: 1\n{top}\n"
+        "adapters: {xbee0: {kind: xbee, port: /dev/x, channel: 12}}\nrobots:\n"
+        f"  {json.dumps(name)}: {{devices: {{tx: {{node: Emitter}}}}, "
+        f"controller: {{kind: webots, {own}{listen}}}}}\n"
+    )
+    part = f"{name}.controller"
+    before = load_text(text, "rover.yaml", (), backend).config
+    assert is_mocked(before, part)
+    words = shlex.split(without_mock(name).partition("--set ")[2])
+    after = load_text(text, "rover.yaml", words, backend).config
+    assert len(words) == 1 and not is_mocked(after, part)
+    assert is_mocked(after, "xbee0") == is_mocked(before, "xbee0")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -100,13 +101,6 @@ FILES = ["khepera", "text"]  # those with most texts that become bytes
 STRANGE = ["a\u202eb", "\0", "\ud800", "\x1b[2J"]
 
 
-class _Writer(yaml.SafeDumper):
-    """Writes repeated values in full."""
-
-    def ignore_aliases(self, data: Any) -> bool:
-        return True
-
-
 def texts(node: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """The path of each text."""
     items = node.items() if isinstance(node, dict) else enumerate(node)
@@ -117,12 +111,19 @@ def texts(node: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
             yield from texts(value, (*path, key))
 
 
+def place(path: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Equal for the same key of two parts of a kind, such as two sensors."""
+    named = ("robots", "sensors", "leds", "devices", "adapters", "airs", "nodes", "answers")
+    above = zip((None, *path), path, strict=False)
+    return tuple("*" if up in named or isinstance(key, int) else key for up, key in above)
+
+
 def replaced(node: Any, path: tuple[Any, ...], text: str) -> str:
     node = inner = copy.deepcopy(node)
     for key in path[:-1]:
         inner = inner[key]
     inner[path[-1]] = text
-    return yaml.dump(node, Dumper=_Writer, width=10**6, sort_keys=False)
+    return json.dumps(node, indent=1)  # which is YAML
 
 
 def check(path: Path, capsys: pytest.CaptureFixture[str]) -> str:
@@ -142,7 +143,7 @@ def test_any_text_is_accepted_or_an_error_with_its_position(
 ) -> None:
     node = yaml.safe_load((ROOT / "configs" / f"{name}.yaml").read_text(encoding="utf-8"))
     found = 0
-    for path in texts(node):
+    for path in {place(path): path for path in texts(node)}.values():
         (tmp_path / "f.yaml").write_text(replaced(node, path, text))
         found += f"{tmp_path}/f.yaml: ok" not in check(tmp_path / "f.yaml", capsys)
     assert found > 5

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import struct
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
 
 from hilgw.control.events import (
     Connected,
@@ -291,24 +289,6 @@ def test_a_period_is_counted_as_webots_does(
     assert [ms for ms in steps if session.report([(0, 1.0)], ms * MS)] == expected
 
 
-@given(
-    step_ms=st.integers(8, 64),
-    steps=st.integers(1, 12),
-    delays=st.lists(st.floats(0, 2), min_size=400, max_size=400),
-)
-def test_late_values_change_neither_the_period_nor_its_mean(
-    step_ms: int, steps: int, delays: list[float]
-) -> None:
-    """The connection delays each value by up to 2 ms; the period is a multiple of the step."""
-    session = server()
-    session.receive(b"\x83\x26\x00" + f64(steps * step_ms), 0)
-    arrivals = [round((n * step_ms + delay) * MS) for n, delay in enumerate(delays, 1)]
-    due = [n for n, now in enumerate(arrivals, 1) if session.report([(0, 1.0)], now)]
-    gaps = [after - before for before, after in itertools.pairwise(due)]
-    assert all(gap <= steps + 1 for gap in gaps)
-    assert gaps.count(steps) >= 0.8 * len(gaps)
-
-
 @pytest.mark.parametrize("period_ms", [2.0**31, 1.9e302, 1.7976931348623157e308])
 def test_a_period_beyond_webots_own_is_refused_and_the_old_one_stays(period_ms: float) -> None:
     session = server()
@@ -395,37 +375,6 @@ def test_a_cut_message_in_a_good_frame_is_a_failure() -> None:
     line.session.open(0)
     *_, stop, failure = line.receive(wc2ec.encode(wc2ec.SetValue(53, 1, 1.0))[:-1], 0)
     assert stop == Stop("protocol") and isinstance(failure, ProtocolFailure)
-
-
-# --- any bytes ------------------------------------------------------------------------------------
-
-
-@given(
-    st.lists(
-        st.one_of(
-            st.binary(max_size=30),
-            st.builds(
-                lambda index, value: wc2ec.encode(wc2ec.SetValue(53, index, value)),
-                st.integers(0, 7),
-                st.floats(-10, 10),
-            ),
-        ),
-        max_size=8,
-    ),
-    st.booleans(),
-)
-def test_whatever_comes_every_motor_event_is_legal(chunks: list[bytes], extensions: bool) -> None:
-    session = server(extensions=extensions)
-    failed = False
-    for now, chunk in enumerate(chunks):
-        for event in session.receive(chunk, now):
-            assert not failed, "something was done after the stream was lost"
-            failed = isinstance(event, ProtocolFailure)
-            if isinstance(event, MotorCommand):
-                assert event.index == 2 or math.isfinite(event.value)
-                assert event.value > -INF
-            elif isinstance(event, MotorSettings):
-                assert event.index in (1, 2) and math.isfinite(event.velocity)
 
 
 # --- configuration --------------------------------------------------------------------------------

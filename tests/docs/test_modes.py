@@ -20,7 +20,8 @@ def test_the_commands_of_the_page(tmp_path: Path) -> None:
     assert len(commands) == 3
     assert "`hilgw --config shadow`" in PAGE
     options = ["--config", "shadow", "--report", "report.json", "--control", "control"]
-    options += ["--status", "full"]
+    # On a busy machine, which is late, the robots would have stopped before.
+    options += ["--status", "full", "--set=robots.rover.safety={command_timeout_s: 30, late_s: 30}"]
     with Gateway(tmp_path, options) as gateway:
         wait_until(lambda: "ready" in gateway.text())
         wait_until(

@@ -12,12 +12,12 @@ import pytest
 from tests.e2e.running import COMMAND, ROOT, Gateway, environment
 
 PAGE = (ROOT / "docs" / "observe.md").read_text(encoding="utf-8")
-EXAMPLES = re.findall(r"```text\n\$ hilgw (.*?)(?: \| .*?)?\n(.*?)```", PAGE, re.S)
+EXAMPLES = re.findall(r"```text\n\$ hilgw (watch.*?)(?: \| .*?)?\n(.*?)```", PAGE, re.S)
 
 
 @pytest.mark.process
 def test_each_command_shows_what_the_page_shows(tmp_path: Path) -> None:
-    assert len(EXAMPLES) == 3
+    assert len(EXAMPLES) == 4
     with Gateway(tmp_path, ["--config", "uart"]):
         for command, shown in EXAMPLES:
             words = [*COMMAND, *shlex.split(command)]
@@ -36,7 +36,8 @@ def test_each_command_shows_what_the_page_shows(tmp_path: Path) -> None:
 
 def pattern(line: str) -> re.Pattern[str]:
     """Of a line of the page, whatever the time and the number of the packet are."""
-    _, *words = re.sub(r"(ping|pong) \d+", r"\1 N", line).split()
-    words = [re.sub(r"^[0-9a-f]{2}$", "HEX", word) for word in words]
-    text = r" +".join(map(re.escape, words))
-    return re.compile(text.replace("HEX", "[0-9a-f]{2}").replace("N", r"\d+"))
+    line = re.sub(r"\b6 (B|bytes)", r"N \1", re.sub(r"(ping|pong) \d+", r"\1 N", line))
+    _, *words = line.split()
+    text = re.sub(r"( [0-9a-f]{2})+(?= |$)", " HEX", " ".join(words))
+    text = r" +".join(map(re.escape, text.split()))
+    return re.compile(text.replace("HEX", "[0-9a-f ]+").replace("N", r"\d+"))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hilgw.assemble.gateway import build
-from hilgw.client.control_socket import ask
+from hilgw.client.connection import ask
 from hilgw.config.load import load_config, load_text
 from hilgw.engine.control_socket import ControlServer
 from hilgw.engine.observer import Observer

@@ -153,7 +153,8 @@ def test_two_robots_over_two_modules(tmp_path: Path) -> None:
     (tmp_path / "two-robots.yaml").write_text(text.replace(":1234", ":0"))
     with running(["--config", "two-robots.yaml"], tmp_path) as process:
         assert wait_for(process, r'rover\.tx .*"ping" .* -> (\w+)') == "xbee_a"
-        assert "mate.rx" in wait_for(process, r'xbee_b .*"ping" .* -> (.*)')
+        by_air = wait_for(process, r'xbee_b .*"ping" .* -> (.*)')
+        assert "mate.rx" in by_air and "rover.rx" not in by_air.partition(";")[0]
         assert "rover.rx" in wait_for(process, r'xbee_b .*"pong" .* -> (.*)')
 
 

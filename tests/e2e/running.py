@@ -14,14 +14,16 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from hilgw.cli.main import main
-from hilgw.client.control_socket import ask
+from hilgw.client.connection import ask
 from hilgw.testing.sim import DEADLINE_S, wait_until
 
 ROOT = Path(__file__).parent.parent.parent
 XBEE = str(ROOT / "configs" / "xbee.yaml")
 COMMAND = [sys.executable, "-m", "hilgw"]
+CLIENTS = ("send", "set", "place", "mode", "arm", "disarm")
 
 
 # A loopback address of this process alone: nothing else takes a port on it between the moment
@@ -39,21 +41,30 @@ def free_port() -> int:
 def run(
     *arguments: str, cwd: Path, timeout_s: float = 2 * DEADLINE_S, **env: str
 ) -> subprocess.CompletedProcess[str]:
-    """One command of hilgw to its end."""
+    """One command of hilgw to its end; one that only asks a gateway needs no process."""
+    if arguments[:1] and arguments[0] in CLIENTS and not env:
+        with patch.dict(os.environ, environment(cwd)):
+            return subprocess.CompletedProcess(arguments, *in_process(*arguments, cwd=cwd))
     return run_program(*COMMAND, *arguments, cwd=cwd, timeout_s=timeout_s, **env)
 
 
 def usage_error(*arguments: str) -> str:
-    """The message about a command line that is refused, in this process: no other is started. It
-    exits with 2, and prints nothing else."""
+    """The message about a refused command line, which exits with 2 and prints nothing else."""
+    code, out, err = in_process(*arguments, cwd=Path())
+    assert (code, out) == (2, "")
+    return err
+
+
+def in_process(*arguments: str, cwd: Path) -> tuple[Any, str, str]:
+    """Exit code, output and errors of a command that ends at once; no process is started."""
     out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+    redirected = contextlib.redirect_stdout(out), contextlib.redirect_stderr(err)
+    with redirected[0], redirected[1], contextlib.chdir(cwd):
         try:
-            code: object = main(list(arguments))
+            code: Any = main(list(arguments))
         except SystemExit as end:  # as argparse does
             code = end.code
-    assert (code, out.getvalue()) == (2, "")
-    return err.getvalue()
+    return code, out.getvalue(), err.getvalue()
 
 
 def run_program(

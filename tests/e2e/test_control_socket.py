@@ -26,7 +26,7 @@ def test_a_gateway_ends_in_silence_with_clients_connected_and_sweeps_the_dead(
     clients = [socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) for _ in range(20)]
     for client in clients:
         client.connect(str(path))
-        client.send(b'{"do": "report"}\n')
+        client.send(b'{"do": "report", "version": 2}\n')
         with client.makefile() as answers:
             answer = json.loads(answers.readline())
         assert answer["report"]["control_socket"] == {"refused": 0}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tests.e2e.running import report_of, run
+from tests.e2e.running import in_process, report_of
 
 
 def test_packets_of_bytes_over_codes(tmp_path: Path) -> None:
@@ -46,17 +46,17 @@ def test_errors_are_reported_with_their_position(tmp_path: Path) -> None:
         "    code: rc5\n"
         "    mapping: {by: address, table: {4: {address: 32}}}\n"
     )
-    done = run("check", "bad.yaml", cwd=tmp_path)
-    assert done.returncode == 3
-    assert "9600 is slower than the infra-red code" in done.stderr
-    assert "bad.yaml:7:" in done.stderr
-    assert "32 is not a valid address of RC5; use 0 to 31" in done.stderr
+    code, _, error = in_process("check", "bad.yaml", cwd=tmp_path)
+    assert code == 3
+    assert "9600 is slower than the infra-red code" in error
+    assert "bad.yaml:7:" in error
+    assert "32 is not a valid address of RC5; use 0 to 31" in error
 
 
 def test_the_mock_lists_its_parameters(tmp_path: Path) -> None:
-    done = run("mock", "ir_toy", "--list", cwd=tmp_path)
-    assert done.returncode == 0
-    assert re.search(r"^play +keys that a remote control", done.stdout, re.MULTILINE)
-    bad = run("mock", "ir_toy", "--set", "play=nec:4", cwd=tmp_path)
-    assert bad.returncode == 2
-    assert "'nec:4' is not NAME:ADDRESS:COMMAND" in bad.stderr
+    code, listed, _ = in_process("mock", "ir_toy", "--list", cwd=tmp_path)
+    assert code == 0
+    assert re.search(r"^play +keys that a remote control", listed, re.MULTILINE)
+    code, _, error = in_process("mock", "ir_toy", "--set", "play=nec:4", cwd=tmp_path)
+    assert code == 2
+    assert "'nec:4' is not NAME:ADDRESS:COMMAND" in error

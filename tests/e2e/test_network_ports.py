@@ -15,7 +15,7 @@ import pytest
 
 from hilgw.testing.sim import wait_until
 from tests.conftest import SEARCH
-from tests.e2e.running import DEADLINE_S, HOST, ROOT, Gateway, free_port, run
+from tests.e2e.running import DEADLINE_S, HOST, ROOT, Gateway, free_port, in_process
 
 UART = str(ROOT / "configs" / "uart.yaml")
 SER2NET = """
@@ -82,9 +82,9 @@ def test_a_robot_sends_through_a_port_server_that_starts_late_and_stops(
 
 def test_it_must_be_allowed(tmp_path: Path) -> None:
     port = "adapters.uart0.port=socket://127.0.0.1:4001"
-    done = run("--config", UART, "--set", port, cwd=tmp_path)
-    assert done.returncode == 3
-    assert "is a port on the network; write network_ports: true" in done.stderr
+    code, _, error = in_process("--config", UART, "--set", port, cwd=tmp_path)
+    assert code == 3
+    assert "is a port on the network; write network_ports: true" in error
 
 
 @pytest.mark.judge("ser2net")

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from hilgw.testing.sim import wait_until
-from tests.e2e.running import COMMAND, HOST, ROOT, Gateway, environment, free_port, run
+from tests.e2e.running import COMMAND, HOST, ROOT, Gateway, environment, free_port, in_process, run
 
 ROBOT = """
 version: 1
@@ -120,9 +120,9 @@ def test_a_program_runs_at_any_speed_and_is_ended_in_real_time(tmp_path: Path) -
 
 def test_a_missing_program_is_an_error_of_the_configuration(tmp_path: Path) -> None:
     (tmp_path / "rover.yaml").write_text(ROBOT)
-    done = run("check", "rover.yaml", cwd=tmp_path)
-    assert done.returncode == 3 and "rover.yaml:" in done.stderr
-    assert "there is no file brain.py" in done.stderr
+    code, _, error = in_process("check", "rover.yaml", cwd=tmp_path)
+    assert code == 3 and "rover.yaml:" in error
+    assert "there is no file brain.py" in error
 
 
 def test_a_copy_of_the_shipped_configuration_runs_its_program(tmp_path: Path) -> None:
@@ -133,10 +133,12 @@ def test_a_copy_of_the_shipped_configuration_runs_its_program(tmp_path: Path) ->
 
 
 SCRIPT = """
-import signal
+import os
 import sys
 from controller import Robot
+assert "HILGW_EXEC" in os.environ  # `exec` names a program without a Robot()
 robot = Robot()
+assert "HILGW_EXEC" not in os.environ
 print(robot.getName(), [robot.step(32) for _ in range(3)], round(robot.getTime(), 3), sys.argv[1:])
 sys.exit(7)
 """
@@ -237,13 +239,13 @@ def test_errors_of_exec(arguments: list[str], what: str, tmp_path: Path) -> None
 
 def test_exec_names_the_mock_that_has_the_robot(tmp_path: Path) -> None:
     port = free_port()
-    text = OPEN.format(host=HOST, port=port).replace("backend: real", "backend: mock")
+    text = OPEN.format(host=HOST, port=port).replace("webots,", "webots, backend: mock,")
     (tmp_path / "open.yaml").write_text(text)
     (tmp_path / "script.py").write_text(SCRIPT)
-    with Gateway(tmp_path, ["--config", "open.yaml", "--backend", "mock"]) as gateway:
+    with Gateway(tmp_path, ["--config", "open.yaml"]) as gateway:
         wait_until(lambda: "up: Webots controller" in gateway.text())
         done = run("exec", "open.yaml", "script.py", cwd=tmp_path)
-        fix = "start the gateway with --set 'real=[r 1.controller]'"
+        fix = "start the gateway with --set 'robots.r 1.controller.backend=real'"
         wait_until(lambda: f"robot 'r 1' has a controller, a mock: {fix}" in gateway.text())
     assert f"a mock controller has the robot; {fix}" in done.stderr and done.returncode == 1
     assert "Traceback" not in done.stderr

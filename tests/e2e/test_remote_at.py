@@ -37,8 +37,8 @@ def test_a_register_is_written_and_read_back(running: Path) -> None:
         ((REMOTE, "RR", "77"), 5, f"{REMOTE}: RR: "),
         (("0013A20000000001", "NI"), 5, "0013A20000000001: NI: "),
         ((REMOTE, "RR", "fast"), 2, "'fast' is not a value of RR; write hexadecimal digits"),
-        (("0013A2", "NI"), 2, "'0013A2' is not an address of 16 or 4 hexadecimal digits"),
-        ((REMOTE, "NIX"), 2, "'NIX' is not an AT command of two characters"),
+        (("0013A2", "NI"), 2, "address must be an address of 16 or 4 hexadecimal digits"),
+        ((REMOTE, "NIX"), 2, "name must be an AT command of two characters"),
         ((REMOTE,), 2, "--at takes REMOTE COMMAND [VALUE]"),
     ],
 )
@@ -52,4 +52,4 @@ def test_what_does_not_work_is_an_error(
 def test_only_hardware_with_a_network_has_remote_commands(running: Path) -> None:
     done = run("set", "nothing", "--at", REMOTE, "NI", cwd=running)
     assert done.returncode == 1
-    assert "no station 'nothing' here; stations with hardware: xbee0" in done.stderr
+    assert "no station 'nothing' with hardware here; known here: xbee0" in done.stderr

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.e2e.running import Gateway, run
+from tests.e2e.running import Gateway, in_process, run
 
 
 def test_an_xbee_and_its_network_are_found_and_nothing_is_changed(tmp_path: Path) -> None:
@@ -43,9 +43,9 @@ def test_a_lora_module_is_found_and_one_asleep_is_left_asleep(tmp_path: Path) ->
 
 
 def test_modules_that_cannot_be_queried_are_reported(tmp_path: Path) -> None:
-    done = run("scan", "./a", "--kind", "hc12", cwd=tmp_path)
-    assert done.returncode == 2
-    assert "hc12 cannot be identified without" in done.stderr
+    code, _, error = in_process("scan", "./a", "--kind", "hc12", cwd=tmp_path)
+    assert code == 2
+    assert "hc12 cannot be identified without" in error
 
 
 def test_no_module_is_5_and_no_port_is_4(tmp_path: Path) -> None:
@@ -58,6 +58,6 @@ def test_no_module_is_5_and_no_port_is_4(tmp_path: Path) -> None:
 
 
 def test_an_unknown_kind_is_a_usage_error(tmp_path: Path) -> None:
-    done = run("scan", "./a", "--kind", "xbe", cwd=tmp_path)
-    assert done.returncode == 2
-    assert "xbee" in done.stderr
+    code, _, error = in_process("scan", "./a", "--kind", "xbe", cwd=tmp_path)
+    assert code == 2
+    assert "xbee" in error

@@ -85,7 +85,7 @@ def test_invalid_commands_are_refused(tmp_path: Path) -> None:
             (
                 ["place", "lump", "1", "2", "3"],
                 1,
-                "no object 'lump' here; objects: lamp, eye, wall",
+                "no object 'lump' here; did you mean 'lamp'?",
             ),
             (["place", "lamp", "1", "2"], 2, "give X Y Z in metres"),
             (["place", "lamp", "1", "2", "3", "--unknown"], 2, "give X Y Z in metres"),
@@ -95,7 +95,11 @@ def test_invalid_commands_are_refused(tmp_path: Path) -> None:
             (["set", "lamp.ir"], 2, "give --channel N or --range M"),
             (["set", "lamp.ir", "--channel", "-2"], 1, "refused: channel"),
             (["set", "eye.ir", "--range", "2"], 1, "a Receiver has no range"),
-            (["set", "lamp.xx", "--range", "2"], 1, "no device 'lamp.xx' here; devices: lamp.ir"),
+            (
+                ["set", "lamp.xx", "--range", "2"],
+                1,
+                "no device 'lamp.xx' here; did you mean 'lamp.ir'?",
+            ),
         ):
             done = run(*words, cwd=tmp_path)
             assert done.returncode == code, (words, done.stderr)

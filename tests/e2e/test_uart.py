@@ -112,7 +112,7 @@ def test_a_flood_arrives_whole(tmp_path: Path) -> None:
 def test_the_wrong_rate_gives_no_packet_but_counts_and_a_hint(tmp_path: Path) -> None:
     wrong = "adapters.uart0.baudRate=9600"
     text, report = simulated(tmp_path, "mode: noise, baudRate: 57600", wrong)
-    assert "does the device use cobs-crc16, 9600 8N1?" in text
+    assert text.count("no frame yet; begins") == 1
     assert packets(text) == []
     uart = report["stations"]["uart0"]
     assert uart["inbound"] == sum(uart["dropped"].values()) >= 8
@@ -126,7 +126,7 @@ def test_the_wrong_rate_gives_no_packet_but_counts_and_a_hint(tmp_path: Path) ->
 def test_it_answers_garbage_at_the_wrong_rate(tmp_path: Path) -> None:
     fast = "robots.rover.controller.period_ms=10"
     text, report = simulated(tmp_path, "replies: {ping: pong}, baudRate: 57600", fast)
-    assert "all received frames are bad" in text
+    assert text.count("no frame yet; begins") == 1
     assert report["stations"]["rover.rx"]["delivered"] == 0
     assert sum(report["stations"]["uart0"]["dropped"].values()) >= 4
 

@@ -13,6 +13,7 @@ from hilgw.cli.main import main
 from hilgw.client import control_socket
 from hilgw.testing.sim import DEADLINE_S
 from tests.e2e.running import COMMAND, ROOT, Gateway, environment
+from tests.e2e.test_first_check import Terminal
 
 UART = str(ROOT / "configs" / "uart.yaml")
 
@@ -40,6 +41,17 @@ def test_it_shows_packets_and_bytes_until_the_gateway_ends(tmp_path: Path) -> No
         for each in (words, data):
             assert each.wait(DEADLINE_S) == 0
             each.communicate()
+
+
+def test_on_a_terminal_it_is_a_table_until_q(tmp_path: Path) -> None:
+    with Gateway(tmp_path, ["--config", UART]), Terminal(tmp_path, "watch") as terminal:
+        terminal.see("\x1b[?1049h")
+        terminal.see("uart0 ")
+        terminal.see("EVENTS")
+        terminal.see("-> uart0")
+        terminal.type("q")
+        assert terminal.end() == 0
+        assert terminal.text().endswith("\x1b[?1049l")
 
 
 def test_ctrl_c_ends_it_and_not_the_gateway(tmp_path: Path) -> None:

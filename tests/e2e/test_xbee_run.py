@@ -78,7 +78,7 @@ def test_send_through_a_running_gateway(tmp_path: Path) -> None:
         assert (done.returncode, "channel" in done.stderr) == (1, True)
         done = run("send", "xbee9", "x", cwd=tmp_path)
         assert done.returncode == 1
-        assert "rover.tx, xbee0" in done.stderr
+        assert "did you mean 'xbee0'?" in done.stderr
     done = run("send", "rover.tx", "x", cwd=tmp_path)
     assert done.returncode == 5
     assert "no gateway" in done.stderr

@@ -134,7 +134,7 @@ def answer(connection: socket.socket) -> None:
         connection.setblocking(True)
         connection.settimeout(2)
         if connection.recv(65536):
-            connection.sendall(b'{"ok": true, "robots": ["cab"]}\n')
+            connection.sendall(b'{"ok": true, "robots": ["cab"], "version": 2}\n')
 
 
 def arms() -> str:

@@ -2,7 +2,7 @@
 
 from hypothesis import given, strategies as st
 
-from hilgw.engine.latency import Latency
+from hilgw.engine.latency import BOUNDS_S, Latency
 from hilgw.testing.conformance.trouble_rules import size_of
 
 
@@ -29,3 +29,14 @@ def test_memory_is_bounded() -> None:
             latency.add((1 << exponent) + step * max(1, (1 << exponent) // 1000))
     assert latency.count == 60_000
     assert size_of(latency) < 400_000
+
+
+def test_a_histogram_counts_up_to_each_bound_and_has_the_exact_sum() -> None:
+    latency = Latency()
+    for ms in (0, 0.011, 0.9, 1.1, 4, 30_000):
+        latency.add(round(ms * 1e6))
+    found = latency.histogram()
+    by_bound = dict(zip(BOUNDS_S, found["buckets"], strict=True))
+    assert (by_bound[0.00001], by_bound[0.001], by_bound[0.002], by_bound[0.005]) == (1, 3, 4, 5)
+    assert (by_bound[10.0], found["count"]) == (5, 6)
+    assert found["sum_s"] == 30.006011

@@ -280,7 +280,7 @@ def test_the_lines_of_all_parts_pass_here(config: Path) -> None:
 @pytest.mark.parametrize("config", SHIPPED, ids=lambda path: path.stem)
 def test_every_line_whose_wrapping_failed_is_opened_again(config: Path) -> None:
     first, log = BrokenAtFirst(), Recorder()
-    _, _, gateway = run_observed(config, first, log=log, run_s=6)
+    _, _, gateway = run_observed(config, first, log=log, run_s=4)
     ended = first.failed - first.opened  # as a Webots controller does that is disconnected
     assert ended <= {name for name, port in gateway.supervisors.items() if type(port) in WEBOTS}
     assert not any(state is State.UP for name, state, _ in log.states if name in ended)

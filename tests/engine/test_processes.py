@@ -75,6 +75,9 @@ def test_a_program_that_fails_starts_again_and_is_given_up(
     assert seen.notices[0] == "the program ended by SIGKILL; starts again in 0 s"
     stays = "stays down after 10 failures in a row"
     assert seen.notices[-1] == f"the program ended by SIGKILL; {stays}"
+    interrupted, seen = asyncio.run(main("import os; os.kill(os.getpid(), 2)"))
+    assert interrupted.exits[-1] == -2 and "exit" not in seen.notices[0]
+    assert seen.notices[0] == "the program was interrupted (Ctrl-C); starts again in 0 s"
     succeeding, seen = asyncio.run(main("pass"))
     assert succeeding.exits == [0] and seen.notices == ["the program ended with exit code 0"]
 

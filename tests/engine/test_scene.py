@@ -155,7 +155,7 @@ def test_placed_from_outside_a_body_leaves_its_motion() -> None:
 def test_a_name_that_is_not_an_object_is_refused() -> None:
     world = World()
     world.scene.add("rover", None)
-    with pytest.raises(HilgwError, match="no object 'rove' here; objects: rover"):
+    with pytest.raises(HilgwError, match="no object 'rove' here; did you mean 'rover'\\?"):
         world.scene.place("rove", still(0))
 
 

@@ -12,10 +12,12 @@ from typing import Any
 import pytest
 
 from hilgw.control.events import Accepted, MotorCommand, MotorField, MotorSettings
-from hilgw.devices.kinds import Refusal
+from hilgw.control.modes import RobotMode
+from hilgw.devices.kinds import Device, MotorLimits, Refusal
 from hilgw.engine.observer import (
     CommandEvent,
     Direction,
+    FrameEvent,
     Kind,
     LineEvent,
     Observers,
@@ -40,6 +42,14 @@ from hilgw.testing.sim import Clock
 PACKET = Packet(b"\x00\xff", 4, "radio", "rover.emitter", rssi_dbm=-40.0)
 
 
+DEVICES = {
+    ("rover", "distance"): Device(name="distance", kind="PositionSensor", index=1),
+    ("rover", "wheel"): Device(
+        name="wheel", kind="RotationalMotor", index=3, limits=MotorLimits(max_velocity=6.0)
+    ),
+}
+
+
 class Bench:
     """Subscribers of a gateway whose time is simulated; the real one is another clock."""
 
@@ -49,7 +59,7 @@ class Bench:
         self.real.run(5)
         self.began = self.real.now()
         self.subscriptions = Subscriptions(
-            self.observers, self.clock, self.real, lambda robot, device: ["m"], lambda: 1.5
+            self.observers, self.clock, self.real, lambda *names: DEVICES.get(names), lambda: 1.5
         )
         self.ends: list[socket.socket] = []
 
@@ -134,14 +144,20 @@ async def test_every_kind_of_event(bench: Bench) -> None:
     to = bench.observers
     assert to.sensor_value is not None and to.motor_command is not None
     assert to.line_bytes is not None and to.pose_change is not None
+    assert to.frame is not None
     to.sensor_value(ValueEvent("rover", "gps", (1.0, math.nan), 0))
+    to.sensor_value(ValueEvent("rover", "distance", 1.0, 0))
     wheel = MotorCommand(3, MotorField.POSITION, math.inf)
-    to.motor_command(CommandEvent("rover", "", "wheel", wheel, Accepted.SENT, 0))
+    to.motor_command(CommandEvent("rover", "", "wheel", wheel, Accepted.SENT, {"velocity": 3.0}, 0))
     refusal = Refusal(RequestRefused.DISARMED, "the robot is not armed")
     to.motor_command(
-        CommandEvent("rover", "remote", "arm", MotorSettings(1, 0.5, 2.0, -1.0, 10.0), refusal, 0)
+        CommandEvent(
+            "rover", "remote", "arm", MotorSettings(1, 0.5, 2.0, -1.0, 10.0), refusal, {}, 0
+        )
     )
     to.line_bytes(LineEvent("xbee0", Direction.SENT, b"\x7e", 0))
+    to.frame(FrameEvent("xbee0", Direction.RECEIVED, b"\x7e", lambda data: f"{len(data)} B"))
+    to.mode("rover", RobotMode.REMOTE)
     to.pose_change(PoseEvent("rover", Pose((1.0, 2.0, 3.0)), 0))
     to.pose_change(PoseEvent("rover", None, 0))
     to.delivered("xbee0", Copy(PACKET, 0))
@@ -160,12 +176,20 @@ async def test_every_kind_of_event(bench: Bench) -> None:
     settings = {"position": 0.5, "velocity": 2.0, "acceleration": -1.0, "available": 10.0}
     assert shown[:-1] == [
         {"event": "value", "robot": "rover", "device": "gps",
-         "value": [1.0, "nan"], "units": ["m"]},
+         "value": [1.0, "nan"], "fields": [], "units": []},
+        {"event": "value", "robot": "rover", "device": "distance",
+         "value": 1.0, "fields": ["value"], "units": ["rad"]},
         {"event": "command", "robot": "rover", "body": "", "device": "wheel",
-         "given": {"position": "inf"}, "outcome": "sent", "reason": ""},
+         "given": {"position": "inf"}, "outcome": "sent", "reason": "",
+         "applied": {"velocity": 3.0}, "units": {"position": "rad", "velocity": "rad/s"},
+         "limits": {"velocity": [-6.0, 6.0]}},
         {"event": "command", "robot": "rover", "body": "remote", "device": "arm",
-         "given": settings, "outcome": "refused", "reason": "disarmed"},
+         "given": settings, "outcome": "refused", "reason": "disarmed",
+         "applied": {}, "units": {}, "limits": {}},
         {"event": "bytes", "part": "xbee0", "direction": "sent", "data": "7e"},
+        {"event": "frame", "station": "xbee0", "direction": "received", "data": "7e",
+         "text": "1 B"},
+        {"event": "mode", "robot": "rover", "mode": "remote"},
         {"event": "placed", "name": "rover", "position": [1.0, 2.0, 3.0], "rotation": identity},
         {"event": "placed", "name": "rover", "position": None, "rotation": None},
         {"event": "delivered", "station": "xbee0", "source": "rover.emitter", "data": "00ff"},

@@ -421,3 +421,85 @@ async def test_a_board_that_is_unplugged_while_it_starts_starts_again(clock: Clo
         rig.pipe.device.plug()
         await until(rig.up)
     assert rig.supervisor.opened == 2 and rig.supervisor.ups == 1
+
+
+# --- a port that another program has --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "before", [State.UP, State.WAITING, State.OPENING, State.HANDSHAKE, State.BACKOFF, State.FAILED]
+)
+async def test_a_port_is_lent_in_every_state_and_opened_anew_at_the_end(
+    before: State, clock: Clock
+) -> None:
+    """Meanwhile the supervisor does not touch it; no failure before that counts afterwards."""
+    pipe = Pipe(clock, LINE)
+    pipe.device.start(lambda data, host_baud: None)
+    opened: list[Transport] = []
+    is_well = before in (State.UP, State.OPENING, State.HANDSHAKE)
+    identity = 1 if before is not State.WAITING else None
+
+    async def open_port() -> Transport:
+        if before is State.OPENING and not opened:
+            await elapse(3.0)
+        if not is_well and before is not State.FAILED:
+            absent = before is State.WAITING
+            raise PortError("no", reason=PortError.ABSENT if absent else PortError.BUSY)
+        opened.append(await pipe.open(LINE))
+        return opened[-1]
+
+    boot_s = 3.0 if before is State.HANDSHAKE else 0.0
+    rig = Rig(open_port, lambda: identity, clock, boot_s, is_needed=False)
+    if before is State.FAILED:
+        rig.station.session = session = WrongSession()
+        session.wrong = {1}
+    async with running(rig):
+        await until(lambda: rig.supervisor.state is before)
+        await rig.supervisor.lend("avrdude (process 7)")
+        assert (rig.supervisor.state, rig.supervisor.reason) == (
+            State.RELEASED,
+            "to avrdude (process 7)",
+        )
+        (await pipe.open(LINE)).close()  # it is free
+        count, identity = len(opened), 2
+        await elapse(3600.0)
+        assert len(opened) == count and rig.supervisor.state is State.RELEASED
+        is_well, before = True, State.UP
+        rig.supervisor.take_back()
+        await until(rig.up, 4)
+
+
+async def test_packets_for_a_lent_port_wait_up_to_the_bound_of_the_queue(clock: Clock) -> None:
+    received = bytearray()
+    rig = pipe_rig(clock)
+    rig.pipe.device.start(lambda data, host_baud: received.extend(data))
+    bench = rig.bench
+    async with running(rig):
+        await until(rig.up)
+        await rig.supervisor.lend("avrdude (process 7)")
+        for _ in range(11):
+            bench.send(bytes(100))
+            assert not bench.ledger.violations()
+        assert bench.station.queued == 10
+        assert bench.count.refused == {"down": 1}
+        rig.supervisor.take_back()
+        await until(lambda: len(received) == 1000)
+    assert not bench.ledger.violations()
+
+
+async def test_a_port_that_is_busy_after_a_loan_ends_no_gateway(clock: Clock) -> None:
+    """Also where it was never up before."""
+    opens = 0
+
+    async def open_port() -> Transport:
+        nonlocal opens
+        opens += 1
+        raise PortError("no", reason=PortError.ABSENT if opens == 1 else PortError.BUSY)
+
+    rig = Rig(open_port, lambda: opens or None, clock)
+    async with running(rig) as task:
+        await until(lambda: rig.supervisor.state is State.WAITING)
+        await rig.supervisor.lend("avrdude (process 7)")
+        rig.supervisor.take_back()
+        await elapse(20.0)
+        assert opens > 1 and not task.done()

@@ -94,17 +94,6 @@ def test_a_short_low_is_not_seen_and_no_command_without_it() -> None:
     assert bench.taken(1) == b"AT"  # it went through the air
 
 
-def test_low_again_within_200_ms_comes_up_at_9600() -> None:
-    bench = Bench({"B": 19200})
-    bench.set_low(True, 60)
-    assert bench.modules[0].baud_rate == 19200
-    bench.set_low(False, 100)
-    bench.set_low(True, 60)
-    assert bench.modules[0].baud_rate == 9600
-    bench.set_low(False, 300)
-    assert bench.modules[0].baud_rate == 19200
-
-
 def test_the_parameter_set_does_what_the_pin_does() -> None:
     bench = Bench({"B": 19200}, {"B": 19200})
     module = bench.modules[0]
@@ -189,11 +178,3 @@ def test_half_duplex_a_sender_is_deaf() -> None:
     assert bench.modules[0].band is None
     bench.run(2000)
     assert bench.modules[0].band is not None
-
-
-@pytest.mark.parametrize(
-    ("name", "value"), [("B", 14400), ("C", 0), ("FU", 5), ("set", "up"), ("nonsense", 1)]
-)
-def test_a_parameter_that_does_not_fit_is_named(name: str, value: Any) -> None:
-    with pytest.raises(ValueError, match=name):
-        hc12.create("m", Air(), {name: value})

@@ -98,12 +98,3 @@ def test_what_is_too_long_for_the_buffer_is_lost() -> None:
     assert bench.ask(b"x" * 600) == b"+ERR=13\r\n"
     assert bench.modules[0].overruns == 90
     assert bench.ask(b"AT") == b"+OK\r\n"
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("ADDRESS", "70000"), ("UID", "x"), ("nonsense", 1), ("position", "1,2"), ("replies", 3)],
-)
-def test_a_parameter_that_does_not_fit_is_named(name: str, value: Any) -> None:
-    with pytest.raises(ValueError, match=name):
-        rylr998.create("m", Air(), {name: value})

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from firmware_mocks import text_module
-from firmware_mocks.air import Air
 from tests.firmware_mocks.bench import AirBench
 
 SPEECH = {
@@ -47,11 +44,3 @@ def test_the_wrong_rate_and_too_long_a_line_are_lost() -> None:
     assert bench.modules[0].overruns == 3000 - 2048
     bench.run(1000)
     assert bench.ask(b"AT\r\n") == b"OK\r\n"
-
-
-@pytest.mark.parametrize(
-    ("name", "value"), [("transmit", "("), ("answers", 1), ("baudRate", 1), ("nonsense", 1)]
-)
-def test_a_parameter_that_does_not_fit_is_named(name: str, value: Any) -> None:
-    with pytest.raises(ValueError, match=name):
-        text_module.create("m", Air(), {name: value})

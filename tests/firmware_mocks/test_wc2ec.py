@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 import math
 import struct
-from pathlib import Path
 from typing import Any
 
 import pytest
 from cobs import cobs
 from hypothesis import given, strategies as st
 
-import firmware_mocks
 from firmware_mocks import wc2ec_controller, wc2ec_node, wc2ec_robot
 from firmware_mocks._room import RADIUS_M, Room
 from firmware_mocks.air import Air
@@ -23,7 +20,6 @@ from hilgw.testing.conformance.trouble_rules import size_of
 
 MS = 1_000_000
 STEP = 20 * MS
-KINDS = [wc2ec_robot, wc2ec_controller, wc2ec_node]
 
 
 def robot(**parameters: Any) -> wc2ec_robot.Robot:
@@ -94,15 +90,6 @@ def test_the_avoider_turns_one_way_until_there_is_room() -> None:
 
 
 # --- the robot ------------------------------------------------------------------------------------
-
-
-def test_a_command_may_come_in_pieces() -> None:
-    mock = robot()
-    for number, byte in enumerate(set_value(3, 2.0), 1):
-        assert mock.body.wheels == (0.0, 0.0)
-        mock.receive(bytes((byte,)), number * STEP - 1)
-        step(mock, number)
-    assert mock.body.wheels == (2.0, 0.0)
 
 
 def test_a_disconnect_stops_the_wheels_and_the_next_one_is_welcome() -> None:
@@ -336,21 +323,6 @@ def test_a_power_cycle_forgets_and_noise_at_the_wrong_rate_is_nothing() -> None:
 # --- parameters -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_each_mock_is_what_the_host_expects(kind: Any) -> None:
-    mock = kind.create("m", Air(), {})
-    assert kind.SUMMARY and all(kind.PARAMETERS.values())
-    assert set(kind.DEFAULTS) <= set(kind.PARAMETERS)
-    assert mock.network in ("tcp-server", "tcp-client", "serial")
-    assert mock.describe() and mock.bits_per_byte == 10
-    with pytest.raises(ValueError, match=r"^colour: "):
-        kind.create("m", Air(), {"colour": "red"})
-    with pytest.raises(ValueError, match=r"^colour: "):
-        mock.set("colour", "red")
-    mock.advance(0)
-    mock.reset(1)
-
-
 @pytest.mark.parametrize(
     ("kind", "name", "good", "bad"),
     [
@@ -381,19 +353,6 @@ def test_parameters_are_taken_or_refused_by_name(kind: Any, name: str, good: Any
         kind.create("m", Air(), {name: bad})
     with pytest.raises(ValueError):
         mock.set(name, bad)
-
-
-def test_the_mocks_import_nothing_of_hilgw() -> None:
-    folder = Path(firmware_mocks.__path__[0])
-    files = [*folder.glob("wc2ec*.py"), *folder.glob("wc2ec/*.py")]
-    assert len(files) == 8
-    for file in files:
-        for found in ast.walk(ast.parse(file.read_text())):
-            names = [a.name for a in found.names] if isinstance(found, ast.Import) else []
-            module = found.module or "" if isinstance(found, ast.ImportFrom) else ""
-            assert not any(
-                name.split(".")[0] in ("hilgw", "cobs", "crcmod") for name in [*names, module]
-            )
 
 
 # --- packets --------------------------------------------------------------------------------------

@@ -59,3 +59,17 @@ def test_an_unknown_parameter_is_reported_with_the_known_ones(kind: str) -> None
     some = next(iter(mock.PARAMETERS))
     with pytest.raises(ValueError, match=rf"^strange: .*\b{some}\b"):
         mock.create("m", Air(0), {"strange": 1})
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "value"),
+    [
+        *(("hc12", *each) for each in (("B", 14400), ("C", 0), ("FU", 5), ("set", "up"))),
+        *(("rylr998", *each) for each in (("ADDRESS", "70000"), ("UID", "x"), ("replies", 3))),
+        ("rylr998", "position", "1,2"),
+        *(("text_module", *each) for each in (("transmit", "("), ("answers", 1), ("baudRate", 1))),
+    ],
+)
+def test_a_value_that_does_not_fit_is_refused(kind: str, name: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=f"^{name}"):
+        module_of(kind).create("m", Air(0), {name: value})

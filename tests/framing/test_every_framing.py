@@ -1,6 +1,5 @@
 """The contract of a framing, tested on all framings with usual and unusual settings."""
 
-import random
 from collections.abc import Iterable, Iterator
 from dataclasses import fields, replace
 from typing import Any
@@ -284,50 +283,6 @@ def test_every_good_frame_arrives_but_for_one_after_noise(settings: Any) -> None
     run_state_machine_as_test(Machine, settings=SHORT_RUNS)
 
 
-@pytest.mark.parametrize("name", CLEAN_START)
-def test_noise_before_a_frame_spoils_nothing(name: str) -> None:
-    line = Line(NAMED[name])
-    generator = random.Random(name)
-    payloads = [generator.randbytes(generator.randint(1, MAX)) for _ in range(300)]
-    for payload in payloads:
-        line.receive(generator.randbytes(generator.randint(0, 50)))
-        line.emit(payload)
-    line.fall_silent()
-    assert is_within(payloads, line.received)
-
-
-@pytest.mark.parametrize("name", CHECKED)
-def test_noise_alone_is_not_a_packet(name: str) -> None:
-    """100 kB of noise; a 16-bit CRC may be fooled once or twice."""
-    line = Line(NAMED[name])
-    stream = random.Random(name).randbytes(100_000)
-    line.receive(stream, range(0, len(stream), 997))
-    assert len(line.received) <= 2
-    assert sum(line.framing.dropped.values()) > 100
-
-
-@pytest.mark.parametrize("name", [name for name in NAMED if name != "gap"])
-def test_a_fifth_of_the_frames_damaged_one_byte_at_a_time(name: str) -> None:
-    """Only the damaged frames are lost, and the one behind each at most."""
-    line = Line(NAMED[name])
-    generator = random.Random(name)
-    certain = []
-    clean = True
-    for number in range(400):
-        payload = b"%05d" % number + generator.randbytes(20).translate(None, b"\nab\r")
-        frame = line.framing.encode(payload)
-        if damaged := generator.random() < 0.2:
-            at = generator.randrange(len(frame))
-            frame = frame[:at] + generator.choice([b"", b"\x00", b"zz"]) + frame[at + 1 :]
-        line.receive(frame, range(len(frame)))
-        if clean and not damaged:
-            certain.append(payload)
-        clean = not damaged
-    line.fall_silent()
-    assert is_within(certain, line.received)
-    assert len(certain) > 200
-
-
 @every
 @pytest.mark.parametrize("excess", [1, 2, 3, 150])
 @pytest.mark.parametrize("value", [0x00, 0x41, 0xDB])
@@ -371,15 +326,6 @@ def test_an_endless_frame_is_dropped_once_and_the_next_ones_come(settings: Any) 
 
 
 @every
-def test_noise_in_front_of_a_frame_is_cut_off_alike_wherever_chunks_end(settings: Any) -> None:
-    frame = create(settings).encode(b"good")
-    stream = b"\x41\x42" + frame + frame
-    whole = outcome(settings, [stream])
-    for cuts in ([2], [2, 2 + len(frame)], [1, 2, 3]):
-        assert outcome(settings, cut(stream, cuts)) == whole
-
-
-@every
 def test_reset_ends_an_endless_frame(settings: Any) -> None:
     line = Line(settings)
     line.receive(b"\x41" * 1400)
@@ -387,18 +333,6 @@ def test_reset_ends_an_endless_frame(settings: Any) -> None:
     assert line.framing.held == 0
     line.emit(b"first")
     assert line.received == [b"first"]
-
-
-@every
-def test_ten_thousand_frames_leave_nothing_behind(settings: Any) -> None:
-    line = Line(settings)
-    frame = line.framing.encode(b"frame")
-    for _ in range(10_000):
-        line.receive(frame)
-        if line.framing.pause_ns:
-            line.fall_silent()
-    assert len(line.received) == 10_000
-    assert line.framing.held == 0
 
 
 @every

@@ -29,12 +29,6 @@ def test_a_late_timer_changes_nothing() -> None:
     assert gap.feed(b"", 40 * MS) == [b"second"]
 
 
-def test_packets_without_a_pause_merge() -> None:
-    gap = create("gap:20ms")
-    gap.feed(gap.encode(b"one") + gap.encode(b"two"), 0)
-    assert gap.expire(20 * MS) == [b"onetwo"]
-
-
 def test_too_long_is_dropped_whole_until_the_pause() -> None:
     gap = Gap(GapSettings(max_payload=4))
     for at, data in enumerate((b"123", b"45", b"6")):

@@ -105,7 +105,7 @@ def test_the_notice_shows_sixteen_bytes_and_keeps_few() -> None:
         watch.take(noise[at : at + 100], 0)
     text = watch.expire(AFTER_NS)
     assert text.startswith(f"{10 * KEPT} bytes, no frame yet; begins ")
-    assert text.endswith(": another baud rate, or another framing?")
+    assert text.endswith(": another baud rate, or another framing than cobs-crc16?")
     shown = text.partition('begins "')[2].rpartition('": ')[0]
     assert (
         shown.replace('\\"', '"').encode().decode("unicode_escape").encode("latin-1")

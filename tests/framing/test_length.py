@@ -42,13 +42,6 @@ def test_layouts(settings: LengthSettings, wire: str) -> None:
     assert length.feed(bytes.fromhex(wire)) == [b"AB"]
 
 
-def test_a_payload_full_of_syncs() -> None:
-    length = create("length")
-    payload = b"\xaa\x55\x00\x01" * 20
-    assert length.feed(length.encode(payload) * 2) == [payload, payload]
-    assert length.dropped == {}
-
-
 def test_the_search_goes_on_behind_a_false_sync() -> None:
     length = create("length")
     good = length.encode(b"good")
@@ -66,21 +59,6 @@ def test_the_deadline_frees_a_half_frame_and_the_good_one_it_swallowed() -> None
     assert length.expire(105 * MS) == [b"good"]
     assert length.next_deadline() is None
     assert length.dropped == {"truncated": 1, "garbage_bytes": 9}
-
-
-def test_a_late_timer_changes_nothing() -> None:
-    length = create("length")
-    good = length.encode(b"good")
-    assert length.feed(good[:5], 0) == []
-    assert length.feed(good, 100 * MS) == [b"good"]
-    assert length.dropped == {"truncated": 1, "garbage_bytes": 5}
-
-
-def test_a_slow_line_is_not_a_half_frame() -> None:
-    length = create("length")
-    good = length.encode(b"good")
-    received = [length.feed(good[i : i + 1], i * 99 * MS) for i in range(len(good))]
-    assert received[-1] == [b"good"]
 
 
 @pytest.mark.parametrize(("field", "reason"), [("0D", "too_long"), ("01", "too_short")])
@@ -106,17 +84,6 @@ def test_no_byte_of_a_good_frame_is_taken_for_the_next_sync() -> None:
 
 
 SYNCS = st.sampled_from([b"\xaa", b"\x55", b"\xaa\x55", b"\xaa\x55\x00\x01", b"\0"])
-
-
-@given(st.lists(st.binary(max_size=9) | SYNCS, max_size=20), st.integers(0, 20))
-def test_every_byte_is_accounted_for(parts: list[bytes], good_at: int) -> None:
-    length = create("length")
-    parts.insert(good_at, length.encode(b"good"))
-    framed = 0
-    for part in parts:
-        framed += sum(6 + len(payload) for payload in length.feed(part))
-    garbage = length.dropped.get("garbage_bytes", 0)
-    assert framed + garbage + length.held == sum(map(len, parts))
 
 
 def test_the_field_bounds_the_payload() -> None:

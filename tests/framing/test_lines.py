@@ -34,20 +34,6 @@ def test_the_longest_line_with_half_its_terminator_is_not_too_long() -> None:
     assert framing.dropped == {"too_long": 1}
 
 
-def test_the_rest_of_a_long_line_is_skipped_to_its_cut_terminator() -> None:
-    framing = lines("\r\n")
-    for chunk in (b"1234567890", b"1234567890\r", b"\nnext\r", b"\n"):
-        last = framing.feed(chunk)
-    assert last == [b"next"]
-
-
-@pytest.mark.parametrize("terminator", ["\n", "\r\n", "\r", ";", "end"])
-def test_other_terminators_are_data(terminator: str) -> None:
-    framing = lines(terminator, 40)
-    line = b"\n\r;en d".replace(terminator.encode(), b"")
-    assert framing.feed(framing.encode(line)) == [line]
-
-
 @pytest.mark.parametrize(
     ("terminator", "payload"),
     [("\n", b"a\nb"), ("\n", b"\n"), ("\r\n", b"x\r\n"), ("aba", b"xab"), ("aa", b"xa")],
@@ -110,13 +96,6 @@ def test_lines_of_answers_are_the_same_in_any_chunks(
         assert found == [line for line in ended if 0 < len(line) <= 8]
         long = sum(len(line) for line in ended if len(line) > 8)
         assert long <= splitter.dropped <= long + len(rest)
-
-
-def test_a_longest_line_whose_end_comes_in_two_chunks_is_kept() -> None:
-    splitter = LineSplitter([b"\r\n"], 8)
-    assert splitter.feed(b"12345678\r") == []
-    assert splitter.feed(b"\nnext\r\n") == [b"12345678", b"next"]
-    assert splitter.dropped == 0
 
 
 @pytest.mark.parametrize("keeps_tail", [False, True])

@@ -108,7 +108,7 @@ def calls_of(layout: LengthSettings, stream: bytes, chunk: int) -> int:
 
 
 LONG = LengthSettings(sync="05", max_payload=65_535)  # syncs are a length of 0x0505: long frames
-SIZE = 10 * 0x0505
+SIZE = 5 * 0x0505
 SYNCS: list[Callable[[int], bytes]] = [
     lambda size: b"\x05" * size,
     lambda size: (b"\x05\x05\x06" * size)[:size],

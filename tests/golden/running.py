@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import hashlib
 import importlib
 import io
@@ -23,6 +24,7 @@ from firmware_mocks.air import Air
 from hilgw import plugins
 from hilgw.assemble.gateway import build
 from hilgw.cli.output.terminal import Terminal
+from hilgw.client.connection import line_of
 from hilgw.config.load import load_config
 from hilgw.engine.control_socket import ControlServer
 from hilgw.engine.observer import Direction, LineEvent
@@ -60,14 +62,7 @@ def run_config(
     {"plug": NAME} for the cable of a mock. speed: on the event loop that a gateway has
     at this speed, and without help of tests. terminal: begins with what the terminal shows.
     """
-    loaded = load_config(path, [], "loopback")
-    links = [
-        f'airs."{air}".nodes."{name}".link=null'  # no program opens them, and they would be ptys
-        for air, config in loaded.config.airs.items()
-        for name, node in config.nodes.items()
-        if node.link is not None
-    ]
-    loaded = load_config(path, links, "loopback", None if speed is None else str(speed))
+    loaded = load_config(path, _links(path), "loopback", None if speed is None else str(speed))
     if speed is not None:
         loop = PacedLoop(loaded.config.speed)
         with asyncio.Runner(loop_factory=lambda: loop) as runner:
@@ -75,6 +70,17 @@ def run_config(
     time = Clock()
     with local_sockets(), asyncio.Runner(loop_factory=lambda: SimEventLoop(time)) as runner:
         return runner.run(_run(loaded, duration_s, time, requests, terminal))
+
+
+@functools.cache
+def _links(path: str) -> list[str]:
+    """No program opens the links of its nodes, and they would be ptys."""
+    return [
+        f'airs."{air}".nodes."{name}".link=null'
+        for air, config in load_config(path, [], "loopback").config.airs.items()
+        for name, node in config.nodes.items()
+        if node.link is not None
+    ]
 
 
 async def _run(
@@ -163,9 +169,10 @@ async def _ask(gateway: Any, requests: Sequence[Request], answers: list[str], wo
 async def _exchange(path: Any, request: dict[str, Any]) -> Any:
     """One request, in virtual time: the gateway's own client would block it."""
     reader, writer = await asyncio.open_unix_connection(path)
-    writer.write(json.dumps(request).encode() + b"\n")
+    writer.write(line_of(request))
     await writer.drain()
     answer = json.loads(await reader.readline())
+    answer.pop("version")
     writer.close()
     return answer
 

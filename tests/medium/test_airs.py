@@ -10,7 +10,7 @@ A64, B64, FOREIGN64 = "0013A20040A1B2C3", "0013A20040A1B2C4", "0013A20041FFFFFF"
 
 
 def is_echo(airs: Airs, air: str, station: str, address: str | None, data: bytes, now: int) -> bool:
-    return airs.origin(air, station, address, data, now) is Origin.ECHO
+    return airs.origin(air, station, address, data, now)[0] is Origin.ECHO
 
 
 def pair(a: tuple[str, ...] = (), b: tuple[str, ...] = ()) -> Airs:
@@ -25,7 +25,7 @@ def test_a_64_bit_address_of_ours_is_our_echo_whatever_it_contains_and_whenever(
     airs = pair((A64,), (B64,))
     assert is_echo(airs, "x", "b", A64, b"never sent", 0)
     assert is_echo(airs, "x", "b", "00:13:a2:00:40:a1:b2:c3", b"never sent", 0)
-    assert airs.origin("elsewhere", "b", A64, b"never sent", 0) is Origin.SIBLING
+    assert airs.origin("elsewhere", "b", A64, b"never sent", 0) == (Origin.SIBLING, None)
 
 
 def test_any_other_64_bit_address_is_a_stranger_even_with_our_words() -> None:

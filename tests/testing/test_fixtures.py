@@ -253,7 +253,7 @@ def test_each_packet_is_found_once(gateway: Gateways) -> None:
     for _ in range(2):
         running.send("rover.tx", b"same")
     running.wait_for(b"same", source="rover.tx")
-    running.wait_for(b"same", source="rover.tx")
+    running.wait_for("same", source="rover.tx")
     with pytest.raises(PeerError, match=r"not within 0.2 s: packet b'same', source rover.tx"):
         running.wait_for(b"same", source="rover.tx", timeout_s=0.2)
     assert running.wait_for(lambda: running.report()["stations"]["uart0"]["delivered"] == 2)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.running import ROOT, copy_checkout, environment
+from tests.e2e.running import ROOT, copy_checkout, environment, in_process
 
 pytestmark = pytest.mark.process
 
@@ -112,6 +112,6 @@ def test_a_gateway_loads_drives_and_stops_a_body_of_another_distribution(
     ],
 )
 def test_names_that_cannot_be_used(name: str, text: str) -> None:
-    done = python(ROOT, "-m", "hilgw", "new-body", name)
-    assert done.returncode == 2
-    assert text in done.stderr
+    code, _, error = in_process("new-body", name, cwd=ROOT)
+    assert code == 2
+    assert text in error

@@ -52,8 +52,10 @@ class Taking(Observer):
     def ignore(self, *event: object) -> None:
         return
 
-    transmitted = motor_command = sensor_value = line_bytes = pose_change = ignore
-    state = delivered = refused = notice = output = stopped = armed = control_loop = ignore
+    transmitted = motor_command = sensor_value = line_bytes = frame = ignore
+    pose_change = mode = state = delivered = refused = notice = output = stopped = armed = (
+        control_loop
+    ) = ignore
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ def command(observers: Observers) -> Callable[[], object]:
 
     def report() -> None:
         if (report := observers.motor_command) is not None:
-            report(CommandEvent("rover", "", "left", given, Accepted.SENT, 1))
+            report(CommandEvent("rover", "", "left", given, Accepted.SENT, {}, 1))
 
     return report
 

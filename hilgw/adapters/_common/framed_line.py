@@ -33,10 +33,6 @@ from hilgw.reasons import PacketDropped, PacketRefused
 from hilgw.transports.base import LineSettings
 from hilgw.units import NS_PER_S
 
-# After this many bad frames without a good one, the two ends probably do not match. The hint is
-# repeated each time their number has grown by this factor, since one line is easily overlooked.
-HINT_FRAMES, HINT_FACTOR = 4, 8
-HINT_BYTES = 32  # of noise count as one bad frame
 ECHOES = 64  # packets whose echo may still come
 ECHO_NS = NS_PER_S  # and how long after their end on the line
 
@@ -229,7 +225,6 @@ class FramedLineSession(FramedLine):
         refuse: Callable[[bytes, bytes], CannotSend | None] = lambda payload, frame: None,
     ) -> None:
         super().__init__(new_framing, name, route, line_of(common)[0], refuse)
-        self._hint_at: int | None = HINT_FRAMES  # bad frames; None once a good one came
         self._echoes = _Echoes() if local_echo else None
 
     def open(self, now: int) -> list[Event]:
@@ -237,7 +232,6 @@ class FramedLineSession(FramedLine):
 
     def start(self) -> list[Event]:
         super().start()
-        self._hint_at = HINT_FRAMES + self._bad_frames()
         pause_ns = self._framing.pause_ns
         if not pause_ns:
             return []
@@ -255,7 +249,6 @@ class FramedLineSession(FramedLine):
         return super().close()
 
     def _received_event(self, payload: bytes, now: int) -> Event:
-        self._hint_at = None
         if self._echoes is not None and self._echoes.take(payload, now):
             return _ECHO
         return super()._received_event(payload, now)
@@ -263,25 +256,6 @@ class FramedLineSession(FramedLine):
     def _sent(self, payload: bytes, frame: bytes, now: int) -> None:
         if self._echoes is not None:
             self._echoes.put(payload, now + self._duration_ns(frame) + ECHO_NS)
-
-    def _drops(self) -> list[Event]:
-        events = super()._drops()
-        if events and self._hint_at is not None and self._bad_frames() >= self._hint_at:
-            self._hint_at = self._bad_frames() * HINT_FACTOR
-            events.insert(0, self._hint())
-        return events
-
-    def _hint(self) -> Notice:
-        text = (
-            f"all received frames are bad: does the device use {self.identity}? "
-            "check its rate, line settings and framing"
-        )
-        return Notice(text, once=False)
-
-    def _bad_frames(self) -> int:
-        reported = self._drop_counts.reported
-        garbage = reported.get(FrameDropped.GARBAGE, 0)
-        return sum(reported.values()) - garbage + garbage // HINT_BYTES
 
 
 class _Echoes:

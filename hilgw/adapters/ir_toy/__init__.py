@@ -25,6 +25,7 @@ LIMITS = Limits(
     "to 8191, RC6A 0 to 4194303), or those of the table",
     rates=(57600, 115200, 230400, 460800, 921600),
     silence="where the diodes point, and that both sides have one code, address and carrier",
+    answers=True,
     mapping=(
         INFRA_RED,
         Mapped(

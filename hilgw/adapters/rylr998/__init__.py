@@ -25,6 +25,7 @@ LIMITS = Limits(
     "table and `channel`; header: 0 to 254",
     rates=RATES,
     silence="that both modules have one network, frequency and modulation, and fitting addresses",
+    answers=True,
     mapping=(
         RADIO,
         Mapped(

@@ -24,6 +24,7 @@ LIMITS = Limits(
     channels="mapping channel: `channel` only; destination: those of the table and `channel`; "
     "header: 0 to 254",
     rates=RATES,
+    answers=True,
     mapping=(
         RADIO,
         Mapped(

@@ -37,6 +37,7 @@ LIMITS = Limits(
     "and `channel`; header: 0 to 254",
     rates=RATES,
     silence="that both modules have one channel (CH), one PAN ID (ID), and an address that fits",
+    answers=True,
     mapping=(
         RADIO,
         Mapped(

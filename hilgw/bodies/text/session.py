@@ -242,12 +242,15 @@ class Setup(LineDialogue[Event, str | None]):
         return identity
 
     def _silence(self, step: Step, asked: AskLine) -> Event:
-        """Why a step has no answer. Raises MismatchError when another robot answered."""
+        """Why a step has no answer. Raises MismatchError when another robot answered; bytes that
+        are no text are not an answer, but what another baud rate looks like."""
         name = self._settings.name
         if not self.other:
             return Notice(
                 f"no answer to {step.send!r}: is the {name} switched on, and baudRate its own?"
             )
+        if not (self.other.isascii() and self.other.decode().replace("\t", " ").isprintable()):
+            return Notice(f"no answer to {step.send!r}, only other bytes: is baudRate its own?")
         if IDENTITY in names_of_groups(asked.answer):
             what = f"this is not the {name}: it answered {shown(self.other)} to {step.send!r}"
             raise MismatchError(what, fix="check port, baudRate and the pattern in setup")

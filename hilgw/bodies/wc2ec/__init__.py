@@ -18,11 +18,13 @@ from hilgw.control.limits import limit_errors
 from hilgw.control.line_load import LineLoad
 from hilgw.control.stop_frame import StopFrame
 from hilgw.devices.kinds import DISTANCE_SENSOR, LINEAR_MOTOR, NO_LIMITS, ROTATIONAL_MOTOR
+from hilgw.devices.properties import DeviceFields, mocked, node_of
 from hilgw.framing import create
 from hilgw.framing.base import Framing
 from hilgw.settings import MockSpec
 
-MOCKED_DEVICES = {"ds_left", "ds_front", "ds_right", "left_wheel", "right_wheel", "lift"}
+SENSORS = ("ds_left", "ds_front", "ds_right")
+MOCKED_DEVICES = {*SENSORS, "left_wheel", "right_wheel", "lift"}
 """The mock has them by itself."""
 
 
@@ -72,12 +74,19 @@ class Wc2ecBody(Body):
         return MockSpec("wc2ec_robot", parameters | settings.mock)
 
     def mocked_devices(
-        self, settings: Wc2ecBodySettings, devices: Mapping[str, str]
+        self, settings: Wc2ecBodySettings, devices: Mapping[str, DeviceFields]
     ) -> dict[str, Any]:
-        """Those that the mock can have, unless it has them all by itself."""
+        """Those that WC2EC can carry, unless the mock has them all by itself."""
         kinds = (DISTANCE_SENSOR, ROTATIONAL_MOTOR, LINEAR_MOTOR)
-        found = {name: node for name, node in devices.items() if node in kinds}
-        return {} if found.keys() <= MOCKED_DEVICES else {"devices": found}
+        found = {
+            name: mocked(fields, {"lookupTable": "lookupTable"})
+            for name, fields in devices.items()
+            if node_of(fields) in kinds
+        }
+        if not found.keys() <= MOCKED_DEVICES:
+            return {"devices": found}
+        tables = {name: each for name, each in found.items() if not isinstance(each, str)}
+        return {"devices": dict.fromkeys(SENSORS, DISTANCE_SENSOR) | tables} if tables else {}
 
     def line_load(self, settings: Wc2ecBodySettings) -> LineLoad | None:
         """A value of one sensor in each step of the robot, and a command to one motor."""

@@ -16,6 +16,7 @@ from hilgw.bodies.webots.settings import WebotsBodySettings
 from hilgw.control.forwarding import Forwarding
 from hilgw.control.limits import limit_errors
 from hilgw.control.stop_frame import StopFrame
+from hilgw.devices.properties import DeviceFields, TouchSensorFields, mocked
 from hilgw.framing.base import Framing
 from hilgw.settings import MockSpec, Problem
 
@@ -27,6 +28,11 @@ MOCKED_DEVICES = (
     ("ds_front", "DistanceSensor"),
 )
 """The mock has them, and the Emitters and Receivers of the settings."""
+
+
+_SAME = ("lookupTable", "minPosition", "maxPosition", "maxVelocity", "acceleration", "multiplier")
+_FIELDS = {name: name for name in _SAME} | {"maxForce": "maxForce", "maxTorque": "maxForce"}
+_TOUCH = {"type": "type", "lookupTable": "lookupTable"}
 
 
 def _radios(settings: WebotsBodySettings) -> list[tuple[str, str]]:
@@ -70,12 +76,18 @@ class WebotsBody(Body):
         return MockSpec("webots_simulator", parameters | settings.mock)
 
     def mocked_devices(
-        self, settings: WebotsBodySettings, devices: Mapping[str, str]
+        self, settings: WebotsBodySettings, devices: Mapping[str, DeviceFields]
     ) -> dict[str, Any]:
         """In place of those that the mock has by itself, unless these are all."""
-        if devices.keys() <= dict(MOCKED_DEVICES).keys():
-            return {}
-        return {"devices": dict(_radios(settings)) | dict(devices)}
+        found = {
+            name: mocked(fields, _TOUCH if isinstance(fields, TouchSensorFields) else _FIELDS)
+            for name, fields in devices.items()
+        }
+        if found.keys() <= (own := dict(MOCKED_DEVICES)).keys():
+            if all(isinstance(each, str) for each in found.values()):
+                return {}
+            found = {**own, **found}
+        return {"devices": {**dict(_radios(settings)), **found}}
 
     def stop_frame(self, settings: WebotsBodySettings) -> StopFrame:
         """The stop of a motor in position or velocity control."""

@@ -1,56 +1,68 @@
-"""The commands in the order of the help, each with its module in this folder and its summary.
+"""The commands by their purpose, in the order of the help: each with its module in this folder and
+its summary. The help, the manual page and completions show these groups.
 
 A module has `add_parsers`, which adds the parsers of its commands, and `run`, or `run_NAME` for
 each of several commands; these return the exit code. A module is imported only for its commands.
 """
 
-COMMANDS = {
-    "run": ("run", "run a gateway (the default)"),
-    "check": ("configurations.check", "check configuration files and report all errors"),
-    "explain": (
-        "configurations.explain",
-        "explain what a configuration connects, and what stops it",
-    ),
-    "schema": (
-        "configurations.schema",
-        "print or write the JSON Schema of configurations, for editors",
-    ),
-    "example": ("configurations.example", "print a shipped configuration"),
-    "import-world": (
-        "configurations.import_world",
-        "make a configuration of a Webots world file",
-    ),
-    "bridge": ("bridge", "connect a serial port to TCP clients, for any program"),
-    "doctor": (
-        "hardware.doctor",
-        "find what blocks serial ports; the first check of a robot",
-    ),
-    "ports": ("hardware.ports", "list the serial ports of this machine"),
-    "scan": (
-        "hardware.scan",
-        "find known modules on serial ports, and the network of an XBee",
-    ),
-    "adapters": (
-        "hardware.adapters",
-        "list the kinds of hardware, their limits and their field mapping",
-    ),
-    "mock": ("mock", "run firmware mocks on virtual ports or TCP, for any program"),
-    "exec": ("clients.exec", "run a Python controller without the library of Webots"),
-    "watch": ("clients.watch", "show what passes through a running gateway, live"),
-    "send": ("clients.gateway_request", "send one packet through a running gateway"),
-    "place": ("clients.gateway_request", "set the pose of an object in a running gateway"),
-    "set": ("clients.gateway_request", "change channel or range of a device, or a remote module"),
-    "token": ("token", "make a token for a client on another host"),
-    "completion": ("completion", "print a completion script for bash, zsh or fish"),
-    "mode": ("clients.mode", "give a robot's controller the simulated or the real body"),
-    "key": ("clients.user", "press keys of a robot's keyboard, such as the arrows"),
-    "say": ("clients.user", "send a text to a controller, as from its robot window"),
-    "arm": ("clients.arming", "let the motors of robots move (real ones; a latched stop)"),
-    "disarm": ("clients.arming", "stop robots until they are armed again"),
-    "new-adapter": ("hardware.new_kind", "write the files of a new adapter"),
-    "new-body": ("hardware.new_kind", "write the files of a new body"),
-    "mocap-send": (
-        "clients.mocap_send",
-        "send poses to a gateway, as motion capture does",
-    ),
+GROUPS = {
+    "run": {
+        "run": ("run", "run a gateway (the default)"),
+        "bridge": ("bridge", "connect a serial port to TCP clients, for any program"),
+        "mock": ("mock", "run firmware mocks on virtual ports or TCP, for any program"),
+        "exec": ("clients.exec", "run a Python controller without the library of Webots"),
+    },
+    "look": {
+        "watch": ("clients.watch", "show what passes through a running gateway, live"),
+        "status": ("clients.status", "show the state of all gateways that run, once"),
+        "metrics": ("clients.status", "print the metrics of running gateways, for Prometheus"),
+        "explain": (
+            "configurations.explain",
+            "explain what a configuration connects, and what stops it",
+        ),
+    },
+    "command": {
+        "send": ("clients.gateway_request", "send one packet through a running gateway"),
+        "place": ("clients.gateway_request", "set the pose of an object in a running gateway"),
+        "set": (
+            "clients.gateway_request",
+            "change channel or range of a device, or a remote module",
+        ),
+        "mode": ("clients.mode", "give a robot's controller the simulated or the real body"),
+        "key": ("clients.user", "press keys of a robot's keyboard, such as the arrows"),
+        "say": ("clients.user", "send a text to a controller, as from its robot window"),
+        "arm": ("clients.arming", "let the motors of robots move (real ones; a latched stop)"),
+        "disarm": ("clients.arming", "stop robots until they are armed again"),
+        "mocap-send": ("clients.mocap_send", "send poses to a gateway, as motion capture does"),
+    },
+    "hardware": {
+        "doctor": ("hardware.doctor", "find what blocks serial ports; the first check of a robot"),
+        "ports": ("hardware.ports", "list the serial ports of this machine"),
+        "scan": ("hardware.scan", "find known modules on serial ports, and the network of an XBee"),
+        "adapters": (
+            "hardware.adapters",
+            "list the kinds of hardware, their limits and their field mapping",
+        ),
+        "release": (
+            "clients.release",
+            "hand a port of a running gateway to a flashing tool, and back",
+        ),
+    },
+    "write": {
+        "check": ("configurations.check", "check configuration files and report all errors"),
+        "example": ("configurations.example", "print a shipped configuration"),
+        "schema": (
+            "configurations.schema",
+            "print or write the JSON Schema of configurations, for editors",
+        ),
+        "import-world": (
+            "configurations.import_world",
+            "make a configuration of a Webots world file",
+        ),
+        "new-adapter": ("hardware.new_kind", "write the files of a new adapter"),
+        "new-body": ("hardware.new_kind", "write the files of a new body"),
+        "token": ("token", "make a token for a client on another host"),
+        "completion": ("completion", "print a completion script for bash, zsh or fish"),
+    },
 }
+COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from hilgw.bridge.bridge import Bridge, BridgeSettings
     from hilgw.cli.output.console import ConsoleWriter
     from hilgw.engine.event_loop.scheduler import Timer
+    from hilgw.engine.observer import Observer
     from hilgw.framing.base import Framing
 
 BAUD_RATE = 115200
@@ -190,24 +191,39 @@ def _framing(name: str | None) -> str | None:
 async def _run(args: argparse.Namespace, settings: BridgeSettings, frame: str | None) -> int:
     import asyncio
 
+    from hilgw.bridge.bridge import NAME
     from hilgw.cli.output.console import console_writer
     from hilgw.cli.output.terminal import Terminal
     from hilgw.cli.signals import StopSignal
+    from hilgw.engine.control_server import LookServer, Watched
     from hilgw.engine.event_loop.scheduler import Timer
+    from hilgw.engine.observer import Observers
 
     stop = StopSignal()
     console = console_writer(sys.stderr if args.report == "-" else sys.stdout)
     lost = (lambda error: None) if args.quiet else stop.output_lost
     terminal = Terminal(console, quiet=args.quiet, on_lost=lost)
     timer = Timer(asyncio.get_running_loop())
-    bridge = _build(settings, frame, timer, terminal, args.quiet)
+    observers = Observers(terminal)
+    watched = Watched(observers, timer, lambda: bridge.report(), lambda: (NAME, "tcp"))
+    server = LookServer(watched, config=f"hilgw bridge {settings.port}")
+
+    def inform(text: str) -> None:
+        if not args.quiet:
+            terminal.line(text)
+        server.subscriptions.notice("tcp", text)
+
+    bridge = _build(settings, frame, timer, observers, inform)
+    bridge.supervisor.lines.report_to(observers)
     fatal: HilgwError | None = None
     try:
         bridge.on_ready = lambda: _ready(args, terminal)
+        await server.start_beside(inform)
         await bridge.run(stop.event, args.duration)
     except HilgwError as error:
         fatal = error
     finally:
+        await server.close()
         timer.close()
     code = stop.code or (fatal.exit_code if fatal else 0)
     stop.last_words()
@@ -218,7 +234,11 @@ async def _run(args: argparse.Namespace, settings: BridgeSettings, frame: str | 
 
 
 def _build(
-    settings: BridgeSettings, frame: str | None, timer: Timer, terminal: Any, quiet: bool
+    settings: BridgeSettings,
+    frame: str | None,
+    timer: Timer,
+    observer: Observer,
+    inform: Callable[[str], None],
 ) -> Bridge:
     from hilgw.bridge.bridge import Bridge
     from hilgw.discovery.ports import port_identity
@@ -233,9 +253,9 @@ def _build(
         timer,
         open_port=lambda: open_serial(settings.port, settings.line, timer, allow_urls=True),
         identity=lambda: port_identity(settings.port),
-        observer=terminal,
+        observer=observer,
         new_framing=None if frame is None else new_framing,
-        inform=(lambda text: None) if quiet else terminal.line,
+        inform=inform,
     )
 
 

@@ -161,14 +161,25 @@ async def _serve(args: argparse.Namespace, modules: list[GivenModule]) -> int:
 
     from hilgw.cli.output import files
     from hilgw.cli.signals import StopSignal
+    from hilgw.engine.control_server import LookServer, Watched
     from hilgw.engine.event_loop.scheduler import Timer
     from hilgw.engine.mock_host import MockHost
+    from hilgw.engine.observer import Observers
     from hilgw.plugins import new_air
 
     stop = StopSignal()
     timer = Timer(asyncio.get_running_loop())
     host = MockHost(timer, new_air(args.seed, args.loss))
+    observers = Observers()
+    host.lines.report_to(observers)
+
+    def report() -> dict[str, Any]:
+        return {"mocks": {mock.name: mock.describe() for mock in host.mocks}}
+
+    watched = Watched(observers, timer, report, lambda: [mock.name for mock in host.mocks])
+    server = LookServer(watched, config=f"hilgw mock {args.kind}")
     try:
+        await server.start_beside(lambda text: print(text, file=sys.stderr))
         described = await _plug_in(args.kind, host, timer, modules)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(stop.event.wait(), BOOT_S)
@@ -177,6 +188,7 @@ async def _serve(args: argparse.Namespace, modules: list[GivenModule]) -> int:
         await stop.event.wait()
         return stop.code or 0
     finally:
+        await server.close()
         host.close()
         timer.close()
 

@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from hilgw import __version__
 from hilgw.cli.commands.configurations import loading
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from hilgw.cli.signals import StopSignal
     from hilgw.config.model import GatewayConfig
     from hilgw.engine.gateway import Gateway
+    from hilgw.engine.metrics_server import MetricsServer
     from hilgw.engine.observer import Observer
 
 
@@ -119,7 +120,7 @@ async def _run(args: argparse.Namespace, config: GatewayConfig, out: TextIO) -> 
             terminal.expect(gateway.stations)
         stop.at_once = gateway.control_loops.end
         try:
-            await _serve(gateway, args, terminals, stop.event, config.control.group)
+            await _serve(gateway, args, terminals, stop.event, config)
         except HilgwError as error:
             fatal = error
         finally:
@@ -180,9 +181,8 @@ async def _serve(
     args: argparse.Namespace,
     terminals: Sequence[Terminal],
     stop: asyncio.Event,
-    group: str | None,
+    config: GatewayConfig,
 ) -> None:
-    """group: whose users reach the control socket, too."""
     from hilgw.cli.output import files
     from hilgw.cli.service import Service
     from hilgw.engine.control_listener import closed_to
@@ -204,6 +204,7 @@ async def _serve(
         except HilgwError as error:  # the gateway goes on
             show(f"hilgw: {error}")
 
+    group = config.control.group
     control = ControlServer(gateway, getattr(args, "control", None), config=args.file, group=group)
     service = Service(os.environ, gateway.real_timer)
     gateway.reports["control_socket"] = control.report
@@ -215,8 +216,25 @@ async def _serve(
         show(f"  control socket {control.path}, for the users of the group {group}{fix}")
     gateway.control_loops.show_file(args.file)
     gateway.environment[CONTROL] = str(control.path.absolute())
+    metrics = None
     try:
+        if config.metrics is not None:
+            metrics = _metrics(gateway, config, config.metrics.listen, control.status)
+            show(f"  metrics at {await metrics.start(show)}")
         await gateway.run(stop, getattr(args, "duration", None), on_ready)
     finally:
         service.stopping()
+        if metrics is not None:
+            metrics.close()
         await control.close()
+
+
+def _metrics(
+    gateway: Gateway, config: GatewayConfig, url: str, status: Callable[[], dict[str, Any]]
+) -> MetricsServer:
+    from hilgw.assemble.network import metrics_listening
+    from hilgw.engine.metrics_server import MetricsServer
+    from hilgw.protocols.gateway.metrics import text_of
+
+    listening = metrics_listening(config, gateway, url)
+    return MetricsServer(listening, lambda: text_of([({}, status())]), gateway.real_timer)

@@ -21,13 +21,13 @@ from hilgw.api import Robot
 from hilgw.api.connection import Closed, Connection
 from hilgw.api.session import Session
 from hilgw.cli.first_check.motors import Motor
+from hilgw.client import Gateway as Running
 from hilgw.client.arming import arm, disarm
 from hilgw.client.control_paths import live_sockets
-from hilgw.client.control_socket import ask
 from hilgw.devices.kinds import NO_LIMITS, MotorLimits
 from hilgw.engine.processes import LAUNCHER
 from hilgw.errors import HilgwError, PeerError
-from hilgw.protocols.gateway.messages import Do
+from hilgw.protocols.gateway.requests import Identify
 from hilgw.protocols.webots.errors import ProtocolError
 
 START_S, READY_S, END_S = 20.0, 15.0, 5.0
@@ -77,7 +77,7 @@ class GatewayRobot:
                 raise PeerError("the gateway has ended", where=self.name)
             for path in live_sockets():
                 with suppress(PeerError):
-                    if ask(path, {"do": Do.IDENTIFY}, ANSWER_S).get("pid") == self._child.pid:
+                    if Running(path).ask(Identify(), timeout_s=ANSWER_S).pid == self._child.pid:
                         self._path = path
                         return
             time.sleep(LOOK_S)
@@ -104,8 +104,7 @@ class GatewayRobot:
 
     def report(self) -> dict[str, Any]:
         """The report of the gateway so far."""
-        found: dict[str, Any] = ask(self._path, {"do": Do.REPORT}, ANSWER_S)["report"]
-        return found
+        return Running(self._path).report()
 
     def link(self) -> tuple[int, str]:
         """How often the robot was connected, and the state of its port in words; "" while up."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from hilgw.cli.output.text import escape, in_words as reason_words, one_line
+from hilgw.protocols.gateway.events import frame_line
 
 Event = dict[str, Any]
 
@@ -16,6 +17,34 @@ def in_words(event: Event) -> str:
     words = _WORDS.get(str(event.get("event")))
     source, text = ("", str(event)) if words is None else words(event)
     return one_line(f"{_time_of(event)}  {source:<16} {text}")
+
+
+CSV_COLUMNS = ("wall_s", "mono_ns", "time_ns", "name", "field", "value", "unit")
+
+
+def csv_rows(event: Event) -> list[list[Any]]:
+    """The rows of a value or a command: one for each of its numbers; none of other events."""
+    times = [event[name] for name in CSV_COLUMNS[:3]]
+    if event["event"] == "value":
+        given, fields, units = event["value"], event["fields"], event["units"]
+        numbers = given if isinstance(given, list) else [given]
+        known = [*zip(fields, units, strict=True), *((str(at), "") for at in range(len(numbers)))]
+        name = f"{event['robot']}.{event['device']}"
+        cells = [
+            [name, field, value, unit] for value, (field, unit) in zip(numbers, known, strict=False)
+        ]
+    elif event["event"] == "command":
+        name = ".".join(filter(None, (event["robot"], event["body"], event["device"])))
+        units = event["units"]
+        cells = [[name, each, value, units.get(each, "")] for each, value in event["given"].items()]
+    else:
+        cells = []
+    return [times + each for each in cells]
+
+
+def source_of(event: Event) -> str:
+    """Whom an event is about: a robot, device, station or program."""
+    return _WORDS[event["event"]](event)[0] if event["event"] in _WORDS else ""
 
 
 def _time_of(event: Event) -> str:
@@ -35,10 +64,18 @@ def _value(event: Event) -> tuple[str, str]:
 
 
 def _command(event: Event) -> tuple[str, str]:
-    given = ", ".join(f"{name} {_number(value)}" for name, value in event["given"].items())
+    given, applied, units = event["given"], event["applied"], event["units"]
+    words = ", ".join(
+        f"{name} {_number(value)} {units.get(name, '')}".rstrip() for name, value in given.items()
+    )
     body = f" at {event['body']}" if event["body"] else ""
     reason = f": {reason_words(event['reason'])}" if event["reason"] else ""
-    return f"{event['robot']}.{event['device']}", f"{given} {event['outcome']}{body}{reason}"
+    others = {
+        name: applied[name] for name in given if applied.get(name, given[name]) != given[name]
+    }
+    kept = "".join(f", applied {name} {_number(value)}" for name, value in others.items())
+    text = f"{words} {event['outcome']}{body}{reason}{kept}"
+    return f"{event['robot']}.{event['device']}", text
 
 
 def _packet(event: Event) -> tuple[str, str]:
@@ -62,8 +99,14 @@ def _line_bytes(event: Event) -> tuple[str, str]:
     return event["part"], f"{arrow} {bytes.fromhex(event['data']).hex(' ')}"
 
 
+def _frame(event: Event) -> tuple[str, str]:
+    data = bytes.fromhex(event["data"])
+    return event["station"], frame_line(event["direction"], data, event["text"])
+
+
 def _port(event: Event) -> tuple[str, str]:
-    return event["name"], ": ".join(filter(None, (event["state"], event["reason"])))
+    parts = filter(None, (event["state"], event["reason"]))
+    return event["name"], (" " if event["state"] == "released" else ": ").join(parts)
 
 
 def _armed(event: Event) -> tuple[str, str]:
@@ -89,8 +132,10 @@ _WORDS: dict[str, Callable[[Event], tuple[str, str]]] = {
     "delivered": _delivered,
     "refused": _refused,
     "bytes": _line_bytes,
+    "frame": _frame,
     "port": _port,
     "armed": _armed,
+    "mode": lambda event: (event["robot"], f"mode {event['mode']}"),
     "stopped": lambda event: (event["robot"], f"motors stopped: {event['text']}"),
     "placed": _placed,
     "output": lambda event: (event["source"], event["line"]),

@@ -190,7 +190,7 @@ class Terminal(Observer):
             word = self._style.good(word)
         elif state in _BAD:
             word = self._style.bad(word)
-        self._write(station, f"{word}: {one_line(reason)}" if reason else word)
+        self._write(station, word + state.because(one_line(reason)).removeprefix(state.value))
 
     def transmitted(
         self,

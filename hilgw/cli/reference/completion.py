@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from hilgw.cli.commands import GROUPS
 from hilgw.cli.parser import whole_parser
 
 _FILES = ("FILE", "PATH", "CONFIG")  # metavars
@@ -18,6 +19,9 @@ def script(shell: str) -> str:
     import shtab
 
     parser, others = whole_parser()
+    for purpose, group in GROUPS.items():
+        for name, (_, summary) in group.items():
+            others[name].description = f"{purpose}: {summary}"
     for command, own in {"": parser, **others}.items():
         for action in own._actions:
             _describe(command, action)

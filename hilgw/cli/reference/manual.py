@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import re
 
-from hilgw.cli.commands import COMMANDS
-from hilgw.cli.help import EXIT_CODES
+from hilgw.cli.commands import COMMANDS, GROUPS
+from hilgw.cli.help import EXIT_CODES, PURPOSES
 from hilgw.cli.parser import whole_parser
 
 
@@ -30,14 +30,16 @@ def manual(version: str) -> str:
         "Without a command it runs the gateway of a configuration.",
         ".SH OPTIONS",
         *_options(parser),
-        ".SH COMMANDS",
     ]
-    for name, own in commands.items():
-        sentence = own.description or f"{COMMANDS[name][1].capitalize()}."
-        usage = " ".join(own.format_usage().removeprefix("usage: ").split())
-        options = [] if name == "run" else _options(own)  # those at the top
-        lines += [f".SS hilgw {_plain(name)}", _plain(sentence), ".PP"]
-        lines += [f".B {_plain(usage)}", *options, *_example(own.epilog or "")]
+    for purpose, group in GROUPS.items():
+        lines.append(f".SH COMMANDS: {PURPOSES[purpose].upper()}")
+        for name in group:
+            own = commands[name]
+            sentence = own.description or f"{COMMANDS[name][1].capitalize()}."
+            usage = " ".join(own.format_usage().removeprefix("usage: ").split())
+            options = [] if name == "run" else _options(own)  # those at the top
+            lines += [f".SS hilgw {_plain(name)}", _plain(sentence), ".PP"]
+            lines += [f".B {_plain(usage)}", *options, *_example(own.epilog or "")]
     lines += [".SH EXIT STATUS", *_exit_codes()]
     lines += [".SH SEE ALSO", "The pages in the folder docs of the project."]
     return "\n".join(lines) + "\n"

@@ -40,9 +40,16 @@ def check_files(inspection: Inspection) -> None:
                 inspection.error((*at, "tls", key), KEY_READABLE, make_private(place))
 
 
-def check_listener(inspection: Inspection, path: Path, url: str, robot: str) -> None:
+def check_metrics(inspection: Inspection) -> None:
+    """The address of the metrics, against `access`: any token may read them."""
+    for path, metrics in inspection.made("metrics"):
+        check_listener(inspection, (*path, "listen"), metrics.listen)
+
+
+def check_listener(inspection: Inspection, path: Path, url: str, robot: str = "") -> None:
     """Adds an error at `path` for an address that `access` does not allow to listen on, and a
-    warning for the name of a robot that leaves no room for a token."""
+    warning for the name of a robot that leaves no room for a token. robot: that its clients
+    command; "": they read."""
     if inspection.document.is_bad(("access",)) or inspection.has_errors_below(("access",)):
         return
     made = [config for _, config in inspection.made("access")]
@@ -50,11 +57,13 @@ def check_listener(inspection: Inspection, path: Path, url: str, robot: str) -> 
     try:
         if is_local(url):
             return
-    except ValueError:
-        return  # reported with the address
-    for what, fix in _problems(access):
+    except ValueError as error:
+        if not robot:  # else reported with the address
+            inspection.error(path, str(error), "e.g. 127.0.0.1:9464 or [::1]:9464")
+        return
+    for what, fix in _problems(access, reads=not robot):
         inspection.error(path, what, fix)
-    if access.tokens:
+    if access.tokens and robot:
         _check_room(inspection, path[:2], robot)
 
 
@@ -69,12 +78,12 @@ def _check_room(inspection: Inspection, path: Path, robot: str) -> None:
         inspection.warn(path, what, f"use at most {LONGEST_NAME - len(token)} letters and digits")
 
 
-def _problems(access: AccessConfig) -> Iterator[tuple[str, str]]:
-    may_drive = [name for name, token in access.tokens.items() if token.role != "monitor"]
+def _problems(access: AccessConfig, *, reads: bool) -> Iterator[tuple[str, str]]:
+    may = [name for name, token in access.tokens.items() if reads or token.role != "monitor"]
     certified = access.tls is not None and access.tls.clients is not None and not access.tokens
-    if not may_drive and not certified:
+    if not may and not certified:
         fix = "listen on 127.0.0.1, or write `access:` with a token (`hilgw token FILE` makes one)"
-        yield _OTHERS, fix
+        yield "other hosts reach this address" if reads else _OTHERS, fix
     elif access.tls is None and not access.plaintext:
         fix = "write access: {tls: ...}, or plaintext: true for a network that you trust"
         yield "other hosts reach this address without TLS", fix

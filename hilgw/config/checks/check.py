@@ -35,6 +35,7 @@ IN_ORDER = (
     control_loops.check_device_users,
     control_loops.check_forwarding,
     access.check_files,
+    access.check_metrics,
 )
 """A value with an error gets no second one: that of the first check in this order is reported."""
 

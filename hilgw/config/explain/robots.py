@@ -315,6 +315,10 @@ def _of_gateway(
     )
     yield _rule("an exception in a session", StopReason.FAULT)
     yield _rule(f"`hilgw disarm {robot}`", StopReason.DISARMED)
+    for body in bodies:
+        if body.connection.way == "port" and body.connection.mock is None:
+            release = f"`hilgw release {robot}.{body.key}`"
+            yield _rule(release, StopReason.RELEASED)
     hold = f"`hilgw arm {robot} --hold`"
     ends = f"{hold} ends, or its terminal, or the time of --for"
     yield _rule(ends, StopReason.LEASE_ENDED, StopReason.LEASE_OVER)

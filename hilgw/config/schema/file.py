@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from pydantic_core import CoreSchema, SchemaValidator, core_schema
@@ -174,8 +175,13 @@ def _tagged(tag: str, name: str, part: type[Any]) -> CoreSchema:
 
 
 def _air(name: CoreSchema) -> CoreSchema:
-    node = parts_schema("node", (NodeConfig,), _itself, rest="parameters")
+    node = parts_schema("node", (NodeConfig,), _node, rest="parameters")
     return parts_schema("air", (AirConfig,), _itself, types={"nodes": _named(name, node)})
+
+
+def _node(node: NodeConfig) -> NodeConfig:
+    """With the name of its mock, which may be written as that of an adapter."""
+    return replace(node, mock=plugins.mock_of(node.mock))
 
 
 def _one_of(tag: str, parts: Mapping[str, type[Any]]) -> CoreSchema:

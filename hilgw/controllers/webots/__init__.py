@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from hilgw.controllers.base import SteppedController
+from hilgw.controllers.base import Role, SteppedController
 from hilgw.controllers.webots.battery import LARGEST_J, Battery
 from hilgw.controllers.webots.session import WebotsControllerSession
 from hilgw.controllers.webots.settings import WebotsControllerSettings
@@ -68,7 +68,12 @@ class WebotsController(SteppedController):
             customData=settings.customData,
         )
         library = self.library(settings, version)
-        return WebotsControllerSession(configuration, library, battery=_battery(settings))
+        return WebotsControllerSession(
+            configuration,
+            library,
+            battery=_battery(settings),
+            is_child=self.role is Role.PROGRAM,
+        )
 
 
 def _text_problems(settings: Any) -> list[Problem]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping
-from typing import cast
+from typing import Any, cast
 
 from hilgw.devices.fields import UNLIMITED, EmitterFields, ReceiverFields
 from hilgw.devices.kinds import CAMERA, Device, Devices, couplings, on_joint
@@ -63,7 +63,9 @@ _Table = AccelerometerFields | CompassFields | GyroFields | LightSensorFields
 class TagTable:
     """Tags are 1, 2, ... in the order of the devices' indices, from the configuration on."""
 
-    def __init__(self, version: str) -> None:
+    def __init__(self, robot: RobotConfiguration, version: str) -> None:
+        """robot: what the controller learns about it, without its devices and the time."""
+        self.robot = robot if robot.version else dataclasses.replace(robot, version=version)
         self.codec = Codec(version)
         self.devices: dict[int, Device] = {}  # by tag
         self.tags: dict[int, int] = {}  # by device index
@@ -91,8 +93,8 @@ class TagTable:
         self.tags = {device.index: tag for tag, device in self.devices.items()}
         self.codec.forget()
 
-    def configuration(self, robot: RobotConfiguration, time_ns: int) -> list[Message]:
-        """The configuration of the robot, then that of each device."""
+    def configuration(self, time_ns: int, **now: Any) -> list[Message]:
+        """The configuration of the robot, then that of each device. now: fields of the robot."""
         entries = tuple(
             DeviceEntry(self.codec.number(device.kind), device.name, fields_of(device).model)
             for device in self.devices.values()
@@ -100,7 +102,7 @@ class TagTable:
         devices = list(self.devices.values())
         found = [configuration_of(device, self.tags, devices) for device in devices]
         return [
-            dataclasses.replace(robot, devices=entries, time=ns_to_s(time_ns)),
+            dataclasses.replace(self.robot, devices=entries, time=ns_to_s(time_ns), **now),
             *(each for each in found if each is not None),
         ]
 

@@ -9,9 +9,9 @@ Webots, source/webots/control and libController, R2025a; docs of the wire: hilgw
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from enum import Enum, auto
 from typing import Any, cast
 
@@ -43,7 +43,15 @@ from hilgw.protocols.webots.answers import encode_answer
 from hilgw.protocols.webots.codec import MOST_MESSAGES, Message, describe, encode_time
 from hilgw.protocols.webots.errors import ProtocolError, WebotsRefused
 from hilgw.protocols.webots.forms import ROBOT_TAG
-from hilgw.protocols.webots.requests import Leave, Request, RequestReader, encode_request
+from hilgw.protocols.webots.requests import (
+    Leave,
+    Request,
+    RequestReader,
+    encode_request,
+    request_error,
+    uneven_step,
+    without_leave,
+)
 from hilgw.protocols.webots.robot_messages import (
     Battery as BatteryMessage,
     Quit,
@@ -54,24 +62,8 @@ from hilgw.reasons import RequestRefused
 from hilgw.units import earliest, ns_to_s
 
 PAUSED, REAL_TIME = 0, 1  # modes of the simulation
-FIX = "connect with an unmodified libController"
-NO_NOTICE = (
-    "the controller ended without notice: it was killed, or it crashed; libController crashes when "
-    "a controller enables a Camera that the robot does not have (`absent: blank` under `devices:` "
-    "gives it a black one), or when its version is not that of webots:"
-)
-
-
-INTERRUPTED = (
-    "the controller ended at once, as one that is interrupted (Ctrl-C); a killed one, or one with "
-    "a segmentation fault, looks the same"
-)
-_COUNTED: dict[type, str] = {
-    MotorSettings: "commands",
-    MotorCommand: "commands",
-    MotorPid: "commands",
-    PacketOut: "packets_out",
-}
+_COUNTED: dict[type, str] = dict.fromkeys((MotorSettings, MotorCommand, MotorPid), "commands")
+_COUNTED[PacketOut] = "packets_out"
 
 
 class _State(Enum):
@@ -93,7 +85,7 @@ class WebotsControllerSession:
     peer is on a local socket, whose answers have no chunks; image_files: the paths of its images,
     by device; both set before `open`. battery: None: the robot has none. shows_arming: the
     controller learns whether the motors may move, as the mode of the simulation: a robot that is
-    not armed is paused.
+    not armed is paused. is_child: hilgw has its exit status.
     """
 
     def __init__(
@@ -104,18 +96,16 @@ class WebotsControllerSession:
         local: bool = False,
         battery: Battery | None = None,
         shows_arming: bool = False,
+        is_child: bool = False,
     ) -> None:
         self.armed = True
         self._shows_arming = shows_arming
         self._shown_armed = True  # as the controller got it last
         self.devices = Devices()
         self.counts: Counter[str] = Counter()
-        self._configuration = robot
-        if not robot.version:
-            self._configuration = dataclasses.replace(robot, version=version)
         self.local = local
         self.image_files: Mapping[str, str] = {}
-        self._table = TagTable(version)
+        self._table = TagTable(robot, version)
         self._robot = RobotState(robot.name, robot.customData, battery or Battery())
         self._sensors = Sensors()
         self._commands = DeviceCommands(self._table, self._sensors)
@@ -123,6 +113,7 @@ class WebotsControllerSession:
         self._state = _State.CLOSED
         self._waiting: Request | None = None  # the request that has no answer yet
         self._step = StepRequest(0)  # the last one: most are equal
+        self._is_child = is_child
         self._owed = 0  # answers sent before their request: QUIT
         self._steps_before = 0  # of earlier controllers
         self._time_ns = 0  # simulation time
@@ -135,6 +126,7 @@ class WebotsControllerSession:
         self._reader = RequestReader()
         self._state = _State.STARTING
         self._waiting = self._sent_ns = None
+        self._is_uneven = False  # a step beside the multiples was named
         self._owed = 0
         self._steps_before = self.counts["steps"]
         self._robot.reset()
@@ -149,10 +141,10 @@ class WebotsControllerSession:
         if self._robot.is_exiting or state is _State.QUITTING:
             return self._gone("the controller ended")
         # What crashes the library does so at its start; a signal finds it waiting for an answer.
-        worked = self._waiting is not None or self.counts["steps"] > self._steps_before
+        at_start = self._waiting is None and self.counts["steps"] == self._steps_before
         self.counts["ended_without_notice"] += 1
-        text = INTERRUPTED if worked else NO_NOTICE
-        return [Notice(text, once=False), *self._gone("ended without notice")]
+        notice = [] if self._is_child else [Notice(without_leave(at_start=at_start), once=False)]
+        return [*notice, *self._gone("ended without notice")]
 
     def receive(self, data: bytes, now: int) -> list[Event]:
         """Bytes from the controller, in any chunks."""
@@ -263,11 +255,8 @@ class WebotsControllerSession:
         reason = receiver.hold(packet, len(packet.data))
         if reason is not None:
             name = cast(Device, self.devices.by_index(packet.index)).name
-            return [
-                self._refuse(
-                    packet.index, WebotsRefused.known(reason), f"Receiver '{name}' takes no packets"
-                )
-            ]
+            text = f"Receiver '{name}' takes no packets"
+            return [self._refuse(packet.index, WebotsRefused.known(reason), text)]
         self.counts["packets_in"] += 1
         return []
 
@@ -298,9 +287,7 @@ class WebotsControllerSession:
 
     def show_paths(self, project: str, world: str) -> None:
         """What the next controller gets as project path and world path."""
-        self._configuration = dataclasses.replace(
-            self._configuration, projectPath=project, worldPath=world
-        )
+        self._table.robot = replace(self._table.robot, projectPath=project, worldPath=world)
 
     def robot_report(self) -> dict[str, Any]:
         """The robot's own values, and what passed between user and controller."""
@@ -308,8 +295,8 @@ class WebotsControllerSession:
 
     def _demand_controller(self) -> None:
         if self._state is not _State.RUNNING:
-            name = self._configuration.name
-            raise PeerError("no controller is connected", where=name, fix="start it")
+            where = self._table.robot.name
+            raise PeerError("no controller is connected", where=where, fix="start it")
 
     # --- the answer ---------------------------------------------------------------------------
 
@@ -408,14 +395,14 @@ class WebotsControllerSession:
     def rejection(self) -> bytes:
         """The answer for a controller that connected while another one has the robot: it ends at
         once. The session and its controller are not affected."""
-        messages = self._table.configuration(self._configuration, self._time_ns)
+        messages = self._table.configuration(self._time_ns)
         return encode_answer(0, self._table.codec.encode_messages([*messages, Quit()]))
 
     def _run_down(self, time_ns: int) -> list[Event]:
         """The battery is empty: as in Webots, the robot stops and the controller ends."""
         self._time_ns = time_ns
         self.counts["stop_battery"] += 1
-        error = PeerError(StopReason.BATTERY.doc, where=self._configuration.name)
+        error = PeerError(StopReason.BATTERY.doc, where=self._table.robot.name)
         empty = BatteryMessage(0.0)  # the reason, for hilgw's API
         return [Stop(StopReason.BATTERY), self._write_quit(time_ns, empty), ProtocolFailure(error)]
 
@@ -425,10 +412,8 @@ class WebotsControllerSession:
         return self._write(0, self._configuration_messages(time_ns))
 
     def _configuration_messages(self, time_ns: int) -> list[Message]:
-        mode = self._mode() if self._shows_arming else self._configuration.mode
-        data = self._robot.custom_data
-        robot = dataclasses.replace(self._configuration, customData=data, mode=mode)
-        return self._table.configuration(robot, time_ns)
+        mode = self._mode() if self._shows_arming else self._table.robot.mode
+        return self._table.configuration(time_ns, mode=mode, customData=self._robot.custom_data)
 
     def _mode(self) -> int:
         """The mode of the simulation, for the next message to the controller."""
@@ -447,12 +432,8 @@ class WebotsControllerSession:
             self._accept_after_quit(events)
             return
         if self._waiting is not None:
-            raise ProtocolError(
-                "a second request before the answer to the first",
-                where="request",
-                fix=FIX,
-                tail=encode_request(*request),
-            )
+            what = "a second request before the answer to the first"
+            raise request_error(what, encode_request(*request))
         self._waiting = request
         self._robot.begin_request()
         first = len(events)
@@ -464,7 +445,7 @@ class WebotsControllerSession:
             count += len(commands)
             if count > MOST_MESSAGES:
                 what = f"more than {MOST_MESSAGES} commands in one request"
-                raise ProtocolError(what, where="request", fix=FIX, tail=block.data)
+                raise request_error(what, block.data)
             if block.tag == ROBOT_TAG:
                 for command in commands:
                     events += self._robot.apply(command, self._time_ns, now)
@@ -476,6 +457,10 @@ class WebotsControllerSession:
             self._count(events[first:])
         if request.duration_ms != self._step.duration_ms:
             self._step = StepRequest(request.duration_ms)
+            text = uneven_step(request.duration_ms, self._table.robot.basicTimeStep)
+            if text and not self._is_uneven:
+                self._is_uneven = True
+                events.append(Notice(text))
         events.append(self._step)
 
     def _accept_after_quit(self, events: list[Event]) -> None:

@@ -43,6 +43,7 @@ from hilgw.protocols.webots.requests import (
     Block,
     RequestReader,
     spans_of,
+    uneven_step,
 )
 from hilgw.protocols.webots.robot_messages import RobotConfiguration
 from hilgw.reasons import PacketRefused
@@ -82,6 +83,7 @@ class WebotsProxySession:
         self._grid: Grid[int] = Grid()
         self._configured = False
         self._step_ms = 0  # of the request that has no answer yet
+        self._is_uneven = False  # its step was named as no multiple of the basic one
         self._basic_ns = NS_PER_MS
         self._time_ns = 0  # of the simulation, since the first step
         self._events: list[ProxyEvent] = []
@@ -194,9 +196,12 @@ class WebotsProxySession:
         another one, and an answer to an immediate request does not advance time."""
         if delay_ms < 0 or not self._step_ms:
             return b""
-        began_ns = self._time_ns + delay_ms * NS_PER_MS
-        basic_steps = -(-self._step_ms * NS_PER_MS // self._basic_ns)  # Webots makes whole ones
-        self._step_ms, self._time_ns = 0, began_ns + basic_steps * self._basic_ns
+        began_ns, step_ns = self._time_ns + delay_ms * NS_PER_MS, self._step_ms * NS_PER_MS
+        more_ns = -step_ns % self._basic_ns  # Webots makes whole basic steps
+        if more_ns and not self._is_uneven:
+            self._is_uneven = True
+            self._events.append(Notice(uneven_step(self._step_ms, self._basic_ns / NS_PER_MS)))
+        self._step_ms, self._time_ns = 0, began_ns + step_ns + more_ns
         return self._sample(began_ns) if has_room and messages != QUIT else b""
 
     def _sample(self, began_ns: int) -> bytes:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 from hilgw.control.events import StopReason
 from hilgw.control.safety_settings import DEFAULT_GUARDIAN_MS
 from hilgw.engine.control_loop.watchdog import Watchdog
-from hilgw.errors import HilgwError, SafetyError
+from hilgw.errors import HilgwError, SafetyError, suggest
 from hilgw.units import s_to_ns
 
 if TYPE_CHECKING:
+    from hilgw.devices.kinds import Device
     from hilgw.engine.control_loop.loop import ControlLoop
     from hilgw.engine.control_loop.safety import Safety
     from hilgw.transports.base import Scheduler
@@ -71,9 +72,9 @@ class ControlLoops:
         return iter(self._loops)
 
     def _unknown(self, *robots: str) -> HilgwError:
-        known = ", ".join(self._loops) or "none"
         named = ", ".join(map(repr, robots))
-        return HilgwError(f"no robot {named} with a control loop here", fix=f"robots: {known}")
+        what = f"no robot {named} with a control loop here"
+        return HilgwError(what, fix=suggest(robots[0], self._loops))
 
     def unused(self, *, shadows: bool) -> set[str]:
         """The names of the links to bodies that no controller moves. shadows: with the shadows'."""
@@ -85,10 +86,9 @@ class ControlLoops:
             raise HilgwError("no robot with a control loop here")
         return list(self._loops)
 
-    def units_of(self, robot: str, device: str) -> list[str]:
-        """The unit of each number that this device reports; "" for one without."""
-        reports = self._loops[robot].statistics.reports.get(device, ())
-        return [quantity.unit for quantity in reports]
+    def device_of(self, robot: str, name: str) -> Device | None:
+        """The device of a robot that has this name; None while it is not registered."""
+        return self._loops[robot].statistics.devices.get(name)
 
     def show_file(self, file: str) -> None:
         """The configuration file, which Webots' controllers learn as their world."""

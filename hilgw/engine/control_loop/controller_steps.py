@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hilgw.engine.control_loop.stepping import Stepper
 from hilgw.engine.simulated.pace import Hold
 from hilgw.errors import HilgwError
+from hilgw.units import NS_PER_MS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -149,6 +150,7 @@ class ControllerSteps(NoSteps):
 
     def _ended_late(self, delay_ms: int) -> None:
         self._context.statistics.counts["late_steps"] += 1
+        self._context.statistics.lateness.add(delay_ms * NS_PER_MS)
         self._context.notices.add(f"a step ended {delay_ms} ms late: {LATE_STEP}", LATE_STEP)
 
 

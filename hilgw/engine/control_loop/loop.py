@@ -10,7 +10,7 @@ their answer is the result of the call. The value of a sensor goes by `from_body
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -55,7 +55,7 @@ from hilgw.engine.control_loop.devices.registration import ConfiguredDevices, Re
 from hilgw.engine.control_loop.devices.requests import Requests
 from hilgw.engine.control_loop.peer_link import PeerListener
 from hilgw.engine.control_loop.presence import Presence
-from hilgw.engine.control_loop.report import StatusTimer, mode_report, report_of
+from hilgw.engine.control_loop.report import StatusTimer, mode_report, report_of, state_of
 from hilgw.errors import SafetyError
 from hilgw.reasons import RequestRefused
 
@@ -142,6 +142,10 @@ class ControlLoop(PeerListener):
 
     # --- start and end ------------------------------------------------------------------------
 
+    def devices(self) -> Iterable[str]:
+        """The names of its devices, as far as a body or a controller has registered them."""
+        return self._registration.table
+
     def start(self) -> None:
         if self._bodies.link.is_absent:
             self._registration.complete(self._context.scheduler.now())
@@ -169,12 +173,19 @@ class ControlLoop(PeerListener):
         for safety in self.safeties:
             safety.emergency_stop.detach()
 
+    def state(self) -> dict[str, Any]:
+        """What is so now, for `hilgw status`."""
+        return state_of(self._bodies, self._controller, self.presence)
+
     # --- armed --------------------------------------------------------------------------------
 
     def demand_no_fault(self) -> None:
         """SafetyError where a body that gets commands in this mode reports a hardware fault, which
-        keeps it from being armed."""
+        keeps it from being armed; or where another program has its port."""
         for safety in self._bodies.commanded:
+            if safety.released:
+                what = f"not armed: the port of its body is released {safety.released}"
+                raise SafetyError(what, where=self.name, fix="arm it when the port is back")
             if faults := safety.faults():
                 fix = "correct it, then arm; `safety: {on_fault: report}` arms in spite of it"
                 raise SafetyError(f"not armed: {'; '.join(faults)}", where=self.name, fix=fix)

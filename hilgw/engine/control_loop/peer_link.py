@@ -158,6 +158,9 @@ class PeerLink(Generic[S]):
     def data_received(self, data: bytes) -> None:
         now = self._now()
         self._check(now)
+        passed = self.supervisor.passed
+        passed.received += len(data)
+        passed.last_ns = now
         if self.transport is None or now < self._discard_until_ns:
             return
         if len(data) < READ_BYTES:
@@ -384,6 +387,9 @@ class PeerLink(Generic[S]):
         if self.flag[0]:  # also where it was set between the look and the write
             self.listener.alarmed()
             return False
+        passed = self.supervisor.passed
+        passed.sent += len(data)
+        passed.last_ns = now
         return True
 
     def _drained(self) -> None:

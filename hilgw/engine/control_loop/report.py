@@ -28,6 +28,7 @@ BY_HAND = (
     StopReason.LEASE_EXPIRED,
     StopReason.LEASE_OVER,
     StopReason.ESTOP,
+    StopReason.RELEASED,
 )
 STATUS_NS = NS_PER_S  # between two reports to the observer
 
@@ -100,6 +101,33 @@ def _body(end: BodyEnd) -> dict[str, Any]:
         "armed": end.safety.state.armed,
         "latched": end.safety.state.latched,
         "emergency_stops": end.safety.emergency_stop.triggered,
+    }
+
+
+def state_of(bodies: BodyEnds, controller: PeerLink[Any], presence: Presence) -> dict[str, Any]:
+    """The state of now, for `hilgw status`. down: the bodies that get commands and are not there.
+    messages: values and commands that each link has received and sent."""
+    safety, statistics = bodies.safety.state, bodies.safety.statistics
+    ends = {end.link.name.rpartition(".")[2]: end for end in bodies if not end.link.is_absent}
+    absence, counts, late = presence.absence(), statistics.counts, statistics.lateness.as_dict()
+    return {
+        "armed": safety.armed,
+        "latched": safety.latched,
+        **_disarmed(safety),
+        "mode": bodies.mode if bodies.remote is not None else None,
+        "bodies": {key: "up" if end.is_up else "down" for key, end in ends.items()},
+        "down": [
+            key for key, end in ends.items() if not end.is_up and end.safety in bodies.commanded
+        ],
+        "controller": {"runs": not absence, "text": absence},
+        "late_steps": late,
+        "messages": {
+            bodies.link.name: (counts["values_in"], counts["commands_out"]),
+            controller.name: (
+                counts["commands_in"],
+                counts["values_in"] - counts["values_superseded"],
+            ),
+        },
     }
 
 

@@ -45,7 +45,7 @@ class Safety:
 
     Implements `hilgw.engine.control_loop.watchdog.Watched`. has_controller: the controller moves
     this body, so a stop for a fault of the controller disconnects it. statistics: of the commands
-    that were given to this body.
+    that were given to this body. released: to whom its port is; it cannot be armed then.
     """
 
     def __init__(
@@ -59,6 +59,7 @@ class Safety:
         self.took_stop = True  # the connection, of the last one
         self.stop_calls = 0  # a command that waited meanwhile is void
         self.has_controller = False
+        self.released = ""
         self.statistics = ControlLoopStatistics()
         self._name = context.name
         self._source = source
@@ -358,6 +359,7 @@ class EmergencyStop:
     motors. The guardian, where there is one, has the same. The event loop calls all methods but
     `trigger`. `lock` is held during each write to the connection, so the stop bytes never fall
     inside another write. flag: as of `PeerLink`. is_final: the guardian has stopped the body.
+    closing: closes the descriptor of the last connection.
     """
 
     def __init__(self, name: str = "", guardian: Guardian | None = None) -> None:
@@ -371,6 +373,7 @@ class EmergencyStop:
         self._kept = b""  # what the guardian would write
         self.triggered = 0
         self._fd = -1
+        self.closing: threading.Thread | None = None
         self._transport: Transport | None = None
         self._stop_bytes = b""
 
@@ -393,7 +396,10 @@ class EmergencyStop:
             fd, self._fd, self._stop_bytes, self._transport = self._fd, -1, b"", None
         if fd >= 0:
             # This may be the last descriptor of a real port, and its driver may block.
-            start_thread(lambda: os.close(fd)) if os.isatty(fd) else os.close(fd)
+            if os.isatty(fd):
+                self.closing = start_thread(lambda: os.close(fd))
+            else:
+                os.close(fd)
 
     async def release(self) -> None:
         """Before the connection is closed: returns when the guardian has let go of it. No motor

@@ -93,8 +93,11 @@ class ProxiedRobot:
             self.end(self._session)
         self.counts["connections"] += 1
         self._session = session
+        for emitter in self._robot.emitters.values():
+            emitter.latency.clear()  # it is that of this connection
         for name, port in self._robot.receivers.items():
             assert isinstance(port, ProxyReceiverPort)
+            port.latency.clear()
             port.hold = self._holder(session, name)
 
     def end(self, session: ProxySession) -> None:

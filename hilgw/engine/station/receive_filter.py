@@ -47,7 +47,9 @@ class ReceiveFilter:
     def receive(self, event: Received, now: int) -> None:
         """One packet came in from the hardware."""
         airs, air, name = self.airs, self.air, self._statistics.name
-        origin = airs.origin(air, name, event.address, event.data, now)
+        origin, owner = airs.origin(air, name, event.address, event.data, now)
+        if (travelled_ns := airs.travelled_ns) is not None:
+            self._statistics.air.add(travelled_ns)
         if origin is Origin.ECHO and self._common.own_echo == "drop":
             self._statistics.echo()
             return
@@ -61,7 +63,7 @@ class ReceiveFilter:
                 channel=event.channel,
                 type=self.type,
                 source=name,
-                owner=self._owner(event.address) if self._sources else None,
+                owner=owner or (self._owner(event.address) if self._sources else None),
                 air=air,
                 rssi_dbm=event.rssi_dbm,
                 rssi_at_1m_dbm=self._common.rssi_at_1m_dbm,

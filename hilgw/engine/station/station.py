@@ -89,6 +89,8 @@ class Station:
         self._wakeup = Wakeup(scheduler, self._wake)
         self._reads_first = 0
         self._unanswered = 0
+        self.received_ns = 0  # when bytes came last
+        self.unacknowledged = 0  # packets that left, and whose acknowledgement did not come
         self._ending = False
         self._commands: list[tuple[str, str, Callable[[RemoteAnswer], None]]] = []
         self.listener = Listener(
@@ -199,7 +201,10 @@ class Station:
 
     def data_received(self, data: bytes) -> None:
         self._unanswered = 0
-        now = self._scheduler.now()
+        self.received_ns = now = self._scheduler.now()
+        passed = self.supervisor.passed
+        passed.received += len(data)
+        passed.last_ns = now
         try:
             self._handle(self.session.receive(data, now), now)
         except Exception as error:  # noqa: BLE001 - as in _call: a call less for each read
@@ -220,13 +225,15 @@ class Station:
                 case Received():
                     self._receive_filter.receive(event, now)
                 case Delivered(token):
-                    copy = self._queue.outstanding.pop(token, None)
-                    if copy is not None:
+                    sent = self._queue.outstanding.pop(token, None)
+                    if sent is not None:
+                        copy, ends = sent
+                        self.statistics.module.add(now - ends)
                         self.statistics.deliver(copy, now)
                 case Refused(token, reason):
                     self._lose(token, reason)
                 case Write(data):
-                    if self._write(data):
+                    if self._write(data, now):
                         self._pacer.occupy(len(data), now)
                 case RemoteAnswer():
                     self._answer_command(event)
@@ -259,6 +266,7 @@ class Station:
         if self._queue.outstanding.pop(token, None) is None:
             return
         self.statistics.refuse(reason, "not delivered")
+        self.unacknowledged += self.ready
         if reason == PacketRefused.NO_STATUS:
             self._unanswered += 1
             if self._unanswered >= SILENT_FRAMES:
@@ -281,7 +289,7 @@ class Station:
             if isinstance(frame, CannotSend):
                 queue.take()
                 self.statistics.refuse(frame.reason, frame.text)
-            elif not self._write(frame.data):
+            elif not self._write(frame.data, now):
                 if queue.waiting and queue.waiting[0] is copy:
                     queue.take()
                     self.statistics.refuse(PacketRefused.DOWN, "the port took no bytes")
@@ -289,8 +297,10 @@ class Station:
                 queue.take()
                 ends = self._pacer.occupy(len(frame.data), now, backlog=backlog)
                 backlog = False
-                air_time_ns = AIR_TIME_NS + frame.air_time_ns
-                self._airs.sent(self._air, copy.packet.data, now, self.name, air_time_ns)
+                air_ns, packet, line_ns = AIR_TIME_NS + frame.air_time_ns, copy.packet, ends - now
+                owner, data = packet.owner, packet.data
+                self._airs.sent(self._air, data, now, self.name, air_ns, owner, line_ns)
+                self.statistics.line.add(ends - copy.arrived_ns)
                 queue.sent(copy, frame.token, ends, frame.lost)
         self._rearm(now)
 
@@ -309,7 +319,7 @@ class Station:
             else:
                 self.statistics.refuse(lost, "not delivered")
 
-    def _write(self, data: bytes) -> bool:
+    def _write(self, data: bytes, now: int) -> bool:
         """Whether the port took the bytes."""
         if self._transport is None:
             return False
@@ -318,6 +328,9 @@ class Station:
         except PortError as error:
             self.supervisor.on_failed(error)
             return False
+        passed = self.supervisor.passed
+        passed.sent += len(data)
+        passed.last_ns = now
         return True
 
     def _set_modem_line(self, name: str, on: bool) -> None:
@@ -383,7 +396,7 @@ class TransmitQueue:
         self.limit = UNLIMITED_BYTES if bufferSize < 0 else bufferSize
         self.full_reason = PacketRefused.CAP if bufferSize < 0 else PacketRefused.OVERFLOW
         self.waiting: deque[Copy] = deque()
-        self.outstanding: dict[int, Copy] = {}
+        self.outstanding: dict[int, tuple[Copy, int]] = {}  # with the end of its last byte
         self.on_wire: deque[tuple[int, Copy, RefusedReason | None]] = deque()
         self.bytes = 0
 
@@ -414,7 +427,7 @@ class TransmitQueue:
         if token is None:
             self.on_wire.append((ends_ns, copy, lost))
         else:
-            self.outstanding[token] = copy
+            self.outstanding[token] = copy, ends_ns
 
     def take_sent(self, now: int) -> tuple[Copy, RefusedReason | None] | None:
         """Removes a copy whose last byte has left by now, with the reason why it is lost, if it

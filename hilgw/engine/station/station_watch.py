@@ -3,6 +3,7 @@ or go out and nothing comes back."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hilgw.engine.observer import State
@@ -25,18 +26,25 @@ MANY = 5  # packets out: those of one that sends each second
 @record
 class Traffic:
     """What a station has done so far. state, reason: of its port. connections: how often that was
-    up. received: packets; garbage: what its hardware received and is none."""
+    up. delivered, unacknowledged: packets that have left. received: packets. received_ns: when
+    bytes came last; 0 where they do not show that the other end sends: its own echo,
+    acknowledgements."""
 
     state: State
     reason: str
     connections: int
     queued: int
-    sent: int
+    delivered: int
+    unacknowledged: int
     received: int
-    garbage: int
+    received_ns: int
+
+    @property
+    def sent(self) -> int:
+        return self.delivered + self.unacknowledged
 
 
-NOTHING = Traffic(State.CLOSED, "", 0, 0, 0, 0, 0)
+NOTHING = Traffic(State.CLOSED, "", 0, 0, 0, 0, 0, 0)
 
 
 class StationWatch:
@@ -56,7 +64,7 @@ class StationWatch:
             text = self._waiting(now, traffic) if traffic.queued else ""
         else:
             self._waits_since = None
-            text = self._unanswered(now, traffic) if is_listening else ""
+            text = self._unanswered(now, traffic, is_listening=is_listening)
         self._before, self._before_ns = traffic, now
         return text
 
@@ -67,22 +75,23 @@ class StationWatch:
         if now - self._waits_since < WAITS_NS or now - self._shown_ns < REPEAT_NS:
             return ""
         self._shown_ns = now
-        why = f": {traffic.reason}" if traffic.reason else ""
-        return (
-            f"queued {traffic.queued}, sent {traffic.sent}: waits for its port "
-            f"({traffic.state.value}{why})"
-        )
+        why = traffic.state.because(traffic.reason)
+        return f"queued {traffic.queued}, sent {traffic.sent}: waits for its port ({why})"
 
-    def _unanswered(self, now: int, traffic: Traffic) -> str:
-        """Many packets out and none back: reported once for each connection."""
+    def _unanswered(self, now: int, traffic: Traffic, *, is_listening: bool) -> str:
+        """Many packets out and nothing back: reported once for each connection. Bytes that are no
+        packet are reported by the session."""
         if traffic.connections != self._before.connections:
-            self._first, self._first_ns = self._before, self._before_ns
+            # The bytes of the handshake are no answer to a packet.
+            self._first = replace(self._before, received_ns=traffic.received_ns)
+            self._first_ns = self._before_ns
         first = self._first
         if first is None:
             return ""
         if self._before.sent == first.sent:
             self._first_ns = self._before_ns  # the time begins with the first packet
-        if traffic.received != first.received:
+        came = traffic.received != first.received or traffic.received_ns != first.received_ns
+        if came or (not is_listening and traffic.delivered != first.delivered):
             self._first = None
             return ""
         sent = traffic.sent - first.sent
@@ -90,9 +99,8 @@ class StationWatch:
             return ""
         self._first = None
         seconds = f"{ns_to_s(now - self._first_ns):.0f} s"
-        garbage = traffic.garbage - first.garbage
-        came = f"{garbage} pieces of input, and no packet" if garbage else "nothing"
-        return f"{sent} packets out in {seconds}, and {came} came back; check {self._causes}"
+        what = "nothing came back" if is_listening else "none was acknowledged"
+        return f"{sent} packets out in {seconds}, and {what}; check {self._causes}"
 
 
 class StationWatches:

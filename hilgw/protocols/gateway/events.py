@@ -3,7 +3,8 @@
 The key `event` is the name of one of the classes of `EVENTS`, and its other keys are the fields of
 that class. Each event also has three times: `mono_ns` (monotonic, of the machine), `wall_s`
 (seconds since 1970) and `time_ns` (the clock of the gateway, which is simulated at another speed
-than real time). Numbers that JSON lacks are the texts "nan", "inf" and "-inf".
+than real time). Numbers that JSON lacks are the texts "nan", "inf" and "-inf". The version of the
+events is that of the answer to `watch`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import fields
 from typing import Any
 
+from hilgw.protocols.gateway.messages import name_of
 from hilgw.records import record
 
 Numbers = float | str | list[float | str]
@@ -22,18 +24,21 @@ Numbers = float | str | list[float | str]
 @record
 class Value:
     """A value of a sensor that was passed on to the controller. value: a number or a list of them;
-    units: of each; "" without one."""
+    fields: the name of each; units: of each; "" without one."""
 
     robot: str
     device: str
     value: Numbers
+    fields: list[str]
     units: list[str]
 
 
 @record
 class Command:
     """A motor command of the controller. body: "" for the only body of a robot. given: setting ->
-    value, in Webots' units. outcome: sent, waits, replaced or dropped; or refused, for `reason`."""
+    value, in Webots' units. outcome: sent, waits, replaced or dropped; or refused, for `reason`.
+    applied: what the body was sent last, limited in its rate. units: setting -> unit; limits:
+    setting -> smallest and largest value, where both are set."""
 
     robot: str
     body: str
@@ -41,6 +46,9 @@ class Command:
     given: dict[str, Numbers]
     outcome: str
     reason: str
+    applied: dict[str, Numbers]
+    units: dict[str, str]
+    limits: dict[str, list[float]]
 
 
 @record
@@ -87,6 +95,17 @@ class Bytes:
 
 
 @record
+class Frame:
+    """A frame of a station's line, as the station's adapter sent or understood it. direction: sent
+    or received, by hilgw. data: hexadecimal; text: the same in words."""
+
+    station: str
+    direction: str
+    data: str
+    text: str
+
+
+@record
 class Port:
     """A supervised port entered a state."""
 
@@ -102,6 +121,14 @@ class Armed:
     robot: str
     armed: bool
     text: str
+
+
+@record
+class Mode:
+    """The controller of a robot with two bodies has this mode from now on."""
+
+    robot: str
+    mode: str
 
 
 @record
@@ -155,20 +182,19 @@ EVENTS: tuple[type[Any], ...] = (
     Delivered,
     Refused,
     Bytes,
+    Frame,
     Port,
     Armed,
+    Mode,
     Stopped,
     Placed,
     Output,
     Notice,
     LeftOut,
 )
-NAMES = {
-    kind: "".join(f"_{c.lower()}" if c.isupper() else c for c in kind.__name__)[1:]
-    for kind in EVENTS
-}
+NAMES = {kind: name_of(kind) for kind in EVENTS}
 KINDS = tuple(NAMES.values())
-_FIELDS = {kind: tuple(each.name for each in fields(kind)) for kind in EVENTS}
+FIELDS = {kind: tuple(each.name for each in fields(kind)) for kind in EVENTS}
 _ENCODE = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
 
@@ -176,7 +202,7 @@ def encode_event(event: Any, mono_ns: int, wall_s: float, time_ns: int) -> bytes
     """The line of an event, which is one of `EVENTS`."""
     kind = type(event)
     message = {"event": NAMES[kind], "mono_ns": mono_ns, "wall_s": wall_s, "time_ns": time_ns}
-    for name in _FIELDS[kind]:
+    for name in FIELDS[kind]:
         message[name] = getattr(event, name)
     return _ENCODE(message).encode() + b"\n"
 
@@ -208,3 +234,13 @@ def is_about(event: Mapping[str, Any], names: Collection[str]) -> bool:
     about += [event.get(key) for key in ("source", "station", "part", "name")]
     about += event.get("received_by", ())
     return any(each and (each in names or each.partition(".")[0] in names) for each in about)
+
+
+FRAME_BYTES = 48  # shown of a frame
+
+
+def frame_line(direction: str, data: bytes, text: str) -> str:
+    """A frame for people: an arrow, -> to the hardware, then its bytes and what they mean."""
+    more = f" ... {len(data)} B" if len(data) > FRAME_BYTES else ""
+    line = f"{'->' if direction == 'sent' else '<-'} {data[:FRAME_BYTES].hex(' ')}{more}"
+    return f"{line}  | {text}" if text else line

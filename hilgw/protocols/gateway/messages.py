@@ -1,50 +1,156 @@
-"""The messages of a control socket: one JSON object per line, a request and its answer in turn.
+"""The form of the messages of a control socket: one JSON object per line.
 
-The key `do` of a request names it (`Do`). An answer has `ok` where the gateway did it, `refused`
-with the reason where it did not, or `error` with a text, and with `config` the gateway's file.
+A request and its answer are dataclasses (`hilgw.protocols.gateway.requests`): their fields are the
+keys, the types of their fields say what a value must be. A field at its default may be left out.
+Both have the key `version`. An answer has `ok` where the gateway did what was asked, `refused` with
+the reason where it did not, or `error` with a text, and with `config` the gateway's file.
 """
 
 from __future__ import annotations
 
 import json
-from enum import StrEnum
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, fields
+from functools import cache
+from types import UnionType
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from hilgw.errors import PeerError, UsageError, quoted, suggest
+
+VERSION = 2
+"""Of the requests, the answers and the events. 1 had no number."""
 
 LINE_BYTES = 256 * 1024
 """The longest line that either end accepts."""
-
 
 RENEW_S = 0.1
 """A holder renews its lease so often."""
 LEASE_S = 0.3
 """A lease that was not renewed for so long has expired."""
-LONGEST_LEASE_S = 86_400.0
-"""The longest limit of a lease."""
+
+T = TypeVar("T")
 
 
-class Do(StrEnum):
-    """The requests, each with its other keys."""
+@dataclass(frozen=True, slots=True)
+class Must:
+    """What a value must be beside its type. text: follows "must be"."""
 
-    SEND = "send"  # station, data in hex, channel or null: transmits one packet
-    PLACE = "place"  # object, position, rotation: moves an object of the scene
-    SET = "set"  # device, channel, range: sets an Emitter or a Receiver
-    POSE = "pose"  # object: answers its position and the rows of its rotation; null: unknown
-    CHARGE = "charge"  # robot, energy_j: charges the battery
-    COMMAND = "command"  # station, address, name, value in hex: an AT command for a remote module
-    IDENTIFY = "identify"  # answers the configuration and the process of the gateway
-    FIND = "find"  # kind, names: answers those names that the gateway has
-    MODE = "mode"  # robot, mode or null: answers the mode of the robot, after setting it
-    KEY = "key"  # robot, keys, hold_s: presses keys of the keyboard
-    SAY = "say"  # robot, text: sends a text as from the robot window
-    ARM = "arm"  # robots, or all: lets motors move
-    HOLD = "hold"  # as ARM, while this connection renews it in time; limit_s or null
-    RENEW = "renew"  # answers ok, or `ended` with the reason: the robots are disarmed
-    RELEASE = "release"  # disarms the robots that this connection holds; answers as DISARM
-    DISARM = "disarm"  # robots, or all: stops motors until they are armed
-    WATCH = "watch"  # kinds, names, lost: the gateway's events follow, on this connection
-    REPORT = "report"  # answers the report of the gateway
+    text: str
+    test: Callable[[Any], object] = lambda value: True
 
 
-def encode(message: dict[str, Any]) -> bytes:
-    """The line of a request or an answer."""
+class VersionError(PeerError):
+    """The two ends speak different versions. client, gateway: None: no number."""
+
+    def __init__(self, client: int | None, gateway: int | None) -> None:
+        def words(version: int | None) -> str:
+            return "no version" if version is None else f"version {version}"
+
+        super().__init__(
+            f"the gateway speaks {words(gateway)} of the control socket, the client "
+            f"{words(client)}",
+            fix="use the hilgw that the gateway runs with",
+        )
+        self.client = client
+
+
+def version_of(message: Mapping[str, Any]) -> int | None:
+    """The version of a message; None: it has none."""
+    version = message.get("version")
+    return version if type(version) is int else None
+
+
+def name_of(kind: type[Any]) -> str:
+    """The word of a request or an event, from the name of its class."""
+    return "".join(f"_{c.lower()}" if c.isupper() else c for c in kind.__name__)[1:]
+
+
+def encode(message: Mapping[str, Any]) -> bytes:
+    """The line of a message."""
     return json.dumps(message).encode() + b"\n"
+
+
+def keys_of(message: Any) -> dict[str, Any]:
+    """The fields of a dataclass as JSON has them, without those at their defaults."""
+    found = {}
+    for each in fields(message):
+        value = getattr(message, each.name)
+        default = each.default if each.default_factory is MISSING else each.default_factory()
+        if value != default:
+            found[each.name] = value.hex() if isinstance(value, bytes) else value
+    return found
+
+
+def decode(kind: type[T], given: Mapping[str, Any]) -> T:
+    """The dataclass with these keys. UsageError names the key, and what it must be."""
+    hints = hints_of(kind)  # type: ignore[arg-type]  # a class is hashable
+    if unknown := [key for key in given if key not in hints]:
+        what = f"{quoted(unknown[0])} is not a key of {name_of(kind)}"
+        raise UsageError(what, fix=suggest(unknown[0], hints))
+    values = {}
+    for each in fields(kind):  # type: ignore[arg-type]  # any dataclass
+        key = each.name
+        if key in given:
+            try:
+                values[key] = _converted(hints[key], given[key])
+            except (ValueError, OverflowError):
+                raise UsageError(f"{key} must be {described(hints[key])}") from None
+        elif each.default is MISSING and each.default_factory is MISSING:
+            raise UsageError(f"{key} is missing: it must be {described(hints[key])}")
+    return kind(**values)
+
+
+@cache
+def hints_of(kind: Any) -> dict[str, Any]:
+    """The types of the fields of a dataclass."""
+    hints = get_type_hints(kind, include_extras=True)
+    return {each.name: hints[each.name] for each in fields(kind)}
+
+
+UNIONS = (UnionType, Union)  # the second of an annotated type
+_WORDS = {
+    str: "a text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    bytes: "pairs of hexadecimal digits",
+}
+
+
+def described(hint: Any) -> str:
+    """What a value of this type must be, in words."""
+    kind, parts = get_origin(hint), get_args(hint)
+    if kind is Annotated:
+        text: str = hint.__metadata__[-1].text
+        return text
+    if kind in UNIONS:
+        return f"null, or {described(parts[0])}"
+    if kind is list:
+        return "a list of names" if parts[0] is str else f"a list, each {described(parts[0])}"
+    if kind is tuple:
+        return f"{len(parts)} numbers"
+    return "an object" if kind is dict else _WORDS.get(hint, "any value")
+
+
+def _converted(hint: Any, value: Any) -> Any:
+    """The value as this type. ValueError or OverflowError when it is none."""
+    kind, parts = get_origin(hint), get_args(hint)
+    if kind is Annotated:
+        found = _converted(parts[0], value)
+        if all(must.test(found) for must in hint.__metadata__):
+            return found
+    elif kind in UNIONS:
+        return None if value is None else _converted(parts[0], value)
+    elif kind is list and isinstance(value, list):
+        return [_converted(parts[0], each) for each in value]
+    elif kind is tuple and isinstance(value, list | tuple) and len(value) == len(parts):
+        return tuple(_converted(part, each) for part, each in zip(parts, value, strict=True))
+    elif kind is dict and isinstance(value, dict):
+        return {str(key): _converted(parts[1], each) for key, each in value.items()}
+    elif hint is float and type(value) in (int, float):
+        return float(value)
+    elif hint is bytes and type(value) is str:
+        return bytes.fromhex(value)
+    elif hint is Any or type(value) is hint:
+        return value
+    raise ValueError

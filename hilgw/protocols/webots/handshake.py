@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+import shlex
 from enum import StrEnum
 
 from hilgw.protocols.webots.errors import ProtocolError
@@ -68,10 +68,11 @@ _SENTENCES = {
 }
 
 
-def without_mock(robot: str, also_real: Iterable[str] = ()) -> str:
-    """What makes a controller of one's own possible where a mock has the robot. also_real: what
-    else has no mock."""
-    return f"start the gateway with --set 'real=[{', '.join([*also_real, f'{robot}.controller'])}]'"
+def without_mock(robot: str) -> str:
+    """What makes a controller of one's own possible where a mock has the robot, with every back end
+    of this part and others."""
+    name = f'"{robot}"' if "[" in robot else robot
+    return f"start the gateway with --set {shlex.quote(f'robots.{name}.controller.backend=real')}"
 
 
 def encode_name(name: str, used: int = 0) -> str:

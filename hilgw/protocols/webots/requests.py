@@ -9,6 +9,7 @@ those that it does not decode as they came.
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -22,6 +23,8 @@ MOST_BLOCKS = 65_536
 REPEATED_BYTES = 64
 """Requests up to this size are decoded once: most controllers repeat them."""
 MOST_REPEATED = 256
+PAUSE_S = 5.0
+"""A program that runs for so long without a step is named."""
 LEAVE = b"\0\0\0\0"
 
 HEAD = struct.Struct("<iI")
@@ -57,6 +60,17 @@ def encode_request(duration_ms: int, blocks: Iterable[tuple[int, bytes]] = ()) -
         return HEAD.pack(_EMPTY_BYTES + len(body), duration_ms) + body
     except struct.error as error:
         raise ProtocolError(f"the request cannot be encoded: {error}") from None
+
+
+def uneven_step(duration_ms: int, basic_ms: float) -> str:
+    """What a step beside the multiples of the basic time step takes; empty for a multiple."""
+    takes_ms = math.ceil(duration_ms / basic_ms) * basic_ms
+    if takes_ms == duration_ms:
+        return ""
+    return (
+        f"a step of {duration_ms} ms takes {takes_ms:.12g} ms: "
+        f"steps are multiples of the basic time step of {basic_ms:g} ms"
+    )
 
 
 def spans_of(request: bytes) -> list[tuple[int, int, int]]:
@@ -173,5 +187,22 @@ class RequestReader:
         return error
 
 
+def without_leave(*, at_start: bool) -> str:
+    """The end of a stream without LEAVE, for people. libController leaves SIGINT to its default
+    action, so that an interrupted, a killed and a crashed controller look the same."""
+    what = "the controller ended without closing its connection (Ctrl-C, killed or crashed)"
+    crashes = (
+        "; libController crashes when a controller enables a Camera that the robot does not have "
+        "(`absent: blank` under `devices:` gives it a black one), or when its version is not that "
+        "of webots:"
+    )
+    return what + crashes * at_start
+
+
+def request_error(what: str, tail: bytes) -> ProtocolError:
+    """A request that libController does not write."""
+    return ProtocolError(what, where="request", fix=_FIX, tail=tail)
+
+
 def _error(what: str, tail: bytes) -> ProtocolError:
-    return ProtocolError(f"{what} is not possible", where="request", fix=_FIX, tail=tail)
+    return request_error(f"{what} is not possible", tail)

@@ -50,6 +50,7 @@ class Listener(Protocol):
     host: str
     port: int
     refused: int
+    clients: Counter[str]
 
     @property
     def where(self) -> str: ...
@@ -68,8 +69,9 @@ class TcpListener:
 
     loopback_only: refuses any other address, because a client can move motors. Connections over
     the limits are closed at once and counted in `refused`. Port 0: any free port, the same for all
-    addresses; `port` is its number after start(). tls: on_client gets the stream inside TLS, after
-    the handshake; a client without one in time is closed and counted in `refused`.
+    addresses; `port` is its number after start(). clients: open connections by host. tls: on_client
+    gets the stream inside TLS, after the handshake; a client without one in time is closed and
+    counted in `refused`.
     """
 
     def __init__(
@@ -91,7 +93,7 @@ class TcpListener:
         self._tls = tls
         self._loop = asyncio.get_running_loop()
         self._listening: list[Accepting | asyncio.Server] = []
-        self._clients: Counter[str] = Counter()
+        self.clients: Counter[str] = Counter()
 
     @property
     def where(self) -> str:
@@ -186,13 +188,13 @@ class TcpListener:
     # --- in both cases ----------------------------------------------------------------------------
 
     def _admit(self, stream: TcpStream | AsyncioStream, host: str) -> None:
-        full = self._clients.total() >= self._limits.clients
-        if full or self._clients[host] >= self._limits.per_address:
+        full = self.clients.total() >= self._limits.clients
+        if full or self.clients[host] >= self._limits.per_address:
             self.refused += 1
             stream.close()
             return
-        self._clients[host] += 1
-        stream.on_closed = lambda: self._clients.subtract({host: 1})
+        self.clients[host] += 1
+        stream.on_closed = lambda: self.clients.subtract({host: 1})
         if self._tls is None:
             self._on_client(stream, stream.name)
         else:

@@ -245,14 +245,6 @@ def test_a_press_and_how_it_is_held() -> None:
     assert of(base.Received, every.events) == [base.Received(b"\x04\x08", 4, address="04")] * 5
 
 
-def test_a_code_needs_no_more_than_its_end() -> None:
-    bench = Bench().up()
-    assert bench.emit(nec(4, 8)[:-2]) == []
-    assert of(base.Received, bench.emit(nec(4, 8)[-2:])) == [
-        base.Received(b"\x04\x08", 4, address="04")
-    ]
-
-
 def test_sirc_is_known_by_the_gap_or_the_silence_behind_it() -> None:
     bench = Bench(code="sirc").up()
     wire = encode_burst((2400, *(us for _ in range(12) for us in (600, 600))))[:-2]
@@ -407,12 +399,6 @@ def test_sample_mode_is_asked_for_again() -> None:
     assert of(base.NotReady, bench.events) == []
 
 
-def test_a_port_that_goes_away_takes_the_packet_with_it() -> None:
-    bench = Bench().up()
-    bench.start(b"\4\10")
-    assert bench.session.close() == [base.Refused(1, "down")]
-
-
 def test_24h_never_goes_to_a_toy_that_has_not_reported_s01() -> None:
     """In the default mode it starts the bootloader."""
     bench = Bench().up()
@@ -470,19 +456,6 @@ def test_it_waits_half_a_second_after_received_light() -> None:
         jammed.wait(10)
         waited += 10
     assert waited == 500
-
-
-def test_what_our_own_light_cut_short_is_counted() -> None:
-    jammed = Bench().up()
-    sent = None
-    while sent is None:
-        jammed.emit(b"\x00\x20")
-        sent = jammed.send(b"\4\10")
-        jammed.wait(10)
-    jammed.emit(b"S01" + ROOM * 4 + b"t\x00\x88C")
-    jammed.wait(10)
-    jammed.emit(b"S01")
-    assert "interrupted" in [event.reason for event in of(base.Dropped, jammed.events)]
 
 
 @pytest.mark.parametrize(
@@ -600,13 +573,6 @@ def test_packets_that_can_never_go_out(
     assert isinstance(answer, base.CannotSend)
     assert answer.reason == reason
     assert answer.text
-
-
-def test_the_mock_is_what_the_file_describes() -> None:
-    spec = ADAPTER.mock(ADAPTER.Settings(mock={"play": "nec:4:8"}), common())
-    assert (spec.name, spec.parameters) == ("ir_toy", {"play": "nec:4:8", "ahead": 32})
-    other = ADAPTER.mock(ADAPTER.Settings(mock={"ahead": 1}), common())
-    assert other.parameters == {"ahead": 1}
 
 
 @pytest.mark.parametrize(

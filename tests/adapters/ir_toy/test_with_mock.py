@@ -166,15 +166,6 @@ def test_a_word_of_bare_timings() -> None:
     assert channel == 4
 
 
-def test_the_longest_bare_timings() -> None:
-    world = World()
-    one, two = world.pair(code="raw")
-    data = b"".join((900 + place).to_bytes(2, "big") for place in range(255))
-    one.send(data)
-    world.run(2)
-    assert len(two.received[0][0]) == len(data)
-
-
 # --- channels -------------------------------------------------------------------------------------
 
 
@@ -233,32 +224,6 @@ def test_packets_of_bytes(code: str, framing: str) -> None:
     assert len(one.of(base.Delivered)) == 3
 
 
-def test_packets_by_the_silence_between_them() -> None:
-    world = World()
-    one, two = world.pair(framing="gap:300ms")
-    one.send(b"first")
-    one.send(b"second")
-    world.run(4)
-    assert two.received == [(b"first", 4), (b"second", 4)]
-
-
-def test_two_senders_on_two_addresses_do_not_mix() -> None:
-    world = World()
-    mapping = ByAddress(table={1: Target(address=1), 2: Target(address=2)})
-    settings: dict[str, Any] = {"framing": "cobs-crc16", "mapping": mapping}
-    one, two = world.pair(**settings)
-    hub = world.add(**settings)
-    world.run(0.1)
-    one.send(b"one one one", 1)
-    world.run(5)
-    two.send(b"two two two", 2)
-    world.run(0.3)
-    one.send(b"more of one", 1)  # spoils a code or two of the other
-    world.run(20)
-    assert (b"one one one", 1) in hub.received
-    assert {data for data, _ in hub.received} <= {b"one one one", b"two two two", b"more of one"}
-
-
 def test_a_packet_that_stays_half_is_given_up() -> None:
     world = World()
     one, two = world.pair(framing=LengthSettings(timeout_ms=60_000))
@@ -313,14 +278,6 @@ def test_a_key_held_is_one_packet_and_pressed_again_another(
     assert side.received == [(data, 4)] * 3
     held = 3 + CODECS[code].traits.sends - 1
     assert side.dropped == {"repeat": 3 * held}
-
-
-def test_held_keys_may_be_packets_each() -> None:
-    world = World()
-    mock = {"play": "rc5:5:12", "repeats": 3, "every_ms": 1500}
-    side = world.add(mock, code="rc5", held_keys="every")
-    world.run(2.5)
-    assert side.received == [(b"\x05\x0c", 4)] * 4
 
 
 def test_a_device_answers_even_while_keys_are_held() -> None:

@@ -90,14 +90,6 @@ def test_every_byte_is_in_a_frame_or_counted(
     assert used + decoder.dropped_bytes == len(stream)
 
 
-@given(st.lists(st.tuples(calm_noise, frame_data), min_size=1, max_size=6))
-def test_frames_between_garbage_raw(parts: list[tuple[bytes, bytes]]) -> None:
-    stream = b"".join(noise + encode(data) for noise, data in parts)
-    decoder = FrameDecoder()
-    assert decoder.feed(stream) == [data for _, data in parts]
-    assert decoder.dropped_bytes == sum(len(noise) for noise, _ in parts)
-
-
 @given(st.lists(st.tuples(st.binary(max_size=30), frame_data), min_size=1, max_size=6))
 def test_frames_between_any_garbage_escaped(parts: list[tuple[bytes, bytes]]) -> None:
     stream = b"".join(noise + encode(data, True) for noise, data in parts)
@@ -142,25 +134,6 @@ def test_a_frame_without_data_is_none(escaped: bool) -> None:
     decoder = FrameDecoder(escaped)
     assert decoder.feed(bytes.fromhex("7E0000FF") + encode(b"\x8a\x00", escaped)) == [b"\x8a\x00"]
     assert decoder.bad_frames == 1
-
-
-@given(st.lists(frame_data, min_size=1, max_size=5), st.integers(1, 9), modes)
-def test_good_frames_in_any_chunks(data: list[bytes], size: int, escaped: bool) -> None:
-    stream = b"".join(encode(item, escaped) for item in data)
-    if escaped:
-        assert not any(set(encode(item, True)[1:]) & {0x7E, 0x11, 0x13} for item in data)
-    decoder = FrameDecoder(escaped)
-    chunks = [stream[at : at + size] for at in range(0, len(stream), size)]
-    assert [frame for chunk in chunks for frame in decoder.feed(chunk)] == data
-    assert (decoder.pending, decoder.dropped_bytes, decoder.bad_frames) == (0, 0, 0)
-
-
-def test_an_escape_split_from_its_byte() -> None:
-    wire = encode(b"\x81", escaped=True)
-    assert wire[-2:] == b"\x7d\x5e"  # the checksum
-    decoder = FrameDecoder(True)
-    assert decoder.feed(wire[:-1]) == []
-    assert decoder.feed(wire[-1:]) == [b"\x81"]
 
 
 def test_a_false_start_waits_only_until_flush() -> None:

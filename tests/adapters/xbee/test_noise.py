@@ -10,6 +10,7 @@ from hilgw.adapters.base import Failed, Probe, Ready, StationSettings
 from hilgw.adapters.xbee import ADAPTER
 from hilgw.errors import MismatchError
 from hilgw.units import s_to_ns
+from tests.cases import part_of
 
 STREAMS = 10_000
 PROBE_S = 12.0
@@ -42,6 +43,6 @@ def find(probe: Probe, noise: bytes, chance: random.Random) -> object:
 
 @pytest.mark.parametrize("noise", NOISES, ids=["8 bits", "7 bits", "text"])
 def test_no_module_is_found_in_noise(noise: bytes) -> None:
-    for seed in range(STREAMS // len(NOISES) + 1):
+    for seed in range(part_of(STREAMS // len(NOISES) + 1)):
         probe = ADAPTER.probes[seed % len(ADAPTER.probes)]
         assert find(probe, noise, random.Random(seed)) is None, seed

@@ -11,7 +11,7 @@ from hilgw.adapters import base
 from hilgw.adapters.xbee import ADAPTER, describe as words
 from hilgw.adapters.xbee.session import UART_ROOM
 from hilgw.adapters.xbee.settings import ByDestination, ByHeader, ModuleChannel
-from tests.adapters.xbee.bench import SECOND, SERIAL, Bench, FakeModule, frame, unframe
+from tests.adapters.xbee.bench import SERIAL, Bench, FakeModule, frame, unframe
 from tests.cases import cases
 
 REMOTE = "0013A20040A1B2C3"
@@ -43,11 +43,6 @@ def test_a_packet_goes_to_the_destination(destination: str, expected: str, api_m
     assert isinstance(sent, base.Transmission)
     assert unframe(sent.data, api_mode == 2) == bytes.fromhex(expected) + b"\x7e\x11hi"
     assert sent.data == frame(bytes.fromhex(expected) + b"\x7e\x11hi", api_mode == 2)
-
-
-def test_a_broadcast_packet_goes_to_all() -> None:
-    sent = ready(destination="1234").send(b"hi", channel=-1)
-    assert unframe(sent.data) == bytes.fromhex("0101FFFF006869")
 
 
 @pytest.mark.parametrize("status", [0, *sorted(words.DELIVERY)])
@@ -376,12 +371,6 @@ def test_closing_loses_what_is_outstanding() -> None:
     ]
 
 
-def test_opening_twice_loses_nothing_silently() -> None:
-    bench = ready()
-    sent = bench.send(b"x")
-    assert bench.open()[0] == base.Refused(sent.token, "down")
-
-
 # --- words, settings, mock ------------------------------------------------------------------------
 
 
@@ -460,12 +449,3 @@ def test_limits_are_stated() -> None:
     assert ADAPTER.limits.window == 16
     assert 9600 in ADAPTER.limits.rates
     assert {item.maps for item in ADAPTER.limits.mapping} == {"exact", "approximate", "cannot"}
-
-
-def test_time_is_taken_as_given() -> None:
-    bench = Bench()
-    bench.now = 5 * SECOND
-    bench.ready()
-    bench.send(b"x")
-    assert bench.session.next_deadline() == 9 * SECOND
-    assert bench.session.expire(8 * SECOND) == []

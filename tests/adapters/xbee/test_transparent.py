@@ -13,7 +13,6 @@ from hilgw.adapters.xbee.settings import ByHeader
 from hilgw.errors import MismatchError, PeerError
 from tests.adapters.xbee.bench import SECOND, SERIAL, Bench, FakeModule
 from tests.adapters.xbee.world import Side, World
-from tests.cases import cases
 
 
 class Typist(FakeModule):
@@ -211,16 +210,6 @@ def test_gap_framing_keeps_its_pause_and_its_size() -> None:
     assert due - bench.now > 0.15 * SECOND  # 102 bytes and the pause
     bench.pass_time(0.16)
     assert isinstance(bench.send(b"next"), base.Transmission)
-
-
-@cases(0.5)
-@given(st.binary(min_size=1, max_size=300), st.integers(1, 60), st.integers(-1, 254))
-def test_any_payload_any_chunking(payload: bytes, size: int, channel: int) -> None:
-    bench = opened(mapping=ByHeader())
-    wire = bench.send(payload, channel).data * 2
-    for start in range(0, len(wire), size):
-        bench.take_in(wire[start : start + size])
-    assert bench.of(base.Received) == [base.Received(payload, channel)] * 2
 
 
 @given(st.binary(max_size=200))

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from hilgw.adapters import base
-from hilgw.adapters.xbee.settings import ByHeader
 from hilgw.errors import MismatchError, PeerError
 from tests.adapters.xbee.world import World
 
@@ -35,49 +34,6 @@ def test_packets_both_ways(api_mode: int, hardware: str) -> None:
     world.run(1)
     assert two.of(base.Delivered) == [base.Delivered(answer.token)]
     assert [event.data for event in one.of(base.Received)] == [b"pong"]
-
-
-def test_64_bit_addresses() -> None:
-    world = World()
-    one = world.add()
-    world.run(1)
-    address = one.of(base.Ready)[-1].addresses[0]
-    two = world.add(destination=address)
-    world.run(1)
-    two.send(b"hi")
-    world.run(1)
-    (received,) = one.of(base.Received)
-    assert received.address == two.of(base.Ready)[-1].addresses[0]
-    assert len(two.of(base.Delivered)) == 1
-
-
-def test_an_absent_node_gives_no_ack() -> None:
-    world = World()
-    one = world.add(destination="0013A200DEADBEEF")
-    world.run(1)
-    sent = one.send(b"hi")
-    world.run(2)
-    assert one.of(base.Refused) == [base.Refused(sent.token, "no_ack")]
-
-
-def test_header_brings_channels_through_one_module() -> None:
-    world = World()
-    one, two = (world.add(mapping=ByHeader(), channel=0) for _ in range(2))
-    world.run(1)
-    for channel in (0, 7, 254, -1):
-        one.send(b"x", channel)
-    world.run(1)
-    assert [event.channel for event in two.of(base.Received)] == [0, 7, 254, -1]
-
-
-def test_a_module_on_another_channel_is_brought_over() -> None:
-    world = World()
-    one = world.add({"CH": 0x15, "ID": 1}, channel=20, pan_id=0x3332)
-    two = world.add({"CH": 0x14, "ID": 0x3332}, channel=20)
-    world.run(1)
-    one.send(b"hi", 20)
-    world.run(1)
-    assert [event.data for event in two.of(base.Received)] == [b"hi"]
 
 
 def test_a_power_cycle_under_traffic() -> None:

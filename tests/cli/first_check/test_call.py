@@ -97,7 +97,7 @@ def end(*_):
 signal.signal(signal.SIGTERM, end)
 signal.signal(signal.SIGHUP, end)
 Path(sys.argv[1]).write_text("runs")
-while True: time.sleep(60)
+while True: time.sleep(0.05)  # a signal may come just before a sleep begins
 """
 PARENT = """
 import signal, sys, time

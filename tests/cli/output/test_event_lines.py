@@ -21,13 +21,20 @@ LINES: list[tuple[dict[str, Any], str]] = [
         "r.ds             907",
     ),
     (
+        {"event": "frame", "station": "x", "direction": "sent", "data": "7e00", "text": "send 'a'"},
+        "x                -> 7e 00  | send 'a'",
+    ),
+    ({"event": "mode", "robot": "r", "mode": "remote"}, "r                mode remote"),
+    (
         {"event": "command", "robot": "r", "body": "", "device": "left",
-         "given": {"position": "inf", "velocity": 2}, "outcome": "sent", "reason": ""},
+         "given": {"position": "inf", "velocity": 2}, "outcome": "sent", "reason": "",
+         "applied": {"velocity": 2}, "units": {}},
         "r.left           position inf, velocity 2 sent",
     ),
     (
         {"event": "command", "robot": "r", "body": "remote", "device": "left",
-         "given": {"velocity": 2}, "outcome": "refused", "reason": "no_stop"},
+         "given": {"velocity": 2}, "outcome": "refused", "reason": "no_stop",
+         "applied": {}, "units": {}},
         "r.left           velocity 2 refused at remote: no stop",
     ),
     (

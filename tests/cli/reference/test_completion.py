@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from hilgw.cli.commands import COMMANDS
+from hilgw.cli.commands import COMMANDS, GROUPS
 from hilgw.cli.commands.completion import SHELLS
-from hilgw.cli.help import EXIT_CODES
+from hilgw.cli.help import EXIT_CODES, PURPOSES
 from hilgw.cli.main import main
 from hilgw.cli.parser import whole_parser
 from hilgw.cli.reference.completion import script
@@ -124,8 +125,11 @@ def test_every_command_and_option_is_described() -> None:
 def test_the_manual_page_has_every_command_and_exit_code() -> None:
     page = manual("1.2").replace("\\-", "-")
     assert '.TH HILGW 1 "" "hilgw 1.2"' in page
-    for name in COMMANDS:
-        assert f".SS hilgw {name}\n" in page
+    for purpose, group in GROUPS.items():
+        section = page.partition(f".SH COMMANDS: {PURPOSES[purpose].upper()}\n")[2]
+        section = section.partition("\n.SH ")[0]
+        assert re.findall(r"^\.SS hilgw (.*)$", section, re.M) == list(group)
+        assert all(f"{purpose}: {text[:9]}" in script("zsh") for _, text in group.values())
     for code, meaning in EXIT_CODES.items():
         assert f".B {code}\n{meaning}" in page
 

@@ -11,11 +11,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hilgw.control import events as control
-from hilgw.controllers.base import PeerSession
 from hilgw.controllers.webots.battery import Battery
 from hilgw.controllers.webots.session import (
-    INTERRUPTED,
-    NO_NOTICE,
     WebotsControllerSession,
 )
 from hilgw.devices.fields import EmitterFields, ReceiverFields
@@ -30,10 +27,11 @@ from hilgw.devices.properties import (
     TouchSensorFields,
 )
 from hilgw.errors import HilgwError
+from hilgw.plugins import CONTROLLERS, load
 from hilgw.protocols.webots.answers import AnswerReader
 from hilgw.protocols.webots.codec import Codec
 from hilgw.protocols.webots.device_messages import Receive
-from hilgw.protocols.webots.requests import LEAVE, encode_request
+from hilgw.protocols.webots.requests import LEAVE, encode_request, without_leave
 from hilgw.protocols.webots.robot_messages import RobotConfiguration
 
 MS = 1_000_000
@@ -148,12 +146,41 @@ def test_a_controller_that_is_interrupted_is_not_called_a_crash() -> None:
     run = running()
     run.send(STEP)
     notice, *_ = run.session.close()
-    assert notice == control.Notice(INTERRUPTED, once=False) and "crash" not in INTERRUPTED
+    assert notice == control.Notice(without_leave(at_start=False), once=False)
     run.open()
     run.step(32)
     assert run.session.close()[0] == notice  # it computed
     run.open()
-    assert run.session.close()[0] == control.Notice(NO_NOTICE, once=False)  # it never stepped
+    first, *_ = run.session.close()  # it never stepped
+    assert first == control.Notice(without_leave(at_start=True), once=False)
+    for each in (notice, first):
+        assert "without closing its connection (Ctrl-C, killed or crashed)" in each.text
+
+
+def test_the_exit_status_names_the_end_of_a_program_of_hilgw() -> None:
+    run = running(is_child=True)
+    assert others(run.session.close()) == [STOP, control.Disconnected("ended without notice")]
+    assert run.session.counts["ended_without_notice"] == 1
+
+
+@pytest.mark.parametrize("kind", ["webots", "webots_plugin", "python"])
+def test_a_step_beside_the_multiples_is_named_once_for_each_controller(kind: str) -> None:
+    controller: Any = load(CONTROLLERS, kind)
+    given = {"file": "brain.py"} if kind == "python" else {}
+    settings = controller.Settings(**given)
+    session = controller.robot_session(settings, "R2025a", "rover", 32)
+    for _ in range(2):
+        session.open(0)
+        session.receive(FIRST, 0)
+        session.answer(0)
+        found = []
+        for ms in (0, 32, 64, 50, 32, 50, 20):
+            found += session.receive(request(ms), 0)
+            session.answer(0)
+        assert [each.text for each in found if isinstance(each, control.Notice)] == [
+            "a step of 50 ms takes 64 ms: steps are multiples of the basic time step of 32 ms"
+        ]
+        session.close()
 
 
 def test_an_empty_battery_is_reported_before_the_end_and_can_be_charged() -> None:
@@ -212,11 +239,6 @@ def test_the_image_comes_once_with_the_first_step() -> None:
     assert BLACK in run.step(64, ENABLE_EYE)
 
 
-def test_a_camera_that_is_not_enabled_brings_no_image() -> None:
-    run = running([EYE])
-    assert run.step(32, block(1, "01 0000")) == reply(time(0.032))
-
-
 def test_a_camera_takes_its_settings() -> None:
     run = running([EYE])
     given = block(1, b"\4" + f64(1) + b"\5" + f64(2) + b"\6" + f64(3))
@@ -238,7 +260,7 @@ def test_a_camera_without_a_blank_one_names_the_remedy() -> None:
     (refused,) = session.register(Device(name="eye", kind="Camera", index=0, fields=CameraFields()))
     assert isinstance(refused, control.Refused)
     assert "eye: {node: Camera, absent: blank, width: 64, height: 64}" in refused.text
-    assert "absent: blank" in NO_NOTICE
+    assert "absent: blank" in without_leave(at_start=True)
 
 
 # --- a whole run ----------------------------------------------------------------------------------
@@ -291,11 +313,6 @@ def test_the_bytes_of_a_whole_run() -> None:
     assert session.counts["steps"] == 4 and session.counts["packets_in"] == 1
 
 
-def test_the_same_on_a_local_socket() -> None:
-    run = running(DEVICES[:1], local=True)
-    assert run.step(32) == bytes.fromhex("13000000 00000000") + time(0.032)
-
-
 def test_the_session_of_r2023a() -> None:
     run = Run(DEVICES[:1], version="R2023a")
     assert run.open()[15:].startswith(bytes.fromhex("0000 00 00 01 0200 2100") + f64(0) + b"rob\0")
@@ -316,39 +333,7 @@ def test_requests_in_any_pieces(cuts: list[int]) -> None:
     ]
 
 
-def test_it_is_a_peer_session() -> None:
-    session: PeerSession = WebotsControllerSession(ROBOT)
-    assert session.next_deadline() is None and session.expire(0) == [] and session.fault(1) == []
-
-
 # --- the sensor grid ------------------------------------------------------------------------------
-
-
-def test_the_first_value_comes_one_period_after_enabling() -> None:
-    run = running()
-    run.session.report([(0, 1.0)], 0)
-    value = bytes.fromhex("0100 32") + f64(1.0)
-    answers = [run.step(32, *([block(DS, "01 4000")] if n == 0 else [])) for n in range(4)]
-    assert [value in answer for answer in answers] == [False, True, False, True]
-
-
-def test_enabling_again_restarts_the_period_and_0_disables() -> None:
-    run = running()
-    run.session.report([(0, 1.0)], 0)
-    value = bytes.fromhex("0100 32")
-    run.step(32, block(DS, "01 4000"))
-    assert value not in run.step(32, block(DS, "01 4000"))
-    assert value in run.step(32)
-    run.step(32, block(DS, "01 0000"))
-    assert value not in run.step(100)
-
-
-def test_a_period_that_is_not_a_multiple_of_the_step() -> None:
-    run = running()
-    run.session.report([(0, 1.0)], 0)
-    answers = [run.step(32, *([block(DS, "01 3000")] if n == 0 else [])) for n in range(6)]
-    # 48 ms: due at 64, restarted there, due again at 128 and 192
-    assert [b"\1\0\x32" in a for a in answers] == [False, True, False, True, False, True]
 
 
 def test_a_sensor_without_a_value_stays_due() -> None:
@@ -607,20 +592,6 @@ def test_a_disabled_receiver_takes_nothing() -> None:
     assert run.session.counts["refused_disabled"] == 1
 
 
-def test_packets_that_wait_stay_when_their_receiver_is_disabled() -> None:
-    """WbReceiver: nothing but a sample takes them; enabling begins a new period."""
-    run = running()
-    run.step(32, block(RX, "01 6000"))
-    assert run.session.deliver(packet(b"a")) == []
-    assert run.send(request(32, block(RX, "01 0000"))) == [control.SensorSwitch(4, 0.0)]
-    assert received(written(run.session.answer(run.time_ns))) == []
-    assert isinstance(run.session.deliver(packet(b"b"))[0], control.Refused)
-    assert received(run.step(96)) == []
-    run.step(32, block(RX, "01 4000"))
-    assert run.session.deliver(packet(b"c")) == []
-    assert received(run.step(32)) == [(7, b"a"), (7, b"c")]
-
-
 def test_packets_that_wait_for_a_disabled_receiver_are_counted_when_the_controller_ends() -> None:
     run = running()
     run.step(32, block(RX, "01 6000"))
@@ -668,20 +639,6 @@ def test_a_sensor_that_is_due_within_a_step_is_sampled_there() -> None:
     assert written(run.session.answer(run.time_ns)) == reply(time(0.224) + VALUE + f64(2.0))
 
 
-def test_packets_that_come_after_the_sample_within_a_step_wait_for_the_next() -> None:
-    run = running()
-    run.step(32, block(RX, "01 6000"))
-    run.step(64)
-    run.session.deliver(packet(b"a"))
-    run.step(64)
-    run.send(request(64))
-    run.session.deliver(packet(b"b"))
-    run.session.sample(192 * MS)
-    run.session.deliver(packet(b"c"))
-    assert received(written(run.session.answer(run.time_ns))) == [(7, b"a"), (7, b"b")]
-    assert received(run.step(64)) == [(7, b"c")]
-
-
 # --- the robot ------------------------------------------------------------------------------------
 
 
@@ -715,17 +672,7 @@ def test_custom_data_stay_for_the_next_controller() -> None:
     assert b"c\0ab\0" in run.open()
 
 
-def test_the_battery() -> None:
-    run = running(battery=Battery(12.5))
-    run.step(32, block(0, "1f 4000"))
-    assert run.step(32) == reply(time(0.064) + bytes.fromhex("0000 05") + f64(12.5))
-    assert run.step(32) == reply(time(0.096))
-    run = running()
-    (event,) = run.send(request(32, block(0, "1f 4000")))
-    assert isinstance(event, control.Notice) and "battery" in event.text
-
-
-@pytest.mark.parametrize("data", ["24 2000", "23 2000", "28 01", "50 01000000 64000000"])
+@pytest.mark.parametrize("data", ["1f 4000", "24 2000", "23 2000", "28 01", "50 01000000 64000000"])
 def test_what_a_gateway_does_not_have(data: str) -> None:
     run = running()
     (event,) = run.send(request(32, block(0, data)))
@@ -812,11 +759,11 @@ def test_quit_before_the_configuration_brings_it() -> None:
 
 
 def test_an_end_without_notice_brings_the_hint() -> None:
-    run = running()
+    run, hint = running(), without_leave(at_start=True)
     assert run.session.close() == [
-        control.Notice(NO_NOTICE, once=False), STOP, control.Disconnected("ended without notice"),
+        control.Notice(hint, once=False), STOP, control.Disconnected("ended without notice"),
     ]  # fmt: skip
-    assert "Camera" in NO_NOTICE and "webots:" in NO_NOTICE and run.session.close() == []
+    assert "Camera" in hint and "webots:" in hint and run.session.close() == []
     assert run.session.counts["ended_without_notice"] == 1
 
 

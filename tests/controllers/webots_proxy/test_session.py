@@ -328,24 +328,6 @@ def test_what_no_controller_reads_is_refused_or_lost() -> None:
     assert not made.close()
 
 
-def test_packets_that_wait_stay_when_their_receiver_is_disabled() -> None:
-    """As in Webots: enabling begins a new period. What still waits at the end is lost."""
-    made = connected(period_ms=96)
-    made.hold("rx", copy := packet())
-    made.from_webots(EMPTY)
-    _, events = made.from_controller(encode_request(96, commands(SetSamplingPeriod(RX, 0))))
-    assert events == [base.Enabled("rx", 0)]
-    assert made.hold("rx", packet()) == PacketRefused.DISABLED
-    assert made.from_webots(EMPTY) == (EMPTY, ())
-    made.from_controller(encode_request(32, commands(SetSamplingPeriod(RX, 64))))
-    assert made.from_webots(EMPTY) == (EMPTY, ())
-    made.from_controller(STEP)
-    assert made.from_webots(EMPTY)[1] == [base.Delivered("rx", (copy,))]
-    made.hold("rx", copy)
-    made.from_controller(encode_request(32, commands(SetSamplingPeriod(RX, 0))))
-    assert made.close() == [base.Lost("rx", (copy,))]
-
-
 @pytest.mark.parametrize("lengths", [[1], [2], [3], [1, 2, 3, 7]], ids=str)
 def test_random_schedules_are_those_of_webots(lengths: list[int]) -> None:
     """The packets that wait at the request: those that come later have no time in Webots' step."""
@@ -368,7 +350,8 @@ def test_random_schedules_are_those_of_webots(lengths: list[int]) -> None:
             _, events = made.from_webots(EMPTY)
             while not world.basic_step():
                 pass
-            received = [copy.packet.data for _, copies in events for copy in copies]
+            delivered = [each for each in events if isinstance(each, base.Delivered)]
+            received = [copy.packet.data for each in delivered for copy in each.copies]
             assert received == receiver.queue, (seed, number)
             receiver.queue.clear()
 
@@ -379,7 +362,7 @@ def test_the_longest_step_costs_no_more_than_a_short_one() -> None:
     made.from_webots(EMPTY)
     made.hold("rx", copy := packet())
     made.from_controller(encode_request(2**32 - 1))
-    assert made.from_webots(EMPTY)[1] == [base.Delivered("rx", (copy,))]
+    assert made.from_webots(EMPTY)[1][-1] == base.Delivered("rx", (copy,))
 
 
 def test_the_queue_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -448,3 +431,15 @@ def test_the_goodbye_after_quit_is_answered() -> None:
     goodbye = encode_request(0, [(0, b"\x26")])
     assert made.answer_last(goodbye) == EMPTY
     assert made.answer_last(bytes(4)) == b"" and made.left
+
+
+def test_a_step_beside_the_multiples_is_named_once() -> None:
+    proxy = session()
+    proxy.from_controller(encode_request(0))
+    proxy.from_webots(encode_answer(0, configuration()))
+    found: list[base.ProxyEvent] = []
+    for ms in (64, 20, 20, 50):
+        found += proxy.from_controller(encode_request(ms))[1]
+        found += proxy.from_webots(EMPTY)[1]
+    text = "a step of 20 ms takes 32 ms: steps are multiples of the basic time step of 32 ms"
+    assert [each for each in found if isinstance(each, base.Notice)] == [base.Notice(text)]

@@ -12,12 +12,14 @@ from typing import Any
 import pytest
 
 from hilgw.assemble.gateway import build
+from hilgw.client.connection import line_of
 from hilgw.config.load import load_text
 from hilgw.control.events import StopReason
 from hilgw.engine.arming.leases import Lease
 from hilgw.engine.control_loop.control_loops import ControlLoops
 from hilgw.engine.control_socket import ControlServer
 from hilgw.errors import HilgwError
+from hilgw.protocols.gateway.messages import VERSION
 from hilgw.testing.sim import Recorder, until
 from tests.engine.control_loop.fakes import MS, FakeLoop
 from tests.engine.control_loop.running import GO, STOP
@@ -219,7 +221,7 @@ class Holder:
 
     async def ask(self, do: str, **keys: Any) -> dict[str, Any]:
         loop = asyncio.get_running_loop()
-        await loop.sock_sendall(self.connection, json.dumps({"do": do, **keys}).encode() + b"\n")
+        await loop.sock_sendall(self.connection, line_of({"do": do, **keys}))
         return await self.read()
 
     async def read(self) -> dict[str, Any]:
@@ -273,7 +275,7 @@ def test_the_end_of_the_connection_disarms(tmp_path: Path) -> None:
         answer = await holder.ask("hold", robots=["cab"], limit_s=None)
         assert (answer["ok"], answer["robots"]) == (True, ["cab"])
         assert armed(gateway) == {"cab"}
-        assert await holder.ask("renew") == {"ok": True}
+        assert await holder.ask("renew") == {"ok": True, "version": VERSION}
         holder.connection.close()
         await until(lambda: not armed(gateway))
 
@@ -286,7 +288,7 @@ def test_a_release_is_confirmed_and_renews_nothing(tmp_path: Path) -> None:
         holder = client()
         await holder.ask("hold", all=True, limit_s=30)
         assert armed(gateway) == {"cab", "bus"}
-        for request in ("release", "renew", "release"):
+        for request in ("end_hold", "renew", "end_hold"):
             answer = await holder.ask(request)
             assert (answer["ended"], answer["robots"]) == ("lease_ended", ["cab", "bus"])
             assert armed(gateway) == set()
@@ -300,7 +302,7 @@ def test_a_lease_belongs_to_its_connection(tmp_path: Path) -> None:
     async def script(gateway: Any, client: Callable[[], Holder]) -> None:
         holder, other = client(), client()
         await holder.ask("hold", robots=["cab"], limit_s=None)
-        for request in ("renew", "release"):
+        for request in ("renew", "end_hold"):
             assert (await other.ask(request))["error"] == "this connection holds no robot"
         again = await holder.ask("hold", robots=["bus"], limit_s=None)
         assert again["error"] == "this connection holds robots already"

@@ -134,6 +134,13 @@ def dies(guardian: Guardian) -> None:
         os.kill(pid, 0)
 
 
+def guards(guardian: Guardian, fd: int) -> None:
+    """It starts, and has a port with its stop."""
+    guardian.demand()
+    guardian.take("body", fd)
+    guardian.keep("body", b"stop")
+
+
 async def beats(guardian: Guardian) -> None:
     while True:
         guardian.beat(time.monotonic_ns())
@@ -154,10 +161,8 @@ async def test_a_dead_gateway_gets_its_lines_stopped_twice(guardian: Guardian, l
 
 
 async def test_a_frozen_gateway_does_too_and_learns_of_it(guardian: Guardian, line: Wire) -> None:
-    guardian.demand()
+    guards(guardian, line.slave)
     flag = guardian.flag
-    guardian.take("body", line.slave)
-    guardian.keep("body", b"stop")
     assert flag[0] == 0
     await until(lambda: line.has(b"stopstop"))
     assert flag[0] == 1
@@ -170,10 +175,8 @@ async def test_a_frozen_gateway_does_too_and_learns_of_it(guardian: Guardian, li
 
 @pytest.mark.parametrize("guardian", [1000], indirect=True)  # longer than a busy machine waits
 async def test_while_the_watchdog_beats_it_does_nothing(guardian: Guardian, line: Wire) -> None:
-    guardian.demand()
     beating = asyncio.create_task(beats(guardian))
-    guardian.take("body", line.slave)
-    guardian.keep("body", b"stop")
+    guards(guardian, line.slave)
     await asyncio.sleep(1.5)
     assert not line.has(b"stop")
     assert happened(guardian) == ["guard"]
@@ -214,9 +217,7 @@ async def test_an_event_loop_that_hangs_is_none_of_its_business(line: Wire) -> N
 
 
 async def test_robots_that_stand_still_need_no_beat(guardian: Guardian, line: Wire) -> None:
-    guardian.demand()
-    guardian.take("body", line.slave)
-    guardian.keep("body", b"stop")
+    guards(guardian, line.slave)
     guardian.keep("body", b"")
     await asyncio.sleep(2 * GUARDIAN_MS / 1000)
     assert happened(guardian) == ["guard"]
@@ -227,10 +228,8 @@ async def test_robots_that_stand_still_need_no_beat(guardian: Guardian, line: Wi
 async def test_a_connection_on_tcp_ends_and_gets_no_byte(
     guardian: Guardian, stream: tuple[socket.socket, socket.socket]
 ) -> None:
-    guardian.demand()
     ours, theirs = stream
-    guardian.take("body", ours.fileno())
-    guardian.keep("body", b"stop")
+    guards(guardian, ours.fileno())
     ours.close()
     theirs.setblocking(False)
     with pytest.raises(BlockingIOError):
@@ -244,10 +243,8 @@ async def test_a_connection_of_a_frozen_gateway_is_shut_down(
     guardian: Guardian, stream: tuple[socket.socket, socket.socket]
 ) -> None:
     """This end still has it open."""
-    guardian.demand()
     ours, theirs = stream
-    guardian.take("body", ours.fileno())
-    guardian.keep("body", b"stop")
+    guards(guardian, ours.fileno())
     assert await asyncio.to_thread(theirs.recv, 100) == b""
     with pytest.raises(BrokenPipeError):
         ours.send(b"go on")
@@ -332,10 +329,8 @@ def test_a_slow_uart_gets_the_time_for_what_is_in_its_fifo(
 async def test_a_dropped_port_is_not_held_and_gets_nothing(
     guardian: Guardian, stream: tuple[socket.socket, socket.socket]
 ) -> None:
-    guardian.demand()
     ours, theirs = stream
-    guardian.take("body", ours.fileno())
-    guardian.keep("body", b"stop")
+    guards(guardian, ours.fileno())
     await guardian.drop("body")
     ours.close()
     assert theirs.recv(1) == b""
@@ -454,9 +449,7 @@ async def test_another_program_is_not_waited_for_and_a_guardian_not_for_ever(
 
 async def test_signals_to_the_gateway_do_not_end_it(guardian: Guardian, line: Wire) -> None:
     """Sent at once: before it runs, they are blocked."""
-    guardian.demand()
-    guardian.take("body", line.slave)
-    guardian.keep("body", b"stop")
+    guards(guardian, line.slave)
     for number in guardian_process.IGNORED:
         send(guardian, number)
     await until(lambda: line.has(b"stopstop"))
@@ -496,9 +489,7 @@ async def test_a_full_disk_ends_neither_of_both(
 ) -> None:
     """An access to the memory that both share would, were it a file there: SIGBUS."""
     monkeypatch.setattr("tempfile.tempdir", "/dev/full")
-    guardian.demand()
-    guardian.take("body", line.slave)
-    guardian.keep("body", b"stop")
+    guards(guardian, line.slave)
     await until(lambda: line.has(b"stopstop"))
 
 

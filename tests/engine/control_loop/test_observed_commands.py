@@ -42,7 +42,9 @@ def test_each_command_is_an_event_with_its_outcome() -> None:
     watched = Watched(ScriptedLoop([WHEEL]))
     watched.run.controller_sends(SLOW)
     now = watched.run.scheduler.now()
-    assert watched.commands == [CommandEvent("cab", "", "wheel", SLOW, Accepted.SENT, now)]
+    assert watched.commands == [
+        CommandEvent("cab", "", "wheel", SLOW, Accepted.SENT, {"velocity": 1.0}, now)
+    ]
     watched.run.controller_sends(FAST, UNKNOWN)
     assert reasons(watched) == ["sent", "beyond_limit", "unknown_device"]
     watched.run.loop.end()

@@ -108,6 +108,21 @@ def test_a_channel_that_is_not_allowed_is_refused_and_reported(tmp_path: Path) -
         assert running.report()["refused"] == {"channel": 1, "not_allowed": 1}
 
 
+def test_the_latencies_of_radios_are_those_of_the_last_connection(tmp_path: Path) -> None:
+    with Radioed(tmp_path) as running:
+        robot = running.gateway.robots["cab"]
+        latencies = robot.emitters["tx"].latency, robot.receivers["rx"].latency
+        controller = running.pilot()
+        controller.send(packet(7, b"out"))
+        running.gateway.send("other.tx", b"in", None)
+        running.until(lambda: all(each.count for each in latencies), "both ways")
+        controller.finish()
+        running.until(lambda: running.log.saw("cab.controller", State.WAITING), "it left")
+        running.pilot()
+        report = running.gateway.report()["latency"]
+        assert [report[f"cab.{name}"]["count"] for name in ("tx", "rx")] == [0, 0]
+
+
 def test_what_one_controller_tuned_the_next_finds_as_the_file_has_it(tmp_path: Path) -> None:
     with Radioed(tmp_path) as running:
         robot = running.gateway.robots["cab"]

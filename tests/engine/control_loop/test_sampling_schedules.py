@@ -13,6 +13,7 @@ import pytest
 from firmware_mocks._webots import wire as webots_wire
 from firmware_mocks._webots.library import Device, Library
 from firmware_mocks.wc2ec import wire
+from tests.cases import part_of
 from tests.controllers.sampling_model import ModelReceiver, ModelSensor, ModelWorld
 from tests.engine.control_loop.running import RunningLoop, robot_of
 
@@ -31,6 +32,7 @@ FREE = 0
 """A medium without steps: the controller's basic step is then DEFAULT_MS."""
 DEFAULT_MS = 32
 STEPS = 20
+SCHEDULES = 30
 
 
 def configuration(medium_ms: int) -> str:
@@ -244,7 +246,7 @@ def test_a_stepped_controller_gets_what_webots_gives(
     # In a medium without steps a packet leaves at once, and not with the sender's next request.
     computes = [0, 0, 0.3] if medium_ms else [0]
     different = []
-    for seed in range(30):
+    for seed in range(part_of(SCHEDULES)):
         with RunningLoop(tmp_path, text=configuration(medium_ms), devices=DEVICES) as running:
             bench = Bench(running, medium_ms or DEFAULT_MS)
             try:

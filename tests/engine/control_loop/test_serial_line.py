@@ -4,10 +4,24 @@ from __future__ import annotations
 
 import struct
 from collections import Counter
+from random import Random
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
 
 from firmware_mocks.wc2ec import wire
 from firmware_mocks.wc2ec.cobs import FrameReader, frame
+from hilgw.bodies.wc2ec import BODY
+from hilgw.bodies.wc2ec.settings import Wc2ecBodySettings
+from hilgw.control.events import Event, Notice, ProtocolFailure
+from hilgw.controllers.wc2ec import CONTROLLER
+from hilgw.engine.control_loop.peer_link import PeerLink, PeerListener
 from hilgw.engine.observer import CommandEvent
+from hilgw.engine.station.line_pacer import LinePacer
+from hilgw.framing import create
+from hilgw.testing.sim import Clock, FakeTransport
+from tests.bodies.kinds import CREATE2, DYNAMIXEL, EPUCK, GCODE, KHEPERA
 from tests.e2e.control_loop_peers import (
     CAB,
     DISTANCE,
@@ -267,3 +281,44 @@ def test_a_peer_that_registers_in_time_is_understood() -> None:
     loop.body.data_received(b"".join(map(frame, registrations(CAB))))
     loop.run(5_000)
     assert not [text for text in loop.observer.notices if "no frame yet" in text]
+
+
+NOISE = Random(3).randbytes(600)
+ON_LINES = {
+    "create2": lambda: CREATE2.bench().session,
+    "e-puck": lambda: EPUCK.bench().session,
+    "dynamixel": lambda: DYNAMIXEL.bench().session,
+    "khepera": lambda: KHEPERA.bench().session,
+    "gcode": lambda: GCODE.bench().session,
+    "wc2ec body": lambda: BODY.session(Wc2ecBodySettings(port="x"), "R2025a", create("cobs-crc16")),
+    "wc2ec controller": lambda: CONTROLLER.session(
+        CONTROLLER.Settings(port="x"), "R2025a", create("cobs-crc16")
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", ON_LINES)
+def test_bytes_that_never_become_a_frame_are_named_once_in_each_connection(kind: str) -> None:
+    """Of every kind of body and controller that has a serial line."""
+    clock, transport, listener = Clock(), FakeTransport(), Events()
+    watchdog: Any = SimpleNamespace(check=lambda now: None, late_until_ns=0)
+    link = PeerLink(kind, ON_LINES[kind](), clock, watchdog, LinePacer(115_200, 10))
+    link.listener = listener
+    for connections in (1, 2):
+        link.attach(transport)  # type: ignore[arg-type]
+        for at in range(0, len(NOISE), 10):
+            link.data_received(NOISE[at : at + 10])
+            clock.run(100 * MS)
+        link.detach()
+        assert len([text for text in listener.notices if "no frame yet; " in text]) == connections
+        assert listener.errors == []
+
+
+class Events(PeerListener):
+    def __init__(self) -> None:
+        self.notices: list[str] = []
+        self.errors: list[Event] = []
+
+    def events(self, events: list[Event], now: int) -> None:
+        self.notices += [event.text for event in events if isinstance(event, Notice)]
+        self.errors += [event for event in events if isinstance(event, ProtocolFailure)]

@@ -131,7 +131,7 @@ async def test_cancelled_by_a_callback_of_the_same_moment(timer: Timer) -> None:
     assert len(timer) == 0
 
 
-@pytest.mark.parametrize("cycles_per_callback", [100, 100_000])
+@pytest.mark.parametrize("cycles_per_callback", [100, 10_000])
 async def test_deadlines_cancelled_inside_callbacks_do_not_pile_up(
     cycles_per_callback: int, timer: Timer
 ) -> None:
@@ -139,7 +139,7 @@ async def test_deadlines_cancelled_inside_callbacks_do_not_pile_up(
 
     far = timer.now() + 3600_000 * MS
     done = asyncio.Event()
-    left = 100_000
+    left = 10_000
     beacon = timer.call_at(far, done.set)
 
     def move() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,7 +15,9 @@ from hilgw.assemble.gateway import build
 from hilgw.config.load import load_text
 from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.engine.gateway import Gateway
+from hilgw.engine.latency import Latency
 from hilgw.engine.mock_host import MockHost
+from hilgw.engine.proxy.robot import ProxiedRobot
 from hilgw.plugins import new_air
 from hilgw.protocols.webots.answers import Image, encode_answer
 from hilgw.protocols.webots.handshake import encode_hello
@@ -282,3 +285,14 @@ def test_other_words_pass_and_both_ends_close(word: bytes) -> None:
             assert await webots.read() == b""
 
     asyncio.run(test())
+
+
+def test_the_latencies_are_those_of_the_last_connection() -> None:
+    latency = Latency()
+    robot: Any = SimpleNamespace(name="r", emitters={"tx": SimpleNamespace(latency=latency)})
+    robot.receivers = {}
+    session: Any = None
+    proxied = ProxiedRobot(robot, "r", session, session, Recorder())
+    latency.add(1)
+    proxied.begin(session)
+    assert latency.count == 0

@@ -92,7 +92,7 @@ class Gateway:
         """The module sends; all others of the room receive it a moment later."""
         self.sent.append((name, copy.packet.data))
         assert len(self.sent) < 100, "a storm"
-        self.airs.sent(air, copy.packet.data, self.now, name)
+        self.airs.sent(air, copy.packet.data, self.now, name, owner=copy.packet.owner)
         self.now += 1
         self.receive(copy.packet.data, self.addresses[name], *(set("ab") - {name}))
 
@@ -128,6 +128,23 @@ def test_modules_that_answer_each_other_raise_no_storm(
     gateway.robot_sends(b"ping")
     assert gateway.sent == [(name, b"ping") for name in senders]
     assert gateway.receptions == [b"ping"] * (1 + len(senders))
+
+
+@pytest.mark.parametrize(
+    ("airs", "addressed"), [(("x", "x"), True), (("x", "x"), False), (("x", "y"), True)]
+)
+def test_no_robot_receives_its_own_packet_through_another_module(
+    airs: tuple[str, str], addressed: bool
+) -> None:
+    """Webots: an Emitter never sends to Receivers of its own robot."""
+    gateway = Gateway(airs, addressed, own_echo="keep")
+    for owner in ("rover", "other", "rover"):  # in this order out, in this order in
+        gateway.medium.transmit(
+            Packet(b"ping", 5, "radio", f"{owner}.tx", owner=owner, range=0.0, sent_ns=gateway.now)
+        )
+    from_simulation = 1  # of the other robot
+    through_modules = len({*airs})
+    assert gateway.receptions == [b"ping"] * (from_simulation + through_modules)
 
 
 @pytest.mark.parametrize("addressed", [True, False])

@@ -63,6 +63,19 @@ def test_without_tokens_delivered_means_last_byte_out() -> None:
     assert bench.balanced()
 
 
+def test_the_latency_is_that_of_the_last_connection() -> None:
+    bench = Bench()
+    for packets in (2, 1):
+        bench.attach()
+        for _ in range(packets):
+            bench.send(b"x")
+        bench.scheduler.run_until(bench.scheduler.now() + 3 * BYTE_NS)
+        assert bench.station.statistics.latency.count == packets
+        bench.station.detach()
+    bench.attach()
+    assert bench.station.statistics.latency.as_dict()["max_ms"] is None
+
+
 def test_what_the_other_end_does_not_read_is_refused_once_it_has_left() -> None:
     bench = Bench()
     bench.attach()

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from hilgw.engine.observer import State
 from hilgw.engine.station.station_watch import StationWatch, StationWatches, Traffic
 from hilgw.testing.sim import Clock, Recorder
 
 S = 1_000_000_000
-QUIET = Traffic(state=State.UP, reason="", connections=1, queued=0, sent=0, received=0, garbage=0)
+QUIET = Traffic(State.UP, "", 1, queued=0, delivered=0, unacknowledged=0, received=0, received_ns=0)
 
 
 def looks(*traffic: Traffic, is_listening: bool = True) -> list[str]:
@@ -25,25 +27,33 @@ def looks(*traffic: Traffic, is_listening: bool = True) -> list[str]:
 
 def sending(seconds: int, **more: Any) -> list[Traffic]:
     """Two packets a second."""
-    return [replace(QUIET, sent=2 * second, **more) for second in range(seconds)]
+    return [replace(QUIET, delivered=2 * second, **more) for second in range(seconds)]
 
 
-def test_packets_that_wait_for_a_port_are_named_again_and_again() -> None:
-    down = replace(QUIET, state=State.WAITING, reason="no such device", connections=0, queued=7)
-    lines = looks(*[down] * 25)
-    assert lines == ["queued 7, sent 0: waits for its port (waiting: no such device)"] * 3
+@pytest.mark.parametrize(
+    ("state", "reason", "why"),
+    [
+        (State.WAITING, "no such device", "waiting: no such device"),
+        (State.RELEASED, "to avrdude (process 7)", "released to avrdude (process 7)"),
+    ],
+)
+def test_packets_that_wait_for_a_port_are_named_again_and_again(
+    state: State, reason: str, why: str
+) -> None:
+    down = replace(QUIET, state=state, reason=reason, connections=0, queued=7)
+    assert looks(*[down] * 25) == [f"queued 7, sent 0: waits for its port ({why})"] * 3
     assert looks(*[replace(down, queued=0)] * 25) == []
 
 
 def test_a_handshake_may_take_its_time() -> None:
     starts = replace(QUIET, state=State.HANDSHAKE, connections=0, queued=7)
-    assert looks(starts, starts, replace(QUIET, sent=7)) == []
+    assert looks(starts, starts, replace(QUIET, delivered=7)) == []
 
 
 def test_many_packets_and_nothing_back_is_reported_once_for_each_connection() -> None:
     lines = looks(*sending(30))
     assert lines == ["10 packets out in 5 s, and nothing came back; check the baud rate (9600)"]
-    again = [replace(each, connections=2, sent=each.sent + 60) for each in sending(30)]
+    again = [replace(each, connections=2, delivered=each.sent + 60) for each in sending(30)]
     assert len(looks(*sending(30), *again)) == 2
 
 
@@ -54,18 +64,26 @@ def test_it_is_reported_only_where_something_listens_and_nothing_came() -> None:
 
 
 def test_few_packets_and_a_short_time_mean_nothing() -> None:
-    assert looks(*[replace(QUIET, sent=min(second, 4)) for second in range(60)]) == []
+    assert looks(*[replace(QUIET, delivered=min(second, 4)) for second in range(60)]) == []
     assert looks(*sending(5)) == []
-    late = [QUIET] * 20 + [replace(QUIET, sent=20)] * 3
+    late = [QUIET] * 20 + [replace(QUIET, delivered=20)] * 3
     assert looks(*late) == []
 
 
-def test_input_without_a_packet_is_named() -> None:
-    lines = looks(*[replace(each, garbage=each.sent // 2) for each in sending(30)])
-    assert lines == [
-        "10 packets out in 5 s, and 5 pieces of input, and no packet came back; check the baud "
-        "rate (9600)"
-    ]
+def test_bytes_that_are_no_packet_have_the_line_of_the_session_alone() -> None:
+    down = replace(QUIET, state=State.HANDSHAKE, connections=0)
+    answered = [replace(each, received_ns=7) for each in sending(30)]
+    assert len(looks(down, *answered)) == 1  # the handshake alone was answered
+    assert looks(down, *sending(3), *answered[3:]) == []
+
+
+def test_packets_that_no_module_acknowledges_need_no_receiver() -> None:
+    lost = [replace(QUIET, unacknowledged=2 * second) for second in range(30)]
+    for is_listening, what in ((False, "none was acknowledged"), (True, "nothing came back")):
+        lines = looks(*lost, is_listening=is_listening)
+        assert lines == [f"10 packets out in 5 s, and {what}; check the baud rate (9600)"]
+    one = [replace(each, delivered=int(each.sent > 4)) for each in lost]
+    assert looks(*one, is_listening=False) == []
 
 
 def test_all_stations_are_looked_at_until_the_end() -> None:

@@ -86,14 +86,6 @@ def test_any_frame_08_applies_what_was_queued(bench: Bench) -> None:
     assert bench.tx64(one, two.address, b"x") == 1
 
 
-def test_a_value_set_by_08_counts_at_once(bench: Bench) -> None:
-    one, two = bench.pair()
-    bench.at(two, b"ID", b"\x12\x34")
-    assert bench.tx64(one, two.address, b"x") == 1
-    bench.at(one, b"ID", b"\x12\x34")
-    assert bench.tx64(one, two.address, b"x") == 0
-
-
 def reset(bench: Bench, module: object) -> None:
     answer, boot = bench.ask(module, b"\x08\x01FR", 500)  # type: ignore[arg-type]
     assert answer == b"\x88\x01FR\x00"

@@ -82,9 +82,3 @@ def test_a_frame_given_up_leaves_nothing_behind() -> None:
     reader.abort()
     assert not reader.inside
     assert read(reader, encode(b"\x08\x02AP", False)) == [b"\x08\x02AP"]
-
-
-@given(st.binary(max_size=400), st.booleans())
-def test_noise_is_harmless(noise: bytes, escaped: bool) -> None:
-    for frame in read(FrameReader(escaped), noise):
-        assert 0 < len(frame) <= LONGEST

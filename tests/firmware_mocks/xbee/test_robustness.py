@@ -74,16 +74,6 @@ def test_random_bytes_never_upset_a_module(
 
 
 @QUICK
-@given(st.binary(max_size=100), st.booleans())
-def test_any_payload_arrives_unchanged(data: bytes, escaped: bool) -> None:
-    bench = Bench()
-    one, two = bench.add(), bench.add(api_mode=0)
-    bench.settle()
-    assert bench.tx64(one, two.address, data) == 0
-    assert bench.taken(two) == data
-
-
-@QUICK
 @given(
     st.sampled_from([*xbee.PARAMETERS, *REGISTERS, "nonsense"]),
     st.one_of(st.text(max_size=12), st.integers(), st.floats(), st.none(), st.lists(st.integers())),
@@ -167,18 +157,3 @@ def test_addresses_are_of_the_name_and_differ(bench: Bench) -> None:
     assert addresses == [xbee.create(name, Air(seed=9), {}).address for name in names]
     assert len(set(addresses)) == 50
     assert {address >> 32 for address in addresses} == {0x0013A200}
-
-
-def test_two_benches_with_one_seed_are_the_same() -> None:
-    def story(seed: int) -> list[tuple[int, str, bytes]]:
-        bench = Bench(seed=seed, loss=0.3)
-        one, two = bench.pair(noise_dbm=-70)
-        two.set("replies", {"ping": "pong"})
-        for number in range(20):
-            head = b"\x00\x01" + two.address.to_bytes(8, "big") + b"\x00"
-            bench.put(one, wrap(head + b"ping %d" % number))
-            bench.run(100)
-        return [(when, module.name, data) for when, module, data in bench.log]
-
-    assert story(1) == story(1)
-    assert story(1) != story(2)

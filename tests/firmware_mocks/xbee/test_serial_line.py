@@ -41,15 +41,6 @@ def test_a_packet_handed_over_in_lumps_stays_one(bench: Bench) -> None:
     assert packets(bench, two) == [data]
 
 
-def test_ro_can_be_longer(bench: Bench) -> None:
-    one, two = transparent(bench, RO="30")
-    bench.put(one, b"first")
-    bench.run(40)
-    bench.put(one, b"second")
-    bench.run(200)
-    assert packets(bench, two) == [b"firstsecond"]
-
-
 def test_ro_0_sends_each_byte_as_it_comes(bench: Bench) -> None:
     one, two = transparent(bench, RO="0")
     for byte in b"abc":

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.firmware_mocks.bench import BROADCAST, Bench, wrap
+from tests.firmware_mocks.bench import BROADCAST, Bench
 
 SUCCESS, NO_ACK, CCA, TOO_LARGE = 0x00, 0x01, 0x02, 0x74
 
@@ -21,14 +21,6 @@ def test_by_64_bit_address_from_a_module_without_a_short_one(bench: Bench, kind:
     assert bench.tx64(one, two.address, b"\x00\xff~data") == SUCCESS
     # 80, source, RSSI as positive -dBm (28h = -40 dBm at 1 m), options, data
     assert bench.frames(two) == [b"\x80" + address(one) + b"\x28\x00" + b"\x00\xff~data"]
-
-
-def test_the_sender_with_a_short_address_is_named_by_it(bench: Bench) -> None:
-    one = bench.add(my=0x0011, hardware="s1")
-    two = bench.add(hardware="s1", position=(1, 0, 0))
-    bench.settle()
-    assert bench.tx64(one, two.address, b"x") == SUCCESS
-    assert bench.frames(two) == [b"\x81\x00\x11\x28\x00x"]
 
 
 def test_by_16_bit_address(bench: Bench) -> None:
@@ -235,13 +227,3 @@ def test_xbee3_takes_a_new_threshold_with_the_next_restart(bench: Bench) -> None
     module.reset(bench.now)
     bench.settle()
     assert bench.tx64(module, BROADCAST, b"x") == SUCCESS
-
-
-def test_frames_are_worked_on_in_order(bench: Bench) -> None:
-    one, two = bench.pair(baudRate=115200)
-    frames = b"".join(wrap(bytes((0, n)) + address(two) + b"\x00n%d" % n) for n in range(1, 20))
-    for start in range(0, len(frames), 32):
-        bench.put(one, frames[start : start + 32])
-    bench.run(200)
-    assert bench.frames(one) == [bytes((0x89, n, 0)) for n in range(1, 20)]
-    assert [frame[11:] for frame in bench.frames(two)] == [b"n%d" % n for n in range(1, 20)]

@@ -41,6 +41,7 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 def run(args: argparse.Namespace) -> int:
     """Becomes the program: its exit code is that of hilgw. Raises HilgwError when there is none."""
+    from hilgw.api.exec_watch import watch
     from hilgw.protocols.webots.address import program_environment
 
     words, url = list(args.words), args.url
@@ -64,7 +65,8 @@ def run(args: argparse.Namespace) -> int:
     _check(url)
     sys.stdout.flush()
     sys.stderr.flush()
-    os.execve(python, [python, *words], program_environment(url, os.environ))
+    environment = program_environment(url, os.environ) | watch(program.name)
+    os.execve(python, [python, *words], environment)
     raise AssertionError("execve returned")
 
 

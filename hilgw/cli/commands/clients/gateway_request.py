@@ -4,15 +4,12 @@ the options of all commands that select the gateway."""
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hilgw.errors import UsageError
-from hilgw.protocols.gateway.messages import Do
 
 if TYPE_CHECKING:
-    from hilgw.client.control_socket import Gateway
+    from hilgw.client import Gateway
 
 
 def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -43,34 +40,15 @@ def selected(args: argparse.Namespace) -> dict[str, str | None]:
     return {name: getattr(args, name, None) for name in ("control", "config")}
 
 
-def request_gateway(
-    args: argparse.Namespace,
-    request: dict[str, Any],
-    kind: str,
-    name: str,
-    fixes: Mapping[str, str] = MappingProxyType({}),
-    timeout_s: float = 5.0,
-) -> tuple[dict[str, Any], Gateway]:
-    """Sends one request to the gateway that the options select, or that has this name; its answer,
-    and the gateway. HilgwError when it refuses. kind: as `gateways_with` of
-    `hilgw.client.control_socket`. fixes: the fix for each reason of a refusal."""
-    from hilgw.client.control_socket import gateway_with, request_of
+def gateway_of(args: argparse.Namespace, kind: str, name: str) -> Gateway:
+    """The gateway that the options select, or that has this name. kind: as `gateways_with` of
+    `hilgw.client.gateway`. HilgwError when there is none, or several."""
+    from hilgw.client.gateway import gateway_with
 
-    gateway = gateway_with(kind, name, **selected(args))
-    return request_of(gateway, request, name, fixes, timeout_s), gateway
+    return gateway_with(kind, name, **selected(args))
 
 
 # --- `hilgw send STATION`: one packet through a running gateway -----------------------------------
-
-
-FIXES = {
-    "invalid": "send at least one byte",
-    "channel": "use a channel of allowedChannels and of the mapping of the hardware",
-    "full": "wait, or increase bufferSize",
-    "overflow": "wait, or increase bufferSize",
-    "down": "the hardware is down and its queue is full; check the port",
-    "too_long": "send less; `hilgw adapters NAME` shows the limit of the hardware",
-}
 
 
 def _add_send(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -118,8 +96,8 @@ def _payload(args: argparse.Namespace) -> bytes:
 def run_send(args: argparse.Namespace) -> int:
     """Returns 0 when the packet is queued. Raises HilgwError with the reason when refused."""
     data = _payload(args)
-    request = {"do": Do.SEND, "station": args.station, "data": data.hex(), "channel": args.channel}
-    _, gateway = request_gateway(args, request, "station", args.station, FIXES)
+    gateway = gateway_of(args, "station", args.station)
+    gateway.send(args.station, data, args.channel)
     print(f"{args.station}: {len(data)} B queued{gateway.suffix()}")
     return 0
 
@@ -159,13 +137,8 @@ def run_place(args: argparse.Namespace) -> int:
     if args.rotation is not None and not any(args.rotation[:3]):
         raise UsageError("the rotation has no axis", fix="e.g. --rotation 0 0 1 1.57")
     position = None if args.unknown else args.position
-    request = {
-        "do": Do.PLACE,
-        "object": args.object,
-        "position": position,
-        "rotation": args.rotation,
-    }
-    _, gateway = request_gateway(args, request, "object", args.object)
+    gateway = gateway_of(args, "object", args.object)
+    gateway.place(args.object, position, args.rotation)
     where = "unknown" if position is None else "{:g}, {:g}, {:g} m".format(*position)
     print(f"{args.object}: {where}{gateway.suffix()}")
     return 0
@@ -175,7 +148,6 @@ def run_place(args: argparse.Namespace) -> int:
 
 
 TEXT = ("NI",)  # AT commands whose value is text
-ANSWER_S = 15.0  # a remote module has 10 s
 
 
 def _add_set(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -216,8 +188,8 @@ def run_set(args: argparse.Namespace) -> int:
         return _remote_at(args)
     if args.channel is None and args.range is None:
         raise UsageError("nothing to set", fix="give --channel N or --range M")
-    request = {"do": Do.SET, "device": args.device, "channel": args.channel, "range": args.range}
-    _, gateway = request_gateway(args, request, "device", args.device)
+    gateway = gateway_of(args, "device", args.device)
+    gateway.set(args.device, channel=args.channel, range=args.range)
     range_m = None if args.range is None else "unlimited" if args.range < 0 else f"{args.range:g} m"
     values = (("channel", "all" if args.channel == -1 else args.channel), ("range", range_m))
     shown = ", ".join(f"{name} {value}" for name, value in values if value is not None)
@@ -229,8 +201,8 @@ def _charge(args: argparse.Namespace) -> int:
     """Charges the battery of a robot."""
     if args.at or args.channel is not None or args.range is not None:
         raise UsageError("--battery is of a robot alone", fix="hilgw set rover --battery 1000")
-    request = {"do": Do.CHARGE, "robot": args.device, "energy_j": args.battery}
-    _, gateway = request_gateway(args, request, "robot", args.device)
+    gateway = gateway_of(args, "robot", args.device)
+    gateway.charge(args.device, args.battery)
     print(f"{args.device}: battery {args.battery:g} J{gateway.suffix()}")
     return 0
 
@@ -241,15 +213,12 @@ def _remote_at(args: argparse.Namespace) -> int:
         raise UsageError("--at takes REMOTE COMMAND [VALUE], and no other setting beside it")
     address, name = args.at[0], args.at[1].upper()
     value = _value(name, args.at[2]) if len(args.at) == 3 else b""
-    request = {"do": Do.COMMAND, "station": args.device, "address": address, "name": name}
-    request["value"] = value.hex()
-    kind = "hardware station"
-    answer, gateway = request_gateway(args, request, kind, args.device, timeout_s=ANSWER_S)
-    shown = bytes.fromhex(answer["value"])
+    gateway = gateway_of(args, "hardware station", args.device)
+    answer = gateway.command(args.device, address, name, value)
     if value:
-        print(f"{answer['address']}: {name} = {_shown(name, value)}{gateway.suffix()}")
+        print(f"{answer.address}: {name} = {_shown(name, value)}{gateway.suffix()}")
     else:
-        print(f"{_shown(name, shown)}{gateway.suffix()}")
+        print(f"{_shown(name, answer.value)}{gateway.suffix()}")
     return 0
 
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from hilgw.cli import streams
 from hilgw.errors import HilgwError, SafetyError, UsageError, printable
-from hilgw.protocols.gateway.messages import RENEW_S, Do
 
 if TYPE_CHECKING:
     from hilgw.client.holding import Ended, Holding
@@ -48,11 +47,11 @@ def run(robots: Sequence[str], limit_s: float | None, selected: dict[str, str | 
             stack.callback(each.close)
         _show_start(held, limit_s)
         while True:
-            hung_up = terminals.poll(RENEW_S * 1000)
+            hung_up = terminals.poll(holding.RENEW_S * 1000)
             if codes or hung_up:
                 return _release(held, (codes or [EXIT_BY_SIGNAL["SIGHUP"]])[0], {})
             for each in held:
-                if (end := each.ask(Do.RENEW)) is not None:
+                if (end := each.renew()) is not None:
                     is_over = end.reason == "lease_over"
                     return _release(held, 0 if is_over else SafetyError.exit_code, {each: end})
 
@@ -87,7 +86,7 @@ def _release(held: Sequence[Holding], code: int, ended: dict[Holding, Ended]) ->
     errors: list[HilgwError] = []
     for each in held:
         try:
-            end = ended.get(each) or each.ask(Do.RELEASE)
+            end = ended.get(each) or each.end()
         except HilgwError as error:
             errors.append(error)
             continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from hilgw.cli.commands.clients.gateway_request import add_options, selected
+from hilgw.cli.commands.clients.gateway_request import add_options, gateway_of
 
 MODES = ("simulation", "remote", "shadow")
 
@@ -27,17 +27,13 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 def run(args: argparse.Namespace) -> int:
     """Returns 0. Raises HilgwError with the reason when the gateway refuses."""
-    from hilgw.client.robots import robot_mode, set_robot_mode
-
-    if args.mode is None:
-        state = robot_mode(args.robot, **selected(args))
-    else:
-        state = set_robot_mode(args.robot, args.mode, **selected(args))
+    gateway = gateway_of(args, "robot", args.robot)
+    state = gateway.mode(args.robot, args.mode)
     if args.json:
-        more = {"gateway": state.gateway} if state.gateway else {}
+        more = {"gateway": gateway.label} if gateway.label else {}
         print(json.dumps({"robot": state.robot, "mode": state.mode, "bodies": state.bodies} | more))
     else:
         bodies = ", ".join(f"{name} {word}" for name, word in state.bodies.items())
-        gateway = f" (gateway {state.gateway})" if state.gateway else ""
-        print(f"{state.robot}: {state.mode}" + (f" ({bodies})" if bodies else "") + gateway)
+        shown = f"{state.robot}: {state.mode}" + (f" ({bodies})" if bodies else "")
+        print(shown + gateway.suffix())
     return 0

@@ -9,7 +9,7 @@ import re
 import sys
 from collections.abc import Callable
 
-from hilgw.cli.commands.clients.gateway_request import add_options, selected
+from hilgw.cli.commands.clients.gateway_request import add_options, gateway_of
 from hilgw.cli.keys import single_keys
 from hilgw.devices.keys import MOST_KEYS, Keys, code_of
 from hilgw.errors import UsageError, quoted
@@ -63,13 +63,10 @@ def _add_key(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 def run_key(args: argparse.Namespace) -> int:
     """Returns 0. Raises HilgwError with the reason when the gateway refuses."""
-    from hilgw.client.control_socket import gateway_with
-    from hilgw.client.robots import press_at
-
-    gateway = gateway_with("robot", args.robot, **selected(args))
+    gateway = gateway_of(args, "robot", args.robot)
     if not args.keys:
         print(f"{args.robot}: type keys; Ctrl-D ends{gateway.suffix()}", file=sys.stderr)
-        read_keys(sys.stdin.fileno(), lambda codes: press_at(gateway, args.robot, codes, args.hold))
+        read_keys(sys.stdin.fileno(), lambda codes: gateway.key(args.robot, codes, args.hold))
         return 0
     codes = []
     for word in args.keys:
@@ -77,7 +74,7 @@ def run_key(args: argparse.Namespace) -> int:
         if code is None:
             raise UsageError(f"{quoted(word)} is not a key", fix="hilgw key --help lists them")
         codes.append(code)
-    press_at(gateway, args.robot, codes, args.hold)
+    gateway.key(args.robot, codes, args.hold)
     if gateway.label:
         print(f"{args.robot}: keys pressed{gateway.suffix()}")
     return 0
@@ -85,9 +82,8 @@ def run_key(args: argparse.Namespace) -> int:
 
 def run_say(args: argparse.Namespace) -> int:
     """Returns 0. Raises HilgwError with the reason when the gateway refuses."""
-    from hilgw.client.robots import say
-
-    gateway = say(args.robot, args.text, **selected(args))
+    gateway = gateway_of(args, "robot", args.robot)
+    gateway.say(args.robot, args.text)
     if gateway.label:
         print(f"{args.robot}: text sent{gateway.suffix()}")
     return 0

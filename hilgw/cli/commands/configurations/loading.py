@@ -36,12 +36,15 @@ def without_collection() -> Iterator[None]:
 def load(args: argparse.Namespace, path: str) -> Loaded:
     """The file with the options of the command, --arm too if it has that. Raises ConfigErrors."""
     import dataclasses
+    import json
 
     from hilgw.config.load import load_config
     from hilgw.config.model import armed
     from hilgw.config.shipped import found
 
     overrides = getattr(args, "overrides", [])
+    if (metrics := getattr(args, "metrics", None)) is not None:
+        overrides = [*overrides, f"metrics.listen={json.dumps(metrics)}"]
     backend, speed = getattr(args, "backend", None), getattr(args, "speed", None)
     loaded = load_config(found(path), overrides, backend, speed)
     if not getattr(args, "arm", False):

@@ -156,7 +156,9 @@ class BodyEnd(PeerListener):
             if not ready:
                 return self._turn_down(command, _NO_GUARDIAN, now)
         written = link.handle(events, now)
-        self._settle(command, outcome if written else Accepted.DROPPED)
+        settled = outcome if written else Accepted.DROPPED
+        if not isinstance(settled, Refusal):
+            self._settle(command, settled)
         if outcome is Accepted.SENT:
             self._held.discard(command.index)
             if self._repeater is not None:
@@ -167,6 +169,8 @@ class BodyEnd(PeerListener):
             self._context.notices.show(link.name, refused)
             if mode_of(command) is not None:
                 self.stop_motor(command.index, now)
+            if written:
+                self._settle(command, outcome)
         elif self._repeater is not None:
             self._repeater.replace(command)
         return outcome
@@ -196,8 +200,15 @@ class BodyEnd(PeerListener):
             statistics.counts["commands_superseded"] += 1
         if (report := context.observer.motor_command) is not None:
             device, now = context.statistics.name_of(command.index), context.scheduler.now()
-            report(CommandEvent(context.name, self._shown_as, device, command, outcome, now))
+            applied = self._applied(device, command.index)
+            robot, body = context.name, self._shown_as
+            report(CommandEvent(robot, body, device, command, outcome, applied, now))
         return outcome
+
+    def _applied(self, device: str, index: int) -> Mapping[str, float]:
+        """What the body was sent last for this motor; on its way there by a limited rate."""
+        applied = self.safety.statistics.motors.get(device, {})
+        return dict(applied)
 
     def _defer(self, command: Command) -> Outcome:
         """Keeps a command until the line has room. One that a stop overtakes is void."""

@@ -49,6 +49,7 @@ class ModeSwitch:
         self._requests = requests
         self._forwarder = forwarder
         self._notices = context.notices
+        self._robot, self._observer = context.name, context.observer
         self._follow(bodies.mode)
 
     @property
@@ -88,6 +89,7 @@ class ModeSwitch:
             self._exchange(end, now)
         self._follow(mode)
         self._notices.add(f"mode {mode}")
+        self._observer.mode(self._robot, mode)
         self._go_on(commands, now, taken=bodies.active is not left)
         if commands:
             for safety in bodies.commanded:

@@ -23,6 +23,7 @@ from hilgw.engine.supervisor import STALL_POLL_S
 from hilgw.errors import HilgwError, PeerError
 from hilgw.protocols.webots.address import DEFAULT_PORT
 from hilgw.protocols.webots.handshake import Acknowledgement, Forbidden, encode_name
+from hilgw.protocols.webots.requests import PAUSE_S
 from hilgw.reasons import RequestRefused
 from hilgw.transports.tcp.listener import Limits
 from hilgw.transports.tcp.stream import TcpStream
@@ -43,10 +44,6 @@ if TYPE_CHECKING:
 QUIT_S = 1.0
 # An answer may carry the packets of several full Receivers.
 ANSWER_BYTES = 64 * 1024 * 1024
-
-
-# A program that computes for so long between two steps is named.
-PAUSE_S = 5.0
 
 
 class Pause:

@@ -1,0 +1,51 @@
+"""Whether a program that `hilgw exec` has become makes a Robot(): both ends of a pipe.
+
+A process beside the program waits at the one end. The program has the other: it closes it with its
+Robot(), and when it ends.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+from contextlib import suppress
+
+from hilgw.protocols.webots.requests import PAUSE_S
+
+VARIABLE = "HILGW_EXEC"
+
+
+def watch(program: str, pause_s: float = PAUSE_S) -> dict[str, str]:
+    """Has a process name the program that this one becomes, when it makes no Robot() for so long.
+    Returns the variables for the program."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            if not os.fork():  # not the child of a program that may wait for its own children
+                os.close(writer)
+                _wait(reader, program, pause_s)
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    os.close(reader)
+    os.set_inheritable(writer, True)
+    return {VARIABLE: f"{os.getpid()}:{writer}"}
+
+
+def has_robot() -> None:
+    """The program makes its Robot()."""
+    process, _, descriptor = os.environ.pop(VARIABLE, "").partition(":")
+    if process == str(os.getpid()):  # a child of the program has no such descriptor
+        with suppress(OSError):
+            os.close(int(descriptor))
+
+
+def _wait(reader: int, program: str, pause_s: float) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of the terminal: the program may go on
+    os.close(sys.stdout.fileno())  # who reads the program's output waits for the program alone
+    if not select.select([reader], [], [], pause_s)[0]:
+        text = f"Warning: the program {program} runs, and has no Robot() for {pause_s:g} s"
+        print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,85 @@
+"""`hilgw status`: the state of all gateways that run; `hilgw metrics`: the same for Prometheus."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from hilgw.cli.commands.clients.gateway_request import add_options, selected
+from hilgw.cli.output.gateway_status import Status, lines
+from hilgw.cli.output.text import Style, print_json, use_colour
+from hilgw.errors import HilgwError, PeerError, PortError
+from hilgw.protocols.gateway.metrics import text_of
+
+
+def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    status = commands.add_parser(
+        "status",
+        description="Shows the state of all gateways of this user: ports, robots, clients, memory "
+        "and losses. Rates are those of the last one to two seconds. The exit code is 0 when all "
+        "is up, 4 when a port that a gateway needs is down, and 5 when a body is down that gets "
+        "commands, or a gateway does not answer within 1 s.",
+        epilog="example: hilgw status --json | jq '.[].ports'",
+    )
+    status.add_argument("--json", action="store_true", help="print a list with each gateway")
+    add_options(status)
+    metrics = commands.add_parser(
+        "metrics",
+        description="Prints the metrics of all gateways of this user once, in the text format of "
+        "Prometheus; the labels `config` and `pid` distinguish the gateways. The exit code is 5 "
+        "when one does not answer. `hilgw --config FILE --metrics HOST:PORT` serves them.",
+        epilog="example: hilgw metrics | grep hilgw_port",
+    )
+    add_options(metrics)
+
+
+def run_status(args: argparse.Namespace) -> int:
+    """Returns 0 when all is up, else 4 or 5. PeerError when no gateway runs."""
+    found, style = _statuses(args), Style(use_colour(sys.stdout))
+    if args.json:
+        print_json(found)
+    else:
+        print("\n\n".join("\n".join(lines(status, style)) for status in found))
+    return exit_code(found)
+
+
+def run_metrics(args: argparse.Namespace) -> int:
+    """Returns 0; 5 when a gateway does not answer. PeerError when none runs."""
+    found = _statuses(args)
+    silent = [each for each in found if "error" in each]
+    named = [({"config": e["config"], "pid": str(e["pid"])}, e) for e in found if e not in silent]
+    sys.stdout.write(text_of(named))
+    for each in silent:
+        sys.stderr.write(f"hilgw: {lines(each, Style(on=False))[0]}\n")
+    return PeerError.exit_code if silent else 0
+
+
+def exit_code(statuses: list[Status]) -> int:
+    """Of `hilgw status`."""
+    robots = [robot for each in statuses for robot in each.get("robots", {}).values()]
+    if any("error" in each for each in statuses) or any(robot["down"] for robot in robots):
+        return PeerError.exit_code
+    ports = [port["down"] for each in statuses for port in each.get("ports", {}).values()]
+    return PortError.exit_code if any(ports) else 0
+
+
+def _statuses(args: argparse.Namespace) -> list[Status]:
+    """Of each gateway, or of the one that the options select; all are asked at the same time."""
+    from hilgw.client.control_paths import live_sockets
+    from hilgw.client.control_socket import find_gateway, in_parallel
+
+    options = selected(args)
+    paths = [] if any(options.values()) else live_sockets()
+    return in_parallel(_status, paths or [find_gateway(options["control"], options["config"])])
+
+
+def _status(path: Path) -> Status:
+    """`error` instead of the rest where there is no answer."""
+    from hilgw.client.control_socket import ASK_ALL_S
+    from hilgw.client.gateway import Gateway
+
+    try:
+        return {"control": str(path), **Gateway(path).status(ASK_ALL_S)}
+    except HilgwError as error:
+        return {"control": str(path), "error": error.what}

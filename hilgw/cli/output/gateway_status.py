@@ -1,0 +1,67 @@
+"""What `hilgw status` shows of one gateway, in 80 columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from hilgw.cli.output.text import Style, hanging, in_words, reason_counts
+from hilgw.errors import printable
+
+Status = dict[str, Any]
+_WIDTH = 80
+_HEAD = f"  {'port':15} {'state':9} {'since':>6} {'in B/s':>8} {'pkt/s':>6} {'out B/s':>8}"
+_UNITS = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
+_RATES = (("received_bytes", 8), ("received_packets", 6), ("sent_bytes", 8), ("sent_packets", 6))
+
+
+def lines(status: Status, style: Style) -> list[str]:
+    """All lines. Text of others is made printable."""
+    if "error" in status:
+        return [f"{printable(status['control'])}: {style.bad(printable(status['error']))}"]
+    config = printable(Path(status["config"]).stem or status["control"])
+    memory = "" if status["memory_bytes"] is None else f", {status['memory_bytes'] / 1e6:.0f} MB"
+    process = f"process {status['pid']}, for {span(status['uptime_s'])}{memory}"
+    found = [f"{style.strong(config)}  {process}"]
+    found += [f"{_HEAD} {'pkt/s':>6} {'last':>6}"] if status["ports"] else []
+    for name, port in status["ports"].items():
+        found += _port(printable(name), port, style)
+    robots = status["robots"].items()
+    found += [f"  {printable(name)}: {_robot(robot, style)}" for name, robot in robots]
+    clients = (f"{count} at {printable(where)}" for where, count in status["clients"].items())
+    found.append(f"  clients: {', '.join(clients)}")
+    losses = [(kind, reasons) for kind, reasons in status["losses"].items() if reasons]
+    found += [f"  {in_words(kind)}: {printable(reason_counts(each))}" for kind, each in losses]
+    return [piece for line in found for piece in hanging(line, _WIDTH, 4)]
+
+
+def _port(name: str, port: Mapping[str, Any], style: Style) -> list[str]:
+    state, last_s, loss = port["state"], port["last_byte_s"], port["last_loss"]
+    colour = style.bad if port["down"] else style.good if state == "up" else style.dim
+    rates = " ".join(f"{port[f'{what}_per_s']:>{width}.4g}" for what, width in _RATES)
+    last = "never" if last_s is None else span(last_s)
+    found = [f"  {name:15.15} {colour(f'{state:9}')} {span(port['since_s']):>6} {rates} {last:>6}"]
+    found += [f"    {printable(port['reason'])}"] if state != "up" and port["reason"] else []
+    if loss is not None:
+        reason = in_words(printable(loss["reason"]))
+        found.append(f"    {loss['what']} lost {span(loss['age_s'])} ago: {reason}")
+    return found
+
+
+def _robot(robot: Mapping[str, Any], style: Style) -> str:
+    latched, late, controller = robot["latched"], robot["late_steps"], robot["controller"]
+    words = ["armed" if robot["armed"] else "disarmed"]
+    words += [] if latched is None else [style.bad(f"latched: {in_words(printable(latched))}")]
+    words += [] if robot["mode"] is None else [f"mode {robot['mode']}"]
+    for body, state in robot["bodies"].items():
+        words.append((style.bad if body in robot["down"] else str)(f"{body} {state}"))
+    words.append("controller runs" if controller["runs"] else printable(controller["text"]))
+    words += [f"{late['count']} late steps, up to {late['max_ms']:g} ms"] if late["count"] else []
+    return ", ".join(words)
+
+
+def span(seconds: float) -> str:
+    """A time in at most six characters, such as 2.5 s or 12 min."""
+    size, unit = next((each for each in _UNITS if seconds >= each[0]), (1, "s"))
+    return f"{seconds:.1f} s" if seconds < 9.95 else f"{seconds / size:.0f} {unit}"

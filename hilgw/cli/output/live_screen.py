@@ -1,0 +1,114 @@
+"""The terminal of `hilgw watch`: its whole screen, drawn anew while events and keys arrive."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import signal
+import termios
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TextIO
+
+from hilgw.cli.keys import single_keys
+from hilgw.cli.output.event_lines import Event
+from hilgw.cli.output.live_table import LiveTable
+from hilgw.cli.signals import EXIT_BY_SIGNAL
+from hilgw.client.arming import NOT_CONFIRMED, disarm_each
+from hilgw.errors import HilgwError
+
+FRAME_S = 0.1  # the screen is drawn ten times a second at most
+ENTER = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J"  # alternate screen, no cursor, lines are cut
+_SEQUENCE = re.compile(r"\x1b[\[O][0-9;]*.")  # of an arrow key and such
+LEAVE = "\x1b[?7h\x1b[?25h\x1b[?1049l"
+
+
+def watch(table: LiveTable, events: Iterator[Event], keys: int, out: TextIO) -> None:
+    """Shows the events until they end, or the key q. keys: the descriptor of the keyboard."""
+    lock, ended, faults = threading.Lock(), threading.Event(), list[Exception]()
+
+    def read() -> None:
+        try:
+            for event in events:
+                with lock:
+                    table.take(event)
+        except Exception as error:  # noqa: BLE001 - raised again below
+            faults.append(error)
+        ended.set()
+
+    with _whole_screen(out) as show, single_keys(keys, termios.VSUSP, termios.VQUIT):
+        threading.Thread(target=read, daemon=True).start()
+        while not ended.is_set():
+            width, height = os.get_terminal_size(out.fileno())
+            with lock:
+                lines = table.screen(width or 80, height or 24, time.monotonic_ns())
+            show(lines)
+            for key in _pressed(keys, FRAME_S, ended):
+                with lock:
+                    asked = table.key(key, time.monotonic_ns())
+                if asked == "quit":
+                    return
+                if asked == "disarm":
+                    threading.Thread(target=_disarm, args=(table,)).start()
+    if faults:
+        raise faults[0]
+
+
+def _disarm(table: LiveTable) -> None:
+    """Disarms all robots of all gateways, as `hilgw disarm --all` does, and shows the outcome."""
+    try:
+        stopped = disarm_each([], None, None)
+        words = [str(error) for error in stopped.errors]
+        table.is_bad = bool(words)
+        words += [f"{robot}: disarmed{gateway.suffix()}" for robot, gateway in stopped.robots]
+        table.message = "; ".join(words)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the stop is not confirmed
+        shown = str(error) if isinstance(error, HilgwError) else f"{NOT_CONFIRMED}: {error!r}"
+        table.message, table.is_bad = shown, True
+
+
+def _pressed(keys: int, for_s: float, ended: threading.Event) -> Iterator[str]:
+    """The keys that are pressed in this time. A sequence, as of an arrow key, is none; the end of
+    the terminal is q."""
+    if not os.isatty(keys):
+        ended.wait(for_s)
+        return
+    end_s = time.monotonic() + for_s
+    while (left_s := end_s - time.monotonic()) > 0:
+        if not select.select([keys], [], [], left_s)[0]:
+            return
+        typed = os.read(keys, 1024).decode(errors="ignore") or "q"
+        yield from _SEQUENCE.sub("", typed)
+
+
+@contextmanager
+def _whole_screen(out: TextIO) -> Iterator[Callable[[list[str]], None]]:
+    """What draws lines on the whole screen. Afterwards it is as it was, also where a signal ends
+    the program."""
+
+    def end(number: int, frame: object) -> None:
+        raise SystemExit(EXIT_BY_SIGNAL[signal.Signals(number)])
+
+    shown: list[str] = []
+
+    def show(lines: list[str]) -> None:
+        if lines != shown:
+            shown[:] = lines
+            out.write("\x1b[H" + "\x1b[K\r\n".join(lines) + "\x1b[K\x1b[J")
+            out.flush()
+
+    before = {number: signal.signal(number, end) for number in EXIT_BY_SIGNAL}
+    try:
+        out.write(ENTER)
+        yield show
+    finally:
+        for number in before:
+            signal.signal(number, signal.SIG_IGN)
+        with suppress(OSError):  # it was closed
+            out.write(LEAVE)
+            out.flush()
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,152 @@
+"""Lines on a control socket: a request and its answer, and the events behind them.
+
+A Unix stream socket. Only the owner of the socket may connect: it has mode 0600, in a folder of
+mode 0700.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import socket
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from hilgw.errors import PeerError
+from hilgw.protocols.gateway.messages import (
+    LINE_BYTES,
+    VERSION,
+    VersionError,
+    encode,
+    version_of,
+)
+from hilgw.protocols.gateway.requests import Request, encode_request
+
+NO_ANSWER = "the gateway does not answer"
+CONNECT_AGAIN_S = 0.01  # its queue of connections is full
+Asked = Request[Any] | Mapping[str, Any]
+"""A request, or its keys without `version`."""
+
+
+def ask(
+    path: Path, request: Asked, timeout_s: float = 5.0, *, any_version: bool = False
+) -> dict[str, Any]:
+    """One request to a running gateway, and its answer. PeerError when it does not answer, or has
+    another version; any_version: that is as good."""
+    end_s = time.monotonic() + timeout_s
+    try:
+        with connected(path, timeout_s) as connection:
+            left_s = end_s - time.monotonic()
+            return ask_on(connection, request, left_s, any_version=any_version)
+    except VersionError as error:
+        error.where = str(path)
+        raise
+    except (OSError, PeerError) as error:
+        what = error.what if isinstance(error, PeerError) else NO_ANSWER
+        fix = "is it still running?" if what == NO_ANSWER else ""
+        raise PeerError(what, where=str(path), fix=fix) from None
+
+
+def ask_on(
+    connection: socket.socket, request: Asked, timeout_s: float, *, any_version: bool = False
+) -> dict[str, Any]:
+    """One request on this connection, and its answer. PeerError when there is none."""
+    try:
+        answer = json.loads(_exchange(connection, line_of(request), timeout_s))
+    except (OSError, ValueError, RecursionError):
+        raise PeerError(NO_ANSWER) from None
+    if not isinstance(answer, dict):
+        raise PeerError("the gateway sent an invalid answer")
+    if not any_version:
+        demand_version(answer)
+    answer.pop("version", None)
+    return answer
+
+
+def line_of(request: Asked) -> bytes:
+    """The line of a request."""
+    if isinstance(request, Request):
+        return encode_request(request)
+    return encode({"version": VERSION, **request})
+
+
+def demand_version(answer: Mapping[str, Any]) -> None:
+    """Raises VersionError for the answer of a gateway of another version."""
+    if (version := version_of(answer)) != VERSION:
+        raise VersionError(VERSION, version)
+
+
+def _exchange(connection: socket.socket, line: bytes, timeout_s: float) -> bytes:
+    """Sends one line and returns the line that answers it. OSError (TimeoutError is one), or
+    ValueError for a line that is too long."""
+    end_s = time.monotonic() + timeout_s
+    answer = bytearray()
+    try:
+        connection.settimeout(max(timeout_s, 0.001))
+        connection.sendall(line)
+    except ConnectionError:
+        pass  # a gateway that refuses the connection, or ends, answers before it reads
+    while b"\n" not in answer:
+        if (left_s := end_s - time.monotonic()) <= 0:
+            raise TimeoutError
+        connection.settimeout(left_s)
+        data = connection.recv(65536)
+        if not data:
+            break
+        answer += data
+        if len(answer) > LINE_BYTES:
+            raise ValueError("the answer is too long")
+    return bytes(answer)
+
+
+def connected(path: Path, timeout_s: float) -> socket.socket:
+    """A connection. Waits for room in the queue of connections of a gateway that is busy. OSError
+    when there is none in time."""
+    end_s = time.monotonic() + timeout_s
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.settimeout(timeout_s)
+    while True:
+        try:
+            connection.connect(str(path))
+            return connection
+        except OSError as error:
+            if not isinstance(error, BlockingIOError) or time.monotonic() > end_s:
+                connection.close()
+                raise
+            time.sleep(CONNECT_AGAIN_S)
+
+
+def messages_on(
+    connection: socket.socket, seconds: float | None = None
+) -> Iterator[dict[str, Any]]:
+    """The messages that come, until the gateway ends. seconds: or for so long after the first one,
+    which comes within the timeout of the connection: else TimeoutError."""
+    received, end_s = bytearray(), 0.0
+    while not end_s or time.monotonic() < end_s:
+        if end_s and seconds is not None:
+            connection.settimeout(max(end_s - time.monotonic(), 0.001))
+        try:
+            data = connection.recv(65536)
+        except ConnectionError:
+            return
+        except TimeoutError:
+            if end_s:
+                return
+            raise
+        if not data:
+            return
+        received += data
+        *lines, rest = received.split(b"\n")
+        received = rest
+        if lines and not end_s:
+            connection.settimeout(None)
+            end_s = math.inf if seconds is None else time.monotonic() + seconds
+        for line in lines:
+            try:
+                message = json.loads(line)
+            except (ValueError, RecursionError):
+                raise PeerError("the gateway sent an invalid event") from None
+            if isinstance(message, dict):
+                yield message

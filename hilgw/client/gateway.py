@@ -1,0 +1,433 @@
+"""The gateways that run on this machine, and what they are asked: `Gateway`.
+
+from hilgw.client import Gateway
+
+gateway = Gateway.find()
+gateway.send("rover.tx", b"ping")
+for event in gateway.events(["packet"]):
+    print(event["source"], event["data"])
+"""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeVar
+
+from hilgw.client import control_socket
+from hilgw.client.connection import (
+    NO_ANSWER,
+    ask,
+    ask_on,
+    connected,
+    demand_version,
+    line_of,
+    messages_on,
+)
+from hilgw.client.control_paths import is_live, live_sockets, look_sockets, program_at
+from hilgw.client.control_socket import config_of, find_gateway, in_parallel, label
+from hilgw.errors import HilgwError, PeerError, UsageError, printable, quoted
+from hilgw.protocols.gateway import requests
+from hilgw.protocols.gateway.messages import VersionError, decode, hints_of
+from hilgw.protocols.gateway.requests import Request, RobotState, Row, answer_of
+
+ANSWER_S = 5.0  # of a gateway that is selected: no other waits for it
+REMOTE_S = 15.0  # a remote module has 10 s
+RELEASE_S = 20.0  # motors stop first, and a driver may be slow to close
+NOT_CONFIRMED = "stop NOT confirmed"
+FIXES = {
+    "invalid": "send at least one byte",
+    "channel": "use a channel of allowedChannels and of the mapping of the hardware",
+    "full": "wait, or increase bufferSize",
+    "overflow": "wait, or increase bufferSize",
+    "down": "the hardware is down and its queue is full; check the port",
+    "too_long": "send less; `hilgw adapters NAME` shows the limit of the hardware",
+}
+Answer = dict[str, Any] | PeerError
+A = TypeVar("A")
+
+
+class Values(NamedTuple):
+    """Values of a sensor. times: seconds of the gateway's clock, simulated or not. values: a number
+    for each time, or an array of numbers where the sensor has several. units: of each of these."""
+
+    times: array[float]
+    values: array[float] | list[array[float]]
+    units: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Gateway:
+    """A running gateway, at its control socket. label: names it in answers; "" for the only one, or
+    a selected one.
+
+    Each method is one request, on a connection of its own. HilgwError with the reason when the
+    gateway refuses; PeerError when it does not answer, or is of another version. `hilgw bridge` and
+    `hilgw mock` answer `events`, `values` and `report` alone.
+    """
+
+    path: Path
+    label: str = ""
+
+    def suffix(self) -> str:
+        """The end of a line that reports an answer."""
+        return f" (gateway {self.label})" if self.label else ""
+
+    # --- which one --------------------------------------------------------------------------------
+
+    @classmethod
+    def find(cls, config: str | None = None, control: str | None = None) -> Gateway:
+        """The only running gateway, the one that runs the file `config` (a path, or its name
+        without suffix), or the one at the socket `control`. PeerError when there is none,
+        UsageError when there are several."""
+        return cls(find_gateway(control, config))
+
+    @classmethod
+    def find_all(cls) -> list[Gateway]:
+        """All running gateways of this user, with their labels; without bridges and mocks."""
+        live = live_sockets()
+        return [cls(path, label(path, config_of(path))) for path in live]
+
+    # --- requests ---------------------------------------------------------------------------------
+
+    def ask(
+        self,
+        request: Request[A],
+        where: str = "",
+        fixes: Mapping[str, str] = MappingProxyType({}),
+        timeout_s: float = ANSWER_S,
+    ) -> A:
+        """The answer to a request. where: what it is about, in errors. fixes: the fix for each
+        reason of a refusal."""
+        answer = accepted(ask(self.path, request, timeout_s), self, where, fixes)
+        return decoded(answer_of(type(request)), answer, self)
+
+    def send(self, station: str, data: bytes | str, channel: int | None = None) -> None:
+        """Queues one packet at an Emitter (rover.tx) or a station. channel: None: the one that it
+        has."""
+        data = data.encode() if isinstance(data, str) else bytes(data)
+        self.ask(requests.Send(station, data, channel), station, FIXES)
+
+    def set(self, device: str, *, channel: int | None = None, range: float | None = None) -> None:
+        """Sets the channel of an Emitter or a Receiver, or the range of an Emitter in metres."""
+        self.ask(requests.Set(device, channel, range), device)
+
+    def charge(self, robot: str, energy_j: float) -> None:
+        """Charges the battery of a robot to this energy."""
+        self.ask(requests.Charge(robot, energy_j), robot)
+
+    def place(
+        self,
+        name: str,
+        position: Sequence[float] | None,
+        rotation: Sequence[float] | None = None,
+    ) -> None:
+        """Moves an object of the scene. position: metres; None: unknown from now on. rotation:
+        axis and angle in rad."""
+        where = None if position is None else _numbers(position)
+        turn = None if rotation is None else _numbers(rotation)
+        self.ask(requests.Place(name, where, turn), name)  # type: ignore[arg-type]  # it checks
+
+    def pose(self, name: str) -> tuple[Row, tuple[Row, Row, Row]] | None:
+        """Position and rotation matrix of an object; None: they are unknown."""
+        found = self.ask(requests.Pose(name), name)
+        if found.position is None or found.rotation is None:
+            return None
+        return found.position, found.rotation
+
+    def command(
+        self, station: str, address: str, name: str, value: bytes = b""
+    ) -> requests.RemoteValue:
+        """Sends an AT command through a station to another module of its network; its answer.
+        value: none: it reads."""
+        request = requests.Command(station, address, name, value)
+        return self.ask(request, station, timeout_s=REMOTE_S)
+
+    def mode(self, robot: str, mode: str | None = None) -> RobotState:
+        """Sets the mode of a robot (simulation, remote, shadow); None: asks for it."""
+        return self.ask(requests.Mode(robot, mode), robot)
+
+    def key(self, robot: str, keys: Sequence[int], hold_s: float = 0.5) -> None:
+        """Holds these keys (`hilgw.devices.keys`) down for so long of simulated time."""
+        self.ask(requests.Key(robot, list(keys), hold_s), robot)
+
+    def say(self, robot: str, text: str) -> None:
+        """A text for the controller's wwiReceiveText."""
+        self.ask(requests.Say(robot, text), robot)
+
+    def status(self, timeout_s: float = ANSWER_S) -> dict[str, Any]:
+        """The state of ports, robots, clients, memory, losses and latencies, as of `hilgw status
+        --json`."""
+        return self.ask(requests.Status(), timeout_s=timeout_s).status
+
+    def report(self) -> dict[str, Any]:
+        """The report so far, as of `--report`."""
+        return self.ask(requests.Report()).report
+
+    def arm(self, *robots: str) -> requests.MayMove:
+        """Lets the motors of these robots move; none: of all."""
+        return self.ask(requests.Arm(list(robots), not robots), ", ".join(robots))
+
+    def disarm(self, *robots: str) -> list[str]:
+        """Stops these robots, or all; their motors do not move until `arm`. Returns their names.
+        PeerError when the stop is not confirmed, or could not be sent; HilgwError for an unknown
+        name: the others are stopped then. `hilgw.client.arming.disarm` stops those of all
+        gateways."""
+        answer = stop_answer(self.path, requests.Disarm(list(robots), not robots), ANSWER_S)
+        confirmed = confirmed_by(answer)
+        if isinstance(answer, PeerError) or confirmed is None:
+            raise not_confirmed(self.path, answer)
+        if errors := not_sent(answer, self):
+            raise PeerError("; ".join(map(str, errors)))
+        accepted(answer, self, "")
+        return confirmed
+
+    @contextmanager
+    def released(self, port: str, command: str = "a script") -> Iterator[requests.PortReleased]:
+        """The port of a station (xbee0), a body or a controller (rover.body) is free for another
+        program; at the end of the `with` block the gateway takes it back. command: its name, as
+        others are shown it. SafetyError, and nothing is handed over, when the motors on it could
+        not be stopped."""
+        request = requests.ReleasePort(port, command, os.getpid())
+        try:
+            connection = connected(self.path, RELEASE_S)
+        except OSError:
+            raise self._silent() from None
+        with connection:
+            answer = accepted(ask_on(connection, request, RELEASE_S), self, port)
+            yield decoded(requests.PortReleased, answer, self)
+
+    # --- events -----------------------------------------------------------------------------------
+
+    def events(
+        self,
+        kinds: Iterable[str] = (),
+        names: Iterable[str] = (),
+        *,
+        lost: bool = False,
+        states: bool = False,
+        seconds: float | None = None,
+    ) -> Iterator[dict[str, Any]]:
+        """The events from now on, with the keys of `hilgw.protocols.gateway.events`.
+
+        kinds: their names; names: of robots, devices (ROBOT.DEVICE), stations and other parts; none
+        of them: all. lost: only packets and requests that were lost. states: first those of ports
+        and robots, as they are. seconds: of real time, until it ends; else at the end of the
+        gateway.
+        """
+        request = requests.Watch(list(kinds), list(names), lost, states)
+        try:
+            connection = connected(self.path, ANSWER_S)
+        except OSError:
+            raise self._silent() from None
+        with connection:
+            try:
+                connection.sendall(line_of(request))
+                answer = next(messages := messages_on(connection, seconds), None)
+            except OSError:
+                answer = None
+            if answer is None:
+                raise self._silent()
+            demand_version(answer)
+            accepted(answer, self, "watch")
+            yield from (event for event in messages if "event" in event)
+
+    def values(
+        self, device: str, *, count: int | None = None, seconds: float | None = None
+    ) -> Values:
+        """The next values of a sensor (rover.gps): so many, or those of so many seconds of real
+        time, whichever comes first. `numpy.array` takes its times and its values."""
+        if count is None and seconds is None:
+            raise UsageError("no end", fix="give count or seconds")
+        times, rows, units = array("d"), [], []
+        if count != 0:
+            for event in self.events(["value"], [device], seconds=seconds):
+                value, units = event["value"], event["units"]
+                times.append(event["time_ns"] / 1e9)
+                rows.append(array("d", map(float, value if isinstance(value, list) else [value])))
+                if len(rows) == count:
+                    break
+        is_scalar = all(len(row) == 1 for row in rows)
+        return Values(times, array("d", (row[0] for row in rows)) if is_scalar else rows, units)
+
+    def _silent(self) -> PeerError:
+        return PeerError(NO_ANSWER, where=str(self.path), fix="is it still running?")
+
+
+# --- answers --------------------------------------------------------------------------------------
+
+
+def accepted(
+    answer: dict[str, Any],
+    gateway: Gateway,
+    where: str,
+    fixes: Mapping[str, str] = MappingProxyType({}),
+) -> dict[str, Any]:
+    """The answer. HilgwError when the gateway refuses."""
+    if "error" in answer:
+        error = HilgwError(str(answer["error"]), where=gateway.label)
+        code = answer.get("exit_code")
+        error.exit_code = code if type(code) is int and 0 < code < 256 else 1
+        raise error
+    if "refused" in answer:
+        reason = str(answer["refused"])
+        raise HilgwError(
+            f"refused: {reason.replace('_', ' ')}",
+            where=f"{where}{gateway.suffix()}",
+            fix=fixes.get(reason, ""),
+        )
+    return answer
+
+
+def decoded(kind: type[A], answer: Mapping[str, Any], gateway: Gateway) -> A:
+    """The answer as its dataclass, without what every answer has."""
+    keys = hints_of(kind)  # type: ignore[arg-type]  # a class is hashable
+    try:
+        return decode(kind, {key: value for key, value in answer.items() if key in keys})
+    except UsageError as error:
+        what = f"the gateway sent an invalid answer: {error.what}"
+        raise PeerError(what, where=str(gateway.path)) from None
+
+
+def _numbers(given: Sequence[float]) -> tuple[float, ...]:
+    return tuple(map(float, given))
+
+
+def stop_answer(path: Path, request: Request[Any], timeout_s: float) -> Answer:
+    """The answer to what stops robots, of any version; or why there is none."""
+    try:
+        return ask(path, request, timeout_s, any_version=True)
+    except PeerError as error:
+        return error
+
+
+def not_sent(answer: dict[str, Any], gateway: Gateway) -> list[HilgwError]:
+    """The robots that are disarmed, and whose body could not be sent the stop."""
+    fix = "stop it by hand if it moves"
+    unsent = answer.get("not_sent", {})
+    return [
+        PeerError(printable(str(text)), where=f"{printable(str(robot))}{gateway.suffix()}", fix=fix)
+        for robot, text in (unsent.items() if isinstance(unsent, dict) else ())
+    ]
+
+
+def confirmed_by(answer: Answer) -> list[str] | None:
+    """The robots that the gateway stopped; None when its answer does not confirm a stop."""
+    if isinstance(answer, PeerError) or not (answer.get("ok") is True or "unknown" in answer):
+        return None
+    robots = answer.get("robots")
+    if not isinstance(robots, list) or not all(isinstance(robot, str) for robot in robots):
+        return None
+    return robots
+
+
+def not_confirmed(path: Path, answer: Answer) -> PeerError:
+    """Names the gateway, and its process where its configuration is unknown."""
+    if not isinstance(answer, PeerError):
+        why = printable(str(answer.get("error", "its answer is not valid")))
+        return PeerError(f"{NOT_CONFIRMED}: {why}", where=label(path, answer.get("config")))
+    if path.is_socket() and not is_live(path):
+        why = "this gateway was killed, and left its socket; its robots may move"
+        fix = "stop them by hand, and remove the socket"
+        return PeerError(f"{NOT_CONFIRMED}: {why}", where=str(path), fix=fix)
+    program = program_at(path)
+    where = f"{path} ({program})" if program else str(path)
+    return PeerError(f"{NOT_CONFIRMED}: {answer.what}", where=where, fix="stop its robots by hand")
+
+
+# --- the gateway that has a name, where several run on this machine -------------------------------
+
+
+SELECT = "name one gateway with --config, or with --control"
+
+
+def gateway_with(
+    kind: str, name: str, control: str | None = None, config: str | None = None
+) -> Gateway:
+    """Finds a gateway as `gateways_with` does, for one name."""
+    return next(iter(gateways_with(kind, [name], control, config)))
+
+
+def watched_gateway(
+    names: Sequence[str], control: str | None = None, config: str | None = None
+) -> Gateway:
+    """The gateway, or the program that is only watched, that has these names; without names as
+    `find_gateway`."""
+    if names and control is None and config is None:
+        found = gateways_with("part", names, look=True)
+        if len(found) > 1:
+            raise UsageError("these names are of several gateways", fix=SELECT)
+        return next(iter(found))
+    return Gateway(find_gateway(control, config, look=True))
+
+
+def gateways_with(
+    kind: str,
+    names: Sequence[str],
+    control: str | None = None,
+    config: str | None = None,
+    *,
+    look: bool = False,
+) -> dict[Gateway, list[str]]:
+    """The gateways that have these names, each with its names.
+
+    kind: of `requests.NAMED`. control,
+    config: select one gateway, as in `find_gateway`; so does a gateway that is the only one. Such
+    a gateway is not asked: it answers the request itself. Where several run, exactly one must have
+    each name, and all must answer: else HilgwError, and no request was made. look: also programs
+    that are only watched.
+    """
+    selected = control is not None or config is not None
+    live = [] if selected else [*live_sockets(), *(look_sockets() if look else ())]
+    if len(live) < 2:
+        only = live[0] if live else find_gateway(control, config)
+        return {Gateway(only): list(names)}
+    question = requests.Find(kind, list(names))
+    answers = dict(zip(live, in_parallel(lambda path: _answer(path, question), live), strict=True))
+    gateways = {path: Gateway(path, label(path, answers[path].get("config"))) for path in live}
+    found: dict[Gateway, list[str]] = {}
+    for name in dict.fromkeys(names):
+        having = [path for path in live if name in answers[path].get("found", ())]
+        silent = [path for path in live if "found" not in answers[path]]
+        if len(having) != 1 or silent:
+            raise _error(f"{kind} {quoted(name)}", having, silent, answers)
+        found.setdefault(gateways[having[0]], []).append(name)
+    return found
+
+
+def _answer(path: Path, question: requests.Find) -> dict[str, Any]:
+    """The answer has no "found" when there is none, or when the gateway has another version."""
+    try:
+        answer = ask(path, question, control_socket.ASK_ALL_S)
+    except VersionError as error:
+        return {"why": error.what}
+    except PeerError:
+        return {}
+    if not isinstance(answer.get("found", []), list):
+        del answer["found"]
+    return answer
+
+
+def _error(
+    what: str, having: list[Path], silent: list[Path], answers: dict[Path, dict[str, Any]]
+) -> HilgwError:
+    """Why no gateway is the one that has it; it names those that did not answer, too."""
+
+    def listed(paths: list[Path]) -> str:
+        return ", ".join(label(path, answers[path].get("config")) for path in paths)
+
+    unasked = f"no answer whether it has the {what}: {listed(silent)}" if silent else ""
+    if len(having) > 1:
+        more = f"; {unasked}" if silent else ""
+        text = f"several gateways have the {what}: {listed(having)}{more}; nothing was sent"
+        return UsageError(text, fix=SELECT)
+    if silent:
+        versions = {str(answers[path]["why"]) for path in silent if "why" in answers[path]}
+        return PeerError(f"{unasked}; nothing was sent", fix="; ".join([SELECT, *versions]))
+    fixes = (f"{listed([path])}: {each.get('fix', '')}" for path, each in answers.items())
+    return HilgwError(f"no running gateway has the {what}", fix="; ".join(fixes))

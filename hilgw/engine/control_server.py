@@ -1,0 +1,300 @@
+"""The connections of a control socket, and the requests that only look.
+
+A Unix stream socket of mode 0600 in a folder of mode 0700 (with a group: 0660 and 0710); one JSON
+object per line in each direction. It is local, so the permissions of the file system are the
+authentication. `hilgw bridge` and `hilgw mock` serve no more than this.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import Callable, Container, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from inspect import isawaitable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from hilgw.engine.control_listener import ControlListener
+from hilgw.engine.simulated.event_loop import in_real_time
+from hilgw.engine.subscriptions import Filter, Subscriber, Subscriptions
+from hilgw.errors import HilgwError, UsageError, known_here, quoted, suggest
+from hilgw.protocols.gateway import requests
+from hilgw.protocols.gateway.events import KINDS
+from hilgw.protocols.gateway.messages import (
+    LINE_BYTES,
+    VERSION,
+    VersionError,
+    encode,
+    keys_of,
+    name_of,
+)
+from hilgw.protocols.gateway.paths import LOOK
+
+if TYPE_CHECKING:
+    from hilgw.devices.kinds import Device
+    from hilgw.engine.arming.leases import Lease
+    from hilgw.engine.handover import Handover
+    from hilgw.engine.observer import Observers
+    from hilgw.protocols.gateway.events import Armed, Mode, Port
+    from hilgw.transports.base import Scheduler
+
+IDLE_S = 10.0
+MAX_CLIENTS = 64
+READ_BYTES = 65536
+SUGGESTED = 4  # unknown names of one request that get a suggestion each
+
+
+@dataclass(slots=True)
+class Client:
+    """One connection. lease: of the robots that it holds armed. subscriber: that gets events.
+    handover: of the port that is released to it."""
+
+    connection: socket.socket
+    lease: Lease | None = None
+    subscriber: Subscriber | None = None
+    handover: Handover | None = None
+
+
+class Shown(Protocol):
+    """The program that a control socket shows. timer: of its time, simulated or not; real_timer: of
+    real time."""
+
+    @property
+    def observer(self) -> Observers: ...
+    @property
+    def timer(self) -> Scheduler: ...
+    @property
+    def real_timer(self) -> Scheduler: ...
+    def names(self, kind: str) -> Iterable[str]:
+        """The names of one kind of `requests.NAMED`."""
+        ...
+
+    def device_of(self, robot: str, name: str) -> Device | None:
+        """The device of a robot; None while it is not known."""
+        ...
+
+    def states(self) -> Iterable[Port | Armed | Mode]:
+        """How its ports and robots are now, as the events that would have led to it."""
+        ...
+
+    def report(self) -> dict[str, Any]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A program that is only watched. parts: the names of all that its events are about."""
+
+    observer: Observers
+    timer: Scheduler
+    report: Callable[[], dict[str, Any]]
+    parts: Callable[[], Iterable[str]]
+
+    @property
+    def real_timer(self) -> Scheduler:
+        return self.timer
+
+    def names(self, kind: str) -> Iterable[str]:
+        return self.parts() if kind == "part" else ()
+
+    def device_of(self, robot: str, name: str) -> None:
+        return None
+
+    def states(self) -> Iterable[Port | Armed | Mode]:
+        return ()
+
+
+Handler = Callable[[Any, Client], Any]
+"""Does what a request asks, and returns its answer or an awaitable of it: the answer's dataclass,
+or a dictionary where it has keys of its own, such as `refused`. Raises HilgwError."""
+
+
+class LookServer:
+    """Serves a control socket. handlers: by the class of their request; a subclass adds its own.
+
+    A client has IDLE_S, in real time, for each request and IDLE_S to read its answer; beside
+    MAX_CLIENTS connections it refuses and counts further ones. path: where the socket is;
+    None: in the folder of `hilgw.client.control_paths`, with this suffix. config: the file that the
+    gateway runs. group: whose users may connect, too.
+    """
+
+    suffix = LOOK
+
+    def __init__(
+        self, shown: Shown, path: str | None = None, *, config: str = "", group: str | None = None
+    ) -> None:
+        self._shown = shown
+        self._config = config
+        self._listener = ControlListener(self._admit, path, group=group, suffix=self.suffix)
+        self._clients: dict[asyncio.Task[None], Client] = {}
+        self._refused = 0
+        self.handlers: dict[type[Any], Handler] = {
+            requests.Identify: lambda request, client: requests.Identity(os.getpid()),
+            requests.Find: self._find,
+            requests.Watch: self._watch,
+            requests.Report: lambda request, client: requests.ReportMade(shown.report()),
+        }
+
+    def report(self) -> dict[str, Any]:
+        """The part `control_socket` of the gateway's report."""
+        return {"refused": self._refused}
+
+    @cached_property
+    def subscriptions(self) -> Subscriptions:
+        """Those who watch. Its methods may be called for events that no other observer gets."""
+        shown = self._shown
+        return Subscriptions(shown.observer, shown.timer, shown.real_timer, shown.device_of)
+
+    @property
+    def path(self) -> Path:
+        return self._listener.path
+
+    async def start(self) -> None:
+        """Starts listening. HilgwError when the socket cannot be made; then nothing is left."""
+        self._listener.start()
+
+    async def start_beside(self, inform: Callable[[str], None]) -> None:
+        """Starts listening, for a program that runs without it, too."""
+        try:
+            self._listener.start()
+        except HilgwError as error:
+            inform(f"it cannot be watched: {error}")
+
+    async def close(self) -> None:
+        """Stops listening, removes the socket, and closes the connections."""
+        self._listener.close()
+        for task, client in self._clients.items():
+            task.cancel()
+            if last := self._at_end(client):
+                with suppress(OSError):  # it left, or reads nothing
+                    client.connection.send(self._line(last))
+        await asyncio.gather(*self._clients, return_exceptions=True)
+
+    def _at_end(self, client: Client) -> Any:
+        """The last message for this client, if there is one."""
+
+    def _left(self, client: Client) -> None:
+        """The connection has ended."""
+        if client.subscriber is not None:
+            self.subscriptions.remove(client.subscriber)
+
+    # --- connections ------------------------------------------------------------------------------
+
+    def _admit(self, connection: socket.socket) -> None:
+        if len(self._clients) >= MAX_CLIENTS:
+            self._refused += 1
+            with connection, suppress(OSError):  # the client left
+                error = {"error": "too many connections to the gateway", "version": VERSION}
+                connection.send(encode(error))
+            return
+        client = Client(connection)
+        task = asyncio.get_running_loop().create_task(self._serve(client))
+        self._clients[task] = client
+        task.add_done_callback(lambda task: self._clients.pop(task).connection.close())
+
+    async def _serve(self, client: Client) -> None:
+        received = bytearray()
+        try:
+            while line := await self._next_line(client, received):
+                await self._send(client, self._line(await self._answer(line, client)))
+        except (OSError, ValueError, TimeoutError):
+            pass  # the client left, stalled, or sent an endless line
+        finally:
+            self._left(client)
+
+    async def _next_line(self, client: Client, received: bytearray) -> bytes:
+        """A client that reads events, or has a port, may have no further request for long."""
+        line = _read_line(client.connection, received)
+        is_patient = client.subscriber is not None or client.handover is not None
+        return await (line if is_patient else in_real_time(line, IDLE_S))
+
+    async def _send(self, client: Client, line: bytes) -> None:
+        """An answer; between events, where the client gets them."""
+        if client.subscriber is None:
+            loop = asyncio.get_running_loop()
+            await in_real_time(loop.sock_sendall(client.connection, line), IDLE_S)
+        elif not client.subscriber.put(line):
+            raise TimeoutError  # it reads neither its events nor its answers
+
+    def _line(self, answer: Any) -> bytes:
+        """The line of an answer, which names its gateway."""
+        keys = answer if isinstance(answer, dict) else {"ok": True, **keys_of(answer)}
+        config = {"config": self._config} if self._config else {}
+        return encode({**keys, "version": VERSION, **config})
+
+    async def _answer(self, line: bytes, client: Client) -> Any:
+        try:
+            request = requests.decode_request(line)
+            if (handler := self.handlers.get(type(request))) is None:
+                what = f"{name_of(type(request))} is not for this program: it can only be watched"
+                raise UsageError(what)
+            answer = handler(request, client)
+            return await answer if isawaitable(answer) else answer
+        except HilgwError as error:
+            answer = {"error": str(error), "exit_code": error.exit_code}
+            if isinstance(error, VersionError):
+                answer["client_version"] = error.client
+            return answer
+        except (ValueError, RecursionError) as error:
+            return {"error": f"not a valid request: {error}", "exit_code": 2}
+
+    # --- requests ---------------------------------------------------------------------------------
+
+    def _find(self, request: requests.Find, client: Client) -> requests.Found:
+        """Which of these names are here; with a fix for the others."""
+        known = dict.fromkeys(self._shown.names(request.kind))
+        names = dict.fromkeys(request.names)
+        unknown = [name for name in names if name not in known]
+        if request.kind == "part":
+            unknown = self._unknown(unknown, known)
+        found = [name for name in names if name not in unknown]
+        return requests.Found(found, suggestions(unknown, known))
+
+    def _watch(self, request: requests.Watch, client: Client) -> requests.Done:
+        """The client gets the events that it chooses; instead of those of its last request."""
+        known = dict.fromkeys(self._shown.names("part"))
+        if unknown := self._unknown(request.names, known):
+            what = f"nothing here has the name {quoted(unknown[0])}"
+            raise HilgwError(what, fix=suggest(unknown[0], known))
+        names, kinds = frozenset(request.names), frozenset(request.kinds or KINDS)
+        if client.subscriber is not None:
+            self.subscriptions.remove(client.subscriber)
+        loop = asyncio.get_running_loop()
+        client.subscriber = Subscriber(client.connection, Filter(kinds, names, request.lost), loop)
+        self.subscriptions.add(client.subscriber)
+        if request.states:  # after the answer
+            loop.call_soon(self.subscriptions.show, client.subscriber, self._shown.states())
+        return requests.Done()
+
+    def _unknown(self, names: Sequence[str], known: Container[str]) -> list[str]:
+        """Those of these names that are not here."""
+        return [name for name in names if name not in known]
+
+
+def suggestions(unknown: Sequence[str], known: Iterable[str]) -> str:
+    """The fix for these names; of many, without comparing each with all that are known."""
+    names = list(known)
+    if len(unknown) > SUGGESTED:
+        return known_here(names)
+    return "; ".join(dict.fromkeys(suggest(name, names) for name in unknown))
+
+
+async def _read_line(connection: socket.socket, received: bytearray) -> bytes:
+    """The next line; at the end what came after the last one. received: bytes that came in and
+    were not returned yet. ValueError for a line that is too long."""
+    searched = 0
+    while (end := received.find(b"\n", searched)) < 0:
+        searched = len(received)
+        if searched > LINE_BYTES:
+            raise ValueError("the line is too long")
+        data = await asyncio.get_running_loop().sock_recv(connection, READ_BYTES)
+        if not data:
+            end = searched
+            break
+        received += data
+    line = bytes(received[: end + 1])
+    del received[: end + 1]
+    return line

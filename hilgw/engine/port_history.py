@@ -1,0 +1,75 @@
+"""What each port of a gateway did lately: since when it is in its state, its last loss, its rates.
+
+Ports and control loops keep counters, which are sampled once a second: a rate is the difference
+between now and a sample that is one to two seconds old, so nothing is computed for each byte.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from hilgw.engine.observer import Observer, State
+from hilgw.units import NS_PER_S, ns_to_s
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hilgw.transports.base import Handle, Scheduler
+
+COUNTED = ("received_bytes", "sent_bytes", "received_packets", "sent_packets")
+Sample = dict[str, tuple[int, ...]]  # the counters of each port: those of COUNTED
+
+
+class PortHistory(Observer):
+    """clock: of real time. sample: reads the counters. began_ns: when the gateway was made."""
+
+    def __init__(self, clock: Scheduler, sample: Callable[[], Sample]) -> None:
+        self._clock, self._now, self._sample = clock, clock.now, sample
+        self.began_ns = self._now()
+        self._since: dict[str, tuple[State, int]] = {}
+        self._losses: dict[str, tuple[int, str, str]] = {}
+        self._samples: deque[tuple[int, Sample]] = deque(maxlen=2)
+        self._timer: Handle | None = None
+
+    def start(self) -> None:
+        """Samples now, and then once a second."""
+        now = self._now()
+        self._samples.append((now, self._sample()))
+        self._timer = self._clock.call_at(now + NS_PER_S, self.start)
+
+    def close(self) -> None:
+        """Samples nothing any more."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def state(self, station: str, state: State, reason: str) -> None:
+        before, _ = self._since.get(station, (State.CLOSED, 0))
+        if state is not before:
+            self._since[station] = state, self._now()
+        if before is State.UP and state not in (State.UP, State.CLOSED):
+            self._losses[station] = self._now(), "port", reason
+
+    def refused(self, station: str, reason: str, text: str) -> None:
+        self._losses[station] = self._now(), "packet", reason
+
+    def of(self, port: str, counts: tuple[int, ...]) -> dict[str, Any]:
+        """counts: of the port, now."""
+        _, since_ns = self._since.get(port, (State.CLOSED, self.began_ns))
+        loss_ns, what, reason = self._losses.get(port, (0, "", ""))
+        then_ns, then = self._samples[0] if self._samples else (self._now(), {})
+        seconds, before = ns_to_s(self._now() - then_ns), then.get(port, (0,) * len(COUNTED))
+        return {
+            "since_s": self.age_s(since_ns),
+            **dict(zip(COUNTED, counts, strict=True)),
+            **{
+                f"{name}_per_s": round((new - old) / seconds, 1) if seconds else 0.0
+                for name, new, old in zip(COUNTED, counts, before, strict=True)
+            },
+            "last_loss": {"what": what, "reason": reason, "age_s": self.age_s(loss_ns)}
+            if what
+            else None,
+        }
+
+    def age_s(self, begin_ns: int) -> float:
+        return round(ns_to_s(self._now() - begin_ns), 3)

@@ -1,0 +1,69 @@
+"""What `hilgw exec` reports of the program that it becomes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hilgw.api import exec_watch
+
+BECOMES = """
+import os, sys
+from hilgw.api.exec_watch import watch
+program = sys.argv[1]
+os.execve(sys.executable, [sys.executable, "-c", program], {**os.environ, **watch("brain.py", 0.0)})
+"""
+# The pipe of its error output ends with the process that watches.
+IDLE = "import os, sys; os.close(2); sys.stdin.read()"
+LINE = "Warning: the program brain.py runs, and has no Robot() for 0 s\n"
+
+
+def become(program: str, source: str = BECOMES) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", source, program],
+        env={**os.environ, "PYTHONPATH": str(Path(exec_watch.__file__).parents[2])},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.mark.process
+def test_a_program_without_a_robot_is_named_once_while_it_runs() -> None:
+    with become(IDLE) as program:
+        assert program.stderr is not None and program.stderr.read() == LINE
+        assert program.poll() is None
+        program.communicate()
+    assert program.returncode == 0
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    "program",
+    [
+        "from hilgw.api.exec_watch import has_robot; has_robot(); " + IDLE,  # as Robot() does
+        "",  # it ends at once
+        "import os, signal; signal.raise_signal(signal.SIGTERM)",
+    ],
+)
+def test_no_other_program_is_named(program: str) -> None:
+    with become(program, BECOMES.replace("0.0", "600")) as process:
+        assert process.stderr is not None and process.stderr.read() == ""
+        process.communicate()
+
+
+def test_a_file_of_a_child_of_the_program_stays_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader, writer = os.pipe()
+    try:
+        monkeypatch.setenv(exec_watch.VARIABLE, f"{os.getppid()}:{writer}")
+        exec_watch.has_robot()
+        os.fstat(writer)
+        assert exec_watch.VARIABLE not in os.environ
+    finally:
+        os.close(reader)
+        os.close(writer)

@@ -1,0 +1,181 @@
+"""The screen of `hilgw watch` on a fake clock: what it shows, in which room, and how old it is."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from typing import Any
+
+import pytest
+
+from hilgw.cli.output.event_lines import CSV_COLUMNS, csv_rows, in_words
+from hilgw.cli.output.live_table import LiveTable
+from hilgw.cli.output.text import Style
+from hilgw.units import NS_PER_MS, NS_PER_S
+
+NOW = 10 * NS_PER_S
+VELOCITY = {"units": {"velocity": "rad/s"}, "limits": {"velocity": [-6.0, 6.0]}}
+
+
+def event(kind: str, at_ms: int = 9900, **keys: Any) -> dict[str, Any]:
+    at_ns = at_ms * NS_PER_MS
+    return {"event": kind, "mono_ns": at_ns, "time_ns": at_ns, "wall_s": at_ms / 1000, **keys}
+
+
+def value(number: Any, at_ms: int = 9900, device: str = "gyro") -> dict[str, Any]:
+    units = ["rad/s"] * (len(number) if isinstance(number, list) else 1)
+    names = [*"xyz"][: len(units)] if isinstance(number, list) else ["value"]
+    keys = {"robot": "rover", "device": device, "fields": names, "units": units}
+    return event("value", at_ms, value=number, **keys)
+
+
+def command(given: float, applied: float, outcome: str = "sent", body: str = "") -> dict[str, Any]:
+    return event(
+        "command", robot="rover", body=body, device="left", given={"velocity": given},
+        outcome=outcome, reason="beyond_limit" if outcome == "refused" else "",
+        applied={"velocity": applied}, **VELOCITY,
+    )  # fmt: skip
+
+
+def packet(data: bytes, **keys: Any) -> dict[str, Any]:
+    about = {"source": "rover.tx", "channel": 5, "received_by": ["xbee0"], "missed": {}}
+    return event("packet", data=data.hex(), **{**about, "not_received": "", **keys})
+
+
+def port(name: str, state: str, at_ms: int = 9900, reason: str = "") -> dict[str, Any]:
+    return event("port", at_ms, name=name, state=state, reason=reason)
+
+
+def table(*events: dict[str, Any], colours: bool = False) -> LiveTable:
+    made = LiveTable("hilgw watch", Style(colours), ("-", "o"), "EVENTS")
+    for each in events:
+        made.take(each)
+    return made
+
+
+def row(made: LiveTable, name: str, width: int = 80, now: int = NOW) -> str:
+    return next(line for line in made.screen(width, 24, now) if name in line)
+
+
+def test_a_sensor_has_its_value_unit_age_and_place_in_the_range_that_was_seen() -> None:
+    shown = table(value(0.0), value(4.0), value(2.0))
+    name, number, unit, age, s, bar = row(shown, "rover.gyro").split()
+    assert (name, number, unit, age, s) == ("rover.gyro", "2", "rad/s", "0.1", "s")
+    assert abs(bar.index("o") - len(bar) // 2) <= 1
+    assert row(table(value([0.5, -1.0, 2.0])), "rover.gyro").split()[1:4] == ["0.5", "-1", "2"]
+
+
+def test_a_motor_has_what_was_commanded_and_what_was_applied_within_its_limits() -> None:
+    words = row(table(command(6.0, 4.0)), "rover.left").split()
+    assert words[1:6] == ["6", "4", "rad/s", "0.1", "s"]
+    assert words[6].index("o") == round(10 / 12 * (len(words[6]) - 1))
+    both = table(command(6.0, 6.0, body="body"), command(6.0, 2.0, body="remote"))
+    assert row(both, "rover.left (remote)").split()[3] == "2"
+
+
+def test_ages_run_without_events_and_an_old_value_is_dimmed() -> None:
+    shown = table(value(1.0), colours=True)
+    assert not row(shown, "rover.gyro").startswith("\x1b[2m")
+    old = row(shown, "rover.gyro", now=NOW + 5 * NS_PER_S)
+    assert old.startswith("\x1b[2m") and "5.1 s" in old
+    assert "25 min" in row(shown, "rover.gyro", now=NOW + 1500 * NS_PER_S)
+
+
+def test_what_is_of_before_a_loss_or_a_stop_never_looks_current() -> None:
+    shown = table(value(1.0), command(6.0, 4.0), port("rover.controller", "back-off", 9950))
+    assert "DOWN" not in row(shown, "rover.gyro")
+    shown.take(event("stopped", 9950, robot="rover", reason="disarmed", text=""))
+    assert row(shown, "rover.left").split()[-1] == "STOPPED"
+    shown.take(port("rover.body", "back-off", 9960))
+    shown.take(port("rover.body", "up", 9970))
+    assert row(shown, "rover.gyro").split()[-1] == "DOWN"
+    shown.take(value(2.0, 9980))
+    assert "DOWN" not in row(shown, "rover.gyro")
+
+
+def test_ports_and_robots_with_what_is_down_first() -> None:
+    states = [port("xbee0", "up"), port("uart0", "waiting", reason="no such port")]
+    states += [event("armed", robot=name, armed=name == "a", text="") for name in "ab"]
+    shown = table(*states, event("mode", robot="a", mode="shadow"))
+    text = " ".join(" ".join(shown.screen(80, 24, NOW)[1:3]).split())
+    assert text == "uart0 waiting: no such port xbee0 up a armed shadow b DISARMED"
+
+
+@pytest.mark.parametrize("width", [30, 40, 46, 58, 72, 80, 200])
+@pytest.mark.parametrize("height", [4, 10, 24])
+def test_it_fits_each_screen(width: int, height: int) -> None:
+    wide = port("a" * 90 + ".body", "back-off", reason="\x1b[31mred")
+    devices = [value([1.5] * 9, device=f"{'long name ' * 3}{at}") for at in range(30)]
+    shown = table(wide, command(1.0, 1.0), *devices, packet(bytes(200)), colours=True)
+    shown.message = "stop NOT confirmed " * 5
+    lines = shown.screen(width, height, NOW)
+    assert len(lines) == height
+    plain = [re.sub(r"\x1b\[\d+m", "", line) for line in lines]
+    assert all("\x1b" not in line for line in plain)
+    assert width < 46 or max(map(len, plain[:1] + plain[-1:])) <= width
+    assert not any(len(line) > width for line in plain if "a" * 90 not in line)
+
+
+def test_narrow_screens_drop_columns_and_keep_value_and_age() -> None:
+    shown = table(command(6.0, 4.0))
+    assert row(shown, "left", 71).split() == ["rover.left", "6", "4", "rad/s", "0.1", "s"]
+    assert row(shown, "left", 50).split() == ["rover.left", "6", "rad/s", "0.1", "s"]
+    assert row(shown, "left", 40).split() == ["rover.left", "6", "0.1", "s"]
+    assert shown.screen(40, 20, NOW)[-1] == "space pause / filter d disarm all q quit"
+
+
+def test_packets_below_with_their_loss_and_what_was_left_out() -> None:
+    lost = packet(b"pong", received_by=[], not_received="out_of_range")
+    shown = table(packet(b"ping"), lost, event("left_out", sampled={"packet": 1240}, slow=3))
+    text = "\n".join(shown.screen(100, 12, NOW))
+    assert '"ping" -> xbee0' in text and "not received: out of range" in text
+    assert "1,243 left out" in text
+    refused = "\n".join(table(command(9.0, 4.0, "refused")).screen(100, 12, NOW))
+    assert "refused: beyond limit" in refused
+
+
+def test_the_filter_is_typed_live() -> None:
+    shown = table(packet(b"ping"), packet(b"pong"))
+    for key in "/piq\x7f":
+        assert shown.key(key, NOW) == ""
+    text = "\n".join(shown.screen(80, 12, NOW))
+    assert "filter: pi" in text and '"ping"' in text and '"pong"' not in text
+    shown.take(packet(b"pong"))
+    for key in "\rf\x1b":
+        shown.key(key, NOW)
+    assert [line for line in shown.screen(80, 12, NOW) if "pong" in line]
+    assert (shown.key("d", NOW), shown.key("q", NOW)) == ("disarm", "quit")
+
+
+def test_a_pause_keeps_the_screen_and_counts_what_is_missed() -> None:
+    shown = table(value(1.0))
+    shown.key(" ", NOW)
+    for _ in range(1200):
+        shown.take(value(2.0, 10_500))
+    later = shown.screen(80, 12, NOW + NS_PER_S)
+    assert "PAUSED, 1,200 events since" in later[0]
+    assert row(shown, "rover.gyro").split()[1:5] == ["1", "rad/s", "0.1", "s"]
+    shown.key(" ", NOW)
+    assert row(shown, "rover.gyro", now=NOW + NS_PER_S).split()[1] == "2"
+
+
+def test_csv_has_a_row_for_each_number() -> None:
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(CSV_COLUMNS)
+    events = (value([1.0, "nan"]), command(6.0, 4.0, body="remote"), packet(b"x"))
+    for each in events:
+        writer.writerows(csv_rows(each))
+    rows = list(csv.DictReader(io.StringIO(text.getvalue())))
+    shown = [tuple(each[name] for name in ("name", "field", "value", "unit")) for each in rows]
+    assert shown == [
+        ("rover.gyro", "x", "1.0", "rad/s"),
+        ("rover.gyro", "y", "nan", "rad/s"),
+        ("rover.remote.left", "velocity", "6.0", "rad/s"),
+    ]
+    assert float(rows[0]["wall_s"]) == 9.9 and int(rows[0]["mono_ns"]) == 9900 * NS_PER_MS
+
+
+def test_a_command_in_words_has_what_was_applied_where_it_differs() -> None:
+    assert in_words(command(6.0, 4.0)).endswith("velocity 6 rad/s sent, applied velocity 4")

@@ -1,0 +1,229 @@
+"""`hilgw release`: a port of a running gateway for another program, and back."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from hilgw.client.control_socket import ask
+from hilgw.testing.sim import wait_until
+from hilgw.transports.serial import tty
+from tests.bridge.rig import Device
+from tests.e2e.control_loop_peers import set_value
+from tests.e2e.running import COMMAND, DEADLINE_S, Gateway, environment, run
+from tests.e2e.test_bridge_judges import BootLoader, running
+from tests.e2e.test_guardian import Gateway as Fleet, bench
+
+__all__ = ["bench"]
+READS = "import sys; print('began', flush=True); sys.stdin.read(1)"
+PROGRAM = [sys.executable, "-c", READS]
+
+
+@pytest.fixture
+def device(tmp_path: Path) -> Iterator[Device]:
+    device = Device(tmp_path / "tty")
+    yield device
+    device.close()
+
+
+@pytest.fixture
+def gateway(tmp_path: Path, device: Device) -> Iterator[Gateway]:
+    config = tmp_path / "gateway.yaml"
+    config.write_text(
+        "version: 1\nadapters:\n  uart0: {kind: uart, baudRate: 115200, byteSize: 10, channel: 5,"
+        f" framing: lines, bufferSize: 8, port: {device.link}}}\n"
+    )
+    with Gateway(tmp_path, ["--config", str(config)]) as gateway:
+        yield gateway
+
+
+def release(folder: Path, *words: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*COMMAND, "release", *words],
+        env=environment(folder),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def begun(process: subprocess.Popen[str]) -> None:
+    assert process.stdout is not None
+    assert process.stdout.readline() == "began\n", process.communicate()[1]
+
+
+def state(gateway: Gateway) -> str:
+    port = gateway.report()["ports"]["uart0"]
+    return f"{port['state']} {port['reason']}"
+
+
+def is_up(gateway: Gateway) -> bool:
+    return state(gateway).startswith("up")
+
+
+@pytest.mark.judge("avrdude")
+def test_avrdude_reads_the_signature_on_a_port_of_the_gateway(
+    gateway: Gateway, device: Device
+) -> None:
+    with running(BootLoader(device).work):
+        avrdude = shlex.split("avrdude -c arduino -p m328p -P {port}")
+        done = run("release", "uart0", "--", *avrdude, cwd=gateway.cwd)
+    assert "0x1e950f" in done.stderr and done.returncode == 0, done.stderr
+    assert f"uart0: {device.link} is handed over to avrdude" in done.stderr
+    assert re.search(r"uart0 is up again after \d+\.\d s", done.stderr)
+
+
+def test_packets_wait_while_another_program_has_the_port(gateway: Gateway, device: Device) -> None:
+    with release(gateway.cwd, "uart0", "--", *PROGRAM) as process:
+        begun(process)
+        assert state(gateway) == f"released to {Path(sys.executable).name} (process {process.pid})"
+        assert not [each for each in tty.holders(str(device.link)) if each.pid != os.getpid()]
+        second = run("release", "uart0", "--", "true", cwd=gateway.cwd)
+        assert second.returncode == 1 and f"(process {process.pid}) already" in second.stderr
+        sent = [run("send", "uart0", text, cwd=gateway.cwd) for text in ("one", "two", "three")]
+        assert [each.returncode for each in sent] == [0, 0, 1]
+        assert "refused: down" in sent[2].stderr
+        report = gateway.report()
+        count = report["stations"]["uart0"]
+        assert report["ledger"]["adds_up"] and (count["queued"], count["delivered"]) == (2, 0)
+        assert device.read() == b""
+        _, errors = process.communicate("x", timeout=DEADLINE_S)
+    assert process.returncode == 0 and "uart0 is up again after" in errors
+    found = bytearray()
+    wait_until(lambda: (found.extend(device.read()), found == b"one\ntwo\n")[1])
+
+
+def test_what_the_program_leaves_on_the_line_does_not_stay(
+    gateway: Gateway, device: Device
+) -> None:
+    """Another rate, a cooked line that echoes; and the device is another one under this name."""
+    left = "import os, subprocess; subprocess.run(['stty', '-F', os.environ['HILGW_PORT'], "
+    done = run(
+        "release", "uart0", "--", sys.executable, "-c", f"{left}'300', 'sane'])", cwd=gateway.cwd
+    )
+    assert "uart0 is up again" in done.stderr
+    assert tty.baud_rate(device.slave) == 115200
+    replug = f"{READS}; sys.exit(3)"
+    with release(gateway.cwd, "uart0", "--", sys.executable, "-c", replug) as process:
+        begun(process)
+        device.unplug()
+        device.plug()
+        process.communicate("x", timeout=DEADLINE_S)
+    assert process.returncode == 3 and is_up(gateway)
+    assert run("send", "uart0", "on", cwd=gateway.cwd).returncode == 0
+    wait_until(lambda: device.read() == b"on\n")
+
+
+def test_the_gateway_takes_the_port_back_from_a_client_that_is_killed(gateway: Gateway) -> None:
+    with release(gateway.cwd, "uart0", "--", *PROGRAM) as process:
+        begun(process)
+        process.send_signal(signal.SIGSTOP)  # it hangs: the program goes on
+        assert state(gateway).startswith("released to")
+        process.kill()
+        wait_until(lambda: is_up(gateway))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_go_to_the_command(gateway: Gateway, number: signal.Signals) -> None:
+    waits = (
+        f"import signal, sys; signal.signal({number}, lambda *_: sys.exit(9)); "
+        "print('began', flush=True); signal.pause()"
+    )
+    with release(gateway.cwd, "uart0", "--", sys.executable, "-c", waits) as process:
+        begun(process)
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=DEADLINE_S)
+    assert process.returncode == 9 and "uart0 is up again" in errors
+
+
+@pytest.mark.parametrize("ends", ["\n", ""])
+def test_without_a_command_it_is_free_until_enter_or_ctrl_c(gateway: Gateway, ends: str) -> None:
+    with release(gateway.cwd, "uart0") as process:
+        assert process.stderr is not None
+        assert "Enter or Ctrl-C gives it back" in process.stderr.readline()
+        if not ends:
+            process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(ends or None, timeout=DEADLINE_S)
+    assert process.returncode == (0 if ends else 130) and "uart0 is up again" in errors
+
+
+def test_what_cannot_be_handed_over_is_refused_and_changes_nothing(gateway: Gateway) -> None:
+    broken = gateway.cwd / "broken"
+    broken.write_text("no program")
+    broken.chmod(0o700)
+    for words, code, text in (
+        (("uart1",), 1, "no port 'uart1' here; did you mean 'uart0'?"),
+        (("uart0", "--", "no-such-tool"), 2, "cannot start no-such-tool: No such file"),
+        (("uart0", "--", str(broken)), 2, "uart0 is up again"),
+    ):
+        done = run("release", *words, cwd=gateway.cwd)
+        assert done.returncode == code and text in done.stderr, done.stderr
+    assert is_up(gateway)
+
+
+def test_a_mock_has_no_real_port(tmp_path: Path) -> None:
+    with Gateway(tmp_path, ["--config", "uart"]) as gateway:
+        done = run("release", "uart0", "--", "true", cwd=gateway.cwd)
+    assert done.returncode == 1 and "there is no real port to hand over" in done.stderr
+
+
+def test_a_robot_is_stopped_first_and_the_guardian_lets_go(
+    bench: ModuleType, tmp_path: Path
+) -> None:
+    """Another robot drives on. Killed meanwhile, the gateway's guardian stops that one alone."""
+    robots = {kind: bench.Robot(kind) for kind in ("create2", "epuck")}
+    for robot in robots.values():
+        robot.start()
+    gateway = Fleet(bench, robots, tmp_path)
+    create, epuck = robots.values()
+    try:
+        gateway.drive(bench)
+        with release(tmp_path, "create2.body", "--", *PROGRAM) as process:
+            begun(process)
+            assert create.stopped_ns and not create.moves()
+            port = create.address.partition(": ")[2]
+            assert not [each for each in tty.holders(port) if each.pid != os.getpid()]
+            refused = run("arm", "create2", cwd=tmp_path)
+            assert refused.returncode == 7 and "its body is released to" in refused.stderr
+            assert epuck.moves() and not epuck.stopped_ns
+            create.mark()
+            gateway.process.kill()
+            assert epuck.wait_for(lambda: epuck.stopped_ns, DEADLINE_S)
+            gateway.process.wait(DEADLINE_S)
+            process.communicate("x", timeout=DEADLINE_S)
+        assert process.returncode == 0 and not create.stopped_ns
+    finally:
+        gateway.close()
+        for robot in robots.values():
+            robot.close()
+
+
+def test_a_robot_stays_disarmed_when_its_port_is_back(bench: ModuleType, tmp_path: Path) -> None:
+    robot = bench.Robot("create2")
+    robot.start()
+    gateway = Fleet(bench, {"create2": robot}, tmp_path)
+    try:
+        gateway.drive(bench)
+        done = run("release", "create2.body", "--", "true", cwd=tmp_path)
+        assert "create2 is stopped, and disarmed" in done.stderr
+        assert "create2.body is up again" in done.stderr
+        robot.mark()
+        (control,) = (tmp_path / "run").rglob("*.sock")
+        loop = ask(control, {"do": "report"})["report"]["control_loops"]["create2"]
+        assert loop["stops"] == {"released": 1} and not loop["armed"]
+        assert loop["disarmed_by"] == "released"
+        gateway.controllers[0].send(*(set_value(each, 2.0) for each in (0, 1, 2)))
+        assert not robot.wait_for(robot.moves, 0.3)
+    finally:
+        gateway.close()
+        robot.close()

@@ -1,0 +1,192 @@
+"""The server of the metrics: what Prometheus reads, who may, and what attacks it survives."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from hilgw.engine.listening import Listening
+from hilgw.engine.metrics_server import DEADLINE_NS, LIMITS, REQUEST_BYTES, MetricsServer
+from hilgw.protocols.gateway.metrics import text_of
+from hilgw.security.access import Access, TokenCheck
+from hilgw.testing.sim import Clock
+
+TOKEN = "t" * 32
+GET = b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
+HOSTILE = 'a"b\\c\nd'
+
+
+def status(**more: Any) -> dict[str, Any]:
+    port = {
+        "state": "up",
+        "since_s": 2.5,
+        "received_bytes": 10,
+        "sent_bytes": 20,
+        "received_packets": 1,
+        "sent_packets": 2,
+        "last_byte_s": None,
+    }
+    return {
+        "version": "1",
+        "config": "x.yaml",
+        "uptime_s": 3.5,
+        "memory_bytes": 1 << 30,
+        "ports": {HOSTILE: port},
+        "robots": {
+            "rover": {
+                "armed": True,
+                "latched": None,
+                "bodies": {"body": "down"},
+                "controller": {"runs": False},
+                "late_steps": {"count": 3},
+            }
+        },
+        "clients": {"control socket": 1},
+        "losses": {"refused": {"overflow": 4}},
+        "latency_bounds_s": [0.00001, 1.0],
+        "latency": {"air": {"xb": {"count": 3, "sum_s": 2.25, "buckets": [1, 2]}}},
+        **more,
+    }
+
+
+def test_prometheus_reads_each_family_once_for_all_gateways() -> None:
+    text = text_of([({"pid": "1"}, status()), ({"pid": "2"}, status(config=HOSTILE))])
+    families = list(text_string_to_metric_families(text))
+    names = [family.name for family in families]
+    assert len(names) == len(set(names))
+    assert all(family.documentation and family.type != "unknown" for family in families)
+    found = {
+        (sample.name, tuple(sorted(sample.labels.items()))): sample.value
+        for family in families
+        for sample in family.samples
+    }
+    one, two = ("pid", "1"), ("pid", "2")
+    port = ("port", HOSTILE)
+    assert found["hilgw_info", (("config", HOSTILE), two, ("version", "1"))] == 1
+    assert found["hilgw_port_received_bytes_total", (one, port)] == 10
+    assert found["hilgw_port_state_seconds", (one, port, ("state", "up"))] == 2.5
+    assert ("hilgw_port_last_byte_seconds", (one, port)) not in found
+    assert found["hilgw_resident_memory_bytes", (one,)] == 1 << 30
+    assert found["hilgw_body_up", (("body", "body"), two, ("robot", "rover"))] == 0
+    lost = (("kind", "refused"), one, ("reason", "overflow"))
+    assert found["hilgw_lost_packets_total", lost] == 4
+    hop = (("hop", "air"), ("part", "xb"), one)
+    buckets = [
+        found["hilgw_latency_seconds_bucket", tuple(sorted((*hop, ("le", bound))))]
+        for bound in ("1e-05", "1.0", "+Inf")
+    ]
+    assert buckets == [1, 2, 3]
+    assert found["hilgw_latency_seconds_sum", tuple(sorted(hop))] == 2.25
+    assert found["hilgw_latency_seconds_count", tuple(sorted(hop))] == 3
+
+
+class Served:
+    """A server on a loopback address, whose deadlines are on the fake clock."""
+
+    def __init__(self, *, text: str = "up 1\n", check: TokenCheck | None = None) -> None:
+        self.clock = Clock()
+        self.listening = Listening("127.0.0.1", 0, check_token=check)
+        self.server = MetricsServer(self.listening, lambda: text, self.clock)
+
+    async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        return await asyncio.open_connection("127.0.0.1", self.listening.port, limit=1 << 26)
+
+    async def answer(self, request: bytes) -> bytes:
+        """All that comes until the end of the connection."""
+        reader, writer = await self.connect()
+        writer.write(request)
+        try:
+            return await reader.read()
+        finally:
+            writer.close()
+
+
+def served(attack: Callable[[Served], Awaitable[None]], **options: Any) -> None:
+    async def main() -> None:
+        site = Served(**options)
+        await site.server.start(lambda text: None)
+        try:
+            await attack(site)
+        finally:
+            site.server.close()
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("request_", "wanted"),
+    [
+        (GET, b"200 OK"),
+        (b"GET /metrics?x=1 HTTP/1.0\r\n\r\n", b"200 OK"),
+        (b"GET / HTTP/1.1\r\n\r\n", b"404 "),
+        (b"GET http://evil/metrics HTTP/1.1\r\n\r\n", b"404 "),
+        (b"POST /metrics HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc", b"405 "),
+        (b"\x16\x03\x01\x00\xff\r\n\r\n", b"400 "),
+        (b"GET /metrics\r\n\r\n", b"400 "),
+        (b"\r\n\r\n", b"400 "),
+        (b"GET /metrics HTTP/1.1\r\nA: " + b"x" * REQUEST_BYTES, b"431 "),
+    ],
+)
+def test_one_path_is_answered_and_garbage_is_refused(request_: bytes, wanted: bytes) -> None:
+    async def check(site: Served) -> None:
+        answer = await site.answer(request_)
+        assert answer.startswith(b"HTTP/1.1 " + wanted)
+        head, _, body = answer.partition(b"\r\n\r\n")
+        assert f"Content-Length: {len(body)}\r\n".encode() in head + b"\r\n"
+        assert (body == b"up 1\n") is (wanted == b"200 OK")
+        assert (await site.answer(GET)).startswith(b"HTTP/1.1 200")
+
+    served(check)
+
+
+def test_a_long_answer_comes_whole_and_a_request_in_pieces_is_one() -> None:
+    text = "x" * 8_000_000
+
+    async def check(site: Served) -> None:
+        reader, writer = await site.connect()
+        for byte in GET:
+            writer.write(bytes((byte,)))
+            await writer.drain()
+        answer = await reader.read()
+        assert answer.endswith(b"\r\n\r\n" + text.encode())
+        writer.close()
+
+    served(check, text=text)
+
+
+def test_a_slow_client_ends_after_its_time_and_too_many_are_refused() -> None:
+    async def check(site: Served) -> None:
+        slow = [await site.connect() for _ in range(LIMITS.per_address)]
+        slow[0][1].write(GET[:-1])
+        assert await site.answer(GET) == b""  # too many of this address
+        assert site.listening.take_refused() == 1
+        site.clock.run(DEADLINE_NS)
+        assert [await reader.read() for reader, _ in slow] == [b""] * LIMITS.per_address
+        for _, writer in slow:
+            writer.close()
+        assert (await site.answer(GET)).startswith(b"HTTP/1.1 200")
+
+    served(check)
+
+
+def test_elsewhere_a_token_is_needed_which_may_only_read() -> None:
+    access = Access([("grafana", "monitor", TOKEN)])
+
+    async def check(site: Served) -> None:
+        def with_header(header: str) -> bytes:
+            return GET.replace(b"Host: x", header.encode())
+
+        assert b"200 OK" in await site.answer(with_header(f"Authorization: Bearer {TOKEN}"))
+        assert b"200 OK" in await site.answer(with_header(f"authorization:bearer {TOKEN}"))
+        answer = await site.answer(GET)
+        assert answer.startswith(b"HTTP/1.1 401")
+        assert b"WWW-Authenticate: Bearer" in answer
+        hidden = with_header("Authorization: Bearer wrong").replace(b"/metrics", b"/any")
+        for request in (with_header("Authorization: Basic x"), hidden):
+            assert (await site.answer(request)).startswith(b"HTTP/1.1 401")
+
+    served(check, check=TokenCheck(access, "monitor", lambda: 0))

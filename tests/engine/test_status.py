@@ -1,0 +1,193 @@
+"""The status of a gateway: rates, ages and losses on the fake clock; the hops of a packet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from hilgw.assemble.gateway import build
+from hilgw.cli.commands.clients.status import exit_code
+from hilgw.cli.output.gateway_status import lines, span
+from hilgw.cli.output.text import Style
+from hilgw.config.load import load_text
+from hilgw.engine.gateway import Gateway
+from hilgw.engine.simulated.clock import SimulatedClock
+from hilgw.engine.status import status_of
+from hilgw.medium.airs import Airs
+from hilgw.testing.sim import FakeTransport, run
+from hilgw.units import NS_PER_MS, NS_PER_S
+from tests.engine.fakes import Bench
+
+CONFIG = """
+version: 1
+robots:
+  rover:
+    body: {kind: wc2ec, connect: "tcp://127.0.0.1:1"}
+    safety: {armed: true}
+adapters: {xb: {kind: uart, port: ./none, framing: slip, baudRate: 9600}}
+"""
+
+
+class Simulated:
+    """A gateway that is not run: its station is attached by hand."""
+
+    def __init__(self, gateway: Gateway, clock: SimulatedClock) -> None:
+        self.gateway, self.clock = gateway, clock
+        self.station, self.transport = gateway.stations["xb"], FakeTransport()
+        gateway.history.start()
+
+    def elapse(self, ms: int) -> None:
+        end = self.clock.now() + ms * NS_PER_MS
+        while self.clock.step(end):
+            pass
+
+    def port(self, name: str = "xb") -> dict[str, Any]:
+        found: dict[str, Any] = status_of(self.gateway, "f", 1)["ports"][name]
+        return found
+
+
+def simulated(check: Callable[[Simulated], None]) -> None:
+    async def main() -> None:
+        import asyncio
+
+        clock = SimulatedClock()
+        gateway = build(load_text(CONFIG, "f").config, asyncio.get_running_loop(), timer=clock)
+        try:
+            check(Simulated(gateway, clock))
+        finally:
+            gateway.history.close()
+            gateway.close()
+
+    run(main)
+
+
+def test_rates_are_those_of_the_last_one_to_two_seconds() -> None:
+    def check(bench: Simulated) -> None:
+        bench.gateway.supervisors["xb"].on_ready("uart")
+        bench.station.attach(bench.transport)
+        assert bench.port()["received_bytes_per_s"] == 0
+        for _ in range(30):
+            bench.elapse(100)
+            bench.station.data_received(b"\xc0abcd\xc0")
+            bench.gateway.send("xb", b"12345678", None)
+        bench.elapse(50)
+        port = bench.port()
+        assert port["received_bytes"] == 180
+        # From 2 s, after its bytes, to 3.05 s.
+        assert port["received_bytes_per_s"] == pytest.approx(60, rel=0.2)
+        assert port["received_packets_per_s"] == pytest.approx(10, rel=0.2)
+        assert port["sent_packets_per_s"] == pytest.approx(10, rel=0.2)
+        assert port["sent_bytes_per_s"] == pytest.approx(100, rel=0.25)
+        bench.elapse(3000)
+        port = bench.port()
+        assert [port[name] for name in port if name.endswith("_per_s")] == [0, 0, 0, 0]
+        assert port["received_bytes"] == 180
+        assert port["last_byte_s"] == pytest.approx(3.05)
+
+    simulated(check)
+
+
+def test_a_port_shows_since_when_it_is_so_and_what_it_lost_last() -> None:
+    def check(bench: Simulated) -> None:
+        supervisor = bench.gateway.supervisors["xb"]
+        assert bench.port()["last_loss"] is None
+        assert bench.port()["last_byte_s"] is None
+        supervisor.on_ready("uart")
+        bench.elapse(2000)
+        assert (bench.port()["state"], bench.port()["since_s"]) == ("up", 2.0)
+        assert bench.port()["down"] is False
+        supervisor.on_not_ready("no answer")
+        bench.elapse(500)
+        supervisor.on_not_ready("no answer to AT")  # the same state
+        bench.elapse(1000)
+        port = bench.port()
+        assert (port["state"], port["reason"]) == ("handshake", "no answer to AT")
+        assert port["since_s"] == 1.5
+        assert port["last_loss"] == {"what": "port", "reason": "no answer", "age_s": 1.5}
+        assert port["down"] is True
+        bench.station.statistics.drop("bad_frame", "bad", 1)
+        bench.elapse(250)
+        assert bench.port()["last_loss"] == {"what": "packet", "reason": "bad_frame", "age_s": 0.25}
+        assert status_of(bench.gateway, "f", 0)["losses"]["dropped"] == {"bad_frame": 1}
+
+    simulated(check)
+
+
+def test_a_robot_shows_its_body_and_one_that_is_not_there_is_down() -> None:
+    def check(bench: Simulated) -> None:
+        status = status_of(bench.gateway, "f", 3)
+        rover = status["robots"]["rover"]
+        assert rover["bodies"] == {"body": "down"}
+        assert rover["down"] == list(rover["bodies"])
+        assert (rover["armed"], rover["latched"], rover["mode"]) == (True, None, None)
+        assert rover["late_steps"]["count"] == 0
+        assert status["clients"] == {"control socket": 3}
+        assert status["memory_bytes"] is None or status["memory_bytes"] > 1_000_000
+        shown = "\n".join(lines(status, Style(on=False)))
+        assert "armed, body down" in shown
+        assert max(map(len, shown.splitlines())) <= 80
+        assert "\x1b[31m" in "\n".join(lines(status, Style(on=True)))
+
+    simulated(check)
+
+
+UP: dict[str, Any] = {"ports": {"xb": {"down": False}}, "robots": {"rover": {"down": []}}}
+PORT_DOWN = UP | {"ports": {"xb": {"down": True}}}
+BODY_DOWN = PORT_DOWN | {"robots": {"rover": {"down": ["body"]}}}
+
+
+@pytest.mark.parametrize(
+    ("statuses", "code"),
+    [
+        ([UP, UP], 0),
+        ([UP, PORT_DOWN], 4),
+        ([PORT_DOWN, BODY_DOWN], 5),
+        ([{"control": "/x", "error": "the gateway does not answer"}, PORT_DOWN], 5),
+    ],
+)
+def test_the_exit_code_shows_what_is_down(statuses: list[dict[str, Any]], code: int) -> None:
+    assert exit_code(statuses) == code
+
+
+def test_times_are_short() -> None:
+    shown = [span(seconds) for seconds in (0.04, 9.9, 9.99, 59, 61, 3600, 86400 * 900)]
+    assert shown == ["0.0 s", "9.9 s", "10 s", "59 s", "1 min", "1 h", "900 d"]
+
+
+# --- the hops -------------------------------------------------------------------------------------
+
+
+def test_the_line_ends_with_the_last_byte_and_the_module_with_its_answer() -> None:
+    bench = Bench(tokens=True, baudRate=9600)
+    bench.attach()
+    bench.send(b"x" * 96)  # 100 ms at 10 bits each
+    bench.scheduler.run(130 * NS_PER_MS)
+    bench.station.data_received(b"ack")
+    statistics = bench.station.statistics
+    assert statistics.line.total_ns == 100 * NS_PER_MS
+    assert statistics.module.total_ns == 30 * NS_PER_MS
+    assert statistics.latency.total_ns == 130 * NS_PER_MS
+
+
+@pytest.mark.parametrize("address", [None, "0013A20040A1B2C3"])
+def test_the_air_begins_with_the_last_byte_at_the_sender(address: str | None) -> None:
+    airs = Airs()
+    airs.own("lab", "a", ["0013A20040A1B2C3"] if address else ())
+    airs.own("lab", "b", ())
+    airs.sent("lab", b"ping", 0, "a", NS_PER_S, line_ns=40)
+    airs.origin("lab", "b", "0013A200FFFFFFFF", b"ping", 100)
+    assert airs.travelled_ns is None  # of another gateway
+    airs.origin("lab", "b", address, b"ping", 100)
+    assert airs.travelled_ns == 60
+
+
+def test_the_air_is_counted_where_the_packet_is_received() -> None:
+    bench = Bench()
+    bench.attach()
+    bench.airs.own("lab", "other", ())
+    bench.airs.sent("lab", b"ping", bench.scheduler.now(), "other", line_ns=NS_PER_MS)
+    bench.scheduler.run(3 * NS_PER_MS)
+    bench.station.data_received(b"ping")
+    assert bench.station.statistics.air.total_ns == 2 * NS_PER_MS
