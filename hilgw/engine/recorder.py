@@ -13,18 +13,26 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from operator import attrgetter
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
+from hilgw.engine.event_stream import EVENT_KINDS, EventStream
+from hilgw.engine.observer import Direction, Kind
 from hilgw.errors import HilgwError
+from hilgw.protocols.gateway import events
 from hilgw.record.writer import Event, Report, Settings
+from hilgw.units import NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from hilgw.devices.kinds import Device
+    from hilgw.engine.observer import LineEvent
     from hilgw.transports.base import Handle, Scheduler
 
 GATHER_NS = 40_000_000
@@ -33,7 +41,13 @@ MOST_GATHERED = 2_000
 BUFFER_BYTES = 8 * 1024 * 1024
 """What waits for the process at most."""
 END_S = 3.0
+SLOW = "the disk is slower than the events come"
 COMMAND = (sys.executable, "-P", "-m", "hilgw.record.writer")
+
+
+# The bytes of a frame are recorded: nothing decodes them while a recording runs.
+RECORDED = [kind for kind in EVENT_KINDS.values() if kind is not Kind.FRAME]
+_VALUES = {kind: attrgetter(*names) for kind, names in events.FIELDS.items()}
 
 
 class RecordingProcess:
@@ -62,7 +76,7 @@ class RecordingProcess:
         self._waiting: SimpleQueue[bytes | None] = SimpleQueue()
         self._given = self._taken = 0  # bytes
         self._is_broken = False
-        path = Path(settings.path)
+        self.path = path = Path(settings.path)
         make(path)
         try:
             self._process = subprocess.Popen(
@@ -111,10 +125,18 @@ class RecordingProcess:
             self._give(events, len(events))
 
     def _give(self, message: Any, count: int) -> None:
-        if self._is_broken or (not self._waits and self._given - self._taken > BUFFER_BYTES):
+        is_slow = not self._waits and self._given - self._taken > BUFFER_BYTES
+        if self._is_broken or is_slow:
             self.lost += count
+            if is_slow and not self.report.error:
+                self._reported(replace(self.report, error=SLOW))
             return
-        data = marshal.dumps(message)
+        try:
+            data = marshal.dumps(message)
+        except ValueError as error:  # no plain values: a fault of who made the event
+            self.lost += count
+            self._reported(replace(self.report, error=f"an event is not valid: {error}"))
+            return
         data = len(data).to_bytes(4, "little") + data
         self._given += len(data)
         if self._waits:
@@ -161,6 +183,52 @@ class RecordingProcess:
     def _reported(self, report: Report) -> None:
         self.report = report
         self._on_report(report)
+
+
+class Recorder(EventStream):
+    """One recording: all events, none left out, go to its process.
+
+    scheduler: of the gateway's time; clock: of real time. Where these are two, simulated time waits
+    for the process. device, on_report: as of `EventStream` and `RecordingProcess`, which raises.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        scheduler: Scheduler,
+        clock: Scheduler,
+        device: Callable[[str, str], Device | None],
+        on_report: Callable[[Report], None],
+    ) -> None:
+        super().__init__(device)
+        self._now, self._clock = scheduler.now, clock
+        self.process = RecordingProcess(settings, clock, on_report, waits=scheduler is not clock)
+        self._put = self.process.put
+        self._tick: Handle | None = None
+        self._put_clock()
+
+    def takers(self, kind: type[Any], *names: str, lost: bool = False) -> bool:
+        return True
+
+    def emit(self, takers: Any, event: Any) -> None:
+        kind = type(event)
+        self._put((events.NAMES[kind], self._now(), _VALUES[kind](event)))
+
+    def line_bytes(self, event: LineEvent) -> None:
+        is_sent = event.direction is Direction.SENT
+        self._put((events.NAMES[events.Bytes], event.now, event.part, event.data, is_sent))
+
+    async def stop(self) -> None:
+        """Returns when all is written, or as `RecordingProcess.stop`."""
+        if self._tick is not None:
+            self._tick.cancel()
+        await self.process.stop()
+
+    def _put_clock(self) -> None:
+        """Once a second, the other times of an instant."""
+        now = self._clock.now()
+        self._put(("clock", self._now(), now, time.time()))
+        self._tick = self._clock.call_at(now + NS_PER_S, self._put_clock)
 
 
 def make(path: Path) -> None:
