@@ -133,6 +133,5 @@ class Recordings:
 
 
 def _report(recorder: Recorder) -> Recorded:
-    process = recorder.process
-    written = process.report
-    return Recorded(written.file, written.written, written.lost + process.lost, written.error)
+    report = recorder.process.report()
+    return Recorded(report.file, report.written, report.lost, report.error)
