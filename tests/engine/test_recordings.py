@@ -78,7 +78,7 @@ def run(
         return runner.run(main()), seen.counts
 
 
-@pytest.mark.parametrize("name", ["uart", "create2", "hc12"])
+@pytest.mark.parametrize("name", ["uart", "create2", "dynamixel"])
 def test_all_events_are_recorded_and_two_runs_are_equal(tmp_path: Path, name: str) -> None:
     found = []
     for number in "12":
