@@ -27,6 +27,7 @@ RUN = (
     ("--report", "FILE", "write counts and latencies as JSON; -: to stdout"),
     ("--ready-file", "FILE", "write this file when every required part is up"),
     ("--control", "PATH", "control socket for `hilgw send` (default: found by it)"),
+    ("--record", "FILE", "record all that passes in this new file, for hilgw show and Wireshark"),
     ("--metrics", "HOST:PORT", "serve metrics for Prometheus at http://HOST:PORT/metrics"),
     ("--log", "FILE", "append what happens, with deliveries and time of day"),
     ("--status", "MODE", "of each robot, once a second: off, short (usual) or full"),

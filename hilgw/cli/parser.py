@@ -108,11 +108,11 @@ def _is_file(word: str) -> bool:
     return word.endswith(FILES) or Path(word).is_file()
 
 
-_LOG = "--log FILE keeps all that a run shows; hilgw replays nothing"
+_LOG = "--log FILE keeps all that a run shows, --record FILE all that passes; hilgw show reads it"
 _STATE = "hilgw status shows the state of all that runs, hilgw watch what passes"
 _INSTEAD = {
-    **dict.fromkeys(("replay", "record", "log", "logs", "play"), _LOG),
-    **dict.fromkeys(("top", "ps", "monitor", "stats", "show"), _STATE),
+    **dict.fromkeys(("replay", "log", "logs", "play"), _LOG),
+    **dict.fromkeys(("top", "ps", "monitor", "stats"), _STATE),
     "start": "hilgw FILE runs a gateway",
     **dict.fromkeys(("stop", "kill", "quit"), "Ctrl-C ends a gateway, hilgw disarm stops robots"),
     **dict.fromkeys(("init", "new", "create"), "hilgw example NAME > my.yaml begins a file"),

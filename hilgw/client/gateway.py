@@ -187,6 +187,18 @@ class Gateway:
         accepted(answer, self, "")
         return confirmed
 
+    def record(self, name: str) -> requests.Recorded:
+        """Begins a recording in the folder of `record:`. name: 1 to 64 of A-Z a-z 0-9 . _ -."""
+        return self.ask(requests.Record(name), name)
+
+    def end_record(self, name: str) -> requests.Recorded:
+        """Ends a recording; its file is complete soon after."""
+        return self.ask(requests.EndRecord(name), name)
+
+    def note(self, text: str) -> None:
+        """A remark, such as "antenna turned", for recordings and logs."""
+        self.ask(requests.Note(text))
+
     @contextmanager
     def released(self, port: str, command: str = "a script") -> Iterator[requests.PortReleased]:
         """The port of a station (xbee0), a body or a controller (rover.body) is free for another

@@ -148,6 +148,38 @@ class MetricsConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RecordConfig:
+    """Recordings of all that passes, for Wireshark and for `hilgw show`."""
+
+    folder: str = setting(
+        "of the recordings that `hilgw record NAME` begins, and of that of the start", "recordings"
+    )
+    at_start: bool = setting("record each run, in a file that has the name of its time", True)
+    max_mb: float = setting(
+        "another file follows one that is so large; 0: none",
+        0.0,
+        ge=0,
+        le=1e6,
+        unit="MB",
+        example=100,
+    )
+    max_s: float = setting(
+        "another file follows one that is so old; 0: none",
+        0.0,
+        ge=0,
+        le=1e7,
+        unit="s",
+        example=3600,
+    )
+    files: int = setting(
+        "files of a recording that are kept, the newest; 0: all", 0, ge=0, le=100_000
+    )
+    free_mb: float = setting(
+        "with less than this free on the disk nothing is recorded", 100.0, ge=0, le=1e9, unit="MB"
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PartBackend:
     """The back end of one part: a station, a controller, a body."""
 
@@ -325,6 +357,7 @@ class GatewayConfig:
     estop: EstopConfig | None = setting("an emergency-stop switch on a serial port", None)
     control: ControlConfig = setting("the control socket", default_factory=ControlConfig)
     metrics: MetricsConfig | None = setting("metrics for Prometheus", None)
+    record: RecordConfig | None = setting("recordings of all that passes", None)
     access: AccessConfig = setting("who may connect from other hosts", default_factory=AccessConfig)
     medium: MediumConfig = setting("the simulated space", default_factory=MediumConfig)
     robots: dict[str, RobotConfig] = setting("simulated robots by name", default_factory=dict)

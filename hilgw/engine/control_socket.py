@@ -22,10 +22,12 @@ from hilgw.units import s_to_ns
 if TYPE_CHECKING:
     from hilgw.engine.control_loop.control_loops import ControlLoops
     from hilgw.engine.gateway import Gateway
+    from hilgw.engine.recordings import Recordings
 
 __all__ = ["IDLE_S", "MAX_CLIENTS", "ControlServer"]
 
 BODY_DOWN = "stop not sent: body down"
+NOTE = "note"  # the source of a user's remark
 NO_ROTATION = (0.0, 0.0, 1.0, 0.0)
 Answer = dict[str, Any] | Done
 
@@ -42,6 +44,7 @@ class ControlServer(LookServer):
         *,
         config: str = "",
         group: str | None = None,
+        recordings: Recordings | None = None,
     ) -> None:
         super().__init__(gateway, path, config=config, group=group)
         self._gateway = gateway
@@ -61,8 +64,14 @@ class ControlServer(LookServer):
             requests.EndHold: self._end_hold,
             requests.Disarm: self._disarm,
             requests.ReleasePort: self._release_port,
+            requests.Note: self._note,
             requests.Status: lambda request, client: requests.StatusMade(self.status()),
         }
+        if recordings is not None:
+            self.handlers |= {
+                requests.Record: lambda request, client: recordings.begin_named(request.name),
+                requests.EndRecord: lambda request, client: recordings.end(request.name),
+            }
 
     def status(self) -> dict[str, Any]:
         """The answer to `status`."""
@@ -111,6 +120,10 @@ class ControlServer(LookServer):
 
     def _set(self, request: requests.Set, client: Client) -> Answer:
         return _done(self._gateway.set(request.device, request.channel, request.range))
+
+    def _note(self, request: requests.Note, client: Client) -> Done:
+        self._gateway.observer.notice(NOTE, request.text)
+        return Done()
 
     async def _release_port(
         self, request: requests.ReleasePort, client: Client

@@ -230,12 +230,12 @@ class Gateway:
     def states(self) -> Iterator[Port | Armed | Mode]:
         """How its ports and robots are now, as the events that would have led to it."""
         for name, port in self.supervisors.items():
-            yield Port(name, port.state, port.reason)
+            yield Port(name, str(port.state), str(port.reason))
         for name in self.control_loops:
             loop = self.control_loops[name]
             yield Armed(name, loop.safety.state.armed, "")
             if len(loop.modes.states()) > 1:
-                yield Mode(name, loop.modes.mode)
+                yield Mode(name, str(loop.modes.mode))
 
     # --- traffic -----------------------------------------------------------------------------
 

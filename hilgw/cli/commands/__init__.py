@@ -15,6 +15,9 @@ GROUPS = {
     "look": {
         "watch": ("clients.watch", "show what passes through a running gateway, live"),
         "status": ("clients.status", "show the state of all gateways that run, once"),
+        "show": ("recordings.show", "show what a recording holds"),
+        "plot": ("recordings.plot", "draw values, commands and losses of a recording"),
+        "diff": ("recordings.diff", "name the first differences of two recordings"),
         "metrics": ("clients.status", "print the metrics of running gateways, for Prometheus"),
         "explain": (
             "configurations.explain",
@@ -33,6 +36,8 @@ GROUPS = {
         "say": ("clients.user", "send a text to a controller, as from its robot window"),
         "arm": ("clients.arming", "let the motors of robots move (real ones; a latched stop)"),
         "disarm": ("clients.arming", "stop robots until they are armed again"),
+        "record": ("clients.record", "begin or end a recording of a running gateway"),
+        "note": ("clients.record", "put a remark into recordings and logs"),
         "mocap-send": ("clients.mocap_send", "send poses to a gateway, as motion capture does"),
     },
     "hardware": {
@@ -61,6 +66,7 @@ GROUPS = {
         ),
         "new-adapter": ("hardware.new_kind", "write the files of a new adapter"),
         "new-body": ("hardware.new_kind", "write the files of a new body"),
+        "convert": ("recordings.convert", "write a recording as CSV, MCAP or JSON lines"),
         "token": ("token", "make a token for a client on another host"),
         "completion": ("completion", "print a completion script for bash, zsh or fish"),
     },

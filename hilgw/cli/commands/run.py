@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from hilgw.engine.gateway import Gateway
     from hilgw.engine.metrics_server import MetricsServer
     from hilgw.engine.observer import Observer
+    from hilgw.engine.recordings import Recordings
 
 
 def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -205,7 +206,14 @@ async def _serve(
             show(f"hilgw: {error}")
 
     group = config.control.group
-    control = ControlServer(gateway, getattr(args, "control", None), config=args.file, group=group)
+    recordings = _recordings(gateway, args, config)
+    control = ControlServer(
+        gateway,
+        getattr(args, "control", None),
+        config=args.file,
+        group=group,
+        recordings=recordings,
+    )
     service = Service(os.environ, gateway.real_timer)
     gateway.reports["control_socket"] = control.report
     await control.start()
@@ -221,12 +229,46 @@ async def _serve(
         if config.metrics is not None:
             metrics = _metrics(gateway, config, config.metrics.listen, control.status)
             show(f"  metrics at {await metrics.start(show)}")
+        if (file := recordings.begin_at_start(getattr(args, "record", None))) is not None:
+            show(f"  recording {file}")
         await gateway.run(stop, getattr(args, "duration", None), on_ready)
     finally:
         service.stopping()
+        await recordings.close()
         if metrics is not None:
             metrics.close()
         await control.close()
+
+
+def _recordings(gateway: Gateway, args: argparse.Namespace, config: GatewayConfig) -> Recordings:
+    from hilgw.config.model import RecordConfig
+    from hilgw.engine.recordings import Recordings
+
+    def head() -> dict[str, Any]:
+        import platform
+
+        return {
+            "hilgw": __version__,
+            "python": platform.python_version(),
+            "platform": platform.platform(),
+            "config": args.file,
+            "configuration": Path(args.file).read_text(encoding="utf-8", errors="replace"),
+            "arguments": sys.argv[1:],
+            "webots": config.webots,
+            "seed": config.medium.seed,
+            "speed": config.speed,
+        }
+
+    settings = config.record or RecordConfig(at_start=False)
+    limits = {
+        "max_bytes": int(settings.max_mb * 1e6),
+        "max_s": settings.max_s,
+        "files": settings.files,
+        "free_bytes": int(settings.free_mb * 1e6),
+    }
+    made = Recordings(gateway, Path(settings.folder), head, limits, at_start=settings.at_start)
+    gateway.reports["recordings"] = made.report
+    return made
 
 
 def _metrics(

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Collection, Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -193,7 +194,7 @@ EVENTS: tuple[type[Any], ...] = (
 )
 NAMES = {kind: name_of(kind) for kind in EVENTS}
 KINDS = tuple(NAMES.values())
-_FIELDS = {kind: tuple(each.name for each in fields(kind)) for kind in EVENTS}
+FIELDS = {kind: tuple(each.name for each in fields(kind)) for kind in EVENTS}
 _ENCODE = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
 
@@ -201,7 +202,7 @@ def encode_event(event: Any, mono_ns: int, wall_s: float, time_ns: int) -> bytes
     """The line of an event, which is one of `EVENTS`."""
     kind = type(event)
     message = {"event": NAMES[kind], "mono_ns": mono_ns, "wall_s": wall_s, "time_ns": time_ns}
-    for name in _FIELDS[kind]:
+    for name in FIELDS[kind]:
         message[name] = getattr(event, name)
     return _ENCODE(message).encode() + b"\n"
 
@@ -214,6 +215,25 @@ def number(value: float) -> float | str:
 def numbers(value: float | tuple[float, ...]) -> Numbers:
     """A value of a sensor as JSON has it."""
     return [number(each) for each in value] if isinstance(value, tuple) else number(value)
+
+
+def is_lost(event: Mapping[str, Any]) -> bool:
+    """Whether this event, as JSON, reports that a packet or a request was lost."""
+    return event["event"] == "refused" or bool(
+        event.get("not_received") or event.get("outcome") == "refused"
+    )
+
+
+def is_about(event: Mapping[str, Any], names: Collection[str]) -> bool:
+    """Whether this event, as JSON, is about one of these robots, devices (ROBOT.DEVICE), stations
+    or other parts; none: about anything."""
+    if not names:
+        return True
+    robot, device = event.get("robot"), event.get("device")
+    about = [f"{robot}.{device}" if device else robot]
+    about += [event.get(key) for key in ("source", "station", "part", "name")]
+    about += event.get("received_by", ())
+    return any(each and (each in names or each.partition(".")[0] in names) for each in about)
 
 
 FRAME_BYTES = 48  # shown of a frame

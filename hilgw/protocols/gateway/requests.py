@@ -65,6 +65,13 @@ Codes = Annotated[
 ModeWord = Annotated[str, Must(f"one of {', '.join(MODES)}", MODES.__contains__)]
 Kind = Annotated[str, Must(f"one of {', '.join(NAMED)}", NAMED.__contains__)]
 EventKind = Annotated[str, Must(f"one of {', '.join(KINDS)}", KINDS.__contains__)]
+RecordingName = Annotated[
+    str,
+    Must(
+        "a name of 1 to 64 of A-Z a-z 0-9 . _ -, which begins with no point",
+        re.compile(r"(?!\.)[A-Za-z0-9._-]{1,64}").fullmatch,
+    ),
+]
 Row = tuple[float, float, float]
 Rotation = tuple[float, float, float, float]
 
@@ -153,6 +160,16 @@ class PortReleased:
 
     path: str
     note: str
+
+
+@record
+class Recorded:
+    """file: that is written now. bytes, lost: events so far. error: why events are lost now."""
+
+    file: str
+    bytes: int = 0
+    lost: int = 0
+    error: str = ""
 
 
 @record
@@ -330,6 +347,27 @@ class Watch(Request[Done]):
 
 
 @record
+class Record(Request[Recorded]):
+    """Begins a recording, in the folder of `record:`."""
+
+    name: RecordingName
+
+
+@record
+class EndRecord(Request[Recorded]):
+    """Ends a recording; its file is complete soon after."""
+
+    name: RecordingName
+
+
+@record
+class Note(Request[Done]):
+    """A remark of the user, for recordings and logs."""
+
+    text: str
+
+
+@record
 class Status(Request[StatusMade]):
     """Asks for the state of ports and robots, clients, memory, losses and latencies."""
 
@@ -360,6 +398,9 @@ REQUESTS: dict[str, type[Request[Any]]] = {
         Disarm,
         ReleasePort,
         Watch,
+        Record,
+        EndRecord,
+        Note,
         Status,
         Report,
     )

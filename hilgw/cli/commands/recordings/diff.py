@@ -1,0 +1,54 @@
+"""`hilgw diff A B`: what differs between two recordings."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from hilgw.cli.commands.recordings.reading import add_file, opened, report_end
+
+SHOWN = 20  # differences
+DIFFERENT = 1
+
+
+def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "diff",
+        description="Compares two recordings: the first difference of each stream (the bytes that "
+        "a line sent, the values of a sensor, ...), the first one on top, and the counts. Times "
+        "are not compared. Exits with 1 where they differ.",
+        epilog="example: hilgw diff good.pcapng bad.pcapng",
+    )
+    add_file(parser, "first")
+    add_file(parser, "second")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Returns 0 where they are equal, 1 where they differ or one is damaged."""
+    from hilgw.record.compare import compare
+
+    first, second = opened(args.first), opened(args.second)
+    found = compare(first, second)
+    for each in found.differences[:SHOWN]:
+        print(f"{each.time_s:.6f} s  {each.stream}: event {each.number} differs")
+        print(f"  {args.first}: {_shown(each.first)}")
+        print(f"  {args.second}: {_shown(each.second)}")
+    if len(found.differences) > SHOWN:
+        print(f"... and {len(found.differences) - SHOWN} more streams differ")
+    for stream, (ours, theirs) in found.counts.items():
+        if ours != theirs:
+            print(f"{stream}: {ours} and {theirs}")
+    if not found.differences:
+        print("no difference")
+    ends = max(report_end(first), report_end(second))
+    return max(ends, DIFFERENT if found.differences else 0)
+
+
+def _shown(item: Any) -> str:
+    from hilgw.cli.output.text import one_line
+
+    if item is None:
+        return "nothing more"
+    if isinstance(item, int):
+        return f"byte 0x{item:02x}"
+    return one_line(", ".join(f"{key} {value}" for key, value in item.items()))

@@ -1,0 +1,37 @@
+"""`hilgw plot FILE NAME...`: a picture of a recording."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from hilgw.cli.commands.recordings.reading import add_file, opened, report_end
+
+
+def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "plot",
+        description="Draws values, commands (given and applied), packets and losses of a recording "
+        "over time, a row for each name. It needs matplotlib: pip install 'hilgw[plot]'.",
+        epilog="examples: hilgw plot run.pcapng rover.gps xbee0\n"
+        "          hilgw plot run.pcapng --output run.svg",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_file(parser)
+    parser.add_argument(
+        "names", metavar="NAME", nargs="*", help="a device (rover.gps) or a station; none: all"
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", type=Path, help="default: FILE.png beside the recording"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prints the name of the picture; returns 0, 1 where the recording is damaged."""
+    from hilgw.record.plot import plot
+
+    recording = opened(args.file)
+    path = args.output or args.file.with_suffix(".png")
+    names = plot(recording, args.names, path)
+    print(f"{path}: {', '.join(names)}")
+    return report_end(recording)

@@ -1,0 +1,251 @@
+"""A recording of what passes, from the gateway's side; `hilgw.record.writer` is the process.
+
+Events are gathered for GATHER_NS and handed over in one message. The gateway never waits for the
+process: what it does not read in time is lost and counted. Only simulated time waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import marshal
+import os
+import subprocess
+import sys
+import threading
+import time
+from contextlib import suppress
+from dataclasses import asdict, replace
+from operator import attrgetter
+from pathlib import Path
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+from hilgw.engine.event_stream import EVENT_KINDS, EventStream
+from hilgw.engine.observer import Direction, Kind
+from hilgw.engine.simulated.event_loop import in_real_time
+from hilgw.errors import HilgwError
+from hilgw.protocols.gateway import events
+from hilgw.record.writer import Event, Report, Settings
+from hilgw.units import NS_PER_S
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hilgw.devices.kinds import Device
+    from hilgw.engine.observer import LineEvent
+    from hilgw.transports.base import Handle, Scheduler
+
+GATHER_NS = 40_000_000
+"""A gateway that is killed loses the events of this time at most."""
+MOST_GATHERED = 2_000
+BUFFER_BYTES = 8 * 1024 * 1024
+"""What waits for the process at most."""
+END_S = 3.0
+SLOW = "the disk is slower than the events come"
+COMMAND = (sys.executable, "-P", "-m", "hilgw.record.writer")
+
+
+# The bytes of a frame are recorded: nothing decodes them while a recording runs.
+RECORDED = [kind for kind in EVENT_KINDS.values() if kind is not Kind.FRAME]
+_VALUES = {kind: attrgetter(*names) for kind, names in events.FIELDS.items()}
+
+
+class RecordingProcess:
+    """The process of one recording, and what waits for it.
+
+    clock: of real time. waits: the caller is delayed, and nothing lost, where the process is slow.
+    on_report: called in the event loop, with each report of the process.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        clock: Scheduler,
+        on_report: Callable[[Report], None] = lambda report: None,
+        *,
+        waits: bool = False,
+        command: tuple[str, ...] = COMMAND,
+    ) -> None:
+        """Makes the file and starts the process. HilgwError when that is not possible."""
+        self._written = Report(settings.path, 0, 0, "")
+        self._lost, self._error = 0, ""  # what the process never got, and why
+        self._clock, self._waits, self._on_report = clock, waits, on_report
+        self._gathered: list[Event] = []
+        self._timer: Handle | None = None
+        self._waiting: SimpleQueue[bytes | None] = SimpleQueue()
+        self._given = self._taken = 0  # bytes
+        self._is_broken = False
+        self.path = path = Path(settings.path)
+        make(path)
+        try:
+            self._process = subprocess.Popen(
+                command,
+                bufsize=0,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                start_new_session=True,
+            )
+        except OSError as error:
+            path.unlink()
+            raise HilgwError(
+                f"the recording cannot start: {error.strerror}", where=str(path)
+            ) from error
+        self._loop = asyncio.get_running_loop()
+        self._ended = asyncio.Event()
+        for work in (self._write, self._read):
+            threading.Thread(target=work, name=f"recording {path.name}", daemon=True).start()
+        self._give(asdict(settings), 0)
+
+    def report(self) -> Report:
+        """What is written and lost so far."""
+        written, error = self._written, self._written.error or self._error
+        return Report(written.file, written.written, written.lost + self._lost, error)
+
+    def put(self, event: Event) -> None:
+        """Records this event soon."""
+        self._gathered.append(event)
+        if len(self._gathered) >= MOST_GATHERED:
+            self._flush()
+        elif self._timer is None:
+            self._timer = self._clock.call_at(self._clock.now() + GATHER_NS, self._flush)
+
+    async def stop(self) -> None:
+        """Hands over what is left, and waits until it is written: for END_S at most. Then the
+        process is killed: `report()` has what it had written before."""
+        self._flush()
+        self._waiting.put(None)
+        try:
+            await in_real_time(self._ended.wait(), END_S)
+        except TimeoutError:
+            self._process.kill()
+            await self._ended.wait()
+
+    def _flush(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        events, self._gathered = self._gathered, []
+        if events:
+            self._give(events, len(events))
+
+    def _give(self, message: Any, count: int) -> None:
+        is_slow = not self._waits and self._given - self._taken > BUFFER_BYTES
+        if self._is_broken or is_slow:
+            self._lose(count, SLOW if is_slow else "")
+            return
+        try:
+            data = marshal.dumps(message)
+        except ValueError as error:  # no plain values: a fault of who made the event
+            self._lose(count, f"an event is not valid: {error}")
+            return
+        self._error = ""
+        data = len(data).to_bytes(4, "little") + data
+        self._given += len(data)
+        if self._waits:
+            self._pass(data)
+        else:
+            self._waiting.put(data)
+
+    def _lose(self, count: int, why: str) -> None:
+        self._lost += count
+        if why != self._error:
+            self._error = why
+            self._on_report(self.report())
+
+    # --- in threads ---------------------------------------------------------------------------
+
+    def _write(self) -> None:
+        while (data := self._waiting.get()) is not None:
+            self._pass(data)
+        assert self._process.stdin is not None
+        with suppress(OSError):
+            self._process.stdin.close()
+
+    def _pass(self, data: bytes) -> None:
+        assert self._process.stdin is not None
+        rest = memoryview(data)
+        try:
+            while rest:
+                rest = rest[os.write(self._process.stdin.fileno(), rest) :]
+        except OSError:
+            self._is_broken = True
+        self._taken += len(data)
+
+    def _read(self) -> None:
+        """The reports of the process, and its end."""
+        assert self._process.stdout is not None
+        with self._process.stdout as lines:
+            for line in lines:
+                self._call(self._reported, Report(**json.loads(line)))
+        code = self._process.wait()
+        self._is_broken = True
+        if code:
+            text = f"the process that records ended with code {code}"
+            self._call(self._reported, replace(self._written, error=text))
+        self._call(self._ended.set)
+
+    def _call(self, function: Callable[..., object], *values: object) -> None:
+        with suppress(RuntimeError):  # the event loop has ended
+            self._loop.call_soon_threadsafe(function, *values)
+
+    def _reported(self, report: Report) -> None:
+        self._written = report
+        self._on_report(self.report())
+
+
+class Recorder(EventStream):
+    """One recording: all events, none left out, go to its process.
+
+    scheduler: of the gateway's time; clock: of real time. Where these are two, simulated time waits
+    for the process. device, on_report: as of `EventStream` and `RecordingProcess`, which raises.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        scheduler: Scheduler,
+        clock: Scheduler,
+        device: Callable[[str, str], Device | None],
+        on_report: Callable[[Report], None],
+    ) -> None:
+        super().__init__(device)
+        self._now, self._clock = scheduler.now, clock
+        self.process = RecordingProcess(settings, clock, on_report, waits=scheduler is not clock)
+        self._put = self.process.put
+        self._tick: Handle | None = None
+        self._put_clock()
+
+    def takers(self, kind: type[Any], *names: str, lost: bool = False) -> bool:
+        return True
+
+    def emit(self, takers: Any, event: Any) -> None:
+        kind = type(event)
+        self._put((events.NAMES[kind], self._now(), _VALUES[kind](event)))
+
+    def line_bytes(self, event: LineEvent) -> None:
+        is_sent = event.direction is Direction.SENT
+        self._put((events.NAMES[events.Bytes], event.now, event.part, event.data, is_sent))
+
+    async def stop(self) -> None:
+        """Returns when all is written, or as `RecordingProcess.stop`."""
+        if self._tick is not None:
+            self._tick.cancel()
+        await self.process.stop()
+
+    def _put_clock(self) -> None:
+        """Once a second, the other times of an instant."""
+        now = self._clock.now()
+        self._put(("clock", self._now(), now, time.time()))
+        self._tick = self._clock.call_at(now + NS_PER_S, self._put_clock)
+
+
+def make(path: Path) -> None:
+    """An empty file for this user alone. HilgwError where one is there, or cannot be made."""
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    except FileExistsError as error:
+        fix = "a recording replaces no file: name another"
+        raise HilgwError("exists already", where=str(path), fix=fix) from error
+    except OSError as error:
+        raise HilgwError(f"cannot be made: {error.strerror}", where=str(path)) from error

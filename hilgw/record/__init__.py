@@ -1,0 +1,1 @@
+"""Recordings: what passed through a gateway, in files that Wireshark opens."""

@@ -1,0 +1,115 @@
+"""What differs between two recordings: the first difference of each stream, and the counts.
+
+A stream is what one part does, such as the bytes that one line sent: between streams the events of
+two runs come in different orders. Times are not compared.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any
+
+from hilgw.errors import HilgwError
+from hilgw.records import record
+
+if TYPE_CHECKING:
+    from hilgw.record.recording import Recording
+
+TIMES = ("time_ns", "mono_ns", "wall_s")
+WHOSE = ("robot", "body", "device", "part", "direction", "station", "source", "name")
+MOST_AHEAD = 1_000_000
+"""Events, or bytes of one line, that one recording may be ahead of the other."""
+Event = dict[str, Any]
+
+
+@record
+class Difference:
+    """number: of the event in its stream, from 1; of the byte on a line. time_s: since the begin of
+    the recording that has it; of the first where both have. first, second: what each has; None:
+    nothing more."""
+
+    stream: str
+    number: int
+    time_s: float
+    first: Any
+    second: Any
+
+
+@record
+class Comparison:
+    """differences: the first one of each stream that has one, by their times. counts: events of
+    each stream in the first and in the second, of a line its bytes."""
+
+    differences: list[Difference]
+    counts: dict[str, tuple[int, int]]
+
+
+class _Stream:
+    """What one recording is ahead of the other. ahead: which, 0 or 1."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.counts = [0, 0]
+        self.difference: Difference | None = None
+        self._ahead: deque[tuple[float, Any]] = deque()
+        self._which = 0
+
+    def add(self, which: int, time_s: float, item: Any) -> None:
+        self.counts[which] += 1
+        if self.difference is not None:
+            return
+        if not self._ahead or self._which == which:
+            self._which = which
+            self._ahead.append((time_s, item))
+            if len(self._ahead) > MOST_AHEAD:
+                what = f"{self.name}: one recording is {MOST_AHEAD} events ahead of the other"
+                raise HilgwError(what, fix="compare shorter ones")
+            return
+        other_s, other = self._ahead.popleft()
+        if other != item:
+            pair = (other, item) if which else (item, other)
+            when_s = other_s if which else time_s
+            self.difference = Difference(self.name, self.counts[which], when_s, *pair)
+
+    def end(self) -> None:
+        """Both recordings have ended."""
+        if self.difference is None and self._ahead:
+            time_s, item = self._ahead[0]
+            pair = (None, item) if self._which else (item, None)
+            number = min(self.counts) + 1
+            self.difference = Difference(self.name, number, time_s, *pair)
+
+
+def compare(first: Recording, second: Recording) -> Comparison:
+    """The differences of two recordings; bytes of a line are compared however they were read, in
+    one piece or in several."""
+    streams: dict[str, _Stream] = {}
+    for pair in zip_longest(_items(first), _items(second)):
+        for which, found in enumerate(pair):
+            if found is not None:
+                name, time_s, items = found
+                stream = streams.setdefault(name, _Stream(name))
+                for item in items:
+                    stream.add(which, time_s, item)
+    for stream in streams.values():
+        stream.end()
+    found = [each.difference for each in streams.values() if each.difference is not None]
+    counts = {name: (each.counts[0], each.counts[1]) for name, each in streams.items()}
+    return Comparison(sorted(found, key=lambda each: each.time_s), counts)
+
+
+def _items(recording: Recording) -> Iterator[tuple[str, float, Any]]:
+    """The stream of each event, its time since the begin, and what is compared of it: the event
+    without its times, or each byte of a line."""
+    begin_ns: int | None = None
+    for event in recording.events():
+        begin_ns = event["time_ns"] if begin_ns is None else begin_ns
+        whose = " ".join(str(event[key]) for key in WHOSE if event.get(key))
+        name = f"{event['event']} {whose}".rstrip()
+        time_s = (event["time_ns"] - begin_ns) / 1e9
+        if event["event"] == "bytes":
+            yield name, time_s, bytes.fromhex(event["data"])
+        else:
+            yield name, time_s, [{key: each for key, each in event.items() if key not in TIMES}]

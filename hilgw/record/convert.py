@@ -1,0 +1,215 @@
+"""Recordings in the forms of other tools: CSV for each device, JSON lines, MCAP.
+
+A recording may come from strangers: names become names of files without any character that means
+something to a file system, and memory is bounded where a device never ends.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from hilgw.errors import HilgwError, UsageError
+
+if TYPE_CHECKING:
+    from mcap.writer import Writer as McapWriter
+
+    from hilgw.record.recording import Recording
+
+MOST_FILES = 2_000
+HELD_BYTES = 256 * 1024  # of one file, before they are written
+TIMES = ("time_s", "wall_s")
+PACKET_KEYS = ("source", "channel", "type", "data", "received_by", "not_received", "rssi_dbm")
+Event = dict[str, Any]
+
+
+def to_json_lines(recording: Recording, out: IO[str]) -> None:
+    """One event per line, as `hilgw watch --json` prints them."""
+    for event in recording.events():
+        out.write(json.dumps(event) + "\n")
+
+
+# --- CSV --------------------------------------------------------------------------------------
+
+
+def to_csv(recording: Recording, folder: Path) -> list[Path]:
+    """A file for each device with the columns `time_s` (of the gateway's clock, from the first
+    event), `wall_s` and its values; `packets.csv` for the medium. Returns the files. HilgwError
+    where the folder is not empty, or cannot be written.
+
+    A sensor has a column for each number (`value (m)`, or `value_1 (m)` ...). A motor has one for
+    each setting, and its outcome.
+    """
+    columns = _columns(recording.events())
+    if len(columns) > MOST_FILES:
+        what = f"has {len(columns)} devices; CSV takes {MOST_FILES}"
+        raise HilgwError(what, where=str(recording.path), fix="choose some, or take JSON lines")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if any(folder.iterdir()):
+            raise HilgwError("is not empty", where=str(folder), fix="name a new folder")
+        files = {name: _Table(folder, name, each) for name, each in columns.items()}
+        begin_ns: int | None = None
+        for event in recording.events():
+            begin_ns = event["time_ns"] if begin_ns is None else begin_ns
+            if (row := _row(event)) is not None:
+                name, values = row
+                times = {"time_s": (event["time_ns"] - begin_ns) / 1e9, "wall_s": event["wall_s"]}
+                files[name].add({**times, **values})
+        for each in files.values():
+            each.write()
+    except OSError as error:
+        raise HilgwError(f"cannot be written: {error.strerror}", where=str(folder)) from error
+    return [each.path for each in files.values()]
+
+
+class _Table:
+    """One CSV file."""
+
+    def __init__(self, folder: Path, name: str, columns: Iterable[str]) -> None:
+        self.path = folder / f"{file_name(name)}.csv"
+        self._held = io.StringIO()
+        self._rows = csv.DictWriter(self._held, [*TIMES, *columns])
+        self._rows.writeheader()
+        self._length = 0
+
+    def add(self, row: dict[str, Any]) -> None:
+        self._length += self._rows.writerow(row)
+        if self._length > HELD_BYTES:
+            self.write()
+
+    def write(self) -> None:
+        with self.path.open("a", newline="") as out:
+            out.write(self._held.getvalue())
+        self._held.seek(0)
+        self._held.truncate()
+        self._length = 0
+
+
+def _columns(events: Iterator[Event]) -> dict[str, dict[str, None]]:
+    """The columns of each table, in the order in which they first have a value."""
+    columns: dict[str, dict[str, None]] = {}
+    for event in events:
+        if (row := _row(event)) is not None:
+            name, values = row
+            columns.setdefault(name, {}).update(dict.fromkeys(values))
+    return columns
+
+
+def _row(event: Event) -> tuple[str, dict[str, Any]] | None:
+    """The table of an event, and its columns there; None for an event that no table takes."""
+    match event:
+        case {"event": "value", "robot": str(robot), "device": str(device), "value": value}:
+            return f"{robot}.{device}", _columns_of(value, event.get("units"))
+        case {"event": "command", "robot": str(robot), "device": str(device), "given": dict(given)}:
+            applied = event.get("applied")
+            more = {f"{key}_applied": each for key, each in applied.items()} if applied else {}
+            name = f"{robot}.{event['body']}.{device}" if event.get("body") else f"{robot}.{device}"
+            return name, {**given, **more, "outcome": event.get("outcome", "")}
+        case {"event": "packet"}:
+            values = {key: event.get(key) for key in PACKET_KEYS}
+            values["received_by"] = " ".join(map(str, event.get("received_by", ())))
+            return "packets", values
+    return None
+
+
+def _columns_of(value: Any, units: Any) -> dict[str, Any]:
+    values = value if isinstance(value, list) else [value]
+    known = units if isinstance(units, list) else []
+    named = [f" ({unit})" if unit else "" for unit in [*known, *[""] * len(values)]]
+    if len(values) == 1:
+        return {f"value{named[0]}": values[0]}
+    return {f"value_{at}{named[at - 1]}": each for at, each in enumerate(values, 1)}
+
+
+def file_name(name: str) -> str:
+    """A name of a file of its own for any name: other characters as %XX."""
+    return quote(name[:200], safe=" ").replace("%20", " ").lstrip(".") or "%"
+
+
+# --- MCAP -------------------------------------------------------------------------------------
+
+_NUMBERS = {"type": ["number", "string", "array"]}
+_SCHEMAS = {
+    "value": {"value": _NUMBERS, "units": {"type": "array", "items": {"type": "string"}}},
+    "command": {"given": {"type": "object"}, "outcome": {"type": "string"}},
+    "packet": {
+        "source": {"type": "string"},
+        "channel": {"type": "integer"},
+        "data": {"type": "string"},
+        "received_by": {"type": "array", "items": {"type": "string"}},
+        "not_received": {"type": "string"},
+    },
+    "bytes": {"part": {"type": "string"}, "direction": {"type": "string"}},
+}
+_LOG = {
+    "timestamp": {
+        "type": "object",
+        "properties": {"sec": {"type": "integer"}, "nsec": {"type": "integer"}},
+    },
+    "level": {"type": "integer"},
+    "message": {"type": "string"},
+    "name": {"type": "string"},
+}
+"""foxglove.Log, which its panels show."""
+INFO = 2
+
+
+def to_mcap(recording: Recording, out: IO[bytes]) -> None:
+    """A channel for each device and line, `/packets`, one for each other kind of event, and `/log`
+    for notices and output; messages and schemas in JSON. UsageError without the package `mcap`."""
+    try:
+        from mcap.writer import Writer
+    except ImportError as error:
+        raise UsageError("MCAP needs a package", fix="pip install 'hilgw[mcap]'") from error
+
+    writer = Writer(out)
+    writer.start(profile="", library="hilgw")
+    channels = _Channels(writer)
+    for event in recording.events():
+        time_ns = int(event["wall_s"] * 1e9)
+        topic, schema, message = _message(event, time_ns)
+        channel = channels.of(topic, schema)
+        data = json.dumps(message).encode()
+        writer.add_message(channel, log_time=time_ns, publish_time=time_ns, data=data)
+    writer.finish()  # type: ignore[no-untyped-call]
+
+
+class _Channels:
+    def __init__(self, writer: McapWriter) -> None:
+        self._writer = writer
+        self._schemas: dict[str, int] = {}
+        self._channels: dict[str, int] = {}
+
+    def of(self, topic: str, schema: str) -> int:
+        """The number of a topic, made where it is new."""
+        if topic not in self._channels:
+            if schema not in self._schemas:
+                properties = _LOG if schema == "foxglove.Log" else _SCHEMAS.get(schema[6:], {})
+                text = json.dumps({"title": schema, "type": "object", "properties": properties})
+                number = self._writer.register_schema(schema, "jsonschema", text.encode())
+                self._schemas[schema] = number
+            self._channels[topic] = self._writer.register_channel(
+                topic, "json", self._schemas[schema]
+            )
+        return self._channels[topic]
+
+
+def _message(event: Event, time_ns: int) -> tuple[str, str, dict[str, Any]]:
+    """Topic, name of the schema and message of an event."""
+    kind = str(event["event"])
+    if kind in ("notice", "output"):
+        sec, nsec = divmod(time_ns, 10**9)
+        stamp = {"sec": sec, "nsec": nsec}
+        text, name = str(event.get("text", event.get("line"))), str(event.get("source"))
+        log = {"timestamp": stamp, "level": INFO, "message": text, "name": name}
+        return "/log", "foxglove.Log", log
+    message = {key: each for key, each in event.items() if key != "event"}
+    where = [str(event[key]) for key in ("robot", "body", "device", "part") if event.get(key)]
+    topic = "/packets" if kind == "packet" else "/" + "/".join([*where, kind])
+    return topic, f"hilgw.{kind}", message

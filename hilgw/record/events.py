@@ -1,0 +1,174 @@
+"""How a recording holds the events of a gateway in the blocks of pcapng.
+
+A section begins with the comment `COMMENT` and these interfaces:
+
+* number 0, the medium: link type USER0. The data of a packet are its payload; its comment is the
+  event `packet` (`hilgw.protocols.gateway.events`) as JSON, without `data`.
+* number 1, all other events: link type USER1. The data of a packet are the event as JSON. The
+  first one is `HEAD`. A `CLOCK` every second has the other times of its instant: mono_ns, wall_s.
+* one for each line, of the name of its part: link type RTAC_SERIAL. Its header and the flag of the
+  packet have the direction. What follows are the bytes of one call that read or wrote.
+
+The time of a packet is the gateway's clock (`time_ns`), moved by `epoch_ns` of the head so that the
+begin of the recording has the time of day.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from typing import Any
+
+from hilgw.record.pcapng import (
+    INBOUND,
+    OUTBOUND,
+    Interface,
+    Packet,
+    RecordingError,
+    Section,
+    encode,
+    encode_packet,
+)
+
+VERSION = 1
+COMMENT = "hilgw recording"
+HEAD, CLOCK = "head", "clock"
+MEDIUM, EVENTS, FIRST_LINE = 0, 1, 2  # numbers of interfaces
+USER0, USER1, RTAC_SERIAL = 147, 148, 250
+_RTAC = struct.Struct(">IIBBH")  # seconds, microseconds, event, state of the line, reserved
+_RTAC_EVENTS = {OUTBOUND: 1, INBOUND: 2}  # DATA_TX_START, DATA_RX_START
+_DIRECTIONS = {INBOUND: "received", OUTBOUND: "sent"}
+_JSON = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
+LONGEST_COMMENT = 0xFFFF
+
+
+class Writer:
+    """The bytes of one recording, event by event. epoch_ns: the time of day at time_ns 0."""
+
+    def __init__(self, head: dict[str, Any], parts: list[str], epoch_ns: int) -> None:
+        """head: what `head` has beside `version`. parts: the lines that are known."""
+        self._head, self._epoch_ns = {"event": HEAD, "version": VERSION, **head}, epoch_ns
+        self._parts = dict.fromkeys(parts)
+        self._numbers: dict[str, int] = {}
+
+    def begin(self, time_ns: int, application: str = "hilgw", os: str = "") -> bytes:
+        """The begin of a file: each one that follows by rotation has it, too."""
+        self._numbers.clear()
+        blocks = [
+            encode(Section(COMMENT, application, os)),
+            encode(Interface(USER0, "medium", "packets between Emitters and Receivers")),
+            encode(Interface(USER1, "events", "other events, in JSON")),
+            *(self._line(part) for part in self._parts),
+            self.event(time_ns, {**self._head, "epoch_ns": self._epoch_ns}),
+        ]
+        return b"".join(blocks)
+
+    def event(self, time_ns: int, event: dict[str, Any]) -> bytes:
+        """An event other than `packet` and `bytes`."""
+        return encode_packet(EVENTS, self._epoch_ns + time_ns, _JSON(event).encode())
+
+    def packet(self, time_ns: int, data: bytes, event: dict[str, Any]) -> bytes:
+        """A packet on the medium; event: its keys but `data`. `missed` is left out where it is
+        longer than a comment can be, and `missed_count` is how many it had."""
+        comment = _JSON(event).encode()
+        if len(comment) > LONGEST_COMMENT:
+            short = {**event, "missed": {}, "missed_count": len(event["missed"])}
+            short["received_by"] = event["received_by"][:1000]
+            comment = _JSON(short).encode()
+        return encode_packet(MEDIUM, self._epoch_ns + time_ns, data, 0, comment)
+
+    def line(self, time_ns: int, part: str, data: bytes, *, sent: bool) -> bytes:
+        """Bytes of a line."""
+        number = self._numbers.get(part)
+        new = b"" if number is not None else self._line(part)
+        number = self._numbers[part]
+        direction = OUTBOUND if sent else INBOUND
+        now = self._epoch_ns + time_ns
+        head = _RTAC.pack(
+            now // 10**9 & 0xFFFFFFFF, now % 10**9 // 1000, _RTAC_EVENTS[direction], 0, 0
+        )
+        return new + encode_packet(number, now, head + data, direction)
+
+    def _line(self, part: str) -> bytes:
+        self._parts[part] = None
+        self._numbers[part] = FIRST_LINE + len(self._numbers)
+        return encode(Interface(RTAC_SERIAL, part))
+
+
+class Decoder:
+    """The events of the blocks of a recording: dicts with the keys of the control socket's events,
+    and with their times."""
+
+    def __init__(self, where: str) -> None:
+        self.head: dict[str, Any] = {}
+        """Empty until the first block after the interfaces."""
+        self._where = where
+        self._interfaces: list[Interface] = []
+        self._epoch_ns = 0
+        self._clock = (0, 0)  # mono_ns and wall_ns at time_ns 0
+        self._is_ours = False
+
+    def decode(self, block: Section | Interface | Packet) -> dict[str, Any] | None:
+        """The event of a block; None of one that has none. RecordingError for one that no recording
+        has."""
+        if isinstance(block, Section):
+            self._interfaces = []
+            if block.comment != COMMENT:
+                raise self._foreign("is a capture file, but not a recording of hilgw")
+            self._is_ours = True
+            return None
+        if isinstance(block, Interface):
+            self._interfaces.append(block)
+            return None
+        event = self._event(block)
+        if event.get("event") == HEAD:
+            self._begin(event)
+        elif not self.head:
+            raise self._foreign("has no head before its first event")
+        time_ns = block.time_ns - self._epoch_ns
+        if event.get("event") == CLOCK:
+            self._set_clock(event, time_ns)
+        mono_ns, wall_ns = self._clock
+        event["mono_ns"], event["time_ns"] = mono_ns + time_ns, time_ns
+        event["wall_s"] = (wall_ns + time_ns) / 1e9
+        return event
+
+    def _event(self, block: Packet) -> dict[str, Any]:
+        of = self._interfaces[block.interface]
+        if of.link == RTAC_SERIAL:
+            data = block.data[_RTAC.size :]
+            direction = _DIRECTIONS.get(block.direction, "")
+            return {"event": "bytes", "part": of.name, "direction": direction, "data": data.hex()}
+        is_packet = of.link == USER0
+        try:
+            event = json.loads(block.comment if is_packet else block.data)
+        except (ValueError, RecursionError) as error:
+            raise self._foreign("has an event that is not valid JSON") from error
+        if not isinstance(event, dict) or type(event.get("event")) is not str:
+            raise self._foreign("has an event without a kind")
+        if is_packet:
+            event["data"] = block.data.hex()
+        return event
+
+    def _begin(self, event: dict[str, Any]) -> None:
+        version, epoch_ns = event.get("version"), event.get("epoch_ns")
+        if version != VERSION:
+            what = f"has version {version!r:.40} of the format, and this hilgw reads {VERSION}"
+            raise self._foreign(what)
+        if type(epoch_ns) is not int:
+            raise self._foreign("has a head without its time")
+        self.head = event
+        self._epoch_ns = epoch_ns
+        self._clock = (0, epoch_ns)
+
+    def _set_clock(self, event: dict[str, Any], time_ns: int) -> None:
+        mono_ns, wall_s = event.get("mono_ns"), event.get("wall_s")
+        try:
+            if type(mono_ns) is not int or type(wall_s) is not float:
+                raise ValueError
+            self._clock = mono_ns - time_ns, int(wall_s * 1e9) - time_ns
+        except (OverflowError, ValueError) as error:
+            raise self._foreign("has a clock without its times") from error
+
+    def _foreign(self, what: str) -> RecordingError:
+        return RecordingError(what, where=self._where)

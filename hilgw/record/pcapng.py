@@ -1,0 +1,291 @@
+"""pcapng: the blocks of a capture file, written and read.
+
+draft-ietf-opsawg-pcapng, sections 3 and 4: section header, interface description and enhanced
+packet. Written little-endian, with times in nanoseconds; both byte orders and other resolutions are
+read, as Wireshark's tools write them. Pure: a file is bytes, or read through a function.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+
+from hilgw.errors import HilgwError
+from hilgw.records import record
+
+SECTION, INTERFACE, PACKET = 0x0A0D0D0A, 1, 6
+MAGIC = 0x1A2B3C4D
+LONGEST = 16 * 1024 * 1024
+"""Bytes of the largest block that is read."""
+MOST_INTERFACES = 65536
+END, COMMENT = 0, 1  # options of any block
+SHB_HARDWARE, SHB_OS, SHB_APPLICATION = 2, 3, 4
+IF_NAME, IF_DESCRIPTION, IF_TSRESOL, IF_TSOFFSET = 2, 3, 9, 14
+EPB_FLAGS = 2
+INBOUND, OUTBOUND = 1, 2
+NANOSECONDS = 9  # if_tsresol: a negative power of ten
+READ_BYTES = 1024 * 1024
+
+_HEAD = struct.Struct("<II")
+_PACKET = struct.Struct("<IIIIIII")
+_FLAGS = {flag: struct.pack("<HHI", EPB_FLAGS, 4, flag) for flag in (INBOUND, OUTBOUND)}
+
+
+class RecordingError(HilgwError):
+    """A file is not a recording, or is damaged from `where` on."""
+
+
+@record
+class Section:
+    """The head of a file or of a part of it. comment: the first one, as written."""
+
+    comment: str = ""
+    application: str = ""
+    os: str = ""
+    hardware: str = ""
+
+
+@record
+class Interface:
+    """What packets came from. link: its type, of the registry of tcpdump.org. unit_ns, offset_ns:
+    of its times, which are whole units since 1970 and the offset."""
+
+    link: int
+    name: str
+    description: str = ""
+    unit_ns: float = 1
+    offset_ns: int = 0
+
+
+@record
+class Packet:
+    """One packet. interface: its number in the section. time_ns: since 1970. direction: INBOUND,
+    OUTBOUND or 0. comment: the first one, UTF-8."""
+
+    interface: int
+    time_ns: int
+    data: bytes
+    direction: int = 0
+    comment: bytes = b""
+
+
+Block = Section | Interface | Packet
+
+
+def encode(block: Block) -> bytes:
+    """The bytes of a block; an `Interface` has times in nanoseconds."""
+    if isinstance(block, Packet):
+        return encode_packet(
+            block.interface, block.time_ns, block.data, block.direction, block.comment
+        )
+    if isinstance(block, Interface):
+        body = struct.pack("<HHI", block.link, 0, 0) + _options(
+            (IF_NAME, block.name.encode()),
+            (IF_DESCRIPTION, block.description.encode()),
+            (IF_TSRESOL, bytes([NANOSECONDS])),
+        )
+        return _block(INTERFACE, body)
+    body = struct.pack("<IHHq", MAGIC, 1, 0, -1) + _options(
+        (COMMENT, block.comment.encode()),
+        (SHB_HARDWARE, block.hardware.encode()),
+        (SHB_OS, block.os.encode()),
+        (SHB_APPLICATION, block.application.encode()),
+    )
+    return _block(SECTION, body)
+
+
+def encode_packet(
+    interface: int, time_ns: int, data: bytes, direction: int = 0, comment: bytes = b""
+) -> bytes:
+    """The bytes of a `Packet`; without an object of it, as there are many."""
+    size = len(data)
+    options = _FLAGS[direction] if direction else b""
+    if comment:
+        options += _option(COMMENT, comment)
+    if options:
+        options += b"\0\0\0\0"  # END
+    total = 32 + size + (-size % 4) + len(options)
+    head = _PACKET.pack(PACKET, total, interface, time_ns >> 32, time_ns & 0xFFFFFFFF, size, size)
+    return b"".join((head, data, bytes(-size % 4), options, total.to_bytes(4, "little")))
+
+
+def _block(kind: int, body: bytes) -> bytes:
+    total = 12 + len(body)
+    return _HEAD.pack(kind, total) + body + total.to_bytes(4, "little")
+
+
+def _options(*options: tuple[int, bytes]) -> bytes:
+    return b"".join(_option(code, value) for code, value in options if value) + b"\0\0\0\0"
+
+
+def _option(code: int, value: bytes) -> bytes:
+    """Cut to the longest that an option can be: whole characters of UTF-8 remain."""
+    if len(value) > 0xFFFF:
+        value = value[:0xFFFF].decode(errors="ignore").encode()
+    return struct.pack("<HH", code, len(value)) + value + bytes(-len(value) % 4)
+
+
+class Reader:
+    """The blocks of a file, in order.
+
+    read: the next bytes of the file, at most so many; b"" at its end. Blocks of other kinds are
+    skipped. Iterating raises RecordingError at the first place that is damaged; `truncated` is set
+    where the file ends within a block, as after a power failure: then iterating just ends.
+    """
+
+    def __init__(self, read: Callable[[int], bytes], where: str, offset: int = 0) -> None:
+        self.truncated = False
+        self.offset = offset
+        """Of the next block."""
+        self.interfaces: list[Interface] = []
+        self._read, self._where = read, where
+        self._order = "<"
+        self._buffer, self._position = b"", 0
+        self._is_first = True
+
+    def resume(self, read: Callable[[int], bytes], offset: int) -> None:
+        """Goes on elsewhere in the same section, where a block begins."""
+        self._read, self.offset = read, offset
+        self._buffer, self._position = b"", 0
+
+    def __iter__(self) -> Iterator[Block]:
+        while (body := self._next()) is not None:
+            kind, data, at = body
+            try:
+                block = self._decode(kind, data)
+            except (struct.error, ValueError, IndexError) as error:
+                raise self._damaged(at, f"a block of kind {kind} is not valid") from error
+            if block is not None:
+                yield block
+
+    def _next(self) -> tuple[int, bytes, int] | None:
+        """Kind, body and offset of the next block."""
+        head = self._peek(12)
+        if not head:
+            return None
+        if len(head) < 12:
+            self.truncated = True
+            return None
+        at = self.offset
+        if head[:4] == SECTION.to_bytes(4, "big"):  # the same in both orders
+            self._order = {MAGIC.to_bytes(4, "little"): "<", MAGIC.to_bytes(4, "big"): ">"}.get(
+                head[8:12], ""
+            )
+            if not self._order:
+                raise self._damaged(at, "the byte order of a section is unknown")
+        elif self._is_first:
+            raise RecordingError("is not a pcapng file", where=self._where)
+        self._is_first = False
+        kind, total = struct.unpack(self._order + "II", head[:8])
+        if total < 12 or total % 4 or total > LONGEST:
+            raise self._damaged(at, f"a block of {total} bytes")
+        whole = self._peek(total)
+        if len(whole) < total:
+            self.truncated = True
+            return None
+        if whole[-4:] != whole[4:8]:
+            raise self._damaged(at, "the two lengths of a block differ")
+        self._position += total
+        self.offset += total
+        return kind, whole[8:-4], at
+
+    def _peek(self, count: int) -> bytes:
+        """The next `count` bytes, fewer at the end of the file; they stay."""
+        have = len(self._buffer) - self._position
+        if have < count:
+            parts = [self._buffer[self._position :]]
+            while have < count and (data := self._read(max(READ_BYTES, count - have))):
+                parts.append(data)
+                have += len(data)
+            self._buffer, self._position = b"".join(parts), 0
+        return self._buffer[self._position : self._position + count]
+
+    def _damaged(self, at: int, what: str) -> RecordingError:
+        return RecordingError(
+            f"damaged at byte {at}: {what}", where=self._where, fix="what is before it is read"
+        )
+
+    def _decode(self, kind: int, body: bytes) -> Block | None:
+        order = self._order
+        if kind == PACKET:
+            number, high, low, size, _ = struct.unpack_from(order + "IIIII", body)
+            of = self.interfaces[number]
+            if size > len(body) - 20:
+                raise ValueError
+            data = body[20 : 20 + size]
+            units = high << 32 | low
+            time_ns = (units if of.unit_ns == 1 else int(units * of.unit_ns)) + of.offset_ns
+            options = self._read_options(body, 20 + size + (-size % 4))
+            flags = options.get(EPB_FLAGS, b"\0\0\0\0")
+            direction = int(struct.unpack(order + "I", flags)[0]) & 3
+            return Packet(number, time_ns, data, direction, options.get(COMMENT, b""))
+        if kind == INTERFACE:
+            link = int(struct.unpack_from(order + "H", body)[0])
+            options = self._read_options(body, 8)
+            made = Interface(
+                link,
+                _text(options, IF_NAME),
+                _text(options, IF_DESCRIPTION),
+                _unit_ns(options.get(IF_TSRESOL, b"\6")[0]),
+                struct.unpack(order + "q", options.get(IF_TSOFFSET, bytes(8)))[0] * 10**9,
+            )
+            if len(self.interfaces) >= MOST_INTERFACES:
+                raise ValueError
+            self.interfaces.append(made)
+            return made
+        if kind == SECTION:
+            self.interfaces.clear()
+            options = self._read_options(body, 16)
+            codes = (COMMENT, SHB_APPLICATION, SHB_OS, SHB_HARDWARE)
+            return Section(*(_text(options, code) for code in codes))
+        return None
+
+    def _read_options(self, body: bytes, at: int) -> dict[int, bytes]:
+        """The first option of each code."""
+        options: dict[int, bytes] = {}
+        while at + 4 <= len(body):
+            code, size = struct.unpack_from(self._order + "HH", body, at)
+            if code == END:
+                break
+            if at + 4 + size > len(body):
+                raise ValueError
+            options.setdefault(code, body[at + 4 : at + 4 + size])
+            at += 4 + size + (-size % 4)
+        return options
+
+
+def _unit_ns(resolution: int) -> float:
+    """Of a byte if_tsresol: a negative power of ten, or of two with its top bit."""
+    if resolution & 0x80:
+        return float(10**9 / 2 ** (resolution & 0x7F))
+    return 10 ** (9 - resolution) if resolution <= 9 else float(10.0 ** (9 - resolution))
+
+
+def _text(options: dict[int, bytes], code: int) -> str:
+    return options.get(code, b"").decode(errors="replace")
+
+
+def resync(data: bytes, interfaces: int) -> int | None:
+    """Where in these bytes of a little-endian file a chain of packets begins; None: nowhere.
+    interfaces: how many the section has."""
+    at = -4
+    while (at := data.find(b"\6\0\0\0", at + 4)) >= 0:
+        if at % 4 == 0 and _is_chain(data, at, interfaces):
+            return at
+        at -= at % 4
+    return None
+
+
+def _is_chain(data: bytes, at: int, interfaces: int, links: int = 4) -> bool:
+    """Whether packets follow one another from here on."""
+    for _ in range(links):
+        if at + 32 > len(data):
+            return False
+        kind, total, number, _, _, size, original = _PACKET.unpack_from(data, at)
+        is_packet = kind == PACKET and number < interfaces and size == original
+        if not is_packet or total % 4 or not 32 + size <= total <= LONGEST:
+            return False
+        if data[at + total - 4 : at + total] != data[at + 4 : at + 8]:
+            return False
+        at += total
+    return True

@@ -1,0 +1,107 @@
+"""A recording in a file: what it holds, from any time on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from hilgw.record.events import CLOCK, HEAD, Decoder
+from hilgw.record.pcapng import Reader, RecordingError, resync
+
+SEARCHED = 256 * 1024
+"""Bytes in which a place to begin is searched."""
+NEAR = 4 * 1024 * 1024
+"""Bytes that are read rather than searched."""
+
+
+class Recording:
+    """One file. head: of the run. RecordingError when it is none, or cannot be read.
+
+    truncated, error: after `events`, what kept it from the end of the file; its events up to there
+    were given.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.truncated = False
+        self.error: RecordingError | None = None
+        try:
+            with path.open("rb") as file:
+                self.head = self._head(file)
+        except OSError as error:
+            raise self._unreadable(error) from error
+
+    def _head(self, file: BinaryIO) -> dict[str, Any]:
+        reader, decoder = Reader(file.read, str(self.path)), Decoder(str(self.path))
+        for block in reader:
+            decoder.decode(block)
+            if decoder.head:
+                return decoder.head
+        raise RecordingError("ends before its first event", where=str(self.path))
+
+    def _unreadable(self, error: OSError) -> RecordingError:
+        return RecordingError(error.strerror or str(error), where=str(self.path))
+
+    def events(self, from_s: float = 0.0, to_s: float | None = None) -> Iterator[dict[str, Any]]:
+        """The events between these times, in seconds since the first event; with the keys of the
+        events of the control socket. Ends at the first place that is damaged: see `error`."""
+        self.truncated, self.error = False, None
+        try:
+            with self.path.open("rb") as file:
+                yield from self._events(file, from_s, to_s)
+        except RecordingError as error:
+            self.error = error
+        except OSError as error:
+            self.error = self._unreadable(error)
+
+    def _events(
+        self, file: BinaryIO, from_s: float, to_s: float | None
+    ) -> Iterator[dict[str, Any]]:
+        reader, decoder = Reader(file.read, str(self.path)), Decoder(str(self.path))
+        begin_ns: int | None = None
+        for block in reader:
+            event = decoder.decode(block)
+            if event is None:
+                continue
+            if begin_ns is None:
+                begin_ns = int(event["time_ns"])
+                first_ns = begin_ns + int(from_s * 1e9)
+                last_ns = None if to_s is None else begin_ns + int(to_s * 1e9)
+                self._skip_to(file, reader, first_ns + int(decoder.head["epoch_ns"]))
+            if event["event"] in (HEAD, CLOCK) or event["time_ns"] < first_ns:
+                continue
+            if last_ns is not None and event["time_ns"] > last_ns:
+                return
+            yield event
+        self.truncated = reader.truncated
+
+    def _skip_to(self, file: BinaryIO, reader: Reader, wall_ns: int) -> None:
+        """Goes to a block before this time and near it, by bisection: a large file is not read from
+        its begin. Nothing happens where that cannot be found."""
+        low, high = reader.offset, os.fstat(file.fileno()).st_size
+        found = low
+        while high - low > NEAR:
+            middle = (low + high) // 2 // 4 * 4
+            at = _block_after(file, reader, middle)
+            if at is None or at[1] >= wall_ns:
+                high = middle
+            else:
+                found = at[0]
+                low = max(middle, found)
+        if found > reader.offset:
+            file.seek(found)
+            reader.resume(file.read, found)
+
+
+def _block_after(file: BinaryIO, reader: Reader, offset: int) -> tuple[int, int] | None:
+    """Offset and time of the first packet after this place."""
+    file.seek(offset)
+    data = file.read(SEARCHED)
+    at = resync(data, len(reader.interfaces))
+    if at is None:
+        return None
+    high = int.from_bytes(data[at + 12 : at + 16], "little")
+    low = int.from_bytes(data[at + 16 : at + 20], "little")
+    return offset + at, high << 32 | low

@@ -1,0 +1,208 @@
+"""The process that writes a recording: a slow or full disk delays it, and not the gateway.
+
+It reads messages from standard input: four bytes of length, little-endian, and a value of
+`marshal`. The first is a dict with the fields of `Settings`; each of the others a list of events
+(`Event`), written in one call. At the end of its input it ends. On standard output it reports, as
+JSON, one object per line, when a file begins, and when what is lost begins or ends: `Report`.
+"""
+
+from __future__ import annotations
+
+import json
+import marshal
+import os
+import signal
+import sys
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from hilgw.protocols.gateway.events import FIELDS, NAMES
+from hilgw.record.events import CLOCK, Writer
+from hilgw.records import record
+
+AGAIN_S = 1.0
+"""A file that cannot be written is tried again so often."""
+Event = tuple[Any, ...]
+"""("bytes", time_ns, part, data, sent), or (name, time_ns, values): an event by its name, with the
+values of its fields (`hilgw.protocols.gateway.events`); or ("clock", time_ns, mono_ns, wall_s)."""
+_FIELDS = {name: FIELDS[kind] for kind, name in NAMES.items()}
+
+
+@record
+class Settings:
+    """path: of the first file. head, parts, epoch_ns: as of `Writer`. max_bytes, max_s: a file that
+    is larger or older is followed by another; 0: never. files: the oldest beyond so many are
+    removed; 0: none. free_bytes: what stays free on the disk."""
+
+    path: str
+    head: dict[str, Any]
+    parts: list[str]
+    epoch_ns: int
+    max_bytes: int = 0
+    max_s: float = 0.0
+    files: int = 0
+    free_bytes: int = 0
+
+
+@record
+class Report:
+    """file: that is written. written: bytes of all files so far. lost: events that were not
+    written. error: why they are lost now; "" while nothing is."""
+
+    file: str
+    written: int
+    lost: int
+    error: str
+
+
+class Files:
+    """The files of one recording. clock: in seconds, for their age and for another try."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        report: Callable[[Report], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._settings, self._report, self._clock = settings, report, clock
+        self._writer = Writer(settings.head, settings.parts, settings.epoch_ns)
+        self._path = Path(settings.path)
+        self._paths: deque[Path] = deque()
+        self._fd: int | None = None
+        self._size = self._written = self._lost = self._lost_here = 0
+        self._begun_s = self._failed_s = 0.0
+        self._error = ""
+        self._is_begun = False  # the section of this file: anew after what was lost
+
+    def write(self, events: list[Event]) -> None:
+        """Writes these events, or counts them as lost."""
+        if self._error and self._clock() - self._failed_s < AGAIN_S:
+            self._lose(events)
+            return
+        time_ns = events[0][1]
+        try:
+            self._demand_room()
+            begin = self._next_file(time_ns)
+            if self._lost_here:
+                lost = {"event": "recording_lost", "events": self._lost_here}
+                begin += self._writer.event(time_ns, lost)
+            self._put(begin + b"".join(map(self._block, events)))
+        except OSError as error:
+            self._failed_s, self._is_begun = self._clock(), False
+            is_new = not self._error
+            self._error = error.strerror or str(error)
+            self._lose(events)
+            if is_new:
+                self._send_report()
+            return
+        if self._error or begin:
+            self._error, self._lost_here = "", 0
+            self._send_report()
+
+    def close(self) -> None:
+        """Closes the file, and reports a last time."""
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+        self._send_report()
+
+    def _lose(self, events: list[Event]) -> None:
+        self._lost += len(events)
+        self._lost_here += len(events)
+
+    def _send_report(self) -> None:
+        self._report(Report(str(self._path), self._written, self._lost, self._error))
+
+    def _block(self, event: Event) -> bytes:
+        kind, time_ns = event[:2]
+        if kind == "bytes":
+            return self._writer.line(time_ns, event[2], event[3], sent=event[4])
+        if kind == CLOCK:
+            clock = {"event": CLOCK, "mono_ns": event[2], "wall_s": event[3]}
+            return self._writer.event(time_ns, clock)
+        made = {"event": kind, **dict(zip(_FIELDS[kind], event[2], strict=True))}
+        if kind == "packet":
+            return self._writer.packet(time_ns, bytes.fromhex(made.pop("data")), made)
+        return self._writer.event(time_ns, made)
+
+    def _demand_room(self) -> None:
+        if self._settings.free_bytes:
+            disk = os.statvfs(self._path.parent)
+            if disk.f_bavail * disk.f_frsize < self._settings.free_bytes:
+                raise OSError(0, f"less than {self._settings.free_bytes} bytes are free")
+
+    def _next_file(self, time_ns: int) -> bytes:
+        """Opens the first or the next file where it is due; returns what begins a section."""
+        s = self._settings
+        is_large = 0 < s.max_bytes <= self._size
+        is_old = 0 < s.max_s <= self._clock() - self._begun_s
+        if self._fd is not None and (is_large or is_old):
+            first = Path(s.path)
+            self._path = first.with_stem(f"{first.stem}-{len(self._paths) + 1:04}")
+            self._open(os.O_EXCL)
+        elif self._fd is None:
+            self._open(0)  # made by the gateway, which has checked that it is new
+        if self._is_begun:
+            return b""
+        self._is_begun = True
+        return self._writer.begin(time_ns)
+
+    def _open(self, flags: int) -> None:
+        new = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | flags, 0o600)
+        if self._fd is not None:
+            os.close(self._fd)
+        self._fd, self._size, self._begun_s = new, 0, self._clock()
+        self._is_begun = False
+        self._paths.append(self._path)
+        if 0 < self._settings.files < len(self._paths):
+            self._paths[-self._settings.files - 1].unlink(missing_ok=True)
+
+    def _put(self, data: bytes) -> None:
+        """All of it, or nothing: a file ends with a whole block."""
+        assert self._fd is not None
+        rest = memoryview(data)
+        try:
+            while rest:
+                rest = rest[os.write(self._fd, rest) :]
+        except OSError:
+            os.ftruncate(self._fd, self._size)
+            os.lseek(self._fd, self._size, os.SEEK_SET)
+            raise
+        self._size += len(data)
+        self._written += len(data)
+
+
+def messages(stream: BinaryIO) -> Any:
+    """The values that come on this stream, until it ends."""
+    while len(size := stream.read(4)) == 4:
+        data = stream.read(int.from_bytes(size, "little"))
+        if len(data) < int.from_bytes(size, "little"):
+            return  # the gateway was killed
+        yield marshal.loads(data)
+
+
+def main() -> None:
+    """Writes what comes on standard input."""
+    # The end of the input ends this process: a Ctrl-C goes to the gateway, which ends in order.
+    for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(each, signal.SIG_IGN)
+    batches = messages(sys.stdin.buffer)
+
+    def report(what: Report) -> None:
+        try:
+            print(json.dumps(asdict(what)), flush=True)
+        except OSError:
+            sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115 - the gateway is gone
+
+    files = Files(Settings(**next(batches)), report)
+    for batch in batches:
+        files.write(batch)
+    files.close()
+
+
+if __name__ == "__main__":
+    main()

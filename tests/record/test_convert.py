@@ -1,0 +1,164 @@
+"""Recordings in other forms: read by pandas and by the reader of the mcap package."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import mcap.reader
+import pandas
+import pytest
+
+from hilgw.errors import HilgwError
+from hilgw.record import convert
+from hilgw.record.compare import Difference, compare
+from hilgw.record.events import Writer
+from hilgw.record.recording import Recording
+
+S = 10**9
+EPOCH = 1_700_000_000 * S
+GPS = {
+    "event": "value",
+    "robot": "rover",
+    "device": "gps",
+    "value": [1.5, 2, 3],
+    "units": ["m"] * 3,
+}
+TOUCH = {"event": "value", "robot": "rover", "device": "../touch", "value": 1, "units": [""]}
+COMMAND = {
+    "event": "command",
+    "robot": "rover",
+    "body": "",
+    "device": "left",
+    "given": {"velocity": 2.0},
+    "applied": {"velocity": 1.0},
+    "outcome": "sent",
+    "reason": "",
+}
+PACKET = {
+    "event": "packet",
+    "source": "rover.tx",
+    "channel": 5,
+    "type": "radio",
+    "received_by": ["a", "b"],
+    "not_received": "",
+    "missed": {},
+    "rssi_dbm": None,
+}
+NOTICE = {"event": "notice", "source": "a", "text": "antenna turned"}
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Path:
+    write = Writer({}, ["uart0"], EPOCH)
+    path = tmp_path / "run.pcapng"
+    path.write_bytes(
+        write.begin(0)
+        + write.event(S, GPS)
+        + write.event(2 * S, {**GPS, "value": ["nan", 5, 6]})
+        + write.event(2 * S, TOUCH)
+        + write.event(3 * S, COMMAND)
+        + write.packet(4 * S, b"\x00\xff", PACKET)
+        + write.line(5 * S, "uart0", b"ab", sent=True)
+        + write.event(6 * S, NOTICE)
+    )
+    return path
+
+
+def test_pandas_reads_a_table_for_each_device(tmp_path: Path, recorded: Path) -> None:
+    folder = tmp_path / "csv"
+    found = Recording(recorded)
+    files = convert.to_csv(found, folder)
+    assert {path.parent for path in files} == {folder}
+    gps = pandas.read_csv(folder / "rover.gps.csv")
+    assert list(gps.columns) == ["time_s", "wall_s", "value_1 (m)", "value_2 (m)", "value_3 (m)"]
+    assert gps["time_s"].tolist() == [0.0, 1.0]
+    assert gps["value_1 (m)"].isna().tolist() == [False, True]
+    touch = pandas.read_csv(folder / "rover...%2Ftouch.csv")
+    assert touch["value"].tolist() == [1]
+    left = pandas.read_csv(folder / "rover.left.csv").to_dict("records")
+    assert left[0]["velocity"] == 2.0
+    assert left[0]["velocity_applied"] == 1.0
+    packets = pandas.read_csv(folder / "packets.csv", dtype=str).to_dict("records")
+    assert (packets[0]["data"], packets[0]["received_by"]) == ("00ff", "a b")
+
+
+def test_a_folder_of_others_is_left_alone(tmp_path: Path, recorded: Path) -> None:
+    found = Recording(recorded)
+    with pytest.raises(HilgwError, match="is not empty"):
+        convert.to_csv(found, tmp_path)
+
+
+def test_a_recording_of_countless_devices_is_refused(
+    tmp_path: Path, recorded: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(convert, "MOST_FILES", 3)
+    found = Recording(recorded)
+    with pytest.raises(HilgwError, match="has 4 devices"):
+        convert.to_csv(found, tmp_path / "csv")
+
+
+def test_mcap_has_a_schema_for_each_topic(recorded: Path) -> None:
+    out = io.BytesIO()
+    found = Recording(recorded)
+    convert.to_mcap(found, out)
+    events = list(found.events())
+    messages = list(mcap.reader.make_reader(io.BytesIO(out.getvalue())).iter_messages())
+    assert [channel.topic for _, channel, _ in messages] == [
+        "/rover/gps/value",
+        "/rover/gps/value",
+        "/rover/../touch/value",
+        "/rover/left/command",
+        "/packets",
+        "/uart0/bytes",
+        "/log",
+    ]
+    for (schema, channel, message), event in zip(messages, events, strict=True):
+        assert schema is not None
+        assert (schema.encoding, channel.message_encoding) == ("jsonschema", "json")
+        assert json.loads(schema.data)["title"] == schema.name
+        assert message.log_time == pytest.approx(event["wall_s"] * 1e9, abs=1e3)
+    assert json.loads(messages[0][2].data)["value"] == GPS["value"]
+    log = json.loads(messages[-1][2].data)
+    assert (messages[-1][0].name, log["message"]) == ("foxglove.Log", "antenna turned")
+
+
+def test_json_lines_are_the_events(recorded: Path) -> None:
+    out = io.StringIO()
+    found = Recording(recorded)
+    convert.to_json_lines(found, out)
+    assert [json.loads(line) for line in out.getvalue().splitlines()] == list(found.events())
+
+
+def test_the_first_difference_of_each_stream_is_found(tmp_path: Path) -> None:
+    """The order between streams, the times and the pieces of bytes differ without being named."""
+    paths = [tmp_path / "a.pcapng", tmp_path / "b.pcapng"]
+    write = Writer({}, [], EPOCH)
+    paths[0].write_bytes(
+        write.begin(0)
+        + write.line(1 * S, "uart0", b"abc", sent=True)
+        + write.line(2 * S, "uart0", b"def", sent=True)
+        + write.event(3 * S, GPS)
+        + write.event(4 * S, COMMAND)
+        + write.event(5 * S, NOTICE)
+    )
+    write = Writer({}, [], EPOCH)
+    other = {**COMMAND, "given": {"velocity": 3.0}}
+    paths[1].write_bytes(
+        write.begin(7 * S)
+        + write.event(8 * S, GPS)
+        + write.line(9 * S, "uart0", b"abcd", sent=True)
+        + write.line(9 * S, "uart0", b"eX", sent=True)
+        + write.event(10 * S, other)
+    )
+    first, second = map(Recording, paths)
+    assert not compare(first, first).differences
+    found = compare(first, second)
+    assert found.differences == [
+        Difference("bytes uart0 sent", 6, 1.0, ord("f"), ord("X")),
+        Difference("command rover left", 1, 3.0, COMMAND, other),
+        Difference("notice a", 1, 4.0, NOTICE, None),
+    ]
+    assert found.counts["bytes uart0 sent"] == (6, 6)
+    assert found.counts["notice a"] == (1, 0)

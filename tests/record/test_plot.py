@@ -1,0 +1,88 @@
+"""The picture of a recording: what is on it, and that matplotlib writes it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hilgw.errors import HilgwError, UsageError
+from hilgw.record import plot as plots
+from hilgw.record.events import Writer
+from hilgw.record.plot import MOST_POINTS, Curve, plot, rows_of
+from hilgw.record.recording import Recording
+
+S = 10**9
+VALUE = {"event": "value", "robot": "rover", "device": "ds", "value": 1.5, "units": ["m"]}
+COMMAND = {
+    "event": "command",
+    "robot": "rover",
+    "device": "left",
+    "given": {"velocity": 2.0},
+    "applied": {"velocity": 1.0},
+    "outcome": "refused",
+    "reason": "disarmed",
+}
+PACKET = {"event": "packet", "source": "$tx", "received_by": [], "not_received": "range"}
+
+
+def events(*given: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{**each, "time_ns": (at + 5) * S} for at, each in enumerate(given)]
+
+
+def test_rows_have_curves_and_marks() -> None:
+    sent = {**PACKET, "received_by": ["uart0"], "not_received": ""}
+    rows = rows_of(events(VALUE, COMMAND, PACKET, sent, {**VALUE, "value": "nan"}), [])
+    assert list(rows) == ["rover.ds", "rover.left", "$tx", "uart0"]
+    assert rows["rover.ds"].unit == "m"
+    assert rows["rover.ds"].curves["value"].times == [0.0, 4.0]
+    motor = rows["rover.left"]
+    assert motor.curves["velocity given"].values == [2.0]
+    assert motor.curves["velocity applied"].values == [1.0]
+    assert motor.marks["refused: disarmed"].times == [1.0]
+    assert rows["$tx"].marks["lost: range"].times == [2.0]
+    assert rows["$tx"].marks["packet"].times == [3.0]
+    assert rows["uart0"].marks["from $tx"].times == [3.0]
+
+
+def test_names_choose_rows_in_their_order() -> None:
+    given = events(VALUE, COMMAND, PACKET)
+    assert list(rows_of(given, ["rover.left", "rover.ds"])) == ["rover.left", "rover.ds"]
+    with pytest.raises(UsageError, match=r"did you mean 'rover\.left'"):
+        rows_of(given, ["rover.let"])
+
+
+def test_a_curve_has_a_bounded_number_of_points() -> None:
+    curve = Curve("value")
+    for at in range(3 * MOST_POINTS):
+        curve.add(at, at)
+    assert MOST_POINTS / 3 < len(curve.times) <= MOST_POINTS
+    assert curve.times[-1] > 2.9 * MOST_POINTS
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("suffix", [".png", ".svg"])
+def test_a_picture_is_written(tmp_path: Path, suffix: str) -> None:
+    write = Writer({}, [], 0)
+    path = tmp_path / "run.pcapng"
+    data = write.begin(0) + write.event(S, VALUE) + write.event(2 * S, COMMAND)
+    path.write_bytes(data + write.packet(3 * S, b"x", PACKET))
+    out = tmp_path / f"run{suffix}"
+    assert plot(Recording(path), [], out) == ["rover.ds", "rover.left", "$tx"]
+    assert out.read_bytes().startswith(b"\x89PNG" if suffix == ".png" else b"<?xml")
+
+
+@pytest.mark.process
+def test_what_cannot_be_drawn_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write = Writer({}, [], 0)
+    path = tmp_path / "run.pcapng"
+    path.write_bytes(write.begin(0))
+    with pytest.raises(HilgwError, match="no values, commands or packets"):
+        plot(Recording(path), [], tmp_path / "run.png")
+    path.write_bytes(write.begin(0) + write.event(S, VALUE))
+    with pytest.raises(UsageError, match=r"\.txt"):
+        plot(Recording(path), [], tmp_path / "run.txt")
+    monkeypatch.setattr(plots, "MOST_ROWS", 0)
+    with pytest.raises(UsageError, match=r"too large; choose some: rover\.ds"):
+        plot(Recording(path), [], tmp_path / "run.png")

@@ -1,0 +1,140 @@
+"""The process that writes a recording: rotation, a full disk, and a gateway that is killed."""
+
+from __future__ import annotations
+
+import json
+import marshal
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hilgw.record.recording import Recording
+from hilgw.record.writer import AGAIN_S, Event, Files, Report, Settings
+
+
+def line(number: int, size: int = 10) -> Event:
+    return ("bytes", number, "uart0", bytes([number % 256]) * size, True)
+
+
+class Recorded:
+    """Files with a clock that stands still until a test moves it."""
+
+    def __init__(self, tmp_path: Path, **settings: Any) -> None:
+        self.folder = tmp_path
+        self.now_s = 0.0
+        self.reports: list[Report] = []
+        made = Settings(str(tmp_path / "run.pcapng"), {}, ["uart0"], 0, **settings)
+        self.files = Files(made, self.reports.append, lambda: self.now_s)
+
+    def names(self) -> list[str]:
+        return sorted(path.name for path in self.folder.glob("*"))
+
+    def events(self, name: str) -> list[dict[str, Any]]:
+        found = Recording(self.folder / name)
+        events = list(found.events())
+        assert (found.truncated, found.error) == (False, None)
+        return events
+
+
+def test_a_file_belongs_to_its_user_alone(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path)
+    recorded.files.write([line(1)])
+    assert (tmp_path / "run.pcapng").stat().st_mode & 0o777 == 0o600
+
+
+def test_files_follow_one_another_by_size(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path, max_bytes=2000, files=2)
+    for number in range(40):
+        recorded.files.write([line(number, 200)])
+    recorded.files.close()
+    names = recorded.names()
+    assert len(names) == 2
+    assert "run.pcapng" not in names
+    first, second = (recorded.events(name) for name in names)
+    assert [each["time_ns"] for each in first + second] == list(range(40 - len(first + second), 40))
+    assert recorded.reports[-1].file.endswith(names[-1])
+
+
+def test_files_follow_one_another_by_age(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path, max_s=60.0)
+    for recorded.now_s in (0.0, 59.0, 60.0, 61.0, 120.0):
+        recorded.files.write([line(int(recorded.now_s))])
+    assert [len(recorded.events(name)) for name in recorded.names()] == [2, 1, 2]
+
+
+def test_what_a_full_disk_does_not_take_is_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded = Recorded(tmp_path)
+    recorded.files.write([line(1)])
+    write: Callable[[int, Any], int] = os.write
+    left = [100]  # bytes that the disk takes
+
+    def full(fd: int, data: Any) -> int:
+        if not left[0]:
+            raise OSError(28, "No space left on device")
+        count = write(fd, data[: left[0]])
+        left[0] -= count
+        return count
+
+    monkeypatch.setattr(os, "write", full)
+    recorded.files.write([line(2, 200), line(3)])
+    recorded.files.write([line(4)])  # not tried: AGAIN_S is not over
+    assert recorded.reports[-1].error == "No space left on device"
+    assert [each["data"] for each in recorded.events("run.pcapng")] == ["01" * 10]
+    left[0] = 10_000
+    recorded.now_s += AGAIN_S
+    recorded.files.write([line(5)])
+    recorded.files.write([line(6)])
+    recorded.files.close()
+    assert (recorded.reports[-1].lost, recorded.reports[-1].error) == (3, "")
+    events = recorded.events("run.pcapng")
+    assert [each.get("data", each.get("events")) for each in events] == [
+        "01" * 10,
+        3,
+        "05" * 10,
+        "06" * 10,
+    ]
+
+
+def test_some_of_the_disk_stays_free(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path, free_bytes=1 << 62)
+    recorded.files.write([line(1)])
+    recorded.files.close()
+    assert recorded.reports[-1].lost == 1
+    assert "bytes are free" in recorded.reports[-1].error
+    assert recorded.names() == []
+
+
+def encoded(value: Any) -> bytes:
+    data = marshal.dumps(value)
+    return len(data).to_bytes(4, "little") + data
+
+
+@pytest.mark.process
+def test_the_process_writes_until_its_input_ends(tmp_path: Path) -> None:
+    """A limit of the size of files is one more way in which a disk takes no more; and the gateway
+    is killed in the middle of a message."""
+    path = tmp_path / "run.pcapng"
+    data = encoded(asdict(Settings(str(path), {"configuration": "a"}, ["uart0"], 0)))
+    data += encoded([line(1), line(2)]) + encoded([line(3, 5000)]) + encoded([line(4)])[:-1]
+    done = subprocess.run(
+        [sys.executable, "-m", "hilgw.record.writer"],
+        input=data,
+        capture_output=True,
+        timeout=60,
+        check=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000)),
+    )
+    reports = [Report(**json.loads(each)) for each in done.stdout.splitlines()]
+    assert (reports[-1].lost, reports[-1].error) == (1, "File too large")
+    found = Recording(path)
+    assert [each["time_ns"] for each in found.events()] == [1, 2]
+    assert not found.truncated
