@@ -3,7 +3,10 @@
 import sys
 
 from hilgw.client import Gateway
+from hilgw.errors import HilgwError
 
+if len(sys.argv) < 2:
+    sys.exit(__doc__)
 try:
     from matplotlib import pyplot
 except ModuleNotFoundError:
@@ -11,7 +14,10 @@ except ModuleNotFoundError:
 
 device = sys.argv[1]
 seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 10.0
-values = Gateway.find().values(device, seconds=seconds)
+try:
+    values = Gateway.find().values(device, seconds=seconds)
+except HilgwError as error:
+    sys.exit(str(error))
 if not values.times:
     sys.exit(f"no value of {device} in {seconds:g} s")
 pyplot.plot(values.times, values.values)

@@ -28,7 +28,12 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     command = None if place is None else arguments[place]
     if command == "help":
         return parse([*arguments[(place or 0) + 1 :], "--help"])
-    if place is not None and command not in COMMANDS and _is_file(command or ""):
+    word = command or ""
+    if (
+        place is not None
+        and word not in COMMANDS
+        and (word.endswith(FILES) or Path(word).is_file())
+    ):
         arguments = [*arguments[:place], "run", *arguments[place:]]
         command = "run"
     parser, own = parsers(command)
@@ -102,10 +107,6 @@ def _place_of_command(arguments: list[str]) -> int | None:
             return place
         is_value = not is_value and argument in WITH_VALUE
     return None
-
-
-def _is_file(word: str) -> bool:
-    return word.endswith(FILES) or Path(word).is_file()
 
 
 _LOG = "--log FILE keeps all that a run shows, --record FILE all that passes; hilgw show reads it"

@@ -15,6 +15,7 @@ from hilgw.client.gateway import (
     Gateway,
     confirmed_by,
     gateways_with,
+    joined,
     not_confirmed,
     not_sent,
     stop_answer,
@@ -158,7 +159,7 @@ def _judge(robots: Sequence[str], answers: dict[Path, Answer]) -> Disarmed:
     for robot in robots:
         if robot not in known:
             what = f"no robot {quoted(robot)} with a control loop {where}"
-            done.errors.append(HilgwError(what, fix="; ".join(fixes)))
+            done.errors.append(HilgwError(what, fix=joined(fixes)))
     if not robots and not known and not silent:
         done.errors.append(HilgwError("no robot with a control loop here"))
     return done

@@ -20,15 +20,10 @@ from hilgw.protocols.gateway.paths import (
 )
 
 
-def live_sockets() -> list[Path]:
-    """The control sockets of this user's running gateways. HilgwError: their folder is open to
-    other users."""
-    return [path for path in control_sockets() if is_live(path)]
-
-
-def look_sockets() -> list[Path]:
-    """As live_sockets(), of the programs that are only watched: `hilgw bridge` and `mock`."""
-    return [path for path in control_sockets(LOOK) if is_live(path)]
+def live_sockets(suffix: str = GATEWAY) -> list[Path]:
+    """The control sockets of this user's running gateways; with LOOK of the programs that are only
+    watched, `hilgw bridge` and `mock`. HilgwError: their folder is open to other users."""
+    return [path for path in control_sockets(suffix) if is_live(path)]
 
 
 def control_sockets(suffix: str = GATEWAY) -> list[Path]:

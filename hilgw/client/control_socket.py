@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from hilgw.client.connection import ask
-from hilgw.client.control_paths import live_sockets, look_sockets
+from hilgw.client.control_paths import live_sockets
 from hilgw.errors import PeerError, UsageError, printable
 from hilgw.protocols.gateway import requests
+from hilgw.protocols.gateway.paths import LOOK
 
 ASK_ALL_S = 1.0  # for the answer of each gateway, where all are asked at the same time
 T = TypeVar("T")
@@ -21,7 +22,7 @@ def find_gateway(control: str | None, config: str | None = None, *, look: bool =
     runs, that of a program that is only watched."""
     if control is not None:
         return Path(control)
-    live = live_sockets() or (look_sockets() if look else [])
+    live = live_sockets() or (live_sockets(LOOK) if look else [])
     if not live:
         raise PeerError("no gateway of yours is running", fix="start one with hilgw --config FILE")
     if len(live) == 1 and config is None:

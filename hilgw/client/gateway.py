@@ -29,11 +29,12 @@ from hilgw.client.connection import (
     line_of,
     messages_on,
 )
-from hilgw.client.control_paths import is_live, live_sockets, look_sockets, program_at
+from hilgw.client.control_paths import is_live, live_sockets, program_at
 from hilgw.client.control_socket import config_of, find_gateway, in_parallel, label
 from hilgw.errors import HilgwError, PeerError, UsageError, printable, quoted
 from hilgw.protocols.gateway import requests
 from hilgw.protocols.gateway.messages import VersionError, decode, hints_of
+from hilgw.protocols.gateway.paths import LOOK
 from hilgw.protocols.gateway.requests import Request, RobotState, Row, answer_of
 
 ANSWER_S = 5.0  # of a gateway that is selected: no other waits for it
@@ -90,8 +91,7 @@ class Gateway:
     @classmethod
     def find_all(cls) -> list[Gateway]:
         """All running gateways of this user, with their labels; without bridges and mocks."""
-        live = live_sockets()
-        return [cls(path, label(path, config_of(path))) for path in live]
+        return [cls(path, label(path, config_of(path))) for path in live_sockets()]
 
     # --- requests ---------------------------------------------------------------------------------
 
@@ -129,8 +129,8 @@ class Gateway:
     ) -> None:
         """Moves an object of the scene. position: metres; None: unknown from now on. rotation:
         axis and angle in rad."""
-        where = None if position is None else _numbers(position)
-        turn = None if rotation is None else _numbers(rotation)
+        where = None if position is None else tuple(map(float, position))
+        turn = None if rotation is None else tuple(map(float, rotation))
         self.ask(requests.Place(name, where, turn), name)  # type: ignore[arg-type]  # it checks
 
     def pose(self, name: str) -> tuple[Row, tuple[Row, Row, Row]] | None:
@@ -306,10 +306,6 @@ def decoded(kind: type[A], answer: Mapping[str, Any], gateway: Gateway) -> A:
         raise PeerError(what, where=str(gateway.path)) from None
 
 
-def _numbers(given: Sequence[float]) -> tuple[float, ...]:
-    return tuple(map(float, given))
-
-
 def stop_answer(path: Path, request: Request[Any], timeout_s: float) -> Answer:
     """The answer to what stops robots, of any version; or why there is none."""
     try:
@@ -395,7 +391,7 @@ def gateways_with(
     that are only watched.
     """
     selected = control is not None or config is not None
-    live = [] if selected else [*live_sockets(), *(look_sockets() if look else ())]
+    live = [] if selected else [*live_sockets(), *(live_sockets(LOOK) if look else ())]
     if len(live) < 2:
         only = live[0] if live else find_gateway(control, config)
         return {Gateway(only): list(names)}
@@ -441,5 +437,10 @@ def _error(
     if silent:
         versions = {str(answers[path]["why"]) for path in silent if "why" in answers[path]}
         return PeerError(f"{unasked}; nothing was sent", fix="; ".join([SELECT, *versions]))
-    fixes = (f"{listed([path])}: {each.get('fix', '')}" for path, each in answers.items())
-    return HilgwError(f"no running gateway has the {what}", fix="; ".join(fixes))
+    fixes = [f"{listed([path])}: {each.get('fix', '')}" for path, each in answers.items()]
+    return HilgwError(f"no running gateway has the {what}", fix=joined(fixes))
+
+
+def joined(fixes: Sequence[str]) -> str:
+    """What gateways answered to an unknown name: where one has a similar name, only that."""
+    return "; ".join([each for each in fixes if "did you mean" in each] or fixes)

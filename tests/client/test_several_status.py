@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -32,11 +33,14 @@ def test_one_that_does_not_answer_is_named_and_hides_no_other(
         ),
     ):
         assert main(["status"]) == 5
-        shown = capsys.readouterr().out
+        printed = capsys.readouterr().out
+        assert max(map(len, printed.splitlines())) <= 80 + len(str(folder))
+        shown = " ".join(printed.split())
+        assert f"the gateway does not answer (process {os.getpid()}: " in shown
         assert "bus: armed, body down" in shown
         assert f"{folder}/C.sock: the gateway does not answer" in shown
         assert f"{folder}/D.sock: 'unknown" in shown
-        assert "\x1b" not in shown
+        assert "\x1b" not in printed
         assert main(["status", "--json"]) == 5
         names = [Path(each["control"]).name for each in json.loads(capsys.readouterr().out)]
         assert names == ["A.sock", "B.sock", "C.sock", "D.sock"]

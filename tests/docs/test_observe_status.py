@@ -18,6 +18,9 @@ PAGE = (ROOT / "docs" / "observe.md").read_text(encoding="utf-8")
 
 @pytest.mark.process
 def test_status_and_metrics_show_what_the_page_shows(tmp_path: Path) -> None:
+    (tmp_path / "run" / "hilgw").mkdir(
+        0o700, parents=True
+    )  # else those of other folders are looked for
     assert run("status", cwd=tmp_path).returncode == 5
     arguments = ["--config", "uart", "--metrics", "127.0.0.1:0"]
     with Gateway(tmp_path, arguments) as gateway:

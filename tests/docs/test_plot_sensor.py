@@ -37,6 +37,8 @@ def test_it_plots_what_the_sensor_reports(tmp_path: Path, monkeypatch: pytest.Mo
             run_script(monkeypatch, "cab.gps", "1")
         with pytest.raises(SystemExit, match=r"no value of cab\.gps in 0\.01 s"):
             run_script(monkeypatch, "cab.gps", "0.01")
+        with pytest.raises(SystemExit, match=r"did you mean 'cab'"):
+            run_script(monkeypatch, "caab", "1")
     assert drawn["values"] == [1.5, 2.5] and drawn["shown"] and len(drawn["times"]) == 2
     assert drawn["labels"][0] == "time (s)"
 

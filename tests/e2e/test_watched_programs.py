@@ -10,8 +10,9 @@ import pytest
 
 from hilgw.client import Gateway
 from hilgw.client.connection import ask_on, connected, messages_on
-from hilgw.client.control_paths import look_sockets
+from hilgw.client.control_paths import live_sockets
 from hilgw.errors import HilgwError
+from hilgw.protocols.gateway.paths import LOOK
 from hilgw.protocols.gateway.requests import Watch
 from hilgw.testing.sim import DEADLINE_S
 from tests.e2e.running import Gateway as Program
@@ -31,7 +32,7 @@ def test_the_bytes_between_a_bridge_and_a_mock(
         Program(bridge, ["bridge", str(mock / "a"), "--listen", "127.0.0.1:0"]) as program,
     ):
         asked = {}
-        for path in look_sockets():
+        for path in live_sockets(LOOK):
             connection = connected(path, DEADLINE_S)
             asked["bridge" if "bridge" in ask_on(connection, Watch(), 5)["config"] else "mock"] = (
                 connection,
@@ -53,4 +54,4 @@ def test_the_bytes_between_a_bridge_and_a_mock(
                 with pytest.raises(HilgwError, match="send is not for this program"):
                     Gateway(path).send("a", "b")
                 assert Gateway(path).report()
-    assert not look_sockets()
+    assert not live_sockets(LOOK)

@@ -74,7 +74,8 @@ class FirstCheck:
                 question = f"Did {motor.name} move in its {word} direction, and stop?"
                 expected = f"{motor.name} {way}, slowly, in its {word} direction, and stops"
                 yield Step(f"{motor.name}, {word}", expected, question, motor, sign)
-        motor = _seen_longest(motors)
+        endless = (motor for motor in motors if motor.positions is None)
+        motor = next(endless, motors[0])  # one that is seen for longest
         turns, port = f"{motor.name} moves slowly;", self._robot.port
         tests: list[tuple[str, str, Callable[[Result], object]]] = [
             ("stop", f"{turns} hilgw disarms it, and it stops at once", self._go_on)
@@ -244,8 +245,3 @@ class FirstCheck:
         while not (holds := until()) and self._robot.now() < end:
             self._robot.pause(LOOK_S)
         return holds
-
-
-def _seen_longest(motors: Sequence[Motor]) -> Motor:
-    """One that turns on and on, if there is one."""
-    return next((motor for motor in motors if motor.positions is None), motors[0])

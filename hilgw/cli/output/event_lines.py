@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 from hilgw.cli.output.text import escape, in_words as reason_words, one_line
@@ -16,14 +16,22 @@ def in_words(event: Event) -> str:
     """The line of an event: the time of day, whom it is about, what happened."""
     words = _WORDS.get(str(event.get("event")))
     source, text = ("", str(event)) if words is None else words(event)
-    return one_line(f"{_time_of(event)}  {source:<16} {text}")
+    at = datetime.fromtimestamp(event.get("wall_s", 0.0)).astimezone()
+    return one_line(f"{at:%H:%M:%S}.{at.microsecond // 1000:03}  {source:<16} {text}")
 
 
+_CSV_KEYS = {
+    "frame": ("station", "direction", "data"),
+    "bytes": ("part", "direction", "data"),
+    "packet": ("source", "not_received", "data"),
+    "refused": ("name", "reason", "text"),
+}
 CSV_COLUMNS = ("wall_s", "mono_ns", "time_ns", "name", "field", "value", "unit")
 
 
 def csv_rows(event: Event) -> list[list[Any]]:
-    """The rows of a value or a command: one for each of its numbers; none of other events."""
+    """The rows of a value or a command: one for each of its numbers; one of a frame, of bytes and
+    of a loss; none of other events."""
     times = [event[name] for name in CSV_COLUMNS[:3]]
     if event["event"] == "value":
         given, fields, units = event["value"], event["fields"], event["units"]
@@ -36,21 +44,21 @@ def csv_rows(event: Event) -> list[list[Any]]:
     elif event["event"] == "command":
         name = ".".join(filter(None, (event["robot"], event["body"], event["device"])))
         units = event["units"]
-        cells = [[name, each, value, units.get(each, "")] for each, value in event["given"].items()]
+        word = " refused" if event["outcome"] == "refused" else ""
+        cells = [
+            [name, f"{each}{shown}", value, units.get(each, "")]
+            for shown, settings in ((word, event["given"]), (" applied", event["applied"]))
+            for each, value in settings.items()
+        ]
     else:
-        cells = []
+        keys = _CSV_KEYS.get(event["event"], ())
+        cells = [[*(event[key] for key in keys), ""]] if keys else []
     return [times + each for each in cells]
 
 
 def source_of(event: Event) -> str:
     """Whom an event is about: a robot, device, station or program."""
     return _WORDS[event["event"]](event)[0] if event["event"] in _WORDS else ""
-
-
-def _time_of(event: Event) -> str:
-    wall_s = float(event.get("wall_s", 0.0))
-    milliseconds = int(wall_s * 1000) % 1000
-    return f"{time.strftime('%H:%M:%S', time.localtime(wall_s))}.{milliseconds:03}"
 
 
 def _value(event: Event) -> tuple[str, str]:
@@ -86,37 +94,9 @@ def _packet(event: Event) -> tuple[str, str]:
     return event["source"], f"channel {event['channel']}, {_data(event)} {target}{missed}"
 
 
-def _delivered(event: Event) -> tuple[str, str]:
-    return event["station"], f"delivered {_data(event)} of {event['source']}"
-
-
-def _refused(event: Event) -> tuple[str, str]:
-    return event["name"], f"refused ({reason_words(event['reason'])}) {event['text']}"
-
-
-def _line_bytes(event: Event) -> tuple[str, str]:
-    arrow = "->" if event["direction"] == "sent" else "<-"
-    return event["part"], f"{arrow} {bytes.fromhex(event['data']).hex(' ')}"
-
-
-def _frame(event: Event) -> tuple[str, str]:
-    data = bytes.fromhex(event["data"])
-    return event["station"], frame_line(event["direction"], data, event["text"])
-
-
 def _port(event: Event) -> tuple[str, str]:
     parts = filter(None, (event["state"], event["reason"]))
     return event["name"], (" " if event["state"] == "released" else ": ").join(parts)
-
-
-def _armed(event: Event) -> tuple[str, str]:
-    return event["robot"], event["text"] or ("armed" if event["armed"] else "disarmed")
-
-
-def _placed(event: Event) -> tuple[str, str]:
-    if event["position"] is None:
-        return event["name"], "its position is unknown"
-    return event["name"], f"at {', '.join(f'{each:g}' for each in event['position'])} m"
 
 
 def _left_out(event: Event) -> tuple[str, str]:
@@ -129,15 +109,35 @@ _WORDS: dict[str, Callable[[Event], tuple[str, str]]] = {
     "value": _value,
     "command": _command,
     "packet": _packet,
-    "delivered": _delivered,
-    "refused": _refused,
-    "bytes": _line_bytes,
-    "frame": _frame,
+    "delivered": lambda event: (
+        event["station"],
+        f"delivered {_data(event)} of {event['source']}",
+    ),
+    "refused": lambda event: (
+        event["name"],
+        f"refused ({reason_words(event['reason'])}) {event['text']}",
+    ),
+    "bytes": lambda event: (
+        event["part"],
+        f"{'->' if event['direction'] == 'sent' else '<-'} {bytes.fromhex(event['data']).hex(' ')}",
+    ),
+    "frame": lambda event: (
+        event["station"],
+        frame_line(event["direction"], bytes.fromhex(event["data"]), event["text"]),
+    ),
     "port": _port,
-    "armed": _armed,
+    "armed": lambda event: (
+        event["robot"],
+        event["text"] or ("armed" if event["armed"] else "disarmed"),
+    ),
     "mode": lambda event: (event["robot"], f"mode {event['mode']}"),
     "stopped": lambda event: (event["robot"], f"motors stopped: {event['text']}"),
-    "placed": _placed,
+    "placed": lambda event: (
+        event["name"],
+        "its position is unknown"
+        if event["position"] is None
+        else f"at {', '.join(f'{each:g}' for each in event['position'])} m",
+    ),
     "output": lambda event: (event["source"], event["line"]),
     "notice": lambda event: (event["source"], event["text"]),
     "left_out": _left_out,

@@ -35,7 +35,7 @@ def expect_report(target: str | None) -> None:
     if target in (None, "-"):
         return
     expect(target)
-    _expect_own(Path(target), _is_report, "a report")
+    _expect_own(Path(target), lambda content: "duration_s" in _mapping(content), "a report")
 
 
 def expect_test_report(path: str) -> None:
@@ -55,7 +55,7 @@ def clear(path: str | None) -> None:
         return
     expect(path)
     file = Path(path)
-    _expect_own(file, _is_process_id, "a ready file")
+    _expect_own(file, lambda content: content.strip().isdigit(), "a ready file")
     try:
         if stat.S_ISREG(file.stat().st_mode):
             file.unlink()
@@ -96,7 +96,11 @@ def write_schema(path: str, text: str) -> None:
     """Writes a schema of configurations. Raises HilgwError when `path` cannot be written, or has
     something else."""
     expect(path)
-    _expect_own(Path(path), _is_schema, "a schema")
+    _expect_own(
+        Path(path),
+        lambda content: str(_mapping(content).get("title", "")).startswith("hilgw"),
+        "a schema",
+    )
     write(path, text)
 
 
@@ -127,18 +131,6 @@ def _expect_own(file: Path, is_own: Callable[[bytes], bool], what: str) -> None:
             where=str(file),
             fix="name another file, or remove this one",
         )
-
-
-def _is_process_id(content: bytes) -> bool:
-    return content.strip().isdigit()
-
-
-def _is_report(content: bytes) -> bool:
-    return "duration_s" in _mapping(content)
-
-
-def _is_schema(content: bytes) -> bool:
-    return str(_mapping(content).get("title", "")).startswith("hilgw")
 
 
 def _mapping(content: bytes) -> dict[str, Any]:

@@ -6,27 +6,35 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hilgw.cli.output.text import Style, hanging, in_words, reason_counts
+from hilgw.cli.output.text import Style, cut, hanging, in_words, reason_counts, span
 from hilgw.errors import printable
 
 Status = dict[str, Any]
 _WIDTH = 80
-_HEAD = f"  {'port':15} {'state':9} {'since':>6} {'in B/s':>8} {'pkt/s':>6} {'out B/s':>8}"
-_UNITS = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
+_NAME = 22  # of a port, at most
+_HEAD = (
+    f"{'state':9} {'since':>6} {'in B/s':>8} {'pkt/s':>6} {'out B/s':>8} {'pkt/s':>6} {'last':>6}"
+)
 _RATES = (("received_bytes", 8), ("received_packets", 6), ("sent_bytes", 8), ("sent_packets", 6))
 
 
 def lines(status: Status, style: Style) -> list[str]:
     """All lines. Text of others is made printable."""
     if "error" in status:
-        return [f"{printable(status['control'])}: {style.bad(printable(status['error']))}"]
+        error = style.bad(printable(status["error"]))
+        program = f" ({status['program']})" if status["program"] else ""
+        return hanging(f"{printable(status['control'])}: {error}{program}", _WIDTH, 4)
     config = printable(Path(status["config"]).stem or status["control"])
     memory = "" if status["memory_bytes"] is None else f", {status['memory_bytes'] / 1e6:.0f} MB"
     process = f"process {status['pid']}, for {span(status['uptime_s'])}{memory}"
     found = [f"{style.strong(config)}  {process}"]
-    found += [f"{_HEAD} {'pkt/s':>6} {'last':>6}"] if status["ports"] else []
-    for name, port in status["ports"].items():
-        found += _port(printable(name), port, style)
+    ports = [
+        (cut(printable(name), _NAME, _NAME // 2), each) for name, each in status["ports"].items()
+    ]
+    wide = max([15, *(len(name) for name, _ in ports)])
+    found += [f"  {'port':{wide}} {_HEAD}"] if ports else []
+    for name, port in ports:
+        found += _port(f"{name:{wide}}", port, style)
     robots = status["robots"].items()
     found += [f"  {printable(name)}: {_robot(robot, style)}" for name, robot in robots]
     clients = (f"{count} at {printable(where)}" for where, count in status["clients"].items())
@@ -41,9 +49,9 @@ def _port(name: str, port: Mapping[str, Any], style: Style) -> list[str]:
     colour = style.bad if port["down"] else style.good if state == "up" else style.dim
     rates = " ".join(f"{port[f'{what}_per_s']:>{width}.4g}" for what, width in _RATES)
     last = "never" if last_s is None else span(last_s)
-    found = [f"  {name:15.15} {colour(f'{state:9}')} {span(port['since_s']):>6} {rates} {last:>6}"]
+    found = [f"  {name} {colour(f'{state:9}')} {span(port['since_s']):>6} {rates} {last:>6}"]
     found += [f"    {printable(port['reason'])}"] if state != "up" and port["reason"] else []
-    if loss is not None:
+    if loss is not None and (state == "up" or loss["reason"] != port["reason"]):
         reason = in_words(printable(loss["reason"]))
         found.append(f"    {loss['what']} lost {span(loss['age_s'])} ago: {reason}")
     return found
@@ -59,9 +67,3 @@ def _robot(robot: Mapping[str, Any], style: Style) -> str:
     words.append("controller runs" if controller["runs"] else printable(controller["text"]))
     words += [f"{late['count']} late steps, up to {late['max_ms']:g} ms"] if late["count"] else []
     return ", ".join(words)
-
-
-def span(seconds: float) -> str:
-    """A time in at most six characters, such as 2.5 s or 12 min."""
-    size, unit = next((each for each in _UNITS if seconds >= each[0]), (1, "s"))
-    return f"{seconds:.1f} s" if seconds < 9.95 else f"{seconds / size:.0f} {unit}"

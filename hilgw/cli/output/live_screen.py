@@ -39,8 +39,18 @@ def watch(table: LiveTable, events: Iterator[Event], keys: int, out: TextIO) -> 
             faults.append(error)
         ended.set()
 
+    threading.Thread(target=read, daemon=True).start()
+    while _shown(table, lock, ended, keys, out) == "suspend":
+        os.killpg(0, signal.SIGTSTP)  # as Ctrl-Z does; goes on with `fg`
+    if faults:
+        raise faults[0]
+
+
+def _shown(
+    table: LiveTable, lock: threading.Lock, ended: threading.Event, keys: int, out: TextIO
+) -> str:
+    """Shows the table until the events have ended, or a key ends it: "quit" or "suspend"."""
     with _whole_screen(out) as show, single_keys(keys, termios.VSUSP, termios.VQUIT):
-        threading.Thread(target=read, daemon=True).start()
         while not ended.is_set():
             width, height = os.get_terminal_size(out.fileno())
             with lock:
@@ -49,12 +59,11 @@ def watch(table: LiveTable, events: Iterator[Event], keys: int, out: TextIO) -> 
             for key in _pressed(keys, FRAME_S, ended):
                 with lock:
                     asked = table.key(key, time.monotonic_ns())
-                if asked == "quit":
-                    return
                 if asked == "disarm":
                     threading.Thread(target=_disarm, args=(table,)).start()
-    if faults:
-        raise faults[0]
+                elif asked:
+                    return asked
+    return ""
 
 
 def _disarm(table: LiveTable) -> None:

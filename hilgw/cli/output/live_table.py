@@ -8,12 +8,14 @@ from collections import deque
 from typing import Any
 
 from hilgw.cli.output.event_lines import Event, in_words, source_of
-from hilgw.cli.output.text import Style, hanging, one_line
-from hilgw.units import NS_PER_S
+from hilgw.cli.output.text import Style, cut, hanging, one_line, span
+from hilgw.units import NS_PER_MS, NS_PER_S
 
 OLD_NS = 2 * NS_PER_S  # a value of a sensor that is older is not shown as current
+BAD = ("refused", "stopped", "command")  # events that are shown as losses are
 KEPT = 500  # events below the devices
 TOP_LINES = 3  # of ports and robots at most
+DRIFT_NS = 100 * NS_PER_MS  # of real time: more is another speed
 NARROW = 60  # columns; below, events take several lines
 LEGEND = "space pause  / filter  d disarm all  q quit"
 COLUMNS = {"VALUE": (12, 0), "APPLIED": (9, 58), "UNIT": (6, 46), "AGE": (7, 0), "RANGE": (12, 72)}
@@ -36,10 +38,12 @@ class LiveTable:
         self._filter, self._typing = "", False
         self._paused: tuple[LiveTable, int] | None = None
         self._seen = self._left_out = 0
+        self._first, self._last = Event(), Event()
 
     def take(self, event: Event) -> None:
         """An event of the gateway."""
         self._seen += 1
+        self._first, self._last = self._first or event, event
         source = source_of(event) + (f" ({event['body']})" if event.get("body") else "")
         robot, _, part = source.partition(".")
         match event["event"]:
@@ -64,7 +68,7 @@ class LiveTable:
             self._below.append(event)
 
     def key(self, key: str, now: int) -> str:
-        """A key was pressed; returns "quit" or "disarm" where that is asked for."""
+        """A key was pressed; returns "quit", "disarm" or "suspend" where that is asked for."""
         if self._typing:
             self._typing = key not in "\r\n\x1b"
             kept = self._filter[:-1] if key in "\x7f\b" else self._filter
@@ -74,7 +78,7 @@ class LiveTable:
             self._typing, self._filter = True, ""
         elif key == " ":
             self._paused = None if self._paused else (copy.deepcopy(self), now)
-        return {"q": "quit", "d": "disarm"}.get(key, "")
+        return {"q": "quit", "d": "disarm", "\x1a": "suspend"}.get(key, "")
 
     def _passes(self, event: Event) -> bool:
         return not self._filter or self._filter.lower() in in_words(event).lower()
@@ -88,6 +92,8 @@ class LiveTable:
         counts = f"{self._seen:,} events" + f", {self._left_out:,} left out" * bool(self._left_out)
         if self._paused is not None:
             counts = f"PAUSED, {self._seen - shown._seen:,} events since"
+        if self._first and abs(_drift(self._last) - _drift(self._first)) > DRIFT_NS:
+            counts = f"simulated {shown._last['time_ns'] / NS_PER_S:.1f} s, {counts}"
         room = width - len(counts) - 2
         head = f"{self._title[:room]:<{room}}  {counts}" if room > 10 else counts[:width]
         message = hanging(one_line(self.message), width, 2) if self.message else []
@@ -127,7 +133,7 @@ class LiveTable:
         titles = _cells({name: name for name in columns}, columns)
         lines = [self._style.dim(f"{'DEVICE':<{left}} {titles}")]
         for name, event in sorted(self._rows.items()):
-            shown = f"{one_line(name)[:left]:<{left}}"
+            shown = cut(one_line(name), left, max(left // 2 - 1, 0)).ljust(left)
             lines.append(self._row(name, shown, event, columns, now))
         if len(lines) > room - 1:
             lines[room - 2 :] = [self._style.dim(f"... {len(lines) - room + 2} more devices")]
@@ -141,21 +147,29 @@ class LiveTable:
             for why in ("DOWN", "STOPPED")[: 1 + is_motor]
             if event["mono_ns"] <= self._past_ns.get((source.partition(".")[0], why), -1)
         ]
+        is_refused = event.get("outcome") == "refused"
+        if is_refused and "APPLIED" not in columns:
+            values = [math.nan if applied is None else applied]
         cells = {"VALUE": " ".join(f"{each:.4g}" for each in values), "APPLIED": "", "UNIT": unit}
-        cells["AGE"] = past[0] if past else _age(age_ns)
+        cells["AGE"] = (
+            past[0] if past else "REFUSED" if is_refused else span(max(age_ns, 0) / NS_PER_S)
+        )
         if applied is not None and not past:
             cells["APPLIED"] = f"{applied:.4g}"
         if len(values) > 1 and "APPLIED" in columns:
             wide = columns["VALUE"] + 1 + columns["APPLIED"]
             others = {each: columns[each] for each in columns if each not in ("VALUE", "APPLIED")}
             columns = {"VALUE": wide, **others}
-        elif len(values) == 1 and not past:
-            value = values[0] if applied is None else applied
+        elif len(values) == 1 and not past and not (is_refused and applied is None):
             low, high = limits or self._ranges[source]
-            cells["RANGE"] = self._drawn(value, low, high, columns.get("RANGE", 0))
+            cells["RANGE"] = self._drawn(
+                values[0] if applied is None else applied, low, high, columns.get("RANGE", 0)
+            )
         text = _cells(cells, columns)
         if past or (age_ns > OLD_NS and not is_motor):
             return self._style.dim(f"{name} {text}".rstrip())
+        if is_refused:
+            return self._style.bad(f"{name} {text}".rstrip())
         return f"{self._style.strong(name)} {text}".rstrip()
 
     def _drawn(self, value: float, low: float, high: float, width: int) -> str:
@@ -170,21 +184,19 @@ class LiveTable:
         """The newest events that pass the filter."""
         lines: list[str] = []
         for event in filter(self._passes, reversed(self._below)):
-            wraps, indent = (
-                width < NARROW or event["event"] == "frame",
-                14 if width >= NARROW else 2,
-            )
+            wraps = width < NARROW or event["event"] == "frame"
+            indent = 14 if width >= NARROW else 2
             pieces = hanging(in_words(event), width if wraps else 10 * width, indent)
-            is_loss = event.get("not_received") or event["event"] in (
-                "refused",
-                "stopped",
-                "command",
-            )
+            is_loss = event.get("not_received") or event["event"] in BAD
             style = self._style.bad if is_loss else str
-            lines[:0] = [style(each[:width]) for each in pieces]
+            lines[:0] = [style(cut(each, width)) for each in pieces]
             if len(lines) >= room:
                 break
         return lines[-room:] if room > 0 else []
+
+
+def _drift(event: Event) -> int:
+    return int(event["time_ns"] - event["mono_ns"])
 
 
 def _shown(event: Event) -> tuple[list[float], float | None, str, list[float] | None]:
@@ -207,15 +219,6 @@ def _cells(texts: dict[str, Any], columns: dict[str, int]) -> str:
     """The cells of a line, each as wide as its column."""
     cells = []
     for name, wide in columns.items():
-        text = one_line(texts.get(name, ""))
-        text = text if len(text) <= wide else f"{text[: wide - 2]}.."
+        text = cut(one_line(texts.get(name, "")), wide)
         cells.append(f"{text:<{wide}}" if name in ("UNIT", "RANGE") else f"{text:>{wide}}")
     return " ".join(cells)
-
-
-def _age(age_ns: int) -> str:
-    """Such as 0.1 s, 45 s, 12 min, 3 h."""
-    seconds = max(age_ns, 0) / NS_PER_S
-    if seconds < 100:
-        return f"{seconds:.{int(seconds < 10)}f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.0f} h"

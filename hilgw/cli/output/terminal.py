@@ -355,9 +355,10 @@ def log_terminal(file: TextIO, screen: Terminal) -> Terminal:
     def lost(error: OSError) -> None:
         screen.notice("log", f"{file.name}: {error.strerror}; the log ends here")
 
-    return Terminal(file, verbose=True, is_log=True, stamp=time_of_day, on_lost=lost)
-
-
-def time_of_day() -> str:
-    """Now in local time with its offset from UTC (ISO 8601), to the millisecond."""
-    return datetime.now().astimezone().isoformat(timespec="milliseconds")
+    return Terminal(
+        file,
+        verbose=True,
+        is_log=True,
+        stamp=lambda: datetime.now().astimezone().isoformat(timespec="milliseconds"),
+        on_lost=lost,
+    )

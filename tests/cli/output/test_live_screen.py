@@ -67,7 +67,15 @@ class Screen:
     def run(self, act: Callable[[], object]) -> None:
         table = LiveTable("hilgw watch", Style(False), ("-", "o"), "EVENTS")
         self.events = SimpleQueue()
-        person = threading.Thread(target=act)
+
+        def watched() -> None:
+            try:
+                act()
+            except BaseException as error:  # the screen would wait for the person
+                self.events.put(AssertionError(repr(error)))
+                raise
+
+        person = threading.Thread(target=watched)
         person.start()
         try:
             with os.fdopen(os.dup(self.inside), "w") as out:
@@ -135,6 +143,26 @@ def test_a_signal_leaves_the_terminal_as_it_was(screen: Screen, number: signal.S
         screen.run(person)
     assert ended.value.code == 128 + number
     assert signal.getsignal(number) is before
+    screen.check_restored()
+
+
+def test_it_stops_with_ctrl_z_and_goes_on(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
+    stopped: list[tuple[int, signal.Signals, bool]] = []
+
+    def stop(group: int, number: signal.Signals) -> None:
+        stopped.append((group, number, termios.tcgetattr(screen.inside) == screen.before))
+
+    def person() -> None:
+        screen.see("0 events")
+        screen.type("\x1a")
+        while live_screen.LEAVE + live_screen.ENTER not in screen.text:
+            screen.read()
+        screen.see("0 events")
+        screen.type("q")
+
+    monkeypatch.setattr(live_screen.os, "killpg", stop)
+    screen.run(person)
+    assert stopped == [(0, signal.SIGTSTP, True)]
     screen.check_restored()
 
 

@@ -74,6 +74,41 @@ def test_a_motor_has_what_was_commanded_and_what_was_applied_within_its_limits()
     assert row(both, "rover.left (remote)").split()[3] == "2"
 
 
+def test_a_refused_command_is_shown_as_refused_beside_what_is_applied() -> None:
+    shown = table(command(4.0, 4.0), command(9.0, 4.0, "refused"), colours=True)
+    assert row(shown, "rover.left").startswith("\x1b[31m")
+    words = row(shown, "rover.left").removesuffix("\x1b[0m").split()
+    assert words[1:5] == ["9", "4", "rad/s", "REFUSED"]
+    assert words[5].index("o") == round(10 / 12 * (len(words[5]) - 1))
+    assert row(shown, "rover.left", 50).split()[1:3] == ["4", "rad/s"]
+    unknown = {**command(9.0, 4.0, "refused"), "applied": {}}
+    assert row(table(unknown), "rover.left").split()[1:] == ["9", "rad/s", "REFUSED"]
+    assert row(table(unknown), "rover.left", 50).split()[1:3] == ["nan", "rad/s"]
+
+
+def test_the_time_of_a_simulation_is_shown_where_it_is_not_real_time() -> None:
+    real, fast = packet(b"a"), packet(b"a")
+    for each in (real, fast):
+        each["time_ns"] = 2_000_000_000
+    later = {"mono_ns": real["mono_ns"] + NS_PER_S, "time_ns": 3_010_000_000}
+    assert "simulated" not in table(real, {**real, **later}).screen(80, 12, NOW)[0]
+    shown = table(fast, {**fast, **later, "time_ns": 12_000_000_000})
+    assert shown.screen(80, 12, NOW)[0].endswith("simulated 12.0 s, 2 events")
+    shown.key(" ", NOW)
+    shown.take({**fast, "time_ns": 13_000_000_000})
+    assert shown.screen(80, 12, NOW)[0].endswith("simulated 12.0 s, PAUSED, 1 events since")
+
+
+def test_what_is_cut_is_marked_and_names_of_one_robot_stay_apart() -> None:
+    names = [f"light_bumper_center_{side}" for side in ("left", "right")]
+    shown = table(*(value(1.0, device=name) for name in names), packet(bytes(64)))
+    lines = shown.screen(80, 12, NOW)
+    cut = [line.split()[0] for line in lines if line.startswith("rover.")]
+    assert len(set(cut)) == 2 and all(".." in name for name in cut)
+    (line,) = [line for line in lines if "rover.tx" in line]
+    assert line.endswith("..") and len(line) == 80
+
+
 def test_ages_run_without_events_and_an_old_value_is_dimmed() -> None:
     shown = table(value(1.0), colours=True)
     assert not row(shown, "rover.gyro").startswith("\x1b[2m")
@@ -164,8 +199,12 @@ def test_csv_has_a_row_for_each_number() -> None:
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(CSV_COLUMNS)
-    events = (value([1.0, "nan"]), command(6.0, 4.0, body="remote"), packet(b"x"))
-    for each in events:
+    events = (
+        value([1.0, "nan"]),
+        command(6.0, 4.0, body="remote"),
+        packet(b"x", not_received="range"),
+    )
+    for each in (*events, command(9.0, 4.0, "refused"), port("uart0", "up")):
         writer.writerows(csv_rows(each))
     rows = list(csv.DictReader(io.StringIO(text.getvalue())))
     shown = [tuple(each[name] for name in ("name", "field", "value", "unit")) for each in rows]
@@ -173,6 +212,10 @@ def test_csv_has_a_row_for_each_number() -> None:
         ("rover.gyro", "x", "1.0", "rad/s"),
         ("rover.gyro", "y", "nan", "rad/s"),
         ("rover.remote.left", "velocity", "6.0", "rad/s"),
+        ("rover.remote.left", "velocity applied", "4.0", "rad/s"),
+        ("rover.tx", "range", "78", ""),
+        ("rover.left", "velocity refused", "9.0", "rad/s"),
+        ("rover.left", "velocity applied", "4.0", "rad/s"),
     ]
     assert float(rows[0]["wall_s"]) == 9.9 and int(rows[0]["mono_ns"]) == 9900 * NS_PER_MS
 

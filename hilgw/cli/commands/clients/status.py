@@ -51,7 +51,8 @@ def run_metrics(args: argparse.Namespace) -> int:
     named = [({"config": e["config"], "pid": str(e["pid"])}, e) for e in found if e not in silent]
     sys.stdout.write(text_of(named))
     for each in silent:
-        sys.stderr.write(f"hilgw: {lines(each, Style(on=False))[0]}\n")
+        text = " ".join(map(str.strip, lines(each, Style(on=False))))
+        sys.stderr.write(f"hilgw: {text}\n")
     return PeerError.exit_code if silent else 0
 
 
@@ -75,11 +76,12 @@ def _statuses(args: argparse.Namespace) -> list[Status]:
 
 
 def _status(path: Path) -> Status:
-    """`error` instead of the rest where there is no answer."""
+    """`error` instead of the rest where there is no answer, and `program`, which hangs."""
+    from hilgw.client.control_paths import program_at
     from hilgw.client.control_socket import ASK_ALL_S
     from hilgw.client.gateway import Gateway
 
     try:
         return {"control": str(path), **Gateway(path).status(ASK_ALL_S)}
     except HilgwError as error:
-        return {"control": str(path), "error": error.what}
+        return {"control": str(path), "error": error.what, "program": program_at(path)}

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from hilgw.cli.commands.clients.gateway_request import add_options, selected
+from hilgw.errors import HilgwError
 
 if TYPE_CHECKING:
     from hilgw.client.gateway import Gateway
@@ -36,22 +37,32 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("names", metavar="NAME", nargs="*", help="a robot, device or station")
-    only = parser.add_mutually_exclusive_group()
-    only.add_argument("--lost", action="store_true", help="only packets and requests that are lost")
-    only.add_argument("--frames", action="store_true", help="only the frames of lines, in words")
-    only.add_argument("--bytes", action="store_true", help="only the bytes of lines")
-    form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="print each event as JSON")
-    form.add_argument("--csv", action="store_true", help="print values and commands as CSV")
+    only, form = (parser.add_mutually_exclusive_group() for _ in range(2))
+    for group, name, text in (
+        (parser, "lost", "only packets and requests that are lost; --frames --lost: these too"),
+        (only, "frames", "only the frames of lines, in words"),
+        (only, "bytes", "only the bytes of lines"),
+        (form, "json", "print each event as JSON"),
+        (form, "csv", "print values and commands as CSV, or the lines and losses asked for"),
+    ):
+        group.add_argument(f"--{name}", action="store_true", help=text)
     add_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Returns 0 at the end of the gateway. HilgwError when it does not answer."""
+    from hilgw.client.gateway import watched_gateway
+
     is_table = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
     is_table = is_table and not (args.bytes or args.json or args.csv)
     kinds = _kinds(args, is_table=is_table)
-    source = _gateway(args).events(kinds, args.names, lost=args.lost, states=is_table)
+    is_line = args.frames or args.bytes  # with --lost: of the packets only those that are lost
+    gateway = watched_gateway(args.names, **selected(args))
+    if args.frames and args.names:
+        _check_framed(gateway, args.names)
+    source = gateway.events(kinds, args.names, lost=args.lost and not is_line, states=is_table)
+    if is_line:
+        source = (each for each in source if each.get("not_received", True))
     if is_table:
         from hilgw.cli.output import live_screen
         from hilgw.cli.output.live_table import LiveTable
@@ -73,14 +84,13 @@ def run(args: argparse.Namespace) -> int:
 def _kinds(args: argparse.Namespace, *, is_table: bool) -> list[str]:
     from hilgw.protocols.gateway.events import KINDS
 
+    losses = ["packet", "refused"] if args.lost else []
     if args.frames or args.bytes:
-        return ["frame" if args.frames else "bytes", "port", "left_out"]
+        return ["frame" if args.frames else "bytes", "port", "left_out", *losses]
     if args.csv:
-        return ["value", "command", "left_out"]
-    left_out = {"frame"} if args.names else {"frame", *MANY}
-    if is_table:
-        left_out = {"frame", "bytes"}
-    return [kind for kind in KINDS if kind not in left_out]
+        return ["value", "command", "left_out", *losses]
+    many = ("bytes",) if is_table else () if args.names else MANY
+    return [kind for kind in KINDS if kind not in ("frame", *many)]
 
 
 def _printer(args: argparse.Namespace) -> Callable[[dict[str, Any]], None]:
@@ -101,7 +111,13 @@ def _printer(args: argparse.Namespace) -> Callable[[dict[str, Any]], None]:
     return rows
 
 
-def _gateway(args: argparse.Namespace) -> Gateway:
-    from hilgw.client.gateway import watched_gateway
+def _check_framed(gateway: Gateway, names: list[str]) -> None:
+    """HilgwError for names that are here, and have no frames: nothing would ever come."""
+    from hilgw.protocols.gateway.requests import Find
 
-    return watched_gateway(args.names, **selected(args))
+    known, framed = (gateway.ask(Find(kind, names)).found for kind in ("part", "hardware station"))
+    if unframed := [name for name in known if name not in framed]:
+        raise HilgwError(
+            f"{unframed[0]} has no frames",
+            fix=f"stations have; hilgw watch {unframed[0]} --bytes shows the bytes of a line",
+        )
