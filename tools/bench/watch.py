@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """What subscribers of the control socket cost a gateway that passes 2,000 packets a second.
 
-A process of its own is the gateway: packets go from one robot to another, ten at a time; in further
-runs through a line to a uart, and to an XBee, which are mocks in that process. A controller asks for
-steps of 8 ms meanwhile. It is measured without a subscriber and with each kind of load, in turns:
+A process of its own is the gateway: packets go from one robot to another, ten at a time; in
+further runs through a line to a uart, and to an XBee, which are mocks in that process. A controller
+asks for steps of 8 ms meanwhile. It is measured without a subscriber and with each kind of load, in
+turns:
 
-* one that reads packets; one with the events of `hilgw watch` on a terminal, with those of --frames,
-  of --bytes, and with all;
+* one that reads packets; one with the events of `hilgw watch` on a terminal, with those of
+  --frames, of --bytes, and with all;
 * ten that read nothing;
 * the metrics, read ten times a second.
 
@@ -22,7 +23,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import gc
-import json
 import os
 import statistics
 import subprocess
@@ -32,7 +32,7 @@ import threading
 import time
 import urllib.request
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -66,7 +66,8 @@ adapters:
 """
 XBEE = """
 adapters:
-  xbee0: {kind: xbee, port: ./none, backend: mock, baudRate: 921600, channel: 12, pan_id: 0x3332, api_mode: 1, air: lab}
+  xbee0: {kind: xbee, port: ./none, backend: mock, baudRate: 921600, channel: 12, pan_id: 0x3332,
+    api_mode: 1, air: lab}
 airs: {lab: {seed: 1}}
 """
 CONFIGS = {
