@@ -1,7 +1,6 @@
 """The subscribers of a gateway's control socket: each reads the events that it asked for.
 
-An event is encoded once, for all subscribers that take it, when what the engine does now is done:
-the answer to a controller does not wait for it. Nothing is built where no subscriber
+An event is encoded once, for all subscribers that take it. Nothing is built where no subscriber
 takes its kind. A subscriber that reads slowly loses events, which are counted; the gateway never
 waits for it. Of each kind, RATE events a second pass; what exceeds that is left out and counted.
 """
@@ -50,7 +49,6 @@ IN_WINDOW = RATE * 5 // 4 * WINDOW_NS // NS_PER_S  # those of one second do not 
 BUFFER_BYTES = 256 * 1024
 """What waits for a subscriber at most."""
 
-Times = tuple[int, float, int]  # of an event: monotonic, wall, the gateway's
 _KINDS = {
     events.Value: Kind.SENSOR_VALUE,
     events.Command: Kind.MOTOR_COMMAND,
@@ -96,7 +94,7 @@ class Subscriber:
     ) -> None:
         self.chosen = chosen
         self.slow = 0
-        self._connection, self.loop = connection, loop
+        self._connection, self._loop = connection, loop
         self._waiting = bytearray()
         self._will_send = self._is_blocked = False
 
@@ -108,13 +106,13 @@ class Subscriber:
         self._waiting += line
         if not (self._will_send or self._is_blocked):
             self._will_send = True
-            self.loop.call_soon(self._send)
+            self._loop.call_soon(self._send)
         return True
 
     def close(self) -> None:
         """It sends nothing any more; its connection stays open."""
         if self._is_blocked:
-            self.loop.remove_writer(self._connection)
+            self._loop.remove_writer(self._connection)
         self._waiting.clear()
         self._is_blocked = True  # nothing is sent any more
 
@@ -131,9 +129,9 @@ class Subscriber:
         if bool(self._waiting) is not self._is_blocked:
             self._is_blocked = bool(self._waiting)
             if self._is_blocked:
-                self.loop.add_writer(self._connection, self._send)
+                self._loop.add_writer(self._connection, self._send)
             else:
-                self.loop.remove_writer(self._connection)
+                self._loop.remove_writer(self._connection)
 
 
 class Subscriptions(Observer):
@@ -152,7 +150,6 @@ class Subscriptions(Observer):
         self._scheduler, self._clock, self._wall = scheduler, clock, wall
         self._device = device
         self._subscribers: list[Subscriber] = []
-        self._waiting: list[tuple[Sequence[Subscriber], Any, Times]] = []  # to be encoded
         self._passed: Counter[type[Any]] = Counter()  # in this window
         self._sampled: Counter[str] = Counter()
         self._timer: Handle | None = None
@@ -168,7 +165,6 @@ class Subscriptions(Observer):
         self, subscriber: Subscriber, states: Iterable[events.Port | events.Armed | events.Mode]
     ) -> None:
         """It gets those of these events that it takes."""
-        self._flush()
         for state in states:
             name = state.name if isinstance(state, events.Port) else state.robot
             if subscriber.chosen.takes(events.NAMES[type(state)], [name], lost=False):
@@ -177,7 +173,6 @@ class Subscriptions(Observer):
     def remove(self, subscriber: Subscriber) -> None:
         """It gets no more. Nothing happens to one that was not added."""
         if subscriber in self._subscribers:
-            self._flush()
             self._subscribers.remove(subscriber)
             subscriber.close()
             self._observe()
@@ -193,7 +188,6 @@ class Subscriptions(Observer):
 
     def _next_window(self) -> None:
         """Reports what was left out, and begins to count anew."""
-        self._flush()
         self._passed.clear()
         if not self._subscribers:
             self._timer = None
@@ -206,11 +200,10 @@ class Subscriptions(Observer):
                     each.slow += slow
         self._timer = self._clock.call_at(self._clock.now() + WINDOW_NS, self._next_window)
 
-    def _times(self) -> Times:
-        return self._clock.now(), round(self._wall(), 6), self._scheduler.now()
-
     def _encode(self, event: Any) -> bytes:
-        return events.encode_event(event, *self._times())
+        return events.encode_event(
+            event, self._clock.now(), round(self._wall(), 6), self._scheduler.now()
+        )
 
     def _takers(self, kind: type[Any], *names: str, lost: bool = False) -> list[Subscriber]:
         """Who takes an event of this kind about these names; none where it is left out."""
@@ -224,16 +217,9 @@ class Subscriptions(Observer):
         return takers
 
     def _emit(self, takers: Sequence[Subscriber], event: Any) -> None:
-        if not self._waiting:
-            takers[0].loop.call_soon(self._flush)
-        self._waiting.append((takers, event, self._times()))
-
-    def _flush(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        for takers, event, times in waiting:
-            line = events.encode_event(event, *times)
-            for each in takers:
-                each.put(line)
+        line = self._encode(event)
+        for each in takers:
+            each.put(line)
 
     # --- the events of the engine -----------------------------------------------------------------
 

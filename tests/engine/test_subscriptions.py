@@ -248,24 +248,6 @@ async def test_each_event_is_encoded_once_for_all(
     assert all(len(read()) == 1 for read in reads)
 
 
-async def test_the_engine_does_not_wait_for_the_encoding(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    read, encode, encoded = bench.subscribe(), events.encode_event, list[object]()
-
-    def counted(event: Any, *times: Any) -> bytes:
-        encoded.append(event)
-        return encode(event, *times)
-
-    monkeypatch.setattr(events, "encode_event", counted)
-    transmit(bench)
-    happened = bench.clock.now()
-    assert encoded == []
-    bench.clock.run(5)
-    await sent()
-    assert [each["time_ns"] for each in read()] == [happened]
-
-
 async def test_above_full_rate_the_rest_is_left_out_and_counted(bench: Bench) -> None:
     read = bench.subscribe(kinds=["packet"])
     for _ in range(3 * IN_WINDOW):
