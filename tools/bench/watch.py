@@ -232,6 +232,8 @@ class Measured:
         self.turn_p50, self.turn_p99 = p50 * 1e3, p99 * 1e3
         self.late_steps, self.packets = late_now - late_steps, (packets_now - packets) / elapsed_s
         lag = [now - step for now, step in running.steps[first:]]
+        if len(lag) < 2:  # the watchdog disconnects it from a gateway that hung
+            raise SystemExit("the controller has ended: the machine is too busy for this benchmark")
         self.step_p50, self.step_p99 = (1e3 * (each - min(lag)) for each in percentiles(lag))
         pages = Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1]
         self.memory = int(pages) * os.sysconf("SC_PAGE_SIZE")
@@ -316,7 +318,7 @@ def rows(name: str, found: Pairs) -> Iterator[Row]:
             return statistics.median(getattr(each[at], what) for each in pairs)
 
         added = statistics.median(b.share - a.share for a, b, _ in pairs)
-        goal = SHARE if load.startswith("one") else None
+        goal = SHARE if load.startswith("one") and "all" not in load else None
         alone = f"{middle('share', 0):.3f}"
         yield Row(f"{word}: share of a core", f"{middle('share', 1):.3f}", alone, added, goal)
         for what in ("turn_p50", "turn_p99", "step_p50", "step_p99"):
