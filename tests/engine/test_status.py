@@ -19,6 +19,9 @@ from hilgw.engine.status import status_of
 from hilgw.medium.airs import Airs
 from hilgw.testing.sim import FakeTransport, run
 from hilgw.units import NS_PER_MS, NS_PER_S
+from tests import work
+from tests.e2e.control_loop_peers import sensor_data, set_value
+from tests.engine.control_loop.fakes import FakeLoop
 from tests.engine.fakes import Bench
 
 CONFIG = """
@@ -28,6 +31,18 @@ robots:
     body: {kind: wc2ec, connect: "tcp://127.0.0.1:1"}
     safety: {armed: true}
 adapters: {xb: {kind: uart, port: ./none, framing: slip, baudRate: 9600}}
+"""
+RADIOS = """
+version: 1
+medium: {step_ms: 8}
+robots:
+  a: {devices: {tx: {node: Emitter, type: serial, baudRate: 9600, byteSize: 8}}}
+  b:
+    devices:
+      tx: {node: Emitter, type: serial, channel: 2}
+      rx: {node: Receiver, type: serial, sampling_period_ms: 32}
+    controller: {kind: beacon, emitter: tx, receiver: rx, period_ms: 3600000, payload: "-"}
+adapters: {xb: {kind: uart, port: ./none, channel: 3}}
 """
 
 
@@ -49,12 +64,12 @@ class Simulated:
         return found
 
 
-def simulated(check: Callable[[Simulated], None]) -> None:
+def simulated(check: Callable[[Simulated], None], config: str = CONFIG) -> None:
     async def main() -> None:
         import asyncio
 
         clock = SimulatedClock()
-        gateway = build(load_text(CONFIG, "f").config, asyncio.get_running_loop(), timer=clock)
+        gateway = build(load_text(config, "f").config, asyncio.get_running_loop(), timer=clock)
         try:
             check(Simulated(gateway, clock))
         finally:
@@ -137,6 +152,7 @@ def test_a_robot_shows_its_body_and_one_that_is_not_there_is_down() -> None:
     simulated(check)
 
 
+STYLE = Style(on=False)
 UP: dict[str, Any] = {"ports": {"xb": {"down": False}}, "robots": {"rover": {"down": []}}}
 PORT_DOWN = UP | {"ports": {"xb": {"down": True}}}
 BODY_DOWN = PORT_DOWN | {"robots": {"rover": {"down": ["body"]}}}
@@ -160,7 +176,79 @@ def test_times_are_short() -> None:
     assert shown == ["0.0 s", "9.9 s", "10 s", "59 s", "1 min", "1 h", "900 d"]
 
 
+def test_late_steps_are_shown_with_the_longest() -> None:
+    def check(bench: Simulated) -> None:
+        lateness = bench.gateway.control_loops["rover"].statistics.lateness
+        for ms in (32, 96, 64):
+            lateness.add(ms * NS_PER_MS)
+        status = status_of(bench.gateway, "f", 0)
+        assert status["robots"]["rover"]["late_steps"]["count"] == 3
+        assert "3 late steps, up to 96 ms" in " ".join("\n".join(lines(status, STYLE)).split())
+
+    simulated(check)
+
+
+def test_the_counters_are_read_once_a_second_however_much_passes() -> None:
+    def check(bench: Simulated) -> None:
+        bench.gateway.supervisors["xb"].on_ready("uart")
+        bench.station.attach(bench.transport)
+        counts = []
+        for frames in (1, 100):
+
+            def pass_frames(frames: int = frames) -> None:
+                for _ in range(10):
+                    for _ in range(frames):
+                        bench.station.data_received(b"\xc0abcd\xc0")
+                    bench.elapse(200)
+
+            found = work.calls(pass_frames)
+            counts.append(
+                {name: n for name, n in found.items() if "history" in name}
+                | {"counters": found["gateway.counters"]}
+            )
+        assert counts[0] == counts[1] == {"port_history.start": 2, "counters": 2}
+
+    simulated(check)
+
+
 # --- the hops -------------------------------------------------------------------------------------
+
+
+def hop(gateway: Gateway, name: str, part: str) -> tuple[int, list[float]]:
+    """How many were counted, and the bounds between which they are, in seconds."""
+    status = status_of(gateway, "f", 0)
+    found = status["latency"][name][part]
+    bounds, before, at = [0.0, *status["latency_bounds_s"]], 0, []
+    for low, high, count in zip(bounds, bounds[1:], found["buckets"], strict=False):
+        at += [low, high] if count > before else []
+        before = count
+    return found["count"], at
+
+
+def test_a_packet_waits_in_the_emitter_for_its_line_and_in_the_receiver_for_its_sample() -> None:
+    def check(bench: Simulated) -> None:
+        gateway = bench.gateway
+        for robot in gateway.robots.values():
+            robot.start()
+        bench.elapse(16)
+        assert gateway.send("a.tx", b"x" * 36, None) is None  # 30 ms at 8 bits each
+        bench.elapse(100)
+        # It leaves with the step that ends at 48 ms; samples are due at 32 and 64 ms.
+        assert hop(gateway, "emitter", "a.tx") == (1, [0.02, 0.05])
+        assert hop(gateway, "receiver", "b.rx") == (1, [0.01, 0.02])
+
+    simulated(check, RADIOS)
+
+
+def test_a_controller_takes_the_time_from_a_value_to_its_command() -> None:
+    loop = FakeLoop()
+    loop.robot_comes()
+    loop.controller_comes()
+    loop.body.data_received(sensor_data(0, 1.0))
+    loop.run(30)
+    loop.controller.data_received(set_value(1, 5.0))
+    latency = loop.statistics.latency
+    assert (latency.count, latency.total_ns) == (1, 30 * NS_PER_MS)
 
 
 def test_the_line_ends_with_the_last_byte_and_the_module_with_its_answer() -> None:

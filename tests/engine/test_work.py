@@ -124,6 +124,8 @@ def test_a_frame_on_a_line_takes_few_calls() -> None:
     assert counts.total() <= LIMIT, sorted(counts.items(), key=lambda item: -item[1])
 
 
-def test_a_packet_of_an_xbee_takes_few_calls() -> None:
+def test_a_packet_of_an_xbee_takes_few_calls_and_none_for_subscribers() -> None:
     counts = xbee()
     assert counts.total() <= LIMIT, sorted(counts.items(), key=lambda item: -item[1])
+    watched = ("subscriptions.", "events.", "lines.", "tapped_session.", "port_history.")
+    assert [name for name in counts if name.startswith(watched)] == []

@@ -26,11 +26,12 @@ import tempfile
 import time
 import tty
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from bridge_tests import GOALS, PROGRAMS, RATE_ERROR_PERCENT, Goal, Test, all_tests
+from bridge_tests import GOALS, PROGRAMS, RATE_ERROR_PERCENT, WATCHED, Goal, Test, all_tests
 from table import Row, show_all
+from watching import watching
 
 HERE = Path(__file__).resolve().parent
 START_S = 10.0
@@ -85,24 +86,33 @@ def measure(name: str, test: Test, load: Path) -> dict[str, float]:
     words = [
         word.format(tty=os.ttyname(slave), port=port, baud=test.baud) for word in PROGRAMS[name]
     ]
-    program = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    stack = ExitStack()
+    folder = stack.enter_context(tempfile.TemporaryDirectory())
+    program = subprocess.Popen(
+        words,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        env={**os.environ, "XDG_RUNTIME_DIR": folder},
+    )
     try:
         with connect(port, program) as connection:
+            if name == WATCHED:
+                (look,) = Path(folder).glob("hilgw/*")
+                stack.enter_context(watching(look))
             select.select([], [], [], SETTLE_S)
             pin(program.pid)
             return test.figures(run_load(load, test, master, connection.fileno()))
     finally:
         program.terminate()
         program.wait()
+        stack.close()
         os.close(master)
         os.close(slave)
 
 
 def run_load(load: Path, test: Test, serial: int, tcp: int) -> list[int]:
-    what, *rest = test.words
-    more = ("4", "10000") if what == "exchange" else ()
     done = subprocess.run(
-        [str(load), str(serial), str(tcp), what, *rest, test.packet.hex(), *more],
+        [str(load), str(serial), str(tcp), *test.words, test.packet.hex(), *test.more],
         pass_fds=(serial, tcp),
         capture_output=True,
         text=True,

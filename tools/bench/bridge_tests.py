@@ -12,8 +12,11 @@ from hilgw.framing import create
 
 HERE = Path(__file__).resolve().parent
 GW = (sys.executable, "-m", "hilgw", "bridge", "{tty}", "--listen", "127.0.0.1:{port}", "-q")
+PACED = "1,000 round trips/s of 64 B"
+WATCHED = "hilgw watched"  # by a subscriber that reads all bytes
 PROGRAMS = {
     "hilgw": GW,
+    WATCHED: GW,
     "hilgw framed": (*GW, "--frame", "cobs-crc16"),
     "hilgw paced": (*GW, "--pace", "--baud", "{baud}"),
     "socat": ("socat", "TCP-LISTEN:{port},bind=127.0.0.1,reuseaddr", "{tty},rawer"),
@@ -34,13 +37,15 @@ FRAMED = create("cobs-crc16").encode(pattern(60))
 
 @dataclass(frozen=True)
 class Test:
-    """One measurement: the arguments of the load, and the function that evaluates its numbers."""
+    """One measurement: the arguments of the load, and the function that evaluates its numbers.
+    more: the arguments after the packet."""
 
     name: str
     words: tuple[str, ...]  # {seconds} is filled in
     packet: bytes
     figures: Callable[[list[int]], dict[str, float]]
     baud: int = 115200
+    more: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -98,7 +103,8 @@ def all_tests(seconds: float) -> list[Test]:
         Test("round trip of a frame", ("echo", each), FRAMED, times),
         Test("4 KiB to serial", ("down", each), pattern(4096), rate),
         Test("4 KiB to TCP", ("up", each), pattern(4096), rate),
-        Test("sensor and command", ("exchange", each), pattern(16), times),
+        Test("sensor and command", ("exchange", each), pattern(16), times, more=("4", "10000")),
+        Test(PACED, ("echo", str(10 * seconds)), pattern(64), times, more=("1000",)),
         # Longer than the others: a disturbance of a second must not determine the long-term rate.
         *(paced_test(baud, 14 * seconds) for baud in (9600, 115200, 921600)),
     ]
@@ -110,6 +116,7 @@ GOALS = (
         for size in (16, 64)
         for figure, bound in (("p50 us", 1.15), ("p99 us", 2.0))
     ),
+    *(Goal(PACED, figure, WATCHED, "hilgw", None) for figure in ("p50 us", "p99 us")),
     Goal("round trip of a frame", "p50 us", "hilgw framed", "socat", 1.4),
     Goal("4 KiB to serial", "MB/s", "hilgw", "socat", 0.85, at_least=True),
     Goal("4 KiB to TCP", "MB/s", "hilgw", "socat", 0.85, at_least=True),

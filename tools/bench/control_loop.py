@@ -3,8 +3,9 @@
 
 A minimal robot and a minimal controller communicate through a gateway, and, for the exchange, also
 through socat (nodelay) and directly. An exchange is one sensor value to the controller and one
-command back; a relay adds the difference between its round trip and the direct one. The paths take
-turns. Exit 1 when a goal is missed. Needs socat.
+command back; a relay adds the difference between its round trip and the direct one; "watched" is a
+gateway with a subscriber that reads all events. The paths take turns. Exit 1 when a goal is missed.
+Needs socat.
 
     python3 tools/bench/control_loop.py [--exchanges 10000] [--disconnects 1000] [--seconds 20]
 """
@@ -25,6 +26,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+
+from watching import watching
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
@@ -137,11 +140,14 @@ def pair(
     """Robot and controller, joined by this path. program: of the path "hilgw"."""
     robot_server = RobotServer()
     stack.callback(robot_server.close)
-    if path == "hilgw":
+    if path in ("hilgw", "watched"):
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         port = stack.enter_context(gateway(robot_server, folder, program))
         robot = robot_server.accept(devices)
         controller = connect(port, devices)
+        if path == "watched":
+            (control,) = folder.glob("hilgw/*.sock")
+            stack.enter_context(watching(control))
     else:
         port = robot_server.port if path == "direct" else stack.enter_context(socat(robot_server))
         while True:
@@ -158,8 +164,8 @@ def pair(
     return robot, controller
 
 
-def exchanges(robot: Peer, controller: Peer, count: int) -> list[float]:
-    """Round trips in microseconds."""
+def exchanges(robot: Peer, controller: Peer, count: int, period_s: float = 0.0) -> list[float]:
+    """Round trips in microseconds; each begins so long after the one before it."""
     value, size = sensor_data(0, 123.5), len(GO)
     send, answer = robot.connection.send, controller.connection.send
     receive, read = controller.connection.recv, robot.connection.recv
@@ -171,6 +177,8 @@ def exchanges(robot: Peer, controller: Peer, count: int) -> list[float]:
         answer(GO)
         read(size)
         trips.append((time.perf_counter_ns() - begin) / 1e3)
+        if period_s:
+            time.sleep(max(0.0, period_s - trips[-1] / 1e6))
     return trips
 
 
@@ -196,6 +204,20 @@ def bench_exchanges(total: int, goals: Goals) -> None:
         p99 = ordered[len(ordered) * 99 // 100]
         print(f"  {path:<8} round trip p50 {statistics.median(ordered):7.1f} us, p99 {p99:7.1f} us")
     goals.check("time that hilgw adds, p50, relative to socat", statistics.median(ratios), "x", 2)
+
+
+def bench_watched(total: int) -> None:
+    """1,000 exchanges a second, which are 2,000 messages, without and with a subscriber."""
+    trips: dict[str, list[float]] = {"hilgw": [], "watched": []}
+    with ExitStack() as stack:
+        pairs = {path: pair(path, stack) for path in trips}
+        for _ in range(ROUNDS):
+            for path, each in pairs.items():
+                trips[path] += exchanges(*each, max(20, total // ROUNDS // 2), 0.001)
+    print("1,000 exchanges a second, in turns without and with a subscriber that reads all events")
+    for path, times in trips.items():
+        p99 = statistics.quantiles(times, n=100)[98]
+        print(f"  {path:<8} round trip p50 {statistics.median(times):7.1f} us, p99 {p99:7.1f} us")
 
 
 # --- disconnects --------------------------------------------------------------------------------
@@ -294,6 +316,7 @@ def main() -> int:
     goals = Goals()
     with steady():
         bench_exchanges(args.exchanges, goals)
+        bench_watched(args.exchanges)
     bench_disconnects(args.disconnects, goals)
     bench_steps(args.seconds, goals)
     return 1 if goals.missed else 0

@@ -1,6 +1,6 @@
 /* The load on a bridge: holds both of its ends, so that it can check every byte.
  *
- *   load SERIAL TCP echo SECONDS PACKET             packets to and fro, one at a time
+ *   load SERIAL TCP echo SECONDS PACKET [PERIOD_US] packets to and fro, one at a time
  *   load SERIAL TCP down|up SECONDS PACKET          full rate, TCP to serial or back
  *   load SERIAL TCP exchange SECONDS PACKET BURST PERIOD_US
  *   load SERIAL TCP arrivals COUNT PACKET           COUNT packets to the serial end
@@ -87,7 +87,7 @@ static void expect_packet(int fd) {
 
 /* --- one at a time --- */
 
-static void echo(double seconds) {
+static void echo(double seconds, long period_us) {
     int64_t *took = malloc(1 << 24);
     size_t count = 0, most = (1 << 24) / sizeof *took;
     for (int warm = 0; warm < 200; warm++) {
@@ -100,6 +100,8 @@ static void echo(double seconds) {
         send_packet(tcp), expect_packet(serial);
         send_packet(serial), expect_packet(tcp);
         took[count++] = now() - start;
+        int64_t rest = start + period_us * 1000 - now();
+        if (rest > 0) nanosleep(&(struct timespec){.tv_nsec = rest}, NULL);
     }
     for (size_t k = 0; k < count; k++) printf("%ld\n", (long)took[k]);
 }
@@ -221,7 +223,7 @@ int main(int count, char **words) {
     }
     if (!size) fail("PACKET is empty");
     if (!strcmp(what, "echo")) {
-        echo(atof(words[4]));
+        echo(atof(words[4]), count >= 7 ? atol(words[6]) : 0);
     } else if (!strcmp(what, "down") || !strcmp(what, "up")) {
         from = what[0] == 'd' ? tcp : serial, to = what[0] == 'd' ? serial : tcp;
         stream(atof(words[4]));

@@ -1,12 +1,21 @@
 #!/usr/bin/env python3
 """What subscribers of the control socket cost a gateway that passes 2,000 packets a second.
 
-A process of its own is the gateway: packets go from one robot to another, ten at a time. It is
-measured without a subscriber, with one that reads all packets, and with ten that read nothing, in
-turns. The share is its CPU time beyond that without a subscriber; late is how long after its time a
-turn of ten packets begins. Exit 1 when a goal is missed.
+A process of its own is the gateway: packets go from one robot to another, ten at a time; in
+further runs through a line to a uart, and to an XBee, which are mocks in that process. A controller
+asks for steps of 8 ms meanwhile. It is measured without a subscriber and with each kind of load, in
+turns:
 
-    python3 tools/bench/watch.py [--seconds 5] [--rounds 3]
+* one that reads packets; one with the events of `hilgw watch` on a terminal, with those of
+  --frames, of --bytes, and with all;
+* ten that read nothing;
+* the metrics, read ten times a second.
+
+The share is the gateway's CPU time beyond that without a subscriber. A turn of ten packets, and a
+step, are late by the time from when they were due; late steps are those that the gateway counts.
+Exit 1 when a goal is missed.
+
+    python3 tools/bench/watch.py [--seconds 5] [--rounds 3] [--only air|uart|xbee]
 """
 
 from __future__ import annotations
@@ -14,53 +23,101 @@ from __future__ import annotations
 import argparse
 import asyncio
 import gc
-import json
 import os
-import socket
 import statistics
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from contextlib import ExitStack
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from table import Row, show_all
+from watching import ALL, TABLE, subscribed, watching
 
+ROOT = Path(__file__).resolve().parent.parent.parent
 PER_SECOND = 2000
 TOGETHER = 10
+STEP_MS = 8
 SHARE = 0.15  # of a core, at most, for one subscriber
 MEMORY_BYTES = 16 * 1024 * 1024  # ten times what may wait for one, and more
 CONFIG = """
 version: 1
+medium: {{step_ms: 8}}
 robots:
-  sender: {devices: {tx: {node: Emitter, bufferSize: -1}}}
+  sender: {{devices: {{tx: {{node: Emitter, type: {type}, channel: 12, bufferSize: -1}}}}}}
   rover:
-    devices: {tx: {node: Emitter}, rx: {node: Receiver, bufferSize: -1, sampling_period_ms: 32}}
-    controller: {kind: beacon, emitter: tx, receiver: rx, period_ms: 3600000, payload: "ping"}
+    devices:
+      tx: {{node: Emitter, type: {type}, channel: 12}}
+      rx: {{node: Receiver, type: {type}, channel: {heard}, bufferSize: -1, sampling_period_ms: 32}}
+    controller: {{kind: beacon, emitter: tx, receiver: rx, period_ms: 3600000, payload: "ping"}}
+  stepper:
+    devices: {{ds: {{node: DistanceSensor}}, left: {{node: RotationalMotor}}}}
+    controller: {{kind: webots, listen: "tcp://127.0.0.1:0"}}
+"""
+UART = """
+adapters:
+  uart0: {kind: uart, port: ./none, backend: mock, framing: slip, baudRate: 921600, channel: 12}
+"""
+XBEE = """
+adapters:
+  xbee0: {kind: xbee, port: ./none, backend: mock, baudRate: 921600, channel: 12, pan_id: 0x3332,
+    api_mode: 1, air: lab}
+airs: {lab: {seed: 1}}
+"""
+CONFIGS = {
+    "air": CONFIG.format(type="radio", heard=12),
+    "uart": CONFIG.format(type="serial", heard=13) + UART,
+    "xbee": CONFIG.format(type="radio", heard=13) + XBEE,
+}
+CONTROLLER = """
+import sys, time
+from controller import Robot
+robot = Robot()
+ds, left = robot.getDevice("ds"), robot.getDevice("left")
+ds.enable(8)
+while robot.step(8) != -1:
+    print(time.monotonic(), robot.getTime(), flush=True)
+    left.setVelocity(1)
 """
 
 
-async def serve(path: str) -> None:
+# --- the gateway ----------------------------------------------------------------------------------
+
+
+async def serve(name: str, path: str) -> None:
     """The gateway; each line of stdin is answered by the time of the latest turns."""
     from hilgw.assemble.gateway import build
+    from hilgw.assemble.network import metrics_listening
     from hilgw.config.load import load_text
     from hilgw.engine.control_socket import ControlServer
+    from hilgw.engine.metrics_server import MetricsServer
     from hilgw.engine.observer import Observer
+    from hilgw.protocols.gateway.metrics import text_of
 
     loop, stop, late = asyncio.get_running_loop(), asyncio.Event(), list[float]()
-    gateway = build(load_text(CONFIG, "f").config, loop, Observer())
+    config = load_text(CONFIGS[name], "f").config
+    gateway = build(config, loop, Observer())
     gc.collect()
     gc.freeze()  # as `hilgw run` does
     server = ControlServer(gateway, path)
     await server.start()
+    metrics = MetricsServer(
+        metrics_listening(config, gateway, "tcp://127.0.0.1:0"),
+        lambda: text_of([({}, server.status())]),
+        gateway.real_timer,
+    )
+    url = await metrics.start(print)
 
     def turn(due: float) -> None:
         late.append(loop.time() - due)
         for _ in range(TOGETHER):
-            gateway.send("sender.tx", b"x" * 16, None)
+            gateway.send("sender.tx", b"x" * 8, None)
         due += TOGETHER / PER_SECOND
         loop.call_at(due, turn, due)
 
@@ -68,17 +125,39 @@ async def serve(path: str) -> None:
         if not sys.stdin.readline():
             stop.set()
             return
-        print(statistics.quantiles(late, n=100)[98] if len(late) > 1 else 0, flush=True)
+        steps = gateway.control_loops["stepper"].statistics.lateness.count
+        p50, p99 = percentiles(late) if len(late) > 1 else (0, 0)
+        print(p50, p99, steps, gateway.ledger.source("sender.tx").packets, flush=True)
         late.clear()
 
+    def begin() -> None:
+        turn(loop.time() + TOGETHER / PER_SECOND)
+
     loop.add_reader(sys.stdin.fileno(), answer)
-    running = asyncio.create_task(
-        gateway.run(stop, on_ready=lambda: turn(loop.time() + TOGETHER / PER_SECOND))
-    )
-    print("ready", flush=True)
+    loop.call_later(1, begin)
+    running = asyncio.create_task(gateway.run(stop))
+    port = await listening(gateway)
+    print(f"ready {url} {port}", flush=True)
     await running
+    metrics.close()
     await server.close()
     gateway.close()
+
+
+async def listening(gateway: Any) -> str:
+    """The port of the stepped controller, once it is open."""
+    first = gateway.listening[0]
+    while not first.where:
+        await asyncio.sleep(0.01)
+    return str(first.where).rpartition(":")[2]
+
+
+# --- the measurement ------------------------------------------------------------------------------
+
+
+def percentiles(values: Sequence[float]) -> tuple[float, float]:
+    cuts = statistics.quantiles(values, n=100)
+    return cuts[49], cuts[98]
 
 
 def cpu_s(pid: int) -> float:
@@ -86,89 +165,181 @@ def cpu_s(pid: int) -> float:
     return time.clock_gettime((~pid << 3) | 2)
 
 
-def subscribed(path: Path) -> socket.socket:
-    connection = socket.socket(socket.AF_UNIX)
-    connection.connect(str(path))
-    connection.sendall(json.dumps({"do": "watch", "kinds": ["packet"]}).encode() + b"\n")
-    return connection
+class Running:
+    """The gateway, and the controller that it steps. steps: when each one returned, and which."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        self.path = folder / f"{name}.sock"
+        self.steps: list[tuple[float, float]] = []
+        self.child = _started([sys.executable, __file__, "--serve", name, str(self.path)])
+        _, self.metrics, port = self._line().split()
+        script = folder / "steps.py"
+        script.write_text(CONTROLLER)
+        environment = {
+            **os.environ,
+            "WEBOTS_CONTROLLER_URL": f"tcp://127.0.0.1:{port}/stepper",
+            "PYTHONPATH": str(ROOT / "hilgw" / "api" / "path"),
+        }
+        self.controller = _started([sys.executable, str(script)], environment)
+        self._reader = threading.Thread(target=self._read_steps, daemon=True)
+        self._reader.start()
+        while len(self.steps) < 1.5e3 / STEP_MS:  # the packets begin, too
+            assert self.controller.poll() is None
+            time.sleep(0.1)
+
+    def _line(self) -> str:
+        assert self.child.stdout is not None
+        return self.child.stdout.readline()
+
+    def _read_steps(self) -> None:
+        assert self.controller.stdout is not None
+        for line in self.controller.stdout:
+            now, step = map(float, line.split())
+            self.steps.append((now, step))
+
+    def take(self) -> tuple[float, ...]:
+        """Since the last call: p50 and p99 by which turns were late, in seconds; late steps and
+        packets until now."""
+        assert self.child.stdin is not None
+        self.child.stdin.write("\n")
+        self.child.stdin.flush()
+        return tuple(map(float, self._line().split()))
+
+    def close(self) -> None:
+        assert self.child.stdin is not None
+        self.child.stdin.close()
+        self.child.wait(10)
+        self.controller.wait(10)
+        self._reader.join()
 
 
-def read_all(connection: socket.socket, counts: list[int]) -> None:
-    while data := connection.recv(65536):
-        counts.append(data.count(b'"packet"'))
+def _started(words: list[str], env: dict[str, str] | None = None) -> subprocess.Popen[str]:
+    pipe = subprocess.PIPE
+    return subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True, env=env)
 
 
 class Measured:
-    """One phase: the share of a core, the memory at its end, p99 of the lateness."""
+    """One phase: share of a core, memory at its end, lateness of turns and of steps."""
 
-    def __init__(self, child: subprocess.Popen[str], path: Path, seconds: float) -> None:
-        self._late_s(child)
-        begin_s, begin = time.monotonic(), cpu_s(child.pid)
+    def __init__(self, running: Running, seconds: float) -> None:
+        pid = running.child.pid
+        _, _, late_steps, packets = running.take()
+        begin_s, begin, first = time.monotonic(), cpu_s(pid), len(running.steps)
         time.sleep(seconds)
-        self.share = (cpu_s(child.pid) - begin) / (time.monotonic() - begin_s)
-        self.late_ms = self._late_s(child) * 1e3
-        pages = Path(f"/proc/{child.pid}/statm").read_text(encoding="ascii").split()[1]
+        elapsed_s = time.monotonic() - begin_s
+        self.share = (cpu_s(pid) - begin) / elapsed_s
+        p50, p99, late_now, packets_now = running.take()
+        self.turn_p50, self.turn_p99 = p50 * 1e3, p99 * 1e3
+        self.late_steps, self.packets = late_now - late_steps, (packets_now - packets) / elapsed_s
+        lag = [now - step for now, step in running.steps[first:]]
+        if len(lag) < 2:  # the watchdog disconnects it from a gateway that hung
+            raise SystemExit("the controller has ended: the machine is too busy for this benchmark")
+        self.step_p50, self.step_p99 = (1e3 * (each - min(lag)) for each in percentiles(lag))
+        pages = Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1]
         self.memory = int(pages) * os.sysconf("SC_PAGE_SIZE")
 
-    def _late_s(self, child: subprocess.Popen[str]) -> float:
-        assert child.stdin is not None
-        assert child.stdout is not None
-        child.stdin.write("\n")
-        child.stdin.flush()
-        return float(child.stdout.readline())
+
+@contextmanager
+def reading_nothing(path: Path) -> Iterator[list[int]]:
+    with ExitStack() as stack:
+        for _ in range(10):
+            stack.enter_context(subscribed(path, ALL))
+        yield []
 
 
-def measure(path: Path, seconds: float, rounds: int) -> tuple[dict[str, list[Measured]], float]:
-    """The phases of all rounds, and the packets per second that the reader got."""
+@contextmanager
+def scraping(url: str) -> Iterator[list[int]]:
+    """Reads the metrics ten times a second."""
+    end, counts = threading.Event(), [0]
+
+    def scrape() -> None:
+        while not end.wait(0.1):
+            with urllib.request.urlopen(url) as answer:
+                counts[0] += len(answer.read()) > 0
+
+    thread = threading.Thread(target=scrape)
+    thread.start()
+    try:
+        yield counts
+    finally:
+        end.set()
+        thread.join()
+
+
+def loads(name: str, running: Running) -> dict[str, Any]:
+    """What makes each load, by its name."""
+    look = partial(watching, running.path)
+    kinds = {"packets": ["packet"], "hilgw watch": TABLE, "all kinds": ALL}
+    if name != "air":
+        kinds = {
+            "hilgw watch": TABLE,
+            "--frames": ["frame"],
+            "--bytes": ["bytes"],
+            "all kinds": ALL,
+        }
+    made: dict[str, Any] = {
+        f"one subscriber, {word}": partial(look, each) for word, each in kinds.items()
+    }
+    if name == "air":
+        made["ten subscribers that read nothing"] = partial(reading_nothing, running.path)
+        made["metrics, 10 times a second"] = partial(scraping, running.metrics)
+    return made
+
+
+Pairs = dict[str, list[tuple[Measured, Measured, float]]]
+
+
+def measure(name: str, seconds: float, rounds: int) -> Pairs:
+    """Of each load and round: without it, with it, and the events or answers per second."""
     from hilgw.client.control_socket import ask
 
-    words = [sys.executable, __file__, "--serve", str(path)]
-    child = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert child.stdin is not None
-    assert child.stdout is not None
-    assert child.stdout.readline() == "ready\n"
-    found: dict[str, list[Measured]] = {"none": [], "one": [], "ten": []}
-    counts: list[int] = []
-    for _ in range(rounds):
-        found["none"].append(Measured(child, path, seconds))
-        connection = subscribed(path)
-        reader = threading.Thread(target=read_all, args=(connection, counts))
-        reader.start()
-        found["one"].append(Measured(child, path, seconds))
-        connection.shutdown(socket.SHUT_RDWR)
-        reader.join()
-        connection.close()
-        with ExitStack() as stack:
-            for _ in range(10):
-                stack.enter_context(subscribed(path))
-            found["ten"].append(Measured(child, path, seconds))
-    report: dict[str, Any] = ask(path, {"do": "report"})
-    assert report["report"]["ledger"]["adds_up"]
-    child.stdin.close()
-    child.wait(10)
-    return found, sum(counts) / (seconds * rounds)
-
-
-def bench(seconds: float, rounds: int) -> list[Row]:
-    """Rows of the table."""
+    found: Pairs = {}
     with tempfile.TemporaryDirectory() as folder:
-        found, per_s = measure(Path(folder) / "control", seconds, rounds)
+        running = Running(name, Path(folder))
+        for _ in range(rounds):
+            for load, make in loads(name, running).items():
+                before = Measured(running, seconds)
+                begin, made = time.monotonic(), make()
+                with made as counts:
+                    during = Measured(running, seconds)
+                per_s = sum(counts) / (time.monotonic() - begin)
+                found.setdefault(load, []).append((before, during, per_s))
+        report: dict[str, Any] = ask(running.path, {"do": "report"})
+        assert report["report"]["ledger"]["adds_up"]
+        running.close()
+    return found
 
-    def middle(phase: str, what: str) -> float:
-        return statistics.median(getattr(each, what) for each in found[phase])
 
-    alone, late = middle("none", "share"), middle("none", "late_ms")
-    rows = []
-    for phase, goal in (("one", SHARE), ("ten", None)):
-        added = middle(phase, "share") - alone
-        name = f"2,000 packets/s, {phase} subscriber{'s that read nothing' if goal is None else ''}"
-        rows.append(Row(f"{name}: share of a core", f"{added:.3f}", f"{alone:.3f}", added, goal))
-        ours = middle(phase, "late_ms")
-        rows.append(Row(f"{name}: p99 late, ms", f"{ours:.2f}", f"{late:.2f}", ours - late, None))
-    grown = max(each.memory for each in found["ten"]) - found["none"][0].memory
-    rows.append(Row("its memory, MiB", f"{grown / 2**20:.1f}", "-", grown, MEMORY_BYTES))
-    rows.append(Row("packets/s to the reader", f"{per_s:.0f}", "2000", per_s, 1900, at_least=True))
-    return rows
+def rows(name: str, found: Pairs) -> Iterator[Row]:
+    for load, pairs in found.items():
+        word = f"{name}, {load}"
+
+        def middle(what: str, at: int, pairs: list[Any] = pairs) -> float:
+            return statistics.median(getattr(each[at], what) for each in pairs)
+
+        added = statistics.median(b.share - a.share for a, b, _ in pairs)
+        goal = SHARE if load.startswith("one") and "all" not in load else None
+        alone = f"{middle('share', 0):.3f}"
+        yield Row(f"{word}: share of a core", f"{middle('share', 1):.3f}", alone, added, goal)
+        for what in ("turn_p50", "turn_p99", "step_p50", "step_p99"):
+            ours, theirs = middle(what, 1), middle(what, 0)
+            text = f"{word}: {what.replace('_', ' ')} late, ms"
+            yield Row(text, f"{ours:.2f}", f"{theirs:.2f}", ours - theirs, None)
+        late = [sum(each[at].late_steps for each in pairs) for at in (1, 0)]
+        yield Row(
+            f"{word}: late steps", f"{late[0]:.0f}", f"{late[1]:.0f}", late[0] - late[1], None
+        )
+        per_s = statistics.median(each[2] for each in pairs)
+        yield Row(f"{word}: events/s", f"{per_s:.0f}", f"{middle('packets', 1):.0f}", per_s, None)
+        if load.startswith("ten"):
+            grown = max(each[1].memory for each in pairs) - pairs[0][0].memory
+            yield Row(f"{word}: MiB", f"{grown / 2**20:.1f}", "-", grown, MEMORY_BYTES)
+
+
+def bench(seconds: float, rounds: int, only: str = "") -> list[Row]:
+    """Rows of the table."""
+    names = [only] if only else list(CONFIGS)
+    return [row for name in names for row in rows(name, measure(name, seconds, rounds))]
 
 
 def main() -> int:
@@ -176,15 +347,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--serve", help=argparse.SUPPRESS)
+    parser.add_argument("--only", default="", choices=["", *CONFIGS])
+    parser.add_argument("--serve", nargs=2, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.serve:
         from hilgw.engine.event_loop.direct_loop import DirectLoop
 
         with asyncio.Runner(loop_factory=DirectLoop) as runner:
-            runner.run(serve(args.serve))
+            runner.run(serve(*args.serve))
         return 0
-    return 0 if show_all(bench(args.seconds, args.rounds)) else 1
+    return 0 if show_all(bench(args.seconds, args.rounds, args.only)) else 1
 
 
 if __name__ == "__main__":

@@ -235,10 +235,11 @@ def test_a_robot_of_the_original_program_gets_no_command_that_ends_it(
 
 
 @pytest.mark.parametrize(
-    ("synchronization", "delays"), [("true", [0, 0, 0, 0]), ("false", [0, 0, 96, 0])]
+    ("synchronization", "delays", "late_ms"),
+    [("true", [0, 0, 0, 0], 96), ("false", [0, 0, 96, 0], 64)],
 )
 def test_a_step_that_ends_too_late_is_counted_and_shown(
-    tmp_path: Path, synchronization: str, delays: list[int]
+    tmp_path: Path, synchronization: str, delays: list[int], late_ms: int
 ) -> None:
     """The controller computes for 100 ms after its second step."""
     script = "step 32 x 2; wait 100; step 32 x 2"
@@ -248,6 +249,8 @@ def test_a_step_that_ends_too_late_is_counted_and_shown(
         running.until(lambda: running.controller.ended)
         assert list(running.controller.delays_ms) == delays
         assert running.report()["late_steps"] == 1
+        late_steps = running.gateway.control_loops["rover"].state()["late_steps"]
+        assert (late_steps["count"], late_steps["max_ms"]) == (1, late_ms)
         late = [text for text in running.log.notices if "too late for its next step" in text]
         assert len(late) == 1
 
