@@ -6,6 +6,7 @@ import random
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Collection
+from operator import itemgetter
 from typing import Any
 
 from firmware_mocks import _parameters as values
@@ -13,6 +14,7 @@ from firmware_mocks import _parameters as values
 Action = Callable[[int], None]
 
 MS = 1_000_000  # nanoseconds
+_TIME = itemgetter(0)
 RATE_TOLERANCE = 0.045  # two UARTs whose rates differ by less read each other
 
 
@@ -35,13 +37,12 @@ class Timers:
         return name in self._due
 
     def next(self) -> int | None:
-        return min((when for when, _ in self._due.values()), default=None)
+        return min(self._due.values(), key=_TIME)[0] if self._due else None
 
     def run(self, now: int) -> None:
         """Run the actions due by `now`, in order of time."""
         while self._due:
-            name = min(self._due, key=lambda key: self._due[key][0])
-            when, action = self._due[name]
+            name, (when, action) = min(self._due.items(), key=lambda item: item[1][0])
             if when > now:
                 return
             del self._due[name]
@@ -180,10 +181,10 @@ class Mock(ABC):
         return self.uart.take(now)
 
     def next_deadline(self) -> int | None:
-        return min(
-            (when for when in (self.timers.next(), self.uart.next_deadline()) if when is not None),
-            default=None,
-        )
+        timer, line = self.timers.next(), self.uart.next_deadline()
+        if timer is None or line is None:
+            return line if timer is None else timer
+        return min(timer, line)
 
 
 class Adjustable(Mock):

@@ -27,4 +27,4 @@ def ns_to_ms(nanoseconds: int) -> float:
 
 def earliest(*times: int | None) -> int | None:
     """The first of these times; None where there is none."""
-    return min((time for time in times if time is not None), default=None)
+    return min([time for time in times if time is not None], default=None)

@@ -24,6 +24,7 @@ from hypothesis.strategies import none
 from hilgw.engine.control_loop.guardian import Guardian
 from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.testing.sim import Clock, SimEventLoop
+from tests.cases import part_of
 
 # How long one example takes shows nothing on a busy machine. The suite's cases are the same in each
 # run, so more of them find nothing new: `tools/test --hypothesis-profile explore tests/framing`
@@ -95,24 +96,29 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
         return True
     if collection_path.name == NODE_TEST and not (NODE_MODULES / "xbee-api").is_dir():
         return True
-    if config.option.markexpr == "not process" and starts_programs(collection_path):
+    if config.option.markexpr == FAST and all_wait(collection_path):
         return True  # what it imports takes longer than many tests
     return None
 
 
 # --- tests that start programs -------------------------------------------------------------------
 
+FAST = "not process and not wall_clock"  # of tools/test --fast
+WAITING = ("process", "wall_clock")
+LIVE = "round_trip_on_a_"  # of the rules of an adapter: on a pipe or a virtual port
 STARTING = [Path(__file__).parent / folder for folder in ("e2e", "real")]
 UNMARKED = "this test starts a program: mark it with @pytest.mark.process"
 at_work: list[pytest.Item] = []  # the test that runs
 
 
-def starts_programs(path: Path) -> bool:
-    """Whether all tests of this file, or of this folder, are marked with `process`."""
+def all_wait(path: Path) -> bool:
+    """Whether all tests of this file, or of this folder, are left out of the fast ones."""
     if path.is_dir():
         return path in STARTING
-    marked = "\npytestmark = pytest.mark.process\n"
-    return path.suffix == ".py" and marked in path.read_text(encoding="utf-8")
+    if path.suffix != ".py":
+        return False
+    text = path.read_text(encoding="utf-8")
+    return any(f"\npytestmark = pytest.mark.{name}" in text for name in WAITING)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -127,14 +133,21 @@ def pytest_collection(session: pytest.Session) -> Iterator[None]:
         gc.enable()
 
 
+def pytest_collection_finish() -> None:
+    """`tools/test --fast` has fewer frames, too: of these, many come after all buffers are full."""
+    if rules := sys.modules.get("hilgw.testing.conformance.trouble_rules"):
+        vars(rules)["FRAMES"] = min(rules.FRAMES, part_of(rules.FRAMES))
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     starting = {file for file in {item.path for item in items} if set(STARTING) & {*file.parents}}
     for item in items:
         if item.path in starting:
             item.add_marker(pytest.mark.process)
+        if LIVE in item.name:
+            item.add_marker(pytest.mark.wall_clock("an adapter runs on a line of its own"))
     # Tests that start programs also wait for them: others fill this time, and the end of the run.
-    waiting = ("process", "wall_clock")
-    waits = {item.path for item in items if any(map(item.get_closest_marker, waiting))}
+    waits = {item.path for item in items if any(map(item.get_closest_marker, WAITING))}
     items.sort(key=lambda item: item.path not in waits)
 
 

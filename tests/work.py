@@ -8,6 +8,7 @@ import tracemalloc
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from cProfile import Profile
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -59,19 +60,13 @@ def counting(counts: Counter[str]) -> Iterator[None]:
 
 def all_calls(action: Callable[[], object]) -> int:
     """The number of Python and C functions that an action calls, those of others, too."""
-    count = 0
-
-    def count_call(frame: FrameType, event: str, argument: Any) -> None:
-        nonlocal count
-        count += event in ("call", "c_call")
-
+    counting = Profile()
     before = sys.getprofile()
-    sys.setprofile(count_call)
     try:
-        action()
+        counting.runcall(action)
     finally:
         sys.setprofile(before)
-    return count
+    return sum(each.callcount for each in counting.getstats())
 
 
 def instructions(action: Callable[[], object]) -> int:

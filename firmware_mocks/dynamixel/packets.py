@@ -12,11 +12,18 @@ def crc(data: bytes) -> int:
     """CRC-16 with the polynomial 0x8005, from 0, highest bit first."""
     value = 0
     for byte in data:
-        value ^= byte << 8
-        for _ in range(8):
-            value = value << 1 ^ 0x8005 if value & 0x8000 else value << 1
-        value &= 0xFFFF
+        value = (value << 8 & 0xFF00) ^ _CRCS[value >> 8 ^ byte]
     return value
+
+
+def _crc_of(byte: int) -> int:
+    value = byte << 8
+    for _ in range(8):
+        value = value << 1 ^ 0x8005 if value & 0x8000 else value << 1
+    return value & 0xFFFF
+
+
+_CRCS = [_crc_of(byte) for byte in range(256)]
 
 
 def packet(number: int, instruction: int, parameters: bytes) -> bytes:

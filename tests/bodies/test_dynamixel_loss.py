@@ -33,12 +33,9 @@ def driving(**settings: object) -> BodyBench:
 
 def lost(line: BodyBench, limit_ms: int) -> Disconnected:
     """The next loss, which is noticed within this time."""
-    for _ in range(10 * limit_ms):
-        line.run(0.1)
-        if found := line.found(Disconnected):
-            assert len(found) == 1
-            return found[0]
-    raise AssertionError("no loss")
+    assert line.run(limit_ms, lambda: line.of(Disconnected)), "no loss"
+    [found] = line.found(Disconnected)
+    return found
 
 
 def back(line: BodyBench) -> None:
@@ -350,11 +347,12 @@ def test_a_harsh_servo_that_restarts_stands_until_its_next_goal() -> None:
 
 def requests(line: BodyBench, milliseconds: int) -> list[tuple[float, int, int]]:
     """Time in ms, register and servos of each sync read."""
-    found, begin = [], line.now
-    for _ in range(10 * milliseconds):
+    found, begin, end = [], line.now, line.now + milliseconds * MS
+    line.written.clear()
+    while line.run((end - line.now) / MS, lambda: line.written):
+        packets = packets_of(bytes(line.written))
         line.written.clear()
-        line.run(0.1)
-        for _, instruction, data in packets_of(bytes(line.written)):
+        for _, instruction, data in packets:
             if instruction == 0x82:
                 at = (line.now - begin) / MS
                 found.append((at, int.from_bytes(data[:2], "little"), len(data) - 4))

@@ -70,6 +70,7 @@ def test_much_passes_both_ways_at_once(tmp_path: Path, loop: str) -> None:
     run_bridge(tmp_path, scenario, loop=loop)
 
 
+@pytest.mark.wall_clock("the buffers of the kernel are filled")
 def test_a_device_that_takes_nothing_stops_the_writer_and_loses_nothing(tmp_path: Path) -> None:
     """It may do so for as long as it likes: that is what flow control is for."""
 
@@ -86,6 +87,7 @@ def test_a_device_that_takes_nothing_stops_the_writer_and_loses_nothing(tmp_path
     run_bridge(tmp_path, scenario)
 
 
+@pytest.mark.wall_clock("the buffers of the kernel are filled")
 def test_a_client_that_comes_while_the_device_takes_nothing_waits_too(tmp_path: Path) -> None:
     async def scenario(rig: Rig) -> None:
         first = await rig.client()
@@ -192,6 +194,7 @@ def test_there_is_room_for_so_many_and_finished_ones_make_room(tmp_path: Path) -
 # --- slow clients ---------------------------------------------------------------------------------
 
 
+@pytest.mark.wall_clock("the buffers of the kernel are filled")
 def test_a_client_that_reads_nothing_is_disconnected_and_the_others_get_all(
     tmp_path: Path, loop: str
 ) -> None:

@@ -137,6 +137,7 @@ async def test_a_server_that_hangs_up_at_once_is_asked_more_and_more_seldom(
     assert replaced or pauses[-1] >= UNANSWERED_S * 0.8
 
 
+@pytest.mark.wall_clock("a virtual port is opened very often")
 async def test_a_hundred_unplugs_under_traffic_leave_nothing_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

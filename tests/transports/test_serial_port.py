@@ -401,6 +401,7 @@ async def test_one_byte_at_a_time(path: DataPath) -> None:
         await client.close()
 
 
+@pytest.mark.wall_clock("virtual ports are opened very often")
 async def test_every_call_may_fail_at_any_time(path: DataPath, kind: str) -> None:
     """The nth open, read, write or ioctl fails, n = 1, 2, ... until there is no nth: the port
     works, or is refused, or is lost, with a PortError; and nothing stays open."""
@@ -642,6 +643,7 @@ async def test_flow_control_by_bytes_is_never_on(path: DataPath) -> None:
         transport.close()
 
 
+@pytest.mark.wall_clock("virtual ports are opened very often")
 async def test_a_hundred_times_unplugged_and_plugged_leaves_nothing(
     path: DataPath, tmp_path: Path, timer: Timer
 ) -> None:

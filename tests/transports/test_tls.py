@@ -13,7 +13,7 @@ import trustme
 
 from hilgw.errors import PortError
 from hilgw.transports import tls
-from hilgw.transports.tcp.listener import TcpListener
+from hilgw.transports.tcp.listener import Limits, TcpListener
 from hilgw.transports.tcp.stream import connect_tcp
 from hilgw.transports.tls import TlsStream
 from tests.transports.rig import ALL_VALUES, Client, run, until
@@ -35,14 +35,17 @@ def client_side() -> ssl.SSLContext:
 
 
 @asynccontextmanager
-async def serving(clients: list[Client], *, read_bytes: int = 0) -> AsyncIterator[TcpListener]:
+async def serving(
+    clients: list[Client], *, read_bytes: int = 0, handshake_s: float = tls.HANDSHAKE_S
+) -> AsyncIterator[TcpListener]:
     def accept(stream: object, peer: str) -> None:
         assert isinstance(stream, TlsStream)
         if read_bytes:
             stream.read_bytes = read_bytes
         clients.append(Client(stream))
 
-    listener = TcpListener("127.0.0.1", 0, accept, tls=server_side())
+    limits = Limits(tls_handshake_s=handshake_s)
+    listener = TcpListener("127.0.0.1", 0, accept, tls=server_side(), limits=limits)
     await listener.start()
     try:
         yield listener
@@ -146,12 +149,10 @@ def test_a_client_without_tls_is_closed_and_counted(first: bytes) -> None:
     run(scenario)
 
 
-def test_a_silent_client_is_closed_after_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tls, "HANDSHAKE_S", 0.05)
-
+def test_a_silent_client_is_closed_after_the_deadline() -> None:
     async def scenario() -> None:
         clients: list[Client] = []
-        async with serving(clients) as listener:
+        async with serving(clients, handshake_s=0.05) as listener:
             with socket.create_connection(("127.0.0.1", listener.port)) as silent:
                 silent.setblocking(False)
                 await until(lambda: listener.refused == 1)

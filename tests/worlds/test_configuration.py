@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from typing import Any
 
 import pytest
@@ -17,6 +16,7 @@ from hilgw.medium.pose import Pose
 from hilgw.worlds import parser, survey
 from hilgw.worlds.configuration import Limits, configuration
 from hilgw.worlds.parser import parse
+from tests.work import all_calls
 
 
 def imported(body: str, version: str = "R2025a") -> str:
@@ -470,21 +470,15 @@ HOSTILE = {
 def work_of(body: str) -> tuple[int, str]:
     """How many functions of Python or C an import calls, and its error. A count, as the time
     depends on the machine."""
-    calls = 0
+    data, problems = f"#VRML_SIM R2025a utf8\n{body}".encode(), [""]
 
-    def count(frame: object, event: str, argument: object) -> None:
-        nonlocal calls
-        calls += event in ("call", "c_call")
+    def make() -> None:
+        try:
+            configuration(parse(data, "arena.wbt"), "arena.wbt", Limits(100_000, 5_000))
+        except ConfigError as error:
+            problems.append(f"{error.where}: {error.what}; {error.fix}")
 
-    data = f"#VRML_SIM R2025a utf8\n{body}".encode()
-    sys.setprofile(count)
-    try:
-        configuration(parse(data, "arena.wbt"), "arena.wbt", Limits(100_000, 5_000))
-    except ConfigError as error:
-        return calls, f"{error.where}: {error.what}; {error.fix}"
-    finally:
-        sys.setprofile(None)
-    return calls, ""
+    return all_calls(make), problems[-1]
 
 
 @pytest.mark.parametrize("body", HOSTILE.values(), ids=HOSTILE)
