@@ -19,8 +19,8 @@ _ROBOT, _STEPS = b"R", b"S"
 
 
 def watch(program: str, pause_s: float = PAUSE_S) -> dict[str, str]:
-    """Has a process name the program that this one becomes, when it makes no Robot() for so long, or
-    calls no step after it. Returns the variables for the program."""
+    """Has a process name the program that this one becomes, when it makes no Robot() for so long,
+    or calls no step after it. Returns the variables for the program."""
     reader, writer = os.pipe()
     child = os.fork()
     if not child:
