@@ -10,7 +10,6 @@ from typing import Any, Protocol
 from hilgw.api._errors import report
 from hilgw.api.connection import Closed
 from hilgw.api.devices.states import STATES, CameraState, EmitterState, State
-from hilgw.api.exec_watch import has_stepped
 from hilgw.api.interrupts import Interrupts
 from hilgw.errors import PeerError
 from hilgw.protocols.webots.answers import IMMEDIATE, Answer
@@ -146,8 +145,6 @@ class Session:
                 return
             self.keys.clear()
             self._begun = True
-            if not self.steps:
-                has_stepped()
             self.steps += duration_ms > 0
             try:
                 self._send(duration_ms)

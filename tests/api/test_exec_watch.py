@@ -49,9 +49,9 @@ def test_a_program_with_a_robot_that_never_steps_is_named(monkeypatch: pytest.Mo
     try:
         monkeypatch.setenv(exec_watch.VARIABLE, f"{os.getpid()}:{writer}")
         exec_watch.has_robot()
+        robot = robot_of(Simulator([]))
         assert exec_watch._missing(reader, 0) == "not called robot.step"
-        exec_watch.has_robot()
-        robot_of(Simulator([])).step(32)
+        robot.step(32)
         assert exec_watch._missing(reader, 0) == ""
     finally:
         os.close(reader)
