@@ -59,12 +59,12 @@ def _tell(what: bytes) -> None:
 def _wait(reader: int, program: str, pause_s: float) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of the terminal: the program may go on
     os.close(sys.stdout.fileno())  # who reads the program's output waits for the program alone
-    if missing := _missing(reader, pause_s):
+    if missing := missing_part(reader, pause_s):
         text = f"Warning: the program {program} runs, and has {missing} for {pause_s:g} s"
         print(text, file=sys.stderr, flush=True)
 
 
-def _missing(reader: int, pause_s: float) -> str:
+def missing_part(reader: int, pause_s: float) -> str:
     missing = "no Robot()"
     while select.select([reader], [], [], pause_s)[0]:
         if os.read(reader, 1) != _ROBOT:

@@ -50,9 +50,10 @@ def test_a_program_with_a_robot_that_never_steps_is_named(monkeypatch: pytest.Mo
         monkeypatch.setenv(exec_watch.VARIABLE, f"{os.getpid()}:{writer}")
         exec_watch.has_robot()
         robot = robot_of(Simulator([]))
-        assert exec_watch._missing(reader, 0) == "not called robot.step"
+        assert exec_watch.missing_part(reader, 0) == "not called robot.step"
         robot.step(32)
-        assert exec_watch._missing(reader, 0) == ""
+        robot.close()
+        assert exec_watch.missing_part(reader, 0) == ""
     finally:
         os.close(reader)
 
