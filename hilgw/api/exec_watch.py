@@ -38,16 +38,16 @@ def watch(program: str, pause_s: float = PAUSE_S) -> dict[str, str]:
 
 def has_robot() -> None:
     """The program makes its Robot()."""
-    _tell(_ROBOT)
+    _report(_ROBOT)
 
 
 def has_stepped() -> None:
-    """The program calls its first step: nobody waits any more."""
-    _tell(_STEPS)
+    """The program calls its first step: the wait ends."""
+    _report(_STEPS)
     os.environ.pop(VARIABLE, None)
 
 
-def _tell(what: bytes) -> None:
+def _report(what: bytes) -> None:
     process, _, descriptor = os.environ.get(VARIABLE, "").partition(":")
     if process == str(os.getpid()):  # a child of the program has no such descriptor
         with suppress(OSError):

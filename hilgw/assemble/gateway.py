@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hilgw.adapters._common.framing_settings import name_of
-from hilgw.adapters.base import line_of
+from hilgw.adapters.base import AcknowledgedSession, line_of
 from hilgw.adapters.declaration import Framed
 from hilgw.assemble.ports import MockPorts, Ports
 from hilgw.config import line_rates
@@ -272,7 +272,7 @@ class _Assembly:
         if lines := ports.modem_lines(name, common.port, line, common.boot_s):
             self.describe(f"  {name:<12} {lines}")
         gateway.supervisors[name] = supervisor = Supervisor(station, port, gateway.lines)
-        acknowledges = bool(getattr(session, "acknowledges", False))
+        acknowledges = isinstance(session, AcknowledgedSession) and session.acknowledges
         receivers = [
             receiver for robot in gateway.robots.values() for receiver in robot.receivers.values()
         ]

@@ -42,7 +42,7 @@ WC2EC = str(ROOT / "configs" / "wc2ec.yaml")
 FIRMWARE = str(ROOT / "configs" / "firmware-in-the-loop.yaml")
 GO = set_value(1, 5.0)
 STOP = set_value(1, 0.0) + set_value(2, 0.0)
-PATIENT = "    safety: {late_s: 60}"  # a busy machine is no reason to drop a controller
+PATIENT = "    safety: {late_s: 60}"  # a busy machine drops no controller
 LATCH = "    safety: {latch: true, late_s: 60}"
 DEADLINE = "    safety: {command_timeout_s: 0.5, late_s: 60}"
 
