@@ -36,19 +36,24 @@ def watch(program: str, pause_s: float = PAUSE_S) -> dict[str, str]:
     return {VARIABLE: f"{os.getpid()}:{writer}"}
 
 
+_place: list[str] = []  # of the pipe, from Robot() to the first step
+
+
 def has_robot() -> None:
     """The program makes its Robot()."""
-    _report(_ROBOT)
+    if where := os.environ.pop(VARIABLE, ""):
+        _place.append(where)
+        _report(where, _ROBOT)
 
 
 def has_stepped() -> None:
     """The program calls its first step: the wait ends."""
-    _report(_STEPS)
-    os.environ.pop(VARIABLE, None)
+    if _place:
+        _report(_place.pop(), _STEPS)
 
 
-def _report(what: bytes) -> None:
-    process, _, descriptor = os.environ.get(VARIABLE, "").partition(":")
+def _report(where: str, what: bytes) -> None:
+    process, _, descriptor = where.partition(":")
     if process == str(os.getpid()):  # a child of the program has no such descriptor
         with suppress(OSError):
             os.write(int(descriptor), what)  # a child that it forked may keep it open
