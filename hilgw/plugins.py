@@ -280,7 +280,7 @@ def _cause(error: BaseException) -> str:
         file, line, text = last.filename, last.lineno, str(error)
     # A part that lacks something is named by the check of hilgw.
     place = "" if "importlib" in f"{file}" or file == __file__ else f", at {file}:{line}"
-    return f"{type(error).__name__}: {text:.160}{place}"
+    return f"{type(error).__name__}: {' '.join(text.split()):.160}{place}"
 
 
 class _OtherInterface(Exception):

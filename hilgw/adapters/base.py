@@ -239,6 +239,14 @@ class AdapterSession(Protocol):
 
 
 @runtime_checkable
+class AcknowledgedSession(Protocol):
+    """A session that may know what arrived. acknowledges: a packet is delivered when the other
+    module has it, not when it left."""
+
+    acknowledges: bool
+
+
+@runtime_checkable
 class NetworkSession(AdapterSession, Protocol):
     """A session that can also search the network of its module and configure other modules."""
 

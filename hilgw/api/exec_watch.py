@@ -1,7 +1,7 @@
-"""Whether a program that `hilgw exec` has become makes a Robot(): both ends of a pipe.
+"""Whether a program that `hilgw exec` has become makes a Robot() and steps: both ends of a pipe.
 
-A process beside the program waits at the one end. The program has the other: it closes it with its
-Robot(), and when it ends.
+A process beside the program waits at the one end. The program has the other: it writes a byte with
+its Robot() and closes it with its first step, and when it ends.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from contextlib import suppress
 from hilgw.protocols.webots.requests import PAUSE_S
 
 VARIABLE = "HILGW_EXEC"
+_ROBOT, _STEPS = b"R", b"S"
 
 
 def watch(program: str, pause_s: float = PAUSE_S) -> dict[str, str]:
-    """Has a process name the program that this one becomes, when it makes no Robot() for so long.
-    Returns the variables for the program."""
+    """Has a process name the program that this one becomes, when it makes no Robot() for so long,
+    or calls no step after it. Returns the variables for the program."""
     reader, writer = os.pipe()
     child = os.fork()
     if not child:
@@ -35,17 +36,43 @@ def watch(program: str, pause_s: float = PAUSE_S) -> dict[str, str]:
     return {VARIABLE: f"{os.getpid()}:{writer}"}
 
 
+_place: list[str] = []  # of the pipe, from Robot() to the first step
+
+
 def has_robot() -> None:
     """The program makes its Robot()."""
-    process, _, descriptor = os.environ.pop(VARIABLE, "").partition(":")
+    if where := os.environ.pop(VARIABLE, ""):
+        _place.append(where)
+        _report(where, _ROBOT)
+
+
+def has_stepped() -> None:
+    """The program calls its first step: the wait ends."""
+    if _place:
+        _report(_place.pop(), _STEPS)
+
+
+def _report(where: str, what: bytes) -> None:
+    process, _, descriptor = where.partition(":")
     if process == str(os.getpid()):  # a child of the program has no such descriptor
         with suppress(OSError):
-            os.close(int(descriptor))
+            os.write(int(descriptor), what)  # a child that it forked may keep it open
+            if what == _STEPS:
+                os.close(int(descriptor))
 
 
 def _wait(reader: int, program: str, pause_s: float) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of the terminal: the program may go on
     os.close(sys.stdout.fileno())  # who reads the program's output waits for the program alone
-    if not select.select([reader], [], [], pause_s)[0]:
-        text = f"Warning: the program {program} runs, and has no Robot() for {pause_s:g} s"
+    if missing := missing_part(reader, pause_s):
+        text = f"Warning: the program {program} runs, and has {missing} for {pause_s:g} s"
         print(text, file=sys.stderr, flush=True)
+
+
+def missing_part(reader: int, pause_s: float) -> str:
+    missing = "no Robot()"
+    while select.select([reader], [], [], pause_s)[0]:
+        if os.read(reader, 1) != _ROBOT:
+            return ""
+        missing = "not called robot.step"
+    return missing

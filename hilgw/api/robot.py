@@ -27,7 +27,7 @@ from hilgw.api.devices.sensors import (
     PositionSensor,
     TouchSensor,
 )
-from hilgw.api.exec_watch import has_robot
+from hilgw.api.exec_watch import has_robot, has_stepped
 from hilgw.api.old_names import OldNames
 from hilgw.api.session import Session, fail
 from hilgw.client.gateway import Gateway, gateway_with
@@ -168,6 +168,8 @@ class Robot(OldNames):
         return self._session.finish()
 
     def _duration(self, time_step: int | None) -> int:
+        if not self._session.steps:
+            has_stepped()
         if time_step is None:
             return current.basic_time_step()
         duration = integer(time_step, "robot_step")

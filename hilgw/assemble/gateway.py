@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hilgw.adapters._common.framing_settings import name_of
-from hilgw.adapters.base import line_of
+from hilgw.adapters.base import AcknowledgedSession, line_of
 from hilgw.adapters.declaration import Framed
 from hilgw.assemble.ports import MockPorts, Ports
 from hilgw.config import line_rates
@@ -272,13 +272,20 @@ class _Assembly:
         if lines := ports.modem_lines(name, common.port, line, common.boot_s):
             self.describe(f"  {name:<12} {lines}")
         gateway.supervisors[name] = supervisor = Supervisor(station, port, gateway.lines)
+        acknowledges = isinstance(session, AcknowledgedSession) and session.acknowledges
         receivers = [
             receiver for robot in gateway.robots.values() for receiver in robot.receivers.values()
         ]
         gateway.watches.add(
             name,
             adapter.limits.silence or _line_words(config),
-            partial(_traffic, station, supervisor, is_answering=adapter.limits.answers),
+            partial(
+                _traffic,
+                station,
+                supervisor,
+                is_answering=adapter.limits.answers,
+                acknowledges=acknowledges,
+            ),
             lambda: any(each.takes(adapter.type, session.channels) for each in receivers),
         )
 
@@ -298,8 +305,12 @@ def _line_words(config: AdapterConfig) -> str:
     return f"the baud rate ({config.common.baudRate}){framing}, and that TX goes to RX"
 
 
-def _traffic(station: Station, port: Supervisor, *, is_answering: bool) -> Traffic:
+def _traffic(
+    station: Station, port: Supervisor, *, is_answering: bool, acknowledges: bool
+) -> Traffic:
+    """acknowledges: what is delivered has been received by the other end, which shows by that."""
     count = station.statistics.count
+    received = count.inbound - count.dropped.total()
     has_echo = is_answering or count.dropped[PacketDropped.OWN_ECHO] > 0
     return Traffic(
         state=port.state,
@@ -308,7 +319,7 @@ def _traffic(station: Station, port: Supervisor, *, is_answering: bool) -> Traff
         queued=station.queued,
         delivered=count.delivered,
         unacknowledged=station.unacknowledged,
-        received=count.inbound - count.dropped.total(),
+        received=received + count.delivered * acknowledges,
         received_ns=0 if has_echo else station.received_ns,
     )
 

@@ -12,6 +12,7 @@ from hilgw.config.source.text import NOT_TEXT
 from hilgw.errors import quoted, suggest
 
 _STEP = re.compile(r"""\.?(?:"([^"]*)"|\[([0-9]{1,6})\]|([^.\["=]+))""")
+_NAME = re.compile(r"""(?:"[^"]*"|[^"=])*""")
 _NAMED = (  # mappings whose keys are the user's own names
     ("robots",),
     ("adapters",),
@@ -44,7 +45,8 @@ def put(document: Document, path: Path, value: Any, position: Position) -> None:
 def _apply_one(
     document: Document, override: str, position: Position
 ) -> tuple[Path, str, str] | None:
-    name, equals, text = override.partition("=")
+    name = _NAME.match(override)[0]  # type: ignore[index]
+    equals, text = override.startswith("=", len(name)), override[len(name) + 1 :]
     path = _parse(name)
     if not equals or path is None:
         return (), "is not an override", "write KEY.KEY=VALUE, such as adapters.xbee0.channel=13"

@@ -6,6 +6,7 @@ from hilgw.framing import create
 from hilgw.units import NS_PER_S
 
 AFTER_NS = 2 * NS_PER_S  # from the first byte until the notice
+LONGEST_NS = 5 * NS_PER_S  # the same for what may be one long frame
 KEPT = 1024  # bytes for the guess
 SHOWN = 16
 
@@ -132,7 +133,7 @@ class FirstFrame:
         self._baud_rate = baud_rate
         self._data = b""
         self._count = 0
-        self._last_ns = 0
+        self._first_ns = self._last_ns = 0
         self.deadline: int | None = None
         self.over = self.missing = False
 
@@ -144,7 +145,7 @@ class FirstFrame:
             self._last_ns = now
             return
         if not self._count:
-            self.deadline = now + AFTER_NS
+            self._first_ns, self.deadline = now, now + AFTER_NS
         self._count += len(data)
         self._last_ns = now
         if len(self._data) < KEPT:
@@ -161,14 +162,18 @@ class FirstFrame:
 
     def expire(self, now: int, held: int = 0) -> str:
         """The notice when it is due, once; else "". held: bytes of an incomplete frame. While all
-        bytes look like one long frame that still comes in, the notice waits."""
+        bytes look like one long frame that still comes in, the notice waits, LONGEST_NS at most."""
         if self.deadline is None or now < self.deadline:
             return ""
         looks = self._looks()
-        if not looks and held == self._count and now - self._last_ns < AFTER_NS:
-            self.deadline = now + AFTER_NS
+        is_growing = not looks and held == self._count and now - self._last_ns < AFTER_NS
+        latest_ns = self._first_ns + LONGEST_NS
+        if is_growing and now < latest_ns:
+            self.deadline = min(now + AFTER_NS, latest_ns)
             return ""
-        return self._end(looks)
+        text = self._end(looks)
+        self.missing = not is_growing  # or a long frame on a slow line, which would be read
+        return text
 
     def give_up(self) -> str:
         """The notice of what came until now, for a connection that ends without a frame; "" if

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from hilgw.api import exec_watch
+from tests.api.simulator import Simulator, robot_of
 
 BECOMES = """
 import os, sys
@@ -19,6 +20,7 @@ os.execve(sys.executable, [sys.executable, "-c", program], {**os.environ, **watc
 """
 # The pipe of its error output ends with the process that watches.
 IDLE = "import os, sys; os.close(2); sys.stdin.read()"
+ROBOT = "from hilgw.api import exec_watch; exec_watch.has_robot(); "  # as Robot() does
 LINE = "Warning: the program brain.py runs, and has no Robot() for 0 s\n"
 
 
@@ -42,11 +44,25 @@ def test_a_program_without_a_robot_is_named_once_while_it_runs() -> None:
     assert program.returncode == 0
 
 
+def test_a_program_with_a_robot_that_never_steps_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader, writer = os.pipe()
+    try:
+        monkeypatch.setenv(exec_watch.VARIABLE, f"{os.getpid()}:{writer}")
+        exec_watch.has_robot()
+        robot = robot_of(Simulator([]))
+        assert exec_watch.missing_part(reader, 0) == "not called robot.step"
+        robot.step(32)
+        robot.close()
+        assert exec_watch.missing_part(reader, 0) == ""
+    finally:
+        os.close(reader)
+
+
 @pytest.mark.process
 @pytest.mark.parametrize(
     "program",
     [
-        "from hilgw.api.exec_watch import has_robot; has_robot(); " + IDLE,  # as Robot() does
+        ROBOT + "exec_watch.has_stepped(); " + IDLE,
         "",  # it ends at once
         "import os, signal; signal.raise_signal(signal.SIGTERM)",
     ],
@@ -62,6 +78,7 @@ def test_a_file_of_a_child_of_the_program_stays_open(monkeypatch: pytest.MonkeyP
     try:
         monkeypatch.setenv(exec_watch.VARIABLE, f"{os.getppid()}:{writer}")
         exec_watch.has_robot()
+        exec_watch.has_stepped()
         os.fstat(writer)
         assert exec_watch.VARIABLE not in os.environ
     finally:

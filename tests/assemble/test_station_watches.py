@@ -88,6 +88,9 @@ def test_a_radio_whose_packets_no_module_acknowledges_needs_no_receiver(
     assert "none was" not in output_of(
         tmp_path, capsys, more=f"{more}, air: lab", node=node, **words
     )
+    words.pop("receiver")
+    text = output_of(tmp_path, capsys, more=f"{more}, air: lab", node=node, **words)
+    assert "came back" not in text  # each acknowledgement did
 
 
 def test_a_board_that_sends_no_frame_has_one_line(

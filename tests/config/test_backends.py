@@ -170,7 +170,7 @@ def test_the_mock_of_a_webots_beside_a_real_controller_is_checked(errors: Lines)
     assert any("bogus: simulator: 'webots_simulator' has no such" in each for each in errors(file))
 
 
-NAMES = ["rover", "r 1", "it's", "7", "[x]", "a/b", "no, yes", "{x}", "#1"]
+NAMES = ["rover", "r 1", "it's", "7", "[x]", "a/b", "no, yes", "{x}", "#1", "a=b"]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -27,6 +27,7 @@ def test_values_of_all_kinds(xbee_yaml: str) -> None:
         'robots.rover.devices."tx".baudRate=4800',
         "airs.lab.nodes.spare.hardware=s1",
         "robots.second={position: [9, 9, 9]}",
+        'robots."a=b"={position: [1, 1, 1]}',
     ]
     config = load_text(xbee_yaml, "f", overrides).config
     xbee, rover = config.adapters["xbee0"], config.robots["rover"]
@@ -38,6 +39,7 @@ def test_values_of_all_kinds(xbee_yaml: str) -> None:
     assert rover.controller.settings.payload == "a=b: {n}"
     assert rover.devices["tx"].baudRate == 4800
     assert config.airs["lab"].nodes["spare"].parameters == {"hardware": "s1"}
+    assert config.robots["a=b"].position == (1.0, 1.0, 1.0)
     assert config.robots["second"].position == (9.0, 9.0, 9.0)
 
 

@@ -186,6 +186,10 @@ def test_a_part_that_does_not_load_is_shown_with_its_line(
     (line,) = errors("version: 1\nadapters: {a: {kind: foo}}\n")
     what = f"ModuleNotFoundError: No module named 'no_such_module', at {module}:3; repair"
     assert f"kind 'foo' of hilgw-foo does not load: {what}" in line
+    module.write_text("raise OSError('no library:\\n  libfoo')\n")
+    importlib.invalidate_caches()
+    (line,) = errors("version: 1\nadapters: {a: {kind: foo}}\n")
+    assert "OSError: no library: libfoo, at " in line
     module.write_text("x = (\n")
     importlib.invalidate_caches()
     (line,) = errors("version: 1\nadapters: {a: {kind: foo}}\n")

@@ -81,9 +81,6 @@ PROVOKED: dict[str, Callable[[], str]] = {
     "not received: air": mocked("xbee", (f"{RX}.channel", 13)),
     "refused (own echo) the local echo of a packet just sent": mocked("irda_sir"),
     "refused (own echo) sent by a module of this gateway": mocked("swarm"),
-    "refused (truncated) a frame: incomplete": mocked(
-        "uart", (NODE, {"replies": {"ping": "pong"}, "baudRate": 9600})
-    ),
     "refused (bad crc)": mocked("uart", (NODE, {"mode": "flood", "framing": "cobs-xmodem"})),
     "which has no channel here": mocked(
         "ir_toy", ("adapters.ir0.mapping.table", {4: {"address": 9}}), seconds=4

@@ -42,8 +42,9 @@ WC2EC = str(ROOT / "configs" / "wc2ec.yaml")
 FIRMWARE = str(ROOT / "configs" / "firmware-in-the-loop.yaml")
 GO = set_value(1, 5.0)
 STOP = set_value(1, 0.0) + set_value(2, 0.0)
-LATCH = "    safety: {latch: true}"
-DEADLINE = "    safety: {command_timeout_s: 0.5}"
+PATIENT = "    safety: {late_s: 60}"  # a busy machine drops no controller
+LATCH = "    safety: {latch: true, late_s: 60}"
+DEADLINE = "    safety: {command_timeout_s: 0.5, late_s: 60}"
 
 
 class Running:
@@ -187,7 +188,7 @@ def test_two_gateways_run_the_same_file_at_once(tmp_path: Path) -> None:
 def test_a_signal_stops_the_motors_on_the_wire(
     tmp_path: Path, number: signal.Signals, code: int
 ) -> None:
-    with running(tmp_path) as loop:
+    with running(tmp_path, PATIENT) as loop:
         loop.driving()
         loop.signal(number)
         loop.robot.wait_for(STOP)
@@ -202,7 +203,7 @@ def test_a_signal_stops_the_motors_on_the_wire(
 def test_a_gateway_that_is_killed_leaves_the_robot_its_end_of_the_connection(
     tmp_path: Path,
 ) -> None:
-    with running(tmp_path) as loop:
+    with running(tmp_path, PATIENT) as loop:
         loop.driving()
         loop.gateway.process.kill()
         loop.robot.wait_for_end()
@@ -275,7 +276,7 @@ def test_a_suspended_gateway_stops_first_and_drops_waiting_bytes(tmp_path: Path)
 
 
 def test_a_second_controller_is_refused_with_a_message(tmp_path: Path) -> None:
-    with running(tmp_path) as loop:
+    with running(tmp_path, PATIENT) as loop:
         owner = loop.driving()
         second = Peer(socket.create_connection(("127.0.0.1", loop.port)))
         second.wait_for_end()

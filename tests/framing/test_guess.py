@@ -121,6 +121,15 @@ def test_one_long_frame_that_still_comes_in_is_not_a_reason_for_a_notice() -> No
     assert watch.expire(3 * AFTER_NS, held=250)  # it stopped in the middle
 
 
+def test_a_frame_that_grows_without_end_is_reported_and_packets_still_count() -> None:
+    watch = FirstFrame("cobs-crc16", 9600)
+    for second in range(10):
+        watch.take(b"\xff", second * 1000 * MS)
+        text = watch.expire(second * 1000 * MS, held=second + 1)
+        assert (text != "") == (second == 5), text
+    assert not watch.is_missing(9000 * MS)  # it may be a frame all the same
+
+
 def test_after_the_first_frame_nothing_is_kept_or_reported() -> None:
     watch = FirstFrame("cobs-crc16", 9600)
     watch.take(b"noise", 0)

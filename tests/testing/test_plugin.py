@@ -199,6 +199,7 @@ MISTYPED = {
     "firmware_mock('xbe')": "unknown firmware mock 'xbe'; did you mean 'xbee'?",
     "firmware_mock('xbee', chanel=3)": "did you mean channel?",
     "firmware_mock('xbee').set('chanel', 3)": "did you mean channel?",
+    "virtual_port(framing='line')": "unknown framing 'line'; did you mean 'lines'?",
     "gateway('configs/xbe.yaml')": "xbe.yaml",
     "gateway('xbee').send('rover.tc', b'x')": "no station 'rover.tc' here",
     "gateway('xbee').state('xbe0')": "no port 'xbe0' in this gateway; did you mean 'xbee0'?",
@@ -210,7 +211,10 @@ MISTYPED = {
 
 def test_a_mistyped_name_is_one_line_at_its_call(tmp_path: Path) -> None:
     calls = enumerate(MISTYPED)
-    lines = [f"def test_{number}(firmware_mock, gateway):\n    {call}" for number, call in calls]
+    lines = [
+        f"def test_{number}(firmware_mock, gateway, virtual_port):\n    {call}"
+        for number, call in calls
+    ]
     (tmp_path / "test_it.py").write_text("\n\n".join(lines))
     command = [sys.executable, "-m", "pytest", "-q", "--color=no", "test_it.py"]
     done = subprocess.run(

@@ -40,6 +40,8 @@ def route_for(
 class OneChannelRoute:
     """All packets are of one channel; there are no addresses."""
 
+    destinations: frozenset[str] = frozenset()
+
     def __init__(self, channel: int) -> None:
         self.channel = channel
         self.channels: frozenset[int] | None = frozenset({channel})
@@ -66,6 +68,7 @@ class TableRoute:
         self._channel = channel
         self._by_address = {address: key for key, address in reversed(list(table.items()))}
         self.channels: frozenset[int] | None = frozenset(self._to)
+        self.destinations = frozenset(self._to.values())
         self._to[BROADCAST] = to_all
 
     def outward(self, packet: Packet) -> Outward:
@@ -90,6 +93,7 @@ class HeaderRoute:
 
     def __init__(self, destination: str) -> None:
         self._destination = destination
+        self.destinations = frozenset((destination,))
 
     def outward(self, packet: Packet) -> Outward:
         channel = packet.channel
@@ -111,4 +115,4 @@ class HeaderRoute:
 
 
 Route = OneChannelRoute | TableRoute | HeaderRoute
-"""channels: the medium channels whose packets are sent, None: all."""
+"""channels: the medium channels whose packets are sent, None: all. destinations: those of them."""

@@ -124,6 +124,7 @@ def _with(packet: Received, rssi_dbm: int | None) -> Received:
 class XBeeSession(XBeeModuleSession):
     """The AdapterSession of a module in API mode 1 or 2.
 
+    acknowledges: a packet is delivered when the other module has it, not when it left.
     unknown_statuses: number of transmit statuses without an outstanding frame.
     """
 
@@ -132,6 +133,7 @@ class XBeeSession(XBeeModuleSession):
         self._escaped = settings.api_mode == 2
         self._route = route_of(settings, common)
         self.channels = self._route.channels
+        self.acknowledges = self._route.destinations.isdisjoint(_TO_ALL)
         self.unknown_statuses = 0
         self._decoder = FrameDecoder(self._escaped, types=FROM_MODULE)
         self._bad_frames = 0

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 DEVICES_SHOWN = 8
 UNKNOWN = "-"
+_APPLIED = "applied: "
 
 
 def is_idle(status: ControlLoopStatus) -> bool:
@@ -40,11 +41,14 @@ def short_status(status: ControlLoopStatus, width: int) -> str:
     """The same, in at most `width` columns: what is unusual, rates, and as many motors and sensors
     as there is room for."""
     head = " | ".join(_head(status))
-    rates = f"{status.values_per_s:.0f} in/s, {status.commands_per_s:.0f} out/s"
+    is_up = status.body_down_s is None
+    rates = f"{status.values_per_s:.0f} in/s, {status.commands_per_s:.0f} out/s" * is_up
     room = max(width - sum(len(text) + 3 for text in (head, rates) if text), 0)
-    if status.body_down_s is not None:
+    if not is_up:
         moving = motions(status.past_motors)
-        sensors, motors = "", _fitting([f"last applied: {moving}"] if moving else [], room)
+        room -= len(_APPLIED)
+        applied = _fitting(moving.split(", ") if moving else [], room)
+        sensors, motors = "", _APPLIED + applied if applied else ""
     else:
         words = [f"{name} {motion(each)}" for name, each in status.motors.items()]
         words += [f"{name} {UNKNOWN}" for name in status.past_motors]
@@ -90,7 +94,7 @@ def _motors(status: ControlLoopStatus) -> str:
     """The last commands that were applied; of a body that is gone, those of before."""
     if status.body_down_s is not None:
         moving = motions(status.past_motors)
-        return f"last applied: {moving}" if moving else "at rest when it was lost"
+        return f"last {_APPLIED}{moving}" if moving else "at rest when it was lost"
     words = [f"{name} {_settings(settings)}" for name, settings in status.motors.items()]
     return _devices(words + [f"{name} {UNKNOWN}" for name in status.past_motors])
 

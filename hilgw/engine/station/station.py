@@ -34,7 +34,7 @@ from hilgw.engine.station.line_pacer import LinePacer
 from hilgw.engine.supervisor import PortListener
 from hilgw.engine.timing import Wakeup
 from hilgw.errors import AdapterError, HilgwError, PeerError, PortError
-from hilgw.framing.base import TURN_BYTES
+from hilgw.framing.base import TURN_BYTES, FrameDropped
 from hilgw.medium.airs import AIR_TIME_NS
 from hilgw.medium.listeners import Listener
 from hilgw.medium.packet import Copy
@@ -170,7 +170,7 @@ class Station:
         if self._ending:
             self._settle(now)
             self.statistics.expire(self._queue.drop_in_flight(), ExpiredReason.IN_FLIGHT)
-        self._call(now, self.session.close)
+        self._call(now, self._ended if self._ending else self.session.close)
         self._settle(now)
         self.statistics.refuse(
             PacketRefused.DOWN, "the port went down", self._queue.drop_in_flight()
@@ -179,6 +179,14 @@ class Station:
         commands, self._commands = self._commands, []
         for address, name, answer in commands:
             answer(RemoteAnswer("", name, problem="the port went down", asked=address))
+
+    def _ended(self) -> list[Event]:
+        """A frame that the end of the gateway cut off is not lost."""
+        return [
+            each
+            for each in self.session.close()
+            if not (isinstance(each, Dropped) and each.reason is FrameDropped.TRUNCATED)
+        ]
 
     def end(self) -> None:
         """The gateway ends, and closes the port soon."""

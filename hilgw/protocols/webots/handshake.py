@@ -71,7 +71,7 @@ _SENTENCES = {
 def without_mock(robot: str) -> str:
     """What makes a controller of one's own possible where a mock has the robot, with every back end
     of this part and others."""
-    name = f'"{robot}"' if "[" in robot else robot
+    name = f'"{robot}"' if set("[=") & set(robot) else robot
     return f"start the gateway with --set {shlex.quote(f'robots.{name}.controller.backend=real')}"
 
 

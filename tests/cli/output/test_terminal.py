@@ -463,6 +463,21 @@ def test_the_short_status_is_one_line_of_80_columns() -> None:
     )
 
 
+def test_the_short_line_of_a_body_that_is_gone_shows_what_was_applied() -> None:
+    wheels = {"left_wheel": {"velocity": 5.0}, "right_wheel": {"velocity": 5.0}}
+    down = dataclasses.replace(
+        status(), sensors={}, motors={}, past_motors=wheels | {"lift": {"velocity": 0.0}}
+    )
+    for gone, words in (
+        ({}, "body DOWN 3 s | applied: left_wheel 5, right_wheel 5\n"),
+        ({"armed": False}, "body DOWN 3 s | DISARMED | applied: left_wheel 5, 1 more\n"),
+    ):
+        out = io.StringIO()
+        gone_status = dataclasses.replace(down, body_down_s=3, **gone)
+        terminal(out, Clock()).control_loop("cab", gone_status)
+        assert out.getvalue().endswith(words)
+
+
 def test_the_status_can_be_off_and_is_whole_in_a_log() -> None:
     out = io.StringIO()
     terminal(out, Clock(), status="off").control_loop("cab", status())

@@ -22,6 +22,7 @@ from tests.e2e.control_loop_peers import (
     DISTANCE,
     ROTATIONAL,
     Devices,
+    registrations,
     sensor_data,
     set_value,
     write_configuration,
@@ -72,6 +73,21 @@ def test_who_sends_nothing_gives_way_to_the_next_but_not_at_once(tmp_path: Path)
         running.advance(2 * HANDSHAKE_S)
         running.knock().wait_for_end()  # now there is one that commands, and it stays
         exchange(running, following, 1)
+
+
+def test_who_connects_while_the_gateway_is_late_stays_unless_what_it_sent_is_old(
+    tmp_path: Path,
+) -> None:
+    with RunningLoop(tmp_path) as running:
+        first, fresh = running.knock(), running.knock()
+        first.send(GO)
+        running.hang(1.0)
+        first.wait_for_end()
+        assert first.received == b""
+        fresh.wait_for(b"".join(registrations(running.devices)))
+        assert GO not in robot_of(running).received
+        (notice,) = (text for text in running.log.notices if "late" in text)
+        assert notice.endswith("closed: it sent while the gateway was late; connect again")
 
 
 def test_who_only_listens_stays_while_no_other_peer_connects(tmp_path: Path) -> None:

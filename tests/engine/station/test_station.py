@@ -6,10 +6,11 @@ import socket
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from hilgw.adapters.base import Dropped
 from hilgw.engine.station.station import SILENT_FRAMES
 from hilgw.engine.supervisor import PortListener
 from hilgw.errors import AdapterError, HilgwError
-from hilgw.framing.base import TURN_BYTES
+from hilgw.framing.base import TURN_BYTES, FrameDropped
 from hilgw.reasons import PacketRefused
 from hilgw.transports.stream import FdStream
 from tests.engine.fakes import Bench
@@ -283,3 +284,15 @@ def test_what_is_in_flight_at_the_end_of_the_run_is_not_lost() -> None:
         bench.station.detach()
         assert (bench.count.refused, bench.count.expired) == ({}, {"in_flight": 1})
         assert bench.balanced()
+
+
+def test_a_frame_that_the_end_of_the_run_cuts_off_is_not_lost() -> None:
+    for ends, dropped in ((True, {"bad_crc": 1}), (False, {"bad_crc": 1, "truncated": 1})):
+        bench = Bench()
+        bench.attach()
+        reasons = FrameDropped.BAD_CRC, FrameDropped.TRUNCATED
+        bench.session.close = lambda reasons=reasons: [Dropped(each, "") for each in reasons]
+        if ends:
+            bench.station.end()
+        bench.station.detach()
+        assert bench.count.dropped == dropped

@@ -55,6 +55,9 @@ def run(args: argparse.Namespace) -> int:
     if not words:
         fix = "write hilgw exec CONFIG brain.py, or hilgw exec --url URL brain.py"
         raise UsageError("no program given", fix=fix)
+    if words[0].startswith("--"):
+        fix = "write hilgw exec [OPTIONS] CONFIG PROGRAM"
+        raise UsageError(f"{printable(words[0])} comes too late", fix=fix)
     program = Path(words[0])
     if not program.is_file():
         raise UsageError("there is no such program", where=str(program), fix="check the path")

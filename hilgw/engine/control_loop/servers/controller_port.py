@@ -151,8 +151,9 @@ class TcpServer(ControllerPort):
     # --- connections that come in -------------------------------------------------------------
 
     def _incoming(self, stream: Transport, peer: str) -> None:
-        if self._link.was_late():
+        if self._link.was_late() and stream.in_waiting:
             stream.close()  # it came while the event loop was late: what it has sent is old
+            self.notify(f"{peer} closed: it sent while the gateway was late; connect again")
         else:
             # One turn later: the present peer may have left, and that is not yet read.
             asyncio.get_running_loop().call_soon(self._accept, stream, peer)
