@@ -43,6 +43,7 @@ _RTAC = struct.Struct(">IIBBH")  # seconds, microseconds, event, state of the li
 _RTAC_EVENTS = {OUTBOUND: 1, INBOUND: 2}  # DATA_TX_START, DATA_RX_START
 _DIRECTIONS = {INBOUND: "received", OUTBOUND: "sent"}
 _JSON = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
+TIMES = ("mono_ns", "time_ns", "wall_s")
 LONGEST_COMMENT = 0xFFFF
 LAST_NS = 1 << 63  # the year 2262
 
@@ -85,6 +86,17 @@ class Writer:
             self.event(time_ns, {**self._head, "epoch_ns": self._epoch_ns}),
         ]
         return b"".join(blocks)
+
+    def encode(self, event: dict[str, Any]) -> bytes:
+        """An event with its times, as the control socket and `Decoder` give them."""
+        time_ns = event["time_ns"]
+        rest = {key: value for key, value in event.items() if key not in TIMES}
+        if event["event"] == "bytes":
+            data, is_sent = bytes.fromhex(event["data"]), event["direction"] == "sent"
+            return self.line(time_ns, event["part"], data, sent=is_sent)
+        if event["event"] == "packet":
+            return self.packet(time_ns, bytes.fromhex(rest.pop("data")), rest)
+        return self.event(time_ns, rest)
 
     def event(self, time_ns: int, event: dict[str, Any]) -> bytes:
         """An event other than `packet` and `bytes`."""

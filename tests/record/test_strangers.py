@@ -32,7 +32,8 @@ EXAMPLES: dict[str, Any] = {
     "rotation": None,
     "sampled": {"value": 3},
     "slow": 1,
-    **dict.fromkeys(("fields", "received_by"), ["a"]),
+    "fields": ["a"],
+    "received_by": ["a"],
 }
 JSON = st.recursive(
     st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),

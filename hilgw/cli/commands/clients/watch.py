@@ -8,9 +8,10 @@ import json
 import os
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from hilgw.cli.commands.clients.gateway_request import add_options, selected
+from hilgw.errors import UsageError
 
 if TYPE_CHECKING:
     from hilgw.client.gateway import Gateway
@@ -32,7 +33,8 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "          hilgw watch xbee0 --frames\n"
         "          hilgw watch xbee0 --bytes\n"
         "          hilgw watch rover --csv > values.csv\n"
-        "          hilgw watch --lost --json",
+        "          hilgw watch --lost --json\n"
+        "          hilgw watch xbee0 --pcapng | wireshark -k -i -",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("names", metavar="NAME", nargs="*", help="a robot, device or station")
@@ -43,6 +45,9 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print each event as JSON")
     form.add_argument("--csv", action="store_true", help="print values and commands as CSV")
+    form.add_argument(
+        "--pcapng", action="store_true", help="write packets and bytes of lines for Wireshark"
+    )
     add_options(parser)
 
 
@@ -50,8 +55,11 @@ def run(args: argparse.Namespace) -> int:
     """Returns 0 at the end of the gateway. HilgwError when it does not answer."""
     is_table = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
     is_table = is_table and not (args.bytes or args.json or args.csv)
+    if args.pcapng and sys.stdout.isatty():
+        raise UsageError("no terminal shows pcapng", fix="--pcapng | wireshark -k -i -")
     kinds = _kinds(args, is_table=is_table)
-    source = _gateway(args).events(kinds, args.names, lost=args.lost, states=is_table)
+    states = is_table or args.pcapng  # Wireshark gets the begin of its file at once
+    source = _gateway(args).events(kinds, args.names, lost=args.lost, states=states)
     if is_table:
         from hilgw.cli.output import live_screen
         from hilgw.cli.output.live_table import LiveTable
@@ -63,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
         table = LiveTable(title, Style(use_colour(sys.stdout)), bar, below)
         live_screen.watch(table, source, sys.stdin.fileno(), sys.stdout)
         return 0
-    show = _printer(args)
+    show = _capture(sys.stdout.buffer) if args.pcapng else _printer(args)
     for event in source:
         show(event)
         sys.stdout.flush()
@@ -77,6 +85,8 @@ def _kinds(args: argparse.Namespace, *, is_table: bool) -> list[str]:
         return ["frame" if args.frames else "bytes", "port", "left_out"]
     if args.csv:
         return ["value", "command", "left_out"]
+    if args.pcapng:
+        return ["packet", "bytes", "port", "left_out"]
     left_out = {"frame"} if args.names else {"frame", *MANY}
     if is_table:
         left_out = {"frame", "bytes"}
@@ -99,6 +109,22 @@ def _printer(args: argparse.Namespace) -> Callable[[dict[str, Any]], None]:
             print(f"hilgw: {in_words(event)}", file=sys.stderr)
 
     return rows
+
+
+def _capture(out: BinaryIO) -> Callable[[dict[str, Any]], None]:
+    """What writes an event as a recording has it; before the first one, its begin."""
+    from hilgw.record.events import Writer
+
+    writer: Writer | None = None
+
+    def write(event: dict[str, Any]) -> None:
+        nonlocal writer
+        if writer is None:
+            writer = Writer({}, [], round(event["wall_s"] * 1e9) - event["time_ns"])
+            out.write(writer.begin(event["time_ns"]))
+        out.write(writer.encode(event))
+
+    return write
 
 
 def _gateway(args: argparse.Namespace) -> Gateway:
