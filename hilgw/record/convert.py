@@ -74,13 +74,13 @@ class _Table:
 
     def __init__(self, folder: Path, name: str, columns: Iterable[str]) -> None:
         self.path = folder / f"{file_name(name)}.csv"
-        self._held = io.StringIO()
+        self._held, self._size = io.StringIO(), 0
         self._rows = csv.DictWriter(self._held, [*TIMES, *columns], extrasaction="ignore")
         self._rows.writeheader()
 
     def add(self, row: dict[str, Any]) -> None:
-        self._rows.writerow(row)
-        if self._held.tell() > HELD_BYTES:
+        self._size += self._rows.writerow(row)
+        if self._size > HELD_BYTES:
             self.write()
 
     def write(self) -> None:
@@ -88,6 +88,7 @@ class _Table:
             out.write(self._held.getvalue())
         self._held.seek(0)
         self._held.truncate()
+        self._size = 0
 
 
 def _columns(events: Iterator[Event]) -> dict[str, dict[str, None]]:

@@ -60,7 +60,7 @@ _KEYS = FIELDS | {RecordingLost: ("events",)}
 
 
 def _no_number(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not valid in JSON")
 
 
 _READ = json.JSONDecoder(parse_constant=_no_number).decode

@@ -35,7 +35,7 @@ def run(command: str, folder: Path) -> tuple[int, str]:
 
 @pytest.mark.process
 @pytest.mark.judge("tshark")
-def test_each_command_does_what_the_page_says(
+def test_each_command_does_what_the_page_shows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begin, record, note, end, *reading, live = COMMANDS
