@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """What a recording costs a gateway, and how soon a large one is shown.
 
-An XBee mock behind a pty sends packets to a gateway, back to back, as in xbee.py: with and without
-a recording, in turns. The figure is the CPU time of the gateway for each packet, of all its threads;
-the process that writes is another one. Frames per second are its inverse.
+A gateway with its mock in one process runs as fast as it can, with and without a recording, in
+turns: CPU time of that process for each frame; the process that writes is another one. Frames per
+second are its inverse. For comparison, without a goal: packets that an XBee mock behind a pty sends
+back to back, as in xbee.py, where a packet costs least.
 
     python3 tools/bench/record.py [--packets 4000] [--rounds 5] [--mb 1024]
 
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import statistics
 import subprocess
 import sys
@@ -28,7 +30,7 @@ from table import Row, show_all
 
 SHARE = 0.10  # of the frames per second
 BEGIN_S = 2.0
-RECORDED = "gateway, recorded"
+RECORDED, NOT_RECORDED = "gateway, recorded", "gateway"
 OVER = Path("/tmp")  # a disk, or memory: the gateway waits for neither
 
 
@@ -61,6 +63,62 @@ def receive_recorded(port: str, packets: int) -> None:
         xbee.receive_with_gateway(port, packets)
 
 
+def run_in_process(name: str, how: str, duration_s: str) -> None:
+    """A shipped configuration with its mocks; prints CPU time in us for each frame."""
+    from hilgw.assemble.gateway import build
+    from hilgw.config.load import load_config
+    from hilgw.engine.observer import Observer
+    from hilgw.engine.recordings import Recordings
+    from hilgw.engine.simulated.event_loop import PacedLoop
+
+    folder = tempfile.TemporaryDirectory(dir=OVER)
+    changed = ["speed=max", "robots.rover.controller.period_ms=20"]
+    changed += ["airs.lab.nodes.spare.link=null"] if name == "xbee" else []
+    config = load_config(str(shipped(name)), changed, None).config
+
+    async def run() -> None:
+        gateway = build(config, asyncio.get_running_loop(), Observer())
+        gc.collect()
+        gc.freeze()  # as `hilgw run` does
+        recordings = Recordings(gateway, Path(folder.name), dict, {})
+        if how == RECORDED:
+            recordings.begin_named("bench")
+        begin = time.process_time()
+        await gateway.run(asyncio.Event(), float(duration_s))
+        await recordings.close()
+        took_s = time.process_time() - begin
+        frames = sum(
+            each.delivered for each in map(gateway.ledger.station, (f"{name}0", "rover.rx"))
+        )
+        if any(each["lost"] for each in recordings.report().values()):
+            raise SystemExit("events were lost")
+        gateway.close()
+        print(took_s / frames * 1e6)
+
+    with folder, asyncio.Runner(loop_factory=lambda: PacedLoop(config.speed)) as runner:
+        runner.run(run())
+
+
+def shipped(name: str) -> Path:
+    return Path(__file__).parents[2] / "configs" / f"{name}.yaml"
+
+
+def runs(rounds: int) -> list[Row]:
+    rows = []
+    for name in ("uart", "xbee"):
+        us: dict[str, list[float]] = {NOT_RECORDED: [], RECORDED: []}
+        for _ in range(rounds):
+            for how, found in us.items():
+                words = [sys.executable, __file__, "--run", name, how, "60"]
+                done = subprocess.run(words, check=True, capture_output=True, text=True)
+                found.append(float(done.stdout))
+        fewer = statistics.median(1 - a / b for a, b in zip(*us.values(), strict=True))
+        figures = [f"{statistics.median(each):.1f}" for each in us.values()]
+        title = f"{name} with its mock, recorded, CPU us each frame; share of frames/s"
+        rows.append(Row(title, figures[1], figures[0], fewer, SHARE))
+    return rows
+
+
 def costs(packets: int, rounds: int) -> list[Row]:
     xbee.RECEIVERS[RECORDED] = receive_recorded
     names = (xbee.GATEWAY, RECORDED)
@@ -71,10 +129,12 @@ def costs(packets: int, rounds: int) -> list[Row]:
             if found.received != packets:
                 raise SystemExit(f"{name} lost packets")
             us[name].append(found.us)
-    fewer = statistics.median(1 - a / b for a, b in zip(us[xbee.GATEWAY], us[RECORDED], strict=True))
+    fewer = statistics.median(
+        1 - a / b for a, b in zip(us[xbee.GATEWAY], us[RECORDED], strict=True)
+    )
     without, recorded = (statistics.median(us[name]) for name in names)
     name = "XBee packets to a recorded gateway, CPU us each; share of frames/s"
-    return [Row(name, f"{recorded:.1f}", f"{without:.1f}", fewer, SHARE)]
+    return [Row(name, f"{recorded:.1f}", f"{without:.1f}", fewer, None)]
 
 
 def write_large(path: Path, size: int) -> float:
@@ -118,14 +178,19 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--mb", type=int, default=1024)
     parser.add_argument("--receive", nargs=3, help=argparse.SUPPRESS)
+    parser.add_argument("--run", nargs=3, help=argparse.SUPPRESS)
     args = parser.parse_args()
+    if args.run:
+        run_in_process(*args.run)
+        return 0
     xbee.__file__ = __file__  # its receivers are processes of this program
     if args.receive:
         xbee.RECEIVERS[RECORDED] = receive_recorded
         name, port, packets = args.receive
         xbee.RECEIVERS[name](port, int(packets))
         return 0
-    return 0 if show_all(costs(args.packets, args.rounds) + show(args.mb)) else 1
+    rows = runs(args.rounds) + costs(args.packets, args.rounds) + show(args.mb)
+    return 0 if show_all(rows) else 1
 
 
 if __name__ == "__main__":
