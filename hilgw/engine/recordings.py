@@ -71,7 +71,7 @@ class Recordings:
         except OSError as error:
             what = f"cannot be made: {error.strerror}"
             raise HilgwError(what, where=str(self._folder)) from error
-        path = (self._folder / (name if name.endswith(SUFFIX) else name + SUFFIX)).absolute()
+        path = self._folder.absolute() / (name if name.endswith(SUFFIX) else name + SUFFIX)
         self.begin(name.removesuffix(SUFFIX), path)
         return Recorded(str(path))
 
@@ -135,6 +135,5 @@ class Recordings:
 
 
 def _report(recorder: Recorder) -> Recorded:
-    process = recorder.process
-    written = process.report
-    return Recorded(written.file, written.written, written.lost + process.lost, written.error)
+    report = recorder.process.report()
+    return Recorded(report.file, report.written, report.lost, report.error)

@@ -74,13 +74,14 @@ class _Table:
 
     def __init__(self, folder: Path, name: str, columns: Iterable[str]) -> None:
         self.path = folder / f"{file_name(name)}.csv"
-        self._held, self._size = io.StringIO(), 0
+        self._held = io.StringIO()
         self._rows = csv.DictWriter(self._held, [*TIMES, *columns], extrasaction="ignore")
         self._rows.writeheader()
+        self._length = 0
 
     def add(self, row: dict[str, Any]) -> None:
-        self._size += self._rows.writerow(row)
-        if self._size > HELD_BYTES:
+        self._length += self._rows.writerow(row)
+        if self._length > HELD_BYTES:
             self.write()
 
     def write(self) -> None:
@@ -88,7 +89,7 @@ class _Table:
             out.write(self._held.getvalue())
         self._held.seek(0)
         self._held.truncate()
-        self._size = 0
+        self._length = 0
 
 
 def _columns(events: Iterator[Event]) -> dict[str, dict[str, None]]:
