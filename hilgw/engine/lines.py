@@ -103,7 +103,7 @@ class Lines:
     def observe(self, on_bytes: OnBytes | None) -> None:
         """Begins to observe the bytes of all lines, those included that are open now; None: ends.
 
-        on_bytes is called in a later turn of the event loop, in the order of the bytes: it delays
+        on_bytes is called after the write, by the event loop, in the order of the bytes: it delays
         no write, and none fails with it. `sent` bytes were accepted by the transport. Not among
         them: the emergency stop of a gateway whose event loop hangs.
         """
