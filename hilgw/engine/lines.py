@@ -7,6 +7,7 @@ that returns. Here an observer of bytes attaches, and a wrapping that changes wh
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -78,6 +79,7 @@ class Lines:
         self._now = now
         self._open: WeakKeyDictionary[LineEnd, str] = WeakKeyDictionary()
         self._on_bytes: OnBytes | None = None
+        self._waiting: deque[LineEvent] = deque()  # for the next turn
 
     def opened(self, name: str, line: L, received: bytes = b"") -> L:
         """The connection that the part of this name uses from now on. received: what its peer sent
@@ -101,7 +103,7 @@ class Lines:
     def observe(self, on_bytes: OnBytes | None) -> None:
         """Begins to observe the bytes of all lines, those included that are open now; None: ends.
 
-        on_bytes is called in a later turn of the event loop, in the order of the bytes: it delays
+        on_bytes is called after the write, by the event loop, in the order of the bytes: it delays
         no write, and none fails with it. `sent` bytes were accepted by the transport. Not among
         them: the emergency stop of a gateway whose event loop hangs.
         """
@@ -123,18 +125,30 @@ class Lines:
         observers.switch(Kind.LINE_BYTES, lambda on: self.observe(report if on else None))
 
     def _begin(self, name: str, line: LineEnd, received: bytes = b"") -> None:
-        now, call_soon = self._now, asyncio.get_running_loop().call_soon
+        now, waiting, call_soon = self._now, self._waiting, asyncio.get_running_loop().call_soon
 
         def sent(data: bytes) -> None:
-            call_soon(self._report, LineEvent(name, Direction.SENT, data, now()))
+            if not waiting:
+                call_soon(self._report)
+            waiting.append(LineEvent(name, Direction.SENT, data, now()))
 
         def on_received(data: bytes) -> None:
-            call_soon(self._report, LineEvent(name, Direction.RECEIVED, data, now()))
+            if not waiting:
+                call_soon(self._report)
+            waiting.append(LineEvent(name, Direction.RECEIVED, data, now()))
 
         line.observe(sent, on_received)
         if received:
             on_received(received)
 
-    def _report(self, event: LineEvent) -> None:
-        if self._on_bytes is not None:
-            self._on_bytes(event)
+    def _report(self) -> None:
+        """What has waited since the last turn; what an observer causes waits for another one."""
+        waiting = self._waiting
+        try:
+            for _ in range(len(waiting)):
+                event = waiting.popleft()
+                if self._on_bytes is not None:
+                    self._on_bytes(event)
+        finally:
+            if waiting:
+                asyncio.get_running_loop().call_soon(self._report)

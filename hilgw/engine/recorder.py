@@ -30,10 +30,13 @@ from hilgw.record.writer import Event, Report, Settings
 from hilgw.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from hilgw.devices.kinds import Device
     from hilgw.engine.observer import LineEvent
+    from hilgw.medium.medium import Missed
+    from hilgw.medium.packet import Copy, Packet
+    from hilgw.reasons import NotReceivedReason
     from hilgw.transports.base import Handle, Scheduler
 
 GATHER_NS = 40_000_000
@@ -48,6 +51,9 @@ COMMAND = (sys.executable, "-P", "-m", "hilgw.record.writer")
 
 # The bytes of a frame are recorded: nothing decodes them while a recording runs.
 RECORDED = [kind for kind in EVENT_KINDS.values() if kind is not Kind.FRAME]
+_PACKET, _DELIVERED, _BYTES = map(
+    events.NAMES.__getitem__, (events.Packet, events.Delivered, events.Bytes)
+)
 _VALUES = {kind: attrgetter(*names) for kind, names in events.FIELDS.items()}
 
 
@@ -223,9 +229,28 @@ class Recorder(EventStream):
         kind = type(event)
         self._put((events.NAMES[kind], self._now(), _VALUES[kind](event)))
 
+    # What comes with each packet is handed over as it is: the process makes the event.
+
+    def transmitted(
+        self,
+        packet: Packet,
+        listeners: Sequence[str],
+        not_received: NotReceivedReason | None,
+        missed: Missed,
+    ) -> None:
+        reason = "" if not_received is None else str(not_received)
+        why = {name: str(each) for name, each in found.items()} if (found := missed()) else {}
+        source, to = packet.source, [*listeners]
+        values = source, packet.channel, packet.type, packet.data, to, reason, why, packet.rssi_dbm
+        self._put((_PACKET, self._now(), values))
+
+    def delivered(self, station: str, copy: Copy) -> None:
+        packet = copy.packet
+        self._put((_DELIVERED, self._now(), (station, packet.source, packet.data)))
+
     def line_bytes(self, event: LineEvent) -> None:
         is_sent = event.direction is Direction.SENT
-        self._put((events.NAMES[events.Bytes], event.now, event.part, event.data, is_sent))
+        self._put((_BYTES, event.now, event.part, event.data, is_sent))
 
     async def stop(self) -> None:
         """Returns when all is written, or as `RecordingProcess.stop`."""

@@ -90,8 +90,13 @@ class Recordings:
         parts = list(gateway.supervisors)
         settings = Settings(str(path), self._head(), parts, epoch_ns, **self._limits)
 
+        error = ""
+
         def on_report(report: Report) -> None:
-            self._show(name, report)
+            nonlocal error
+            if report.error != error:
+                error = report.error
+                self._show(name, report)
 
         recorder = Recorder(settings, scheduler, clock, gateway.device_of, on_report)
         self._recorders[name] = recorder
@@ -123,12 +128,9 @@ class Recordings:
         self._ended[str(recorder.process.path)] = _report(recorder)
 
     def _show(self, name: str, report: Report) -> None:
-        if report.error:
-            text = f"{name}: events are lost: {report.error}"
-        elif report.lost:
+        text = f"{name}: events are lost: {report.error}"
+        if not report.error:
             text = f"{name}: goes on in {report.file}; {report.lost} events were lost so far"
-        else:
-            return
         self._gateway.observer.notice(SOURCE, text)
 
 

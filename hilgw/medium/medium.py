@@ -141,7 +141,7 @@ class Medium:
         the outermost call.
         """
         arrived_ns = packet.sent_ns if now is None else now
-        receivers, reason = self._match(packet, pose, mounted_on)
+        receivers, reason, listeners = self._match(packet, pose, mounted_on)
         names = [each.name for each, _ in receivers]
         self.ledger.enter(packet.source, names, reason)
         for listener, distance in receivers:
@@ -152,7 +152,7 @@ class Medium:
         if self._notices:
             self._send_notices()
         if (transmitted := self._observer.transmitted) is not None:
-            missed = partial(self._missed, packet, pose, mounted_on, names)
+            missed = partial(self._missed, packet, pose, mounted_on, names, listeners)
             transmitted(packet, names, reason, missed)
         if not self._delivering:
             self._deliver_all()
@@ -178,15 +178,16 @@ class Medium:
 
     def _match(
         self, packet: Packet, pose: Pose | None, mounted_on: str | None
-    ) -> tuple[list[tuple[Listener, float]], NotReceivedReason | None]:
+    ) -> tuple[list[tuple[Listener, float]], NotReceivedReason | None, list[Listener] | None]:
         """The listeners that receive the packet, with the distance (NaN: unknown); the reason when
-        there are none."""
+        there are none; all on the channel, None where only some of them were looked at."""
         limited = pose is not None and packet.range >= 0.0
         near = self._listeners.near(packet, pose) if pose is not None and limited else None
         receivers: list[tuple[Listener, float]] = []
         modules: dict[str, int] = {}  # index in `receivers` of the module of each air
         reason = NotReceivedReason.NO_LISTENER
-        for listener in self._listeners.on_channel(packet) if near is None else near:
+        listeners = self._listeners.on_channel(packet) if near is None else None
+        for listener in near or listeners or ():
             distance = math.nan
             excluded = exclusion(packet, listener)
             if excluded is None:
@@ -201,31 +202,32 @@ class Medium:
             elif _fits_better(listener, receivers[modules[listener.air]][0], packet.channel):
                 receivers[modules[listener.air]] = (listener, distance)
         if receivers:
-            return receivers, None
+            return receivers, None, listeners
         reason = later(reason, self._listeners.reason_without_listener(packet))
         if near is not None:
             reason = self._reason_with_far_listeners(packet, reason)
-        return receivers, reason
+        return receivers, reason, listeners
 
     def _missed(
-        self, packet: Packet, pose: Pose | None, mounted_on: str | None, receivers: list[str]
+        self,
+        packet: Packet,
+        pose: Pose | None,
+        mounted_on: str | None,
+        receivers: list[str],
+        listeners: list[Listener] | None,
     ) -> dict[str, str]:
         """The other listeners on the channel, and why they do not receive the packet.
 
         Without those of the sender's own robot, and the modules of the air it came from.
         """
         missed: dict[str, str] = {}
-        for listener in self._listeners.on_channel(packet):
+        for listener in self._listeners.on_channel(packet) if listeners is None else listeners:
             name, air = listener.name, listener.air
             if name not in receivers and (air is None or air != packet.air):
-                missed[name] = exclusion(packet, listener) or self._not_reached(
-                    packet, pose, mounted_on, listener
-                )
-        return {
-            name: reason
-            for name, reason in missed.items()
-            if reason != NotReceivedReason.NO_LISTENER
-        }
+                reason = exclusion(packet, listener)
+                if reason is not NotReceivedReason.NO_LISTENER:
+                    missed[name] = reason or self._not_reached(packet, pose, mounted_on, listener)
+        return missed
 
     def _not_reached(
         self, packet: Packet, pose: Pose | None, mounted_on: str | None, listener: Listener

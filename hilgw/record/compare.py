@@ -12,12 +12,13 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from hilgw.errors import HilgwError
+from hilgw.record.events import TIMES
 from hilgw.records import record
 
 if TYPE_CHECKING:
     from hilgw.record.recording import Recording
 
-TIMES = ("time_ns", "mono_ns", "wall_s")
+
 WHOSE = ("robot", "body", "device", "part", "direction", "station", "source", "name")
 MOST_AHEAD = 1_000_000
 """Events, or bytes of one line, that one recording may be ahead of the other."""

@@ -57,7 +57,8 @@ def to_csv(recording: Recording, folder: Path) -> list[Path]:
         begin_ns: int | None = None
         for event in recording.events():
             begin_ns = event["time_ns"] if begin_ns is None else begin_ns
-            if (row := _row(event)) is not None:
+            # A file that is written meanwhile has got longer: what is new is left out.
+            if (row := _row(event)) is not None and row[0] in files:
                 name, values = row
                 times = {"time_s": (event["time_ns"] - begin_ns) / 1e9, "wall_s": event["wall_s"]}
                 files[name].add({**times, **values})
@@ -74,7 +75,7 @@ class _Table:
     def __init__(self, folder: Path, name: str, columns: Iterable[str]) -> None:
         self.path = folder / f"{file_name(name)}.csv"
         self._held = io.StringIO()
-        self._rows = csv.DictWriter(self._held, [*TIMES, *columns])
+        self._rows = csv.DictWriter(self._held, [*TIMES, *columns], extrasaction="ignore")
         self._rows.writeheader()
         self._length = 0
 

@@ -17,8 +17,11 @@ from __future__ import annotations
 
 import json
 import struct
-from typing import Any
+from typing import Any, NoReturn
 
+from hilgw.errors import UsageError
+from hilgw.protocols.gateway.events import EVENTS as KINDS, FIELDS
+from hilgw.protocols.gateway.messages import decode, name_of
 from hilgw.record.pcapng import (
     INBOUND,
     OUTBOUND,
@@ -29,6 +32,7 @@ from hilgw.record.pcapng import (
     encode,
     encode_packet,
 )
+from hilgw.records import record
 
 VERSION = 1
 COMMENT = "hilgw recording"
@@ -39,7 +43,27 @@ _RTAC = struct.Struct(">IIBBH")  # seconds, microseconds, event, state of the li
 _RTAC_EVENTS = {OUTBOUND: 1, INBOUND: 2}  # DATA_TX_START, DATA_RX_START
 _DIRECTIONS = {INBOUND: "received", OUTBOUND: "sent"}
 _JSON = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
+TIMES = ("mono_ns", "time_ns", "wall_s")
 LONGEST_COMMENT = 0xFFFF
+LAST_NS = 1 << 63  # the year 2262
+
+
+@record
+class RecordingLost:
+    """So many events before this one could not be written."""
+
+    events: int
+
+
+_KINDS = {name_of(kind): kind for kind in (*KINDS, RecordingLost)}
+_KEYS = FIELDS | {RecordingLost: ("events",)}
+
+
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not valid in JSON")
+
+
+_READ = json.JSONDecoder(parse_constant=_no_number).decode
 
 
 class Writer:
@@ -62,6 +86,17 @@ class Writer:
             self.event(time_ns, {**self._head, "epoch_ns": self._epoch_ns}),
         ]
         return b"".join(blocks)
+
+    def encode(self, event: dict[str, Any]) -> bytes:
+        """An event with its times, as the control socket and `Decoder` give them."""
+        time_ns = event["time_ns"]
+        rest = {key: value for key, value in event.items() if key not in TIMES}
+        if event["event"] == "bytes":
+            data, is_sent = bytes.fromhex(event["data"]), event["direction"] == "sent"
+            return self.line(time_ns, event["part"], data, sent=is_sent)
+        if event["event"] == "packet":
+            return self.packet(time_ns, bytes.fromhex(rest.pop("data")), rest)
+        return self.event(time_ns, rest)
 
     def event(self, time_ns: int, event: dict[str, Any]) -> bytes:
         """An event other than `packet` and `bytes`."""
@@ -125,10 +160,14 @@ class Decoder:
             self._begin(event)
         elif not self.head:
             raise self._foreign("has no head before its first event")
+        else:
+            self._check(event)
         time_ns = block.time_ns - self._epoch_ns
         if event.get("event") == CLOCK:
             self._set_clock(event, time_ns)
         mono_ns, wall_ns = self._clock
+        if not (0 <= block.time_ns < LAST_NS and 0 <= wall_ns + time_ns < LAST_NS):
+            raise self._foreign("has a time before 1970 or after 2262")
         event["mono_ns"], event["time_ns"] = mono_ns + time_ns, time_ns
         event["wall_s"] = (wall_ns + time_ns) / 1e9
         return event
@@ -141,7 +180,10 @@ class Decoder:
             return {"event": "bytes", "part": of.name, "direction": direction, "data": data.hex()}
         is_packet = of.link == USER0
         try:
-            event = json.loads(block.comment if is_packet else block.data)
+            text = (block.comment if is_packet else block.data).decode()
+            event = _READ(text)
+            if "\\u" in text:
+                json.dumps(event, ensure_ascii=False).encode()  # half a character is none
         except (ValueError, RecursionError) as error:
             raise self._foreign("has an event that is not valid JSON") from error
         if not isinstance(event, dict) or type(event.get("event")) is not str:
@@ -150,12 +192,24 @@ class Decoder:
             event["data"] = block.data.hex()
         return event
 
+    def _check(self, event: dict[str, Any]) -> None:
+        """Whether it has all that its kind has. Other keys are of a later version."""
+        name = event["event"]
+        if name == CLOCK:
+            return
+        if (kind := _KINDS.get(name)) is None:
+            raise self._foreign(f"has an event of an unknown kind, {name!r:.40}")
+        try:
+            decode(kind, {key: event[key] for key in _KEYS[kind] if key in event})
+        except UsageError as error:
+            raise self._foreign(f"has an event {name} that is not valid: {error}") from error
+
     def _begin(self, event: dict[str, Any]) -> None:
         version, epoch_ns = event.get("version"), event.get("epoch_ns")
         if version != VERSION:
             what = f"has version {version!r:.40} of the format, and this hilgw reads {VERSION}"
             raise self._foreign(what)
-        if type(epoch_ns) is not int:
+        if type(epoch_ns) is not int or not -LAST_NS < epoch_ns < LAST_NS:
             raise self._foreign("has a head without its time")
         self.head = event
         self._epoch_ns = epoch_ns

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from hilgw.record.recording import Recording
 
 MOST_ROWS = 24
+FARTHEST = 1e100  # a larger number is none that can be drawn
+LONGEST = 80  # characters of a name
 MOST_POINTS = 200_000  # of one curve: then every second one remains
 WIDTH_IN, ROW_IN = 10.0, 2.2
 Event = dict[str, Any]
@@ -110,9 +112,15 @@ def _points(event: Event) -> Iterator[tuple[str, str, float | None, str]]:
 
 def _number(value: Any) -> float:
     try:
-        return float(value)
+        number = float(value)
     except (TypeError, ValueError):
         return math.nan
+    return number if abs(number) < FARTHEST else math.nan
+
+
+def _shown(text: str) -> str:
+    """A text of a recording as a picture can have it."""
+    return "".join(c if c.isprintable() else "?" for c in text[:LONGEST])
 
 
 def plot(recording: Recording, names: Sequence[str], path: Path) -> list[str]:
@@ -146,22 +154,22 @@ def plot(recording: Recording, names: Sequence[str], path: Path) -> list[str]:
 
 def _draw(axes: Axes, row: Row) -> None:
     # A name may have characters that matplotlib would read as a formula.
-    axes.set_title(row.name, loc="left", fontsize="medium", parse_math=False)
+    axes.set_title(_shown(row.name), loc="left", fontsize="medium", parse_math=False)
     for curve in row.curves.values():
         style = "--" if curve.label.endswith("given") else "-"
-        axes.step(curve.times, curve.values, style, where="post", label=curve.label, lw=1.2)
+        axes.step(curve.times, curve.values, style, where="post", label=_shown(curve.label), lw=1.2)
     for level, curve in enumerate(row.marks.values()):
         is_lost = curve.label.startswith(("lost", "refused"))
         if row.curves:
             for time_s in curve.times[:1000]:
                 axes.axvline(time_s, color="tab:red", lw=0.6, alpha=0.6)
-            axes.plot([], [], color="tab:red", label=curve.label)
+            axes.plot([], [], color="tab:red", label=_shown(curve.label))
         else:
             color, marker = ("tab:red", "x") if is_lost else (f"C{level % 10}", "|")
             heights = [-level] * len(curve.times)
-            axes.plot(curve.times, heights, marker, color=color, label=curve.label)
+            axes.plot(curve.times, heights, marker, color=color, label=_shown(curve.label))
     if row.curves:
-        axes.set_ylabel(row.unit)
+        axes.set_ylabel(_shown(row.unit), parse_math=False)
     else:
         axes.set_yticks([])
         axes.margins(y=0.5)

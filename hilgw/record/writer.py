@@ -28,7 +28,8 @@ AGAIN_S = 1.0
 """A file that cannot be written is tried again so often."""
 Event = tuple[Any, ...]
 """("bytes", time_ns, part, data, sent), or (name, time_ns, values): an event by its name, with the
-values of its fields (`hilgw.protocols.gateway.events`); or ("clock", time_ns, mono_ns, wall_s)."""
+values of its fields (`hilgw.protocols.gateway.events`), in which `data` are bytes; or ("clock",
+time_ns, mono_ns, wall_s)."""
 _FIELDS = {name: FIELDS[kind] for kind, name in NAMES.items()}
 
 
@@ -126,7 +127,9 @@ class Files:
             return self._writer.event(time_ns, clock)
         made = {"event": kind, **dict(zip(_FIELDS[kind], event[2], strict=True))}
         if kind == "packet":
-            return self._writer.packet(time_ns, bytes.fromhex(made.pop("data")), made)
+            return self._writer.packet(time_ns, made.pop("data"), made)
+        if kind == "delivered":
+            made["data"] = made["data"].hex()
         return self._writer.event(time_ns, made)
 
     def _demand_room(self) -> None:
@@ -198,7 +201,9 @@ def main() -> None:
         except OSError:
             sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115 - the gateway is gone
 
-    files = Files(Settings(**next(batches)), report)
+    if (settings := next(batches, None)) is None:
+        return  # the gateway was killed at once
+    files = Files(Settings(**settings), report)
     for batch in batches:
         files.write(batch)
     files.close()

@@ -89,7 +89,9 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return {
         **frozen(),
         "xbee, now": report("xbee", "--speed", "max", "--duration", "2.8s", *unlinked),
-        "shadow, now": report("shadow", "--speed", "max", "--duration", "1s"),
+        "shadow, now": report(
+            "shadow", "--speed", "max", "--duration", "1s", "--record", "shadow.pcapng"
+        ),
         "program": until_ready(folder, str(ROOT / "configs" / "python-controller.yaml"), *mocap),
         "switch": switched,
     }

@@ -23,7 +23,7 @@ from hilgw.testing.sim import DEADLINE_S, wait_until
 ROOT = Path(__file__).parent.parent.parent
 XBEE = str(ROOT / "configs" / "xbee.yaml")
 COMMAND = [sys.executable, "-m", "hilgw"]
-CLIENTS = ("send", "set", "place", "mode", "arm", "disarm")
+CLIENTS = ("send", "set", "place", "mode", "arm", "disarm", "record", "note")
 
 
 # A loopback address of this process alone: nothing else takes a port on it between the moment

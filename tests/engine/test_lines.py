@@ -130,6 +130,28 @@ async def test_an_observer_is_called_after_the_write_and_with_its_time(clock: Cl
     assert clock.now() > now
 
 
+async def test_an_observer_that_raises_or_writes_loses_no_bytes(clock: Clock) -> None:
+    """Bytes of one turn are reported together; what an observer writes is reported after them."""
+    lines, transport, seen = lines_of(clock), FakeTransport(), list[bytes]()
+    faults: list[Any] = []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: faults.append(context))
+
+    def on_bytes(event: LineEvent) -> None:
+        seen.append(event.data)
+        if event.data == b"1":
+            transport.write(b"3")
+            raise RuntimeError("a fault of the observer")
+
+    lines.opened("part", transport)
+    lines.observe(on_bytes)
+    for data in (b"1", b"2"):
+        transport.write(data)
+    assert seen == []
+    for _ in range(3):
+        await turn()
+    assert (seen, len(faults)) == ([b"1", b"2", b"3"], 1)
+
+
 async def test_bytes_over_a_descriptor_are_observed(clock: Clock) -> None:
     ours, theirs = socket.socketpair()
     ours.setblocking(False)

@@ -23,9 +23,10 @@ GPS = {
     "robot": "rover",
     "device": "gps",
     "value": [1.5, 2, 3],
+    "fields": ["x", "y", "z"],
     "units": ["m"] * 3,
 }
-TOUCH = {"event": "value", "robot": "rover", "device": "../touch", "value": 1, "units": [""]}
+TOUCH = {**GPS, "device": "../touch", "value": 1, "fields": ["value"], "units": [""]}
 COMMAND = {
     "event": "command",
     "robot": "rover",
@@ -35,6 +36,8 @@ COMMAND = {
     "applied": {"velocity": 1.0},
     "outcome": "sent",
     "reason": "",
+    "units": {"velocity": "rad/s"},
+    "limits": {},
 }
 PACKET = {
     "event": "packet",

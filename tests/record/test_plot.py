@@ -14,17 +14,36 @@ from hilgw.record.plot import MOST_POINTS, Curve, plot, rows_of
 from hilgw.record.recording import Recording
 
 S = 10**9
-VALUE = {"event": "value", "robot": "rover", "device": "ds", "value": 1.5, "units": ["m"]}
+VALUE = {
+    "event": "value",
+    "robot": "rover",
+    "device": "ds",
+    "value": 1.5,
+    "fields": ["value"],
+    "units": ["m"],
+}
 COMMAND = {
     "event": "command",
     "robot": "rover",
+    "body": "",
     "device": "left",
     "given": {"velocity": 2.0},
     "applied": {"velocity": 1.0},
     "outcome": "refused",
     "reason": "disarmed",
+    "units": {"velocity": "rad/s"},
+    "limits": {},
 }
-PACKET = {"event": "packet", "source": "$tx", "received_by": [], "not_received": "range"}
+PACKET = {
+    "event": "packet",
+    "source": "$tx",
+    "channel": 5,
+    "type": "radio",
+    "received_by": [],
+    "not_received": "range",
+    "missed": {},
+    "rssi_dbm": None,
+}
 
 
 def events(*given: dict[str, Any]) -> list[dict[str, Any]]:

@@ -20,7 +20,13 @@ from table import show_all
 
 HERE = Path(__file__).resolve().parent
 # Each prints its own table, and exits with 1 when one of its limits is missed.
-OTHERS = {"timer": "--rounds", "medium": "--rounds", "observers": "--rounds", "control_loop": ""}
+OTHERS = {
+    "timer": "--rounds",
+    "medium": "--rounds",
+    "observers": "--rounds",
+    "control_loop": "",
+    "record": "--rounds",
+}
 
 
 def main() -> int:

@@ -46,6 +46,11 @@ def summary_lines(report: dict[str, Any]) -> list[str]:
         if text:
             lines.append(f"  {name:<14} {text}")
     lines.extend(control_loop_lines(report["control_loops"]))
+    for path, each in report.get("recordings", {}).items():
+        more = f" (the last: {each['file']})" if each["file"] != path else ""
+        lost = f"; {each['lost']} EVENTS LOST: {each['error'] or 'for a time'}"
+        text = f"{path}{more}, {each['bytes']} bytes{lost if each['lost'] else ''}"
+        lines.append(f"  {'recording':<14} {text}")
     ledger = report["ledger"]
     lines.append("  the ledger adds up" if ledger["adds_up"] else "  THE LEDGER DOES NOT ADD UP:")
     lines.extend(f"    {violation}" for violation in ledger["violations"])

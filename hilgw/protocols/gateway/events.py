@@ -13,12 +13,15 @@ import json
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import fields
-from typing import Any
+from typing import Annotated, Any
 
-from hilgw.protocols.gateway.messages import name_of
+from hilgw.protocols.gateway.messages import Must, name_of
 from hilgw.records import record
 
 Numbers = float | str | list[float | str]
+Hex = Annotated[
+    str, Must("pairs of hexadecimal digits", lambda text: bytes.fromhex(text) is not None)
+]
 
 
 @record
@@ -59,7 +62,7 @@ class Packet:
     source: str
     channel: int
     type: str
-    data: str
+    data: Hex
     received_by: list[str]
     not_received: str
     missed: dict[str, str]
@@ -72,7 +75,7 @@ class Delivered:
 
     station: str
     source: str
-    data: str
+    data: Hex
 
 
 @record
@@ -91,7 +94,7 @@ class Bytes:
 
     part: str
     direction: str
-    data: str
+    data: Hex
 
 
 @record
@@ -101,7 +104,7 @@ class Frame:
 
     station: str
     direction: str
-    data: str
+    data: Hex
     text: str
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from types import UnionType
@@ -111,6 +112,7 @@ def hints_of(kind: Any) -> dict[str, Any]:
 
 
 UNIONS = (UnionType, Union)  # the second of an annotated type
+NONE = type(None)
 _WORDS = {
     str: "a text",
     int: "a whole number",
@@ -127,7 +129,8 @@ def described(hint: Any) -> str:
         text: str = hint.__metadata__[-1].text
         return text
     if kind in UNIONS:
-        return f"null, or {described(parts[0])}"
+        words = [described(each) for each in parts if each is not NONE]
+        return ", or ".join(["null"] * (len(words) < len(parts)) + words)
     if kind is list:
         return "a list of names" if parts[0] is str else f"a list, each {described(parts[0])}"
     if kind is tuple:
@@ -143,7 +146,9 @@ def _converted(hint: Any, value: Any) -> Any:
         if all(must.test(found) for must in hint.__metadata__):
             return found
     elif kind in UNIONS:
-        return None if value is None else _converted(parts[0], value)
+        for part in parts:
+            with suppress(ValueError):
+                return _converted(part, value)
     elif kind is list and isinstance(value, list):
         return [_converted(parts[0], each) for each in value]
     elif kind is tuple and isinstance(value, list | tuple) and len(value) == len(parts):

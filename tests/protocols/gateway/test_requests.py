@@ -39,6 +39,7 @@ SPECIAL: dict[Any, st.SearchStrategy[Any]] = {
     requests.Codes: st.lists(st.integers(65, 90), min_size=1),
     requests.ModeWord: st.sampled_from(MODES),
     requests.Kind: st.sampled_from(requests.NAMED),
+    requests.RecordingName: st.from_regex(r"[a-z_-][a-z0-9._-]{0,63}", fullmatch=True),
     requests.EventKind: st.sampled_from(requests.KINDS),
     str: st.text(),
     bytes: st.binary(),

@@ -8,10 +8,10 @@ import json
 import os
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from hilgw.cli.commands.clients.gateway_request import add_options, selected
-from hilgw.errors import HilgwError
+from hilgw.errors import HilgwError, UsageError
 
 if TYPE_CHECKING:
     from hilgw.client.gateway import Gateway
@@ -33,7 +33,8 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "          hilgw watch xbee0 --frames\n"
         "          hilgw watch xbee0 --bytes\n"
         "          hilgw watch rover --csv > values.csv\n"
-        "          hilgw watch --lost --json",
+        "          hilgw watch --lost --json\n"
+        "          hilgw watch xbee0 --pcapng | wireshark -k -i -",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("names", metavar="NAME", nargs="*", help="a robot, device or station")
@@ -44,6 +45,7 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         (only, "bytes", "only the bytes of lines"),
         (form, "json", "print each event as JSON"),
         (form, "csv", "print values and commands as CSV, or the lines and losses asked for"),
+        (form, "pcapng", "write packets and bytes of lines for Wireshark"),
     ):
         group.add_argument(f"--{name}", action="store_true", help=text)
     add_options(parser)
@@ -55,12 +57,15 @@ def run(args: argparse.Namespace) -> int:
 
     is_table = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
     is_table = is_table and not (args.bytes or args.json or args.csv)
+    if args.pcapng and sys.stdout.isatty():
+        raise UsageError("no terminal shows pcapng", fix="--pcapng | wireshark -k -i -")
     kinds = _kinds(args, is_table=is_table)
     is_line = args.frames or args.bytes  # with --lost: of the packets only those that are lost
     gateway = watched_gateway(args.names, **selected(args))
     if args.frames and args.names:
         _check_framed(gateway, args.names)
-    source = gateway.events(kinds, args.names, lost=args.lost and not is_line, states=is_table)
+    states = is_table or args.pcapng  # Wireshark gets the begin of its file at once
+    source = gateway.events(kinds, args.names, lost=args.lost and not is_line, states=states)
     if is_line:
         source = (each for each in source if each.get("not_received", True))
     if is_table:
@@ -74,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
         table = LiveTable(title, Style(use_colour(sys.stdout)), bar, below)
         live_screen.watch(table, source, sys.stdin.fileno(), sys.stdout)
         return 0
-    show = _printer(args)
+    show = _capture(sys.stdout.buffer) if args.pcapng else _printer(args)
     for event in source:
         show(event)
         sys.stdout.flush()
@@ -89,6 +94,8 @@ def _kinds(args: argparse.Namespace, *, is_table: bool) -> list[str]:
         return ["frame" if args.frames else "bytes", "port", "left_out", *losses]
     if args.csv:
         return ["value", "command", "left_out", *losses]
+    if args.pcapng:
+        return ["packet", "bytes", "port", "left_out"]
     many = ("bytes",) if is_table else () if args.names else MANY
     return [kind for kind in KINDS if kind not in ("frame", *many)]
 
@@ -109,6 +116,22 @@ def _printer(args: argparse.Namespace) -> Callable[[dict[str, Any]], None]:
             print(f"hilgw: {in_words(event)}", file=sys.stderr)
 
     return rows
+
+
+def _capture(out: BinaryIO) -> Callable[[dict[str, Any]], None]:
+    """What writes an event as a recording has it; before the first one, its begin."""
+    from hilgw.record.events import Writer
+
+    writer: Writer | None = None
+
+    def write(event: dict[str, Any]) -> None:
+        nonlocal writer
+        if writer is None:
+            writer = Writer({}, [], round(event["wall_s"] * 1e9) - event["time_ns"])
+            out.write(writer.begin(event["time_ns"]))
+        out.write(writer.encode(event))
+
+    return write
 
 
 def _check_framed(gateway: Gateway, names: list[str]) -> None:

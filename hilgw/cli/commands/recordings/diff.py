@@ -25,19 +25,21 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 def run(args: argparse.Namespace) -> int:
     """Returns 0 where they are equal, 1 where they differ or one is damaged."""
+    from hilgw.cli.output.text import one_line
     from hilgw.record.compare import compare
 
     first, second = opened(args.first), opened(args.second)
     found = compare(first, second)
     for each in found.differences[:SHOWN]:
-        print(f"{each.time_s:.6f} s  {each.stream}: event {each.number} differs")
+        stream = one_line(each.stream)
+        print(f"{each.time_s:.6f} s  {stream}: event {each.number} differs")
         print(f"  {args.first}: {_shown(each.first)}")
         print(f"  {args.second}: {_shown(each.second)}")
     if len(found.differences) > SHOWN:
         print(f"... and {len(found.differences) - SHOWN} more streams differ")
     for stream, (ours, theirs) in found.counts.items():
         if ours != theirs:
-            print(f"{stream}: {ours} and {theirs}")
+            print(f"{one_line(stream)}: {ours} and {theirs}")
     if not found.differences:
         print("no difference")
     ends = max(report_end(first), report_end(second))

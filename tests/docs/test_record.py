@@ -1,0 +1,74 @@
+"""docs/record.md: each of its commands, beside the gateway that it names and after it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from hilgw.cli.parser import parse
+from hilgw.config.load import load_text
+from hilgw.engine.recordings import MOST
+from hilgw.record.events import RTAC_SERIAL, USER0, USER1
+from tests.e2e.running import ROOT, Gateway, environment, in_process, run_program, wait_until
+
+PAGE = (ROOT / "docs" / "record.md").read_text(encoding="utf-8")
+COMMANDS = [line[2:] for block in re.findall(r"```text\n(.*?)```", PAGE, re.S)
+            for line in block.splitlines() if line.startswith("$ ")]  # fmt: skip
+
+
+def run(command: str, folder: Path) -> tuple[int, str]:
+    """Exit code and output."""
+    program, *words = shlex.split(command)
+    if program == "hilgw":
+        code, out, err = in_process(*words, cwd=folder)
+    else:
+        done = run_program(program, *words, cwd=folder)
+        code, out, err = done.returncode, done.stdout, done.stderr
+    assert "Traceback" not in err
+    return code, out
+
+
+@pytest.mark.process
+@pytest.mark.judge("tshark")
+def test_each_command_does_what_the_page_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin, record, note, end, *reading, live = COMMANDS
+    monkeypatch.setattr(os, "environ", os.environ | environment(tmp_path))
+    with Gateway(tmp_path, [*shlex.split(begin)[1:], "--quiet"]) as gateway:
+        answers = [run(each, tmp_path) for each in (record, note, end)]
+        wait_until(
+            lambda: gateway.report()["stations"]["rover.rx"]["delivered"] > 1, what="packets"
+        )
+    shown = [line for line in PAGE.splitlines() if line.startswith(("recording /", "recorded /"))]
+    assert [out for _, out in answers if out] == [
+        line.replace("/home/me", str(tmp_path)) + "\n" for line in shown
+    ]
+    outputs = {each: run(each, tmp_path) for each in reading}
+    differs = next(each for each in reading if " diff " in each)
+    assert {each: code for each, (code, _) in outputs.items() if code} == {differs: 1}
+    everything, lines, lost, *_ = (out for _, out in outputs.values())
+    assert "note             antenna turned" in everything
+    assert '"ping 1" -> uart0' in everything
+    assert set(re.findall(r" (uart0) +(->|<-)", lines)) == {("uart0", "->"), ("uart0", "<-")}
+    assert lost == ""
+    made = {path.name for path in tmp_path.iterdir()}
+    assert {"csv", "run.mcap", "run.jsonl", "run.png", "recordings"} <= made
+    assert "RTAC" in outputs[next(each for each in reading if each.startswith("tshark"))][1]
+    assert parse(shlex.split(live.partition(" | ")[0])[1:]).pcapng  # runs in e2e/test_record.py
+
+
+def test_its_file_and_its_numbers_are_those_of_the_code() -> None:
+    (file,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.S)
+    config = load_text(f"version: 1\nrobots: {{}}\n{file}", "f").config
+    assert config.record is not None and config.record.at_start
+    assert MOST == 8 and "Eight recordings" in PAGE
+    assert [int(number) for number in re.findall(r"\((\d+)\) \|", PAGE)] == [
+        USER0,
+        USER1,
+        RTAC_SERIAL,
+    ]

@@ -1,0 +1,130 @@
+"""Recordings of a real run: begun and ended beside it, after a kill, and on a disk that is full."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from hilgw.errors import HilgwError
+from hilgw.record.recording import Recording
+from hilgw.testing.sim import DEADLINE_S, wait_until
+from tests.e2e.running import COMMAND, ROOT, Gateway, environment, run, run_program
+
+UART = ["--config", str(ROOT / "configs" / "uart.yaml")]
+OFTEN = ["--set", "robots.rover.controller.period_ms=5"]
+LOST_NS = 100_000_000
+
+
+def tshark(path: Path, *options: str) -> list[str]:
+    done = run_program("tshark", "-r", str(path), *options, cwd=path.parent)
+    assert done.returncode == 0, done.stderr
+    assert "cut short" not in done.stderr
+    return done.stdout.splitlines()
+
+
+def writers_of(gateway: Gateway) -> list[Path]:
+    """The processes that write its recordings."""
+    found = [each.parent for each in Path("/proc").glob("[0-9]*/cmdline")]
+    return [
+        each
+        for each in found
+        if each.joinpath("stat").read_text().rpartition(")")[2].split()[1]
+        == str(gateway.process.pid)
+        and b"hilgw.record.writer" in each.joinpath("cmdline").read_bytes()
+    ]
+
+
+@pytest.mark.judge("tshark")
+@pytest.mark.wall_clock
+def test_beside_a_run_and_after_its_kill(tmp_path: Path) -> None:
+    """`record:` with rotation records the run, another one has a name; then the kill."""
+    limits = ["--set", 'record={folder: "kept", max_mb: 0.05, files: 3}']
+    with Gateway(tmp_path, [*UART, *OFTEN, *limits]) as gateway:
+        for name in ("../x", "a/b", "..", ".a", "a" * 65, "a b", ""):
+            refused = run("record", name, cwd=tmp_path)
+            assert refused.returncode == 2, name
+            assert "name must be" in refused.stderr
+        assert run("record", "a1", cwd=tmp_path).returncode == 0
+        assert "is running" in run("record", "a1", cwd=tmp_path).stderr
+        assert run("note", "antenna turned", cwd=tmp_path).returncode == 0
+        ended = run("record", "a1", "--end", cwd=tmp_path)
+        assert ended.stdout.startswith(f"recorded {tmp_path}/kept/a1")
+        assert "no recording 'a1' is running" in run("record", "a1", "--end", cwd=tmp_path).stderr
+        (tmp_path / "kept" / "mine.pcapng").touch()
+        assert "exists already" in run("record", "mine", cwd=tmp_path).stderr
+        (tmp_path / "kept" / "mine.pcapng").unlink()
+        watch_is_read_by_tshark(tmp_path)
+        witness = subprocess.Popen(
+            [*COMMAND, "watch", "--json"], env=environment(tmp_path), stdout=subprocess.PIPE
+        )
+        assert witness.stdout is not None
+        assert witness.stdout.readline()
+        wait_until(lambda: len(list(tmp_path.glob("kept/20*"))) > 2, what="rotation")
+        writers = writers_of(gateway)
+        os.kill(gateway.process.pid, signal.SIGKILL)
+        last_ns = json.loads(witness.communicate()[0].splitlines()[-1])["time_ns"]
+    (writer,) = writers
+    wait_until(lambda: not writer.exists(), what="the writer has ended")
+    noted = [each for path in tmp_path.glob("kept/a1*") for each in Recording(path).events()]
+    assert [e["text"] for e in noted if e["event"] == "notice"] == ["antenna turned"]
+    files = sorted(tmp_path.glob("kept/20*"), key=lambda path: path.stat().st_mtime_ns)
+    assert len(files) == 3
+    for path in files:
+        found = Recording(path)
+        events = list(found.events())
+        assert (found.truncated, found.error) == (False, None)
+        assert path.stat().st_mode & 0o777 == 0o600
+        assert events
+    assert len(tshark(path)) >= len(events)
+    assert last_ns - events[-1]["time_ns"] < LOST_NS
+
+
+def watch_is_read_by_tshark(folder: Path) -> None:
+    """Live, as Wireshark reads it: `wireshark -k -i -`."""
+    watch = subprocess.Popen(
+        [*COMMAND, "watch", "uart0", "--pcapng"], env=environment(folder), stdout=subprocess.PIPE
+    )
+    fields = ["-T", "fields", "-e", "frame.interface_name", "-e", "rtacser.eventtype"]
+    shown = subprocess.run(
+        ["tshark", "-i", "-", "-c", "12", *fields],
+        stdin=watch.stdout,
+        capture_output=True,
+        text=True,
+        timeout=2 * DEADLINE_S,
+        check=True,
+    ).stdout
+    watch.send_signal(signal.SIGTERM)
+    watch.communicate()
+    rows = {tuple(line.split("\t")) for line in shown.splitlines()}
+    assert {("events", ""), ("medium", ""), ("uart0", "0x01"), ("uart0", "0x02")} <= rows
+
+
+def test_a_disk_that_takes_no_more_ends_no_run(tmp_path: Path) -> None:
+    command = ["prlimit", "--fsize=9000", *COMMAND, *UART, *OFTEN, "--duration", "900ms"]
+    done = run_program(*command, "--record", "a.pcapng", "--report", "out.json", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("a: events are lost: File too large") == 1
+    report = json.loads((tmp_path / "out.json").read_text())
+    assert report["stations"]["uart0"]["delivered"] > 20
+    recorded = report["recordings"]["a.pcapng"]
+    assert recorded["lost"] > 100
+    assert f"EVENTS LOST: {recorded['error']}" in done.stdout.split("summary")[1]
+    found = Recording(tmp_path / "a.pcapng")
+    assert list(found.events())
+    assert (found.truncated, found.error) == (False, None)
+
+
+def test_a_recording_replaces_no_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.pcapng"
+    path.write_text("mine")
+    done = run(*UART, "--record", str(path), cwd=tmp_path)
+    assert done.returncode == HilgwError.exit_code
+    assert done.stderr == (
+        f"hilgw: {path}: exists already; a recording replaces no file: name another\n"
+    )
+    assert path.read_text() == "mine"

@@ -1,0 +1,150 @@
+"""Recordings that strangers made: each command reads what it can, or names what is wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings, strategies as st
+
+from hilgw.cli.main import main
+from hilgw.protocols.gateway.events import EVENTS as KINDS, FIELDS, NAMES
+from hilgw.record.events import EVENTS, FIRST_LINE, MEDIUM, Writer
+from hilgw.record.pcapng import encode_packet
+from hilgw.record.plot import rows_of
+from hilgw.record.recording import Recording
+
+S = 10**9
+EXAMPLES: dict[str, Any] = {
+    "value": 1.5,
+    "channel": 5,
+    "given": {"velocity": 1},
+    "applied": {},
+    "limits": {"velocity": [-1, 1]},
+    "armed": True,
+    "missed": {"a": "range"},
+    "rssi_dbm": -40.5,
+    "data": "00ff",
+    "position": [0, 1, 2],
+    "rotation": None,
+    "sampled": {"value": 3},
+    "slow": 1,
+    "fields": ["a"],
+    "received_by": ["a"],
+}
+JSON = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner),
+    max_leaves=8,
+)
+
+
+def valid(kind: type[Any]) -> dict[str, Any]:
+    found = {name: EXAMPLES.get(name, "a") for name in FIELDS[kind]}
+    if "units" in found:
+        found["units"] = {"velocity": "m/s"} if "given" in found else ["m"]
+    return {"event": NAMES[kind], **found}
+
+
+@st.composite
+def strange(draw: st.DrawFn) -> dict[str, Any]:
+    """An event, of which some keys have any value, or none."""
+    event = valid(draw(st.sampled_from(KINDS)))
+    for name in draw(st.lists(st.sampled_from(list(event)), max_size=2)):
+        if draw(st.booleans()):
+            event[name] = draw(JSON)
+        else:
+            event.pop(name, None)
+    return event
+
+
+def recorded(path: Path, *blocks: bytes) -> Path:
+    path.write_bytes(Writer({}, ["uart0"], 10**18).begin(0) + b"".join(blocks))
+    return path
+
+
+def block(text: str, interface: int = EVENTS, time_ns: int = 10**18) -> bytes:
+    if interface == MEDIUM:
+        return encode_packet(MEDIUM, time_ns, b"x", 0, text.encode())
+    return encode_packet(interface, time_ns, text.encode())
+
+
+def read_by_all(path: Path, folder: Path) -> None:
+    """Every command ends without an exception."""
+    for words in (["show", str(path)], ["show", str(path), "a", "--json"], ["show", "--lost"]):
+        assert main([*words, *([] if str(path) in words else [str(path)])]) in (0, 1)
+    for to in ("csv/", "a.jsonl", "a.mcap"):
+        assert main(["convert", str(path), str(folder / to)]) in (0, 1)
+    assert main(["diff", str(path), str(path)]) in (0, 1)
+    rows_of(Recording(path).events(), [])
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(strange(), max_size=4), st.sampled_from([MEDIUM, EVENTS, FIRST_LINE]))
+@example([{**valid(KINDS[3]), "data": "zz"}], EVENTS)
+@example([{**valid(KINDS[0]), "robot": "\x1b[2J\ud800"}], EVENTS)
+@example([{**valid(KINDS[0]), "value": float("nan")}], EVENTS)
+@example([{**valid(KINDS[0]), "value": 10**400}], EVENTS)
+def test_every_command_reads_it_or_names_the_fault(
+    events: list[dict[str, Any]], interface: int
+) -> None:
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        path = recorded(folder / "a.pcapng", *(block(json.dumps(e), interface) for e in events))
+        read_by_all(path, folder)
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ('{"event": "mode", "robot": "a"}', "mode is missing: it must be a text"),
+        ('{"event": "mode", "robot": 1, "mode": "a"}', "robot must be a text"),
+        (
+            json.dumps({**valid(KINDS[0]), "value": {}}),
+            "value must be a number, or a text, or a list, each a number, or a text",
+        ),
+        (json.dumps({**valid(KINDS[3]), "data": "0"}), "data must be pairs of hexadecimal digits"),
+        ('{"event": "novel"}', "an event of an unknown kind, 'novel'"),
+        ('{"event": "notice", "source": "\\ud800", "text": ""}', "is not valid JSON"),
+        (json.dumps({**valid(KINDS[0]), "value": float("inf")}), "is not valid JSON"),
+    ],
+)
+def test_the_fault_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, what: str
+) -> None:
+    good = block('{"event": "notice", "source": "a", "text": "before"}')
+    path = recorded(tmp_path / "a.pcapng", good, block(text), good)
+    assert main(["show", str(path)]) == 1
+    out, err = capsys.readouterr()
+    assert out.count("before") == 1
+    assert what in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("time_ns", [10**18 + 2**63, 2**64 - 1])
+def test_a_time_that_no_clock_shows_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], time_ns: int
+) -> None:
+    note = block('{"event": "notice", "source": "a", "text": ""}', time_ns=time_ns)
+    path = recorded(tmp_path / "a.pcapng", note)
+    assert main(["show", str(path)]) == 1
+    assert "has a time before 1970 or after 2262" in capsys.readouterr().err
+
+
+@pytest.mark.process
+def test_a_picture_of_strange_names_and_numbers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Far numbers, text that a terminal obeys, and many marks."""
+    blocks = []
+    for at, value in enumerate([1e308, -1e308, 5e-324, "nan", "-inf", [1, "x"]]):
+        for name in ("$\\frac", "\x1b[2J", "\x00", "a" * 300):
+            event = {**valid(KINDS[0]), "device": name, "value": value, "units": ["\x07", "$"]}
+            blocks.append(block(json.dumps(event), time_ns=10**18 + at * S))
+    path = recorded(tmp_path / "a.pcapng", *blocks)
+    for suffix in ("png", "svg"):
+        assert main(["plot", str(path), "--output", str(tmp_path / f"a.{suffix}")]) == 0
+    assert "\x1b" not in capsys.readouterr().out
