@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from hilgw.assemble.replays import Replays
 from hilgw.config.model import AdapterConfig, Backend, GatewayConfig
 from hilgw.config.queries import REAL_TIME, backend_of, has_nodes, is_mocked
 from hilgw.config.scene import air_of, mount_of
@@ -45,6 +46,7 @@ class Ports:
     def __init__(self, config: GatewayConfig, gateway: Gateway) -> None:
         self._config = config
         self._gateway = gateway
+        self.replays = Replays(config, gateway)
 
     def serial(
         self, name: str, port: str | UsbId, line: LineSettings, boot_s: float, mock: PlaceMock
@@ -53,9 +55,10 @@ class Ports:
         where = describe_port(port)
         if not is_mocked(self._config, name):
             return self._real(port, where, line, boot_s)
-        timer = self._gateway.timer
-        in_memory = backend_of(self._config, name) is Backend.LOOPBACK
-        if in_memory or self._config.speed != REAL_TIME:
+        timer, backend = self._gateway.timer, backend_of(self._config, name)
+        if backend is Backend.REPLAY:
+            return self.replays.serial(name, where, line, boot_s)
+        if backend is Backend.LOOPBACK or self._config.speed != REAL_TIME:
             from hilgw.transports.virtual.pipe import Pipe
 
             pipe = Pipe(timer, line, name=f"loopback:{name}")

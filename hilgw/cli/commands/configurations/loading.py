@@ -10,9 +10,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from hilgw.cli.help import LOADING, add_options_of_run
+from hilgw.errors import UsageError
 
 if TYPE_CHECKING:
     from hilgw.config.load import Loaded
+    from hilgw.config.replays import ReplayOptions
     from hilgw.config.source.positions import Diagnostic
 
 
@@ -40,16 +42,40 @@ def load(args: argparse.Namespace, path: str) -> Loaded:
 
     from hilgw.config.load import load_config
     from hilgw.config.model import armed
+    from hilgw.config.replays import disarmed
     from hilgw.config.shipped import found
 
     overrides = getattr(args, "overrides", [])
     if (metrics := getattr(args, "metrics", None)) is not None:
         overrides = [*overrides, f"metrics.listen={json.dumps(metrics)}"]
     backend, speed = getattr(args, "backend", None), getattr(args, "speed", None)
-    loaded = load_config(found(path), overrides, backend, speed)
+    loaded = load_config(found(path), overrides, backend, speed, _replay(args))
     if not getattr(args, "arm", False):
         return loaded
-    return dataclasses.replace(loaded, config=armed(loaded.config))
+    return dataclasses.replace(loaded, config=disarmed(armed(loaded.config)))
+
+
+def _replay(args: argparse.Namespace) -> ReplayOptions | None:
+    """The options --replay, --only, --from and --on-departure."""
+    import os
+
+    from hilgw.cli.output.text import duration
+    from hilgw.config.replays import ReplayOptions
+
+    given = vars(args)
+    file, only = given.get("replay"), given.get("only") or ""
+    if file is None:
+        for option in ("only", "from", "on_departure"):
+            if option in given:
+                raise UsageError(f"--{option.replace('_', '-')} is of --replay FILE")
+        return None
+    try:
+        from_s = duration(given.get("from", "0s"))
+    except argparse.ArgumentTypeError as error:
+        raise UsageError(f"--from: {error}") from error
+    names = tuple(filter(None, only.split(",")))
+    on_departure = given.get("on_departure", "report")
+    return ReplayOptions(os.path.abspath(file), names, from_s, on_departure)
 
 
 def print_findings(errors: list[Diagnostic], warnings: Iterable[Diagnostic]) -> None:
