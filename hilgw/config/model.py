@@ -157,14 +157,26 @@ class RecordConfig:
     )
     at_start: bool = setting("record each run, in a file that has the name of its time", True)
     max_mb: float = setting(
-        "another file follows one that is so large; 0: none", 0.0, ge=0, unit="MB", example=100
+        "another file follows one that is so large; 0: none",
+        0.0,
+        ge=0,
+        le=1e6,
+        unit="MB",
+        example=100,
     )
     max_s: float = setting(
-        "another file follows one that is so old; 0: none", 0.0, ge=0, unit="s", example=3600
+        "another file follows one that is so old; 0: none",
+        0.0,
+        ge=0,
+        le=1e7,
+        unit="s",
+        example=3600,
     )
-    files: int = setting("files of a recording that are kept, the newest; 0: all", 0, ge=0)
+    files: int = setting(
+        "files of a recording that are kept, the newest; 0: all", 0, ge=0, le=100_000
+    )
     free_mb: float = setting(
-        "with less than this free on the disk nothing is recorded", 100.0, ge=0, unit="MB"
+        "with less than this free on the disk nothing is recorded", 100.0, ge=0, le=1e9, unit="MB"
     )
 
 

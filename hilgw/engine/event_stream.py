@@ -1,6 +1,6 @@
 """The events of the engine as those of the control socket, for its subscribers and for recordings.
 
-Nothing is built where nobody takes an event.
+Nothing is built for an event that is not taken.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class EventStream(Observer, ABC):
 
     @abstractmethod
     def takers(self, kind: type[Any], *names: str, lost: bool = False) -> Any:
-        """Who takes an event of this kind about these names, for `emit`; false: nobody."""
+        """Who takes an event of this kind about these names, for `emit`; false: it is not taken."""
 
     @abstractmethod
     def emit(self, takers: Any, event: Any) -> None:
@@ -112,7 +112,7 @@ class EventStream(Observer, ABC):
             robot, device = event.robot, event.device
             given, outcome = given_by(event.command), outcome_of(event.outcome)
             applied: dict[str, Any] = {
-                name: events.number(value) for name, value in event.applied.items()
+                str(name): events.number(value) for name, value in event.applied.items()
             }
             units, limits = units_and_limits(self._device(robot, device), [*given, *applied])
             self.emit(

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from hilgw.engine.event_stream import EVENT_KINDS, EventStream
 from hilgw.engine.observer import Direction, Kind
+from hilgw.engine.simulated.event_loop import in_real_time
 from hilgw.errors import HilgwError
 from hilgw.protocols.gateway import events
 from hilgw.record.writer import Event, Report, Settings
@@ -67,9 +68,8 @@ class RecordingProcess:
         command: tuple[str, ...] = COMMAND,
     ) -> None:
         """Makes the file and starts the process. HilgwError when that is not possible."""
-        self.report = Report(settings.path, 0, 0, "")
-        self.lost = 0
-        """Events that the process did not read in time."""
+        self._written = Report(settings.path, 0, 0, "")
+        self._lost, self._error = 0, ""  # what the process never got, and why
         self._clock, self._waits, self._on_report = clock, waits, on_report
         self._gathered: list[Event] = []
         self._timer: Handle | None = None
@@ -97,6 +97,11 @@ class RecordingProcess:
             threading.Thread(target=work, name=f"recording {path.name}", daemon=True).start()
         self._give(asdict(settings), 0)
 
+    def report(self) -> Report:
+        """What is written and lost so far."""
+        written, error = self._written, self._written.error or self._error
+        return Report(written.file, written.written, written.lost + self._lost, error)
+
     def put(self, event: Event) -> None:
         """Records this event soon."""
         self._gathered.append(event)
@@ -107,11 +112,11 @@ class RecordingProcess:
 
     async def stop(self) -> None:
         """Hands over what is left, and waits until it is written: for END_S at most. Then the
-        process is killed: `report` has what it had written before."""
+        process is killed: `report()` has what it had written before."""
         self._flush()
         self._waiting.put(None)
         try:
-            await asyncio.wait_for(self._ended.wait(), END_S)
+            await in_real_time(self._ended.wait(), END_S)
         except TimeoutError:
             self._process.kill()
             await self._ended.wait()
@@ -127,22 +132,26 @@ class RecordingProcess:
     def _give(self, message: Any, count: int) -> None:
         is_slow = not self._waits and self._given - self._taken > BUFFER_BYTES
         if self._is_broken or is_slow:
-            self.lost += count
-            if is_slow and not self.report.error:
-                self._reported(replace(self.report, error=SLOW))
+            self._lose(count, SLOW if is_slow else "")
             return
         try:
             data = marshal.dumps(message)
         except ValueError as error:  # no plain values: a fault of who made the event
-            self.lost += count
-            self._reported(replace(self.report, error=f"an event is not valid: {error}"))
+            self._lose(count, f"an event is not valid: {error}")
             return
+        self._error = ""
         data = len(data).to_bytes(4, "little") + data
         self._given += len(data)
         if self._waits:
             self._pass(data)
         else:
             self._waiting.put(data)
+
+    def _lose(self, count: int, why: str) -> None:
+        self._lost += count
+        if why != self._error:
+            self._error = why
+            self._on_report(self.report())
 
     # --- in threads ---------------------------------------------------------------------------
 
@@ -173,7 +182,7 @@ class RecordingProcess:
         self._is_broken = True
         if code:
             text = f"the process that records ended with code {code}"
-            self._call(self._reported, Report(self.report.file, self.report.written, 0, text))
+            self._call(self._reported, replace(self._written, error=text))
         self._call(self._ended.set)
 
     def _call(self, function: Callable[..., object], *values: object) -> None:
@@ -181,8 +190,8 @@ class RecordingProcess:
             self._loop.call_soon_threadsafe(function, *values)
 
     def _reported(self, report: Report) -> None:
-        self.report = report
-        self._on_report(report)
+        self._written = report
+        self._on_report(self.report())
 
 
 class Recorder(EventStream):

@@ -71,9 +71,9 @@ class Recordings:
         except OSError as error:
             what = f"cannot be made: {error.strerror}"
             raise HilgwError(what, where=str(self._folder)) from error
-        path = self._folder / (name if name.endswith(SUFFIX) else name + SUFFIX)
+        path = self._folder.absolute() / (name if name.endswith(SUFFIX) else name + SUFFIX)
         self.begin(name.removesuffix(SUFFIX), path)
-        return Recorded(str(path.absolute()))
+        return Recorded(str(path))
 
     def begin(self, name: str, path: Path) -> None:
         """Begins a recording in this file. HilgwError when that is not possible."""
@@ -133,6 +133,5 @@ class Recordings:
 
 
 def _report(recorder: Recorder) -> Recorded:
-    process = recorder.process
-    written = process.report
-    return Recorded(written.file, written.written, written.lost + process.lost, written.error)
+    report = recorder.process.report()
+    return Recorded(report.file, report.written, report.lost, report.error)

@@ -76,10 +76,11 @@ class _Table:
         self._held = io.StringIO()
         self._rows = csv.DictWriter(self._held, [*TIMES, *columns])
         self._rows.writeheader()
+        self._length = 0
 
     def add(self, row: dict[str, Any]) -> None:
-        self._rows.writerow(row)
-        if self._held.tell() > HELD_BYTES:
+        self._length += self._rows.writerow(row)
+        if self._length > HELD_BYTES:
             self.write()
 
     def write(self) -> None:
@@ -87,6 +88,7 @@ class _Table:
             out.write(self._held.getvalue())
         self._held.seek(0)
         self._held.truncate()
+        self._length = 0
 
 
 def _columns(events: Iterator[Event]) -> dict[str, dict[str, None]]:

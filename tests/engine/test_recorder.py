@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hilgw.engine.event_loop.scheduler import Timer
-from hilgw.engine.recorder import BUFFER_BYTES, MOST_GATHERED, RecordingProcess
+from hilgw.engine.recorder import BUFFER_BYTES, MOST_GATHERED, SLOW, RecordingProcess
 from hilgw.errors import HilgwError
 from hilgw.record.recording import Recording
 from hilgw.record.writer import Event, Report, Settings
@@ -52,8 +52,7 @@ def test_what_is_put_is_written(tmp_path: Path, waits: bool) -> None:
 
     process = asyncio.run(run())
     assert numbers(path) == list(range(2 * MOST_GATHERED + 10))
-    assert process.lost == 0
-    assert process.report == reports[-1] == Report(str(path), path.stat().st_size, 0, "")
+    assert process.report() == reports[-1] == Report(str(path), path.stat().st_size, 0, "")
     assert path.stat().st_mode & 0o777 == 0o600
 
 
@@ -62,10 +61,13 @@ def test_a_process_that_hangs_delays_nothing(
 ) -> None:
     """Its memory is bounded, and the end of the gateway kills it."""
     monkeypatch.setattr("hilgw.engine.recorder.END_S", 0.01)
+    reports: list[Report] = []
 
     async def run() -> RecordingProcess:
         timer = Timer(asyncio.get_running_loop())
-        process = RecordingProcess(settings(tmp_path / "a.pcapng"), timer, command=HANGS)
+        process = RecordingProcess(
+            settings(tmp_path / "a.pcapng"), timer, reports.append, command=HANGS
+        )
         for number in range(20 * MOST_GATHERED):
             process.put(line(number, bytes(1000)))
         await process.stop()
@@ -73,8 +75,9 @@ def test_a_process_that_hangs_delays_nothing(
         return process
 
     process = asyncio.run(run())
-    assert process.lost * 1000 > 20 * MOST_GATHERED * 1000 - 2 * BUFFER_BYTES
-    assert "ended with code -9" in process.report.error
+    assert process.report().lost * 1000 > 20 * MOST_GATHERED * 1000 - 2 * BUFFER_BYTES
+    assert next(each.error for each in reports) == SLOW
+    assert "ended with code -9" in process.report().error
 
 
 def test_a_process_that_fails_is_named(tmp_path: Path) -> None:
@@ -92,8 +95,8 @@ def test_a_process_that_fails_is_named(tmp_path: Path) -> None:
         return process
 
     process = asyncio.run(run())
-    assert process.lost == MOST_GATHERED
-    assert process.report.error == "the process that records ended with code 3"
+    assert process.report().lost == MOST_GATHERED
+    assert process.report().error == "the process that records ended with code 3"
 
 
 def test_a_recording_replaces_no_file(tmp_path: Path) -> None:
@@ -155,3 +158,17 @@ def test_a_gateway_that_is_killed_loses_little(tmp_path: Path, after: int) -> No
     if after == 1 and not path.stat().st_size:
         return  # killed within the first 100 ms
     assert last - numbers(path)[-1] < 100_000_000
+
+
+def test_an_event_that_cannot_be_written_is_counted(tmp_path: Path) -> None:
+    async def run() -> RecordingProcess:
+        timer = Timer(asyncio.get_running_loop())
+        process = RecordingProcess(settings(tmp_path / "a.pcapng"), timer)
+        process.put(("notice", 1, object()))
+        await process.stop()
+        timer.close()
+        return process
+
+    process = asyncio.run(run())
+    assert process.report().lost == 1
+    assert "an event is not valid" in process.report().error

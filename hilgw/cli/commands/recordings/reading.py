@@ -1,4 +1,4 @@
-"""What the commands on recordings share: opening a file, and saying what is missing at its end."""
+"""What the commands on recordings share: opening a file, and what is missing at its end."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 
 def run(args: argparse.Namespace) -> int:
-    """Returns 0; 1 where the file is damaged. HilgwError when it is no recording."""
+    """Returns 0; 1 where the file is damaged. HilgwError when it is not a recording."""
     from hilgw.cli.output.event_lines import in_words
     from hilgw.protocols.gateway.events import is_about, is_lost
 

@@ -1,0 +1,133 @@
+"""The recordings of a gateway: complete, equal in simulated time, begun and ended at will."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hilgw.assemble.gateway import build
+from hilgw.config.load import load_text
+from hilgw.config.shipped import folder
+from hilgw.engine import recordings as module
+from hilgw.engine.gateway import Gateway
+from hilgw.engine.observer import CommandEvent, LineEvent, Observer, ValueEvent
+from hilgw.engine.recordings import Recordings
+from hilgw.engine.simulated.event_loop import PacedLoop
+from hilgw.errors import HilgwError
+from hilgw.record.compare import compare
+from hilgw.record.recording import Recording
+
+pytestmark = pytest.mark.process
+SIMULATED = "backend: loopback\nspeed: max\n"
+
+
+class Seen(Observer):
+    """Counts what the engine reports."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+
+    def transmitted(self, *_: object) -> None:
+        self.counts["packet"] += 1
+
+    def delivered(self, *_: object) -> None:
+        self.counts["delivered"] += 1
+
+    def line_bytes(self, event: LineEvent) -> None:
+        self.counts["bytes"] += 1
+
+    def sensor_value(self, event: ValueEvent) -> None:
+        self.counts["value"] += 1
+
+    def motor_command(self, event: CommandEvent) -> None:
+        self.counts["command"] += 1
+
+    def notice(self, *_: object) -> None:
+        self.counts["notice"] += 1
+
+
+def run(
+    name: str,
+    tmp_path: Path,
+    act: Callable[[Gateway, Recordings], None],
+    seconds: float = 3.0,
+) -> tuple[Recordings, Counter[str]]:
+    """Runs a shipped configuration in simulated time. act: called before it begins."""
+    shipped = folder()
+    assert shipped is not None
+    text = (shipped / f"{name}.yaml").read_text()
+    lines = [each for each in text.splitlines() if not each.startswith(("backend:", "speed:"))]
+    config = load_text(SIMULATED + "\n".join(lines), name).config
+    seen = Seen()
+
+    async def main() -> Recordings:
+        gateway = build(config, asyncio.get_running_loop(), seen)
+        made = Recordings(gateway, tmp_path / "named", lambda: {"configuration": text}, {})
+        act(gateway, made)
+        await gateway.run(asyncio.Event(), seconds)
+        await made.close()
+        gateway.close()
+        return made
+
+    with asyncio.Runner(loop_factory=lambda: PacedLoop("max")) as runner:
+        return runner.run(main()), seen.counts
+
+
+@pytest.mark.parametrize("name", ["uart", "create2", "dynamixel"])
+def test_all_events_are_recorded_and_two_runs_are_equal(tmp_path: Path, name: str) -> None:
+    found = []
+    for number in "12":
+        path = tmp_path / f"{number}.pcapng"
+        made, counts = run(name, tmp_path, lambda gateway, each: each.begin("a", path))  # noqa: B023
+        recording = Recording(path)
+        events = Counter(str(each["event"]) for each in recording.events())
+        assert (recording.truncated, recording.error) == (False, None)
+        assert {kind: events[kind] for kind in counts} == dict(counts)
+        assert counts["bytes"] > 10
+        report = made.report()[str(path)]
+        assert report == {"file": str(path), "bytes": path.stat().st_size, "lost": 0, "error": ""}
+        found.append(recording)
+    assert compare(*found).differences == []
+
+
+def test_clients_begin_and_end_recordings_in_one_folder(tmp_path: Path) -> None:
+    ended: list[Any] = []
+
+    def act(gateway: Gateway, recordings: Recordings) -> None:
+        file = Path(recordings.begin_named("run.1").file)
+        assert file == tmp_path / "named" / "run.1.pcapng"
+        assert (file.stat().st_mode | file.parent.stat().st_mode) & 0o077 == 0
+        with pytest.raises(HilgwError, match=r"the recording 'run\.1' is running; end it first"):
+            recordings.begin_named("run.1")
+        recordings.begin_named("run.2")
+        gateway.timer.call_at(
+            gateway.timer.now() + 10**9, lambda: ended.append(recordings.end("run.1"))
+        )
+        with pytest.raises(HilgwError, match=r"no recording 'run\.3' is running; did you mean"):
+            recordings.end("run.3")
+
+    made, _ = run("uart", tmp_path, act)
+    first, second = (
+        [each["time_ns"] for each in Recording(tmp_path / "named" / f"run.{n}.pcapng").events()]
+        for n in "12"
+    )
+    assert ended and first[-1] <= 2 * 10**9 < second[-1]
+    assert second[: len(first)] == first
+    assert len(made.report()) == 2
+
+
+def test_there_are_not_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST", 1)
+
+    def act(gateway: Gateway, recordings: Recordings) -> None:
+        recordings.begin("a", tmp_path / "a.pcapng")
+        with pytest.raises(HilgwError, match="1 recordings are running; end one first"):
+            recordings.begin("b", tmp_path / "b.pcapng")
+        assert not (tmp_path / "b.pcapng").exists()
+
+    run("uart", tmp_path, act, 0.1)
