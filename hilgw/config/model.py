@@ -198,6 +198,7 @@ class PartBackend:
         "with backend replay: where the recording begins, after what set the part up",
         0.0,
         ge=0,
+        le=1_000_000_000,
         unit="s",
     )
     on_departure: Literal["report", "stop"] = setting(
@@ -208,16 +209,20 @@ class PartBackend:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PartConfig:
-    """A controller or a body: its kind, the settings of the kind, its own back end."""
-
-    kind: str
-    settings: Any
+class _Part:
     own: PartBackend = PartBackend()
 
     @property
     def backend(self) -> Backend | None:
         return self.own.backend
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartConfig(_Part):
+    """A controller or a body: its kind, the settings of the kind, its own back end."""
+
+    kind: str
+    settings: Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -290,17 +295,12 @@ class RobotConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AdapterConfig:
+class AdapterConfig(_Part):
     """One piece of hardware: the common settings, those of its kind, its own back end."""
 
     kind: str
     common: StationSettings
     settings: Any
-    own: PartBackend = PartBackend()
-
-    @property
-    def backend(self) -> Backend | None:
-        return self.own.backend
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -55,8 +55,8 @@ class Gateway:
     timer: the clock of all that it simulates. real_timer: for deadlines of other processes, the
     same clock unless time is simulated. holds: where a synchronized controller holds simulated
     time; without effect in real time. listening: where others connect. description: lines that show
-    the configuration. reports: of further parts; replays: of those that are recordings. environment: further variables of the programs
-    that it starts.
+    the configuration. reports: of further parts; replays: of those that are recordings.
+    environment: further variables of the programs that it starts.
     """
 
     def __init__(

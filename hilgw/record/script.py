@@ -50,14 +50,14 @@ class Script:
     def at(self, from_s: float) -> Script:
         """From this time of the recording on; before it what leads to `up`, as a module is set up
         when its port opens."""
-        first_ns = self.begin_ns + int(from_s * NS_PER_S)
-        head = self.steps[: self.opened]
-        rest = [step for step in self.steps[self.opened :] if step.time_ns >= first_ns]
-        if not from_s:
-            return self
-        gap_ns = max(0, first_ns - (head[-1].time_ns if head else self.begin_ns))
-        moved = [replace(step, time_ns=step.time_ns - gap_ns) for step in rest]
-        return replace(self, steps=(*head, *moved), end_ns=self.end_ns - gap_ns)
+        head, first_ns = self.steps[: self.opened], self.begin_ns + int(from_s * NS_PER_S)
+        gap_ns = max(0, first_ns - (head[-1].time_ns if head else self.begin_ns)) if from_s else 0
+        rest = [
+            replace(step, time_ns=step.time_ns - gap_ns)
+            for step in self.steps[self.opened :]
+            if not from_s or step.time_ns >= first_ns
+        ]
+        return replace(self, steps=(*head, *rest), end_ns=self.end_ns - gap_ns)
 
 
 class _Line:
@@ -89,38 +89,34 @@ class _Line:
 def scripts_of(path: Path) -> Mapping[str, Script]:
     """The lines of a recording, by the names of their parts. RecordingError when it is none; what
     is readable of a damaged one is read."""
-    try:
-        status = path.stat()
-        return _scripts(path, status.st_mtime_ns, status.st_size)
-    except OSError:
-        return _scripts(path, 0, 0)
+    status = path.stat() if path.exists() else None
+    return _scripts(path, status.st_mtime_ns if status else 0, status.st_size if status else 0)
 
 
 @lru_cache(maxsize=2)
 def _scripts(path: Path, _changed_ns: int, _size: int) -> Mapping[str, Script]:
-    recording = Recording(path)
     lines: dict[str, _Line] = {}
-    times: list[int] = []
+    begin = end = None
     steps = size = 0
-    for event in recording.events():
-        kind, now = event["event"], event["time_ns"]
-        times[1:] = [now]
+    for event in Recording(path).events():
+        kind, end = event["event"], event["time_ns"]
+        begin = end if begin is None else begin
         name = event.get("part" if kind == "bytes" else "name")
         if kind not in ("bytes", "port") or type(name) is not str:
             continue
         line = lines.setdefault(name, _Line())
         if kind == "port":
-            line.enter(now, str(event.get("state")), str(event.get("reason")))
+            line.enter(end, str(event.get("state")), str(event.get("reason")))
             continue
         data = bytes.fromhex(event["data"])
         steps, size = steps + 1, size + len(data)
         if steps > MOST_STEPS or size > MOST_BYTES:
             break
-        line.open(now)
+        line.open(end)
         if data and event["direction"]:
             is_sent = event["direction"] == "sent"
-            line.steps.append(Step(Kind.SENT if is_sent else Kind.RECEIVED, now, data))
-    begin, end = (times[0], times[-1]) if times else (0, 0)
+            line.steps.append(Step(Kind.SENT if is_sent else Kind.RECEIVED, end, data))
     return {
-        name: Script(tuple(line.steps), begin, end, line.opened) for name, line in lines.items()
+        name: Script(tuple(line.steps), begin or 0, end or 0, line.opened)
+        for name, line in lines.items()
     }

@@ -98,7 +98,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def as_replayed(report: dict[str, Any]) -> dict[str, Any]:
-    """A report without what docs/record.md says that differs."""
+    """A report without what differs in any replay."""
     kept = json.loads(json.dumps(report))
     for key in ("speed", "replays", "duration_s"):
         kept.pop(key, None)
@@ -139,7 +139,7 @@ def test_a_changed_program_departs_and_both_frames_are_shown(recorded: Any) -> N
 
 def test_a_departure_may_end_the_run(recorded: Any) -> None:
     path, _ = recorded("uart")
-    stop = ReplayOptions(str(path), on_departure="stop")
+    stop = ReplayOptions(str(path), settings={"on_departure": "stop"})
     with pytest.raises(DepartureError, match="departs from the recording at frame 1 of 3") as error:
         run("uart", replay=stop, overrides=CHANGED)
     assert (error.value.exit_code, error.value.where) == (8, "uart0")
@@ -190,7 +190,7 @@ def test_a_wrong_recording_is_named_with_its_place(recorded: Any, tmp_path: Path
     for file, what in (
         ("none.pcapng", "No such file"),
         ("text.pcapng", "is not a pcapng file"),
-        (str(path), "the recording has no line of 'create.body'; uart0 is there"),
+        (str(path), "the recording has no line of 'create.body'; known here: uart0"),
     ):
         (found,) = errors(tmp_path, f"backend: replay\n      recording: {file}")
         assert found.startswith("create2.yaml:26:18: robots.create.body.recording: ")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
 
 from hilgw.record.events import Writer
-from hilgw.record.replay import PATIENCE_NS, Departure, Replay
+from hilgw.record.replay import PATIENCE_NS, Replay
 from hilgw.record.script import Kind, Script, Step, scripts_of
 
 BEGIN, MS = 7 * 10**9, 1_000_000
@@ -25,15 +26,14 @@ class Bench:
     """A replay whose host has another clock than the recording, from 0 on; in ms."""
 
     def __init__(self, of: Script) -> None:
-        self.departures: list[tuple[int, bytes, bytes]] = []
+        self.departures: list[Any] = []
         self.replay = Replay("x0", of, self._departed)
         self.replay.advance(0)
         self.replay.connect(0)
         self.came: list[tuple[float, bytes]] = []
 
-    def _departed(self, each: Departure) -> None:
-        assert (each.part, each.frames) == ("x0", self.replay.frames)
-        self.departures.append((each.number, each.expected, each.actual))
+    def _departed(self, *departure: Any) -> None:
+        self.departures.append(departure)
 
     def until(self, ms: float) -> Bench:
         while (due := self.replay.next_deadline()) is not None and due <= ms * MS:
@@ -99,7 +99,7 @@ def test_a_departure_has_both_frames_and_the_replay_goes_on(
     assert b"".join(data for _, data in bench.came) == came
 
 
-def test_what_is_sent_after_the_recording_is_no_departure() -> None:
+def test_what_is_sent_after_the_recording_counts_as_none() -> None:
     bench = Bench(script(*ASKED, end_ms=30)).send(1, b"ask 1;").send(2, b"ask 2;").send(31, b"more")
     assert (bench.departures, bench.replay.after_end) == ([], 4)
 

@@ -129,37 +129,6 @@ class Pipe:
             self._client.receive(data)
 
 
-class ReplayedPipe(Pipe):
-    """A `Pipe` without delay, for bytes whose times are those of a recording. Its device knows when
-    it is open, and can end that: a `ConnectionSide`."""
-
-    on_open: Callable[[], None] | None = None
-    on_close: Callable[[], None] | None = None
-
-    def set_line(self, baud_rate: int, bits_per_byte: int) -> None:
-        self._to_client.set_line(None, bits_per_byte)
-
-    async def open(self, line: LineSettings | None = None) -> Transport:
-        transport = await super().open(line)
-        if self._client is not None:
-            self._client.to_device.set_line(None, 1)
-        if self.on_open is not None:
-            self.on_open()
-        return transport
-
-    def left(self, client: PipeTransport) -> None:
-        super().left(client)
-        if self.on_close is not None:
-            self.on_close()
-
-    def hang_up(self) -> None:
-        """The port is lost, and there again at once."""
-        self.unplug()
-        if self.on_close is not None:
-            self.on_close()
-        self.plug()
-
-
 class PipeTransport(Transport):
     """The client's end of a `Pipe`, a `hilgw.transports.base.Transport`."""
 

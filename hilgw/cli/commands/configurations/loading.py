@@ -7,6 +7,7 @@ import gc
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hilgw.cli.help import LOADING, add_options_of_run
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options that change a configuration."""
-    add_options_of_run(parser, LOADING)
+    from hilgw.cli.output.text import duration
+
+    add_options_of_run(parser, LOADING, **{"from": duration})
 
 
 @contextmanager
@@ -57,25 +60,17 @@ def load(args: argparse.Namespace, path: str) -> Loaded:
 
 def _replay(args: argparse.Namespace) -> ReplayOptions | None:
     """The options --replay, --only, --from and --on-departure."""
-    import os
-
-    from hilgw.cli.output.text import duration
     from hilgw.config.replays import ReplayOptions
 
     given = vars(args)
-    file, only = given.get("replay"), given.get("only") or ""
-    if file is None:
-        for option in ("only", "from", "on_departure"):
-            if option in given:
-                raise UsageError(f"--{option.replace('_', '-')} is of --replay FILE")
+    if "replay" not in given:
+        if wrong := [name for name in ("only", "from", "on_departure") if name in given]:
+            raise UsageError(f"--{wrong[0].replace('_', '-')} is of --replay FILE")
         return None
-    try:
-        from_s = duration(given.get("from", "0s"))
-    except argparse.ArgumentTypeError as error:
-        raise UsageError(f"--from: {error}") from error
-    names = tuple(filter(None, only.split(",")))
-    on_departure = given.get("on_departure", "report")
-    return ReplayOptions(os.path.abspath(file), names, from_s, on_departure)
+    keys = {"from": "from_s", "on_departure": "on_departure"}
+    settings = {key: given[name] for name, key in keys.items() if name in given}
+    only = tuple(filter(None, given.get("only", "").split(",")))
+    return ReplayOptions(str(Path(args.replay).absolute()), only, settings)
 
 
 def print_findings(errors: list[Diagnostic], warnings: Iterable[Diagnostic]) -> None:
