@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from enum import Enum, auto
 from functools import lru_cache
+from operator import itemgetter
 from pathlib import Path
+from typing import Any
 
 from hilgw.record.recording import Recording
 from hilgw.records import record
@@ -29,6 +31,9 @@ class Kind(Enum):
     CLOSED = auto()
 
 
+BYTES = {"sent": Kind.SENT, "received": Kind.RECEIVED}
+
+
 @record
 class Step:
     """One thing that passed, at this time of the gateway's clock."""
@@ -43,9 +48,9 @@ class Script:
     """A line. begin_ns, end_ns: of the recording. opened: how many steps lead to its first `up`."""
 
     steps: tuple[Step, ...]
+    opened: int
     begin_ns: int
     end_ns: int
-    opened: int = 0
 
     def at(self, from_s: float) -> Script:
         """From this time of the recording on; before it what leads to `up`, as a module is set up
@@ -60,30 +65,8 @@ class Script:
         return replace(self, steps=(*head, *rest), end_ns=self.end_ns - gap_ns)
 
 
-class _Line:
-    def __init__(self) -> None:
-        self.steps: list[Step] = []
-        self.opened = 0
-        self._is_open = self._is_connected = False
-
-    def open(self, now: int) -> None:
-        if not self._is_open:
-            self._is_open = True
-            self.steps.append(Step(Kind.OPENED, now))
-
-    def enter(self, now: int, state: str, reason: str) -> None:
-        """The port of this line entered a state."""
-        if state == "opening" or state in CONNECTED:
-            self.open(now)
-            self._is_connected = state in CONNECTED
-        elif self._is_open and state != "closed":
-            self._is_open = False
-            if not self._is_connected and self.steps[-1].kind is Kind.OPENED:
-                self.steps.pop()  # it did not open, or listens
-                return
-            self.steps.append(Step(Kind.LOST if reason == "lost" else Kind.CLOSED, now))
-        if state == "up" and not self.opened:
-            self.opened = len(self.steps)
+Passed = tuple[int, bool, str, Any]
+"""Time, whether it is a state of the port, the state and its reason; or direction and bytes."""
 
 
 def scripts_of(path: Path) -> Mapping[str, Script]:
@@ -95,7 +78,7 @@ def scripts_of(path: Path) -> Mapping[str, Script]:
 
 @lru_cache(maxsize=2)
 def _scripts(path: Path, _changed_ns: int, _size: int) -> Mapping[str, Script]:
-    lines: dict[str, _Line] = {}
+    lines: dict[str, list[Passed]] = {}
     begin = end = None
     steps = size = 0
     for event in Recording(path).events():
@@ -104,19 +87,38 @@ def _scripts(path: Path, _changed_ns: int, _size: int) -> Mapping[str, Script]:
         name = event.get("part" if kind == "bytes" else "name")
         if kind not in ("bytes", "port") or type(name) is not str:
             continue
-        line = lines.setdefault(name, _Line())
+        line = lines.setdefault(name, [])
         if kind == "port":
-            line.enter(end, str(event.get("state")), str(event.get("reason")))
-            continue
-        data = bytes.fromhex(event["data"])
-        steps, size = steps + 1, size + len(data)
+            line.append((end, True, str(event.get("state")), event.get("reason")))
+        else:
+            line.append((end, False, event["direction"], bytes.fromhex(event["data"])))
+            size += len(event["data"]) // 2
+        steps += 1
         if steps > MOST_STEPS or size > MOST_BYTES:
             break
-        line.open(end)
-        if data and event["direction"]:
-            is_sent = event["direction"] == "sent"
-            line.steps.append(Step(Kind.SENT if is_sent else Kind.RECEIVED, end, data))
-    return {
-        name: Script(tuple(line.steps), begin or 0, end or 0, line.opened)
-        for name, line in lines.items()
-    }
+    return {name: Script(*_steps(passed), begin or 0, end or 0) for name, passed in lines.items()}
+
+
+def _steps(passed: list[Passed]) -> tuple[tuple[Step, ...], int]:
+    """The steps of a line, and how many lead to its first `up`. Bytes are reported a little later
+    than a state of the port of the same time, which they may have led to."""
+    steps: list[Step] = []
+    is_open, is_connected, up_ns = False, False, -1
+    for now, is_state, word, more in sorted(passed, key=itemgetter(0)):
+        opens = not is_state or word == "opening" or word in CONNECTED
+        is_last = bool(steps) and not is_open and not is_state and steps[-1].time_ns == now
+        if opens and not is_open and not is_last:
+            steps.append(Step(Kind.OPENED, now))
+            is_open, is_connected = True, False
+        if not is_state and more and word in BYTES:
+            steps.insert(len(steps) - is_last, Step(BYTES[word], now, more))
+        elif is_state and opens:
+            is_connected = word in CONNECTED
+        elif is_state and is_open and word != "closed":
+            is_open = False
+            if not is_connected and steps[-1].kind is Kind.OPENED:
+                steps.pop()  # it did not open, or listens
+            else:
+                steps.append(Step(Kind.LOST if more == "lost" else Kind.CLOSED, now))
+        up_ns = now if word == "up" and up_ns < 0 else up_ns
+    return tuple(steps), sum(step.time_ns <= up_ns for step in steps)

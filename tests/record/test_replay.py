@@ -19,7 +19,7 @@ SENT, RECEIVED, OPENED, LOST, CLOSED = Kind
 def script(*steps: tuple[Kind, int, bytes], end_ms: int = 10_000) -> Script:
     """A line that is open from its begin; times in ms."""
     made = [Step(kind, BEGIN + at * MS, data) for kind, at, data in ((OPENED, 0, b""), *steps)]
-    return Script(tuple(made), BEGIN, BEGIN + end_ms * MS, 1)
+    return Script(tuple(made), 1, BEGIN, BEGIN + end_ms * MS)
 
 
 class Bench:
@@ -136,7 +136,7 @@ def test_hilgw_may_end_the_connection_first() -> None:
 def test_a_replay_from_a_time_on_begins_with_the_setup() -> None:
     setup = ((SENT, 1, b"hello"), (RECEIVED, 3, b"ready"))
     of = script(*setup, (RECEIVED, 500, b"old"), (RECEIVED, 5_010, b"new"))
-    of = Script(of.steps, of.begin_ns, of.end_ns, 3)
+    of = Script(of.steps, 3, of.begin_ns, of.end_ns)
     bench = Bench(of.at(5.0)).send(1, b"hello").until(9_000)
     assert [data for _, data in bench.came] == [b"ready", b"new"]
     assert bench.came[-1][0] < 100
@@ -186,9 +186,11 @@ def test_a_script_has_the_bytes_and_the_connections_of_a_line(tmp_path: Path) ->
         port(writer, 2, "opening"),
         writer.line(BEGIN + 3 * MS, "x0", b"hi", sent=True),
         port(writer, 4, "up"),
+        writer.line(BEGIN + 4 * MS, "x0", b"ok", sent=False),
         writer.line(BEGIN + 5 * MS, "x0", b"yo", sent=False),
         writer.line(BEGIN + 5 * MS, "other", b"--", sent=False),
         port(writer, 6, "waiting", "lost"),
+        writer.line(BEGIN + 6 * MS, "x0", b"bye", sent=False),
         port(writer, 7, "opening"),
         port(writer, 8, "closed"),
     )
@@ -196,11 +198,17 @@ def test_a_script_has_the_bytes_and_the_connections_of_a_line(tmp_path: Path) ->
     assert [(step.kind, (step.time_ns - BEGIN) // MS, step.data) for step in found.steps] == [
         (OPENED, 2, b""),
         (SENT, 3, b"hi"),
+        (
+            RECEIVED,
+            4,
+            b"ok",
+        ),  # it led to the state that was reported before it
         (RECEIVED, 5, b"yo"),
+        (RECEIVED, 6, b"bye"),
         (LOST, 6, b""),
         (OPENED, 7, b""),
     ]
-    assert (found.opened, found.begin_ns, found.end_ns) == (2, BEGIN, BEGIN + 8 * MS)
+    assert (found.opened, found.begin_ns, found.end_ns) == (3, BEGIN, BEGIN + 8 * MS)
 
 
 @given(cut=st.integers(0, 900), noise=st.binary(max_size=40))
