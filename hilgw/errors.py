@@ -95,6 +95,12 @@ class SafetyError(HilgwError):
     exit_code = 7
 
 
+class DepartureError(HilgwError):
+    """What hilgw sent departed from the recording that stands for a part."""
+
+    exit_code = 8
+
+
 class AdapterError(HilgwError):
     """The code of an adapter raised an unexpected exception."""
 

@@ -238,6 +238,8 @@ class ControlLoopAssembly:
             None if line is None else LinePacer(line.baudRate, line.byteSize),
             {} if framing is None else framing.dropped,
         )
+        words = link.session.describe
+        self._ports.replays.words[name] = lambda data: words(data, received=False)
         return link
 
     def _supervise(self, link: PeerLink[Any], port: Port) -> None:

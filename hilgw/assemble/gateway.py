@@ -263,6 +263,7 @@ class _Assembly:
             gateway.scene.transmit,
         )
         session, window = adapter.session(config.settings, common), adapter.limits.window
+        ports.replays.words[name] = session.describe
         station = Station(session, common, window, receive_filter, statistics, gateway.timer)
         gateway.stations[name] = station
         gateway.medium.attach(station.listener)

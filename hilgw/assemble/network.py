@@ -59,7 +59,7 @@ class NetworkPorts(Ports):
             host, number = parse_address(url)
             return Port(url, lambda: connect_tcp(host, number, limit=limit), retry_s=retry_s)
         device = (TcpListenerDevice if many else TcpServerDevice)(LOOPBACK, 0, self._listen)
-        where = url + mock(device)
+        where = url + (self.replays.place(name) or mock)(device)
 
         async def open_port() -> Transport:
             return await self._connect(*await device.listen(), limit=limit)
@@ -102,7 +102,8 @@ class NetworkPorts(Ports):
     ) -> Callable[[str, int], None]:
         """Runs a mock that connects to the address where hilgw listens. connect: how."""
         device = TcpClientDevice(RETRY_S, connect or self._connect)
-        self.host(name, spec, device)
+        replayed = self.replays.place(f"{name}.controller" if "." not in name else name)
+        replayed(device) if replayed else self.host(name, spec, device)
         return device.aim
 
 

@@ -4,6 +4,7 @@ alone in the air."""
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hilgw.config.model import AdapterConfig, Backend, GatewayConfig
@@ -19,8 +20,10 @@ from hilgw.discovery.ports import (
 )
 from hilgw.engine.lines import Port
 from hilgw.engine.mock_host import Mock, MockHost, create_mock
+from hilgw.errors import DepartureError
 from hilgw.medium.pose import IDENTITY, Pose
 from hilgw.plugins import ADAPTERS, load, load_mock, new_air
+from hilgw.protocols.gateway.events import frame_line
 from hilgw.transports.base import describe_modem_lines
 from hilgw.transports.serial.port import open_serial
 from hilgw.transports.serial.urls import kind_of
@@ -30,7 +33,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hilgw.adapters.base import Adapter, StationSettings, UsbId
+    from hilgw.config.model import PartBackend
     from hilgw.engine.gateway import Gateway
+    from hilgw.record.replay import Replay
     from hilgw.settings import MockSpec
     from hilgw.transports.base import DeviceSide, LineSettings, Transport
     from hilgw.transports.serial.modem_line import ModemLine
@@ -45,6 +50,7 @@ class Ports:
     def __init__(self, config: GatewayConfig, gateway: Gateway) -> None:
         self._config = config
         self._gateway = gateway
+        self.replays = Replays(config, gateway)
 
     def serial(
         self, name: str, port: str | UsbId, line: LineSettings, boot_s: float, mock: PlaceMock
@@ -53,9 +59,10 @@ class Ports:
         where = describe_port(port)
         if not is_mocked(self._config, name):
             return self._real(port, where, line, boot_s)
-        timer = self._gateway.timer
-        in_memory = backend_of(self._config, name) is Backend.LOOPBACK
-        if in_memory or self._config.speed != REAL_TIME:
+        timer, backend = self._gateway.timer, backend_of(self._config, name)
+        if backend is Backend.REPLAY:
+            return self.replays.serial(name, where, boot_s)
+        if backend is Backend.LOOPBACK or self._config.speed != REAL_TIME:
             from hilgw.transports.virtual.pipe import Pipe
 
             pipe = Pipe(timer, line, name=f"loopback:{name}")
@@ -191,3 +198,67 @@ class MockPorts:
 
 def _put(mock: Mock, pose: Pose) -> None:
     mock.set("position", ",".join(map(str, pose.position)))
+
+
+# --- recordings -----------------------------------------------------------------------------------
+
+MOST_SHOWN = 10
+"""Departures of a part that the user reads; the report counts all."""
+
+
+class Replays:
+    """The replays of one configuration. words: what bytes that hilgw sends mean, by part."""
+
+    def __init__(self, config: GatewayConfig, gateway: Gateway) -> None:
+        self._config, self._gateway = config, gateway
+        self.words: dict[str, Callable[[bytes], str]] = {}
+
+    def place(self, name: str) -> Callable[[DeviceSide], str] | None:
+        """Puts the recording of this part behind a device; None: it is not one."""
+        if backend_of(self._config, name) is not Backend.REPLAY:
+            return None
+        return lambda device: self._host(name, device)
+
+    def serial(self, name: str, where: str, boot_s: float) -> Port:
+        """A serial port with a recording behind it, whose times need no line."""
+        from hilgw.transports.tcp.device import TcpServerDevice
+        from hilgw.transports.tcp.in_process import InProcessNetwork
+
+        network = InProcessNetwork()
+        device = TcpServerDevice("127.0.0.1", 0, network.listen)
+        where += self._host(name, device)
+
+        async def open_port() -> Transport:
+            return await network.connect(*await device.listen())
+
+        return Port(where, open_port, boot_s=boot_s)
+
+    def _host(self, name: str, device: DeviceSide) -> str:
+        from hilgw.record.replay import Replay
+        from hilgw.record.script import scripts_of
+
+        own = self._own(name)
+        file = Path(own.recording or "")
+        script = scripts_of(file)[name].at(own.from_s)
+        replay = Replay(name, script, lambda *departure: self._departed(replay, own, *departure))
+        host = MockHost(self._gateway.timer, new_air())
+        self._gateway.hosts.append(host)
+        host.add(replay, device)
+        self._gateway.replays[name] = replay.report
+        return f" (replay of {file.name})"
+
+    def _own(self, name: str) -> PartBackend:
+        robot, _, key = name.partition(".")
+        return (self._config.robots[robot].parts[key] if key else self._config.adapters[name]).own
+
+    def _departed(self, replay: Replay, own: PartBackend, number: int, *frames: bytes) -> None:
+        """frames: the expected one, and what was sent."""
+        name, count, words = replay.name, replay.departures, self.words[replay.name]
+        shown = [frame_line("sent", each, words(each)) if each else "nothing" for each in frames]
+        text = f"departs from the recording at frame {number} of {replay.frames}; expected: "
+        text += "; sent: ".join(shown)
+        if count <= MOST_SHOWN:
+            more = "; further ones are counted only" if count == MOST_SHOWN else ""
+            self._gateway.observer.notice(name, text + more)
+        if own.on_departure == "stop":
+            self._gateway.end(DepartureError(text, where=name))

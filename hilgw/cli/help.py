@@ -18,6 +18,14 @@ LOADING = (
     ),
     ("--backend", "NAME", "real, mock or loopback: what is behind the ports"),
     ("--speed", "N", "simulated time per real time, or max (mocks only)"),
+    ("--replay", "FILE", "a recording in the place of the parts in it, mocks of all others"),
+    ("--only", "PARTS", "with --replay: of these alone, e.g. xbee0,rover.body"),
+    ("--from", "TIME", "with --replay: from this time of the recording on"),
+    (
+        "--on-departure",
+        "WHAT",
+        "with --replay: report (usual) or stop, when hilgw sends other bytes",
+    ),
 )
 RUN = (
     ("-c --config", "FILE", "the configuration to run, or a shipped one, as xbee"),
@@ -98,6 +106,7 @@ EXIT_CODES = {
     5: "peer",
     6: "mismatch",
     7: "safety stop latched",
+    8: "departed from a recording",
     130: "Ctrl-C, or the program that read the output ended",
     143: "SIGTERM",
     129: "terminal closed",

@@ -112,7 +112,8 @@ def _place_of_command(arguments: list[str]) -> int | None:
 _LOG = "--log FILE keeps all that a run shows, --record FILE all that passes; hilgw show reads it"
 _STATE = "hilgw status shows the state of all that runs, hilgw watch what passes"
 _INSTEAD = {
-    **dict.fromkeys(("replay", "log", "logs", "play"), _LOG),
+    **dict.fromkeys(("log", "logs"), _LOG),
+    **dict.fromkeys(("replay", "play"), "hilgw FILE --replay RECORDING runs on a recording"),
     **dict.fromkeys(("top", "ps", "monitor", "stats"), _STATE),
     "start": "hilgw FILE runs a gateway",
     **dict.fromkeys(("stop", "kill", "quit"), "Ctrl-C ends a gateway, hilgw disarm stops robots"),

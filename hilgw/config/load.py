@@ -9,11 +9,12 @@ from typing import Any
 
 from pydantic_core import ValidationError
 
-from hilgw.config import overrides as options
+from hilgw.config import overrides as options, replays
 from hilgw.config.checks.check import check
 from hilgw.config.context import Context
 from hilgw.config.model import VERSION, GatewayConfig
 from hilgw.config.paths import in_folder
+from hilgw.config.replays import ReplayOptions
 from hilgw.config.schema.file import file_validator
 from hilgw.config.source.document import Document, compose
 from hilgw.config.source.positions import ConfigErrors, Diagnostic, Position
@@ -34,12 +35,14 @@ def load_config(
     overrides: Sequence[str] = (),
     backend: str | None = None,
     speed: str | None = None,
+    replay: ReplayOptions | None = None,
 ) -> Loaded:
     """Reads and checks a file. Raises ConfigErrors with all errors.
 
     overrides: `KEY.KEY=VALUE` each; they replace values of the file. backend, speed: replace both.
+    replay: of `--replay`.
     """
-    return load_text(read_text(path), path, overrides, backend, speed)
+    return load_text(read_text(path), path, overrides, backend, speed, replay)
 
 
 def load_text(
@@ -48,6 +51,7 @@ def load_text(
     overrides: Sequence[str] = (),
     backend: str | None = None,
     speed: str | None = None,
+    replay: ReplayOptions | None = None,
 ) -> Loaded:
     """As load_config, for text that was read already; `file` is its name in errors."""
     if text.startswith("#VRML_SIM"):
@@ -63,12 +67,14 @@ def load_text(
             options.put(document, ("backend",), backend, Position(f"--backend {backend}"))
         if speed is not None:
             options.put(document, ("speed",), _number(speed), Position(f"--speed {speed}"))
+        if replay is not None:
+            replays.apply(document, replay)
     context = Context()
     config = _validate(document, context)
     warnings = check(document, context)
     if document.problems or config is None:
         raise ConfigErrors(in_order(document.problems), in_order(warnings))
-    config = in_folder(config, FilePath(file).parent)
+    config = replays.disarmed(in_folder(config, FilePath(file).parent))
     return Loaded(config, in_order(warnings), document.data)
 
 

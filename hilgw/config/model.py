@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 from hilgw.adapters.declaration import StationSettings, UsbId
 from hilgw.control.safety_settings import DEFAULT_GUARDIAN_MS, SafetySettings
@@ -22,15 +22,16 @@ VERSION = 1
 
 class Backend(StrEnum):
     """What is behind the port of a part: the hardware; its mock on a virtual port; its mock in this
-    process."""
+    process; a recording of it."""
 
     REAL = "real"
     MOCK = "mock"
     LOOPBACK = "loopback"
+    REPLAY = "replay"
 
     @property
     def is_mocked(self) -> bool:
-        """Whether a mock is there instead of the hardware."""
+        """Whether a mock or a recording is there instead of the hardware."""
         return self is not Backend.REAL
 
 
@@ -188,15 +189,40 @@ class PartBackend:
         None,
         choices=tuple(Backend),
     )
+    recording: str | None = setting(
+        "with backend replay: the recording in which the part is, relative to the configuration",
+        None,
+        example="run.pcapng",
+    )
+    from_s: float = setting(
+        "with backend replay: where the recording begins, after what set the part up",
+        0.0,
+        ge=0,
+        le=1_000_000_000,
+        unit="s",
+    )
+    on_departure: Literal["report", "stop"] = setting(
+        "with backend replay: what follows where hilgw sends other bytes than the recording has; "
+        "report: the run goes on; stop: it ends with exit code 8",
+        "report",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PartConfig:
+class _Part:
+    own: PartBackend = PartBackend()
+
+    @property
+    def backend(self) -> Backend | None:
+        return self.own.backend
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartConfig(_Part):
     """A controller or a body: its kind, the settings of the kind, its own back end."""
 
     kind: str
     settings: Any
-    backend: Backend | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -269,13 +295,12 @@ class RobotConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AdapterConfig:
+class AdapterConfig(_Part):
     """One piece of hardware: the common settings, those of its kind, its own back end."""
 
     kind: str
     common: StationSettings
     settings: Any
-    backend: Backend | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -318,7 +343,7 @@ class GatewayConfig:
         "back end of the ports: real hardware, mocks on virtual ports, or mocks in this "
         "process (loopback); of all parts without a `backend` of their own",
         Backend.REAL,
-        choices=tuple(Backend),
+        choices=(Backend.REAL, Backend.MOCK, Backend.LOOPBACK),
     )
     real: tuple[str, ...] = setting(
         "parts that stay real with backend mock or loopback: a station, ROBOT.controller, "

@@ -4,16 +4,28 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, TypeVar
 
 from hilgw.config import shipped
-from hilgw.config.model import AccessConfig, GatewayConfig, MotionFile, RobotConfig
+from hilgw.config.model import (
+    AccessConfig,
+    AdapterConfig,
+    GatewayConfig,
+    MotionFile,
+    PartConfig,
+    RobotConfig,
+)
 from hilgw.control.parts import RunsProgram
+
+P = TypeVar("P", AdapterConfig, PartConfig)
 
 
 def in_folder(config: GatewayConfig, folder: Path) -> GatewayConfig:
     """The configuration with all its files below `folder`, where the configuration is."""
     robots = {name: _robot(robot, folder) for name, robot in config.robots.items()}
-    return replace(config, access=_access(config.access, folder), robots=robots)
+    adapters = {name: _recorded(part, folder) for name, part in config.adapters.items()}
+    access = _access(config.access, folder)
+    return replace(config, access=access, robots=robots, adapters=adapters)
 
 
 def program_file(folder: Path, file: str) -> Path:
@@ -27,13 +39,21 @@ def program_file(folder: Path, file: str) -> Path:
 
 
 def _robot(robot: RobotConfig, folder: Path) -> RobotConfig:
-    motion, part = robot.motion, robot.controller
+    motion, parts = robot.motion, robot.parts
+    part = parts.get("controller")
     if isinstance(motion, MotionFile):
         motion = replace(motion, path=str(folder / motion.path))
     if part is not None and isinstance(part.settings, RunsProgram):
         file = str(program_file(folder, part.settings.file))
-        part = replace(part, settings=replace(part.settings, file=file))
-    return replace(robot, motion=motion, controller=part)
+        parts["controller"] = replace(part, settings=replace(part.settings, file=file))
+    changed: dict[str, Any] = {key: _recorded(each, folder) for key, each in parts.items()}
+    return replace(robot, motion=motion, **changed)
+
+
+def _recorded(part: P, folder: Path) -> P:
+    if part.own.recording is None:
+        return part
+    return replace(part, own=replace(part.own, recording=str(folder / part.own.recording)))
 
 
 def _access(access: AccessConfig, folder: Path) -> AccessConfig:

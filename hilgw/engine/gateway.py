@@ -55,8 +55,8 @@ class Gateway:
     timer: the clock of all that it simulates. real_timer: for deadlines of other processes, the
     same clock unless time is simulated. holds: where a synchronized controller holds simulated
     time; without effect in real time. listening: where others connect. description: lines that show
-    the configuration. reports: of further parts. environment: further variables of the programs
-    that it starts.
+    the configuration. reports: of further parts; replays: of those that are recordings.
+    environment: further variables of the programs that it starts.
     """
 
     def __init__(
@@ -98,6 +98,9 @@ class Gateway:
         self.history = PortHistory(self.real_timer, self.counters)
         observer.add(self.history)
         self._speed = SpeedMeter(paced.speed, timer.now) if paced is not None else None
+        self.replays: dict[str, Callable[[], dict[str, Any]]] = {}
+        self._stop_event: asyncio.Event | None = None
+        self._fatal: list[HilgwError] = []
         self._on_ready: Callable[[], None] | None = None
         self._started_ns: int | None = None
 
@@ -132,16 +135,15 @@ class Gateway:
 
         on_ready: called once, when every port is up but those of bodies beside.
         """
-        self._on_ready = on_ready
+        self._on_ready, self._stop_event = on_ready, stop
         self._started_ns = self.timer.now()
         if self._speed is not None:
             self._speed.start()
         if self.mocap is not None:
             await self.mocap.start()
-        fatal: list[HilgwError] = []
         beside = self.control_loops.unused(shadows=True)
         tasks = [
-            asyncio.create_task(self._supervise(each, fatal, stop, is_needed=name not in beside))
+            asyncio.create_task(self._supervise(each, is_needed=name not in beside))
             for name, each in self.supervisors.items()
         ]
         try:
@@ -157,29 +159,26 @@ class Gateway:
             await self._stop(tasks)
             if self._speed is not None:
                 self._speed.stop()
-        if fatal:
-            raise fatal[0]
+        if self._fatal:
+            raise self._fatal[0]
         self.control_loops.demand_none_latched()
         if duration_s is not None and not stop.is_set():
             self._demand_all_up()
 
-    async def _supervise(
-        self,
-        supervisor: ObservedPort,
-        fatal: list[HilgwError],
-        stop: asyncio.Event,
-        *,
-        is_needed: bool,
-    ) -> None:
+    async def _supervise(self, supervisor: ObservedPort, *, is_needed: bool) -> None:
         """Runs one supervisor. An error that ends it ends the gateway without delaying others."""
         try:
             await supervisor.run(self.check_ready, is_needed=is_needed)
         except HilgwError as error:
-            fatal.append(error)
-            stop.set()
+            self.end(error)
         except Exception as error:  # noqa: BLE001 - every failed task is reported
-            fatal.append(AdapterError(f"fault: {error!r:.200}", where=supervisor.name))
-            stop.set()
+            self.end(AdapterError(f"fault: {error!r:.200}", where=supervisor.name))
+
+    def end(self, error: HilgwError) -> None:
+        """Ends the run, which raises the first error."""
+        self._fatal.append(error)
+        if self._stop_event is not None:
+            self._stop_event.set()
 
     async def _stop(self, tasks: list[asyncio.Task[None]]) -> None:
         await self.control_loops.stop_motors()
@@ -393,7 +392,8 @@ class Gateway:
         }
 
     def report(self) -> dict[str, Any]:
-        """Statistics of the run, for `--report`: plain JSON types, no NaN."""
+        """Statistics of the run, for `--report`: plain JSON types, no NaN. Of a replay without the
+        speed, which is the machine's: the same run has the same report."""
         now, violations = self.timer.now(), self.ledger.violations()
         begin = now if self._started_ns is None else self._started_ns
         latency: dict[str, Any] = {}
@@ -411,7 +411,7 @@ class Gateway:
         return {
             "version": REPORT_VERSION,
             "duration_s": round(ns_to_s(now - begin), 3),
-            **({"speed": self._speed.report()} if self._speed is not None else {}),
+            **({"speed": self._speed.report()} if self._speed and not self.replays else {}),
             **counts,
             "ledger": {"adds_up": not violations, "violations": violations},
             "latency": latency,
@@ -419,5 +419,6 @@ class Gateway:
             "robots": {name: robot.summary() for name, robot in self.robots.items()},
             "control_loops": self.control_loops.report(),
             **({"mocap": self.mocap.report()} if self.mocap is not None else {}),
+            **({"replays": {k: v() for k, v in self.replays.items()}} if self.replays else {}),
             **{name: report() for name, report in self.reports.items()},
         }

@@ -101,7 +101,7 @@ def test_a_file_of_this_name_goes_first(
         (["mode", "rover", "remot"], "usage: hilgw mode ", "did you mean 'remote'?"),
         (["scan", "--baudRate", "x"], "usage: hilgw scan ", "--rate: 'x' is not a whole number"),
         (["mocap-send", "--rate", "x"], "usage: hilgw mocap-send ", "'x' is not a number"),
-        (["replay"], "usage: hilgw [", "'replay'; --log FILE keeps all that a run shows, --record"),
+        (["replay"], "usage: hilgw [", "'replay'; hilgw FILE --replay RECORDING runs on a"),
         (["top"], "usage: hilgw [", "'top'; hilgw status shows the state of all"),
         (["stop"], "usage: hilgw [", "Ctrl-C ends a gateway, hilgw disarm stops robots"),
         (["version"], "usage: hilgw [", "unknown command 'version'; did you mean --version?"),

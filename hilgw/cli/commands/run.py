@@ -40,7 +40,7 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 def add_options(parser: argparse.ArgumentParser) -> None:
     from hilgw.cli.output.text import duration, status_mode
 
-    add_options_of_run(parser, RUN, duration=duration, status=status_mode)
+    add_options_of_run(parser, RUN, duration=duration, status=status_mode, **{"from": duration})
 
 
 def run(args: argparse.Namespace) -> int:

@@ -5,6 +5,7 @@ Errors are added to the document's problems; legal but doubtful settings get a w
 
 from __future__ import annotations
 
+from hilgw.config import replays
 from hilgw.config.checks import access, backends, control_loops, estop, names, parts, reach
 from hilgw.config.context import Context, Inspection
 from hilgw.config.scene import check_scene
@@ -15,6 +16,7 @@ IN_ORDER = (
     names.check_references,
     backends.check_real,
     backends.check_own_backends,
+    replays.check_replays,
     parts.check_devices,
     parts.check_parts,
     parts.check_adapters,

@@ -232,7 +232,7 @@ def _kind_schema(group: plugins.Group, kind: str) -> CoreSchema:
 
 def _adapter(group: plugins.Group, kind: str, adapter: Any) -> CoreSchema:
     def make(own: PartBackend, common: StationSettings, settings: Any) -> AdapterConfig:
-        return AdapterConfig(kind=kind, common=common, settings=settings, backend=own.backend)
+        return AdapterConfig(kind=kind, common=common, settings=settings, own=own)
 
     parts = (PartBackend, StationSettings, adapter.Settings)
     return parts_schema(f"adapter {kind}", parts, make, tag=("kind", kind))
@@ -240,7 +240,7 @@ def _adapter(group: plugins.Group, kind: str, adapter: Any) -> CoreSchema:
 
 def _part(group: plugins.Group, kind: str, part: Any) -> CoreSchema:
     def make(own: PartBackend, settings: Any) -> PartConfig:
-        return PartConfig(kind=kind, settings=settings, backend=own.backend)
+        return PartConfig(kind=kind, settings=settings, own=own)
 
     title = f"{group.export.lower()} {kind}"
     return parts_schema(title, (PartBackend, part.Settings), make, tag=("kind", kind))

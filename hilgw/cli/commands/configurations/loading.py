@@ -7,18 +7,23 @@ import gc
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hilgw.cli.help import LOADING, add_options_of_run
+from hilgw.errors import UsageError
 
 if TYPE_CHECKING:
     from hilgw.config.load import Loaded
+    from hilgw.config.replays import ReplayOptions
     from hilgw.config.source.positions import Diagnostic
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options that change a configuration."""
-    add_options_of_run(parser, LOADING)
+    from hilgw.cli.output.text import duration
+
+    add_options_of_run(parser, LOADING, **{"from": duration})
 
 
 @contextmanager
@@ -40,16 +45,32 @@ def load(args: argparse.Namespace, path: str) -> Loaded:
 
     from hilgw.config.load import load_config
     from hilgw.config.model import armed
+    from hilgw.config.replays import disarmed
     from hilgw.config.shipped import found
 
     overrides = getattr(args, "overrides", [])
     if (metrics := getattr(args, "metrics", None)) is not None:
         overrides = [*overrides, f"metrics.listen={json.dumps(metrics)}"]
     backend, speed = getattr(args, "backend", None), getattr(args, "speed", None)
-    loaded = load_config(found(path), overrides, backend, speed)
+    loaded = load_config(found(path), overrides, backend, speed, _replay(args))
     if not getattr(args, "arm", False):
         return loaded
-    return dataclasses.replace(loaded, config=armed(loaded.config))
+    return dataclasses.replace(loaded, config=disarmed(armed(loaded.config)))
+
+
+def _replay(args: argparse.Namespace) -> ReplayOptions | None:
+    """The options --replay, --only, --from and --on-departure."""
+    from hilgw.config.replays import ReplayOptions
+
+    given = vars(args)
+    if "replay" not in given:
+        if wrong := [name for name in ("only", "from", "on_departure") if name in given]:
+            raise UsageError(f"--{wrong[0].replace('_', '-')} is of --replay FILE")
+        return None
+    keys = {"from": "from_s", "on_departure": "on_departure"}
+    settings = {key: given[name] for name, key in keys.items() if name in given}
+    only = tuple(filter(None, given.get("only", "").split(",")))
+    return ReplayOptions(str(Path(args.replay).absolute()), only, settings)
 
 
 def print_findings(errors: list[Diagnostic], warnings: Iterable[Diagnostic]) -> None:

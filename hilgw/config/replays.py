@@ -1,0 +1,128 @@
+"""Parts that are recordings: the options that make them, their checks, and their safety."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path as FilePath
+from typing import Any
+
+from hilgw import plugins
+from hilgw.config.context import Context, Inspection
+from hilgw.config.model import Backend, GatewayConfig
+from hilgw.config.overrides import put
+from hilgw.config.queries import BODY_KEYS, is_mocked, part_name
+from hilgw.config.source.document import Document
+from hilgw.config.source.positions import Diagnostic, Path, Position
+from hilgw.controllers.base import Role
+from hilgw.errors import HilgwError, quoted, suggest
+from hilgw.records import record
+
+PARTS = (("adapters", None), *(("robots", None, key) for key in ("controller", *BODY_KEYS)))
+
+
+@record
+class ReplayOptions:
+    """file: of `--replay`. only: the parts that it stands for; none: all, and mocks in this process
+    for those that are not in it. settings: of each part."""
+
+    file: str
+    only: tuple[str, ...] = ()
+    settings: Mapping[str, Any] | None = None
+
+
+def apply(document: Document, options: ReplayOptions) -> None:
+    """Puts the recording in the place of parts; errors are added to the document's problems."""
+    position, only = Position(f"--replay {options.file}"), options.only
+    parts = {part_name(path): path for path in _replayable(Inspection(document, Context()))}
+    recorded, error = _lines_of(FilePath(options.file))
+    problems = [(error, "")] if error else []
+    problems += [
+        (f"there is no part {quoted(p)}", suggest(p, parts)) for p in only if p not in parts
+    ]
+    document.problems += [Diagnostic.at(position, (), what, fix) for what, fix in problems]
+    if not only:
+        put(document, ("backend",), Backend.LOOPBACK.value, position)
+    if isinstance(real := document.data.get("real"), list):
+        put(document, ("real",), [name for name in real if only and name not in only], position)
+    values = {"backend": Backend.REPLAY.value, "recording": options.file} | dict(
+        options.settings or {}
+    )
+    for name, path in parts.items():
+        is_chosen = name in (only or recorded)
+        for key, value in values.items() if is_chosen else ():
+            put(document, (*path, key), value, position)
+        if not only and not is_chosen:
+            put(document, (*path, "backend"), Backend.LOOPBACK.value, position)
+
+
+def _replayable(inspection: Inspection) -> Iterator[Path]:
+    for pattern in PARTS:
+        for path, part in inspection.each(*pattern):
+            if path[-1] != "controller" or len(path) == 2 or _is_peer(part.get("kind")):
+                yield path
+
+
+def _is_peer(kind: Any) -> bool:
+    """Whether all that this kind of controller sends is in a recording."""
+    known = type(kind) is str and plugins.has(plugins.CONTROLLERS, kind)
+    return known and plugins.load(plugins.CONTROLLERS, kind).role is Role.PEER
+
+
+def _lines_of(file: FilePath) -> tuple[Mapping[str, Any], str]:
+    """The lines that a recording has, and why it cannot be read."""
+    from hilgw.record.script import scripts_of  # for replays only
+
+    try:
+        return scripts_of(file), ""
+    except HilgwError as error:
+        return {}, error.what
+
+
+def check_replays(inspection: Inspection) -> None:
+    """Each part with the back end replay is in its recording, and moves no real robot unasked."""
+    replayed = [(path, part) for each in PARTS for path, part in inspection.made(*each)]
+    for path, part in replayed:
+        if part.backend is not Backend.REPLAY:
+            continue
+        if path[-1] == "controller" and len(path) > 2:
+            _check_controller(inspection, path, part.kind)
+        if part.own.recording is None:
+            fix = "write `recording: run.pcapng`, or use --replay FILE"
+            inspection.error((*path, "backend"), "there is no recording to replay", fix)
+            continue
+        file = FilePath(inspection.document.file).parent / part.own.recording
+        recorded, error = _lines_of(file)
+        fix = "name a file that `hilgw show` reads" if error else ""
+        if not error and part_name(path) not in recorded:
+            error = f"the recording has no line of {quoted(part_name(path))}"
+            fix = inspection.suggest(part_name(path), recorded)
+        if error:
+            inspection.error((*path, "recording"), error, fix)
+
+
+def _check_controller(inspection: Inspection, path: Path, kind: str) -> None:
+    at, real = (*path, "backend"), inspection.get("real")
+    if not _is_peer(kind):
+        what = f"a controller of kind {kind} is not replayed: its steps are those of its peer"
+        inspection.error(at, what, "delete it; its body can be replayed")
+    for key in BODY_KEYS:
+        body = part_name((*path[:-1], key))
+        has_body = isinstance(inspection.get(*path[:-1], key), dict)
+        named = isinstance(real, list) and body in real
+        if has_body and not named and not is_mocked(inspection, body):
+            what = f"a recording would command the real body {quoted(body)}"
+            fix = f"write `real: [{body}]` if it may, or replay the body, too"
+            inspection.error(at, what, fix)
+
+
+def disarmed(config: GatewayConfig) -> GatewayConfig:
+    """The same, where no robot is armed at the start whose real body a recording commands."""
+    robots = {
+        name: replace(robot, safety=replace(robot.safety, armed=False))
+        for name, robot in config.robots.items()
+        if robot.controller is not None
+        and robot.controller.backend is Backend.REPLAY
+        and not all(is_mocked(config, f"{name}.{key}") for key in robot.bodies)
+    }
+    return replace(config, robots=config.robots | robots)

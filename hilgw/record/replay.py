@@ -1,0 +1,188 @@
+"""A device as a recording has it: a mock, which a host runs as any other.
+
+It answers what hilgw sends: bytes from the device follow, after the time that the recording has,
+the frames before them, which hilgw must have sent. Bytes that follow other bytes come by time.
+Where hilgw sends anything else, or nothing, it departs from the recording: that is reported, and
+the replay goes on at the next frame. Pure.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable
+
+from hilgw.record.script import Kind, Script
+from hilgw.units import NS_PER_S, earliest
+
+PATIENCE_NS = 2 * NS_PER_S
+"""A frame that hilgw does not send is waited for so long, beyond its time."""
+AHEAD = 64
+"""Frames among which one is searched that hilgw sends instead of another."""
+
+
+OnDeparture = Callable[[int, bytes, bytes], None]
+"""Gets the number of a frame, what was expected (b"": nothing, it is behind the last one), and what
+hilgw sent (b"": nothing)."""
+
+
+class Replay:
+    """The device of one line (`hilgw.engine.mock_host.WholeMock`). Times are integer nanoseconds.
+
+    frames: that hilgw sent in the recording; matched: that it sent again. after_end: bytes that it
+    sent when the recording was over.
+    """
+
+    baud_rate, bits_per_byte = 1_000_000_000, 10  # its line has no delay
+    host_baud: int | None = None
+
+    def __init__(self, name: str, script: Script, on_departure: OnDeparture) -> None:
+        self.name, self.closing = name, False
+        self.matched = self.departures = self.after_end = 0
+        self._script, self._steps, self._on_departure = script, script.steps, on_departure
+        self._sent = [at for at, step in enumerate(self._steps) if step.kind is Kind.SENT]
+        self.frames = len(self._sent)
+        self._frame = self._done = 0  # the next one that hilgw sends; how much of it has come
+        self._passed: dict[int, int] = {}  # frames before it, by their steps -> when
+        self._left_out: dict[int, int] = {}  # a step -> the one that follows it instead
+        self._passed_over = b""  # the last frame that was expected in vain
+        self._is_open = self._is_late = False
+        self._step = 0  # the next one of all
+        self._time_ns, self._now = script.begin_ns, 0  # of the one before it: recorded, played
+        self._begun_ns: int | None = None
+        self._out = bytearray()
+        self._wake: int | None = None
+
+    def report(self) -> dict[str, int]:
+        """The part of the gateway's report."""
+        return {
+            "frames": self.frames,
+            "matched": self.matched,
+            "departures": self.departures,
+            "after_end_bytes": self.after_end,
+        }
+
+    # --- the interface of a mock ------------------------------------------------------------------
+
+    def connect(self, now: int) -> None:
+        self._is_open, self.closing = True, False
+        self._now = max(self._now, now)
+
+    def disconnect(self, now: int) -> None:
+        """The end of a connection; what it had left is not played."""
+        was_closing, self._is_open, self.closing = self.closing, False, False
+        self._out.clear()
+        ends = (Kind.LOST, Kind.CLOSED)
+        rest = () if was_closing else range(self._step, len(self._steps))
+        if (end := next((at for at in rest if self._steps[at].kind in ends), None)) is not None:
+            self._pass(end, now)
+            self._frame, self._done = max(self._frame, bisect_left(self._sent, end)), 0
+
+    def receive(self, data: bytes, now: int) -> None:
+        """What hilgw sends, compared with the recording as bytes: a frame may come in pieces."""
+        self._wake = now
+        while data:
+            expected = self._expected()
+            size = min(len(data), len(expected) - self._done)
+            if not expected or data[:size] != expected[self._done : self._done + size]:
+                self._differs(expected[: self._done] + data, now)
+                return
+            self._done, data = self._done + size, data[size:]
+            if self._done == len(expected):
+                self._matches(now)
+
+    def advance(self, now: int) -> None:
+        if self._begun_ns is None:
+            self._begun_ns = self._now = now
+        self._wake = None
+        while not self._out and (due := self._due()) is not None and due <= now:
+            self._play(due)
+
+    def take(self, now: int) -> bytes:
+        data = bytes(self._out)
+        self._out.clear()
+        return data
+
+    def next_deadline(self) -> int | None:
+        return earliest(self._wake, self._due())
+
+    def set(self, name: str, value: str) -> None:
+        raise ValueError(f"{name}: a replay has no parameters")
+
+    def reset(self, now: int) -> None:
+        """Changes nothing: the recording goes on, as for `switch_off`."""
+
+    def switch_off(self) -> None: ...
+
+    def describe(self) -> str:
+        return f"{self.name}: frame {self._frame} of {self.frames}"
+
+    # --- what hilgw sends -------------------------------------------------------------------------
+
+    def _matches(self, now: int) -> None:
+        self.matched, self._is_late = self.matched + 1, False
+        self._go_on(now)
+
+    def _go_on(self, now: int) -> None:
+        self._passed[self._sent[self._frame]] = now
+        self._frame, self._done = self._frame + 1, 0
+
+    def _expected(self) -> bytes:
+        """The next frame; b"" behind the last one."""
+        return self._steps[self._sent[self._frame]].data if self._frame < self.frames else b""
+
+    def _differs(self, actual: bytes, now: int) -> None:
+        self._done, expected = 0, self._expected()
+        if actual == self._passed_over:  # another one came before it, or it is late
+            self.matched, self._passed_over, self._is_late = self.matched + 1, b"", False
+            return
+        lasts_ns = self._script.end_ns - self._script.begin_ns
+        if not expected and now - (self._begun_ns or 0) > lasts_ns:
+            self.after_end += len(actual)
+            return
+        self._depart(expected, actual)
+        ahead = range(self._frame + 1, min(self._frame + AHEAD, self.frames))
+        found = next((at for at in ahead if self._steps[self._sent[at]].data == actual), None)
+        if found is not None:
+            self._left_out[self._sent[self._frame]] = self._sent[found]
+            self._frame = found
+            self._matches(now)
+        elif expected:
+            self._passed_over = expected
+            self._go_on(now)
+
+    def _depart(self, expected: bytes, actual: bytes) -> None:
+        self.departures += 1
+        self._on_departure(min(self._frame + 1, self.frames), expected, actual)
+
+    # --- what the device does ---------------------------------------------------------------------
+
+    def _due(self) -> int | None:
+        """When the next step is played; None: it waits for hilgw, or there is none."""
+        while self._step in self._left_out:
+            self._step = self._left_out.pop(self._step)
+        if self._step == len(self._steps) or not self._is_open:
+            return None
+        step = self._steps[self._step]
+        if self._step in self._passed or step.kind is Kind.OPENED:
+            return max(self._now, self._passed.get(self._step, 0))
+        due = self._now + max(0, step.time_ns - self._time_ns)
+        waits = step.kind is Kind.CLOSED or (step.kind is Kind.SENT and not self._is_late)
+        return due + PATIENCE_NS if waits else due
+
+    def _play(self, now: int) -> None:
+        step = self._steps[self._step]
+        if step.kind is Kind.RECEIVED:
+            self._out, self._wake = bytearray(step.data), now
+        elif step.kind in (Kind.LOST, Kind.CLOSED):
+            self.closing, self._is_open = True, False
+        elif step.kind is Kind.SENT and self._step not in self._passed:
+            if not self._is_late:
+                self._depart(step.data, b"")
+            self._is_late, self._passed_over = True, step.data
+            self._go_on(now)
+        self._passed.pop(self._step, None)
+        self._pass(self._step, now)
+
+    def _pass(self, at: int, now: int) -> None:
+        self._time_ns = self._steps[at].time_ns
+        self._now, self._step = max(self._now, now), at + 1

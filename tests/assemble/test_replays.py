@@ -1,0 +1,228 @@
+"""Recordings in the place of mocks: the same run again, and what differs from it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from hilgw.assemble.gateway import build
+from hilgw.config.load import load_config
+from hilgw.config.replays import ReplayOptions
+from hilgw.config.shipped import found
+from hilgw.config.source.positions import ConfigErrors
+from hilgw.engine import recorder
+from hilgw.engine.observer import Observer
+from hilgw.engine.simulated.event_loop import PacedLoop
+from hilgw.errors import DepartureError
+from hilgw.record.recording import Recording
+from hilgw.record.writer import Event, Files, Settings
+
+SECONDS = 1.4
+NO_LINK = ["airs.lab.nodes.spare.link=null"]
+
+
+class InProcess:
+    """Stands for the process of a recording: writes at once."""
+
+    def __init__(self, settings: Settings, *_: object, **__: object) -> None:
+        recorder.make(Path(settings.path))
+        self._files = Files(settings, lambda report: None)
+
+    def put(self, event: Event) -> None:
+        self._files.write([event])
+
+    async def stop(self) -> None:
+        pass
+
+
+class Notices(Observer):
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def notice(self, source: str, text: str) -> None:
+        self.texts.append(f"{source}: {text}")
+
+
+def run(
+    config: str, *, record: Path | None = None, replay: ReplayOptions | None = None, **more: Any
+) -> tuple[dict[str, Any], list[str]]:
+    """The report of a run as fast as it can, and its notices."""
+    overrides = more.get("overrides", NO_LINK if config == "xbee" else [])
+    loaded = load_config(found(config), overrides, more.get("backend", "loopback"), "max", replay)
+    notices = Notices()
+
+    async def go() -> dict[str, Any]:
+        gateway = build(loaded.config, asyncio.get_running_loop(), notices)
+        if record is not None:
+            settings = Settings(str(record), {}, list(gateway.supervisors), 0)
+            with patch.object(recorder, "RecordingProcess", InProcess):
+                recording = recorder.Recorder(
+                    settings,
+                    gateway.timer,
+                    gateway.real_timer,
+                    gateway.device_of,
+                    lambda report: None,
+                )
+            gateway.observer.add(recording, recorder.RECORDED)
+        try:
+            await gateway.run(asyncio.Event(), SECONDS)
+            await asyncio.sleep(0)
+            if record is not None:
+                await recording.stop()
+        finally:
+            gateway.close()
+        return gateway.report()
+
+    with asyncio.Runner(loop_factory=lambda: PacedLoop("max")) as runner:
+        return runner.run(go()), notices.texts
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """recorded(config): its recording and report, made once."""
+    folder = tmp_path_factory.mktemp("recordings")
+
+    def make(config: str) -> tuple[Path, dict[str, Any]]:
+        path = folder / f"{config}.pcapng"
+        if not path.exists():
+            report, _ = run(config, record=path)
+            path.with_suffix(".json").write_text(json.dumps(report))
+        return path, json.loads(path.with_suffix(".json").read_text())
+
+    return make
+
+
+def as_replayed(report: dict[str, Any]) -> dict[str, Any]:
+    """A report without what differs in any replay."""
+    kept = json.loads(json.dumps(report))
+    for key in ("speed", "replays", "duration_s"):
+        kept.pop(key, None)
+    for port in kept["ports"].values():
+        del port["port"]
+    return dict(kept)
+
+
+# a module without a setup, one with; text modules; a robot and its program on TCP; both on TCP
+@pytest.mark.parametrize("config", ["uart", "xbee", "text", "create2", "wc2ec"])
+def test_a_run_on_its_recording_has_the_same_report(recorded: Any, config: str) -> None:
+    path, before = recorded(config)
+    after, notices = run(config, replay=ReplayOptions(str(path)))
+    assert as_replayed(after) == as_replayed(before)
+    assert not [each for each in notices if "departs" in each]
+    for replayed in after["replays"].values():
+        assert replayed["matched"] == replayed["frames"] > 0 == replayed["departures"]
+    assert list(after["replays"]) == [*before["ports"]]
+
+
+def test_fifty_runs_have_identical_reports(recorded: Any) -> None:
+    path, _ = recorded("uart")
+    reports = {json.dumps(run("uart", replay=ReplayOptions(str(path)))[0]) for _ in range(50)}
+    assert len(reports) == 1
+
+
+CHANGED = ['robots.rover.controller.payload="pong {n}"']
+
+
+def test_a_changed_program_departs_and_both_frames_are_shown(recorded: Any) -> None:
+    path, _ = recorded("uart")
+    report, notices = run("uart", replay=ReplayOptions(str(path)), overrides=CHANGED)
+    assert report["replays"]["uart0"]["departures"] == 3
+    first = next(each for each in notices if "departs" in each)
+    assert first.startswith("uart0: departs from the recording at frame 1 of 3; expected: -> ")
+    assert first.index("'ping 1'") < first.index("; sent: -> ") < first.index("'pong 1'")
+
+
+def test_a_departure_may_end_the_run(recorded: Any) -> None:
+    path, _ = recorded("uart")
+    stop = ReplayOptions(str(path), settings={"on_departure": "stop"})
+    with pytest.raises(DepartureError, match="departs from the recording at frame 1 of 3") as error:
+        run("uart", replay=stop, overrides=CHANGED)
+    assert (error.value.exit_code, error.value.where) == (8, "uart0")
+
+
+def test_one_part_is_replayed_beside_the_mocks_of_others(recorded: Any) -> None:
+    path, before = recorded("create2")
+    after, _ = run("create2", replay=ReplayOptions(str(path), only=("create.body",)))
+    assert list(after["replays"]) == ["create.body"]
+    assert as_replayed(after) == as_replayed(before)
+
+
+def test_what_is_not_in_the_recording_is_a_mock_and_never_a_real_port(recorded: Any) -> None:
+    path, _ = recorded("uart")
+    overrides = [*NO_LINK, "real=[xbee0]", "backend=real"]
+    report, _ = run("xbee", replay=ReplayOptions(str(path)), overrides=overrides, backend=None)
+    assert "(loopback: mock xbee)" in report["ports"]["xbee0"]["port"]
+    assert "replays" not in report
+
+
+def test_a_recording_of_strangers_ends_no_run(recorded: Any, tmp_path: Path) -> None:
+    """Cut, and with the bytes of another run: what is read is played."""
+    whole = recorded("uart")[0].read_bytes()
+    for number, data in enumerate((whole[: len(whole) // 2], whole + whole[200:-3])):
+        path = tmp_path / f"{number}.pcapng"
+        path.write_bytes(data)
+        report, _ = run("uart", replay=ReplayOptions(str(path)))
+        assert report["ledger"]["adds_up"] and report["replays"]["uart0"]["frames"]
+
+
+# --- the file ---------------------------------------------------------------------------------
+
+
+def errors(tmp_path: Path, change: str, *, replay: ReplayOptions | None = None) -> list[str]:
+    text = Path(found("create2")).read_text().replace("backend: mock ", "backend: real ")
+    file = tmp_path / "create2.yaml"
+    file.write_text(text.replace("    controller:   ", f"      {change}\n    controller:   "))
+    with pytest.raises(ConfigErrors) as caught:
+        load_config(str(file), replay=replay)
+    return [str(each).removeprefix(f"{tmp_path}/") for each in caught.value.diagnostics]
+
+
+def test_a_wrong_recording_is_named_with_its_place(recorded: Any, tmp_path: Path) -> None:
+    path, _ = recorded("uart")
+    (found,) = errors(tmp_path, "backend: replay")
+    assert found.startswith("create2.yaml:25:16: robots.create.body.backend: there is no recording")
+    (tmp_path / "text.pcapng").write_text("no recording")
+    for file, what in (
+        ("none.pcapng", "No such file"),
+        ("text.pcapng", "is not a pcapng file"),
+        (str(path), "the recording has no line of 'create.body'; known here: uart0"),
+    ):
+        (found,) = errors(tmp_path, f"backend: replay\n      recording: {file}")
+        assert found.startswith("create2.yaml:26:18: robots.create.body.recording: ")
+        assert what in found
+
+
+def test_only_names_parts(recorded: Any, tmp_path: Path) -> None:
+    path, _ = recorded("create2")
+    (found,) = errors(tmp_path, "", replay=ReplayOptions(str(path), only=("create.boddy",)))
+    assert "create.boddy" in found and "did you mean 'create.body'" in found
+
+
+def test_a_recording_moves_no_real_robot_by_itself(recorded: Any, tmp_path: Path) -> None:
+    path, _ = recorded("create2")
+    replay = ReplayOptions(str(path), only=("create.controller",))
+    (line,) = errors(tmp_path, "", replay=replay)
+    assert "a recording would command the real body 'create.body'" in line
+    assert "`real: [create.body]`" in line
+    overrides = ["real=[create.body]", "robots.create.safety.armed=true"]
+    loaded = load_config(found("create2"), overrides, "real", None, replay).config
+    assert loaded.robots["create"].safety.armed is False
+    mocked = load_config(found("create2"), overrides[1:], "mock", None, replay).config
+    assert mocked.robots["create"].safety.armed is True
+
+
+def test_a_recording_is_beside_the_configuration(recorded: Any, tmp_path: Path) -> None:
+    path, _ = recorded("uart")
+    (tmp_path / "run.pcapng").write_bytes(path.read_bytes())
+    text = Path(found("uart")).read_text()
+    keys = ("kind: uart", "backend: replay", "recording: run.pcapng", "on_departure: stop")
+    file = tmp_path / "uart.yaml"
+    file.write_text(text.replace("    kind: uart\n", "".join(f"    {key}\n" for key in keys)))
+    own = load_config(str(file)).config.adapters["uart0"].own
+    assert (own.recording, own.on_departure) == (str(tmp_path / "run.pcapng"), "stop")
+    assert Recording(Path(own.recording)).head

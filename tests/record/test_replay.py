@@ -1,0 +1,226 @@
+"""A replay gives what a device sent, after what hilgw sends; what differs is a departure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+
+from hilgw.record.events import Writer
+from hilgw.record.replay import PATIENCE_NS, Replay
+from hilgw.record.script import Kind, Script, Step, scripts_of
+
+BEGIN, MS = 7 * 10**9, 1_000_000
+SENT, RECEIVED, OPENED, LOST, CLOSED = Kind
+
+
+def script(*steps: tuple[Kind, int, bytes], end_ms: int = 10_000) -> Script:
+    """A line that is open from its begin; times in ms."""
+    made = [Step(kind, BEGIN + at * MS, data) for kind, at, data in ((OPENED, 0, b""), *steps)]
+    return Script(tuple(made), 1, BEGIN, BEGIN + end_ms * MS)
+
+
+class Bench:
+    """A replay whose host has another clock than the recording, from 0 on; in ms."""
+
+    def __init__(self, of: Script) -> None:
+        self.departures: list[Any] = []
+        self.replay = Replay("x0", of, self._departed)
+        self.replay.advance(0)
+        self.replay.connect(0)
+        self.came: list[tuple[float, bytes]] = []
+
+    def _departed(self, *departure: Any) -> None:
+        self.departures.append(departure)
+
+    def until(self, ms: float) -> Bench:
+        while (due := self.replay.next_deadline()) is not None and due <= ms * MS:
+            self.replay.advance(due)
+            if data := self.replay.take(due):
+                self.came.append((due / MS, data))
+        return self
+
+    def send(self, ms: float, data: bytes) -> Bench:
+        self.until(ms).replay.receive(data, round(ms * MS))
+        return self.until(ms)
+
+
+ASKED = (
+    (SENT, 10, b"ask 1;"),
+    (RECEIVED, 15, b"one"),
+    (SENT, 20, b"ask 2;"),
+    (RECEIVED, 22, b"two"),
+)
+
+
+def test_an_answer_follows_its_request_by_the_recorded_time() -> None:
+    """Not the time of the recording: the first request comes late, and the second early."""
+    bench = Bench(script(*ASKED)).until(300).send(300, b"ask 1;").send(304, b"ask 2;").until(900)
+    assert bench.came == [(305, b"one"), (307, b"two")]
+    assert (bench.replay.matched, bench.departures) == (2, [])
+
+
+def test_bytes_that_nothing_asked_for_come_by_time() -> None:
+    bench = Bench(script((RECEIVED, 5, b"a"), (RECEIVED, 9, b"b"), (RECEIVED, 9, b"c"))).until(50)
+    assert bench.came == [(5, b"a"), (9, b"b"), (9, b"c")]
+    assert bench.replay.next_deadline() is None
+
+
+@pytest.mark.parametrize("pieces", [(b"ask 1;ask 2;",), (b"as", b"k 1;a", b"sk 2;")])
+def test_a_frame_may_come_in_pieces_or_with_another(pieces: tuple[bytes, ...]) -> None:
+    bench = Bench(script(*ASKED))
+    for piece in pieces:
+        bench.send(10, piece)
+    assert (bench.until(99).replay.matched, bench.departures) == (2, [])
+    assert bench.came == [(15, b"one"), (17, b"two")]  # as if it was asked for at once
+
+
+@pytest.mark.parametrize(
+    ("sent", "departure", "came"),
+    [
+        # another frame; one more; one less; none; one behind the last
+        ((b"ask 9;", b"ask 2;"), (1, b"ask 1;", b"ask 9;"), b"onetwo"),
+        ((b"new;", b"ask 1;", b"ask 2;"), (1, b"ask 1;", b"new;"), b"onetwo"),
+        ((b"ask 2;",), (1, b"ask 1;", b"ask 2;"), b"two"),
+        ((b"ask 1;",), (2, b"ask 2;", b""), b"onetwo"),
+        ((b"ask 1;", b"ask 2;", b"more"), (2, b"", b"more"), b"onetwo"),
+    ],
+)
+def test_a_departure_has_both_frames_and_the_replay_goes_on(
+    sent: tuple[bytes, ...], departure: tuple[int, bytes, bytes], came: bytes
+) -> None:
+    bench = Bench(script(*ASKED))
+    for number, each in enumerate(sent):
+        bench.send(10 + 10 * number, each)
+    bench.until(30 + PATIENCE_NS / MS)
+    assert bench.departures == [departure]
+    assert b"".join(data for _, data in bench.came) == came
+
+
+def test_what_is_sent_after_the_recording_counts_as_none() -> None:
+    bench = Bench(script(*ASKED, end_ms=30)).send(1, b"ask 1;").send(2, b"ask 2;").send(31, b"more")
+    assert (bench.departures, bench.replay.after_end) == ([], 4)
+
+
+def test_several_frames_that_are_never_sent_are_waited_for_once() -> None:
+    steps = [(SENT, at, b"%d" % at) for at in range(10, 15)]
+    bench = Bench(script(*steps, (RECEIVED, 20, b"x"))).until(5_000)
+    assert bench.departures == [(1, b"10", b"")]
+    assert bench.came == [(20 + PATIENCE_NS / MS, b"x")]
+
+
+def test_a_connection_ends_as_recorded_and_the_next_goes_on() -> None:
+    bench = Bench(
+        script((RECEIVED, 5, b"a"), (LOST, 8, b""), (OPENED, 50, b""), (RECEIVED, 60, b"b"))
+    )
+    bench.until(100)
+    assert bench.replay.closing and bench.came == [(5, b"a")]
+    bench.replay.disconnect(100 * MS)
+    bench.until(200).replay.connect(200 * MS)
+    assert bench.until(300).came[1:] == [(210, b"b")]
+
+
+def test_hilgw_may_end_the_connection_first() -> None:
+    bench = Bench(
+        script(
+            (SENT, 5, b"a"), (SENT, 6, b"b"), (CLOSED, 8, b""), (OPENED, 9, b""), (SENT, 10, b"c")
+        )
+    )
+    bench.send(5, b"a").replay.disconnect(6 * MS)
+    bench.replay.connect(20 * MS)
+    assert (bench.send(21, b"c").departures, bench.replay.matched) == ([], 2)
+
+
+def test_a_replay_from_a_time_on_begins_with_the_setup() -> None:
+    setup = ((SENT, 1, b"hello"), (RECEIVED, 3, b"ready"))
+    of = script(*setup, (RECEIVED, 500, b"old"), (RECEIVED, 5_010, b"new"))
+    of = Script(of.steps, 3, of.begin_ns, of.end_ns)
+    bench = Bench(of.at(5.0)).send(1, b"hello").until(9_000)
+    assert [data for _, data in bench.came] == [b"ready", b"new"]
+    assert bench.came[-1][0] < 100
+
+
+steps = st.lists(
+    st.tuples(st.sampled_from(Kind), st.integers(-5, 4_000), st.binary(min_size=1, max_size=3)),
+    max_size=12,
+)
+acts = st.lists(st.one_of(st.binary(max_size=4), st.booleans(), st.integers(0, 3_000)), max_size=12)
+
+
+@given(of=steps, acts=acts)
+def test_any_recording_is_played_to_its_end(
+    of: list[tuple[Kind, int, bytes]], acts: list[bytes | bool | int]
+) -> None:
+    """Steps in any order and at any times, and a hilgw that sends and connects as it wants."""
+    bench, now = Bench(script(*of)), 0
+    for act in acts:
+        if isinstance(act, bytes):
+            bench.send(now, act)
+        elif isinstance(act, bool):
+            (bench.replay.connect if act else bench.replay.disconnect)(now * MS)
+        else:
+            now += act
+            bench.until(now)
+    assert bench.replay.matched <= bench.replay.frames
+
+
+def recorded(path: Path, *blocks: bytes) -> Path:
+    path.write_bytes(b"".join(blocks))
+    return path
+
+
+def port(writer: Writer, ms: int, state: str, reason: str = "") -> bytes:
+    event = {"event": "port", "name": "x0", "state": state, "reason": reason}
+    return writer.event(BEGIN + ms * MS, event)
+
+
+def test_a_script_has_the_bytes_and_the_connections_of_a_line(tmp_path: Path) -> None:
+    writer = Writer({}, ["x0"], 0)
+    path = recorded(
+        tmp_path / "a.pcapng",
+        writer.begin(BEGIN),
+        port(writer, 0, "opening"),
+        port(writer, 1, "back-off", "no such port"),
+        port(writer, 2, "opening"),
+        writer.line(BEGIN + 3 * MS, "x0", b"hi", sent=True),
+        port(writer, 4, "up"),
+        writer.line(BEGIN + 4 * MS, "x0", b"ok", sent=False),
+        writer.line(BEGIN + 5 * MS, "x0", b"yo", sent=False),
+        writer.line(BEGIN + 5 * MS, "other", b"--", sent=False),
+        port(writer, 6, "waiting", "lost"),
+        writer.line(BEGIN + 6 * MS, "x0", b"bye", sent=False),
+        port(writer, 7, "opening"),
+        port(writer, 8, "closed"),
+    )
+    found = scripts_of(path)["x0"]
+    assert [(step.kind, (step.time_ns - BEGIN) // MS, step.data) for step in found.steps] == [
+        (OPENED, 2, b""),
+        (SENT, 3, b"hi"),
+        (
+            RECEIVED,
+            4,
+            b"ok",
+        ),  # it led to the state that was reported before it
+        (RECEIVED, 5, b"yo"),
+        (RECEIVED, 6, b"bye"),
+        (LOST, 6, b""),
+        (OPENED, 7, b""),
+    ]
+    assert (found.opened, found.begin_ns, found.end_ns) == (3, BEGIN, BEGIN + 8 * MS)
+
+
+@given(cut=st.integers(0, 900), noise=st.binary(max_size=40))
+def test_a_damaged_recording_is_read_as_far_as_it_goes(
+    tmp_path_factory: pytest.TempPathFactory, cut: int, noise: bytes
+) -> None:
+    writer = Writer({}, ["x0"], 0)
+    whole = writer.begin(BEGIN)
+    head = len(whole)
+    for ms in range(8):
+        whole += writer.line(BEGIN + ms * MS, "x0", b"frame", sent=ms % 2 == 0)
+    path = tmp_path_factory.mktemp("cut") / "a.pcapng"
+    path.write_bytes(whole[: head + cut] + noise)
+    found = scripts_of(path).get("x0")
+    assert found is None or len(found.steps) <= 9 + len(noise)
