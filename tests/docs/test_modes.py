@@ -20,8 +20,9 @@ def test_the_commands_of_the_page(tmp_path: Path) -> None:
     assert len(commands) == 3
     assert "`hilgw --config shadow`" in PAGE
     options = ["--config", "shadow", "--report", "report.json", "--control", "control"]
-    # On a busy machine, which is late, the robots would have stopped before.
+    # On a busy machine, which is late, the robots would have stopped, or been lost, before.
     options += ["--status", "full", "--set=robots.rover.safety={command_timeout_s: 30, late_s: 30}"]
+    options += ["--set=robots.rover.remote.silence_s=30"]
     with Gateway(tmp_path, options) as gateway:
         wait_until(lambda: "ready" in gateway.text())
         wait_until(
@@ -33,7 +34,7 @@ def test_the_commands_of_the_page(tmp_path: Path) -> None:
         gateway.stop()
         text = gateway.text()
     up = {"body": "up", "remote": "up"}
-    assert [each.stdout for each in answers] == [
+    assert [each.stdout + each.stderr for each in answers] == [
         "rover: shadow (body up, remote up)\n",
         "rover: remote (body up, remote up)\n",
         json.dumps({"robot": "rover", "mode": "simulation", "bodies": up}) + "\n",

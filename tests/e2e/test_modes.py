@@ -19,7 +19,8 @@ robots:
       kind: webots
       connect: "tcp://127.0.0.1:1234"
       mock: {devices: "left_wheel:RotationalMotor, ds_front:DistanceSensor", synchronization: "no"}
-    remote: {kind: wc2ec, port: /dev/rover, mock: {webots: R2025a, dialect: full}}
+    remote: {kind: wc2ec, port: /dev/rover, silence_s: 30, mock: {webots: R2025a, dialect: full}}
+    safety: {late_s: 30}  # of a machine that is busy
     controller: {kind: python, file: brain.py}
 """
 BRAIN = """
@@ -56,7 +57,7 @@ def test_a_program_takes_the_real_robot_and_a_user_gives_it_back(tmp_path: Path)
         motors = re.compile(r"remote \|.*left_wheel\s.*velocity\s+2", re.DOTALL)
         wait_until(lambda: motors.search(gateway.text()))
         asked = run("mode", "rover", "--control", "control", cwd=tmp_path)
-        assert asked.stdout == "rover: remote (body up, remote up)\n"
+        assert asked.stdout + asked.stderr == "rover: remote (body up, remote up)\n"
         done = run("mode", "rover", "simulation", "--json", "--control", "control", cwd=tmp_path)
         assert json.loads(done.stdout) == {
             "robot": "rover",
