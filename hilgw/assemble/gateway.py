@@ -31,6 +31,7 @@ from hilgw.devices.steps import StepClock
 from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.engine.gateway import Gateway
 from hilgw.engine.observer import Observers
+from hilgw.engine.reporting.statistics import StationStatistics
 from hilgw.engine.robot.ports import EmitterPort, ReceiverPort
 from hilgw.engine.robot.robot import Robot
 from hilgw.engine.robot.schedule import Schedule
@@ -39,7 +40,6 @@ from hilgw.engine.simulated.event_loop import PacedLoop
 from hilgw.engine.station.receive_filter import ReceiveFilter
 from hilgw.engine.station.station import Station
 from hilgw.engine.station.station_watch import Traffic
-from hilgw.engine.statistics import StationStatistics
 from hilgw.engine.supervisor import Supervisor
 from hilgw.errors import UsageError
 from hilgw.medium.airs import Airs

@@ -15,7 +15,7 @@ from hilgw.control.parts import Listens
 from hilgw.engine.control_loop.servers.webots_server import OwnController, WebotsPort, WebotsServer
 from hilgw.engine.control_loop.servers.webots_socket import PluginSocket, WebotsSocket
 from hilgw.engine.listening import Listening
-from hilgw.engine.processes import Child, Program
+from hilgw.engine.processes.processes import Child, Program
 from hilgw.plugins import CONTROLLERS, load
 from hilgw.protocols.webots.address import program_environment
 from hilgw.protocols.webots.handshake import without_mock

@@ -10,7 +10,7 @@ from hilgw.control.safety_settings import DEFAULT_GUARDIAN_MS
 from hilgw.engine.control_loop.control_loops import ControlLoops
 from hilgw.engine.lines import Lines
 from hilgw.engine.observer import FrameEvent, Kind
-from hilgw.engine.port_history import PortHistory
+from hilgw.engine.reporting.port_history import PortHistory
 from hilgw.engine.robot.ports import EmitterPort
 from hilgw.engine.simulated.clock import SimulatedClock
 from hilgw.engine.simulated.pace import Hold, Holds, SpeedMeter
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from hilgw.adapters.base import RemoteAnswer
     from hilgw.devices.kinds import Device
     from hilgw.engine.event_loop.scheduler import Timer
-    from hilgw.engine.latency import Latency
     from hilgw.engine.listening import Listening
     from hilgw.engine.mocap import Mocap
     from hilgw.engine.mock_host import MockHost
     from hilgw.engine.observer import Direction, Observers
-    from hilgw.engine.processes import Child
+    from hilgw.engine.processes.processes import Child
+    from hilgw.engine.reporting.latency import Latency
     from hilgw.engine.robot.robot import Robot
     from hilgw.engine.scene import Scene
     from hilgw.engine.simulated.event_loop import PacedLoop

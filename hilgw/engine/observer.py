@@ -12,7 +12,7 @@ from enum import StrEnum
 from types import MethodType
 from typing import TYPE_CHECKING
 
-from hilgw.engine.latency import Latency
+from hilgw.engine.reporting.latency import Latency
 from hilgw.records import record
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from hilgw.transports.base import Transport
 from hilgw.units import ns_to_s
 
 if TYPE_CHECKING:
-    from hilgw.engine.processes import Child
+    from hilgw.engine.processes.processes import Child
 
 RESOLUTION_S = 1e-6  # of event loops: a shorter wait may end before its time
 POLL_S = 0.1

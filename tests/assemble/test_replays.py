@@ -15,8 +15,8 @@ from hilgw.config.load import load_config
 from hilgw.config.replays import ReplayOptions
 from hilgw.config.shipped import found
 from hilgw.config.source.positions import ConfigErrors
-from hilgw.engine import recorder
 from hilgw.engine.observer import Observer
+from hilgw.engine.recording import recorder
 from hilgw.engine.simulated.event_loop import PacedLoop
 from hilgw.errors import DepartureError
 from hilgw.record.recording import Recording

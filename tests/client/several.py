@@ -13,7 +13,7 @@ from typing import Any
 
 from hilgw.assemble.gateway import build
 from hilgw.config.load import load_text
-from hilgw.engine.control_socket import ControlServer
+from hilgw.engine.control_socket.control_server import ControlServer
 from hilgw.engine.gateway import Gateway
 from hilgw.engine.observer import Observer
 from hilgw.testing.sim import DEADLINE_S

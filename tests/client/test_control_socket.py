@@ -13,7 +13,7 @@ import pytest
 from hilgw.client.connection import ask
 from hilgw.client.control_paths import live_sockets
 from hilgw.client.control_socket import find_gateway
-from hilgw.engine.control_listener import control_folder
+from hilgw.engine.control_socket.listener import control_folder
 from hilgw.errors import HilgwError, PeerError, UsageError
 from hilgw.protocols.gateway import paths
 from hilgw.protocols.gateway.messages import ANSWER_BYTES, LINE_BYTES

@@ -15,7 +15,7 @@ import pytest
 
 from hilgw.client import Gateway
 from hilgw.client.arming import disarm
-from hilgw.engine.control_listener import control_folder
+from hilgw.engine.control_socket.listener import control_folder
 from hilgw.engine.observer import ValueEvent
 from hilgw.errors import HilgwError, PeerError, UsageError
 from hilgw.testing.sim import DEADLINE_S

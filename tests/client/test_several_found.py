@@ -10,7 +10,7 @@ import pytest
 from hilgw.cli.main import main
 from hilgw.client import arming, control_socket, gateway
 from hilgw.client.gateway import gateway_with
-from hilgw.engine.control_listener import control_folder
+from hilgw.engine.control_socket.listener import control_folder
 from hilgw.errors import PeerError, UsageError
 from hilgw.testing.sim import DEADLINE_S
 from tests.client.several import frozen, killed, peer, running, with_robots

@@ -10,7 +10,7 @@ import pytest
 
 from hilgw.cli.main import main
 from hilgw.client import control_socket
-from hilgw.engine.control_listener import control_folder
+from hilgw.engine.control_socket.listener import control_folder
 from hilgw.testing.sim import DEADLINE_S
 from tests.client.several import killed, peer, running, with_robots
 

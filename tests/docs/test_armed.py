@@ -12,7 +12,7 @@ from hilgw.cli.parser import parse
 from hilgw.client.arming import arm
 from hilgw.config.load import load_config
 from hilgw.config.model import armed
-from hilgw.engine.control_socket import ControlServer
+from hilgw.engine.control_socket.control_server import ControlServer
 from hilgw.engine.observer import Observer
 
 ROOT = Path(__file__).parents[2]

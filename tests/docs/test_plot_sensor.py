@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hilgw.engine.control_listener import control_folder
+from hilgw.engine.control_socket.listener import control_folder
 from tests.client.several import running, with_robots
 from tests.client.test_gateway import Reporting
 

@@ -11,7 +11,7 @@ import pytest
 
 from hilgw.cli.parser import parse
 from hilgw.config.load import load_text
-from hilgw.engine.recordings import MOST
+from hilgw.engine.recording.recordings import MOST
 from hilgw.record.events import RTAC_SERIAL, USER0, USER1
 from tests.e2e.running import ROOT, Gateway, environment, in_process, run_program, wait_until
 

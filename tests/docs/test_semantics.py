@@ -12,7 +12,7 @@ import pytest
 from hilgw.assemble.gateway import build
 from hilgw.client.connection import ask
 from hilgw.config.load import load_config, load_text
-from hilgw.engine.control_socket import ControlServer
+from hilgw.engine.control_socket.control_server import ControlServer
 from hilgw.engine.observer import Observer
 from hilgw.medium.mocap import decode
 from hilgw.medium.pose import Pose

@@ -6,9 +6,9 @@ from typing import Any
 
 from hilgw.adapters import base
 from hilgw.engine.observer import Observer
+from hilgw.engine.reporting.statistics import StationStatistics
 from hilgw.engine.station.receive_filter import ReceiveFilter
 from hilgw.engine.station.station import Station
-from hilgw.engine.statistics import StationStatistics
 from hilgw.medium.airs import Airs
 from hilgw.medium.ledger import Ledger
 from hilgw.medium.medium import Medium

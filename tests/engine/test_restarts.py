@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from hilgw.engine.processes import BACKOFF_S, FAILURES, STEADY_NS, Restart, Restarts, Verdict
+from hilgw.engine.processes.processes import (
+    BACKOFF_S,
+    FAILURES,
+    STEADY_NS,
+    Restart,
+    Restarts,
+    Verdict,
+)
 
 
 def end(policy: Restarts, code: int = 0, *, dismissed: bool = False, run_ns: int = 1) -> Verdict:

@@ -26,7 +26,7 @@ from hilgw.assemble.gateway import build
 from hilgw.cli.output.terminal import Terminal
 from hilgw.client.connection import line_of
 from hilgw.config.load import load_config
-from hilgw.engine.control_socket import ControlServer
+from hilgw.engine.control_socket.control_server import ControlServer
 from hilgw.engine.observer import Direction, LineEvent
 from hilgw.engine.simulated.clock import SimulatedClock
 from hilgw.engine.simulated.event_loop import PacedLoop

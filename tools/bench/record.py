@@ -37,7 +37,7 @@ OVER = Path("/tmp")  # a disk, or memory: the gateway waits for neither
 def receive_recorded(port: str, packets: int) -> None:
     """As xbee.py's gateway, with a recording."""
     from hilgw.assemble import gateway as assembled
-    from hilgw.engine.recordings import Recordings
+    from hilgw.engine.recording.recordings import Recordings
 
     build = assembled.build
     folder = tempfile.TemporaryDirectory(dir=OVER)
@@ -68,7 +68,7 @@ def run_in_process(name: str, how: str, duration_s: str) -> None:
     from hilgw.assemble.gateway import build
     from hilgw.config.load import load_config
     from hilgw.engine.observer import Observer
-    from hilgw.engine.recordings import Recordings
+    from hilgw.engine.recording.recordings import Recordings
     from hilgw.engine.simulated.event_loop import PacedLoop
 
     folder = tempfile.TemporaryDirectory(dir=OVER)

@@ -95,9 +95,9 @@ async def serve(name: str, path: str) -> None:
     from hilgw.assemble.gateway import build
     from hilgw.assemble.network import metrics_listening
     from hilgw.config.load import load_text
-    from hilgw.engine.control_socket import ControlServer
-    from hilgw.engine.metrics_server import MetricsServer
+    from hilgw.engine.control_socket.control_server import ControlServer
     from hilgw.engine.observer import Observer
+    from hilgw.engine.reporting.metrics_server import MetricsServer
     from hilgw.protocols.gateway.metrics import text_of
 
     loop, stop, late = asyncio.get_running_loop(), asyncio.Event(), list[float]()

@@ -195,7 +195,7 @@ async def _run(args: argparse.Namespace, settings: BridgeSettings, frame: str | 
     from hilgw.cli.output.console import console_writer
     from hilgw.cli.output.terminal import Terminal
     from hilgw.cli.signals import StopSignal
-    from hilgw.engine.control_server import LookServer, Watched
+    from hilgw.engine.control_socket.look_server import LookServer, Watched
     from hilgw.engine.event_loop.scheduler import Timer
     from hilgw.engine.observer import Observers
 

@@ -161,7 +161,7 @@ async def _serve(args: argparse.Namespace, modules: list[GivenModule]) -> int:
 
     from hilgw.cli.output import files
     from hilgw.cli.signals import StopSignal
-    from hilgw.engine.control_server import LookServer, Watched
+    from hilgw.engine.control_socket.look_server import LookServer, Watched
     from hilgw.engine.event_loop.scheduler import Timer
     from hilgw.engine.mock_host import MockHost
     from hilgw.engine.observer import Observers

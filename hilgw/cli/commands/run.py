@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from hilgw.cli.signals import StopSignal
     from hilgw.config.model import GatewayConfig
     from hilgw.engine.gateway import Gateway
-    from hilgw.engine.metrics_server import MetricsServer
     from hilgw.engine.observer import Observer
-    from hilgw.engine.recordings import Recordings
+    from hilgw.engine.recording.recordings import Recordings
+    from hilgw.engine.reporting.metrics_server import MetricsServer
 
 
 def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -186,8 +186,8 @@ async def _serve(
 ) -> None:
     from hilgw.cli.output import files
     from hilgw.cli.service import Service
-    from hilgw.engine.control_listener import closed_to
-    from hilgw.engine.control_socket import ControlServer
+    from hilgw.engine.control_socket.control_server import ControlServer
+    from hilgw.engine.control_socket.listener import closed_to
     from hilgw.protocols.gateway.paths import CONTROL
 
     def show(text: str) -> None:
@@ -242,7 +242,7 @@ async def _serve(
 
 def _recordings(gateway: Gateway, args: argparse.Namespace, config: GatewayConfig) -> Recordings:
     from hilgw.config.model import RecordConfig
-    from hilgw.engine.recordings import Recordings
+    from hilgw.engine.recording.recordings import Recordings
 
     def head() -> dict[str, Any]:
         import platform
@@ -275,7 +275,7 @@ def _metrics(
     gateway: Gateway, config: GatewayConfig, url: str, status: Callable[[], dict[str, Any]]
 ) -> MetricsServer:
     from hilgw.assemble.network import metrics_listening
-    from hilgw.engine.metrics_server import MetricsServer
+    from hilgw.engine.reporting.metrics_server import MetricsServer
     from hilgw.protocols.gateway.metrics import text_of
 
     listening = metrics_listening(config, gateway, url)

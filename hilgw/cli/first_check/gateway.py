@@ -25,7 +25,7 @@ from hilgw.client import Gateway as Running
 from hilgw.client.arming import arm, disarm
 from hilgw.client.control_paths import live_sockets
 from hilgw.devices.kinds import NO_LIMITS, MotorLimits
-from hilgw.engine.processes import LAUNCHER
+from hilgw.engine.processes.processes import LAUNCHER
 from hilgw.errors import HilgwError, PeerError
 from hilgw.protocols.gateway.requests import Identify
 from hilgw.protocols.webots.errors import ProtocolError

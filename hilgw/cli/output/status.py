@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from hilgw.cli.output.summary import divergence_words
-from hilgw.engine.statistics import motion, motions
+from hilgw.engine.reporting.statistics import motion, motions
 
 if TYPE_CHECKING:
     from hilgw.devices.kinds import Quantity, Value

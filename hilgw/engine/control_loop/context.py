@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from hilgw.control.events import Notice, ProtocolFailure, Refused
-from hilgw.engine.statistics import ControlLoopStatistics, NoticeFilter
+from hilgw.engine.reporting.statistics import ControlLoopStatistics, NoticeFilter
 
 if TYPE_CHECKING:
     from hilgw.control.events import Event

@@ -1,6 +1,7 @@
 """The gateway's side of the guardian, the process that stops the robots in its place.
 
-`hilgw.engine.guardian_process` is the process. A message to it is a kind, a number and bytes:
+`hilgw.engine.processes.guardian_process` is the process. A message to it is a kind, a number and
+bytes:
 
 * PORT, with a descriptor (SCM_RIGHTS): a connection to a body, by its number;
 * STOP: the bytes that stop the motors of this body as they move now; none: they stand still;
@@ -28,7 +29,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Protocol
 
 from hilgw.control.safety_settings import DEFAULT_GUARDIAN_MS
-from hilgw.engine.guardian_process import (
+from hilgw.engine.processes import guardian_process
+from hilgw.engine.processes.guardian_process import (
     ACTED,
     BEAT,
     DROP,
@@ -46,7 +48,7 @@ from hilgw.units import NS_PER_MS, NS_PER_S
 if TYPE_CHECKING:
     from hilgw.transports.base import Flag, Scheduler
 
-PROGRAM = Path(__file__).parent.with_name("guardian_process.py")
+PROGRAM = Path(guardian_process.__file__)
 BEAT_NS = 50 * NS_PER_MS
 FROZEN_NS = NS_PER_S  # a guardian that has read no beat for so long would stop nothing
 START_NS = 5 * NS_PER_S  # a slow machine needs so long for its start

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hilgw.engine.processes import ProgramState
+from hilgw.engine.processes.processes import ProgramState
 from hilgw.units import NS_PER_S
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from hilgw.control.events import BrakeDamping, StopReason, Write
 from hilgw.control.limits import check_command, check_value
 from hilgw.control.safety import Mode, mode_of
 from hilgw.devices.kinds import MOTOR, Refusal
-from hilgw.engine.statistics import ControlLoopStatistics, motions
+from hilgw.engine.reporting.statistics import ControlLoopStatistics, motions
 from hilgw.errors import PeerError, PortError
 from hilgw.reasons import RequestRefused
 from hilgw.transports.base import NOT_SET

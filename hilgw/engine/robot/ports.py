@@ -8,9 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from hilgw.devices.fields import CHANNEL_MAX
-from hilgw.engine.latency import Latency
+from hilgw.engine.reporting.latency import Latency
+from hilgw.engine.reporting.statistics import StationStatistics
 from hilgw.engine.robot.schedule import DEPARTURE, SAMPLE
-from hilgw.engine.statistics import StationStatistics
 from hilgw.medium.listeners import Listener
 from hilgw.medium.packet import BROADCAST, Copy, Packet
 from hilgw.reasons import ExpiredReason, RejectedReason

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hilgw.adapters.base import Received, StationSettings
-    from hilgw.engine.statistics import StationStatistics
+    from hilgw.engine.reporting.statistics import StationStatistics
     from hilgw.medium.airs import Airs
     from hilgw.medium.pose import Mount
 

@@ -43,8 +43,8 @@ from hilgw.reasons import ExpiredReason, PacketRefused, RefusedReason
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from hilgw.engine.reporting.statistics import StationStatistics
     from hilgw.engine.station.receive_filter import ReceiveFilter
-    from hilgw.engine.statistics import StationStatistics
     from hilgw.transports.base import Scheduler, Transport
 
 Given = TypeVarTuple("Given")

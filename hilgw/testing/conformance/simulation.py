@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 from hilgw.adapters.base import StationSettings, line_of
 from hilgw.engine.mock_host import MockHost
 from hilgw.engine.observer import Observer
+from hilgw.engine.reporting.statistics import StationStatistics
 from hilgw.engine.station.receive_filter import ReceiveFilter
 from hilgw.engine.station.station import Station
-from hilgw.engine.statistics import StationStatistics
 from hilgw.engine.supervisor import PortListener
 from hilgw.errors import AdapterError, ConfigError, HilgwError, MismatchError, PortError
 from hilgw.medium.airs import Airs

@@ -32,8 +32,8 @@ from hilgw.cli.output.text import (
     table,
     use_colour,
 )
-from hilgw.engine.latency import Latency
 from hilgw.engine.observer import ControlLoopStatus, State
+from hilgw.engine.reporting.latency import Latency
 from hilgw.medium.matching import OutOfRange
 from hilgw.medium.packet import Packet
 

@@ -17,7 +17,7 @@ from hilgw.config.load import load_text
 from hilgw.control.events import StopReason
 from hilgw.engine.arming.leases import Lease
 from hilgw.engine.control_loop.control_loops import ControlLoops
-from hilgw.engine.control_socket import ControlServer
+from hilgw.engine.control_socket.control_server import ControlServer
 from hilgw.errors import HilgwError
 from hilgw.protocols.gateway.messages import VERSION
 from hilgw.testing.sim import Recorder, until

@@ -19,10 +19,10 @@ from typing import Any
 
 import pytest
 
-from hilgw.engine import guardian_process
 from hilgw.engine.control_loop.guardian import FROZEN_NS, PROGRAM, START_NS, Guardian
 from hilgw.engine.control_loop.watchdog import Watchdog
 from hilgw.engine.event_loop.scheduler import Timer
+from hilgw.engine.processes import guardian_process
 from hilgw.errors import PortError
 from hilgw.testing.sim import Clock
 from hilgw.transports.base import LineSettings

@@ -13,7 +13,7 @@ from hilgw.control.events import MotorCommand
 from hilgw.control.modes import RobotMode
 from hilgw.devices.kinds import Device
 from hilgw.engine.observer import Observer, State
-from hilgw.engine.processes import ProgramState
+from hilgw.engine.processes.processes import ProgramState
 from tests.engine.control_loop.fakes import FakeLoop
 from tests.engine.control_loop.running import RunningLoop, robot_of
 from tests.engine.control_loop.scripted import ScriptedLoop

@@ -15,9 +15,9 @@ from hilgw.assemble.gateway import build
 from hilgw.config.load import load_text
 from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.engine.gateway import Gateway
-from hilgw.engine.latency import Latency
 from hilgw.engine.mock_host import MockHost
 from hilgw.engine.proxy.robot import ProxiedRobot
+from hilgw.engine.reporting.latency import Latency
 from hilgw.plugins import new_air
 from hilgw.protocols.webots.answers import Image, encode_answer
 from hilgw.protocols.webots.handshake import encode_hello

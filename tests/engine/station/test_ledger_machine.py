@@ -15,12 +15,12 @@ from hilgw.devices.fields import EmitterFields, ReceiverFields
 from hilgw.devices.receiver import Receiver
 from hilgw.devices.steps import StepClock
 from hilgw.engine.observer import Observer
+from hilgw.engine.reporting.statistics import StationStatistics
 from hilgw.engine.robot.ports import EmitterPort, ReceiverPort
 from hilgw.engine.robot.schedule import Schedule
 from hilgw.engine.scene import Scene
 from hilgw.engine.station.receive_filter import ReceiveFilter
 from hilgw.engine.station.station import Station
-from hilgw.engine.statistics import StationStatistics
 from hilgw.engine.supervisor import PortListener
 from hilgw.medium.airs import Airs
 from hilgw.medium.ledger import Ledger

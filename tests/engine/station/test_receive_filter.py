@@ -9,8 +9,8 @@ import pytest
 
 from hilgw.adapters.base import Received, StationSettings
 from hilgw.engine.observer import Observer
+from hilgw.engine.reporting.statistics import StationStatistics
 from hilgw.engine.station.receive_filter import ReceiveFilter
-from hilgw.engine.statistics import StationStatistics
 from hilgw.medium.airs import Airs
 from hilgw.medium.ledger import Ledger
 from hilgw.medium.listeners import Listener

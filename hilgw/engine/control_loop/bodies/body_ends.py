@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hilgw.control.modes import RobotMode, differing, of_one_only
 from hilgw.devices.kinds import Refusal
 from hilgw.engine.control_loop.bodies.body_end import BodyEnd
-from hilgw.engine.statistics import ControlLoopStatistics
+from hilgw.engine.reporting.statistics import ControlLoopStatistics
 from hilgw.errors import HilgwError, PeerError
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from hilgw.control.events import (
     SensorValue,
     StopReason,
 )
-from hilgw.engine.statistics import ControlLoopStatistics
+from hilgw.engine.reporting.statistics import ControlLoopStatistics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import Callable
 
-    from hilgw.engine.control_listener import ClientHandler
     from hilgw.engine.control_loop.peer_link import PeerLink
     from hilgw.engine.control_loop.servers.webots_socket import LocalSocket
+    from hilgw.engine.control_socket.listener import ClientHandler
     from hilgw.engine.lines import Lines
     from hilgw.engine.listening import Listening
-    from hilgw.engine.processes import Child
+    from hilgw.engine.processes.processes import Child
     from hilgw.transports.base import Handle, Transport
 
 # A controller that was sent QUIT has this time to close the connection, as libController does.

@@ -12,7 +12,7 @@ from hilgw.assemble.gateway import build
 from hilgw.cli.main import main
 from hilgw.client import arming
 from hilgw.config.load import load_text
-from hilgw.engine.control_socket import ControlServer
+from hilgw.engine.control_socket.control_server import ControlServer
 from hilgw.engine.observer import Observer
 from hilgw.errors import HilgwError
 

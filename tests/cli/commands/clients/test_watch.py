@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hilgw.cli.main import main
-from hilgw.engine.control_listener import control_folder
+from hilgw.engine.control_socket.listener import control_folder
 from hilgw.protocols.gateway.messages import VERSION
 from tests.cli.output.test_live_table import command, event, packet, value
 from tests.client.several import peer

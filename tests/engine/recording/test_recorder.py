@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hilgw.engine.event_loop.scheduler import Timer
-from hilgw.engine.recorder import BUFFER_BYTES, MOST_GATHERED, SLOW, RecordingProcess
+from hilgw.engine.recording.recorder import BUFFER_BYTES, MOST_GATHERED, SLOW, RecordingProcess
 from hilgw.errors import HilgwError
 from hilgw.record.recording import Recording
 from hilgw.record.writer import Event, Report, Settings
@@ -60,7 +60,7 @@ def test_a_process_that_hangs_delays_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its memory is bounded, and the end of the gateway kills it."""
-    monkeypatch.setattr("hilgw.engine.recorder.END_S", 0.01)
+    monkeypatch.setattr("hilgw.engine.recording.recorder.END_S", 0.01)
     reports: list[Report] = []
 
     async def run() -> RecordingProcess:
@@ -116,7 +116,7 @@ def test_a_recording_replaces_no_file(tmp_path: Path) -> None:
 GATEWAY = """
 import asyncio, sys
 from hilgw.engine.event_loop.scheduler import Timer
-from hilgw.engine.recorder import RecordingProcess
+from hilgw.engine.recording.recorder import RecordingProcess
 from hilgw.record.writer import Settings
 
 async def run():

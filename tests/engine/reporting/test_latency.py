@@ -2,7 +2,7 @@
 
 from hypothesis import given, strategies as st
 
-from hilgw.engine.latency import BOUNDS_S, Latency
+from hilgw.engine.reporting.latency import BOUNDS_S, Latency
 from hilgw.testing.conformance.trouble_rules import size_of
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from hilgw.control.events import StopReason
 from hilgw.engine.control_loop.control_loops import ControlLoops
-from hilgw.engine.handover import STOP_S, Handover
+from hilgw.engine.control_socket.handover import STOP_S, Handover
 from hilgw.engine.lines import Lines, Port
 from hilgw.engine.observer import State
 from hilgw.engine.supervisor import Supervisor

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hilgw.client.connection import line_of
-from hilgw.engine.control_server import LookServer, Watched
+from hilgw.engine.control_socket.look_server import LookServer, Watched
 from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.engine.observer import Observers
 from hilgw.protocols.gateway.requests import REQUESTS, Disarm, Find, Identify, Report, Watch

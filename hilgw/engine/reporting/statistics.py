@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hilgw.control.events import Command, MotorCommand, MotorSettings
-from hilgw.engine.latency import Latency
 from hilgw.engine.observer import ControlLoopStatus
+from hilgw.engine.reporting.latency import Latency
 from hilgw.reasons import ExpiredReason, PacketRefused
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from hilgw.engine import processes
-from hilgw.engine.processes import FAILURES, LINE_BYTES, Child, Program, Restart
+from hilgw.engine.processes import processes
+from hilgw.engine.processes.processes import FAILURES, LINE_BYTES, Child, Program, Restart
 from hilgw.testing.sim import Recorder, until, wait_until
 
 pytestmark = pytest.mark.process
@@ -221,7 +221,7 @@ def test_no_program_outlives_a_killed_gateway() -> None:
     code = (
         "import asyncio, os\n"
         "from hilgw.engine.observer import Observer\n"
-        "from hilgw.engine.processes import Child, Program\n"
+        "from hilgw.engine.processes.processes import Child, Program\n"
         "class Show(Observer):\n"
         "    def output(self, source, line): print(line, flush=True)\n"
         "async def main():\n"

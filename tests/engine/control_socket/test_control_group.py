@@ -19,8 +19,8 @@ import pytest
 from hilgw.client.arming import arm
 from hilgw.client.control_paths import control_sockets
 from hilgw.client.control_socket import find_gateway
-from hilgw.engine import control_listener
-from hilgw.engine.control_listener import ControlListener, closed_to, control_folder
+from hilgw.engine.control_socket import listener
+from hilgw.engine.control_socket.listener import ControlListener, closed_to, control_folder
 from hilgw.errors import ConfigError, PeerError
 from hilgw.protocols.gateway import paths
 
@@ -263,4 +263,4 @@ def test_without_services_none_is_found(folder: Path) -> None:
     (folder / "hilgw").rmdir()
     with pytest.raises(PeerError, match="no gateway of yours"):
         find_gateway(None)
-    assert control_listener.control_folder().parent == folder / "tmp"
+    assert listener.control_folder().parent == folder / "tmp"

@@ -13,10 +13,10 @@ import pytest
 from hilgw.assemble.gateway import build
 from hilgw.config.load import load_text
 from hilgw.config.shipped import folder
-from hilgw.engine import recordings as module
 from hilgw.engine.gateway import Gateway
 from hilgw.engine.observer import CommandEvent, LineEvent, Observer, ValueEvent
-from hilgw.engine.recordings import Recordings
+from hilgw.engine.recording import recordings as module
+from hilgw.engine.recording.recordings import Recordings
 from hilgw.engine.simulated.event_loop import PacedLoop
 from hilgw.errors import HilgwError
 from hilgw.record.compare import compare

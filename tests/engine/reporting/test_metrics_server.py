@@ -10,7 +10,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from hilgw.engine.listening import Listening
-from hilgw.engine.metrics_server import DEADLINE_NS, LIMITS, REQUEST_BYTES, MetricsServer
+from hilgw.engine.reporting.metrics_server import DEADLINE_NS, LIMITS, REQUEST_BYTES, MetricsServer
 from hilgw.protocols.gateway.metrics import text_of
 from hilgw.security.access import Access, TokenCheck
 from hilgw.testing.sim import Clock

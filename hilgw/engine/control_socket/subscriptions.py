@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from hilgw.engine.event_stream import EVENT_KINDS, EventStream
+from hilgw.engine.recording.event_stream import EVENT_KINDS, EventStream
 from hilgw.protocols.gateway import events
 from hilgw.records import record
 from hilgw.units import NS_PER_MS, NS_PER_S

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hilgw import __version__
-from hilgw.engine.latency import BOUNDS_S
 from hilgw.engine.observer import State
+from hilgw.engine.reporting.latency import BOUNDS_S
 
 if TYPE_CHECKING:
     from hilgw.engine.gateway import Gateway

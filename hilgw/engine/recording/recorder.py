@@ -21,8 +21,8 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from hilgw.engine.event_stream import EVENT_KINDS, EventStream
 from hilgw.engine.observer import Direction, Kind
+from hilgw.engine.recording.event_stream import EVENT_KINDS, EventStream
 from hilgw.engine.simulated.event_loop import in_real_time
 from hilgw.errors import HilgwError
 from hilgw.protocols.gateway import events

@@ -14,8 +14,8 @@ from hilgw.cli.output.text import Style
 from hilgw.config.load import load_text
 from hilgw.engine.gateway import Gateway
 from hilgw.engine.observer import State
+from hilgw.engine.reporting.status import status_of
 from hilgw.engine.simulated.clock import SimulatedClock
-from hilgw.engine.status import status_of
 from hilgw.medium.airs import Airs
 from hilgw.testing.sim import FakeTransport, run
 from hilgw.units import NS_PER_MS, NS_PER_S

@@ -12,7 +12,7 @@ import pytest
 from hilgw.assemble.gateway import build
 from hilgw.client.connection import ask, line_of
 from hilgw.config.load import load_text
-from hilgw.engine.control_socket import ControlServer
+from hilgw.engine.control_socket.control_server import ControlServer
 from hilgw.engine.observer import Observer
 from hilgw.engine.station.tapped_session import TappedSession
 from hilgw.errors import HilgwError

@@ -14,6 +14,14 @@ import pytest
 from hilgw.control.events import Accepted, MotorCommand, MotorField, MotorSettings
 from hilgw.control.modes import RobotMode
 from hilgw.devices.kinds import Device, MotorLimits, Refusal
+from hilgw.engine.control_socket.subscriptions import (
+    BUFFER_BYTES,
+    IN_WINDOW,
+    WINDOW_NS,
+    Filter,
+    Subscriber,
+    Subscriptions,
+)
 from hilgw.engine.observer import (
     CommandEvent,
     Direction,
@@ -24,14 +32,6 @@ from hilgw.engine.observer import (
     PoseEvent,
     State,
     ValueEvent,
-)
-from hilgw.engine.subscriptions import (
-    BUFFER_BYTES,
-    IN_WINDOW,
-    WINDOW_NS,
-    Filter,
-    Subscriber,
-    Subscriptions,
 )
 from hilgw.medium.packet import Copy, Packet
 from hilgw.medium.pose import Pose

@@ -18,9 +18,14 @@ from inspect import isawaitable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from hilgw.engine.control_listener import ControlListener
+from hilgw.engine.control_socket.listener import ControlListener
+from hilgw.engine.control_socket.subscriptions import (
+    BUFFER_BYTES,
+    Filter,
+    Subscriber,
+    Subscriptions,
+)
 from hilgw.engine.simulated.event_loop import in_real_time
-from hilgw.engine.subscriptions import BUFFER_BYTES, Filter, Subscriber, Subscriptions
 from hilgw.errors import HilgwError, PeerError, UsageError, known_here, quoted, suggest
 from hilgw.protocols.gateway import requests
 from hilgw.protocols.gateway.events import KINDS
@@ -37,7 +42,7 @@ from hilgw.protocols.gateway.paths import LOOK
 if TYPE_CHECKING:
     from hilgw.devices.kinds import Device
     from hilgw.engine.arming.leases import Lease
-    from hilgw.engine.handover import Handover
+    from hilgw.engine.control_socket.handover import Handover
     from hilgw.engine.observer import Observers
     from hilgw.protocols.gateway.events import Armed, Mode, Port
     from hilgw.transports.base import Scheduler

@@ -8,9 +8,15 @@ from typing import TYPE_CHECKING, Any
 from hilgw.control.events import StopReason
 from hilgw.control.modes import RobotMode
 from hilgw.engine.arming.leases import Lease
-from hilgw.engine.control_server import IDLE_S, MAX_CLIENTS, Client, LookServer, suggestions
-from hilgw.engine.handover import Handover
-from hilgw.engine.status import status_of
+from hilgw.engine.control_socket.handover import Handover
+from hilgw.engine.control_socket.look_server import (
+    IDLE_S,
+    MAX_CLIENTS,
+    Client,
+    LookServer,
+    suggestions,
+)
+from hilgw.engine.reporting.status import status_of
 from hilgw.errors import HilgwError, PeerError, UsageError, printable, quoted
 from hilgw.medium.pose import Pose
 from hilgw.protocols.gateway import requests
@@ -22,7 +28,7 @@ from hilgw.units import s_to_ns
 if TYPE_CHECKING:
     from hilgw.engine.control_loop.control_loops import ControlLoops
     from hilgw.engine.gateway import Gateway
-    from hilgw.engine.recordings import Recordings
+    from hilgw.engine.recording.recordings import Recordings
 
 __all__ = ["IDLE_S", "MAX_CLIENTS", "ControlServer"]
 

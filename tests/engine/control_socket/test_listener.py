@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from hilgw.client.control_paths import is_live
-from hilgw.engine.control_listener import ControlListener
 from hilgw.engine.control_loop.control_loops import ControlLoops
-from hilgw.engine.control_server import MAX_STOPS, STOP_S
-from hilgw.engine.control_socket import IDLE_S, MAX_CLIENTS, ControlServer
+from hilgw.engine.control_socket.control_server import IDLE_S, MAX_CLIENTS, ControlServer
+from hilgw.engine.control_socket.listener import ControlListener
+from hilgw.engine.control_socket.look_server import MAX_STOPS, STOP_S
 from hilgw.errors import HilgwError
 from hilgw.testing.sim import Clock, elapse, run
 from hilgw.transports import accepting

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hilgw.engine.gateway import Gateway
-    from hilgw.engine.recorder import Recorder
+    from hilgw.engine.recording.recorder import Recorder
     from hilgw.record.writer import Report
 
 MOST = 8
@@ -77,7 +77,7 @@ class Recordings:
 
     def begin(self, name: str, path: Path) -> None:
         """Begins a recording in this file. HilgwError when that is not possible."""
-        from hilgw.engine.recorder import RECORDED, Recorder
+        from hilgw.engine.recording.recorder import RECORDED, Recorder
         from hilgw.record.writer import Settings
 
         if name in self._recorders:
