@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -76,6 +77,22 @@ def load_text(
         raise ConfigErrors(in_order(document.problems), in_order(warnings))
     config = replays.disarmed(in_folder(config, FilePath(file).parent))
     return Loaded(config, in_order(warnings), document.data)
+
+
+def recorded(head: Mapping[str, Any]) -> GatewayConfig:
+    """The configuration in the head of a recording, with its `--set`. No file that it names is
+    looked at: it may be on another machine. Raises ConfigErrors."""
+    words = [str(each) for each in head.get("arguments") or ()]
+    given = [value for option, value in pairwise(words) if option == "--set"]
+    given += [word[len("--set=") :] for word in words if word.startswith("--set=")]
+    document = compose(str(head.get("configuration")), str(head.get("config")))
+    config = None
+    if isinstance(document.data, dict) and not document.syntax:
+        options.apply(document, given)
+        config = _validate(document, Context())
+    if config is None or document.problems:
+        raise ConfigErrors(in_order(document.problems))
+    return config
 
 
 def _is_newer(document: Document) -> bool:

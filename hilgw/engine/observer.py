@@ -89,8 +89,9 @@ class CommandEvent:
 
 @record
 class ValueEvent:
-    """A value of a sensor was passed on to the controller. value: in the units of the device's
-    `reports`. now: nanoseconds of the gateway's clock."""
+    """A value of a sensor was passed on to the controller. robot ROBOT.body, ROBOT.remote: it was
+    compared with that of the other body. value: in the units of the device's `reports`. now:
+    nanoseconds of the gateway's clock."""
 
     robot: str
     device: str

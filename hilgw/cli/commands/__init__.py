@@ -18,6 +18,7 @@ GROUPS = {
         "show": ("recordings.show", "show what a recording holds"),
         "plot": ("recordings.plot", "draw values, commands and losses of a recording"),
         "diff": ("recordings.diff", "name the first differences of two recordings"),
+        "twin": ("recordings.twin", "a real link beside Webots' fields, a robot beside its shadow"),
         "metrics": ("clients.status", "print the metrics of running gateways, for Prometheus"),
         "explain": (
             "configurations.explain",

@@ -87,8 +87,9 @@ class ControlLoops:
         return list(self._loops)
 
     def device_of(self, robot: str, name: str) -> Device | None:
-        """The device of a robot that has this name; None while it is not registered."""
-        return self._loops[robot].statistics.devices.get(name)
+        """The device of a robot, or of one body as ROBOT.remote, that has this name; None while it
+        is not registered."""
+        return self._loops[robot.partition(".")[0]].statistics.devices.get(name)
 
     def show_file(self, file: str) -> None:
         """The configuration file, which Webots' controllers learn as their world."""

@@ -26,8 +26,9 @@ Hex = Annotated[
 
 @record
 class Value:
-    """A value of a sensor that was passed on to the controller. value: a number or a list of them;
-    fields: the name of each; units: of each; "" without one."""
+    """A value of a sensor that was passed on to the controller. robot ROBOT.body, ROBOT.remote: one
+    that was compared with that of the other body, of a robot with a shadow. value: a number or a
+    list of them; fields: the name of each; units: of each; "" without one."""
 
     robot: str
     device: str

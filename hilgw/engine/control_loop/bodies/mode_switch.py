@@ -124,7 +124,9 @@ class ModeSwitch:
         bodies.mode = mode
         if mode is RobotMode.SHADOW and bodies.remote is not None:
             self.comparison.forget()
-            bodies.shadow = Shadow(bodies.remote, self.comparison, self._periods, self._align)
+            bodies.shadow = Shadow(
+                bodies.remote, self.comparison, self._periods, self._align, self._observer
+            )
 
     def _leave(self, end: BodyEnd, now: int) -> None:
         end.drop_waiting()

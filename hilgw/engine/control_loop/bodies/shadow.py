@@ -11,6 +11,7 @@ from hilgw.control.events import (
     SensorValue,
     StopReason,
 )
+from hilgw.engine.observer import ValueEvent
 from hilgw.engine.reporting.statistics import ControlLoopStatistics
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from hilgw.devices.kinds import Device, Value
     from hilgw.engine.control_loop.bodies.body_end import BodyEnd
     from hilgw.engine.control_loop.devices.periods import Periods
+    from hilgw.engine.observer import Observer
 
 
 class Shadow:
@@ -40,9 +42,13 @@ class Shadow:
         comparison: Comparison,
         periods: Periods,
         align: Callable[[BodyEnd], bool],
+        observer: Observer,
     ) -> None:
-        """align(end): gives the body the indices of the table; False while that is not complete."""
+        """align(end): gives the body the indices of the table; False while that is not complete.
+        observer: gets what is compared, as values of ROBOT.body and ROBOT.remote."""
         self.end = end
+        self._observer = observer
+        self._first = f"{end.link.name.rpartition('.')[0]}.body"
         self.comparison = comparison
         self.statistics = end.safety.statistics = ControlLoopStatistics()
         self._periods = periods
@@ -98,6 +104,8 @@ class Shadow:
             for index, value in values:
                 if (device := devices.get(index)) is not None:
                     self.comparison.first(device.name, value, device.reports, now)
+                    if (report := self._observer.sensor_value) is not None:
+                        report(ValueEvent(self._first, device.name, value, now))
 
     # --- the second body ----------------------------------------------------------------------
 
@@ -108,6 +116,8 @@ class Shadow:
                 case SensorValue(index, value):
                     if self.is_ready(now) and (device := devices.get(index)) is not None:
                         self.comparison.second(device.name, value, device.reports, now)
+                        if (report := self._observer.sensor_value) is not None:
+                            report(ValueEvent(self.end.link.name, device.name, value, now))
                 case Disconnected() | ProtocolFailure():
                     self.stop(now)
 

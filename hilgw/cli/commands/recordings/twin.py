@@ -1,0 +1,101 @@
+"""`hilgw twin FILE`: real links beside Webots' fields, and shadows, of a recording."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hilgw.cli.commands.recordings.reading import add_file, opened, report_end
+
+if TYPE_CHECKING:
+    from hilgw.record.recording import Recording
+
+
+def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    from hilgw.cli.output.text import duration
+
+    parser = commands.add_parser(
+        "twin",
+        description="Compares what is real with its twin: delay, loss and RSSI of each link of "
+        "stations with what its Emitter's fields predict, and prints the fields that would fit, "
+        "for a .wbt file; of a robot with a shadow the offset, delay and gain of each sensor over "
+        "time. It draws both, with matplotlib: pip install 'hilgw[plot]'.",
+        epilog="examples: hilgw twin run.pcapng\n"
+        "          hilgw twin run.pcapng xbee0 --output link.svg\n"
+        "          hilgw twin shadow.pcapng rover --window 10s --json",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_file(parser)
+    parser.add_argument(
+        "names", metavar="NAME", nargs="*", help="a station, device or robot; none: all"
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", type=Path, help="default: FILE.twin.png beside it"
+    )
+    parser.add_argument(
+        "--within", type=duration, default=2.0, help="the longest delay of a packet (default: 2s)"
+    )
+    parser.add_argument(
+        "--window", type=duration, default=2.0, help="of a shadow's figures (default: 2s)"
+    )
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Returns 0; 1 where the recording is damaged, or has no twin. UsageError for a picture that
+    was asked for and cannot be made."""
+    from hilgw.cli.output.text import one_line, print_json
+    from hilgw.cli.twin.picture import draw
+    from hilgw.cli.twin.table import link_lines, shadow_lines
+    from hilgw.errors import HilgwError, UsageError
+
+    recording = opened(args.file)
+    links, shadows, begin_ns = _twins(recording, args)
+    if not links and not any(shadows.values()):
+        raise HilgwError(
+            "no packet that a station sent came in again, and there is no shadow",
+            where=str(args.file),
+            fix="a module that receives another one of its gateway needs own_echo: keep",
+        )
+    if args.json:
+        print_json({"links": [twin for _, twin in links], "shadows": shadows})
+    else:
+        print("\n".join([*link_lines(links), *shadow_lines(shadows)]))
+    if args.output or not args.json:
+        path = args.output or args.file.with_suffix(".twin.png")
+        try:
+            draw(path, links, shadows, begin_ns)
+        except UsageError as error:
+            if args.output:
+                raise
+            print(f"hilgw: no picture: {error}", file=sys.stderr)
+        else:
+            print(one_line(str(path)), file=sys.stderr if args.json else sys.stdout)
+    return report_end(recording)
+
+
+def _twins(recording: Recording, args: argparse.Namespace) -> tuple[Any, dict[str, Any], int]:
+    """The links with their twins, the sensors of each shadow, and the begin in ns."""
+    from hilgw.cli.twin.fields import twin_of
+    from hilgw.cli.twin.links import Links
+    from hilgw.cli.twin.shadows import METHODS, Shadow
+    from hilgw.config.load import recorded
+
+    config, begin_ns = recorded(recording.head), None
+    finder, shadows = Links(config, args.within), dict[str, Shadow]()
+    for event in recording.events():
+        begin_ns = event["time_ns"] if begin_ns is None else begin_ns
+        finder.add(event)
+        robot, _, body = str(event.get("robot", "")).rpartition(".")
+        if event["event"] == "value" and robot and body in METHODS:
+            shadows.setdefault(robot, Shadow(args.window)).add(event, body)
+        elif event["event"] == "mode" and event["mode"] == "shadow" and body in shadows:
+            shadows[body].forget()
+    links = [(link, twin_of(link, config, args.file.name)) for link in finder.found()
+             if not args.names or {link.source, link.out, link.into} & {*args.names}]  # fmt: skip
+    begin_ns = begin_ns or 0
+    found = {name: each.sensors(begin_ns) for name, each in shadows.items()
+             if not args.names or name in args.names}  # fmt: skip
+    return links, found, begin_ns

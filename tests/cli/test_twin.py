@@ -1,0 +1,202 @@
+"""`hilgw twin`: links of known delay, loss and RSSI; what is not known has a reason."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hilgw.record.events import Writer
+from hilgw.worlds.parser import parse
+from tests.e2e.running import ROOT, in_process, run
+
+CONFIG = """
+version: 1
+webots: R2025a
+robots:
+  rover:
+    position: [0, 0, 0]
+    devices:
+      tx: {node: Emitter, channel: 12, range: 50, baudRate: 9600, byteSize: 8, bufferSize: 4096}
+adapters:
+  xbee0: {kind: xbee, port: /dev/ttyUSB0, channel: 12, air: lab, attached_to: rover}
+  xbee1: {kind: xbee, port: /dev/ttyUSB1, channel: 12, air: lab, position: [0, 0, 0]}
+airs: {lab: {}}
+"""
+MS = 1_000_000
+PACKET = {
+    "event": "packet",
+    "channel": 12,
+    "type": "radio",
+    "not_received": "",
+    "missed": {},
+    "rssi_dbm": None,
+    "source": "rover.tx",
+    "received_by": ["xbee0"],
+}
+
+
+def recording(folder: Path, events: list[dict[str, Any]], config: str = CONFIG) -> Path:
+    write = Writer({"config": "a.yaml", "configuration": config, "arguments": []}, [], 0)
+    ordered = sorted(events, key=lambda each: int(each["time_ns"]))
+    path = folder / "run.pcapng"
+    path.write_bytes(write.begin(0) + b"".join(map(write.encode, ordered)))
+    return path
+
+
+def sent(time_ns: int, data: bytes, **more: Any) -> dict[str, Any]:
+    return {**PACKET, "time_ns": time_ns, "data": data.hex(), **more}
+
+
+def came(time_ns: int, data: bytes, **more: Any) -> dict[str, Any]:
+    return sent(time_ns, data, **{"source": "xbee1", "received_by": []} | more)
+
+
+def twin(path: Path, *options: str) -> dict[str, Any]:
+    code, out, err = in_process("twin", str(path), *options, "--json", cwd=path.parent)
+    assert code == 0, err
+    found: dict[str, Any] = json.loads(out)
+    return found
+
+
+def link_of(path: Path, *options: str) -> dict[str, Any]:
+    (link,) = twin(path, *options)["links"]
+    parse(b"#VRML_SIM R2025a utf8\n" + link["wbt"].encode(), "a.wbt")
+    return dict(link)
+
+
+def known_link(range_m: float = math.inf, loss: float = 0.0, noise: float = 0.0) -> list[Any]:
+    """4800 bit/s of 8 bits, 12 ms of latency, -40 dBm at 1 m; the robot drives away to 40 m."""
+    dice, events = random.Random(1), list[dict[str, Any]]()
+    for number in range(400):
+        now, distance = (1000 + 200 * number) * MS, 1 + number / 10
+        data = b"%05d" % number + bytes(dice.randrange(1, 60))
+        where = {"position": [distance, 0.0, 0.0], "rotation": None}
+        events.append({"event": "placed", "time_ns": now, "name": "rover", **where})
+        events.append(sent(now, data))
+        if distance <= range_m and dice.random() >= loss:
+            delay_ns = int((12 + len(data) * 8 / 4.8 + dice.gauss(0, 0.5)) * MS)
+            strength = distance**-2 * max(0.01, 1 + noise * dice.gauss(0, 1))
+            events.append(came(now + delay_ns, data, rssi_dbm=-40 + 10 * math.log10(strength)))
+    return events
+
+
+def test_the_fields_of_a_known_link_are_found(tmp_path: Path) -> None:
+    found = link_of(recording(tmp_path, known_link(range_m=30.05, noise=0.2)))
+    fit, measured, predicted = found["fit"], found["measured"], found["predicted"]
+    assert fit["baudRate"] == pytest.approx(4800, rel=0.02)
+    assert fit["latency_ms"] == pytest.approx(12, abs=0.5)
+    assert fit["range"] == pytest.approx(30.05, abs=0.1)
+    assert fit["signalStrengthNoise"] == pytest.approx(0.2, rel=0.15)
+    assert fit["rssi_at_1m_dbm"] == pytest.approx(-40, abs=0.3)
+    assert measured["lost"] + measured["under_way"] == 109  # beyond the range, of 400
+    assert (predicted["loss"], predicted["delay_ms"]["max"]) == (0, pytest.approx(64 / 1.2, 0.05))
+    (emitter, receiver) = parse(b"#VRML_SIM R2025a utf8\n" + found["wbt"].encode(), "a.wbt").nodes
+    assert (emitter.kind, receiver.kind) == ("Emitter", "Receiver")
+    assert emitter.number("baudRate") == fit["baudRate"]
+    assert emitter.number("channel") == receiver.number("channel") == 12
+    assert emitter.number("range") == fit["range"]
+    assert receiver.number("signalStrengthNoise") == fit["signalStrengthNoise"]
+
+
+def test_losses_at_random_give_no_range_and_one_size_no_latency(tmp_path: Path) -> None:
+    found = link_of(recording(tmp_path, known_link(loss=0.2)))
+    assert found["measured"]["loss"] == pytest.approx(0.2, abs=0.05)
+    assert "range" not in found["fit"] and "does not pass 50 %" in found["unknown"]["range"]
+    assert "an Emitter loses nothing at random" in found["wbt"]
+    pairs = [(i * 1000 * MS, b"ping%d" % i) for i in range(9)]
+    events = [e for now, data in pairs for e in (sent(now, data), came(now + 40 * MS, data))]
+    found = link_of(recording(tmp_path, events))
+    assert found["fit"]["baudRate"] == 1000  # 5 bytes of 8 bits in 40 ms
+    assert "latency_ms" in found["unknown"] and "reports no RSSI" in found["wbt"]
+
+
+def test_equal_payloads_are_counted_and_have_no_delay(tmp_path: Path) -> None:
+    """Three at once, of which two came; a late one, and one near the end."""
+    events = [sent(at * MS, b"x") for at in (0, 10, 20, 9000, 20000)]
+    events += [came(at * MS, b"x") for at in (25, 30, 9010)]
+    found = link_of(recording(tmp_path, events))["measured"]
+    assert (found["packets"], found["lost"], found["under_way"]) == (5, 1, 1)
+    assert found["delay_ms"]["n"] == 1 and found["delay_ms"]["max"] == 10
+
+
+def test_what_waits_for_a_port_is_left_out_and_steps_are_webots(tmp_path: Path) -> None:
+    up = {"event": "port", "name": "xbee0", "reason": ""}
+    events = [
+        {**up, "state": "opening", "time_ns": 0},
+        sent(1 * MS, b"a"),
+        {**up, "state": "up", "time_ns": 500 * MS},
+        came(600 * MS, b"a"),
+        sent(1000 * MS, b"b" * 60),
+        came(1100 * MS, b"b" * 60),
+        {"event": "refused", "name": "xbee0", "reason": "no_ack", "text": "", "time_ns": 1200 * MS},
+    ]
+    config = CONFIG.replace("robots:", "medium: {step_ms: 32}\nrobots:", 1)
+    found = link_of(recording(tmp_path, events, config))
+    measured = found["measured"]
+    assert (measured["packets"], measured["left_out"], measured["refused"]) == (1, 1, {"no_ack": 1})
+    assert found["predicted"]["delay_ms"]["max"] == 64  # from the begin of its step: 50 ms
+    assert found["measured"]["delay_ms"]["max"] == 100
+
+
+def test_a_round_trip_has_reasons_for_what_is_unknown(tmp_path: Path) -> None:
+    asked = [sent(i * 500 * MS, b"ping %d" % i) for i in range(9)]
+    events = asked + [
+        came(i * 500 * MS + 48 * MS, b"pong %d" % i, source="xbee0", rssi_dbm=-46) for i in range(9)
+    ]
+    path = recording(tmp_path, events)
+    found = link_of(path)
+    assert found["round_trip"] and found["measured"]["delay_ms"]["p50"] == 48
+    assert not found["fit"] and set(found["unknown"]) == {
+        "baudRate",
+        "range",
+        "signalStrengthNoise",
+    }
+    code, out, _ = in_process("twin", str(path), "-o", "link.svg", cwd=tmp_path)
+    assert code == 0 and "rover.tx: xbee0 and back, 9 packets of 6 B" in out
+    assert "round trip  to a device outside and back" in out
+    assert max(map(len, out.splitlines())) <= 80
+    assert (tmp_path / "link.svg").read_text().startswith("<?xml")
+
+
+def test_without_a_link_there_is_one_error(tmp_path: Path) -> None:
+    path = recording(tmp_path, [sent(0, b"a")])
+    code, out, err = in_process("twin", str(path), cwd=tmp_path)
+    assert (code, out) == (1, "") and err.count("\n") <= 2 and "own_echo: keep" in err
+    strange = {"event": "placed", "name": "rover", "time_ns": 0, "position": [1e300, 0.0, 0.0]}
+    events = [{**strange, "rotation": [[1.0]]}, sent(1, b"a"), came(2, b"a", rssi_dbm=1e300)]
+    assert link_of(recording(tmp_path, events))["measured"]["rssi_dbm"] is None
+    code, _, err = in_process("twin", str(recording(tmp_path, events, "[")), cwd=tmp_path)
+    assert code == 3 and "Traceback" not in err
+
+
+@pytest.mark.process
+def test_two_modules_in_one_air_and_a_shadow(tmp_path: Path) -> None:
+    config = CONFIG.replace("xbee1: {", "xbee1: {own_echo: keep, ").replace(
+        "0, 0, 0]}", "4, 0, 0]}"
+    )
+    beacon = "controller: {kind: beacon, emitter: tx, period_ms: 200}"
+    config = config.replace("devices:", f"{beacon}\n    devices:").replace("range: 50", "range: 1")
+    (tmp_path / "a.yaml").write_text(config)
+    fast = ["--backend", "loopback", "--speed", "max", "--quiet", "--duration"]
+    done = run("--config", "a.yaml", *fast, "6s", "--record", "a.pcapng", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = link_of(tmp_path / "a.pcapng")
+    assert found["measured"]["lost"] == 0 and found["predicted"]["loss"] == 1  # 4 m away
+    assert found["fit"]["baudRate"] == pytest.approx(8e9 / (2 * 1041667 + 32000), rel=0.02)
+    assert found["measured"]["rssi_dbm"]["p50"] == -52
+    report = ["--record", "s.pcapng", "--report", "s.json"]
+    shadow = str(ROOT / "configs" / "shadow.yaml")
+    done = run("--config", shadow, *fast, "6s", *report, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    loop = json.loads((tmp_path / "s.json").read_text())["control_loops"]["rover"]
+    sensors = twin(tmp_path / "s.pcapng", "rover", "-o", "s.png")["shadows"]["rover"]
+    expected = {name: each for name, each in loop["divergence"].items() if each["n"]}
+    assert {name: each["total"] for name, each in sensors.items()} == expected
+    times = [each["from_s"] for each in sensors["ds_front"]["windows"]]
+    assert len(times) > 2 and times == sorted(times)
+    assert (tmp_path / "s.png").read_bytes().startswith(b"\x89PNG")
