@@ -41,14 +41,39 @@ def twin_of(link: Link, config: GatewayConfig, file: str) -> Twin:
     devices = config.robots[robot].devices if robot in config.robots else {}
     given = devices.get(device)
     fields = given if isinstance(given, EmitterFields) else EmitterFields(type=link.type)
-    at_1m, lost = config.adapters[link.into].common.rssi_at_1m_dbm, [row.lost for row in rows]
+    at_1m = config.adapters[link.into].common.rssi_at_1m_dbm
     apart = [row.distance_m for row in rows if row.distance_m is not None]
     delays = _delays_ms(rows, fields, config.medium.step_ms or 0)
     leaves = [each is not None for each in delays]
     in_reach = [fields.range < 0 or (row.distance_m or 0.0) <= fields.range for row in rows]
     is_known = fields.range < 0 or len(apart) == len(rows)
     came = [a and b for a, b in zip(leaves, in_reach, strict=True)]
-    measured = {
+    predicted = {
+        "loss": came.count(False) / len(rows) if is_known else None,
+        "delay_ms": spread(delays),
+        "rssi_dbm": spread(at_1m - 20 * math.log10(each) for each in apart if each),
+    }
+    twin: Twin = {"source": link.source, "out": link.out, "into": link.into}
+    twin |= {
+        "round_trip": link.out == link.into,
+        "measured": _measured(link),
+        "predicted": predicted,
+    }
+    twin |= {"delays_ms": delays, "fit": {}, "unknown": {}, "rssi_at_1m_dbm": at_1m}
+    if given is not fields:
+        twin["predicted"] = dict.fromkeys(predicted)
+        twin["unknown"]["predicted"] = "its source is not an Emitter of the configuration"
+    elif not is_known:
+        twin["unknown"]["loss"] = NO_PLACE
+    for fit in (_fit_rate, _fit_range, _fit_signal):
+        fit(twin, rows, fields)
+    twin["wbt"] = _nodes(twin, link, fields, file)
+    return twin
+
+
+def _measured(link: Link) -> dict[str, Any]:
+    rows, lost = link.rows, [row.lost for row in link.rows]
+    return {
         "packets": len(rows),
         "lost": lost.count(True),
         "under_way": lost.count(None),
@@ -59,22 +84,8 @@ def twin_of(link: Link, config: GatewayConfig, file: str) -> Twin:
         "delay_ms": spread(row.delay_ms for row in rows),
         "rssi_dbm": spread(row.rssi_dbm for row in rows),
         "bytes": spread(row.size for row in rows),
-        "distance_m": spread(apart),
+        "distance_m": spread(row.distance_m for row in rows),
     }
-    predicted = {
-        "loss": came.count(False) / len(rows) if is_known else None,
-        "delay_ms": spread(delays),
-        "rssi_dbm": spread(at_1m - 20 * math.log10(each) for each in apart if each),
-    }
-    if not isinstance(given, EmitterFields):
-        predicted = dict.fromkeys(predicted)
-    twin: Twin = {"source": link.source, "out": link.out, "into": link.into}
-    twin |= {"round_trip": link.out == link.into, "measured": measured, "predicted": predicted}
-    twin |= {"delays_ms": delays, "fit": {}, "unknown": {}, "rssi_at_1m_dbm": at_1m}
-    for fit in (_fit_rate, _fit_range, _fit_signal):
-        fit(twin, rows, fields)
-    twin["wbt"] = _nodes(twin, link, fields, file)
-    return twin
 
 
 def _delays_ms(rows: list[Row], fields: EmitterFields, step_ms: int) -> list[float | None]:
@@ -184,8 +195,12 @@ def _nodes(twin: Twin, link: Link, fields: EmitterFields, file: str) -> str:
     if "latency_ms" in fit:
         notes.append(f"beside the baudRate {fit['latency_ms']:.1f} ms of latency, without a field;")
         notes.append(f"baudRate {fit['baudRate_alone']} has the mean delay of these packets")
-    if measured["lost"]:
-        notes.append(f"{measured['loss']:.1%} lost: an Emitter loses nothing at random")
+    reach = fit.get("range", math.inf)
+    within = [row.lost for row in link.rows if row.lost is not None and
+              (row.distance_m or 0.0) <= reach]  # fmt: skip
+    if any(within):
+        share = sum(within) / len(within)
+        notes.append(f"{share:.1%} lost within the range: an Emitter loses nothing at random")
     lines = [comment(f"{link.name}: {measured['packets']} packets of {file}"), "Emitter {", *both]
     lines += [f"  {name} {fit[name]:.10g}" for name in ("baudRate", "range") if name in fit]
     lines += [*(f"  {comment(note)}" for note in notes), "}", "Receiver {", *both]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter, defaultdict, deque
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -22,7 +22,7 @@ from hilgw.errors import ConfigError
 from hilgw.medium.pose import IDENTITY, NO_ROTATION, Pose, check_position
 from hilgw.units import ns_to_ms
 
-MOST_PACKETS = 200_000  # sent in a recording; those after them are not looked at
+MOST_PACKETS = 100_000  # sent in a recording; those after them are not looked at
 MOST_EQUAL = 64  # equal payloads that can be under way at once
 STRONGEST_DBM = 1000
 _NUMBER = re.compile(rb"\d+$")
@@ -72,11 +72,16 @@ class Links:
         self._poses = {name: pose_of(each.position, each.rotation) for name, each in objects}
         self._down: frozenset[str] = frozenset()
         self._sent: dict[str, list[dict[str, Any]]] = defaultdict(list)
-        self._waiting: dict[Any, deque[Event]] = defaultdict(lambda: deque(maxlen=MOST_EQUAL))
+        self._waiting: dict[Any, list[Event]] = defaultdict(list)
+        self._at: dict[str, tuple[float, float, float] | None] = {}
         self._came: dict[tuple[str, str], dict[int, Any]] = defaultdict(dict)
         self._confirmed: Counter[tuple[str, str]] = Counter()
         self._refused: dict[str, Counter[str]] = defaultdict(Counter)
         self._end_ns = self._count = 0
+
+    @property
+    def is_full(self) -> bool:
+        return self._count >= MOST_PACKETS
 
     def add(self, event: Event) -> None:
         self._end_ns = event["time_ns"]
@@ -93,6 +98,7 @@ class Links:
                 self._down |= {event["name"]}
             case "placed":
                 self._poses[event["name"]] = _pose(event["position"], event["rotation"])
+                self._at = {}
 
     def _packet(self, event: Event, data: bytes) -> None:
         into, asked = event["source"], (found[0] if (found := _NUMBER.search(data)) else data)
@@ -101,15 +107,18 @@ class Links:
             if waiting is not None:
                 self._match(out, waiting, event)
         for out in event["received_by"]:
-            if out in self._adapters and self._count < MOST_PACKETS:
-                at = {each: self._position(each) for each in self._adapters}
-                sent = {**event, "number": self._count, "down": self._down, "at": at}
+            if out in self._adapters and not self.is_full:
+                if not self._at:
+                    self._at = {each: self._position(each) for each in self._adapters}
+                sent = {key: event[key] for key in ("time_ns", "source", "channel", "type")}
+                sent |= {"number": self._count, "down": self._down, "at": self._at}
+                sent["size"] = len(data)
                 self._count += 1
                 self._sent[out].append(sent)
-                self._waiting[out, data, False].append(sent)
-                self._waiting[out, asked, True].append(sent)
+                for key in ((out, data, False), (out, asked, True)):
+                    self._waiting[key] = [*self._waiting[key][1 - MOST_EQUAL :], sent]
 
-    def _match(self, out: str, waiting: deque[Event], event: Event) -> None:
+    def _match(self, out: str, waiting: list[Event], event: Event) -> None:
         """The newest packet that fits; it is certain where it is the only one."""
         taken, first_ns = self._came[out, event["source"]], event["time_ns"] - self._window_ns
         free = [p for p in waiting if p["time_ns"] >= first_ns and p["number"] not in taken]
@@ -151,9 +160,8 @@ class Links:
             one, other = each["at"][out], each["at"][into]
             apart = math.dist(one, other) if one and other and out != into else None
             delay_ms = None if delay_ns is None else ns_to_ms(delay_ns)
-            size = len(each["data"]) // 2
             is_lost = False if each["number"] in taken else lost
-            rows.append(Row(each["time_ns"], size, delay_ms, is_lost, apart, rssi))
+            rows.append(Row(each["time_ns"], each["size"], delay_ms, is_lost, apart, rssi))
         return rows
 
 

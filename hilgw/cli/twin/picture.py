@@ -20,7 +20,7 @@ PREDICTED = {"color": "C1", "ls": "--", "lw": 1.5}
 def draw(
     path: Path, links: Sequence[tuple[Link, Any]], shadows: Mapping[str, Any], begin_ns: int
 ) -> None:
-    """UsageError without matplotlib, for a form that it does not write, and for too many rows."""
+    """UsageError without matplotlib and for too many rows; HilgwError where it is not written."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
@@ -68,7 +68,8 @@ def _draw_link(axes: Any, link: Link, twin: Mapping[str, Any], begin_ns: int) ->
         place.plot(*zip(*pairs, strict=True), label="Emitter's fields", **PREDICTED)
         place.set(ylabel=label, xlabel=along)
     if "range" in fit:
-        axes[1].axvline(fit["range"], color="C2", ls=":", label=f"range {fit['range']:.3g} m")
+        axes[1].axvline(fit["range"], color="C2", ls=":", label=f"range {fit['range']:.4g} m")
+        axes[1].legend(fontsize="small")
     _title(axes, link.name)
     axes[0].set_ylim(bottom=0)
     axes[1].set_ylim(-4, 104)

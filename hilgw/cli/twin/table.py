@@ -33,6 +33,8 @@ def link_lines(links: Sequence[tuple[Link, Mapping[str, Any]]]) -> Iterator[str]
         counts = {key: measured[key] for key in ("lost", "under_way", "confirmed", "left_out")}
         notes = [("packets", reason_counts({key: n for key, n in counts.items() if n}))]
         notes.append(("refused", one_line(reason_counts(measured["refused"]))))
+        unknown = twin["unknown"]
+        notes += [(key, unknown[key]) for key in ("predicted", "loss") if key in unknown]
         notes.append(("distance", f"{_span(apart)} m" if apart else ""))
         if link.out == link.into:
             notes.append(("round trip", "to a device outside and back; the Emitter's is one way"))

@@ -93,6 +93,8 @@ def _twins(recording: Recording, args: argparse.Namespace) -> tuple[Any, dict[st
             shadows.setdefault(robot, Shadow(args.window)).add(event, body)
         elif event["event"] == "mode" and event["mode"] == "shadow" and body in shadows:
             shadows[body].forget()
+    if finder.is_full:
+        print(f"{args.file}: more packets than are compared", file=sys.stderr)
     links = [(link, twin_of(link, config, args.file.name)) for link in finder.found()
              if not args.names or {link.source, link.out, link.into} & {*args.names}]  # fmt: skip
     begin_ns = begin_ns or 0
