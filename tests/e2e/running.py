@@ -48,6 +48,14 @@ def run(
     return run_program(*COMMAND, *arguments, cwd=cwd, timeout_s=timeout_s, **env)
 
 
+def patient(robot: str, *keys: str) -> list[str]:
+    """Options for a busy machine, on which a gateway stands still for a second: the guardian does
+    not stop this robot, its controller stays connected, and `keys` have patience, too, such as
+    `body.silence_s`."""
+    late = [f"--set=robots.{robot}.{key}=30" for key in ("safety.late_s", *keys)]
+    return ["--set=guardian_ms=10000", *late]
+
+
 def usage_error(*arguments: str) -> str:
     """The message about a refused command line, which exits with 2 and prints nothing else."""
     code, out, err = in_process(*arguments, cwd=Path())

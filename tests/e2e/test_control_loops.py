@@ -317,6 +317,7 @@ def test_mocks_on_tcp_and_on_a_line_drive_through_a_real_gateway(tmp_path: Path)
     listen = free_port()
     text = f"""version: 1
 backend: real
+guardian_ms: 10000
 webots: R2020a
 robots:
   cab:
@@ -343,7 +344,8 @@ robots:
         wait_until(lambda: gateway.text().count("left_wheel 5") >= 2, what="both driving")
         wait_until(lambda: _more_than(20, gateway), what="commands of mouse, values of rat")
         program.kill()
-        wait_until(lambda: "motors stopped: the controller disconnected" in gateway.text())
+        stopped = "motors stopped: the controller disconnected"
+        wait_until(lambda: stopped in gateway.text(), what=stopped)
         assert gateway.stop(signal.SIGINT) == 7  # real bodies latch
         report = json.loads((tmp_path / "out.json").read_text())["control_loops"]
     assert report["cab"]["stops"] == {"disconnected": 1}

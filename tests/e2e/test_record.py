@@ -53,7 +53,7 @@ def test_beside_a_run_and_after_its_kill(tmp_path: Path) -> None:
         assert "is running" in run("record", "a1", cwd=tmp_path).stderr
         assert run("note", "antenna turned", cwd=tmp_path).returncode == 0
         ended = run("record", "a1", "--end", cwd=tmp_path)
-        assert ended.stdout.startswith(f"recorded {tmp_path}/kept/a1")
+        assert ended.stdout.startswith(f"recorded {tmp_path}/kept/a1"), ended.stderr
         assert "no recording 'a1' is running" in run("record", "a1", "--end", cwd=tmp_path).stderr
         (tmp_path / "kept" / "mine.pcapng").touch()
         assert "exists already" in run("record", "mine", cwd=tmp_path).stderr
