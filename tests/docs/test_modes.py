@@ -21,7 +21,7 @@ def test_the_commands_of_the_page(tmp_path: Path) -> None:
     assert "`hilgw --config shadow`" in PAGE
     options = ["--config", "shadow", "--report", "report.json", "--control", "control"]
     # On a busy machine, which is late, the robots would have stopped, or been lost, before.
-    more = patient("rover", "safety.command_timeout_s", "remote.silence_s")
+    more = patient("rover", "remote.silence_s")
     options += ["--status", "full", *more]
     with Gateway(tmp_path, options) as gateway:
         wait_until(lambda: "ready" in gateway.text())

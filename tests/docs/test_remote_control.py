@@ -21,7 +21,7 @@ PAGE = (ROOT / "docs" / "remote-control.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"^    hilgw (.*)$", PAGE, re.MULTILINE)
 WIDTH = "92"
 # A busy machine is not a fault of the robot or the program.
-PATIENT = patient("e-puck", "safety.command_timeout_s", "body.silence_s")
+PATIENT = patient("e-puck", "body.silence_s")
 PATIENT.append("--set=robots.e-puck.body.answer_ms=5000")
 
 

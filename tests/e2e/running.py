@@ -52,8 +52,8 @@ def patient(robot: str, *keys: str) -> list[str]:
     """Options for a busy machine, on which a gateway stands still for a second: the guardian does
     not stop this robot, its controller stays connected, and `keys` have patience, too, such as
     `body.silence_s`."""
-    late = [f"--set=robots.{robot}.{key}=30" for key in ("safety.late_s", *keys)]
-    return ["--set=guardian_ms=10000", *late]
+    patient_keys = ("safety.late_s", "safety.command_timeout_s", *keys)
+    return ["--set=guardian_ms=10000", *(f"--set=robots.{robot}.{key}=30" for key in patient_keys)]
 
 
 def usage_error(*arguments: str) -> str:

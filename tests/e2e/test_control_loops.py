@@ -34,6 +34,7 @@ from tests.e2e.running import (
     Gateway,
     environment,
     free_port,
+    patient,
     run,
     wait_until,
 )
@@ -129,7 +130,9 @@ def mock(folder: Path, kind: str, *arguments: str) -> Iterator[subprocess.Popen[
 def test_a_shipped_file_moves_its_robot_and_its_packets_are_answered(
     tmp_path: Path, config: str, robot: str, backend: str
 ) -> None:
+    keys = ["controller.silence_s"] if robot == "mouse" else []
     arguments = ["--config", config, "--backend", backend, "--report", "report.json"]
+    arguments += patient(robot, *keys)
 
     def has_driven() -> bool:
         report = gateway.report()
@@ -155,7 +158,7 @@ FULL = ("--status", "full")
 
 
 def test_the_terminal_shows_sensors_motors_rates_and_latency(tmp_path: Path) -> None:
-    with Gateway(tmp_path, ["--config", WC2EC, "--status", "full"]) as gateway:
+    with Gateway(tmp_path, ["--config", WC2EC, "--status", "full", *patient("cab")]) as gateway:
         wait_until(lambda: gateway.text().count("values/s") >= 2, what="two lines")
         assert gateway.stop(signal.SIGINT) == 130
         text = gateway.text()

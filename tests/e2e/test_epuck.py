@@ -17,7 +17,7 @@ from tests.e2e.running import DEADLINE_S, HOST, ROOT, Gateway, free_port, patien
 
 CONFIG = str(ROOT / "configs" / "epuck.yaml")
 PROGRAM = ROOT / "configs" / "epuck_avoid.py"
-PATIENT = patient("e-puck", "body.silence_s", "safety.command_timeout_s")
+PATIENT = patient("e-puck", "body.silence_s")
 
 
 @pytest.fixture

@@ -91,7 +91,7 @@ def test_a_program_in_the_place_of_a_wc2ec_controller(tmp_path: Path) -> None:
         "wheel.setVelocity(2)\nfor _ in range(5): robot.step()\n"
         "print('drove', wheel.getTargetPosition())\n"
     )
-    options = ["--config", "c.yaml", *patient("create", "safety.command_timeout_s")]
+    options = ["--config", "c.yaml", *patient("create")]
     with Gateway(tmp_path, options) as gateway:
         wait_until(lambda: "drove inf" in gateway.text(), what="the program")
         gateway.stop()
@@ -298,6 +298,6 @@ def test_a_program_that_does_not_step_is_named(program: str, what: str, tmp_path
     (tmp_path / "rover.yaml").write_text(ROBOT)
     (tmp_path / "brain.py").write_text(program)
     line = f"rover.controller the program brain.py runs, and has {what} for 5 s"
-    with Gateway(tmp_path, ["--config", "rover.yaml"]) as gateway:
+    with Gateway(tmp_path, ["--config", "rover.yaml", *patient("rover")]) as gateway:
         wait_until(lambda: line in gateway.text())
         assert gateway.text().count(line) == 1
