@@ -172,8 +172,10 @@ class Gateway:
     def __enter__(self) -> Gateway:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, _kind: object, error: object, _trace: object) -> None:
         self.stop()
+        if isinstance(error, BaseException):
+            error.add_note(f"The end of what {self.cwd.name} printed:\n{self.text()[-4000:]}")
 
 
 def with_a_second_module(tmp_path: Path) -> str:
