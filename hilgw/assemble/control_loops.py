@@ -174,8 +174,10 @@ class ControlLoopAssembly:
             is_missed = part is None and not forwarding_of(config.body)
             return no_controller(context, "the configuration has none" if is_missed else "")
         mocked = is_mocked(self._config, f"{name}.controller")
-        advice = "its mock connects again" if mocked else None
         kind = stepped_of(part)
+        # libController ends with its connection, and so does a mock of it.
+        again = "connects again" if kind is None else "connects once; start the gateway again"
+        advice = f"its mock {again}" if mocked else None
         if kind is None:
             return LoopController(self._controller(name, part), timer, advice)
         settings, grid = part.settings, self._grid

@@ -12,7 +12,7 @@ import pytest
 import hilgw.api
 from hilgw.api.robot import CLASSES
 from hilgw.testing.sim import wait_until
-from tests.e2e.running import Gateway, run
+from tests.e2e.running import Gateway, patient, run
 
 pytestmark = pytest.mark.process
 
@@ -30,7 +30,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_the_program_drives_to_the_wall_and_reports_it_by_radio(folder: Path) -> None:
     assert run("check", "rover.yaml", cwd=folder).stderr == ""
-    with Gateway(folder, ["--config", "rover.yaml"]) as gateway:
+    with Gateway(folder, ["--config", "rover.yaml", *patient("rover")]) as gateway:
         wait_until(lambda: re.search(r"rover\.tx +ch 12 +\"wall at \d+\"", gateway.text()))
 
 

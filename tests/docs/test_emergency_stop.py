@@ -74,7 +74,8 @@ def test_the_commands_in_their_order(tmp_path: Path) -> None:
     with Gateway(tmp_path, ["--config", "f.yaml"]) as gateway:
         assert "a MOCK at CTS of /dev/ttyUSB1, released" in gateway.text()
         short = limited.replace("60s", "200ms").split()
-        assert run(*short, cwd=tmp_path).returncode == 0
+        done = run(*short, cwd=tmp_path)
+        assert done.returncode == 0, done.stdout + done.stderr
         assert gateway.report()["control_loops"]["create"]["disarmed_by"] == "lease_over"
     master, switch = os.openpty()  # it has no modem lines, and so is pressed
     real = FILE.replace("/dev/ttyUSB1", os.ttyname(switch)).replace(":10020", ":0")

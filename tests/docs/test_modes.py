@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.running import Gateway, run, wait_until
+from tests.e2e.running import Gateway, patient, run, wait_until
 
 pytestmark = pytest.mark.process
 
@@ -21,8 +21,8 @@ def test_the_commands_of_the_page(tmp_path: Path) -> None:
     assert "`hilgw --config shadow`" in PAGE
     options = ["--config", "shadow", "--report", "report.json", "--control", "control"]
     # On a busy machine, which is late, the robots would have stopped, or been lost, before.
-    options += ["--status", "full", "--set=robots.rover.safety={command_timeout_s: 30, late_s: 30}"]
-    options += ["--set=robots.rover.remote.silence_s=30"]
+    more = patient("rover", "remote.silence_s")
+    options += ["--status", "full", *more]
     with Gateway(tmp_path, options) as gateway:
         wait_until(lambda: "ready" in gateway.text())
         wait_until(

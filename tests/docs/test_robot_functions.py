@@ -13,7 +13,7 @@ import yaml
 
 import hilgw.api
 from hilgw.config.load import load_text
-from tests.e2e.running import Gateway, run, wait_until
+from tests.e2e.running import Gateway, patient, run, wait_until
 
 PAGE = (Path(__file__).parents[2] / "docs" / "robot-functions.md").read_text()
 ROWS = {
@@ -178,9 +178,8 @@ def test_the_commands_of_the_page_drive_a_program(tmp_path: Path) -> None:
     (tmp_path / "brain.py").write_text(BRAIN)
     commands = re.findall(r"^    hilgw ((?:key|say) .*)$", PAGE, re.MULTILINE)
     assert commands == ["key rover up", "key rover control+b --hold 2", 'say rover "go home"']
-    with Gateway(
-        tmp_path, ["rover.yaml", "--report", "report.json", "--status", "full"]
-    ) as gateway:
+    options = ["rover.yaml", "--report", "report.json", "--status", "full", *patient("rover")]
+    with Gateway(tmp_path, options) as gateway:
         wait_until(lambda: "reads keys" in gateway.text())
         for command, sign in zip(commands, ["velocity 3", "velocity 1", "heard go"], strict=True):
             words = command.replace('"go home"', "go").split()

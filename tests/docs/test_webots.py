@@ -18,6 +18,7 @@ import hilgw
 from hilgw.config.load import load_config, load_text
 from hilgw.devices.properties import CameraFields
 from hilgw.security.access import write_token
+from tests.e2e.running import patient
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "webots.md").read_text()
@@ -61,7 +62,7 @@ def test_from_a_world_to_a_packet_on_an_xbee(tmp_path: Path) -> None:
     [line] = re.findall(r"^    (WEBOTS_CONTROLLER_URL=tcp:\S+) python3 brain.py$", PAGE, re.M)
     with running(command("mock xbee.*"), tmp_path) as mock:
         wait_for(mock, "(lab-xbee)")
-        with running(command("--config lab.yaml"), tmp_path) as gateway:
+        with running(command("--config lab.yaml") + patient("rover"), tmp_path) as gateway:
             port = wait_for(gateway, r"rover.controller waiting: listening on 127.0.0.1:(\d+)")
             wait_for(gateway, "xbee0 +(up)")
             assert run_brain(tmp_path, line.replace(":1234", f":{port}")) == "b'pong 1'\n"
@@ -86,7 +87,7 @@ def run_brain(folder: Path, address: str) -> str:
 def test_ones_own_controller_meets_a_mocked_xbee(tmp_path: Path) -> None:
     (tmp_path / "brain.py").write_text(blocks("python")[0])
     words = command("--config configs/\\S+ --set .*")
-    words += ["--set", "robots.rover.controller.listen=tcp://127.0.0.1:0"]
+    words += ["--set", "robots.rover.controller.listen=tcp://127.0.0.1:0", *patient("rover")]
     with running(words, ROOT) as gateway:
         port = wait_for(gateway, r"rover.controller waiting: listening on 127.0.0.1:(\d+)")
         wait_for(gateway, "xbee0 +(up)")
@@ -114,7 +115,7 @@ def test_a_controller_of_another_host_has_a_token_and_tls(tmp_path: Path) -> Non
         (access.replace("plaintext: true", tls), secure),
     ):
         (tmp_path / "lab.yaml").write_text(robot + text)
-        with running(["--config", "lab.yaml"], tmp_path) as gateway:
+        with running(["--config", "lab.yaml", *patient("rover")], tmp_path) as gateway:
             port = wait_for(gateway, r"rover.controller waiting: listening on 0.0.0.0:(\d+)")
             done = subprocess.run(
                 [sys.executable, "-m", "hilgw", "exec", "--url", there(url, port), "brain.py"],
@@ -151,7 +152,8 @@ def test_two_robots_over_two_modules(tmp_path: Path) -> None:
     """Each packet leaves by one module and comes back by the other, on mocks."""
     [text] = re.findall(r"```yaml file=two-robots.yaml\n(.*?)```", PAGE, re.DOTALL)
     (tmp_path / "two-robots.yaml").write_text(text.replace(":1234", ":0"))
-    with running(["--config", "two-robots.yaml"], tmp_path) as process:
+    words = ["--config", "two-robots.yaml", *patient("rover"), *patient("mate")]
+    with running(words, tmp_path) as process:
         assert wait_for(process, r'rover\.tx .*"ping" .* -> (\w+)') == "xbee_a"
         by_air = wait_for(process, r'xbee_b .*"ping" .* -> (.*)')
         assert "mate.rx" in by_air and "rover.rx" not in by_air.partition(";")[0]

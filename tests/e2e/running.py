@@ -48,6 +48,14 @@ def run(
     return run_program(*COMMAND, *arguments, cwd=cwd, timeout_s=timeout_s, **env)
 
 
+def patient(robot: str, *keys: str) -> list[str]:
+    """Options for a busy machine, on which a gateway stands still for a second: the guardian does
+    not stop this robot, its controller stays connected, and `keys` have patience, too, such as
+    `body.silence_s`."""
+    patient_keys = ("safety.late_s", "safety.command_timeout_s", *keys)
+    return ["--set=guardian_ms=10000", *(f"--set=robots.{robot}.{key}=30" for key in patient_keys)]
+
+
 def usage_error(*arguments: str) -> str:
     """The message about a refused command line, which exits with 2 and prints nothing else."""
     code, out, err = in_process(*arguments, cwd=Path())
@@ -164,8 +172,10 @@ class Gateway:
     def __enter__(self) -> Gateway:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, _kind: object, error: object, _trace: object) -> None:
         self.stop()
+        if isinstance(error, BaseException):
+            error.add_note(f"The end of what {self.cwd.name} printed:\n{self.text()[-4000:]}")
 
 
 def with_a_second_module(tmp_path: Path) -> str:

@@ -21,12 +21,13 @@ GO = set_value(0, 5.0)
 NOT_ARMED = "the robot is not armed; `hilgw arm create` lets the motors move"
 
 
-# A busy machine makes neither the robot silent nor the gateway late.
+# A busy machine makes neither the robot silent nor the gateway late, also to its guardian.
 def test_a_real_robot_moves_while_it_is_armed(tmp_path: Path) -> None:
     config = write_configuration(
         tmp_path,
         f"""version: 1
 webots: R2020a
+guardian_ms: 10000
 robots:
   create:
     body: {{kind: create2, port: {tmp_path}/robot, silence_s: 20}}
@@ -42,7 +43,8 @@ robots:
     def arm(controllers: int = 0) -> None:
         """Once so many controllers have gone."""
         wait_until(lambda: gateway.text().count("create.controller waiting") > controllers)
-        assert run("arm", "create", cwd=tmp_path).stdout == "create: armed\n"
+        done = run("arm", "create", cwd=tmp_path)
+        assert done.stdout == "create: armed\n", done.stderr
 
     with mock(tmp_path, "create2", "--link", "robot"), Gateway(tmp_path, arguments) as gateway:
         assert "not armed: `hilgw arm create` or the option --arm" in gateway.text()

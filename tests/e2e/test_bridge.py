@@ -294,7 +294,7 @@ def test_it_starts_without_the_libraries_of_the_configuration(device: Device) ->
     tmp_path = device.link.parent
     arguments = ("bridge", str(device.link), "--listen", "127.0.0.1:0", "--duration", "50ms", "-q")
     done = run_program(sys.executable, "-c", code, *arguments, cwd=tmp_path)
-    assert done.stdout == "0\n"
+    assert done.stdout == "0\n", done.stderr
 
 
 # --- socat at the other side ----------------------------------------------------------------------

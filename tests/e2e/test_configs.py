@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from hilgw.testing.sim import wait_until
-from tests.e2e.running import ROOT, Gateway, run
+from tests.e2e.running import ROOT, Gateway, patient, run
 
 CONFIGS = sorted((ROOT / "configs").glob("*.yaml"))
 
@@ -41,7 +42,9 @@ def drives(report: dict[str, Any]) -> bool:
 
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda path: path.stem)
 def test_it_runs_as_shipped(config: Path, tmp_path: Path) -> None:
-    with Gateway(tmp_path, ["--config", str(config), "--report", "report.json"]) as gateway:
+    robots = yaml.safe_load(config.read_text())["robots"]
+    options = ["--config", str(config), *(word for each in robots for word in patient(each))]
+    with Gateway(tmp_path, [*options, "--report", "report.json"]) as gateway:
         wait_until(lambda: works(gateway.report()), what="packets and commands")
         if config.stem in ROBOTS:
             wait_until(lambda: drives(gateway.report()), what="a motor that moves")

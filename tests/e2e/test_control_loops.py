@@ -34,6 +34,7 @@ from tests.e2e.running import (
     Gateway,
     environment,
     free_port,
+    patient,
     run,
     wait_until,
 )
@@ -129,7 +130,9 @@ def mock(folder: Path, kind: str, *arguments: str) -> Iterator[subprocess.Popen[
 def test_a_shipped_file_moves_its_robot_and_its_packets_are_answered(
     tmp_path: Path, config: str, robot: str, backend: str
 ) -> None:
+    keys = ["controller.silence_s"] if robot == "mouse" else []
     arguments = ["--config", config, "--backend", backend, "--report", "report.json"]
+    arguments += patient(robot, *keys)
 
     def has_driven() -> bool:
         report = gateway.report()
@@ -155,7 +158,7 @@ FULL = ("--status", "full")
 
 
 def test_the_terminal_shows_sensors_motors_rates_and_latency(tmp_path: Path) -> None:
-    with Gateway(tmp_path, ["--config", WC2EC, "--status", "full"]) as gateway:
+    with Gateway(tmp_path, ["--config", WC2EC, "--status", "full", *patient("cab")]) as gateway:
         wait_until(lambda: gateway.text().count("values/s") >= 2, what="two lines")
         assert gateway.stop(signal.SIGINT) == 130
         text = gateway.text()
@@ -317,6 +320,7 @@ def test_mocks_on_tcp_and_on_a_line_drive_through_a_real_gateway(tmp_path: Path)
     listen = free_port()
     text = f"""version: 1
 backend: real
+guardian_ms: 10000
 webots: R2020a
 robots:
   cab:
@@ -343,7 +347,8 @@ robots:
         wait_until(lambda: gateway.text().count("left_wheel 5") >= 2, what="both driving")
         wait_until(lambda: _more_than(20, gateway), what="commands of mouse, values of rat")
         program.kill()
-        wait_until(lambda: "motors stopped: the controller disconnected" in gateway.text())
+        stopped = "motors stopped: the controller disconnected"
+        wait_until(lambda: stopped in gateway.text(), what=stopped)
         assert gateway.stop(signal.SIGINT) == 7  # real bodies latch
         report = json.loads((tmp_path / "out.json").read_text())["control_loops"]
     assert report["cab"]["stops"] == {"disconnected": 1}

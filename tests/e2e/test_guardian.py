@@ -104,13 +104,21 @@ class Gateway:
 @contextmanager
 def fleet(bench: ModuleType, folder: Path) -> Iterator[Gateway]:
     with ExitStack() as stack:
-        robots = {kind: bench.Robot(kind) for kind in bench.KINDS}
-        for robot in robots.values():
-            robot.start()
-            stack.callback(robot.close)
-        gateway = Gateway(bench, robots, folder)
-        stack.callback(gateway.close)
-        gateway.drive(bench)
+        for attempt in range(5):
+            robots = {kind: bench.Robot(kind) for kind in bench.KINDS}
+            for robot in robots.values():
+                robot.start()
+                stack.callback(robot.close)
+            gateway = Gateway(bench, robots, folder)
+            stack.callback(gateway.close)
+            try:
+                gateway.drive(bench)
+                break
+            except OSError:  # it has disconnected a controller
+                # On a busy machine the gateway stood still for 300 ms: another one.
+                gateway.until(lambda: "the guardian has stopped the robot" in gateway.output)  # noqa: B023
+                assert attempt < 4, gateway.output
+                stack.close()
         yield gateway
 
 

@@ -8,8 +8,9 @@ import re
 import signal
 import subprocess
 import termios
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,23 @@ def is_armed(gateway: Gateway) -> bool:
 def disarmed_by(gateway: Gateway) -> str | None:
     by: str | None = gateway.report()["control_loops"]["cab"].get("disarmed_by")
     return by
+
+
+def holds(test: Callable[[Gateway], None]) -> Callable[[Gateway], None]:
+    """Once more where its lease expired: on a busy machine the command itself stood still for
+    300 ms, and what the test does found a robot that was disarmed."""
+
+    @wraps(test)
+    def until_it_held(gateway: Gateway) -> None:
+        for _ in range(4):
+            try:
+                return test(gateway)
+            except AssertionError:
+                if disarmed_by(gateway) != "lease_expired":
+                    raise
+        return test(gateway)
+
+    return until_it_held
 
 
 class Command:
@@ -99,6 +117,7 @@ def holding(gateway: Gateway, *words: str) -> Iterator[Command]:
         wait_until(lambda: not is_armed(gateway))
 
 
+@holds
 def test_ctrl_c_disarms_and_the_command_shows_it(gateway: Gateway) -> None:
     with holding(gateway, "--hold") as command:
         assert is_armed(gateway)
@@ -109,6 +128,7 @@ def test_ctrl_c_disarms_and_the_command_shows_it(gateway: Gateway) -> None:
     assert GONE in gateway.text()
 
 
+@holds
 def test_kill_9_disarms(gateway: Gateway) -> None:
     with holding(gateway, "--hold") as command:
         command.process.kill()
@@ -116,6 +136,7 @@ def test_kill_9_disarms(gateway: Gateway) -> None:
         assert disarmed_by(gateway) == "lease_ended"
 
 
+@holds
 def test_the_end_of_its_terminal_disarms(gateway: Gateway) -> None:
     with holding(gateway, "--hold") as command:
         os.close(command.master)
@@ -124,6 +145,7 @@ def test_the_end_of_its_terminal_disarms(gateway: Gateway) -> None:
         assert disarmed_by(gateway) == "lease_ended"
 
 
+@holds
 def test_nohup_does_not_outlive_the_terminal(gateway: Gateway) -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup; a child inherits it
     try:
@@ -146,6 +168,7 @@ def test_a_frozen_command_expires_and_does_not_arm_again(gateway: Gateway) -> No
         assert disarmed_by(gateway) == "lease_expired" and not is_armed(gateway)
 
 
+@holds
 def test_another_client_disarms_what_is_held(gateway: Gateway) -> None:
     with holding(gateway, "--hold") as command:
         assert run("disarm", "cab", cwd=gateway.cwd).returncode == 0
@@ -154,6 +177,7 @@ def test_another_client_disarms_what_is_held(gateway: Gateway) -> None:
         assert not is_armed(gateway)
 
 
+@holds
 def test_the_time_of_for_disarms(gateway: Gateway) -> None:
     with holding(gateway, "--for", "400ms") as command:
         assert "for 0.4 s at most" in command.text()
@@ -162,6 +186,7 @@ def test_the_time_of_for_disarms(gateway: Gateway) -> None:
         assert disarmed_by(gateway) == "lease_over"
 
 
+@holds
 def test_the_end_of_the_pipe_that_is_its_input_disarms(gateway: Gateway) -> None:
     """As of `ssh HOST hilgw arm cab --hold`, which has no terminal."""
     process = subprocess.Popen(

@@ -59,6 +59,7 @@ def test_a_program_takes_the_real_robot_and_a_user_gives_it_back(tmp_path: Path)
         asked = run("mode", "rover", "--control", "control", cwd=tmp_path)
         assert asked.stdout + asked.stderr == "rover: remote (body up, remote up)\n"
         done = run("mode", "rover", "simulation", "--json", "--control", "control", cwd=tmp_path)
+        assert done.returncode == 0, done.stdout + done.stderr
         assert json.loads(done.stdout) == {
             "robot": "rover",
             "mode": "simulation",
@@ -84,6 +85,7 @@ def test_a_remote_body_that_cannot_be_opened_ends_nothing(tmp_path: Path) -> Non
     (tmp_path / "rover.yaml").write_text(text.replace("127.0.0.1:1234", f"{HOST}:{free_port()}"))
     (tmp_path / "brain.py").write_text("")
     done = run("--config", "rover.yaml", "--duration", "1s", cwd=tmp_path)
-    assert re.search(r"rover\.remote .*/etc/hostname.*; next try in", done.stdout)
-    assert "summary after 1." in done.stdout  # it ran to its end, without the body in Webots
-    assert done.returncode == 4
+    assert done.returncode == 4, done.stdout + done.stderr
+    assert re.search(r"rover\.remote .*/etc/hostname.*; next try in", done.stdout), done.stdout
+    # It ran to its end, without the body in Webots.
+    assert re.search(r"summary after [1-9]", done.stdout), done.stdout

@@ -13,7 +13,17 @@ import pytest
 import yaml
 
 from hilgw.testing.sim import wait_until
-from tests.e2e.running import COMMAND, HOST, ROOT, Gateway, environment, free_port, in_process, run
+from tests.e2e.running import (
+    COMMAND,
+    HOST,
+    ROOT,
+    Gateway,
+    environment,
+    free_port,
+    in_process,
+    patient,
+    run,
+)
 
 ROBOT = """
 version: 1
@@ -52,7 +62,8 @@ print("left in order", flush=True)
 def test_a_program_is_started_restarted_and_ended(tmp_path: Path) -> None:
     (tmp_path / "rover.yaml").write_text(ROBOT)
     (tmp_path / "brain.py").write_text(BRAIN)
-    with Gateway(tmp_path, ["--config", "rover.yaml", "--report", "report.json"]) as gateway:
+    options = ["--config", "rover.yaml", "--report", "report.json", *patient("rover")]
+    with Gateway(tmp_path, options) as gateway:
         wait_until((tmp_path / "driving").exists)
         gateway.stop()
         text = gateway.text()
@@ -80,7 +91,8 @@ def test_a_program_in_the_place_of_a_wc2ec_controller(tmp_path: Path) -> None:
         "wheel.setVelocity(2)\nfor _ in range(5): robot.step()\n"
         "print('drove', wheel.getTargetPosition())\n"
     )
-    with Gateway(tmp_path, ["--config", "c.yaml"]) as gateway:
+    options = ["--config", "c.yaml", *patient("create")]
+    with Gateway(tmp_path, options) as gateway:
         wait_until(lambda: "drove inf" in gateway.text(), what="the program")
         gateway.stop()
         text = gateway.text()
@@ -155,7 +167,7 @@ robots:
 def test_exec_runs_a_script_against_a_gateway_and_passes_its_exit_code_on(tmp_path: Path) -> None:
     (tmp_path / "open.yaml").write_text(OPEN.format(host=HOST, port=free_port()))
     (tmp_path / "script.py").write_text(SCRIPT)
-    with Gateway(tmp_path, ["--config", "open.yaml"]):
+    with Gateway(tmp_path, ["--config", "open.yaml", *patient("r 1")]):
         done = run("exec", "open.yaml", "script.py", "--fast", cwd=tmp_path)
     assert done.stderr == "" and done.returncode == 7
     assert done.stdout.startswith("r 1 [0, 0, 0] ") and done.stdout.endswith("['--fast']\n")
@@ -243,7 +255,7 @@ def test_exec_names_the_mock_that_has_the_robot(tmp_path: Path) -> None:
     text = OPEN.format(host=HOST, port=port).replace("webots,", "webots, backend: mock,")
     (tmp_path / "open.yaml").write_text(text)
     (tmp_path / "script.py").write_text(SCRIPT)
-    with Gateway(tmp_path, ["--config", "open.yaml"]) as gateway:
+    with Gateway(tmp_path, ["--config", "open.yaml", *patient("r 1")]) as gateway:
         wait_until(lambda: "up: Webots controller" in gateway.text())
         done = run("exec", "open.yaml", "script.py", cwd=tmp_path)
         fix = "start the gateway with --set 'robots.r 1.controller.backend=real'"
@@ -260,7 +272,7 @@ def test_exec_runs_a_program_in_a_python_of_its_own(tmp_path: Path) -> None:
     script = "import sys\nfrom importlib.util import find_spec\nfrom controller import Robot\n"
     script += "print(sys.prefix, find_spec('pydantic_core'), Robot().getName())"
     (tmp_path / "script.py").write_text(script)
-    with Gateway(tmp_path, ["--config", "open.yaml"]):
+    with Gateway(tmp_path, ["--config", "open.yaml", *patient("r 1")]):
         python = ["--python", str(own / "bin" / "python")]
         done = run("exec", *python, "open.yaml", "script.py", cwd=tmp_path)
     assert (done.stdout, done.stderr) == (f"{own} None r 1\n", "")
@@ -286,6 +298,6 @@ def test_a_program_that_does_not_step_is_named(program: str, what: str, tmp_path
     (tmp_path / "rover.yaml").write_text(ROBOT)
     (tmp_path / "brain.py").write_text(program)
     line = f"rover.controller the program brain.py runs, and has {what} for 5 s"
-    with Gateway(tmp_path, ["--config", "rover.yaml"]) as gateway:
+    with Gateway(tmp_path, ["--config", "rover.yaml", *patient("rover")]) as gateway:
         wait_until(lambda: line in gateway.text())
         assert gateway.text().count(line) == 1

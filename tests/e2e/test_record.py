@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import subprocess
 from pathlib import Path
@@ -53,7 +54,7 @@ def test_beside_a_run_and_after_its_kill(tmp_path: Path) -> None:
         assert "is running" in run("record", "a1", cwd=tmp_path).stderr
         assert run("note", "antenna turned", cwd=tmp_path).returncode == 0
         ended = run("record", "a1", "--end", cwd=tmp_path)
-        assert ended.stdout.startswith(f"recorded {tmp_path}/kept/a1")
+        assert ended.stdout.startswith(f"recorded {tmp_path}/kept/a1"), ended.stderr
         assert "no recording 'a1' is running" in run("record", "a1", "--end", cwd=tmp_path).stderr
         (tmp_path / "kept" / "mine.pcapng").touch()
         assert "exists already" in run("record", "mine", cwd=tmp_path).stderr
@@ -105,15 +106,19 @@ def watch_is_read_by_tshark(folder: Path) -> None:
 
 
 def test_a_disk_that_takes_no_more_ends_no_run(tmp_path: Path) -> None:
-    command = ["prlimit", "--fsize=9000", *COMMAND, *UART, *OFTEN, "--duration", "900ms"]
-    done = run_program(*command, "--record", "a.pcapng", "--report", "out.json", cwd=tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("a: events are lost: File too large") == 1
-    report = json.loads((tmp_path / "out.json").read_text())
-    assert report["stations"]["uart0"]["delivered"] > 20
-    recorded = report["recordings"]["a.pcapng"]
+    options = [*UART, *OFTEN, "--record", "a.pcapng", "--report", "out.json"]
+    with Gateway(tmp_path, options) as gateway:
+        (writer,) = writers_of(gateway)
+        resource.prlimit(int(writer.name), resource.RLIMIT_FSIZE, (9000, 9000))
+        wait_until(lambda: "a: events are lost: File too large" in gateway.text(), what="a loss")
+        before = gateway.report()["stations"]["uart0"]["delivered"]
+        wait_until(lambda: gateway.report()["stations"]["uart0"]["delivered"] > before + 40)
+        assert gateway.stop() == 130
+        text = gateway.text()
+    assert text.count("a: events are lost: File too large") == 1
+    recorded = json.loads((tmp_path / "out.json").read_text())["recordings"]["a.pcapng"]
     assert recorded["lost"] > 100
-    assert f"EVENTS LOST: {recorded['error']}" in done.stdout.split("summary")[1]
+    assert f"EVENTS LOST: {recorded['error']}" in text.split("summary")[1]
     found = Recording(tmp_path / "a.pcapng")
     assert list(found.events())
     assert (found.truncated, found.error) == (False, None)

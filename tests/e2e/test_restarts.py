@@ -15,9 +15,10 @@ from hilgw.testing.sim import wait_until
 from tests.e2e.control_loop_peers import Peer, RobotServer, write_configuration
 from tests.e2e.running import Gateway, run
 
-# A busy machine makes neither the gateway late nor the program silent.
+# A busy machine makes neither the gateway late (also to its guardian) nor the program silent.
 ROBOT = """version: 1
 backend: real
+guardian_ms: 10000
 webots: R2025a
 medium: {{step_ms: 16}}
 robots:
@@ -130,7 +131,7 @@ def test_a_program_that_stays_down_is_named_by_replug_arm_and_status(
         running.shows("cab          no controller runs: the program ended with exit code")
         running.shows("no controller | ")  # the status
         done = run("arm", "cab", cwd=tmp_path)
-        assert done.returncode == 0 and done.stdout == "cab: armed\n"
+        assert (done.returncode, done.stdout) == (0, "cab: armed\n"), done.stderr
         assert done.stderr.startswith("cab: no controller runs: the program ended with exit code")
         assert "start hilgw again" in done.stderr
         assert (running.program()["state"], running.program()["runs"]) == ("down", 1)

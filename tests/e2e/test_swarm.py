@@ -62,7 +62,7 @@ def test_objects_are_placed_by_commands(tmp_path: Path) -> None:
         done = run(
             "place", "eye", "-4", "0.5", "-0.5", "--rotation", "0", "0", "1", "-1", cwd=tmp_path
         )
-        assert done.stdout == "eye: -4, 0.5, -0.5 m\n"
+        assert done.stdout == "eye: -4, 0.5, -0.5 m\n", done.stderr
         shows(gateway, "-> eye.ir")
         done = run("set", "lamp.ir", "--range", "2", cwd=tmp_path)
         assert (done.returncode, done.stdout) == (0, "lamp.ir: range 2 m\n")

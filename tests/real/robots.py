@@ -10,8 +10,10 @@ from typing import Any
 from hilgw.testing.sim import wait_until
 from tests.e2e.running import DEADLINE_S, Gateway, run
 
+# A busy machine is not a fault of the robot.
 CONFIG = """
 version: 1
+guardian_ms: 2000
 medium: {{step_ms: 32}}
 robots:
   robot:
@@ -19,7 +21,7 @@ robots:
     controller: {{kind: python, file: probe.py}}
     safety: {{command_timeout_s: 5, late_s: 5}}
 """
-PATIENT = {"silence_s": 5}  # a busy machine is not a fault of the robot
+PATIENT = {"silence_s": 5}
 PROBE = '''
 import json, math
 from controller import Accelerometer, Robot

@@ -212,20 +212,22 @@ version: 1
 backend: {backend}
 robots:
   cab:
-    controller: {{kind: wc2ec, port: /dev/ttyUSB0}}
+    controller: {{kind: {controller}}}
 """
+WC2EC, WEBOTS = "wc2ec, port: /dev/ttyUSB0", 'webots, listen: "tcp://127.0.0.1:0"'
 
 
 @pytest.mark.parametrize(
-    ("backend", "fix"),
+    ("backend", "controller", "fix"),
     [
-        ("real", "connect or reset the one on /dev/ttyUSB0"),
-        ("loopback", "its mock connects again"),
+        ("real", WC2EC, "connect or reset the one on /dev/ttyUSB0"),
+        ("loopback", WC2EC, "its mock connects again"),
+        ("loopback", WEBOTS, "its mock connects once; start the gateway again"),
     ],
 )
-def test_a_controller_on_a_serial_line_or_a_mock(backend: str, fix: str) -> None:
+def test_a_controller_on_a_serial_line_or_a_mock(backend: str, controller: str, fix: str) -> None:
     async def absences() -> dict[str, str]:
-        config = load_text(SERIAL.format(backend=backend), "f").config
+        config = load_text(SERIAL.format(backend=backend, controller=controller), "f").config
         gateway = build(config, asyncio.get_running_loop(), Observer())
         found = gateway.control_loops.absences("cab")
         gateway.close()
