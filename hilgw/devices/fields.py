@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
 from hilgw.errors import ConfigError
-from hilgw.records import dataclass
 from hilgw.settings import setting
 
 TYPES = ("radio", "serial", "infra-red")

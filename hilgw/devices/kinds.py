@@ -9,11 +9,10 @@ meaning.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from hilgw.devices.properties import (
@@ -24,7 +23,6 @@ from hilgw.devices.properties import (
 )
 from hilgw.errors import ConfigError
 from hilgw.reasons import RequestReason, RequestRefused
-from hilgw.records import dataclass
 from hilgw.settings import setting
 
 Value = float | tuple[float, ...]
@@ -300,7 +298,7 @@ class Device:
         return _reports(KINDS[self.kind], self.fields) if self.kind in KINDS else ()
 
 
-@dataclasses.dataclass(slots=True)
+@dataclass(slots=True)
 class Devices:
     """The devices of one robot: by index, by name, and in the order of their indices."""
 

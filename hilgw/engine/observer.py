@@ -7,13 +7,13 @@ reports to; observers are added to it and removed from it at any time.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MethodType
 from typing import TYPE_CHECKING
 
 from hilgw.engine.reporting.latency import Latency
-from hilgw.records import dataclass, record
+from hilgw.records import record
 
 if TYPE_CHECKING:
     from hilgw.control.divergence import Divergence

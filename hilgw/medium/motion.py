@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Protocol
 
 from hilgw.errors import ConfigError
 from hilgw.medium.pose import LARGEST_M, Pose, Vector, check_position
-from hilgw.records import dataclass
 from hilgw.settings import setting
 
 _NS_PER_S = 1_000_000_000

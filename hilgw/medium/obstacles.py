@@ -7,16 +7,14 @@ obstacles in its direction, nearest first.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from hilgw.errors import ConfigError
 from hilgw.medium.obstacle_settings import SHAPES, ObstacleSettings
 from hilgw.medium.pose import IDENTITY, Pose, Vector
-from hilgw.records import dataclass
 
 _NEEDS = {
     "sphere": ("radius",),
@@ -175,7 +173,7 @@ def _within_circle(u: float, v: float, du: float, dv: float, radius: float) -> t
     return ((-b - root) / a, (-b + root) / a)
 
 
-@dataclasses.dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Obstacle:
     """A solid in the scene. attached_to: the object it moves with, None: fixed. mount: its pose on
     that object, or in the world. radius: of its bounding sphere. pose: None while unknown."""

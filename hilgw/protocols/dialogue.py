@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from hilgw.errors import HilgwError
-from hilgw.records import dataclass
 from hilgw.units import s_to_ns
 
 EventT = TypeVar("EventT")

@@ -6,11 +6,11 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from mmap import mmap
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from hilgw.errors import PortError
-from hilgw.records import dataclass
 
 BytesHandler = Callable[[bytes], None]
 ReadHandler = BytesHandler
