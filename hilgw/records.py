@@ -1,9 +1,11 @@
-"""Records: immutable dataclasses that are made for every message."""
+"""Records: immutable dataclasses that are made for every message, and dataclasses that are declared
+in less time: `dataclasses` compiles each method of each class, which was a third of a start."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeVar, dataclass_transform
+import dataclasses
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, dataclass_transform
 
 T = TypeVar("T")
 
@@ -12,10 +14,44 @@ T = TypeVar("T")
 def record(made: type[T]) -> type[T]:
     """A dataclass with slots, for type checkers a frozen one: at run time one that is frozen takes
     more than twice as long to make."""
-    return dataclass(slots=True, unsafe_hash=True)(made)
+    return _with_methods(dataclasses.dataclass(slots=True, eq=False, repr=False)(made))
 
 
 @dataclass_transform(frozen_default=True, eq_default=False)
 def unique_record(made: type[T]) -> type[T]:
     """A record that equals only itself."""
-    return dataclass(slots=True, eq=False)(made)
+    return dataclasses.dataclass(slots=True, eq=False)(made)
+
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass as dataclass
+else:
+
+    def dataclass(*, frozen: Literal[True], **options: Any) -> Any:
+        """`@dataclass(frozen=True, ...)` of the standard library, declared in less time."""
+        declared = dataclasses.dataclass(frozen=frozen, eq=False, repr=False, **options)
+        return lambda made: _with_methods(declared(made))
+
+
+def _with_methods(made: type[T]) -> type[T]:
+    """Adds the methods that all fields share, unless the class has its own."""
+    fields = dataclasses.fields(made)  # type: ignore[arg-type]
+    compared = [each.name for each in fields if each.compare] or ["__class__"]
+    values = attrgetter(*compared, compared[0])  # of one name it would be the bare value
+
+    def __eq__(self: Any, other: object) -> bool:
+        if other.__class__ is not self.__class__:
+            return NotImplemented
+        return values(self) == values(other)
+
+    def __hash__(self: Any) -> int:
+        return hash(values(self))
+
+    def __repr__(self: Any) -> str:
+        shown = (f"{each.name}={getattr(self, each.name)!r}" for each in fields if each.repr)
+        return f"{self.__class__.__qualname__}({', '.join(shown)})"
+
+    for method in (__eq__, __hash__, __repr__):
+        if vars(made).get(method.__name__) is None:
+            setattr(made, method.__name__, method)
+    return made

@@ -7,7 +7,7 @@ the supervisor owns reconnection. `now` is integer nanoseconds of a monotonic cl
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from hilgw.adapters.declaration import (
@@ -29,14 +29,14 @@ from hilgw.records import record
 # --- events of a session, in the order they happened ----------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Write:
     """Send these bytes to the hardware now (handshake, answers; not packets)."""
 
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SetLine:
     """Switch a modem line of the port now: "dtr" or "rts", on or off."""
 
@@ -44,7 +44,7 @@ class SetLine:
     on: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Ready:
     """The hardware is found, checked and configured: packets may pass.
 
@@ -56,7 +56,7 @@ class Ready:
     addresses: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NotReady:
     """The session was interrupted (module reset): no packets until the next Ready.
 
@@ -66,7 +66,7 @@ class NotReady:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Failed:
     """The session has failed: MismatchError (stay down, exit 6 at start) or PeerError (retry)."""
 
@@ -85,7 +85,7 @@ class Received:
     rssi_uncertain: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Dropped:
     """Received data that is not a packet, counted by this reason. count: how many."""
 
@@ -97,14 +97,14 @@ class Dropped:
         DroppedReason.check(self.reason)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Delivered:
     """The frame with this token was acknowledged, or sent where there is no acknowledgement."""
 
     token: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Refused:
     """The frame with this token is lost, for this reason (a word for the ledger)."""
 
@@ -115,7 +115,7 @@ class Refused:
         RefusedReason.check(self.reason)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Notice:
     """A line for the user. once: the station shows the same line a single time."""
 
@@ -126,7 +126,7 @@ class Notice:
 # --- events of a network search and of remote commands --------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Node:
     """Another module of the network. network: its short address, role: its role there; "" where
     there is none. rssi_dbm: its RSSI, None where the answer has none."""
@@ -138,7 +138,7 @@ class Node:
     rssi_dbm: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SearchEnded:
     """The search is over; each node that answered in time was reported. problem: why it failed,
     "" for success."""
@@ -146,7 +146,7 @@ class SearchEnded:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RemoteAnswer:
     """Another module's answer to a command. address: of that module; command: the AT command;
     asked: the address the command was sent to. problem: why it failed, "" for success."""
@@ -177,7 +177,7 @@ Event = (
 # --- answers to send() --------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Transmission:
     """Bytes for the wire. token: repeated by Delivered or Refused; None when the hardware does
     not acknowledge (the station then counts the packet as delivered when the line has sent it).
@@ -194,7 +194,7 @@ class Transmission:
     lost: RefusedReason | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CannotSend:
     """This packet can never be sent. reason: a word for the ledger; text: for the user."""
 

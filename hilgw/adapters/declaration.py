@@ -6,10 +6,10 @@ Checking a configuration needs this part of the adapter interface alone; `base` 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from hilgw.errors import ConfigError
+from hilgw.records import dataclass
 from hilgw.settings import MockSpec as MockSpec, Problem as Problem, boot_setting, setting
 from hilgw.transports.base import RS485_MODES, LineSettings
 

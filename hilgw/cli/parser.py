@@ -54,15 +54,11 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def parsers(command: str | None) -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
-    """The whole parser, with the options of this command only (all others would slow every
-    start), and the part of it that reads the options of the command."""
+    """The parser with this command only (all others would slow every start), and the part of it
+    that reads the options of the command."""
     parser, commands = _default_parser()
-    wanted, _ = COMMANDS.get(command or "", ("", ""))
-    for name, (module, _) in COMMANDS.items():
-        if module != wanted:
-            commands.add_parser(name, add_help=False)
-    if wanted:
-        _add_commands(wanted, commands)
+    if command in COMMANDS:
+        _add_commands(COMMANDS[command][0], commands)
     return parser, commands.choices.get(command or "", parser)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import Any, Literal
 
@@ -12,6 +12,7 @@ from hilgw.devices.fields import EmitterFields, ReceiverFields
 from hilgw.devices.properties import DeviceFields
 from hilgw.medium.motion import Circle, Waypoints
 from hilgw.medium.obstacle_settings import ObstacleSettings
+from hilgw.records import dataclass
 from hilgw.settings import setting
 
 Vector = tuple[float, float, float]

@@ -7,7 +7,6 @@ reports the event. Events carry no times.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from hilgw.devices.kinds import Device, Refusal, Value
@@ -25,14 +24,14 @@ class Write:
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Connected:
     """The peer is there. `identity` is shown to the user."""
 
     identity: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Disconnected:
     """The peer is gone, for this reason; the session waits for the next one."""
 
@@ -68,7 +67,7 @@ class StopReason(Reason):
     ENDED = "gateway_ended", "the gateway ends"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Stop:
     """Set every motor of the body to its default now."""
 
@@ -78,7 +77,7 @@ class Stop:
         StopReason.check(self.reason)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StopSent:
     """These commands of a stop have left. Only of a body that had to keep them for its next
     request: `BodySession.stop_commands` did not return them."""
@@ -87,7 +86,7 @@ class StopSent:
     commands: tuple[Command, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ProtocolFailure:
     """The stream cannot be decoded: close the connection. The session ignores bytes until reopened.
 
@@ -98,7 +97,7 @@ class ProtocolFailure:
     tail: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Refused:
     """A request of the peer or of the control loop was refused. reason: declared as a
     RequestReason."""
@@ -111,7 +110,7 @@ class Refused:
         RequestReason.check(self.reason)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Notice:
     """A line for the user. once: shown a single time per session."""
 
@@ -119,12 +118,12 @@ class Notice:
     once: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FrameNotice(Notice):
     """A notice about a frame of the peer, which was understood as one."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Registered:
     """The body has this device."""
 
@@ -140,7 +139,7 @@ class SensorValue:
     value: Value
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MotorFeedback:
     """The force (N) or torque (N m) that a motor applies now."""
 
@@ -183,7 +182,7 @@ class MotorSettings:
     velocity_set: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MotorPid:
     """The gains of a motor's position control: p above 0, i and d 0 or more."""
 
@@ -197,7 +196,7 @@ Command = MotorCommand | MotorSettings | MotorPid
 """What moves a motor, or changes how it moves: each passes the safety."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LedValue:
     """Sets an LED: 0 is off, other values are colours or on (Webots reference manual, LED)."""
 
@@ -205,7 +204,7 @@ class LedValue:
     value: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BrakeDamping:
     """The damping constant of a brake, in N m s/rad or N s/m."""
 
@@ -213,7 +212,7 @@ class BrakeDamping:
     damping: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SensorSwitch:
     """The period of a sensor; None: every step, 0: off."""
 
@@ -221,7 +220,7 @@ class SensorSwitch:
     period_ms: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FeedbackSwitch:
     """The period of a motor's force or torque feedback; 0: off, as at first."""
 
@@ -229,14 +228,14 @@ class FeedbackSwitch:
     period_ms: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StepRequest:
     """A controller that is stepped waits for an answer: after this time, or at once (0)."""
 
     duration_ms: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PacketOut:
     """The controller sends one packet through this Emitter, on this channel."""
 
@@ -245,7 +244,7 @@ class PacketOut:
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PacketIn:
     """The body's Receiver received one packet. Strength and direction are NaN when unknown."""
 
@@ -256,7 +255,7 @@ class PacketIn:
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class EmitterSettings:
     """Channel (-1: broadcast) and range (-1: infinite) for the packets sent from now on."""
 
@@ -265,7 +264,7 @@ class EmitterSettings:
     range: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ReceiverSettings:
     """Channel (-1: all) and sampling period (0: off) of a Receiver."""
 
@@ -278,21 +277,21 @@ DeviceSettings = EmitterSettings | ReceiverSettings | LedValue | BrakeDamping | 
 """What sets a device and moves no motor."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DeviceFault:
     """The device failed."""
 
     index: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MotorHeld:
     """The robot itself refused a command to this motor, and the session has stopped the motor."""
 
     index: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class HardwareFault:
     """The robot reports a fault of its hardware, at this device, None where the controller does not
     know it. `BodySession.faults` names it for as long as it is present."""

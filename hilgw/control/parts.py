@@ -5,9 +5,9 @@ They have no slots: a class with slots cannot inherit several that have them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from hilgw.records import dataclass
 from hilgw.settings import boot_setting, setting
 
 LARGEST_J = 1e12

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from hilgw.devices.fields import EmitterFields, ReceiverFields
+from hilgw.records import dataclass
 from hilgw.settings import setting
 
 LookupTable = tuple[tuple[float, float, float], ...]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from hilgw.framing import create
 from hilgw.units import NS_PER_S
 
@@ -63,8 +65,8 @@ def _has_xbee_frame(data: bytes) -> bool:
 
 def _is_text(data: bytes) -> bool:
     """Nearly all of it is readable: ASCII or UTF-8."""
-    text = data.decode("utf-8", "ignore")
-    readable = "".join(char for char in text if char.isprintable() or char in "\t\r\n\x1b")
+    text = data.decode("utf-8", "ignore").translate(dict.fromkeys(b"\t\r\n\x1b", " "))
+    readable = "".join(filter(str.isprintable, text))
     return len(readable.encode()) >= _TEXT_SHARE * len(data)
 
 
@@ -109,6 +111,7 @@ def _slower(data: bytes, baud_rate: int) -> str:
 _WINDOW = 9  # start bit and data bits
 
 
+@cache
 def _shortest_run(byte: int) -> int:
     """Bits of the shortest whole run of start bit and data bits; `_WINDOW` when none is whole."""
     bits = byte << 1  # the start bit is 0, and the lowest bit comes next

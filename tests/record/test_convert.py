@@ -7,7 +7,6 @@ import json
 from pathlib import Path
 
 import mcap.reader
-import pandas
 import pytest
 
 from hilgw.errors import HilgwError
@@ -70,6 +69,8 @@ def recorded(tmp_path: Path) -> Path:
 
 
 def test_pandas_reads_a_table_for_each_device(tmp_path: Path, recorded: Path) -> None:
+    import pandas  # here: it takes longer to import than all others that the tests need
+
     folder = tmp_path / "csv"
     found = Recording(recorded)
     files = convert.to_csv(found, folder)

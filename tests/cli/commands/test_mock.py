@@ -10,6 +10,7 @@ import socket
 import struct
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ import pytest
 import serial
 
 from hilgw.testing.sim import wait_until
-from tests.e2e.running import usage_error
+from tests.e2e.running import in_process, usage_error
 
 pytestmark = pytest.mark.process
 
@@ -56,6 +57,16 @@ def start(tmp_path: Path) -> Iterator[Start]:
 def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
     out, err = process.communicate(timeout=DEADLINE_S)
     return process.returncode, out, err
+
+
+def ended(*arguments: str, cwd: Path) -> tuple[int, str, str]:
+    """`hilgw mock ...` in this process, interrupted when it does not end by itself."""
+    late = threading.Timer(DEADLINE_S, os.kill, (os.getpid(), signal.SIGINT))
+    late.start()
+    try:
+        return in_process("mock", *arguments, cwd=cwd)
+    finally:
+        late.cancel()
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -140,9 +151,9 @@ def test_a_command_line_that_is_refused(arguments: tuple[str, ...], words: str) 
     ],
 )
 def test_what_is_wrong_is_reported_in_a_line(
-    start: Start, arguments: tuple[str, ...], code: int, words: str
+    arguments: tuple[str, ...], code: int, words: str, tmp_path: Path
 ) -> None:
-    returned, out, err = finish(start(*arguments))
+    returned, out, err = ended(*arguments, cwd=tmp_path)
     assert (returned, out if code == 2 else "") == (code, "")
     assert words in err
     assert "Traceback" not in err
@@ -275,9 +286,9 @@ def _pass_on(client: socket.socket, server: socket.socket) -> bytes:
     ],
 )
 def test_how_each_kind_is_met(
-    start: Start, arguments: tuple[str, ...], code: int, words: str
+    arguments: tuple[str, ...], code: int, words: str, tmp_path: Path
 ) -> None:
-    returned, _, err = finish(start(*arguments))
+    returned, _, err = ended(*arguments, cwd=tmp_path)
     assert returned == code
     assert words in err
     assert "Traceback" not in err
