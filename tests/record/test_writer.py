@@ -131,6 +131,7 @@ def test_the_process_writes_until_its_input_ends(tmp_path: Path) -> None:
         capture_output=True,
         timeout=60,
         check=True,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},  # that would be cut off, too
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000)),
     )
     reports = [Report(**json.loads(each)) for each in done.stdout.splitlines()]

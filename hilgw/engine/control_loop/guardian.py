@@ -90,7 +90,7 @@ class Guardian:
         self._drops: dict[int, asyncio.Future[None]] = {}
         self._ended_ns: int | None = None
         self._beats = 0
-        self._seen_ns = 0
+        self._seen_ns = self._beat_ns = 0
 
     # --- life ---------------------------------------------------------------------------------
 
@@ -141,7 +141,8 @@ class Guardian:
                 signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         ours.setblocking(False)
         self._socket, self.flag = ours, self._shared
-        self._beats, self._seen_ns = 1, self._scheduler.now() + START_NS  # 0: none was seen
+        self._beat_ns = self._scheduler.now()
+        self._beats, self._seen_ns = 1, self._beat_ns + START_NS  # 0: none was seen
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(ours, self._readable)
 
@@ -205,10 +206,13 @@ class Guardian:
             self._kill()
 
     def beat(self, now: int) -> None:
-        """In the watchdog's thread, each BEAT_NS."""
+        """In the watchdog's thread, each BEAT_NS. Where this process or the machine stood still,
+        the guardian had no time to read."""
         shared = self._shared
         if shared is None or not self.runs:
             return
+        self._seen_ns += max(now - self._beat_ns - 2 * BEAT_NS, 0)
+        self._beat_ns = now
         if shared[SEEN] == self._beats & 0xFF:
             self._seen_ns = now
         elif now - self._seen_ns > FROZEN_NS:

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from hilgw.engine.control_loop.guardian import FROZEN_NS, PROGRAM, START_NS, Guardian
+from hilgw.engine.control_loop.guardian import BEAT_NS, FROZEN_NS, PROGRAM, START_NS, Guardian
 from hilgw.engine.control_loop.watchdog import Watchdog
 from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.engine.processes import guardian_process
@@ -529,10 +529,14 @@ async def test_one_that_is_frozen_is_noticed_by_the_beats(guardian: Guardian) ->
     guardian.beat(now)
     await until(lambda: guardian.flag[guardian_process.SEEN])
     send(guardian, signal.SIGSTOP)
-    guardian.beat(now + 1)
-    guardian.beat(now + FROZEN_NS)
+    silent_ns = FROZEN_NS - BEAT_NS
+    for at_ns in range(0, silent_ns, BEAT_NS):
+        guardian.beat(now + at_ns)
+    now += 10 * FROZEN_NS  # the machine stood still
+    guardian.beat(now + silent_ns)
     assert happened(guardian) == ["guard"]
-    guardian.beat(now + 2 * FROZEN_NS)
+    for at_ns in range(silent_ns, silent_ns + 4 * BEAT_NS, BEAT_NS):
+        guardian.beat(now + at_ns)
     await until(lambda: happened(guardian) == ["guard", "died", "guard"])
 
 
