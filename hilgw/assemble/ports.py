@@ -244,7 +244,7 @@ class Replays:
         host = MockHost(self._gateway.timer, new_air())
         self._gateway.hosts.append(host)
         host.add(replay, device)
-        self._gateway.replays[name] = replay.report
+        self._gateway.replays[name] = replay
         return f" (replay of {file.name})"
 
     def _own(self, name: str) -> PartBackend:

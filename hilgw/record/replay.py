@@ -45,7 +45,7 @@ class Replay:
         self._passed: dict[int, int] = {}  # frames before it, by their steps -> when
         self._left_out: dict[int, int] = {}  # a step -> the one that follows it instead
         self._passed_over = b""  # the last frame that was expected in vain
-        self._is_open = self._is_late = False
+        self._is_open = self._is_late = self._is_ended = False
         self._step = 0  # the next one of all
         self._time_ns, self._now = script.begin_ns, 0  # of the one before it: recorded, played
         self._begun_ns: int | None = None
@@ -60,6 +60,10 @@ class Replay:
             "departures": self.departures,
             "after_end_bytes": self.after_end,
         }
+
+    def end(self) -> None:
+        """The run ends: what hilgw sends from now on, such as a stop, is no departure."""
+        self._is_ended = True
 
     # --- the interface of a mock ------------------------------------------------------------------
 
@@ -132,10 +136,14 @@ class Replay:
 
     def _differs(self, actual: bytes, now: int) -> None:
         self._done, expected = 0, self._expected()
+        if self._is_ended:
+            return
+        if expected and self._is_of_end(self._sent[self._frame]):
+            expected = b""
         if actual == self._passed_over:  # another one came before it, or it is late
             self.matched, self._passed_over, self._is_late = self.matched + 1, b"", False
             return
-        lasts_ns = self._script.end_ns - self._script.begin_ns
+        lasts_ns = min(self._script.end_ns, self._script.ended_ns) - self._script.begin_ns
         if not expected and now - (self._begun_ns or 0) > lasts_ns:
             self.after_end += len(actual)
             return
@@ -149,6 +157,10 @@ class Replay:
         elif expected:
             self._passed_over = expected
             self._go_on(now)
+
+    def _is_of_end(self, step: int) -> bool:
+        """Whether hilgw sent this as its run ended."""
+        return self._steps[step].time_ns >= self._script.ended_ns
 
     def _depart(self, expected: bytes, actual: bytes) -> None:
         self.departures += 1
@@ -176,7 +188,7 @@ class Replay:
         elif step.kind in (Kind.LOST, Kind.CLOSED):
             self.closing, self._is_open = True, False
         elif step.kind is Kind.SENT and self._step not in self._passed:
-            if not self._is_late:
+            if not self._is_late and not self._is_of_end(self._step):
                 self._depart(step.data, b"")
             self._is_late, self._passed_over = True, step.data
             self._go_on(now)

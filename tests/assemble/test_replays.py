@@ -70,7 +70,7 @@ def run(
                 )
             gateway.observer.add(recording, recorder.RECORDED)
         try:
-            await gateway.run(asyncio.Event(), SECONDS)
+            await gateway.run(asyncio.Event(), more.get("seconds", SECONDS))
             await asyncio.sleep(0)
             if record is not None:
                 await recording.stop()
@@ -143,6 +143,18 @@ def test_a_departure_may_end_the_run(recorded: Any) -> None:
     with pytest.raises(DepartureError, match="departs from the recording at frame 1 of 3") as error:
         run("uart", replay=stop, overrides=CHANGED)
     assert (error.value.exit_code, error.value.where) == (8, "uart0")
+
+
+@pytest.mark.parametrize("seconds", [1.0, SECONDS, 2.5])
+def test_the_stop_at_the_end_of_either_run_is_no_departure(recorded: Any, seconds: float) -> None:
+    path, _ = recorded("create2")
+    stop = ReplayOptions(str(path), settings={"on_departure": "stop"})
+    report, _ = run("create2", replay=stop, seconds=seconds)
+    body, controller = report["replays"].values()
+    assert body["departures"] == controller["departures"] == 0
+    assert controller["after_end_bytes"] == 0
+    if seconds == SECONDS:
+        assert body["after_end_bytes"] == 0 and body["matched"] == body["frames"]
 
 
 def test_one_part_is_replayed_beside_the_mocks_of_others(recorded: Any) -> None:

@@ -138,13 +138,14 @@ def test_a_time_that_no_clock_shows_is_refused(
 def test_a_picture_of_strange_names_and_numbers(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Far numbers, text that a terminal obeys, and many marks."""
+    """Far numbers, text that a terminal obeys, many marks, and a sensor of many values."""
     blocks = []
     for at, value in enumerate([1e308, -1e308, 5e-324, "nan", "-inf", [1, "x"]]):
         for name in ("$\\frac", "\x1b[2J", "\x00", "a" * 300):
             event = {**valid(KINDS[0]), "device": name, "value": value, "units": ["\x07", "$"]}
             blocks.append(block(json.dumps(event), time_ns=10**18 + at * S))
-    path = recorded(tmp_path / "a.pcapng", *blocks)
+    many = {**valid(KINDS[0]), "value": [1.0] * 100_000, "units": []}
+    path = recorded(tmp_path / "a.pcapng", *blocks, block(json.dumps(many)))
     for suffix in ("png", "svg"):
         assert main(["plot", str(path), "--output", str(tmp_path / f"a.{suffix}")]) == 0
     assert "\x1b" not in capsys.readouterr().out

@@ -150,7 +150,9 @@ def test_a_disk_that_is_full_keeps_what_it_took(tmp_path: Path) -> None:
     disk.mkdir()
     kept.mkdir()
     space = ["unshare", "-m", *([] if os.geteuid() == 0 else ["-r"])]
-    if subprocess.run([*space, "mount", "-t", "tmpfs", "none", disk], capture_output=True).returncode:
+    if subprocess.run(
+        [*space, "mount", "-t", "tmpfs", "none", disk], capture_output=True
+    ).returncode:
         pytest.skip("no file system can be mounted here")
     data = encoded(asdict(Settings(str(disk / "run.pcapng"), {}, ["uart0"], 0)))
     data += b"".join(encoded([line(number, 10_000)]) for number in range(20))

@@ -2,7 +2,7 @@
 """Kills a gateway that records, at random instants, with SIGKILL.
 
 Each file must open without an error, and hold all events but those of the last 0.1 s: the gateway
-exchanges packets each 5 ms. Exit 1 where one does not.
+exchanges packets each 5 ms, on a machine that is not busy. Exit 1 where one does not.
 
     tools/soak kills [--count 100] [--seed 1]
 """
@@ -29,34 +29,32 @@ LOST_NS = 100_000_000
 DEADLINE_S = 60.0
 
 
-def killed(path: Path, after_s: float) -> tuple[int, int]:
-    """When the file of a gateway's recording was made, and when the gateway was killed."""
+def killed(path: Path, after_s: float) -> int:
+    """When a gateway was killed, so long after its recording had begun."""
     options = ["--config", str(CONFIG), *OFTEN, "--record", str(path)]
     command = [sys.executable, "-m", "hilgw", *options]
     gateway = subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=path.parent
     )
     end_s = time.monotonic() + DEADLINE_S
-    while not path.exists() and gateway.poll() is None and time.monotonic() < end_s:
+    while not (path.exists() and path.stat().st_size):
+        assert gateway.poll() is None and time.monotonic() < end_s, "the gateway does not record"
         time.sleep(0.001)
-    made_ns = time.monotonic_ns()
     time.sleep(after_s)
     killed_ns = time.monotonic_ns()
     os.kill(gateway.pid, signal.SIGKILL)
     gateway.wait()
     assert gateway.stderr is not None
     gateway.stderr.read()  # ends with the process that writes
-    return made_ns, killed_ns
+    return killed_ns
 
 
-def fault(path: Path, made_ns: int, killed_ns: int) -> tuple[str, int]:
+def fault(path: Path, killed_ns: int) -> tuple[str, int]:
     """What is wrong with the file, "" for nothing; and the time that is lost."""
     try:
         found = Recording(path)
     except RecordingError as error:
-        is_begun = bool(path.exists() and path.stat().st_size)
-        late = is_begun or killed_ns - made_ns > LOST_NS
-        return str(error) if late else "", killed_ns - made_ns
+        return str(error), 0
     last_ns = found.head["mono_ns"]
     for event in found.events():
         last_ns = event["mono_ns"]
@@ -76,7 +74,7 @@ def main() -> int:
         for number in range(args.count):
             path = Path(folder, f"{number}.pcapng")
             after_s = instants.uniform(0, LATEST_S)
-            what, lost_ns = fault(path, *killed(path, after_s))
+            what, lost_ns = fault(path, killed(path, after_s))
             most_ns = max(most_ns, lost_ns)
             if what:
                 faults += 1
