@@ -181,6 +181,7 @@ class ControlLoopAssembly:
         settings, grid = part.settings, self._grid
         session = kind.robot_session(settings, self._config.webots, name, grid.step_ms)
         link: PeerLink[Any] = PeerLink(f"{name}.controller", session, timer, context.watchdog)
+        self._name_bytes(link)
         if self._computes_in_simulated_time(link.name, part):
             stepping = Stepping(grid, settings.synchronization)
             return LoopController(link, timer, advice, stepping)
@@ -238,9 +239,13 @@ class ControlLoopAssembly:
             None if line is None else LinePacer(line.baudRate, line.byteSize),
             {} if framing is None else framing.dropped,
         )
-        words = link.session.describe
-        self._ports.replays.words[name] = lambda data: words(data, received=False)
+        self._name_bytes(link)
         return link
+
+    def _name_bytes(self, link: PeerLink[Any]) -> None:
+        """What it sends has words, where a replay shows it."""
+        words = link.session.describe
+        self._ports.replays.words[link.name] = lambda data: words(data, received=False)
 
     def _supervise(self, link: PeerLink[Any], port: Port) -> None:
         port = replace(port, release=link.release)

@@ -24,6 +24,7 @@ from hilgw.errors import DepartureError
 from hilgw.medium.pose import IDENTITY, Pose
 from hilgw.plugins import ADAPTERS, load, load_mock, new_air
 from hilgw.protocols.gateway.events import frame_line
+from hilgw.protocols.webots.answers import comparable
 from hilgw.transports.base import describe_modem_lines
 from hilgw.transports.serial.port import open_serial
 from hilgw.transports.serial.urls import kind_of
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from hilgw.config.model import PartBackend
     from hilgw.engine.gateway import Gateway
     from hilgw.record.replay import Replay
+    from hilgw.record.script import Script
     from hilgw.settings import MockSpec
     from hilgw.transports.base import DeviceSide, LineSettings, Transport
     from hilgw.transports.serial.modem_line import ModemLine
@@ -207,11 +209,13 @@ MOST_SHOWN = 10
 
 
 class Replays:
-    """The replays of one configuration. words: what bytes that hilgw sends mean, by part."""
+    """The replays of one configuration. words: what bytes that hilgw sends mean, by part;
+    hellos: what opens a connection, and its answer (`Replay`)."""
 
     def __init__(self, config: GatewayConfig, gateway: Gateway) -> None:
         self._config, self._gateway = config, gateway
         self.words: dict[str, Callable[[bytes], str]] = {}
+        self.hellos: dict[str, tuple[bytes, bytes]] = {}
 
     def place(self, name: str) -> Callable[[DeviceSide], str] | None:
         """Puts the recording of this part behind a device; None: it is not one."""
@@ -235,17 +239,26 @@ class Replays:
 
     def _host(self, name: str, device: DeviceSide) -> str:
         from hilgw.record.replay import Replay
-        from hilgw.record.script import scripts_of
 
         own = self._own(name)
-        file = Path(own.recording or "")
-        script = scripts_of(file)[name].at(own.from_s)
-        replay = Replay(name, script, lambda *departure: self._departed(replay, own, *departure))
+        script, hello = self._script(name), self.hellos.get(name, (b"", b""))
+        compared = comparable if hello[0] else bytes  # Webots controllers
+
+        def depart(*departure: Any) -> None:
+            self._departed(replay, own, *departure)
+
+        replay = Replay(name, script.sent_as(compared), depart, hello, compared)
         host = MockHost(self._gateway.timer, new_air())
         self._gateway.hosts.append(host)
         host.add(replay, device)
         self._gateway.replays[name] = replay
-        return f" (replay of {file.name})"
+        return f" (replay of {Path(own.recording or '').name})"
+
+    def _script(self, name: str) -> Script:
+        from hilgw.record.script import scripts_of
+
+        own = self._own(name)
+        return scripts_of(Path(own.recording or ""))[name].at(own.from_s)
 
     def _own(self, name: str) -> PartBackend:
         robot, _, key = name.partition(".")

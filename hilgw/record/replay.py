@@ -29,13 +29,21 @@ class Replay:
     """The device of one line (`hilgw.engine.mock_host.WholeMock`). Times are integer nanoseconds.
 
     frames: that hilgw sent in the recording; matched: that it sent again. after_end: bytes that it
-    sent when the recording was over.
+    sent when the recording was over. hello: what opens each connection before all that is recorded,
+    and the answer to it. compared: what of a write of hilgw is compared with the script.
     """
 
     baud_rate, bits_per_byte = 1_000_000_000, 10  # its line has no delay
     host_baud: int | None = None
 
-    def __init__(self, name: str, script: Script, on_departure: OnDeparture) -> None:
+    def __init__(
+        self,
+        name: str,
+        script: Script,
+        on_departure: OnDeparture,
+        hello: tuple[bytes, bytes] = (b"", b""),
+        compared: Callable[[bytes], bytes] = bytes,
+    ) -> None:
         self.name, self.closing = name, False
         self.matched = self.departures = self.after_end = 0
         self._script, self._steps, self._on_departure = script, script.steps, on_departure
@@ -49,6 +57,7 @@ class Replay:
         self._step = 0  # the next one of all
         self._time_ns, self._now = script.begin_ns, 0  # of the one before it: recorded, played
         self._begun_ns: int | None = None
+        self._compared, self._hello, self._missing = compared, hello, b""  # of the answer
         self._out = bytearray()
         self._wake: int | None = None
 
@@ -68,15 +77,18 @@ class Replay:
     # --- the interface of a mock ------------------------------------------------------------------
 
     def connect(self, now: int) -> None:
-        self._is_open, self.closing = True, False
+        hello, self._missing = self._hello
+        self._is_open, self.closing = not self._missing, False
         self._now = max(self._now, now)
+        if hello:
+            self._out, self._wake = bytearray(hello), now
 
     def disconnect(self, now: int) -> None:
         """The end of a connection; what it had left is not played."""
         was_closing, self._is_open, self.closing = self.closing, False, False
         self._out.clear()
         ends = (Kind.LOST, Kind.CLOSED)
-        rest = () if was_closing else range(self._step, len(self._steps))
+        rest = () if was_closing or self._missing else range(self._step, len(self._steps))
         if (end := next((at for at in rest if self._steps[at].kind in ends), None)) is not None:
             self._pass(end, now)
             self._frame, self._done = max(self._frame, bisect_left(self._sent, end)), 0
@@ -84,6 +96,10 @@ class Replay:
     def receive(self, data: bytes, now: int) -> None:
         """What hilgw sends, compared with the recording as bytes: a frame may come in pieces."""
         self._wake = now
+        if self._missing:
+            self._greeted(data)
+            return
+        data = self._compared(data)
         while data:
             expected = self._expected()
             size = min(len(data), len(expected) - self._done)
@@ -119,6 +135,14 @@ class Replay:
 
     def describe(self) -> str:
         return f"{self.name}: frame {self._frame} of {self.frames}"
+
+    def _greeted(self, data: bytes) -> None:
+        """Begins when the answer is whole; after another one the host connects again."""
+        if self._missing.startswith(data):
+            self._missing = self._missing[len(data) :]
+            self._is_open = not self._missing
+        else:
+            self.closing = True
 
     # --- what hilgw sends -------------------------------------------------------------------------
 

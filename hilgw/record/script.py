@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from enum import Enum, auto
 from functools import lru_cache
@@ -56,6 +56,14 @@ class Script:
     begin_ns: int
     end_ns: int
     ended_ns: int = NEVER_NS
+
+    def sent_as(self, compared: Callable[[bytes], bytes]) -> Script:
+        """The same, with what is compared of its frames."""
+        steps = (
+            replace(step, data=compared(step.data)) if step.kind is Kind.SENT else step
+            for step in self.steps
+        )
+        return replace(self, steps=tuple(steps))
 
     def at(self, from_s: float) -> Script:
         """From this time of the recording on; before it what leads to `up`, as a module is set up

@@ -32,6 +32,8 @@ IMAGE_HEAD = struct.Struct("<HB")
 _INT = struct.Struct("<i")
 PLAIN = struct.Struct("<HiiBi")
 AROUND = HEAD.size + CHUNK.size
+_CONFIGURATION, _TIME = b"\0\0\0", b"\0\0\4"  # tag of the robot, command
+_FLAGS_BYTES, _TIME_BYTES = 6, 8  # behind name and version
 _LOCAL = struct.Struct("<ii")
 _FIX = "check that the address is that of Webots, and its version"
 
@@ -79,6 +81,21 @@ class Answer:
                 tag, command = IMAGE_HEAD.unpack_from(self.raw, begin - IMAGE_HEAD.size)
                 images.append(Image(tag, command, self.raw[begin:end]))
         return images
+
+
+def comparable(data: bytes) -> bytes:
+    """One whole answer without what differs from run to run: as it is on TCP, also where it was on
+    a local socket, and at the time 0."""
+    if len(data) >= _LOCAL.size and _INT.unpack_from(data)[0] == len(data):
+        size = len(data) - _INT.size
+        data = HEAD.pack(1, size) + CHUNK.pack(size, DATA_CHUNK) + data[_INT.size :]
+    at = PLAIN.size + len(_TIME)
+    if data[PLAIN.size : at] == _CONFIGURATION:
+        version = data.find(b"\0", at) + 1
+        at = data.find(b"\0", version) + 1 + _FLAGS_BYTES
+    elif data[PLAIN.size : at] != _TIME:
+        return data
+    return data[:at] + bytes(_TIME_BYTES) + data[at + _TIME_BYTES :]
 
 
 def encode_answer(
