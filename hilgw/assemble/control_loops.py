@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, cast
 
 from hilgw.config.queries import (
@@ -181,7 +181,6 @@ class ControlLoopAssembly:
         settings, grid = part.settings, self._grid
         session = kind.robot_session(settings, self._config.webots, name, grid.step_ms)
         link: PeerLink[Any] = PeerLink(f"{name}.controller", session, timer, context.watchdog)
-        self._name_bytes(link)
         if self._computes_in_simulated_time(link.name, part):
             stepping = Stepping(grid, settings.synchronization)
             return LoopController(link, timer, advice, stepping)
@@ -239,13 +238,8 @@ class ControlLoopAssembly:
             None if line is None else LinePacer(line.baudRate, line.byteSize),
             {} if framing is None else framing.dropped,
         )
-        self._name_bytes(link)
+        self._ports.replays.words[name] = partial(link.session.describe, received=False)
         return link
-
-    def _name_bytes(self, link: PeerLink[Any]) -> None:
-        """What it sends has words, where a replay shows it."""
-        words = link.session.describe
-        self._ports.replays.words[link.name] = lambda data: words(data, received=False)
 
     def _supervise(self, link: PeerLink[Any], port: Port) -> None:
         port = replace(port, release=link.release)

@@ -24,7 +24,6 @@ from hilgw.errors import DepartureError
 from hilgw.medium.pose import IDENTITY, Pose
 from hilgw.plugins import ADAPTERS, load, load_mock, new_air
 from hilgw.protocols.gateway.events import frame_line
-from hilgw.protocols.webots.answers import comparable
 from hilgw.transports.base import describe_modem_lines
 from hilgw.transports.serial.port import open_serial
 from hilgw.transports.serial.urls import kind_of
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
     from hilgw.config.model import PartBackend
     from hilgw.engine.gateway import Gateway
     from hilgw.record.replay import Replay
-    from hilgw.record.script import Script
     from hilgw.settings import MockSpec
     from hilgw.transports.base import DeviceSide, LineSettings, Transport
     from hilgw.transports.serial.modem_line import ModemLine
@@ -210,12 +208,12 @@ MOST_SHOWN = 10
 
 class Replays:
     """The replays of one configuration. words: what bytes that hilgw sends mean, by part;
-    hellos: what opens a connection, and its answer (`Replay`)."""
+    openings: `hello` and `compared` of a `Replay`, of parts that have these."""
 
     def __init__(self, config: GatewayConfig, gateway: Gateway) -> None:
         self._config, self._gateway = config, gateway
         self.words: dict[str, Callable[[bytes], str]] = {}
-        self.hellos: dict[str, tuple[bytes, bytes]] = {}
+        self.openings: dict[str, tuple[tuple[bytes, bytes], Callable[[bytes], bytes]]] = {}
 
     def place(self, name: str) -> Callable[[DeviceSide], str] | None:
         """Puts the recording of this part behind a device; None: it is not one."""
@@ -239,26 +237,22 @@ class Replays:
 
     def _host(self, name: str, device: DeviceSide) -> str:
         from hilgw.record.replay import Replay
+        from hilgw.record.script import scripts_of
 
         own = self._own(name)
-        script, hello = self._script(name), self.hellos.get(name, (b"", b""))
-        compared = comparable if hello[0] else bytes  # Webots controllers
-
-        def depart(*departure: Any) -> None:
-            self._departed(replay, own, *departure)
-
-        replay = Replay(name, script.sent_as(compared), depart, hello, compared)
+        file = Path(own.recording or "")
+        script = scripts_of(file)[name].at(own.from_s)
+        replay: Replay = Replay(
+            name,
+            script,
+            lambda *departure: self._departed(replay, own, *departure),
+            *self.openings.get(name, ()),
+        )
         host = MockHost(self._gateway.timer, new_air())
         self._gateway.hosts.append(host)
         host.add(replay, device)
         self._gateway.replays[name] = replay
-        return f" (replay of {Path(own.recording or '').name})"
-
-    def _script(self, name: str) -> Script:
-        from hilgw.record.script import scripts_of
-
-        own = self._own(name)
-        return scripts_of(Path(own.recording or ""))[name].at(own.from_s)
+        return f" (replay of {file.name})"
 
     def _own(self, name: str) -> PartBackend:
         robot, _, key = name.partition(".")

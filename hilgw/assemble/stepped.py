@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -19,6 +20,7 @@ from hilgw.engine.listening import Listening
 from hilgw.engine.processes.processes import Child, Program
 from hilgw.plugins import CONTROLLERS, load
 from hilgw.protocols.webots.address import program_environment
+from hilgw.protocols.webots.answers import comparable
 from hilgw.protocols.webots.handshake import Acknowledgement, encode_hello, without_mock
 from hilgw.security.access import Access, TokenCheck
 from hilgw.transports.tcp.address import parse_address
@@ -60,7 +62,8 @@ class SteppedAssembly:
         if backend_of(self._config, link.name) is Backend.REPLAY:
             listen, local = listen or MOCK_URL, None
             hello = encode_hello(loop.name), Acknowledgement.CONNECTED.encode()
-            self._ports.replays.hellos[link.name] = hello
+            self._ports.replays.openings[link.name] = hello, comparable
+            self._ports.replays.words[link.name] = partial(link.session.describe, received=False)
         server = None if listen is None else self._server(listen, mocked=mocked)
         words, own = "", None
         if mocked:

@@ -405,7 +405,6 @@ class Gateway:
                 latency[emitter.name] = {"hop": "queued", **emitter.latency.as_dict()}
             for receiver in robot.receivers.values():
                 latency[receiver.name] = {"hop": "sampled", **receiver.latency.as_dict()}
-        replays = {name: each.report() for name, each in self.replays.items()}
         counts = self.ledger.as_dict()
         for name, station in self.stations.items():
             latency[name] = {"hop": "sent", **station.statistics.latency.as_dict()}
@@ -423,6 +422,10 @@ class Gateway:
             "robots": {name: robot.summary() for name, robot in self.robots.items()},
             "control_loops": self.control_loops.report(),
             **({"mocap": self.mocap.report()} if self.mocap is not None else {}),
-            **({"replays": replays} if replays else {}),
+            **(
+                {"replays": {k: r.report() for k, r in more.items()}}
+                if (more := self.replays)
+                else {}
+            ),
             **{name: report() for name, report in self.reports.items()},
         }

@@ -30,7 +30,7 @@ class Replay:
 
     frames: that hilgw sent in the recording; matched: that it sent again. after_end: bytes that it
     sent when the recording was over. hello: what opens each connection before all that is recorded,
-    and the answer to it. compared: what of a write of hilgw is compared with the script.
+    and the answer to it. compared: what of a write of hilgw is compared.
     """
 
     baud_rate, bits_per_byte = 1_000_000_000, 10  # its line has no delay
@@ -48,6 +48,7 @@ class Replay:
         self.matched = self.departures = self.after_end = 0
         self._script, self._steps, self._on_departure = script, script.steps, on_departure
         self._sent = [at for at, step in enumerate(self._steps) if step.kind is Kind.SENT]
+        self._frames = [compared(self._steps[at].data) for at in self._sent]
         self.frames = len(self._sent)
         self._frame = self._done = 0  # the next one that hilgw sends; how much of it has come
         self._passed: dict[int, int] = {}  # frames before it, by their steps -> when
@@ -97,7 +98,9 @@ class Replay:
         """What hilgw sends, compared with the recording as bytes: a frame may come in pieces."""
         self._wake = now
         if self._missing:
-            self._greeted(data)
+            self.closing = not self._missing.startswith(data)  # then the host connects again
+            self._missing = self._missing[len(data) :]
+            self._is_open = not (self._missing or self.closing)
             return
         data = self._compared(data)
         while data:
@@ -136,14 +139,6 @@ class Replay:
     def describe(self) -> str:
         return f"{self.name}: frame {self._frame} of {self.frames}"
 
-    def _greeted(self, data: bytes) -> None:
-        """Begins when the answer is whole; after another one the host connects again."""
-        if self._missing.startswith(data):
-            self._missing = self._missing[len(data) :]
-            self._is_open = not self._missing
-        else:
-            self.closing = True
-
     # --- what hilgw sends -------------------------------------------------------------------------
 
     def _matches(self, now: int) -> None:
@@ -156,7 +151,7 @@ class Replay:
 
     def _expected(self) -> bytes:
         """The next frame; b"" behind the last one."""
-        return self._steps[self._sent[self._frame]].data if self._frame < self.frames else b""
+        return self._frames[self._frame] if self._frame < self.frames else b""
 
     def _differs(self, actual: bytes, now: int) -> None:
         self._done, expected = 0, self._expected()
@@ -173,7 +168,7 @@ class Replay:
             return
         self._depart(expected, actual)
         ahead = range(self._frame + 1, min(self._frame + AHEAD, self.frames))
-        found = next((at for at in ahead if self._steps[self._sent[at]].data == actual), None)
+        found = next((at for at in ahead if self._frames[at] == actual), None)
         if found is not None:
             self._left_out[self._sent[self._frame]] = self._sent[found]
             self._frame = found
@@ -183,7 +178,6 @@ class Replay:
             self._go_on(now)
 
     def _is_of_end(self, step: int) -> bool:
-        """Whether hilgw sent this as its run ended."""
         return self._steps[step].time_ns >= self._script.ended_ns
 
     def _depart(self, expected: bytes, actual: bytes) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from enum import Enum, auto
 from functools import lru_cache
@@ -57,14 +57,6 @@ class Script:
     end_ns: int
     ended_ns: int = NEVER_NS
 
-    def sent_as(self, compared: Callable[[bytes], bytes]) -> Script:
-        """The same, with what is compared of its frames."""
-        steps = (
-            replace(step, data=compared(step.data)) if step.kind is Kind.SENT else step
-            for step in self.steps
-        )
-        return replace(self, steps=tuple(steps))
-
     def at(self, from_s: float) -> Script:
         """From this time of the recording on; before it what leads to `up`, as a module is set up
         when its port opens."""
@@ -99,8 +91,8 @@ def _scripts(path: Path, _changed_ns: int, _size: int) -> Mapping[str, Script]:
     for event in Recording(path).events():
         kind, end = event["event"], event["time_ns"]
         begin = end if begin is None else begin
-        is_end = kind == "stopped" and event["reason"] == StopReason.ENDED
-        if is_end or ended_ns < NEVER_NS:  # the bytes of the stop are reported behind it
+        # The bytes of the stop are reported behind it.
+        if ended_ns < NEVER_NS or (kind == "stopped" and event["reason"] == StopReason.ENDED):
             ended_ns = min(ended_ns, end)
         name = event.get("part" if kind == "bytes" else "name")
         if kind not in ("bytes", "port") or type(name) is not str:

@@ -10,6 +10,7 @@ that the proxy passes it on without decoding it.
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -32,8 +33,8 @@ IMAGE_HEAD = struct.Struct("<HB")
 _INT = struct.Struct("<i")
 PLAIN = struct.Struct("<HiiBi")
 AROUND = HEAD.size + CHUNK.size
-_CONFIGURATION, _TIME = b"\0\0\0", b"\0\0\4"  # tag of the robot, command
-_FLAGS_BYTES, _TIME_BYTES = 6, 8  # behind name and version
+# Behind the delay: the message Time, or the configuration with name, version, flags and time.
+_TIMED = re.compile(rb"\A(.{15}\x00\x00(?:\x04|\x00[^\x00]*\x00[^\x00]*\x00.{6})).{8}", re.DOTALL)
 _LOCAL = struct.Struct("<ii")
 _FIX = "check that the address is that of Webots, and its version"
 
@@ -89,13 +90,7 @@ def comparable(data: bytes) -> bytes:
     if len(data) >= _LOCAL.size and _INT.unpack_from(data)[0] == len(data):
         size = len(data) - _INT.size
         data = HEAD.pack(1, size) + CHUNK.pack(size, DATA_CHUNK) + data[_INT.size :]
-    at = PLAIN.size + len(_TIME)
-    if data[PLAIN.size : at] == _CONFIGURATION:
-        version = data.find(b"\0", at) + 1
-        at = data.find(b"\0", version) + 1 + _FLAGS_BYTES
-    elif data[PLAIN.size : at] != _TIME:
-        return data
-    return data[:at] + bytes(_TIME_BYTES) + data[at + _TIME_BYTES :]
+    return _TIMED.sub(lambda found: found[1] + bytes(8), data)
 
 
 def encode_answer(
