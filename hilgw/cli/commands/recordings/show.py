@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
         events = with_frames(events, decoders)
     for event in events:
         kind = event["event"]
-        if event["time_ns"] < begin_ns or (kind not in kinds and kind in KINDS):
+        if (args.begin and event["time_ns"] < begin_ns) or (kind not in kinds and kind in KINDS):
             continue
         if args.lost and not is_lost(event) and (not is_line or kind == "packet"):
             continue
