@@ -72,7 +72,7 @@ class Replay:
         }
 
     def end(self) -> None:
-        """The run ends: what hilgw sends from now on, such as a stop, is no departure."""
+        """The run ends: what hilgw sends from now on, such as a stop, does not depart."""
         self._is_ended = True
 
     # --- the interface of a mock ------------------------------------------------------------------

@@ -149,7 +149,7 @@ def test_a_departure_may_end_the_run(recorded: Any) -> None:
 
 
 @pytest.mark.parametrize("seconds", [1.0, SECONDS, 2.5])
-def test_the_stop_at_the_end_of_either_run_is_no_departure(recorded: Any, seconds: float) -> None:
+def test_the_stop_at_the_end_of_either_run_does_not_depart(recorded: Any, seconds: float) -> None:
     path, _ = recorded("create2")
     stop = ReplayOptions(str(path), settings={"on_departure": "stop"})
     report, _ = run("create2", replay=stop, seconds=seconds)
