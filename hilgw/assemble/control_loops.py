@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, cast
 
 from hilgw.config.queries import (
@@ -240,8 +240,7 @@ class ControlLoopAssembly:
             None if line is None else LinePacer(line.baudRate, line.byteSize),
             {} if framing is None else framing.dropped,
         )
-        words = link.session.describe
-        self._ports.replays.words[name] = lambda data: words(data, received=False)
+        self._ports.replays.words[name] = partial(link.session.describe, received=False)
         return link
 
     def _supervise(self, link: PeerLink[Any], port: Port) -> None:

@@ -207,11 +207,13 @@ MOST_SHOWN = 10
 
 
 class Replays:
-    """The replays of one configuration. words: what bytes that hilgw sends mean, by part."""
+    """The replays of one configuration. words: what bytes that hilgw sends mean, by part;
+    openings: `hello` and `compared` of a `Replay`, of parts that have these."""
 
     def __init__(self, config: GatewayConfig, gateway: Gateway) -> None:
         self._config, self._gateway = config, gateway
         self.words: dict[str, Callable[[bytes], str]] = {}
+        self.openings: dict[str, tuple[tuple[bytes, bytes], Callable[[bytes], bytes]]] = {}
 
     def place(self, name: str) -> Callable[[DeviceSide], str] | None:
         """Puts the recording of this part behind a device; None: it is not one."""
@@ -240,11 +242,16 @@ class Replays:
         own = self._own(name)
         file = Path(own.recording or "")
         script = scripts_of(file)[name].at(own.from_s)
-        replay = Replay(name, script, lambda *departure: self._departed(replay, own, *departure))
+        replay: Replay = Replay(
+            name,
+            script,
+            lambda *departure: self._departed(replay, own, *departure),
+            *self.openings.get(name, ()),
+        )
         host = MockHost(self._gateway.timer, new_air())
         self._gateway.hosts.append(host)
         host.add(replay, device)
-        self._gateway.replays[name] = replay.report
+        self._gateway.replays[name] = replay
         return f" (replay of {file.name})"
 
     def _own(self, name: str) -> PartBackend:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import secrets
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from hilgw.assemble.network import LOOPBACK
-from hilgw.config.queries import endpoint, is_mocked, moves_unlatched, program_of
+from hilgw.config.model import Backend
+from hilgw.config.queries import backend_of, endpoint, is_mocked, moves_unlatched, program_of
 from hilgw.control.parts import Listens
 from hilgw.engine.control_loop.servers.webots_server import OwnController, WebotsPort, WebotsServer
 from hilgw.engine.control_loop.servers.webots_socket import PluginSocket, WebotsSocket
@@ -18,7 +20,8 @@ from hilgw.engine.listening import Listening
 from hilgw.engine.processes.processes import Child, Program
 from hilgw.plugins import CONTROLLERS, load
 from hilgw.protocols.webots.address import program_environment
-from hilgw.protocols.webots.handshake import without_mock
+from hilgw.protocols.webots.answers import comparable
+from hilgw.protocols.webots.handshake import Acknowledgement, encode_hello, without_mock
 from hilgw.security.access import Access, TokenCheck
 from hilgw.transports.tcp.address import parse_address
 from hilgw.transports.tcp.stream import connect_local
@@ -56,6 +59,11 @@ class SteppedAssembly:
         local: type[LocalSocket] | None = WebotsSocket if settings.ipc else None
         if part.kind == PLUGIN:  # a mock in its place connects over TCP
             listen, local = (MOCK_URL, None) if mocked else (None, PluginSocket)
+        if backend_of(self._config, link.name) is Backend.REPLAY:
+            listen, local = listen or MOCK_URL, None
+            hello = encode_hello(loop.name), Acknowledgement.CONNECTED.encode()
+            self._ports.replays.openings[link.name] = hello, comparable
+            self._ports.replays.words[link.name] = partial(link.session.describe, received=False)
         server = None if listen is None else self._server(listen, mocked=mocked)
         words, own = "", None
         if mocked:

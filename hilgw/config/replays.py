@@ -66,7 +66,7 @@ def _replayable(inspection: Inspection) -> Iterator[Path]:
 def _is_peer(kind: Any) -> bool:
     """Whether all that this kind of controller sends is in a recording."""
     known = type(kind) is str and plugins.has(plugins.CONTROLLERS, kind)
-    return known and plugins.load(plugins.CONTROLLERS, kind).role is Role.PEER
+    return known and plugins.load(plugins.CONTROLLERS, kind).role in (Role.PEER, Role.STEPPED)
 
 
 def _lines_of(file: FilePath) -> tuple[Mapping[str, Any], str]:
@@ -104,7 +104,7 @@ def check_replays(inspection: Inspection) -> None:
 def _check_controller(inspection: Inspection, path: Path, kind: str) -> None:
     at, real = (*path, "backend"), inspection.get("real")
     if not _is_peer(kind):
-        what = f"a controller of kind {kind} is not replayed: its steps are those of its peer"
+        what = f"a controller of kind {kind} is not replayed: its bytes are between it and Webots"
         inspection.error(at, what, "delete it; its body can be replayed")
     for key in BODY_KEYS:
         body = part_name((*path[:-1], key))

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from hilgw.engine.supervisor import ObservedPort
     from hilgw.medium.medium import Medium
     from hilgw.medium.pose import Pose
+    from hilgw.record.replay import Replay
     from hilgw.transports.base import Scheduler
 
 STOP_S = 1.5  # the longest wait for ports to close
@@ -98,7 +99,7 @@ class Gateway:
         self.history = PortHistory(self.real_timer, self.counters)
         observer.add(self.history)
         self._speed = SpeedMeter(paced.speed, timer.now) if paced is not None else None
-        self.replays: dict[str, Callable[[], dict[str, Any]]] = {}
+        self.replays: dict[str, Replay] = {}
         self._stop_event: asyncio.Event | None = None
         self._fatal: list[HilgwError] = []
         self._on_ready: Callable[[], None] | None = None
@@ -181,6 +182,8 @@ class Gateway:
             self._stop_event.set()
 
     async def _stop(self, tasks: list[asyncio.Task[None]]) -> None:
+        for replay in self.replays.values():
+            replay.end()
         await self.control_loops.stop_motors()
         self.watches.stop()
         self.history.close()
@@ -419,6 +422,10 @@ class Gateway:
             "robots": {name: robot.summary() for name, robot in self.robots.items()},
             "control_loops": self.control_loops.report(),
             **({"mocap": self.mocap.report()} if self.mocap is not None else {}),
-            **({"replays": {k: v() for k, v in self.replays.items()}} if self.replays else {}),
+            **(
+                {"replays": {k: r.report() for k, r in more.items()}}
+                if (more := self.replays)
+                else {}
+            ),
             **{name: report() for name, report in self.reports.items()},
         }

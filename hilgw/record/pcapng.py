@@ -105,7 +105,9 @@ def encode_packet(
     if options:
         options += b"\0\0\0\0"  # END
     total = 32 + size + (-size % 4) + len(options)
-    head = _PACKET.pack(PACKET, total, interface, time_ns >> 32, time_ns & 0xFFFFFFFF, size, size)
+    # Of a clock at 1970, an event may be before it.
+    time = (time_ns >> 32, time_ns & 0xFFFFFFFF) if time_ns > 0 else (0, 0)
+    head = _PACKET.pack(PACKET, total, interface, *time, size, size)
     return b"".join((head, data, bytes(-size % 4), options, total.to_bytes(4, "little")))
 
 

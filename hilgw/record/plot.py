@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from hilgw.record.recording import Recording
 
 MOST_ROWS = 24
+MOST_CURVES = 24  # of one row, and as many marks; further ones are left out
 FARTHEST = 1e100  # a larger number is none that can be drawn
 LONGEST = 80  # characters of a name
 MOST_POINTS = 200_000  # of one curve: then every second one remains
@@ -54,11 +55,11 @@ class Row:
     curves: dict[str, Curve] = field(default_factory=dict)
     marks: dict[str, Curve] = field(default_factory=dict)
 
-    def curve(self, label: str) -> Curve:
-        return self.curves.setdefault(label, Curve(label))
-
-    def mark(self, label: str, time_s: float) -> None:
-        self.marks.setdefault(label, Curve(label)).add(time_s, 0.0)
+    def add(self, label: str, time_s: float, value: float | None) -> None:
+        """A point of a curve; without a value, a mark."""
+        those = self.marks if value is None else self.curves
+        if label in those or len(those) < MOST_CURVES:
+            those.setdefault(label, Curve(label)).add(time_s, value or 0.0)
 
 
 def rows_of(events: Iterable[Event], names: Sequence[str]) -> dict[str, Row]:
@@ -74,11 +75,7 @@ def rows_of(events: Iterable[Event], names: Sequence[str]) -> dict[str, Row]:
             seen[name] = None
             if names and name not in names:
                 continue
-            row = rows.setdefault(name, Row(name, unit))
-            if value is None:
-                row.mark(label, time_s)
-            else:
-                row.curve(label).add(time_s, value)
+            rows.setdefault(name, Row(name, unit)).add(label, time_s, value)
     for name in names:
         if name not in seen:
             raise UsageError(f"no events of {name!r:.60}", fix=suggest(name, seen))

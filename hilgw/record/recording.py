@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from hilgw.record.events import CLOCK, HEAD, Decoder
+from hilgw.record.events import CLOCK, HEAD, LAST_NS, Decoder
 from hilgw.record.pcapng import Reader, RecordingError, resync
 
 SEARCHED = 256 * 1024
@@ -67,7 +67,7 @@ class Recording:
                 continue
             if begin_ns is None:
                 begin_ns = int(event["time_ns"])
-                first_ns = begin_ns + int(from_s * 1e9)
+                first_ns = begin_ns + int(from_s * 1e9) if from_s else -LAST_NS
                 last_ns = None if to_s is None else begin_ns + int(to_s * 1e9)
                 self._skip_to(file, reader, first_ns + int(decoder.head["epoch_ns"]))
             if event["event"] in (HEAD, CLOCK) or event["time_ns"] < first_ns:
@@ -90,9 +90,8 @@ class Recording:
             else:
                 found = at[0]
                 low = max(middle, found)
-        if found > reader.offset:
-            file.seek(found)
-            reader.resume(file.read, found)
+        file.seek(found)
+        reader.resume(file.read, found)
 
 
 def _block_after(file: BinaryIO, reader: Reader, offset: int) -> tuple[int, int] | None:

@@ -29,26 +29,36 @@ class Replay:
     """The device of one line (`hilgw.engine.mock_host.WholeMock`). Times are integer nanoseconds.
 
     frames: that hilgw sent in the recording; matched: that it sent again. after_end: bytes that it
-    sent when the recording was over.
+    sent when the recording was over. hello: what opens each connection before all that is recorded,
+    and the answer to it. compared: what of a write of hilgw is compared.
     """
 
     baud_rate, bits_per_byte = 1_000_000_000, 10  # its line has no delay
     host_baud: int | None = None
 
-    def __init__(self, name: str, script: Script, on_departure: OnDeparture) -> None:
+    def __init__(
+        self,
+        name: str,
+        script: Script,
+        on_departure: OnDeparture,
+        hello: tuple[bytes, bytes] = (b"", b""),
+        compared: Callable[[bytes], bytes] = bytes,
+    ) -> None:
         self.name, self.closing = name, False
         self.matched = self.departures = self.after_end = 0
         self._script, self._steps, self._on_departure = script, script.steps, on_departure
         self._sent = [at for at, step in enumerate(self._steps) if step.kind is Kind.SENT]
+        self._frames = [compared(self._steps[at].data) for at in self._sent]
         self.frames = len(self._sent)
         self._frame = self._done = 0  # the next one that hilgw sends; how much of it has come
         self._passed: dict[int, int] = {}  # frames before it, by their steps -> when
         self._left_out: dict[int, int] = {}  # a step -> the one that follows it instead
         self._passed_over = b""  # the last frame that was expected in vain
-        self._is_open = self._is_late = False
+        self._is_open = self._is_late = self._is_ended = False
         self._step = 0  # the next one of all
         self._time_ns, self._now = script.begin_ns, 0  # of the one before it: recorded, played
         self._begun_ns: int | None = None
+        self._compared, self._hello, self._missing = compared, hello, b""  # of the answer
         self._out = bytearray()
         self._wake: int | None = None
 
@@ -61,18 +71,25 @@ class Replay:
             "after_end_bytes": self.after_end,
         }
 
+    def end(self) -> None:
+        """The run ends: what hilgw sends from now on, such as a stop, does not depart."""
+        self._is_ended = True
+
     # --- the interface of a mock ------------------------------------------------------------------
 
     def connect(self, now: int) -> None:
-        self._is_open, self.closing = True, False
+        hello, self._missing = self._hello
+        self._is_open, self.closing = not self._missing, False
         self._now = max(self._now, now)
+        if hello:
+            self._out, self._wake = bytearray(hello), now
 
     def disconnect(self, now: int) -> None:
         """The end of a connection; what it had left is not played."""
         was_closing, self._is_open, self.closing = self.closing, False, False
         self._out.clear()
         ends = (Kind.LOST, Kind.CLOSED)
-        rest = () if was_closing else range(self._step, len(self._steps))
+        rest = () if was_closing or self._missing else range(self._step, len(self._steps))
         if (end := next((at for at in rest if self._steps[at].kind in ends), None)) is not None:
             self._pass(end, now)
             self._frame, self._done = max(self._frame, bisect_left(self._sent, end)), 0
@@ -80,6 +97,12 @@ class Replay:
     def receive(self, data: bytes, now: int) -> None:
         """What hilgw sends, compared with the recording as bytes: a frame may come in pieces."""
         self._wake = now
+        if self._missing:
+            self.closing = not self._missing.startswith(data)  # then the host connects again
+            self._missing = self._missing[len(data) :]
+            self._is_open = not (self._missing or self.closing)
+            return
+        data = self._compared(data)
         while data:
             expected = self._expected()
             size = min(len(data), len(expected) - self._done)
@@ -128,20 +151,24 @@ class Replay:
 
     def _expected(self) -> bytes:
         """The next frame; b"" behind the last one."""
-        return self._steps[self._sent[self._frame]].data if self._frame < self.frames else b""
+        return self._frames[self._frame] if self._frame < self.frames else b""
 
     def _differs(self, actual: bytes, now: int) -> None:
         self._done, expected = 0, self._expected()
+        if self._is_ended:
+            return
+        if expected and self._is_of_end(self._sent[self._frame]):
+            expected = b""
         if actual == self._passed_over:  # another one came before it, or it is late
             self.matched, self._passed_over, self._is_late = self.matched + 1, b"", False
             return
-        lasts_ns = self._script.end_ns - self._script.begin_ns
+        lasts_ns = min(self._script.end_ns, self._script.ended_ns) - self._script.begin_ns
         if not expected and now - (self._begun_ns or 0) > lasts_ns:
             self.after_end += len(actual)
             return
         self._depart(expected, actual)
         ahead = range(self._frame + 1, min(self._frame + AHEAD, self.frames))
-        found = next((at for at in ahead if self._steps[self._sent[at]].data == actual), None)
+        found = next((at for at in ahead if self._frames[at] == actual), None)
         if found is not None:
             self._left_out[self._sent[self._frame]] = self._sent[found]
             self._frame = found
@@ -149,6 +176,9 @@ class Replay:
         elif expected:
             self._passed_over = expected
             self._go_on(now)
+
+    def _is_of_end(self, step: int) -> bool:
+        return self._steps[step].time_ns >= self._script.ended_ns
 
     def _depart(self, expected: bytes, actual: bytes) -> None:
         self.departures += 1
@@ -176,7 +206,7 @@ class Replay:
         elif step.kind in (Kind.LOST, Kind.CLOSED):
             self.closing, self._is_open = True, False
         elif step.kind is Kind.SENT and self._step not in self._passed:
-            if not self._is_late:
+            if not self._is_late and not self._is_of_end(self._step):
                 self._depart(step.data, b"")
             self._is_late, self._passed_over = True, step.data
             self._go_on(now)

@@ -10,6 +10,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+from hilgw.control.events import StopReason
 from hilgw.record.recording import Recording
 from hilgw.records import record
 from hilgw.units import NS_PER_S
@@ -17,6 +18,7 @@ from hilgw.units import NS_PER_S
 MOST_STEPS = 1_000_000
 MOST_BYTES = 256 * 1024 * 1024
 """Of all lines of a recording; what is longer is replayed up to there."""
+NEVER_NS = 1 << 64
 CONNECTED = ("handshake", "up", "stalled")
 
 
@@ -45,12 +47,15 @@ class Step:
 
 @record
 class Script:
-    """A line. begin_ns, end_ns: of the recording. opened: how many steps lead to its first `up`."""
+    """A line. begin_ns, end_ns: of the recording. opened: how many steps lead to its first `up`.
+    ended_ns: the run ended; what hilgw sent from then on, such as a stop, it need not send again.
+    """
 
     steps: tuple[Step, ...]
     opened: int
     begin_ns: int
     end_ns: int
+    ended_ns: int = NEVER_NS
 
     def at(self, from_s: float) -> Script:
         """From this time of the recording on; before it what leads to `up`, as a module is set up
@@ -62,7 +67,8 @@ class Script:
             for step in self.steps[self.opened :]
             if not from_s or step.time_ns >= first_ns
         ]
-        return replace(self, steps=(*head, *rest), end_ns=self.end_ns - gap_ns)
+        end_ns, ended_ns = self.end_ns - gap_ns, self.ended_ns - gap_ns
+        return replace(self, steps=(*head, *rest), end_ns=end_ns, ended_ns=ended_ns)
 
 
 Passed = tuple[int, bool, str, Any]
@@ -80,10 +86,14 @@ def scripts_of(path: Path) -> Mapping[str, Script]:
 def _scripts(path: Path, _changed_ns: int, _size: int) -> Mapping[str, Script]:
     lines: dict[str, list[Passed]] = {}
     begin = end = None
+    ended_ns = NEVER_NS
     steps = size = 0
     for event in Recording(path).events():
         kind, end = event["event"], event["time_ns"]
         begin = end if begin is None else begin
+        # The bytes of the stop are reported behind it.
+        if ended_ns < NEVER_NS or (kind == "stopped" and event["reason"] == StopReason.ENDED):
+            ended_ns = min(ended_ns, end)
         name = event.get("part" if kind == "bytes" else "name")
         if kind not in ("bytes", "port") or type(name) is not str:
             continue
@@ -96,7 +106,8 @@ def _scripts(path: Path, _changed_ns: int, _size: int) -> Mapping[str, Script]:
         steps += 1
         if steps > MOST_STEPS or size > MOST_BYTES:
             break
-    return {name: Script(*_steps(passed), begin or 0, end or 0) for name, passed in lines.items()}
+    times = begin or 0, end or 0, ended_ns
+    return {name: Script(*_steps(passed), *times) for name, passed in lines.items()}
 
 
 def _steps(passed: list[Passed]) -> tuple[tuple[Step, ...], int]:

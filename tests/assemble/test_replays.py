@@ -70,7 +70,7 @@ def run(
                 )
             gateway.observer.add(recording, recorder.RECORDED)
         try:
-            await gateway.run(asyncio.Event(), SECONDS)
+            await gateway.run(asyncio.Event(), more.get("seconds", SECONDS))
             await asyncio.sleep(0)
             if record is not None:
                 await recording.stop()
@@ -107,8 +107,11 @@ def as_replayed(report: dict[str, Any]) -> dict[str, Any]:
     return dict(kept)
 
 
-# a module without a setup, one with; text modules; a robot and its program on TCP; both on TCP
-@pytest.mark.parametrize("config", ["uart", "xbee", "text", "create2", "wc2ec"])
+# a module without a setup, one with; text modules; a robot and its program on TCP; both on TCP; a
+# Webots controller
+@pytest.mark.parametrize(
+    "config", ["uart", "xbee", "text", "create2", "wc2ec", "webots-controller"]
+)
 def test_a_run_on_its_recording_has_the_same_report(recorded: Any, config: str) -> None:
     path, before = recorded(config)
     after, notices = run(config, replay=ReplayOptions(str(path)))
@@ -143,6 +146,18 @@ def test_a_departure_may_end_the_run(recorded: Any) -> None:
     with pytest.raises(DepartureError, match="departs from the recording at frame 1 of 3") as error:
         run("uart", replay=stop, overrides=CHANGED)
     assert (error.value.exit_code, error.value.where) == (8, "uart0")
+
+
+@pytest.mark.parametrize("seconds", [1.0, SECONDS, 2.5])
+def test_the_stop_at_the_end_of_either_run_does_not_depart(recorded: Any, seconds: float) -> None:
+    path, _ = recorded("create2")
+    stop = ReplayOptions(str(path), settings={"on_departure": "stop"})
+    report, _ = run("create2", replay=stop, seconds=seconds)
+    body, controller = report["replays"].values()
+    assert body["departures"] == controller["departures"] == 0
+    assert controller["after_end_bytes"] == 0
+    if seconds == SECONDS:
+        assert body["after_end_bytes"] == 0 and body["matched"] == body["frames"]
 
 
 def test_one_part_is_replayed_beside_the_mocks_of_others(recorded: Any) -> None:
@@ -214,6 +229,30 @@ def test_a_recording_moves_no_real_robot_by_itself(recorded: Any, tmp_path: Path
     assert loaded.robots["create"].safety.armed is False
     mocked = load_config(found("create2"), overrides[1:], "mock", None, replay).config
     assert mocked.robots["create"].safety.armed is True
+
+
+def test_a_recorded_webots_controller_moves_no_real_robot_by_itself(recorded: Any) -> None:
+    path, _ = recorded("webots-controller")
+    replay = ReplayOptions(str(path), only=("rover.controller",))
+    with pytest.raises(ConfigErrors, match=r"would command the real body 'rover\.body'"):
+        load_config(found("webots-controller"), [], "real", None, replay)
+    armed = ["real=[rover.body]", "robots.rover.safety.armed=true"]
+    loaded = load_config(found("webots-controller"), armed, "real", None, replay).config
+    assert loaded.robots["rover"].safety.armed is False
+
+
+@pytest.mark.parametrize(
+    ("config", "why"),
+    [
+        ("python-controller", "hilgw starts the program itself, with every back end"),
+        ("webots-proxy", "webots_proxy is not replayed: its bytes are between it and Webots"),
+        ("uart", "the controller runs in the gateway"),
+    ],
+)
+def test_a_controller_that_is_not_replayed_is_named(config: str, why: str) -> None:
+    with pytest.raises(ConfigErrors) as caught:
+        load_config(found(config), ["robots.rover.controller.backend=replay"])
+    assert why in str(caught.value.diagnostics[0])
 
 
 def test_a_recording_is_beside_the_configuration(recorded: Any, tmp_path: Path) -> None:

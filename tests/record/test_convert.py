@@ -14,40 +14,12 @@ from hilgw.record import convert
 from hilgw.record.compare import Difference, compare
 from hilgw.record.events import Writer
 from hilgw.record.recording import Recording
+from tests.record.samples import COMMAND, PACKET, VALUE
 
 S = 10**9
 EPOCH = 1_700_000_000 * S
-GPS = {
-    "event": "value",
-    "robot": "rover",
-    "device": "gps",
-    "value": [1.5, 2, 3],
-    "fields": ["x", "y", "z"],
-    "units": ["m"] * 3,
-}
+GPS = {**VALUE, "device": "gps", "value": [1.5, 2, 3], "fields": [*"xyz"], "units": ["m"] * 3}
 TOUCH = {**GPS, "device": "../touch", "value": 1, "fields": ["value"], "units": [""]}
-COMMAND = {
-    "event": "command",
-    "robot": "rover",
-    "body": "",
-    "device": "left",
-    "given": {"velocity": 2.0},
-    "applied": {"velocity": 1.0},
-    "outcome": "sent",
-    "reason": "",
-    "units": {"velocity": "rad/s"},
-    "limits": {},
-}
-PACKET = {
-    "event": "packet",
-    "source": "rover.tx",
-    "channel": 5,
-    "type": "radio",
-    "received_by": ["a", "b"],
-    "not_received": "",
-    "missed": {},
-    "rssi_dbm": None,
-}
 NOTICE = {"event": "notice", "source": "a", "text": "antenna turned"}
 
 

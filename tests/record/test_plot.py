@@ -10,40 +10,14 @@ import pytest
 from hilgw.errors import HilgwError, UsageError
 from hilgw.record import plot as plots
 from hilgw.record.events import Writer
-from hilgw.record.plot import MOST_POINTS, Curve, plot, rows_of
+from hilgw.record.plot import MOST_CURVES, MOST_POINTS, Curve, plot, rows_of
 from hilgw.record.recording import Recording
+from tests.record import samples
+from tests.record.samples import VALUE
 
 S = 10**9
-VALUE = {
-    "event": "value",
-    "robot": "rover",
-    "device": "ds",
-    "value": 1.5,
-    "fields": ["value"],
-    "units": ["m"],
-}
-COMMAND = {
-    "event": "command",
-    "robot": "rover",
-    "body": "",
-    "device": "left",
-    "given": {"velocity": 2.0},
-    "applied": {"velocity": 1.0},
-    "outcome": "refused",
-    "reason": "disarmed",
-    "units": {"velocity": "rad/s"},
-    "limits": {},
-}
-PACKET = {
-    "event": "packet",
-    "source": "$tx",
-    "channel": 5,
-    "type": "radio",
-    "received_by": [],
-    "not_received": "range",
-    "missed": {},
-    "rssi_dbm": None,
-}
+COMMAND = samples.COMMAND | {"outcome": "refused", "reason": "disarmed"}
+PACKET = samples.PACKET | {"source": "$tx", "received_by": [], "not_received": "range"}
 
 
 def events(*given: dict[str, Any]) -> list[dict[str, Any]]:
@@ -70,6 +44,11 @@ def test_names_choose_rows_in_their_order() -> None:
     assert list(rows_of(given, ["rover.left", "rover.ds"])) == ["rover.left", "rover.ds"]
     with pytest.raises(UsageError, match=r"did you mean 'rover\.left'"):
         rows_of(given, ["rover.let"])
+
+
+def test_a_sensor_of_very_many_values_has_some_curves() -> None:
+    rows = rows_of(events({**VALUE, "value": [1.0] * 100_000}), [])
+    assert list(rows["rover.ds"].curves) == [f"value {at}" for at in range(1, MOST_CURVES + 1)]
 
 
 def test_a_curve_has_a_bounded_number_of_points() -> None:

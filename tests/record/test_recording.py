@@ -14,19 +14,11 @@ from hilgw.record import recording
 from hilgw.record.events import EVENTS, VERSION, Decoder, Writer
 from hilgw.record.pcapng import Interface, Packet, RecordingError, Section, encode
 from hilgw.record.recording import Recording
+from tests.record import samples
 
 EPOCH = 1_700_000_000 * 10**9
 START = 5 * 10**9
-PACKET = {
-    "event": "packet",
-    "source": "rover.tx",
-    "channel": 5,
-    "type": "radio",
-    "received_by": ["uart0"],
-    "not_received": "",
-    "missed": {"far": "out of range"},
-    "rssi_dbm": None,
-}
+PACKET = samples.PACKET | {"received_by": ["uart0"], "missed": {"far": "out of range"}}
 
 
 def made(path: Path, *blocks: bytes) -> Path:
@@ -76,6 +68,20 @@ def test_a_clock_sets_the_other_times(tmp_path: Path) -> None:
     assert event["wall_s"] == pytest.approx(9.5 + 30e-9)
 
 
+def test_a_clock_that_stands_at_1970_has_a_negative_epoch(tmp_path: Path) -> None:
+    """A board without a battery: its monotonic clock is ahead of its time of day."""
+    write = Writer({}, ["uart0"], -(START - 10**9))
+    lines = [write.line(START + at, "uart0", b"x", sent=True) for at in (0, 10**9)]
+    begin = write.begin(START)
+    before = write.line(START - 2 * 10**9, "uart0", b"x", sent=True)  # the clock was set meanwhile
+    path = made(tmp_path / "a.pcapng", begin, *lines, before)
+    found = Recording(path)
+    events = list(found.events())
+    assert found.error is None
+    assert [each["wall_s"] for each in events] == [1.0, 2.0, 0.0]
+    assert [each["time_ns"] for each in found.events(from_s=0.5)] == [START + 10**9]
+
+
 def test_a_long_list_of_listeners_fits(tmp_path: Path) -> None:
     write = writer()
     many = {f"module{number}": "out of range" for number in range(9000)}
@@ -102,6 +108,19 @@ def test_a_large_file_is_not_read_from_its_begin(
         seconds = [event["time_ns"] // 10**9 for event in events]
         assert seconds == list(range(start, min(start + 3, 4000)))
     assert list(found.events(from_s=4001)) == []
+
+
+@pytest.mark.parametrize("from_s", [0.0, 1e-9])
+def test_the_begin_of_a_large_file_is_read_from_its_begin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, from_s: float
+) -> None:
+    """Larger than what is read at once."""
+    monkeypatch.setattr(recording, "NEAR", 4096)
+    write = writer("uart0")
+    lines = [write.line(each, "uart0", bytes(50_000), sent=True) for each in range(40)]
+    found = Recording(made(tmp_path / "a.pcapng", write.begin(0), *lines))
+    assert [each["time_ns"] for each in found.events(from_s)] == [*range(int(from_s * 1e9), 40)]
+    assert (found.truncated, found.error) == (False, None)
 
 
 def test_what_is_before_a_damaged_place_is_read(tmp_path: Path) -> None:

@@ -104,6 +104,27 @@ def test_what_is_sent_after_the_recording_counts_as_none() -> None:
     assert (bench.departures, bench.replay.after_end) == ([], 4)
 
 
+def test_the_stop_that_ended_the_run_is_not_asked_for(tmp_path: Path) -> None:
+    """Nor is another one, as a longer replay sends it; its bytes come with a time before it."""
+    writer = Writer({}, ["x0"], 0)
+    stopped = {"event": "stopped", "robot": "x", "reason": "gateway_ended", "text": ""}
+    path = recorded(
+        tmp_path / "a.pcapng",
+        writer.begin(BEGIN),
+        writer.line(BEGIN, "x0", b"go", sent=True),
+        writer.event(BEGIN + 40 * MS, stopped),
+        writer.line(BEGIN + 39 * MS, "x0", b"stop", sent=True),
+        writer.event(BEGIN + 90 * MS, {"event": "notice", "source": "x0", "text": ""}),
+    )
+    found = scripts_of(path)["x0"].at(0.0)
+    shorter, longer = Bench(found).send(0, b"go"), Bench(found).send(0, b"go")
+    shorter.replay.end()
+    assert (shorter.send(5, b"halt").departures, shorter.replay.after_end) == ([], 0)
+    assert (longer.send(50, b"halt").departures, longer.replay.after_end) == ([], 4)
+    assert Bench(found).send(0, b"go").until(9_000).departures == []
+    assert Bench(found).send(0, b"go").send(5, b"halt").departures == [(2, b"", b"halt")]
+
+
 def test_several_frames_that_are_never_sent_are_waited_for_once() -> None:
     steps = [(SENT, at, b"%d" % at) for at in range(10, 15)]
     bench = Bench(script(*steps, (RECEIVED, 20, b"x"))).until(5_000)

@@ -139,3 +139,35 @@ def test_the_process_writes_until_its_input_ends(tmp_path: Path) -> None:
     found = Recording(path)
     assert [each["time_ns"] for each in found.events()] == [1, 2]
     assert not found.truncated
+
+
+TMPFS = 'mount -t tmpfs -o size=64k none "$1" && "$2" -m hilgw.record.writer && cp "$1"/* "$3"'
+
+
+@pytest.mark.process
+def test_a_disk_that_is_full_keeps_what_it_took(tmp_path: Path) -> None:
+    """A real one: a tmpfs of 64 KiB, in a space of mounts of its own."""
+    disk, kept = tmp_path / "disk", tmp_path / "kept"
+    disk.mkdir()
+    kept.mkdir()
+    space = ["unshare", "-m", *([] if os.geteuid() == 0 else ["-r"])]
+    if subprocess.run(
+        [*space, "mount", "-t", "tmpfs", "none", disk], capture_output=True
+    ).returncode:
+        pytest.skip("no file system can be mounted here")
+    data = encoded(asdict(Settings(str(disk / "run.pcapng"), {}, ["uart0"], 0)))
+    data += b"".join(encoded([line(number, 10_000)]) for number in range(20))
+    done = subprocess.run(
+        [*space, "sh", "-c", TMPFS, "sh", disk, sys.executable, kept],
+        input=data,
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
+    last = Report(**json.loads(done.stdout.splitlines()[-1]))
+    found = Recording(kept / "run.pcapng")
+    times = [each["time_ns"] for each in found.events()]
+    assert (found.truncated, found.error) == (False, None)
+    assert (last.lost, last.error) == (20 - len(times), "No space left on device")
+    assert times == list(range(len(times))) and 1 < len(times) < 7
+    assert last.written == found.path.stat().st_size

@@ -10,6 +10,7 @@ that the proxy passes it on without decoding it.
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -32,6 +33,8 @@ IMAGE_HEAD = struct.Struct("<HB")
 _INT = struct.Struct("<i")
 PLAIN = struct.Struct("<HiiBi")
 AROUND = HEAD.size + CHUNK.size
+# Behind the delay: the message Time, or the configuration with name, version, flags and time.
+_TIMED = re.compile(rb"\A(.{15}\x00\x00(?:\x04|\x00[^\x00]*\x00[^\x00]*\x00.{6})).{8}", re.DOTALL)
 _LOCAL = struct.Struct("<ii")
 _FIX = "check that the address is that of Webots, and its version"
 
@@ -79,6 +82,15 @@ class Answer:
                 tag, command = IMAGE_HEAD.unpack_from(self.raw, begin - IMAGE_HEAD.size)
                 images.append(Image(tag, command, self.raw[begin:end]))
         return images
+
+
+def comparable(data: bytes) -> bytes:
+    """One whole answer without what differs from run to run: as it is on TCP, also where it was on
+    a local socket, and at the time 0."""
+    if len(data) >= _LOCAL.size and _INT.unpack_from(data)[0] == len(data):
+        size = len(data) - _INT.size
+        data = HEAD.pack(1, size) + CHUNK.pack(size, DATA_CHUNK) + data[_INT.size :]
+    return _TIMED.sub(lambda found: found[1] + bytes(8), data)
 
 
 def encode_answer(

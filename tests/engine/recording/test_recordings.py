@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -13,12 +14,16 @@ import pytest
 from hilgw.assemble.gateway import build
 from hilgw.config.load import load_text
 from hilgw.config.shipped import folder
+from hilgw.control.modes import RobotMode
 from hilgw.engine.gateway import Gateway
 from hilgw.engine.observer import CommandEvent, LineEvent, Observer, ValueEvent
 from hilgw.engine.recording import recordings as module
+from hilgw.engine.recording.event_stream import EventStream
+from hilgw.engine.recording.recorder import RECORDED
 from hilgw.engine.recording.recordings import Recordings
 from hilgw.engine.simulated.event_loop import PacedLoop
 from hilgw.errors import HilgwError
+from hilgw.protocols.gateway.events import encode_event
 from hilgw.record.compare import compare
 from hilgw.record.recording import Recording
 
@@ -93,6 +98,69 @@ def test_all_events_are_recorded_and_two_runs_are_equal(tmp_path: Path, name: st
         assert report == {"file": str(path), "bytes": path.stat().st_size, "lost": 0, "error": ""}
         found.append(recording)
     assert compare(*found).differences == []
+
+
+class Watched(EventStream):
+    """What `hilgw watch --json` prints of all events, as a list."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        super().__init__(gateway.device_of)
+        self._now = gateway.timer.now
+        self.events: list[dict[str, Any]] = []
+
+    def takers(self, kind: type[Any], *names: str, lost: bool = False) -> bool:
+        return True
+
+    def emit(self, takers: Any, event: Any) -> None:
+        self.events.append(json.loads(encode_event(event, 0, 0.0, self._now())))
+
+
+def test_a_recording_has_each_event_that_watch_shows(tmp_path: Path) -> None:
+    """Packets lost and refused, a port that goes down and comes back, arming, poses, modes, notes
+    and output: event by event, with all their keys."""
+    path, watched = tmp_path / "a.pcapng", list[Watched]()
+
+    def act(gateway: Gateway, recordings: Recordings) -> None:
+        watched.append(Watched(gateway))
+        recordings.begin("a", path)
+        for state in gateway.states():
+            watched[0].emit(True, state)
+        gateway.observer.add(watched[0], RECORDED)
+        loops, seen = gateway.control_loops, gateway.observer
+        host, modem = next(
+            (host, mock) for host in gateway.hosts for mock in host.mocks if mock.name == "xbee0"
+        )
+        for ms, function in (
+            (500, lambda: loops.disarm("cab")),
+            (600, lambda: loops.arm("cab")),
+            (700, lambda: gateway.place("cab", None)),
+            (800, lambda: host.unplug(modem)),
+            (850, lambda: gateway.send("xbee0", b"x" * 999, None)),
+            (900, lambda: gateway.send("xbee0", b"", None)),
+            (1000, lambda: host.plug(modem)),
+            (1100, lambda: gateway.send("cab.tx", b"\xff", 77)),
+            (1200, lambda: seen.notice("note", "antenna turned")),
+            (1300, lambda: seen.output("cab.controller", "Tür\x1b[2J")),
+            (1400, lambda: seen.mode("cab", RobotMode.REMOTE)),
+        ):
+            gateway.timer.call_at(gateway.timer.now() + ms * 10**6, function)
+
+    run("wc2ec", tmp_path, act)
+    armed = [each["armed"] for each in watched[0].events if each["event"] == "armed"]
+    assert armed[-2:] == [False, True]
+    found = [*Recording(path).events()]
+    kinds = {"bytes", "packet", "value", "command", "delivered", "refused", "port", "armed", "mode"}
+    assert {each["event"] for each in watched[0].events} >= kinds | {"placed", "output", "notice"}
+    for kind in sorted({each["event"] for each in watched[0].events + found}):
+        shown, kept = (
+            [
+                {key: value for key, value in each.items() if key not in ("mono_ns", "wall_s")}
+                for each in all
+                if each["event"] == kind
+            ]
+            for all in (watched[0].events, found)
+        )
+        assert kept == shown
 
 
 def test_clients_begin_and_end_recordings_in_one_folder(tmp_path: Path) -> None:

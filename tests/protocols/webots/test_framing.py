@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hilgw.errors import PeerError
-from hilgw.protocols.webots.answers import Answer, AnswerReader, Image, encode_answer
+from hilgw.protocols.webots.answers import Answer, AnswerReader, Image, comparable, encode_answer
 from hilgw.protocols.webots.errors import ProtocolError
 from hilgw.protocols.webots.handshake import (
     Acknowledgement,
@@ -327,3 +327,18 @@ def test_any_bytes_as_answers(pieces: list[bytes], local: bool, tail: bytes) -> 
             assert error.what and error.fix and len(error.tail) <= 256
             break
         assert reader.pending < 250
+
+
+def test_answers_of_other_times_and_sockets_are_compared_as_equal() -> None:
+    """The step at another time; the configuration, which names it too; and another answer."""
+    flags = bytes(range(6))
+    begins = (b"\0\0\4", b"\0\0\0rover\0R2025a\0" + flags)
+    for begin in begins:
+        for rest in (b"", b"more"):
+            one, other = (begin + struct.pack("<d", time) + rest for time in (0.5, 1e9))
+            assert comparable(encode_answer(3, one + b"!")) != comparable(encode_answer(3, other))
+            found = {comparable(encode_answer(3, one, local=local)) for local in (False, True)}
+            assert found == {comparable(encode_answer(3, other))}
+            assert len(found.pop()) == len(encode_answer(3, one))
+    assert comparable(b"\1\0") == b"\1\0"
+    assert comparable(encode_answer(0, b"\1\0\4abc")) == encode_answer(0, b"\1\0\4abc")

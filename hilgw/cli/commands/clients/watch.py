@@ -38,6 +38,15 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("names", metavar="NAME", nargs="*", help="a robot, device or station")
+    form = add_views(parser)
+    form.add_argument(
+        "--pcapng", action="store_true", help="write packets and bytes of lines for Wireshark"
+    )
+    add_options(parser)
+
+
+def add_views(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveGroup:
+    """The options that choose what is shown; returns the group of those that say how."""
     only, form = (parser.add_mutually_exclusive_group() for _ in range(2))
     for group, name, text in (
         (parser, "lost", "only packets and requests that are lost; --frames --lost: these too"),
@@ -45,10 +54,9 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         (only, "bytes", "only the bytes of lines"),
         (form, "json", "print each event as JSON"),
         (form, "csv", "print values and commands as CSV, or the lines and losses asked for"),
-        (form, "pcapng", "write packets and bytes of lines for Wireshark"),
     ):
         group.add_argument(f"--{name}", action="store_true", help=text)
-    add_options(parser)
+    return form
 
 
 def run(args: argparse.Namespace) -> int:
@@ -59,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     is_table = is_table and not (args.bytes or args.json or args.csv)
     if args.pcapng and sys.stdout.isatty():
         raise UsageError("no terminal shows pcapng", fix="--pcapng | wireshark -k -i -")
-    kinds = _kinds(args, is_table=is_table)
+    kinds = kinds_of(args, is_table=is_table)
     is_line = args.frames or args.bytes  # with --lost: of the packets only those that are lost
     gateway = watched_gateway(args.names, **selected(args))
     if args.frames and args.names:
@@ -79,14 +87,15 @@ def run(args: argparse.Namespace) -> int:
         table = LiveTable(title, Style(use_colour(sys.stdout)), bar, below)
         live_screen.watch(table, source, sys.stdin.fileno(), sys.stdout)
         return 0
-    show = _capture(sys.stdout.buffer) if args.pcapng else _printer(args)
+    show = _capture(sys.stdout.buffer) if args.pcapng else printer(args)
     for event in source:
         show(event)
         sys.stdout.flush()
     return 0
 
 
-def _kinds(args: argparse.Namespace, *, is_table: bool) -> list[str]:
+def kinds_of(args: argparse.Namespace, *, is_table: bool) -> list[str]:
+    """The kinds of events that the options ask for."""
     from hilgw.protocols.gateway.events import KINDS
 
     losses = ["packet", "refused"] if args.lost else []
@@ -100,7 +109,7 @@ def _kinds(args: argparse.Namespace, *, is_table: bool) -> list[str]:
     return [kind for kind in KINDS if kind not in ("frame", *many)]
 
 
-def _printer(args: argparse.Namespace) -> Callable[[dict[str, Any]], None]:
+def printer(args: argparse.Namespace) -> Callable[[dict[str, Any]], None]:
     """What prints an event."""
     from hilgw.cli.output.event_lines import CSV_COLUMNS, csv_rows, in_words
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 
-from hilgw.cli.commands.clients.watch import MANY
+from hilgw.cli.commands.clients.watch import add_views, kinds_of, printer
 from hilgw.cli.commands.recordings.reading import add_file, opened, report_end
+from hilgw.errors import HilgwError
 
 
 def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -24,29 +24,37 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     )
     add_file(parser)
     parser.add_argument("names", metavar="NAME", nargs="*", help="a robot, device or station")
-    only = parser.add_mutually_exclusive_group()
-    only.add_argument("--lost", action="store_true", help="only packets and requests that are lost")
-    only.add_argument("--bytes", action="store_true", help="only the bytes of lines")
+    add_views(parser)
     parser.add_argument(
         "--from", dest="begin", type=duration, default=0.0, help="since its begin, e.g. 90s, 2min"
     )
     parser.add_argument("--to", dest="end", type=duration, help="since its begin, e.g. 95s")
-    parser.add_argument("--json", action="store_true", help="print each event as JSON")
+    parser.set_defaults(pcapng=False)
 
 
 def run(args: argparse.Namespace) -> int:
     """Returns 0; 1 where the file is damaged. HilgwError when it is not a recording."""
-    from hilgw.cli.output.event_lines import in_words
-    from hilgw.protocols.gateway.events import is_about, is_lost
+    from hilgw.protocols.gateway.events import KINDS, is_about, is_lost
 
     recording = opened(args.file)
-    for event in recording.events(args.begin, args.end):
+    is_line, show = args.frames or args.bytes, printer(args)
+    kinds = KINDS if args.json and not is_line else kinds_of(args, is_table=False)
+    begin_ns = recording.head["time_ns"] + args.begin * 1e9
+    events = recording.events(0.0 if args.frames else args.begin, args.end)
+    if args.frames:  # they need all that was before them
+        from hilgw.assemble.frames import decoders_of, with_frames
+
+        decoders = decoders_of(recording.head, f"configuration in {recording.path}")
+        if unframed := [name for name in args.names if name not in decoders]:
+            fix = "stations have; --bytes shows the bytes of a line"
+            raise HilgwError(f"{unframed[0]} has no frames", fix=fix)
+        events = with_frames(events, decoders)
+    for event in events:
         kind = event["event"]
-        if args.bytes and kind != "bytes":
+        if (args.begin and event["time_ns"] < begin_ns) or (kind not in kinds and kind in KINDS):
             continue
-        if kind in MANY and not (args.bytes or args.names or args.json):
+        if args.lost and not is_lost(event) and (not is_line or kind == "packet"):
             continue
-        if (args.lost and not is_lost(event)) or not is_about(event, args.names):
-            continue
-        print(json.dumps(event) if args.json else in_words(event))
+        if is_about(event, args.names):
+            show(event)
     return report_end(recording)

@@ -1,0 +1,101 @@
+"""The frames of stations in a recording, which has their bytes: decoded when it is read.
+
+A session of each station, of the recorded configuration, gets what its station had: the bytes that
+were received, the packets, the time. What it would send is left aside: that is in the recording.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from hilgw.config.load import load_text
+from hilgw.engine.observer import Direction
+from hilgw.engine.station.tapped_session import tapped
+from hilgw.errors import AdapterError
+from hilgw.medium.packet import Packet
+from hilgw.plugins import ADAPTERS, load
+from hilgw.record.events import TIMES
+from hilgw.record.script import CONNECTED
+
+_SET = re.compile(r"^--set[=\n](.*)", re.MULTILINE)
+
+
+def decoders_of(head: Mapping[str, Any], where: str) -> dict[str, Decoder]:
+    """What decodes each station, by this head of a recording. HilgwError where the configuration in
+    it is none."""
+    given = "\n".join(map(str, words)) if isinstance(words := head.get("arguments"), list) else ""
+    loaded = load_text(str(head.get("configuration", "")), where, _SET.findall(given))
+    return {
+        name: Decoder(name, load(ADAPTERS, each.kind).session(each.settings, each.common))
+        for name, each in loaded.config.adapters.items()
+    }
+
+
+def with_frames(
+    events: Iterable[dict[str, Any]], decoders: Mapping[str, Decoder]
+) -> Iterator[dict[str, Any]]:
+    """These events, from the begin on, and behind each the frames that it makes."""
+    for event in events:
+        yield event
+        for name in event.get("received_by") or [str(event.get("part", event.get("name")))]:
+            if name in decoders:
+                yield from decoders[name].frames(event)
+
+
+class Decoder:
+    """The frames that events about one station make. session: of its adapter, and new."""
+
+    def __init__(self, name: str, session: Any) -> None:
+        self._session = tapped(session, self._on_frame)
+        self._name, self._is_open = name, False
+        self._found: list[dict[str, Any]] = []
+        self._own: deque[bytes] = deque(maxlen=1000)  # frames that the session would send
+        self._packets: deque[Packet] = deque(maxlen=1000)
+
+    def frames(self, event: dict[str, Any]) -> list[dict[str, Any]]:
+        self._found, self._times = [], {key: event[key] for key in TIMES}
+        try:
+            self._take(event, event["time_ns"])
+        except Exception as error:  # as in a station: adapters raise anything
+            raise AdapterError(f"failed on a frame: {error!r:.200}", where=self._name) from error
+        return self._found
+
+    def _take(self, event: dict[str, Any], now: int) -> None:
+        match event:
+            case {"event": "packet", "channel": channel, "type": type, "source": source}:
+                self._packets.append(Packet(bytes.fromhex(event["data"]), channel, type, source))
+            case {"event": "port", "state": state}:
+                if (state in CONNECTED) is not self._is_open:
+                    self._is_open = not self._is_open
+                    self._session.open(now) if self._is_open else self._session.close()
+            case {"event": "bytes", "direction": direction, "data": text}:
+                self._session.expire(min(self._session.next_deadline() or now, now))
+                if direction == Direction.RECEIVED:
+                    self._session.receive(bytes.fromhex(text), now)
+                else:
+                    self._sent(bytes.fromhex(text), now)
+
+    def _sent(self, data: bytes, now: int) -> None:
+        self._show(Direction.SENT, data)
+        while data not in self._own and self._packets:  # the session must know of frames of packets
+            self._session.send(self._packets.popleft(), now)
+        if data in self._own:
+            self._own.remove(data)
+
+    def _on_frame(self, direction: Direction, data: bytes) -> None:
+        self._own.append(data) if direction is Direction.SENT else self._show(direction, data)
+
+    def _show(self, direction: Direction, data: bytes) -> None:
+        self._found.append(
+            {
+                "event": "frame",
+                **self._times,
+                "station": self._name,
+                "direction": str(direction),
+                "data": data.hex(),
+                "text": self._session.describe(data),
+            }
+        )

@@ -1,0 +1,83 @@
+"""The frames of a recording are those that `hilgw watch --frames` shows of the run."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from hilgw.assemble.frames import decoders_of, with_frames
+from hilgw.assemble.gateway import build
+from hilgw.cli.main import main
+from hilgw.config.load import load_text
+from hilgw.config.shipped import found
+from hilgw.engine.observer import FrameEvent, Kind, Observer
+from hilgw.engine.recording import recorder
+from hilgw.engine.simulated.event_loop import PacedLoop
+from hilgw.record.recording import Recording
+from hilgw.record.writer import Settings
+from tests.assemble.test_replays import InProcess
+
+Shown = tuple[str, str, str, str]
+
+
+class Seen(Observer):
+    def __init__(self) -> None:
+        self.frames: list[Shown] = []
+
+    def frame(self, event: FrameEvent) -> None:
+        text = event.describe(event.data)
+        self.frames.append((event.station, str(event.direction), event.data.hex(), text))
+
+
+def recorded(config: str, path: Path) -> tuple[list[Shown], dict[str, Any]]:
+    """The frames of a run of this configuration, and the head of its recording."""
+    text = re.sub(r",\s*link: [^,}]*", "", Path(found(config)).read_text())
+    sets = ["backend=loopback"]
+    loaded = load_text(text, config, sets, None, "max").config
+    head = {"configuration": text, "arguments": ["run", "--set", sets[0], f"--set={sets[0]}"]}
+    seen = Seen()
+
+    async def go() -> None:
+        gateway = build(loaded, asyncio.get_running_loop(), Observer())
+        gateway.observer.add(seen, [Kind.FRAME])
+        settings = Settings(str(path), head, list(gateway.supervisors), 0)
+        with patch.object(recorder, "RecordingProcess", InProcess):
+            made = recorder.Recorder(
+                settings, gateway.timer, gateway.real_timer, gateway.device_of, lambda _: None
+            )
+        gateway.observer.add(made, recorder.RECORDED)
+        await gateway.run(asyncio.Event(), 2.0)
+        await asyncio.sleep(0)
+        await made.stop()
+        gateway.close()
+
+    with asyncio.Runner(loop_factory=lambda: PacedLoop("max")) as runner:
+        runner.run(go())
+    return seen.frames, head
+
+
+@pytest.mark.parametrize("config", ["uart", "xbee-digimesh", "ir_toy", "hc12", "rylr998", "text"])
+def test_frames_are_those_of_the_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], config: str
+) -> None:
+    path = tmp_path / "a.pcapng"
+    live, head = recorded(config, path)
+    found = with_frames(Recording(path).events(), decoders_of(head, "a"))
+    shown = [
+        (each["station"], each["direction"], each["data"], each["text"])
+        for each in found
+        if each["event"] == "frame"
+    ]
+    assert main(["show", str(path), live[0][0], "--frames"]) == 0
+    assert f"| {live[0][3]}" in capsys.readouterr().out
+    assert main(["show", str(path), "rover", "--frames"]) == 1
+    assert "rover has no frames" in capsys.readouterr().err
+    assert {each[1] for each in live} == {"sent", "received"}
+    for station in {each[0] for each in live}:
+        those = [[each for each in all if each[0] == station] for all in (shown, live)]
+        assert those[0] == those[1]
