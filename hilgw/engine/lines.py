@@ -125,16 +125,18 @@ class Lines:
         observers.switch(Kind.LINE_BYTES, lambda on: self.observe(report if on else None))
 
     def _begin(self, name: str, line: LineEnd, received: bytes = b"") -> None:
-        now, waiting, call_soon = self._now, self._waiting, asyncio.get_running_loop().call_soon
+        now, waiting, report = self._now, self._waiting, self._report
+        loop = asyncio.get_running_loop()
+        call_soon = getattr(loop, "call_after_round", loop.call_soon)
 
         def sent(data: bytes) -> None:
             if not waiting:
-                call_soon(self._report)
+                call_soon(report)
             waiting.append(LineEvent(name, Direction.SENT, data, now()))
 
         def on_received(data: bytes) -> None:
             if not waiting:
-                call_soon(self._report)
+                call_soon(report)
             waiting.append(LineEvent(name, Direction.RECEIVED, data, now()))
 
         line.observe(sent, on_received)
