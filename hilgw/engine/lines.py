@@ -126,18 +126,18 @@ class Lines:
 
     def _begin(self, name: str, line: LineEnd, received: bytes = b"") -> None:
         now, waiting, report = self._now, self._waiting, self._report
-        loop = asyncio.get_running_loop()
+        loop, (inbound, outbound) = asyncio.get_running_loop(), Direction
         call_soon = getattr(loop, "call_after_round", loop.call_soon)
 
         def sent(data: bytes) -> None:
             if not waiting:
                 call_soon(report)
-            waiting.append(LineEvent(name, Direction.SENT, data, now()))
+            waiting.append(LineEvent(name, outbound, data, now()))
 
         def on_received(data: bytes) -> None:
             if not waiting:
                 call_soon(report)
-            waiting.append(LineEvent(name, Direction.RECEIVED, data, now()))
+            waiting.append(LineEvent(name, inbound, data, now()))
 
         line.observe(sent, on_received)
         if received:

@@ -318,3 +318,23 @@ def test_what_follows_a_round_comes_after_all_its_descriptors(make: Any) -> None
         for each in pair:
             os.close(each)
     assert [str(each["exception"]) for each in faults] == ["0"]
+
+
+def test_what_follows_a_round_needs_no_turn_of_the_event_loop(
+    loop: asyncio.AbstractEventLoop, pair: Any
+) -> None:
+    direct, (ours, theirs), came = cast("DirectLoop", loop), pair, list[bytes]()
+    serving = direct._serving
+    for wanted in (False, True):
+
+        def read() -> None:
+            data = ours.recv(1)
+            direct.call_after_round(lambda: came.append(data))
+            if wanted:  # noqa: B023 - called in this round
+                direct.call_soon(came.append, b"turn")
+
+        loop.add_reader(ours, read)
+        theirs.send(b"x")
+        serving.select(0)
+        assert serving.wanted is wanted
+    assert came == [b"x", b"x"]
