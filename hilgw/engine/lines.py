@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
 from hilgw.engine.observer import Direction, Kind, LineEvent, Observer, Observers
+from hilgw.engine.timing import Expecting
 from hilgw.errors import PortError
 from hilgw.transports.base import Transport
 
@@ -127,7 +128,7 @@ class Lines:
     def _begin(self, name: str, line: LineEnd, received: bytes = b"") -> None:
         now, waiting, report = self._now, self._waiting, self._report
         loop, (inbound, outbound) = asyncio.get_running_loop(), Direction
-        call_soon = getattr(loop, "call_after_round", loop.call_soon)
+        call_soon = loop.call_after_round if isinstance(loop, Expecting) else loop.call_soon
 
         def sent(data: bytes) -> None:
             if not waiting:

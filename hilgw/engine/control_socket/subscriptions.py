@@ -40,8 +40,6 @@ TOGETHER = 5
 EVENT_BYTES = 512
 """What an event takes beside its data, about."""
 
-_Waiting = tuple["Sequence[Subscriber]", Any, int, tuple[int, float, int]]
-
 
 @record
 class Filter:
@@ -134,7 +132,7 @@ class Subscriptions(EventStream):
         self._subscribers: list[Subscriber] = []
         self._passed: Counter[type[Any]] = Counter()  # in this window
         self._timer: Handle | None = None
-        self._waiting: deque[_Waiting] = deque()
+        self._waiting: deque[Any] = deque()  # takers, the event, its bytes, its times
         self._waiting_bytes = 0  # about
 
     def add(self, subscriber: Subscriber) -> None:
@@ -198,7 +196,7 @@ class Subscriptions(EventStream):
         if not self._waiting:
             asyncio.get_running_loop().call_soon(self._encode_some)
         times = self._clock.now(), round(self._wall(), 6), self._scheduler.now()
-        size = EVENT_BYTES + len(getattr(event, "data", ""))
+        size = EVENT_BYTES + (len(event.data) if "data" in events.FIELDS[type(event)] else 0)
         self._waiting.append((takers, event, size, times))
         self._waiting_bytes += size
         while self._waiting_bytes > BUFFER_BYTES:

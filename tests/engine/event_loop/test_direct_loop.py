@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import pytest
 
-from hilgw.engine.event_loop.direct_loop import DirectLoop
+from hilgw.engine.event_loop.direct_loop import DirectLoop, DirectSelector
 from hilgw.engine.simulated.event_loop import PacedLoop
 from hilgw.engine.timing import event_expectation
 from hilgw.testing.sim import until
@@ -320,11 +320,9 @@ def test_what_follows_a_round_comes_after_all_its_descriptors(make: Any) -> None
     assert [str(each["exception"]) for each in faults] == ["0"]
 
 
-def test_what_follows_a_round_needs_no_turn_of_the_event_loop(
-    loop: asyncio.AbstractEventLoop, pair: Any
-) -> None:
-    direct, (ours, theirs), came = cast("DirectLoop", loop), pair, list[bytes]()
-    serving = direct._serving
+def test_what_follows_a_round_needs_no_turn_of_the_event_loop(pair: Any) -> None:
+    selector, (ours, theirs), came = DirectSelector(), pair, list[bytes]()
+    direct = DirectLoop(selector)
     for wanted in (False, True):
 
         def read() -> None:
@@ -333,8 +331,9 @@ def test_what_follows_a_round_needs_no_turn_of_the_event_loop(
             if wanted:  # noqa: B023 - called in this round
                 direct.call_soon(came.append, b"turn")
 
-        loop.add_reader(ours, read)
+        direct.add_reader(ours, read)
         theirs.send(b"x")
-        serving.select(0)
-        assert serving.wanted is wanted
+        selector.select(0)
+        assert selector.wanted is wanted
     assert came == [b"x", b"x"]
+    direct.close()
