@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
 from hilgw.engine.observer import Direction, Kind, LineEvent, Observer, Observers
+from hilgw.engine.timing import Expecting
 from hilgw.errors import PortError
 from hilgw.transports.base import Transport
 
@@ -125,17 +126,19 @@ class Lines:
         observers.switch(Kind.LINE_BYTES, lambda on: self.observe(report if on else None))
 
     def _begin(self, name: str, line: LineEnd, received: bytes = b"") -> None:
-        now, waiting, call_soon = self._now, self._waiting, asyncio.get_running_loop().call_soon
+        now, waiting, report = self._now, self._waiting, self._report
+        loop, (inbound, outbound) = asyncio.get_running_loop(), Direction
+        call_soon = loop.call_after_round if isinstance(loop, Expecting) else loop.call_soon
 
         def sent(data: bytes) -> None:
             if not waiting:
-                call_soon(self._report)
-            waiting.append(LineEvent(name, Direction.SENT, data, now()))
+                call_soon(report)
+            waiting.append(LineEvent(name, outbound, data, now()))
 
         def on_received(data: bytes) -> None:
             if not waiting:
-                call_soon(self._report)
-            waiting.append(LineEvent(name, Direction.RECEIVED, data, now()))
+                call_soon(report)
+            waiting.append(LineEvent(name, inbound, data, now()))
 
         line.observe(sent, on_received)
         if received:

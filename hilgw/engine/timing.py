@@ -13,9 +13,12 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Expecting(Protocol):
-    """An event loop that can ask for events before it sleeps."""
+    """An event loop that can ask for events before it sleeps, and call what follows those that came
+    together: see `hilgw.engine.event_loop.direct_loop.DirectLoop`."""
 
     def expect_event(self) -> None: ...
+
+    def call_after_round(self, callback: Callable[[], object]) -> None: ...
 
 
 def event_expectation(loop: AbstractEventLoop) -> Callable[[], None]:

@@ -4,12 +4,13 @@
 A gateway with its mock in one process runs as fast as it can, with and without a recording, in
 turns: CPU time of that process for each frame; the process that writes is another one. Frames per
 second are its inverse. For comparison, without a goal: packets that an XBee mock behind a pty sends
-back to back, as in xbee.py, where a packet costs least.
+back to back, as in xbee.py, where a packet costs least. Many ports in real time: record_ports.py.
 
     python3 tools/bench/record.py [--packets 4000] [--rounds 5] [--mb 1024]
 
-Exit 1 when a recording costs more than 10 % of the frames per second, loses an event, or when
-`hilgw show --from` in a recording of so many megabytes begins later than after 2 s.
+Exit 1 when a recording costs more than 10 % of the frames per second, loses an event, makes the
+event loop late, or when `hilgw show --from` in a recording of so many megabytes begins later than
+after 2 s.
 """
 
 from __future__ import annotations
@@ -25,11 +26,13 @@ import time
 from pathlib import Path
 from typing import Any
 
+import record_ports
 import xbee
 from table import Row, show_all
 
 SHARE = 0.10  # of the frames per second
 BEGIN_S = 2.0
+PORTS_S = 2.0
 RECORDED, NOT_RECORDED = "gateway, recorded", "gateway"
 OVER = Path("/tmp")  # a disk, or memory: the gateway waits for neither
 
@@ -190,6 +193,7 @@ def main() -> int:
         xbee.RECEIVERS[name](port, int(packets))
         return 0
     rows = runs(args.rounds) + costs(args.packets, args.rounds) + show(args.mb)
+    rows += record_ports.rows(args.rounds, PORTS_S)
     return 0 if show_all(rows) else 1
 
 

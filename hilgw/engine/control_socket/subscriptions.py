@@ -1,14 +1,17 @@
 """The subscribers of a gateway's control socket: each reads the events that it asked for.
 
-An event is encoded once, for all subscribers that take it. Nothing is built where no subscriber
-takes its kind. A subscriber that reads slowly loses events, which are counted; the gateway never
-waits for it. Of each kind, RATE events a second pass; what exceeds that is left out and counted.
+An event is encoded once, for all subscribers that take it, in a later turn of the event loop: few
+in each, so that nothing waits long for them. Nothing is built where no subscriber takes its kind. A
+subscriber that reads slowly loses events, which are counted; the gateway never waits for it. Of
+each kind, RATE events a second pass; what exceeds that is left out and counted.
 """
 
 from __future__ import annotations
 
+import asyncio
+import sys
 import time
-from collections import Counter
+from collections import Counter, deque
 from typing import TYPE_CHECKING, Any
 
 from hilgw.engine.recording.event_stream import EVENT_KINDS, EventStream
@@ -17,7 +20,6 @@ from hilgw.records import record
 from hilgw.units import NS_PER_MS, NS_PER_S
 
 if TYPE_CHECKING:
-    import asyncio
     import socket
     from collections.abc import Callable, Iterable, Sequence
 
@@ -32,7 +34,11 @@ RATE = 2000
 WINDOW_NS = 100 * NS_PER_MS
 IN_WINDOW = RATE * 5 // 4 * WINDOW_NS // NS_PER_S  # those of one second do not come evenly
 BUFFER_BYTES = 256 * 1024
-"""What waits for a subscriber at most."""
+"""What waits for a subscriber at most; and that of the data of events that are not encoded yet."""
+TOGETHER = 5
+"""Events that are encoded in one turn of the event loop, at most."""
+EVENT_BYTES = 512
+"""What an event takes beside its data, about."""
 
 
 @record
@@ -77,6 +83,12 @@ class Subscriber:
             self._loop.call_soon(self._send)
         return True
 
+    def lose(self, event: Any) -> None:
+        """It does not get this event: counts it, or what it counts."""
+        left = event if isinstance(event, events.LeftOut) else events.LeftOut({}, 1)
+        self.sampled.update(left.sampled)
+        self.slow += left.slow
+
     def close(self) -> None:
         """It sends nothing any more; its connection stays open."""
         if self._is_blocked:
@@ -120,6 +132,8 @@ class Subscriptions(EventStream):
         self._subscribers: list[Subscriber] = []
         self._passed: Counter[type[Any]] = Counter()  # in this window
         self._timer: Handle | None = None
+        self._waiting: deque[Any] = deque()  # takers, the event, its bytes, its times
+        self._waiting_bytes = 0  # about
 
     def add(self, subscriber: Subscriber) -> None:
         """From now on it gets its events; of one that was added before: as `chosen` is now."""
@@ -161,16 +175,10 @@ class Subscriptions(EventStream):
             self._timer = None
             return
         for each in self._subscribers:
-            if (each.sampled or each.slow) and each.put(
-                self._encode(events.LeftOut(dict(each.sampled), each.slow))
-            ):
+            if each.sampled or each.slow:
+                self.emit([each], events.LeftOut(dict(each.sampled), each.slow))
                 each.slow, each.sampled = 0, Counter()
         self._timer = self._clock.call_at(self._clock.now() + WINDOW_NS, self._next_window)
-
-    def _encode(self, event: Any) -> bytes:
-        return events.encode_event(
-            event, self._clock.now(), round(self._wall(), 6), self._scheduler.now()
-        )
 
     def takers(self, kind: type[Any], *names: str, lost: bool = False) -> list[Subscriber]:
         """Who takes an event of this kind about these names; none where it is left out."""
@@ -185,6 +193,28 @@ class Subscriptions(EventStream):
         return takers
 
     def emit(self, takers: Sequence[Subscriber], event: Any) -> None:
-        line = self._encode(event)
-        for each in takers:
-            each.slow += not each.put(line)
+        if not self._waiting:
+            asyncio.get_running_loop().call_soon(self._encode_some)
+        times = self._clock.now(), round(self._wall(), 6), self._scheduler.now()
+        size = EVENT_BYTES + (len(event.data) if "data" in events.FIELDS[type(event)] else 0)
+        self._waiting.append((takers, event, size, times))
+        self._waiting_bytes += size
+        while self._waiting_bytes > BUFFER_BYTES:
+            self.encode(1)
+
+    def encode(self, most: int = sys.maxsize) -> None:
+        """Encodes so many of the events that wait for it."""
+        for _ in range(min(most, len(self._waiting))):
+            takers, event, size, times = self._waiting.popleft()
+            self._waiting_bytes -= size
+            line = events.encode_event(event, *times)
+            for each in takers:
+                if not each.put(line):
+                    each.lose(event)
+
+    def _encode_some(self) -> None:
+        try:
+            self.encode(TOGETHER)
+        finally:
+            if self._waiting:
+                asyncio.get_running_loop().call_soon(self._encode_some)

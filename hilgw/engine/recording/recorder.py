@@ -54,6 +54,7 @@ RECORDED = [kind for kind in EVENT_KINDS.values() if kind is not Kind.FRAME]
 _PACKET, _DELIVERED, _BYTES = map(
     events.NAMES.__getitem__, (events.Packet, events.Delivered, events.Bytes)
 )
+_SENT = Direction.SENT  # a look-up by name costs as much as the event
 _VALUES = {kind: attrgetter(*names) for kind, names in events.FIELDS.items()}
 
 
@@ -110,11 +111,12 @@ class RecordingProcess:
 
     def put(self, event: Event) -> None:
         """Records this event soon."""
-        self._gathered.append(event)
-        if len(self._gathered) >= MOST_GATHERED:
-            self._flush()
-        elif self._timer is None:
+        gathered = self._gathered
+        if not gathered:
             self._timer = self._clock.call_at(self._clock.now() + GATHER_NS, self._flush)
+        gathered.append(event)
+        if len(gathered) >= MOST_GATHERED:
+            self._flush()
 
     async def stop(self) -> None:
         """Hands over what is left, and waits until it is written: for END_S at most. Then the
@@ -240,7 +242,7 @@ class Recorder(EventStream):
     ) -> None:
         reason = "" if not_received is None else str(not_received)
         why = {name: str(each) for name, each in found.items()} if (found := missed()) else {}
-        source, to = packet.source, [*listeners]
+        source, to = packet.source, (*listeners,)
         values = source, packet.channel, packet.type, packet.data, to, reason, why, packet.rssi_dbm
         self._put((_PACKET, self._now(), values))
 
@@ -249,8 +251,7 @@ class Recorder(EventStream):
         self._put((_DELIVERED, self._now(), (station, packet.source, packet.data)))
 
     def line_bytes(self, event: LineEvent) -> None:
-        is_sent = event.direction is Direction.SENT
-        self._put((_BYTES, event.now, event.part, event.data, is_sent))
+        self._put((_BYTES, event.now, event.part, event.data, event.direction is _SENT))
 
     async def stop(self) -> None:
         """Returns when all is written, or as `RecordingProcess.stop`."""

@@ -44,6 +44,8 @@ class DirectJumpingSelector(DirectSelector):
 
     def select(self, timeout: float | None = None) -> Ready:
         poll = self.begin()
+        if self.after_round and not self.goes_on():
+            timeout = 0
         if timeout is not None and timeout <= 0:
             events = poll(0)
             if events:
@@ -61,7 +63,7 @@ class DirectJumpingSelector(DirectSelector):
         """Until the event loop has something to do."""
         jumps, over = self._jumps, self._over
         asks = 1 if jumps.pace.passes else ASKS
-        while not self.wanted:
+        while not self.wanted or (self.after_round and self.goes_on()):
             end, wait_s = jumps.next(over)
             if wait_s != 0:
                 # What is there comes before the wait, which may advance the time.

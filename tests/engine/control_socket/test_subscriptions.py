@@ -17,6 +17,7 @@ from hilgw.devices.kinds import Device, MotorLimits, Refusal
 from hilgw.engine.control_socket.subscriptions import (
     BUFFER_BYTES,
     IN_WINDOW,
+    TOGETHER,
     WINDOW_NS,
     Filter,
     Subscriber,
@@ -111,9 +112,9 @@ def transmit(bench: Bench, *, source: str = "rover.emitter", lost: bool = False)
 
 
 async def sent() -> None:
-    """What is written in a later turn of the event loop has been."""
-    await asyncio.sleep(0)
-    await asyncio.sleep(0)
+    """What is encoded and written in later turns of the event loop has been."""
+    for _ in range(IN_WINDOW // TOGETHER + 2):
+        await asyncio.sleep(0)
 
 
 async def test_a_packet_with_its_listeners_and_its_three_times(bench: Bench) -> None:
@@ -246,6 +247,51 @@ async def test_each_event_is_encoded_once_for_all(
     await sent()
     assert len(encoded) == 1
     assert all(len(read()) == 1 for read in reads)
+
+
+async def test_one_turn_of_the_event_loop_encodes_few_events_in_their_order(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is left out, too, is reported where it was: others have their turn in between."""
+    turn, turns = 0, list[int]()
+    encode = events.encode_event
+
+    def counted(event: Any, *times: Any) -> bytes:
+        turns.append(turn)
+        return encode(event, *times)
+
+    monkeypatch.setattr(events, "encode_event", counted)
+    read = bench.subscribe()
+    for number in range(IN_WINDOW + 3):
+        bench.observers.output("rover", str(number))
+        bench.clock.run(0.001)
+    assert turns == []
+    bench.real.run(WINDOW_NS)
+    bench.observers.output("rover", "last")
+    for turn in range(IN_WINDOW // TOGETHER + 3):  # noqa: B007 - `counted` reads it
+        await asyncio.sleep(0)
+    got = read()
+    assert [each.get("line", "left out") for each in got] == [
+        *map(str, range(IN_WINDOW)),
+        "left out",
+        "last",
+    ]
+    assert got[-2]["sampled"] == {"output": 3}
+    assert len({each["time_ns"] for each in got[:IN_WINDOW]}) == IN_WINDOW  # of when it happened
+    assert {turns.count(each) for each in turns[:-TOGETHER]} == {TOGETHER}
+
+
+async def test_events_with_much_data_do_not_wait_in_memory(bench: Bench) -> None:
+    read, data = bench.subscribe(), bytes(BUFFER_BYTES // 8)
+    for _ in range(20):
+        report = bench.observers.line_bytes
+        assert report is not None
+        report(LineEvent("xbee0", Direction.SENT, data, 0))
+    assert bench.subscriber.slow > 0  # encoded, and no subscriber has room for all
+    lost = bench.subscriber.slow
+    await sent()
+    assert len(read()) + bench.subscriber.slow == 20
+    assert bench.subscriber.slow - lost <= 4
 
 
 async def test_above_full_rate_the_rest_is_left_out_and_counted(bench: Bench) -> None:

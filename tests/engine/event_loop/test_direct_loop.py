@@ -13,7 +13,8 @@ from typing import Any, cast
 
 import pytest
 
-from hilgw.engine.event_loop.direct_loop import DirectLoop
+from hilgw.engine.event_loop.direct_loop import DirectLoop, DirectSelector
+from hilgw.engine.simulated.event_loop import PacedLoop
 from hilgw.engine.timing import event_expectation
 from hilgw.testing.sim import until
 
@@ -279,3 +280,60 @@ def test_another_event_loop_expects_nothing() -> None:
     loop = asyncio.SelectorEventLoop()
     event_expectation(loop)()
     loop.close()
+
+
+@pytest.mark.parametrize("make", [DirectLoop, lambda: PacedLoop("max")])
+def test_what_follows_a_round_comes_after_all_its_descriptors(make: Any) -> None:
+    """Also what a task asks for, and what follows when one of them fails or asks for more."""
+    ends, came, faults = [os.pipe(), os.pipe()], list[str](), list[Any]()
+
+    async def main() -> None:
+        loop = cast("DirectLoop", asyncio.get_running_loop())
+        loop.set_exception_handler(lambda loop, context: faults.append(context))
+
+        def after(name: str) -> None:
+            came.append(f"after {name}")
+            if name == "0":
+                loop.call_after_round(lambda: after("more"))
+                raise RuntimeError(name)
+
+        def read(number: int) -> None:
+            os.read(ends[number][0], 1)
+            came.append(str(number))
+            loop.call_after_round(lambda: after(str(number)))
+
+        for number, (end, other) in enumerate(ends):
+            loop.add_reader(end, read, number)
+            os.write(other, b"x")
+        await until(lambda: "after more" in came)
+        assert came == ["0", "1", "after 0", "after 1", "after more"]
+        loop.call_after_round(lambda: came.append("of a task"))
+        await until(lambda: "of a task" in came)
+        for end, _ in ends:
+            loop.remove_reader(end)
+
+    with asyncio.Runner(loop_factory=make) as runner:
+        runner.run(main())
+    for pair in ends:
+        for each in pair:
+            os.close(each)
+    assert [str(each["exception"]) for each in faults] == ["0"]
+
+
+def test_what_follows_a_round_needs_no_turn_of_the_event_loop(pair: Any) -> None:
+    selector, (ours, theirs), came = DirectSelector(), pair, list[bytes]()
+    direct = DirectLoop(selector)
+    for wanted in (False, True):
+
+        def read() -> None:
+            data = ours.recv(1)
+            direct.call_after_round(lambda: came.append(data))
+            if wanted:  # noqa: B023 - called in this round
+                direct.call_soon(came.append, b"turn")
+
+        direct.add_reader(ours, read)
+        theirs.send(b"x")
+        selector.select(0)
+        assert selector.wanted is wanted
+    assert came == [b"x", b"x"]
+    direct.close()
