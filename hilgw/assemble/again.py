@@ -138,7 +138,9 @@ class Again:
         for look in range(1, int(GRACE_S / LOOK_S)):
             told, replays = self.played.streams(), [each() for each in gateway.replays.values()]
             is_told = all(len(told.get(name, ())) >= len(each) for name, each in wanted)
-            if run.done() or (is_told and all(r["matched"] >= r["frames"] for r in replays)):
+            if run.done() or (
+                is_told and all(r["departures"] or r["matched"] >= r["frames"] for r in replays)
+            ):
                 break
             await until(end_s + look * LOOK_S)
 
