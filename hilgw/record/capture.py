@@ -57,9 +57,9 @@ def module(
     when = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(head["wall_s"]))
     command = _plain(shlex.join(["hilgw", *map(str, head.get("arguments", ()))]))
     left_out = f"{{{', '.join(map(_literal, not_compared))}}}"
-    call = ", ".join(["RECORDING", *arguments])
+    call, indent = ", ".join(["RECORDING", *arguments]), "\n        "
     if len(call) > WIDTH - 26:
-        call = "\n        " + ",\n        ".join(["RECORDING", *arguments]) + ",\n    "
+        call = indent + f",{indent}".join(["RECORDING", *arguments]) + ",\n    "
     lines = [
         f'"""Recorded {when}, with hilgw {_plain(str(head.get("hilgw")))}:',
         "",

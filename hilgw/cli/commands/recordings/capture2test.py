@@ -7,7 +7,7 @@ import os
 import re
 import shlex
 import tempfile
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -80,26 +80,25 @@ def run(args: argparse.Namespace) -> int:
 
 def _demand_whole(recording: Recording, events: list[dict[str, Any]]) -> None:
     """A recording from the begin of the run on, which is not cut. HilgwError."""
-    states = {event["name"]: event["state"] for event in reversed(events) if "state" in event}
-    what, fix = "", "record the run from its begin: hilgw FILE.yaml --record run.pcapng"
     if recording.error is not None:
         raise recording.error
-    if recording.truncated:
-        what = "ends within an event, as after a kill: the rest of the run is missing"
-    elif all(event["event"] != "bytes" for event in events):
-        what = "has no bytes of a line: there is no hardware to play"
-    elif set(states.values()) != {"closed"}:
-        what = "begins in the middle of a run"
-    if what:
+    states = {event["name"]: event["state"] for event in reversed(events) if "state" in event}
+    has_bytes = any(event["event"] == "bytes" for event in events)
+    checks = {
+        "ends within an event, as after a kill: the rest is missing": recording.truncated,
+        "has no bytes of a line: there is no hardware to play": not has_bytes,
+        "begins in the middle of a run": set(states.values()) != {"closed"},
+    }
+    for what in (what for what, is_wrong in checks.items() if is_wrong):
+        fix = "record the run from its begin: hilgw FILE.yaml --record run.pcapng"
         raise HilgwError(what, where=str(recording.path), fix=fix)
 
 
 def _overrides(arguments: Any) -> list[str]:
     """What --set had changed in the recorded run."""
-    options = argparse.ArgumentParser(add_help=False, exit_on_error=False, allow_abbrev=False)
-    options.add_argument("--set", action="append", default=[])
     words = [str(each) for each in arguments] if isinstance(arguments, list) else []
-    return list(options.parse_known_args(words)[0].set)
+    values = [value for option, value in pairwise(words) if option == "--set"]
+    return values + [each[len("--set=") :] for each in words if each.startswith("--set=")]
 
 
 def _demand_same(file: Path, then: dict[str, list[Any]], now: dict[str, list[Any]]) -> None:
