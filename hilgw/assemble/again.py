@@ -31,7 +31,7 @@ LOOK_S = 0.01
 PATIENCE = 100  # programs have so many times `command_timeout_s`: machines that test are busy
 
 
-class _Told(EventStream):
+class _StoryOf(EventStream):
     """The story of a gateway."""
 
     def __init__(self, story: Story) -> None:
@@ -56,8 +56,12 @@ class Again:
         """folder: where the configuration is, with its programs. overrides: KEY.KEY=VALUE each.
         Raises RecordingError, and ConfigErrors as `hilgw check`."""
         recording, self.recorded, self.played = Recording(file), Story(), Story()
-        told, self.parts, self.kept = self.played, list[str](), list[KeptEvents]()
-        self.packets, self.commands, self.departures = told.packets, told.commands, told.departures
+        played, self.parts, self.kept = self.played, list[str](), list[KeptEvents]()
+        self.packets, self.commands, self.departures = (
+            played.packets,
+            played.commands,
+            played.departures,
+        )
         self._head, self._up_ns = recording.head, dict[str, int]()  # when each port was up first
         self._actions: list[tuple[int, Callable[[Gateway], object]]] = []
         armed: dict[str, str] = {}
@@ -94,15 +98,15 @@ class Again:
     async def _run(self) -> None:
         loop = asyncio.get_running_loop()
         assert isinstance(loop, PacedLoop)
-        stop, told = asyncio.Event(), _Told(self.played)
-        with closing(build(self.config, loop, told)) as gateway:
+        stop, played = asyncio.Event(), _StoryOf(self.played)
+        with closing(build(self.config, loop, played)) as gateway:
             self.kept.append(KeptEvents(gateway, lambda: {**self._head, "speed": SPEED}))
             self._delay_programs(gateway, loop)
             run = asyncio.create_task(gateway.run(stop))
             try:
                 await self._follow(gateway, run)
             finally:
-                gateway.observer.remove(told)
+                gateway.observer.remove(played)
                 stop.set()
                 self.parts = [*gateway.replays]
                 await run
@@ -136,10 +140,10 @@ class Again:
         await until(end_s)
         self.played.until, wanted = self.recorded, self.recorded.streams().items()
         for look in range(1, int(GRACE_S / LOOK_S)):
-            told, replays = self.played.streams(), [each() for each in gateway.replays.values()]
-            is_told = all(len(told.get(name, ())) >= len(each) for name, each in wanted)
+            played, replays = self.played.streams(), [each() for each in gateway.replays.values()]
+            is_complete = all(len(played.get(name, ())) >= len(each) for name, each in wanted)
             if run.done() or (
-                is_told and all(r["departures"] or r["matched"] >= r["frames"] for r in replays)
+                is_complete and all(r["departures"] or r["matched"] >= r["frames"] for r in replays)
             ):
                 break
             await until(end_s + look * LOOK_S)

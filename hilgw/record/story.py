@@ -11,7 +11,7 @@ MOST_NAMED = 3  # receivers of a packet, in the name of its stream
 
 class Story:
     """packets: by their source and who received them, such as "rover.tx -> xbee0", their payloads.
-    commands: by their motor, what it was told: one that is repeated counts once, as how often it is
+    commands: by their motor: one that is repeated counts once, as how often it is repeated
     may depend on the time. departures: by the part that is a recording, with both frames.
 
     until: another story, which is not exceeded from now on; None: none.
@@ -29,7 +29,7 @@ class Story:
         if kind == "packet":
             to = event["received_by"]
             names = ", ".join(to) if len(to) <= MOST_NAMED else f"{len(to)} receivers"
-            name = f"{event['source']} -> {names or 'nobody'}"
+            name = f"{event['source']} -> {names or 'no receiver'}"
             self._append("packets", name, bytes.fromhex(event["data"]))
         elif kind == "command":
             name = f"{event['robot']}.{event['device']}" + (event["body"] and f" ({event['body']})")

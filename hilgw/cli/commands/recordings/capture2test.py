@@ -25,7 +25,7 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         description="Writes a pytest module of a recorded run, and beside it the part of the "
         "recording that it needs: the recording plays the hardware, and the test asserts which "
         "frames and packets hilgw sends and which commands the program gives. The run is done "
-        "again first, in simulated time, with its programs: what does not repeat is no test.",
+        "again first, in simulated time, with its programs: a run that does not repeat is refused.",
         epilog="examples: hilgw capture2test run.pcapng && pytest test_run.py\n"
         "          hilgw capture2test run.pcapng --output tests/test_antenna.py",
         formatter_class=argparse.RawDescriptionHelpFormatter,
