@@ -3,17 +3,18 @@
 virtual_port    a serial port whose other end is the test
 firmware_mock   a mock on such a port: firmware_mock("xbee", channel=12).port
 air             the air that radio mocks share
-gateway         a running gateway: gateway("my.yaml").wait_for(b"pong")
+gateway         a running gateway: gateway("my.yaml").wait_for(b"pong"); gateway.replay(FILE)
 
 The fixtures close everything at the end of the test. The report of a failed test has the last
-frames of each port. docs/testing.md has the details; imports wait until a fixture is used.
+frames of each port, and the command that shows a recording of it. docs/testing.md has the details;
+imports wait until a fixture is used.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -24,15 +25,19 @@ if TYPE_CHECKING:
     from hilgw.testing.fixtures.ports import VirtualPorts
 
 _BENCH = pytest.StashKey["Bench"]()
+_FOLDER = pytest.StashKey[Any]()
 
 
 @pytest.fixture
-def hilgw_bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
+def hilgw_bench(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Bench]:
     """The base of the other fixtures: one event loop in its own thread."""
     from hilgw.testing.fixtures.bench import Bench
 
     bench = Bench(concurrent="PYTEST_XDIST_WORKER" in os.environ)
     request.node.stash[_BENCH] = bench
+    request.node.stash[_FOLDER] = lambda: tmp_path_factory.mktemp("hilgw")
     try:
         yield bench
     finally:
@@ -71,6 +76,6 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     if report.failed and report.when != "teardown" and _BENCH in item.stash:
-        for title, text in item.stash[_BENCH].transcript():
+        for title, text in item.stash[_BENCH].transcript(item.stash[_FOLDER]):
             report.sections.append((title, text))
     return report

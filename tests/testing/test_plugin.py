@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from hilgw.record.recording import Recording
 from tests.e2e.running import ROOT, environment
 
 pytestmark = pytest.mark.process
@@ -133,13 +135,18 @@ def test_a_failure_shows_the_last_frames_of_each_port(tmp_path: Path) -> None:
     lines = section(failures, "last messages of gateway")
     assert any("xbee0: up: XBee 3" in line for line in lines)
     assert "b'never'" in failures
+    (shown,) = re.findall(r"^hilgw show (.*)$", output, re.M)  # the others have no gateway
+    events = list(Recording(Path(shown)).events())
+    assert any(event["event"] == "bytes" and event["part"] == "xbee0" for event in events)
+    assert any(event.get("data") == b"pong 1".hex() for event in events)
     (line,) = section(setup, "last frames of uart_node0, mock uart_node")
     assert "packet of 16 B" in line
 
 
 def test_nothing_is_left_behind(tmp_path: Path) -> None:
-    code, output = pytest_run(tmp_path, LEAVING)
+    code, output = pytest_run(tmp_path, LEAVING, f"--basetemp={tmp_path}/of_tests")
     assert code == 0, output
+    assert not list(tmp_path.glob("**/*.pcapng"))
 
 
 def test_a_run_without_fixtures_imports_nothing(tmp_path: Path) -> None:

@@ -68,6 +68,7 @@ GROUPS = {
         "new-adapter": ("hardware.new_kind", "write the files of a new adapter"),
         "new-body": ("hardware.new_kind", "write the files of a new body"),
         "convert": ("recordings.convert", "write a recording as CSV, MCAP or JSON lines"),
+        "capture2test": ("recordings.capture2test", "write a test of a recorded run, for pytest"),
         "token": ("token", "make a token for a client on another host"),
         "completion": ("completion", "print a completion script for bash, zsh or fish"),
     },

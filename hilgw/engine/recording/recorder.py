@@ -202,27 +202,20 @@ class RecordingProcess:
         self._on_report(self.report())
 
 
-class Recorder(EventStream):
-    """One recording: all events, none left out, go to its process.
+class PlainEvents(EventStream):
+    """All events, none left out, each given to `put` as the process takes them (`Event`).
 
-    scheduler: of the gateway's time; clock: of real time. Where these are two, simulated time waits
-    for the process. device, on_report: as of `EventStream` and `RecordingProcess`, which raises.
+    now: the gateway's time. device: as of `EventStream`.
     """
 
     def __init__(
         self,
-        settings: Settings,
-        scheduler: Scheduler,
-        clock: Scheduler,
+        now: Callable[[], int],
         device: Callable[[str, str], Device | None],
-        on_report: Callable[[Report], None],
+        put: Callable[[Event], None],
     ) -> None:
         super().__init__(device)
-        self._now, self._clock = scheduler.now, clock
-        self.process = RecordingProcess(settings, clock, on_report, waits=scheduler is not clock)
-        self._put = self.process.put
-        self._tick: Handle | None = None
-        self._put_clock()
+        self._now, self._put = now, put
 
     def takers(self, kind: type[Any], *names: str, lost: bool = False) -> bool:
         return True
@@ -252,6 +245,28 @@ class Recorder(EventStream):
 
     def line_bytes(self, event: LineEvent) -> None:
         self._put((_BYTES, event.now, event.part, event.data, event.direction is _SENT))
+
+
+class Recorder(PlainEvents):
+    """One recording: all events go to its process.
+
+    scheduler: of the gateway's time; clock: of real time. Where these are two, simulated time waits
+    for the process. device, on_report: as of `EventStream` and `RecordingProcess`, which raises.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        scheduler: Scheduler,
+        clock: Scheduler,
+        device: Callable[[str, str], Device | None],
+        on_report: Callable[[Report], None],
+    ) -> None:
+        self.process = RecordingProcess(settings, clock, on_report, waits=scheduler is not clock)
+        super().__init__(scheduler.now, device, self.process.put)
+        self._clock = clock
+        self._tick: Handle | None = None
+        self._put_clock()
 
     async def stop(self) -> None:
         """Returns when all is written, or as `RecordingProcess.stop`."""

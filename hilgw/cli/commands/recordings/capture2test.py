@@ -1,0 +1,110 @@
+"""`hilgw capture2test FILE`: a recording as a test of pytest."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shlex
+import tempfile
+from itertools import pairwise, zip_longest
+from json import dumps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hilgw.cli.commands.recordings.reading import add_file, opened
+from hilgw.errors import HilgwError, UsageError
+
+if TYPE_CHECKING:
+    from hilgw.record.recording import Recording
+
+
+def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "capture2test",
+        description="Writes a pytest module of a recorded run, and beside it the part of the "
+        "recording that it needs: the recording plays the hardware, and the test asserts which "
+        "frames and packets hilgw sends and which commands the program gives. The run is done "
+        "again first, in simulated time, with its programs: a run that does not repeat is refused.",
+        epilog="examples: hilgw capture2test run.pcapng && pytest test_run.py\n"
+        "          hilgw capture2test run.pcapng --output tests/test_antenna.py",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_file(parser)
+    parser.add_argument(
+        "-o", "--output", metavar="FILE.py", type=Path, help="default: test_NAME.py in this folder"
+    )
+    parser.add_argument("--force", action="store_true", help="replace files that are there")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Returns 0. HilgwError, before anything is written, for what cannot become a test."""
+    from hilgw.assemble.again import Again
+    from hilgw.config.shipped import folder as shipped
+    from hilgw.record.capture import module, shortened
+
+    target = args.output or Path("test_" + re.sub(r"\W", "_", args.file.stem, flags=re.A) + ".py")
+    if not re.fullmatch(r"test_\w+\.py", target.name, flags=re.A):
+        raise UsageError(f"--output {target}: pytest finds tests by names like test_antenna.py")
+    files = (target, target.with_suffix(".pcapng"))
+    if there := [each for each in files if each.exists() and not args.force]:
+        fix = "name another with --output, or replace it with --force"
+        raise HilgwError("exists already", where=str(there[0]), fix=fix)
+    recording = opened(args.file)
+    events, here = list(recording.events()), target.absolute().parent
+    _demand_whole(recording, events)
+    config = Path(str(recording.head.get("config")))
+    if config.parent == shipped() or not config.parent.is_dir():
+        config = here / config.name
+    head = {**recording.head, "config": config.name}  # the path is of the machine that recorded
+    overrides = _overrides(recording.head.get("arguments"))
+    with tempfile.TemporaryDirectory(prefix="hilgw-test-") as folder:
+        file = Path(folder, "run.pcapng")
+        file.write_bytes(shortened(head, events))
+        again = Again(file, config.parent, overrides).run()
+    _demand_same(args.file, again.recorded.streams(), again.played.streams())
+    way, more = (
+        os.path.relpath(config.parent, here),
+        [f"overrides={dumps(overrides)}"] * bool(overrides),
+    )
+    arguments = [f"folder=RECORDING.parent / {dumps(way)}"] * (way != ".") + more
+    text = module(target.stem, recording.head, again.recorded, arguments, again.departures)
+    try:
+        files[1].write_bytes(shortened(head, events, again.parts))
+        target.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise HilgwError(f"cannot be written: {error.strerror}", where=str(target)) from error
+    print(f"wrote {target} and {files[1].name}; run: pytest {shlex.quote(str(target))}")
+    return 0
+
+
+def _demand_whole(recording: Recording, events: list[dict[str, Any]]) -> None:
+    """A recording from the begin of the run on, which is not cut. HilgwError."""
+    if recording.error is not None:
+        raise recording.error
+    states = {event["name"]: event["state"] for event in reversed(events) if "state" in event}
+    has_bytes = any(event["event"] == "bytes" for event in events)
+    checks = {
+        "ends within an event, as after a kill: the rest is missing": recording.truncated,
+        "has no bytes of a line: there is no hardware to play": not has_bytes,
+        "begins in the middle of a run": set(states.values()) != {"closed"},
+    }
+    for what in (what for what, is_wrong in checks.items() if is_wrong):
+        fix = "record the run from its begin: hilgw FILE.yaml --record run.pcapng"
+        raise HilgwError(what, where=str(recording.path), fix=fix)
+
+
+def _overrides(arguments: Any) -> list[str]:
+    """What --set had changed in the recorded run."""
+    words = [str(each) for each in arguments] if isinstance(arguments, list) else []
+    values = [value for option, value in pairwise(words) if option == "--set"]
+    return values + [each[len("--set=") :] for each in words if each.startswith("--set=")]
+
+
+def _demand_same(file: Path, then: dict[str, list[Any]], now: dict[str, list[Any]]) -> None:
+    for name in {**then, **now}:
+        for at, (old, new) in enumerate(zip_longest(then.get(name, ()), now.get(name, ()))):
+            if old != new:
+                what = f"does not repeat: {name}, number {at + 1} was {old!r}, and is now {new!r}"
+                fix = "its program depends on time, on chance, or on what is not recorded"
+                raise HilgwError(what, where=str(file), fix=fix)

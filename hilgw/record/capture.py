@@ -1,0 +1,112 @@
+"""A recording as a test: the part of it that the test needs, and the text of its module. Pure."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from hilgw.control.events import StopReason
+from hilgw.record.events import Writer
+from hilgw.record.story import Story
+from hilgw.units import NS_PER_MS
+
+END_NS = 100 * NS_PER_MS  # left out: the run ended in it, at an instant that no other run has
+NEEDED = ("port", "bytes", "packet", "command", "armed")
+HEAD = ("hilgw", "python", "platform", "config", "configuration", "webots", "seed", "speed")
+WIDTH = 88
+SHOWN = 36  # lines of packets and commands at most: all are compared with the recording
+
+
+def shortened(
+    head: dict[str, Any], events: Sequence[dict[str, Any]], parts: Collection[str] = ()
+) -> bytes:
+    """The recording of what a test needs, with the bytes of these lines; without any, of all."""
+    closed: dict[str, int] = {"": events[-1]["time_ns"]}
+    for event in events:
+        if event["event"] == "port":
+            closed.pop(event["name"], None)
+            if event["state"] == "closed":
+                closed[event["name"]] = event["time_ns"]
+        elif event["event"] == "stopped" and event["reason"] == StopReason.ENDED:
+            closed[""] = event["time_ns"]
+    end_ns = max(min(closed.values()) - END_NS, begin_ns := events[0]["time_ns"])
+    kept = {key: head[key] for key in HEAD if key in head}
+    writer = Writer(kept, [], int(head["epoch_ns"]))
+    blocks = [
+        writer.encode(event | ({"missed": {}} if "missed" in event else {}))
+        for event in events
+        if event["event"] in NEEDED
+        and event["time_ns"] <= end_ns
+        and not (parts and event.get("part", parts) not in (parts, *parts))
+    ]
+    end = {"event": "notice", "source": "recording", "text": "the test ends"}
+    return b"".join([writer.begin(begin_ns), *blocks, writer.event(end_ns, end)])
+
+
+def module(
+    name: str,
+    head: dict[str, Any],
+    story: Story,
+    arguments: Sequence[str] = (),
+    not_compared: Collection[str] = (),
+) -> str:
+    """The text of the test of this name. head: of the recording. arguments: of `gateway.replay`
+    behind the recording, as Python. not_compared: parts whose frames are not the same again."""
+    when = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(head["wall_s"]))
+    command = _plain(shlex.join(["hilgw", *map(str, head.get("arguments", ()))]))
+    left_out = f"{{{', '.join(map(_literal, not_compared))}}}"
+    call, indent = ", ".join(["RECORDING", *arguments]), "\n        "
+    if len(call) > WIDTH - 26:
+        call = indent + f",{indent}".join(["RECORDING", *arguments]) + ",\n    "
+    lines = [
+        f'"""Recorded {when}, with hilgw {_plain(str(head.get("hilgw")))}:',
+        "",
+        f"    {command[: WIDTH - 4]}" if command else "    hilgw",
+        "",
+        f"{name}.pcapng plays the hardware, and has the configuration. Programs run.",
+        "`hilgw capture2test` wrote both.",
+        '"""',
+        "",
+        "from pathlib import Path",
+        "",
+        f'RECORDING = Path(__file__).with_name("{name}.pcapng")',
+        "",
+        "",
+        f"def {name}(gateway):",
+        f"    run = gateway.replay({call})",
+        f"    assert run.departures.keys() <= {left_out}  # frames in another order"
+        if not_compared
+        else "    assert run.departures == {}",
+    ]
+    most = SHOWN // max(1, len(story.streams())) - 2
+    for kind, streams in (("packets", story.packets), ("commands", story.commands)):
+        for stream in streams:
+            lines += _shown(f"run.{kind}[{_literal(stream)}]", story.streams()[stream], most)
+        lines.append(f"    assert run.{kind} == run.recorded.{kind}")
+    return "\n".join(lines) + "\n"
+
+
+def _plain(text: str) -> str:
+    """The text, where a docstring can hold it as it is; else nothing."""
+    is_plain = text.isascii() and text.isprintable() and not set(text) & set('"\\')
+    return text if is_plain else ""
+
+
+def _shown(what: str, values: Sequence[Any], most: int) -> list[str]:
+    """The assertion about the first values of a stream, as far as they are short."""
+    literals = [f"        {_literal(value)}," for value in values[: max(0, most)]]
+    long = [at for at, line in enumerate(literals) if len(line) > WIDTH]
+    literals = literals[: long[0]] if long else literals
+    part = "" if len(literals) == len(values) else f"[:{len(literals)}]"
+    head = f"    assert {what}{part} == ["
+    return [head, *literals, "    ]"] if literals and len(head) <= WIDTH else []
+
+
+def _literal(value: str | bytes) -> str:
+    """As Python writes it, in the quotes that formatters prefer."""
+    text = repr(value)
+    start = text.index(text[-1])
+    is_single = text[-1] == "'" and '"' not in text
+    return f'{text[:start]}"{text[start + 1 : -1]}"' if is_single else text

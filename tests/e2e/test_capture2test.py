@@ -1,0 +1,125 @@
+"""hilgw capture2test: the test that it writes, and what cannot become one."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hilgw.record.events import Writer
+from hilgw.record.recording import Recording
+from tests.e2e.running import in_process, run, run_program
+
+CONFIG = """
+version: 1
+backend: mock
+medium: {step_ms: 32}
+robots:
+  rover:
+    devices:
+      tx: {node: Emitter, type: serial, channel: 5}
+      rx: {node: Receiver, type: serial, channel: 5}
+    body: {kind: create2, port: /dev/ttyUSB0}
+    controller: {kind: python, file: brain.py}
+adapters:
+  uart0: {kind: uart, port: /dev/ttyUSB1, channel: 5, framing: cobs-crc16,
+          mock: {replies: {ping: pong}}}
+"""
+BRAIN = """
+import math
+from controller import Robot
+
+robot = Robot()
+tx, rx, wheel = map(robot.getDevice, ("tx", "rx", "left wheel motor"))
+rx.enable(32)
+wheel.setPosition(math.inf)
+wheel.setVelocity(0)
+sent = 0
+while robot.step(32) != -1:
+    if sent < 20 and (not sent or rx.getQueueLength()):
+        if sent:
+            rx.nextPacket()
+        tx.send(b"ping %d" % sent)
+        wheel.setVelocity(sent % 3)
+        sent += 1
+"""
+RUN = ("rover.yaml", "--duration", "2s", "--set", "robots.rover.controller.args=[--lab]")
+CHANGES = {
+    "packet": ('b"ping %d" % sent', 'b"ping %d" % (sent + (sent == 19))', "ping 20"),
+    "motor": ("sent % 3", "sent % 3 or 4", "drive left 124"),
+}
+
+
+def ruff(*words: str, cwd: Path) -> int:
+    return run_program(sys.executable, "-m", "ruff", *words, cwd=cwd).returncode
+
+
+@pytest.mark.parametrize("speed", ["max", "1"])
+def test_the_test_passes_and_fails_when_the_program_changes(tmp_path: Path, speed: str) -> None:
+    lab = tmp_path / "lab"
+    lab.mkdir()
+    (lab / "rover.yaml").write_text(CONFIG)
+    (lab / "brain.py").write_text(BRAIN)
+    done = run("run", *RUN, "--speed", speed, "--record", "run.pcapng", cwd=lab)
+    assert done.returncode == 0, done.stderr
+    code, out, err = in_process("capture2test", "run.pcapng", cwd=lab)
+    assert (code, err) == (0, "") and "run: pytest test_run.py" in out
+    text = (lab / "test_run.py").read_text()
+    assert len(text.splitlines()) <= 60 and 'b"ping 1"' in text and "args=[--lab]" in text, text
+    assert ruff("check", "--isolated", "test_run.py", cwd=lab) == 0
+    assert ruff("format", "--isolated", "--check", "test_run.py", cwd=lab) == 0
+    for name, (old, new, _) in CHANGES.items() if speed == "max" else ():
+        shutil.copytree(lab, tmp_path / name)
+        (tmp_path / name / "brain.py").write_text(BRAIN.replace(old, new))
+    command = ("-m", "pytest", "-vv", "--import-mode=importlib", f"--basetemp={tmp_path}/of_tests")
+    done = run_program(sys.executable, *command, *sorted(map(str, tmp_path.glob("*/test_run.py"))),
+                       cwd=tmp_path)  # fmt: skip
+    assert "1 passed" in done.stdout, done.stdout
+    if speed == "max":
+        assert "2 failed" in done.stdout
+        assert all(word in done.stdout for *_, word in CHANGES.values())
+        assert "expected: -> " in done.stdout and "; sent: -> " in done.stdout
+        shown = re.findall(r"^hilgw show (.*)$", done.stdout, re.M)
+        assert len(shown) == 2
+        assert any(event["event"] == "bytes" for event in Recording(Path(shown[0])).events())
+
+
+def port(state: str, ms: int) -> dict[str, Any]:
+    event = {"event": "port", "name": "uart0", "state": state, "reason": ""}
+    return {**event, "time_ns": 10**9 + ms * 10**6}
+
+
+LINE = {"event": "bytes", "part": "uart0", "direction": "sent", "data": "00", "time_ns": 2 * 10**9}
+WHOLE = (port("closed", 0), port("up", 1), LINE, port("closed", 2000))
+
+
+@pytest.mark.parametrize(
+    ("events", "cut", "error"),
+    [
+        (WHOLE[:2], 0, "has no bytes of a line"),
+        (WHOLE[1:], 0, "begins in the middle of a run"),
+        (WHOLE, 5, "ends within an event"),
+        (WHOLE, 0, "brain.py; write the path of the program"),
+    ],
+)
+def test_what_cannot_become_a_test_is_one_error_and_no_file(
+    tmp_path: Path, events: tuple[dict[str, Any], ...], cut: int, error: str
+) -> None:
+    writer = Writer({"configuration": CONFIG, "config": "/gone/rover.yaml"}, [], 0)
+    data = writer.begin(10**9) + b"".join(map(writer.encode, events))
+    (tmp_path / "run.pcapng").write_bytes(data[: len(data) - cut])
+    code, _, err = in_process("capture2test", "run.pcapng", cwd=tmp_path)
+    assert code and error in err and len(err.strip().splitlines()) == 1, err
+    assert [each.name for each in tmp_path.iterdir()] == ["run.pcapng"]
+
+
+def test_a_file_that_is_there_is_replaced_with_force_only(tmp_path: Path) -> None:
+    (tmp_path / "test_a.pcapng").write_bytes(b"mine")
+    code, _, err = in_process("capture2test", "a.pcapng", cwd=tmp_path)
+    assert code == 1 and "test_a.pcapng: exists already" in err and "--force" in err
+    code, _, err = in_process("capture2test", "a.pcapng", "--output", "a.txt", cwd=tmp_path)
+    assert code == 2 and "test_antenna.py" in err
