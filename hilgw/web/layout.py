@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from fastapi import Request
-from nicegui import ui
+from starlette.requests import Request
 
 from hilgw.web import overview
 from hilgw.web.access import GRANT
@@ -18,7 +17,6 @@ from hilgw.web.page import Page, Site
 
 STYLE = (Path(__file__).parent / "style.css").read_text(encoding="utf-8")
 STOP = (Path(__file__).parent / "stop.html").read_text(encoding="utf-8")
-
 
 PAGES: tuple[tuple[str, str, Callable[[Page], None]], ...] = (("/", "Overview", overview.build),)
 
@@ -30,6 +28,8 @@ def add_pages(site: Site) -> None:
 
 
 def _add(site: Site, path: str, name: str, build: Callable[[Page], None]) -> None:
+    from nicegui import ui  # it starts a program when it is imported
+
     @ui.page(path, title=f"{name} - hilgw")
     def show(request: Request) -> None:
         page = Page(site, request.scope[GRANT])
@@ -40,7 +40,8 @@ def _add(site: Site, path: str, name: str, build: Callable[[Page], None]) -> Non
         ui.add_body_html(STOP.replace("$ACTION", action))
         with ui.element("header").classes("top"):
             ui.html(_navigation(path, page), tag="nav").props('aria-label="Pages"')
-        with ui.element("main"):
+        with ui.element("div").classes("page"):
+            ui.html(element("h1", name, class_="unseen"))
             build(page)
 
 

@@ -29,25 +29,14 @@ def joined(content: Iterable[object]) -> Markup:
 
 
 def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> Markup:
-    """A table with a name; the first cell of each row names the row. A wide one scrolls alone."""
+    """A table with a name; the first cell of each row names the row. Empty without rows."""
     body = [
         element("tr", element("th", row[0], scope="row"), *(element("td", c) for c in row[1:]))
         for row in rows
     ]
-    top = element("tr", *(element("th", each, scope="col") for each in head))
-    return element(
-        "div",
-        element(
-            "table",
-            element("caption", caption),
-            element("thead", top),
-            element("tbody", *body),
-        ),
-        class_="scrolls",
-        tabindex=0,
-        role="region",
-        aria_label=caption,
-    )
+    top = element("thead", element("tr", *(element("th", each, scope="col") for each in head)))
+    name = element("caption", caption)
+    return element("table", name, top, element("tbody", *body)) if body else Markup("")
 
 
 def state(word: str, kind: str = "") -> Markup:

@@ -25,33 +25,55 @@ REASONS: dict[str, type[reasons.Reason]] = {
 
 
 def build(page: Page) -> None:
-    """The elements of the page."""
+    """The elements of the page. Each table stays, and its content is replaced: it stays scrolled
+    and in focus."""
     from nicegui import ui  # the HTML of the page needs no server
 
-    content = ui.html("").classes("overview")
+    top, cards = ui.html(""), ui.element("div")
+    shown: dict[str, dict[str, ui.html]] = {}
 
     def update() -> None:
         bench = page.bench
-        content.set_content(overview(list(bench.gateways.values()), bench.problem, bench.now()))
+        views = sorted(
+            bench.gateways.values(), key=lambda each: (each.ended == GONE, each.config, each.pid)
+        )
+        top.set_content(general(views, bench.problem))
+        if list(shown) != [view.key for view in views]:
+            cards.clear()
+            shown.clear()
+            for view in views:
+                with cards, ui.element("section").classes("gateway"):
+                    shown[view.key] = {"": ui.html("")} | {name: scrolling(name) for name in TABLES}
+        for view in views:
+            for name, content in parts(view, bench.now()).items():
+                found = shown[view.key][name]
+                found.set_content(content)
+                found.set_visibility(bool(content))
+
+    def scrolling(name: str) -> ui.html:
+        named = f'tabindex=0 role=region aria-label="{name}"'
+        return ui.html("").classes("scrolls").props(named)
 
     page.refresh(update)
 
 
-def overview(views: list[GatewayView], problem: str, now: int) -> Markup:
-    """HTML of all gateways; those that are gone come last."""
+def general(views: list[GatewayView], problem: str) -> Markup:
+    """HTML about no gateway: why there is none, and what to do."""
     found = [element("p", state(problem, "bad"), role="alert")] if problem else []
-    found += [
-        _gateway(view, now)
-        for view in sorted(views, key=lambda each: (each.ended == GONE, each.config, each.pid))
-    ]
-    if not found:
+    if not views and not problem:
         start = element("code", "hilgw --config FILE")
         text = element("p", "Start one with ", start, ". It appears here by itself.")
         return element("section", element("h2", "No gateway is running"), text, class_="empty")
     return joined(found)
 
 
-def _gateway(view: GatewayView, now: int) -> Markup:
+def parts(view: GatewayView, now: int) -> dict[str, Markup]:
+    """HTML of a gateway: its tables by name, and under "" what is above them."""
+    tables = {name: make(view, now) if view.status else Markup("") for name, make in TABLES.items()}
+    return {"": _head(view, now), **tables}
+
+
+def _head(view: GatewayView, now: int) -> Markup:
     current, since = view.state(now), age(now - view.message_ns)
     word = current if current == UP else f"{current} - last message {since} ago"
     shown, passed = view.rate("packet", now)
@@ -72,9 +94,8 @@ def _gateway(view: GatewayView, now: int) -> Markup:
     )
     body = [element("p", view.why)] if view.why else []
     if view.status:
-        body += [_map(view), _robots(view, now), _ports(view, now)]
-        body += [_losses(view, now), _latencies(view, now)]
-    return element("section", head, *body, class_="gateway" + " gone" * (current == GONE))
+        body.append(_map(view))
+    return joined([head, *body])
 
 
 # --- the topology ---------------------------------------------------------------------------------
@@ -154,7 +175,7 @@ def _robots(view: GatewayView, now: int) -> Markup:
             )
         )
     head = ("robot", "motors", "latched by", "mode", "late steps", "last stop", "age")
-    return table("Robots", head, rows) if rows else Markup("")
+    return table("Robots", head, rows)
 
 
 def _ports(view: GatewayView, now: int) -> Markup:
@@ -195,7 +216,7 @@ def _losses(view: GatewayView, now: int) -> Markup:
         for loss in view.losses()
     ]
     head = ("reason", "packets were", "count", "last", "meaning")
-    return table("Losses", head, rows) if rows else Markup("")
+    return table("Losses", head, rows)
 
 
 def _meaning(loss: Loss) -> str:
@@ -220,7 +241,7 @@ def _latencies(view: GatewayView, now: int) -> Markup:
         if found["count"]
     ]
     head = ("latency of", "count", "p50 at most", "p99 at most", "age")
-    return table("Latency", head, rows) if rows else Markup("")
+    return table("Latency", head, rows)
 
 
 def _at_most(bounds: list[float], found: Mapping[str, Any], share: float) -> str:
@@ -237,3 +258,6 @@ def _since(event: Mapping[str, Any], now: int) -> str:
 
 def _words(reason: str) -> str:
     return reason.replace("_", " ")
+
+
+TABLES = {"Robots": _robots, "Ports": _ports, "Losses": _losses, "Latency": _latencies}

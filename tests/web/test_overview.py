@@ -8,7 +8,14 @@ from hilgw.reasons import NotReceivedReason
 from hilgw.units import NS_PER_S
 from hilgw.web.markup import age
 from hilgw.web.model import GONE, Bench, GatewayView
-from hilgw.web.overview import overview
+from hilgw.web.overview import general, parts
+
+
+def overview(views: list[GatewayView], problem: str, now: int) -> str:
+    """All HTML of the page."""
+    found = [part for view in views for part in parts(view, now).values()]
+    return "".join([general(views, problem), *found])
+
 
 EVIL = "<img src=x onerror=alert(1)>"
 PORT = {

@@ -112,6 +112,11 @@ def test_the_page_shows_the_gateway_loads_nothing_from_elsewhere_and_the_end(
             state_of(page, "armed").wait_for()
             assert page.get_by_text("can act").is_visible()
             assert "token" not in page.url
+            ports = page.get_by_role("region", name="Ports").first
+            ports.focus()
+            given = [ports.element_handle(), ports.inner_text()]
+            page.wait_for_function("([e, before]) => e.innerText !== before", arg=given)
+            assert ports.evaluate("each => document.activeElement === each")
             assert page.evaluate("document.querySelectorAll('.gateway b').length") == 0
         state_of(page, "gone - .*").wait_for()
         assert {url.split("/")[2] for url in requests} == {web.url.split("/")[2]}
