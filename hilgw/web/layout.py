@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from starlette.requests import Request
-
 from hilgw.web import overview
 from hilgw.web.access import GRANT
 from hilgw.web.markup import element, joined
@@ -31,7 +29,8 @@ def _add(site: Site, path: str, name: str, build: Callable[[Page], None]) -> Non
     from nicegui import ui  # it starts a program when it is imported
 
     @ui.page(path, title=f"{name} - hilgw")
-    def show(request: Request) -> None:
+    def show() -> None:
+        request = ui.context.client.request
         page = Page(site, request.scope[GRANT])
         action = f"{request.url.scheme}://{request.url.hostname}:{site.stop_port}/"
         if ":" in (host := request.url.hostname or ""):
