@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import threading
@@ -42,7 +43,8 @@ class FakeGateway:
             threading.Thread(target=self._serve, args=[connection], daemon=True).start()
 
     def _serve(self, connection: socket.socket) -> None:
-        with connection, connection.makefile("rwb") as file:
+        left = contextlib.suppress(OSError, ValueError)  # the client left, or the test ended
+        with left, connection, connection.makefile("rwb") as file:
             for line in file:
                 request = json.loads(line)
                 answer = {"ok": True, "version": self.version, "config": "/lab/arm.yaml"}
