@@ -16,7 +16,7 @@ LAYERS = [
     {"adapters", "bodies", "controllers", "record", "client"},
     {"engine", "security", "discovery", "config", "api"},
     {"bridge", "assemble"},
-    {"monitor", "web", "testing"},
+    {"web", "testing"},
     {"cli"},
     {"__main__"},
 ]
@@ -81,7 +81,7 @@ CLIENT = {"api", "client"}
 CLIENT_MAY_IMPORT = CLIENT | {"errors", "devices", "protocols", "settings", "units"}
 
 
-def test_only_the_command_line_and_the_client_import_the_client() -> None:
+def test_only_the_command_line_the_page_and_the_client_import_the_client() -> None:
     """Client code runs in a user's process: it shares with the gateway only what is pure."""
     client = [path for path in MODULES if room_of(path) in CLIENT]
     assert {room_of(path) for path in client} == CLIENT
@@ -94,8 +94,18 @@ def test_only_the_command_line_and_the_client_import_the_client() -> None:
     assert [
         f"{place(path)} imports {room}"
         for path in MODULES
-        if room_of(path) not in CLIENT | {"cli"}
+        if room_of(path) not in CLIENT | {"cli", "web"}
         for room in rooms_of(path) & CLIENT
+    ] == []
+
+
+def test_the_page_is_made_of_what_a_client_has() -> None:
+    """No gateway imports it, and it imports none."""
+    web = [path for path in MODULES if room_of(path) == "web"]
+    allowed = CLIENT_MAY_IMPORT | {"web", "record", "security", "transports", "reasons"}
+    assert web
+    assert [
+        f"{place(path)} imports {room}" for path in web for room in rooms_of(path) - allowed
     ] == []
 
 

@@ -14,6 +14,7 @@ GROUPS = {
     },
     "look": {
         "watch": ("clients.watch", "show what passes through a running gateway, live"),
+        "web": ("web", "show all gateways in a browser"),
         "status": ("clients.status", "show the state of all gateways that run, once"),
         "show": ("recordings.show", "show what a recording holds"),
         "plot": ("recordings.plot", "draw values, commands and losses of a recording"),

@@ -27,6 +27,11 @@ def status_of(gateway: Gateway, config: str, clients: int) -> dict[str, Any]:
         "memory_bytes": resident_bytes(),
         "ports": _ports(gateway),
         "robots": {name: loops[name].state() for name in loops},
+        "topology": {
+            "robots": {name: robot.devices() for name, robot in gateway.robots.items()},
+            "stations": {name: station.air for name, station in gateway.stations.items()},
+            "mocks": [mock.name for host in gateway.hosts for mock in host.mocks],
+        },
         "clients": {"control socket": clients, **listening},
         "losses": gateway.ledger.losses(),
         "latency_bounds_s": BOUNDS_S,

@@ -82,8 +82,8 @@ class Station:
         self._queue = TransmitQueue(common.bufferSize)
         statistics.count.queued = lambda: self.queued
         self._receive_filter = receive_filter
-        self._air, self._airs = receive_filter.air, receive_filter.airs
-        self._airs.own(self._air, self.name, ())  # it may receive the others before it is ready
+        self.air, self._airs = receive_filter.air, receive_filter.airs
+        self._airs.own(self.air, self.name, ())  # it may receive the others before it is ready
         self._window = window
         self._transport: Transport | None = None
         self._wakeup = Wakeup(scheduler, self._wake)
@@ -98,7 +98,7 @@ class Station:
             type=receive_filter.type,
             deliver=self.deliver,
             on_fault=self.fault,
-            air=self._air,
+            air=self.air,
             relay=common.relay,
             channels=session.channels,
             mounted_on=receive_filter.mount.object,
@@ -267,7 +267,7 @@ class Station:
     def _become_ready(self, identity: str, addresses: tuple[str, ...]) -> None:
         self.identity = identity
         self.ready = True
-        self._airs.own(self._air, self.name, addresses)
+        self._airs.own(self.air, self.name, addresses)
         self.supervisor.on_ready(identity)
 
     def _lose(self, token: int, reason: str) -> None:
@@ -307,7 +307,7 @@ class Station:
                 backlog = False
                 air_ns, packet, line_ns = AIR_TIME_NS + frame.air_time_ns, copy.packet, ends - now
                 owner, data = packet.owner, packet.data
-                self._airs.sent(self._air, data, now, self.name, air_ns, owner, line_ns)
+                self._airs.sent(self.air, data, now, self.name, air_ns, owner, line_ns)
                 self.statistics.line.add(ends - copy.arrived_ns)
                 queue.sent(copy, frame.token, ends, frame.lost)
         self._rearm(now)

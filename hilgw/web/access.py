@@ -1,0 +1,152 @@
+"""Who may see the page, and who may act on it: Host, Origin, and the token of a visitor.
+
+On a loopback address a visitor without a token may look. On any other address every visitor needs a
+token, as clients of a gateway do (`hilgw.security`). A visitor presents the token once, in the
+URL; from then on a cookie has it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from html import escape
+from http import HTTPStatus
+from http.cookies import CookieError, SimpleCookie
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+
+from hilgw.security.access import Access, Grant, TokenCheck
+from hilgw.web.markup import plain_page
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+GRANT = "hilgw.grant"  # of the visitor, in the scope of a request
+LOOKS = Grant("no token", "monitor")
+DEFAULT_PORTS = {"http": 80, "https": 443}
+NO_TOKEN = "This page needs a token: open it as https://HOST:PORT/?token=TOKEN"
+
+
+class Visitors:
+    """hosts: the names that a URL of the page may have. local: only this machine reaches it."""
+
+    def __init__(
+        self, access: Access, hosts: Iterable[str], ports: Iterable[int], *, local: bool
+    ) -> None:
+        self.local, self.scheme = local, "http" if local else "https"
+        self._access, self._hosts = access, frozenset(each.lower() for each in hosts)
+        self.ports = tuple(ports)
+        self.check = TokenCheck(access, "monitor", time.monotonic_ns)
+        self.cookie = f"hilgw-web-{self.ports[0]}"
+
+    def is_known_host(self, host: str | None) -> bool:
+        """Whether the header Host has a name of this page; another one is of a strange page whose
+        name leads to this machine."""
+        try:
+            return urlsplit(f"//{host}").hostname in self._hosts
+        except ValueError:
+            return False
+
+    def is_own_origin(self, origin: str | None) -> bool:
+        """Whether the header Origin is that of the page."""
+        try:
+            parts = urlsplit(origin or "")
+            known = parts.scheme == self.scheme and parts.hostname in self._hosts
+            return known and (parts.port or DEFAULT_PORTS[self.scheme]) in self.ports
+        except ValueError:
+            return False
+
+    def grant(self, cookies: str | None) -> Grant | None:
+        """What the visitor with this header may do; None: nothing."""
+        try:
+            found = SimpleCookie(cookies or "").get(self.cookie)
+        except CookieError:
+            found = None
+        known = self._access.grant(found.value) if found is not None else None
+        return known or (LOOKS if self.local else None)
+
+    def cookie_of(self, token: str) -> str:
+        """The header that makes the browser present the token."""
+        more = "" if self.local else "; Secure"
+        return f"{self.cookie}={token}; HttpOnly; SameSite=Strict; Path=/{more}"
+
+
+def visitors_of(settings: Mapping[str, Any]) -> Visitors:
+    """Of settings that are JSON, too: what `Visitors` takes, and `tokens`: name, role, token."""
+    access = Access([(name, role, token) for name, role, token in settings["tokens"]])
+    ports, local = settings["ports"], settings["local"]
+    return Visitors(access, settings["hosts"], ports, local=local)
+
+
+class Guard:
+    """Asks `Visitors` before every request and every websocket of the page."""
+
+    def __init__(self, app: ASGIApp, visitors: Visitors, policy: str) -> None:
+        """policy: where the page may load from, as a header."""
+        self._app, self._visitors = app, visitors
+        self._headers = {
+            "content-security-policy": policy,
+            "referrer-policy": "strict-origin",
+            "x-content-type-options": "nosniff",
+            "cross-origin-opener-policy": "same-origin",
+        }
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            return await self._app(scope, receive, send)
+        visitors, headers = self._visitors, _headers(scope)
+        is_http = scope["type"] == "http"
+        reads = is_http and scope["method"] in ("GET", "HEAD")
+        if not visitors.is_known_host(headers.get("host")):
+            text = "This page has another name: open the URL that hilgw web printed."
+            return await self._refuse(send, HTTPStatus.MISDIRECTED_REQUEST, text, is_http=is_http)
+        origin = headers.get("origin")
+        if not (visitors.is_own_origin(origin) or (reads and origin is None)):
+            text = "Another page sent this request; it was not done."
+            return await self._refuse(send, HTTPStatus.FORBIDDEN, text, is_http=is_http)
+        query = dict(parse_qsl(scope["query_string"].decode("latin-1")))
+        if reads and "token" in query:
+            return await self._enter(scope, query, send)
+        grant = visitors.grant(headers.get("cookie"))
+        if grant is None:
+            return await self._refuse(send, HTTPStatus.UNAUTHORIZED, NO_TOKEN, is_http=is_http)
+        scope[GRANT] = grant
+
+        async def answer(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], *_encoded(self._headers)]
+            await send(message)
+
+        return await self._app(scope, receive, answer if is_http else send)
+
+    async def _enter(self, scope: Scope, given: dict[str, str], send: Send) -> None:
+        """Turns a token into the cookie, and leads to the page without the token."""
+        token, client = given.pop("token"), scope.get("client") or ("", 0)
+        if (why := self._visitors.check(token, f"{client[0]}:{client[1]}")) is not None:
+            text = f"The token of this URL is not valid: {why.doc}. A run of hilgw web has its own."
+            await self._refuse(send, HTTPStatus.UNAUTHORIZED, text, is_http=True)
+            return
+        where = quote("/" + scope["path"].lstrip("/")) + (f"?{urlencode(given)}" if given else "")
+        headers = {"location": where, "set-cookie": self._visitors.cookie_of(token)}
+        await self._answer(send, HTTPStatus.SEE_OTHER, "", headers)
+
+    async def _refuse(self, send: Send, status: HTTPStatus, text: str, *, is_http: bool) -> None:
+        if not is_http:
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        await self._answer(send, status, plain_page(escape(text)), {"content-type": "text/html"})
+
+    async def _answer(
+        self, send: Send, status: HTTPStatus, text: str, headers: dict[str, str]
+    ) -> None:
+        given = _encoded(self._headers | {"cache-control": "no-store"} | headers)
+        await send({"type": "http.response.start", "status": status, "headers": given})
+        await send({"type": "http.response.body", "body": text.encode()})
+
+
+def _headers(scope: Scope) -> Mapping[str, str]:
+    return {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+
+
+def _encoded(headers: dict[str, str]) -> list[tuple[bytes, bytes]]:
+    return [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]

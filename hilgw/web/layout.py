@@ -1,0 +1,55 @@
+"""What all pages have: the way from one to the other, STOP ALL, who the visitor is.
+
+A page is a module of this room with `build(page)`; `PAGES` has its path and its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from hilgw.web import overview
+from hilgw.web.access import GRANT
+from hilgw.web.markup import element, joined
+from hilgw.web.page import Page, Site
+
+STYLE = (Path(__file__).parent / "style.css").read_text(encoding="utf-8")
+STOP = (Path(__file__).parent / "stop.html").read_text(encoding="utf-8")
+
+PAGES: tuple[tuple[str, str, Callable[[Page], None]], ...] = (("/", "Overview", overview.build),)
+
+
+def add_pages(site: Site) -> None:
+    """Makes NiceGUI serve all pages."""
+    for path, name, build in PAGES:
+        _add(site, path, name, build)
+
+
+def _add(site: Site, path: str, name: str, build: Callable[[Page], None]) -> None:
+    from nicegui import ui  # it starts a program when it is imported
+
+    @ui.page(path, title=f"{name} - hilgw")
+    def show() -> None:
+        request = ui.context.client.request
+        page = Page(site, request.scope[GRANT])
+        action = f"{request.url.scheme}://{request.url.hostname}:{site.stop_port}/"
+        if ":" in (host := request.url.hostname or ""):
+            action = action.replace(host, f"[{host}]")
+        ui.add_head_html(f"<style>{STYLE}</style>")
+        ui.add_body_html(STOP.replace("$ACTION", action))
+        with ui.element("header").classes("top"):
+            ui.html(_navigation(path, page), tag="nav").props('aria-label="Pages"')
+        with ui.element("div").classes("page"):
+            ui.html(element("h1", name, class_="unseen"))
+            build(page)
+
+
+def _navigation(path: str, page: Page) -> str:
+    links = [
+        element("a", name, href=to, aria_current="page" if to == path else None)
+        for to, name, _ in PAGES
+    ]
+    text = "can act" if page.may("drive") else "can only look"
+    hint = "Open the URL that hilgw web printed, to act."
+    who = element("span", text, class_="who", title=None if page.may("drive") else hint)
+    return joined([element("b", "hilgw"), *links, who])

@@ -1,0 +1,141 @@
+"""Fills the model from the running gateways of this user: their events and their status.
+
+Two threads for each gateway, so that one that hangs delays no other: one reads its events, one asks
+for its status once a second, and whether it is here when no event came.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+from hilgw.client.connection import ask
+from hilgw.client.control_paths import control_sockets, is_live
+from hilgw.client.gateway import Gateway
+from hilgw.errors import HilgwError, PeerError
+from hilgw.protocols.gateway import requests
+from hilgw.protocols.gateway.messages import VersionError
+from hilgw.units import NS_PER_MS, NS_PER_S
+from hilgw.web.model import GONE, LOGGED, NAMED, REFUSED, Bench, GatewayView
+
+KINDS = frozenset(NAMED) | LOGGED | {"packet", "delivered", "left_out"}
+"""What all pages need; `Live.kinds` may have more."""
+FIND_S = PULSE_S = 0.25
+ANSWER_S = 0.5
+STATUS_NS = NS_PER_S
+MESSAGE_NS = 200 * NS_PER_MS
+
+
+class Live:
+    """kinds: of the events that are read now; a new set is used from the next event on."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench, self.kinds = bench, KINDS
+        self._ended = threading.Event()
+        self._followed: set[Path] = set()
+
+    def start(self) -> None:
+        _begin(self._find)
+
+    def close(self) -> None:
+        """The threads end soon."""
+        self._ended.set()
+
+    def _find(self) -> None:
+        while True:
+            try:
+                paths, problem = control_sockets(), ""
+            except (HilgwError, OSError) as error:
+                paths, problem = [], str(error)
+            with self.bench.lock:
+                self.bench.problem = problem
+                new = [path for path in paths if path not in self._followed]
+                for view in self.bench.gateways.values():
+                    if view.ended == REFUSED and Path(view.key) not in paths:
+                        view.end(GONE, view.why)
+            for path in new:
+                if is_live(path):
+                    self._followed.add(path)
+                    _begin(lambda path=path: self._follow(path))  # type: ignore[misc]
+            if self._ended.wait(FIND_S):
+                return
+
+    def _follow(self, path: Path) -> None:
+        """One gateway, to its end."""
+        try:
+            if (view := self._opened(path)) is not None:
+                _begin(lambda: self._ask_status(path, view))
+                self._read_events(path, view)
+        finally:
+            with self.bench.lock:
+                self._followed.discard(path)
+
+    def _opened(self, path: Path) -> GatewayView | None:
+        """None: it cannot be read; the model has the reason."""
+        bench = self.bench
+        try:
+            status = Gateway(path).status(ANSWER_S)
+        except HilgwError as error:
+            foreign = isinstance(error, VersionError)
+            config = _config_of_any_version(path) if foreign else ""
+            with bench.lock:
+                if foreign or is_live(path):
+                    bench.opened(str(path), config, 0).end(REFUSED, str(error))
+            self._ended.wait(FIND_S)
+            return None
+        with bench.lock:
+            view = bench.opened(str(path), status["config"], status["pid"])
+            view.set_status(status, bench.now())
+            return view
+
+    def _read_events(self, path: Path, view: GatewayView) -> None:
+        bench, why = self.bench, "the gateway has ended"
+        try:
+            while not self._ended.is_set():
+                kinds = self.kinds
+                with closing(Gateway(path).events(kinds, states=True)) as events:  # type: ignore[type-var]
+                    for event in events:
+                        with bench.lock:
+                            view.take(event, bench.now())
+                        if self.kinds is not kinds or self._ended.is_set():
+                            break
+                    else:
+                        break
+        except (HilgwError, OSError) as error:
+            why = error.what if isinstance(error, HilgwError) else str(error)
+        with bench.lock:
+            view.end(GONE, why)
+
+    def _ask_status(self, path: Path, view: GatewayView) -> None:
+        """Until the gateway has gone; one that hangs is asked again and again."""
+        bench, gateway = self.bench, Gateway(path)
+        while not self._ended.wait(PULSE_S) and view.ended != GONE:
+            status = None
+            try:
+                if bench.now() - view.status_ns >= STATUS_NS:
+                    status = gateway.status(ANSWER_S)
+                elif bench.now() - view.message_ns >= MESSAGE_NS:
+                    gateway.ask(requests.Identify(), timeout_s=ANSWER_S)
+                else:
+                    continue
+            except HilgwError:
+                continue  # the age of its last message shows that
+            with bench.lock:
+                if view.ended != GONE:
+                    view.received(bench.now())
+                    if status is not None:
+                        view.set_status(status, bench.now())
+
+
+def _config_of_any_version(path: Path) -> str:
+    try:
+        answer = ask(path, requests.Identify(), ANSWER_S, any_version=True)
+    except PeerError:
+        return ""
+    return str(answer.get("config", ""))
+
+
+def _begin(work: Callable[[], None]) -> None:
+    threading.Thread(target=work, daemon=True).start()

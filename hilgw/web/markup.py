@@ -1,0 +1,65 @@
+"""HTML of texts that others wrote: all that is not `Markup` is escaped, here and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+
+class Markup(str):
+    """HTML that `element` made."""
+
+    __slots__ = ()
+
+
+def element(tag: str, *content: object, **attributes: object) -> Markup:
+    """An HTML element; class_ stands for class, other attributes with - for _; None leaves one
+    out."""
+    names = (
+        f' {name.rstrip("_").replace("_", "-")}="{escape(str(value))}"'
+        for name, value in attributes.items()
+        if value is not None
+    )
+    return Markup(f"<{tag}{''.join(names)}>{joined(content)}</{tag}>")
+
+
+def joined(content: Iterable[object]) -> Markup:
+    """All of these, each escaped unless it is Markup."""
+    return Markup("".join(e if isinstance(e, Markup) else escape(str(e)) for e in content))
+
+
+def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> Markup:
+    """A table with a name; the first cell of each row names the row. Empty without rows."""
+    body = [
+        element("tr", element("th", row[0], scope="row"), *(element("td", c) for c in row[1:]))
+        for row in rows
+    ]
+    top = element("thead", element("tr", *(element("th", each, scope="col") for each in head)))
+    name = element("caption", caption)
+    return element("table", name, top, element("tbody", *body)) if body else Markup("")
+
+
+def state(word: str, kind: str = "") -> Markup:
+    """A word with a dot in the colour of its kind: good, bad, warn or none."""
+    return element("span", word, class_=f"state {kind}")
+
+
+def age(nanoseconds: float) -> str:
+    """How long ago, in three digits at most."""
+    seconds = max(nanoseconds, 0) / 1e9
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    for size, unit in ((1, "s"), (60, "min"), (3600, "h")):
+        if seconds < 120 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds / 86400:.0f} d"
+
+
+def plain_page(body: str) -> str:
+    """A page without any script. body: HTML."""
+    return (
+        "<!doctype html><html lang=en><head><meta charset=utf-8><title>hilgw</title>"
+        '<meta name=viewport content="width=device-width"><meta name=color-scheme '
+        'content="light dark"><style>body{font:15px/1.5 system-ui,sans-serif;margin:1.5rem}'
+        "</style></head><body>" + body + "</body></html>"
+    )

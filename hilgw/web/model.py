@@ -1,0 +1,218 @@
+"""What the page has of the gateways: the newest state of all parts, and what passed last.
+
+All of it comes in by `Bench.opened` and by the methods of `GatewayView`: from running gateways
+(`hilgw.web.live`), or from a recording. A thread that reads or writes it holds `Bench.lock`. Each
+part of it is bounded. Times are in nanoseconds of `mono_ns` of the events.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, NamedTuple
+
+from hilgw.protocols.gateway.events import KINDS, is_lost
+from hilgw.units import NS_PER_MS, NS_PER_S
+
+Event = dict[str, Any]
+SILENT_NS = 800 * NS_PER_MS  # a gateway that hangs is shown within 1 s
+MOST_GONE = 8
+MOST_NAMES = 4096
+PACKETS, PACKET_BYTES = 2000, 4 * 1024 * 1024
+LINES, LINE_BYTES = 1000, 1024 * 1024
+NAMED = {
+    "value": ("robot", "device"),
+    "command": ("robot", "device"),
+    "placed": ("name",),
+    "port": ("name",),
+    "armed": ("robot",),
+    "mode": ("robot",),
+    "stopped": ("robot",),
+}
+"""The kinds of events of which the newest is kept for each name, and the keys that are the name."""
+LOGGED = {"refused", "port", "armed", "mode", "stopped", "output", "notice"}
+UP, SILENT, GONE, REFUSED = "up", "silent", "gone", "refused"
+
+
+class PerSecond:
+    """How many came in the last whole second, and since the begin (`total`)."""
+
+    __slots__ = ("_before", "_count", "_second", "total")
+
+    def __init__(self) -> None:
+        self._second = self._count = self._before = self.total = 0
+
+    def add(self, now: int, count: int = 1) -> None:
+        second = now // NS_PER_S
+        if second != self._second:
+            self._before = self._count if second == self._second + 1 else 0
+            self._second, self._count = second, 0
+        self._count += count
+        self.total += count
+
+    def value(self, now: int) -> int:
+        passed = now // NS_PER_S - self._second
+        return self._before if passed == 0 else self._count if passed == 1 else 0
+
+
+def _per_kind() -> dict[str, PerSecond]:
+    return {kind: PerSecond() for kind in KINDS}
+
+
+class Ring:
+    """The newest events: at most so many, with so many characters of texts. end: the number of the
+    next one."""
+
+    def __init__(self, most: int, most_bytes: int) -> None:
+        self.end = self._bytes = 0
+        self._most, self._most_bytes = most, most_bytes
+        self._events: deque[tuple[int, Event]] = deque()
+
+    def add(self, event: Event) -> None:
+        size = 64 + sum(len(each) for each in event.values() if isinstance(each, str))
+        size += sum(32 * len(event.get(key, ())) for key in ("received_by", "missed"))
+        self._events.append((size, event))
+        self._bytes += size
+        self.end += 1
+        while len(self._events) > self._most or self._bytes > self._most_bytes:
+            self._bytes -= self._events.popleft()[0]
+
+    def since(self, number: int) -> list[Event]:
+        """Those from this number on, as far as they are kept; the next number is `end`."""
+        skipped = max(number - (self.end - len(self._events)), 0)
+        return [event for _, event in islice(self._events, skipped, None)]
+
+
+class Newest(dict[str, Event]):
+    """The newest event of each name; of too many names, those that came first."""
+
+    def put(self, name: str, event: Event) -> bool:
+        """False: there are too many names."""
+        if name not in self and len(self) >= MOST_NAMES:
+            return False
+        self[name] = event
+        return True
+
+
+class Loss(NamedTuple):
+    """reason: its word. packets: since the begin, of the page where no status has it. last: its
+    newest event that the page has seen, if any."""
+
+    kind: str
+    reason: str
+    packets: int
+    last: Event | None
+
+
+@dataclass(slots=True)
+class GatewayView:
+    """One gateway. key: of its control socket. why: about a state that is not up. message_ns: when
+    its last message came; status_ns: when `status` was so. newest: the
+    events of the kinds of NAMED, by kind and name. shown, left_out: events of each kind that the
+    page got, and that the gateway left out; slow: of any kind, as the page reads too slowly.
+    restarts: how often a gateway of this configuration took the place of one that was gone."""
+
+    key: str
+    config: str
+    pid: int
+    message_ns: int
+    restarts: int = 0
+    why: str = ""
+    ended: str = UP
+    status: Mapping[str, Any] = field(default_factory=dict)
+    status_ns: int = 0
+    newest: dict[str, Newest] = field(default_factory=lambda: {kind: Newest() for kind in NAMED})
+    lost: Newest = field(default_factory=Newest)
+    lost_counts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    packets: Ring = field(default_factory=lambda: Ring(PACKETS, PACKET_BYTES))
+    log: Ring = field(default_factory=lambda: Ring(LINES, LINE_BYTES))
+    shown: dict[str, PerSecond] = field(default_factory=_per_kind)
+    left_out: dict[str, PerSecond] = field(default_factory=_per_kind)
+    slow: PerSecond = field(default_factory=PerSecond)
+
+    def state(self, now: int) -> str:
+        """UP, SILENT, GONE, or REFUSED: it cannot be read, as of another version."""
+        if self.ended != UP or now - self.message_ns <= SILENT_NS:
+            return self.ended
+        return SILENT
+
+    def set_status(self, status: Mapping[str, Any], now: int) -> None:
+        """The answer to `status`."""
+        self.received(now)
+        self.status, self.status_ns = status, now
+
+    def received(self, now: int) -> None:
+        """Any message came: the gateway is here."""
+        self.message_ns, self.ended, self.why = now, UP, ""
+
+    def end(self, state: str, why: str) -> None:
+        """Nothing comes any more, and why."""
+        self.ended, self.why = state, why
+
+    def take(self, event: Event, now: int) -> None:
+        """An event, with the keys of `hilgw.protocols.gateway.events`."""
+        self.received(now)
+        kind = event["event"]
+        if kind in self.shown:
+            self.shown[kind].add(now)
+        if kind in NAMED:
+            self.newest[kind].put(".".join(event[key] for key in NAMED[kind]), event)
+        if kind in LOGGED:
+            self.log.add(event)
+        if kind == "packet":
+            self.packets.add(event)
+        if is_lost(event) and kind != "command":
+            lost = "refused" if kind == "refused" else "not_received"
+            reason = event["reason"] if kind == "refused" else event["not_received"]
+            if self.lost.put(reason, event):
+                self.lost_counts[lost, reason] += 1
+        if kind == "left_out":
+            self.slow.add(now, event["slow"])
+            for left, count in event["sampled"].items():
+                if left in self.left_out:
+                    self.left_out[left].add(now, count)
+
+    def rate(self, kind: str, now: int) -> tuple[int, int]:
+        """Events of this kind in the last second: that the page got, and that passed."""
+        shown = self.shown[kind].value(now)
+        return shown, shown + self.left_out[kind].value(now)
+
+    def losses(self) -> list[Loss]:
+        """All losses by reason, those with most packets first."""
+        known = self.status.get("losses")
+        counts: Mapping[tuple[str, str], int] = self.lost_counts
+        if known is not None:
+            counts = {(kind, why): n for kind, found in known.items() for why, n in found.items()}
+        rows = [Loss(*name, count, self.lost.get(name[1])) for name, count in counts.items()]
+        return sorted(rows, key=lambda loss: -loss.packets)
+
+
+class Bench:
+    """All gateways. now: the time that the page shows, in nanoseconds of `mono_ns`; that of a
+    recording is where its slider is. problem: why gateways cannot be found."""
+
+    def __init__(self, now: Callable[[], int]) -> None:
+        self.now = now
+        self.lock = threading.RLock()
+        self.gateways: dict[str, GatewayView] = {}
+        self.problem = ""
+
+    def opened(self, key: str, config: str, pid: int) -> GatewayView:
+        """The view of a gateway that is here now. One that ran the same configuration, and is gone,
+        makes room for it."""
+        now, old = self.now(), self.gateways.get(key)
+        if old is not None and pid in (old.pid, 0):
+            return old
+        gone = [each for each in self.gateways.values() if each.ended == GONE]
+        if old is None:
+            old = next((each for each in gone if each.config == config != ""), None)
+        if old is not None:
+            del self.gateways[old.key]
+        elif len(gone) >= MOST_GONE:
+            del self.gateways[min(gone, key=lambda each: each.message_ns).key]
+        restarts = old.restarts + 1 if old is not None and old.config else 0
+        view = self.gateways[key] = GatewayView(key, config, pid, now, restarts)
+        return view

@@ -1,0 +1,263 @@
+"""The page Overview: all gateways with the states of their parts, rates, losses and latencies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hilgw import reasons
+from hilgw.web.markup import Markup, age, element, joined, state, table
+from hilgw.web.model import GONE, UP, GatewayView, Loss
+
+if TYPE_CHECKING:
+    from hilgw.web.page import Page
+
+KINDS = {"up": "good", "opening": "warn", "handshake": "warn", "waiting": "warn"}
+NO_TOPOLOGY: dict[str, Any] = {"robots": {}, "stations": {}, "mocks": []}  # of an older gateway
+REASONS: dict[str, type[reasons.Reason]] = {
+    "rejected": reasons.RejectedReason,
+    "not_received": reasons.NotReceivedReason,
+    "refused": reasons.RefusedReason,
+    "dropped": reasons.DroppedReason,
+    "expired": reasons.ExpiredReason,
+}
+
+
+def build(page: Page) -> None:
+    """The elements of the page. Each table stays, and its content is replaced: it stays scrolled
+    and in focus."""
+    from nicegui import ui  # the HTML of the page needs no server
+
+    top, cards = ui.html(""), ui.element("div")
+    shown: dict[str, dict[str, ui.html]] = {}
+
+    def update() -> None:
+        bench = page.bench
+        views = sorted(
+            bench.gateways.values(), key=lambda each: (each.ended == GONE, each.config, each.pid)
+        )
+        top.set_content(general(views, bench.problem))
+        if list(shown) != [view.key for view in views]:
+            cards.clear()
+            shown.clear()
+            for view in views:
+                with cards, ui.element("section").classes("gateway"):
+                    shown[view.key] = {"": ui.html("")} | {name: scrolling(name) for name in TABLES}
+        for view in views:
+            for name, content in parts(view, bench.now()).items():
+                found = shown[view.key][name]
+                found.set_content(content)
+                found.set_visibility(bool(content))
+
+    def scrolling(name: str) -> ui.html:
+        named = f'tabindex=0 role=region aria-label="{name}"'
+        return ui.html("").classes("scrolls").props(named)
+
+    page.refresh(update)
+
+
+def general(views: list[GatewayView], problem: str) -> Markup:
+    """HTML about no gateway: why there is none, and what to do."""
+    found = [element("p", state(problem, "bad"), role="alert")] if problem else []
+    if not views and not problem:
+        start = element("code", "hilgw --config FILE")
+        text = element("p", "Start one with ", start, ". It appears here by itself.")
+        return element("section", element("h2", "No gateway is running"), text, class_="empty")
+    return joined(found)
+
+
+def parts(view: GatewayView, now: int) -> dict[str, Markup]:
+    """HTML of a gateway: its tables by name, and under "" what is above them."""
+    tables = {name: make(view, now) if view.status else Markup("") for name, make in TABLES.items()}
+    return {"": _head(view, now), **tables}
+
+
+def _head(view: GatewayView, now: int) -> Markup:
+    current, since = view.state(now), age(now - view.message_ns)
+    word = current if current == UP else f"{current} - last message {since} ago"
+    shown, passed = view.rate("packet", now)
+    rate = f"{passed} packets/s" + (f", {shown} of them shown" if shown < passed else "")
+    about = [f"process {view.pid}"] if view.pid else []
+    if (memory := view.status.get("memory_bytes")) is not None:
+        about.append(f"{memory / 1e6:.0f} MB")
+    about += [rate, f"values {age(now - view.status_ns)} old"] if view.status else []
+    if slow := view.slow.value(now):
+        about.append(f"{slow} events/s left out: this page is too slow")
+    about += [f"restarted {view.restarts} x"] if view.restarts else []
+    name = Path(view.config).stem or Path(view.key).name
+    head = element(
+        "header",
+        element("h2", name, title=view.config),
+        state(word, "good" if current == UP else "bad"),
+        element("span", " · ".join(about), class_="dim"),
+    )
+    body = [element("p", view.why)] if view.why else []
+    if view.status:
+        body.append(_map(view))
+    return joined([head, *body])
+
+
+# --- the topology ---------------------------------------------------------------------------------
+
+
+def _map(view: GatewayView) -> Markup:
+    """Robots with their ends and devices, airs with their stations, mocks."""
+    parts, found = view.status.get("topology", NO_TOPOLOGY), []
+    robots = dict.fromkeys([*parts["robots"], *view.status["robots"]])
+    for robot in robots:
+        chain = _chain(view, robot)
+        devices = ", ".join(parts["robots"].get(robot, ()))
+        below = [element("div", devices, class_="dim")] if devices else []
+        found.append(element("li", element("h3", f"robot {robot}"), chain, *below))
+    airs: dict[str | None, list[str]] = {}
+    for station, air in parts["stations"].items():
+        if station in view.status["ports"]:
+            airs.setdefault(air, []).append(station)
+    for air, stations in airs.items():
+        title = f"air {air}" if air else "stations"
+        chain = element("div", *(_port_state(view, each, each) for each in stations))
+        found.append(element("li", element("h3", title), chain))
+    if parts["mocks"]:
+        mocks = element("div", ", ".join(parts["mocks"]), class_="dim")
+        found.append(element("li", element("h3", "mocks"), mocks))
+    return element("ul", *found, class_="map")
+
+
+def _chain(view: GatewayView, robot: str) -> Markup:
+    """Controller - robot - bodies."""
+    ends = [(end, f"{robot}.{end}") for end in ("controller", "body", "remote")]
+    found = [_port_state(view, port, end) for end, port in ends if port in view.status["ports"]]
+    known: Mapping[str, Any] = view.status["robots"].get(robot, {})
+    if known:
+        found.insert(1, _armed(known))
+    between = element("i", "⇄", aria_hidden="true")
+    parts = [each for one in found for each in (between, one)][1:]
+    return element("div", *parts, class_="chain")
+
+
+def _port_state(view: GatewayView, port: str, name: str = "") -> Markup:
+    word = _state_of(view, port)
+    return state(f"{name} {word}".strip(), KINDS.get(word, "bad"))
+
+
+def _state_of(view: GatewayView, port: str) -> str:
+    """The newer of status and event."""
+    event = view.newest["port"].get(port)
+    if event is not None and event["mono_ns"] > view.status_ns:
+        return str(event["state"])
+    return str(view.status["ports"][port]["state"])
+
+
+def _armed(robot: Mapping[str, Any]) -> Markup:
+    if robot["latched"]:
+        return state("latched", "bad")
+    return state("armed", "good") if robot["armed"] else state("disarmed", "warn")
+
+
+# --- the tables -----------------------------------------------------------------------------------
+
+
+def _robots(view: GatewayView, now: int) -> Markup:
+    rows = []
+    for name, robot in view.status["robots"].items():
+        stop = view.newest["stopped"].get(name)
+        last = "" if stop is None else f"{_words(stop['reason'])}, {_since(stop, now)} ago"
+        rows.append(
+            (
+                name,
+                _armed(robot),
+                robot["latched"] or "",
+                robot.get("mode") or "",
+                robot["late_steps"]["count"],
+                last,
+                age(now - view.status_ns),
+            )
+        )
+    head = ("robot", "motors", "latched by", "mode", "late steps", "last stop", "age")
+    return table("Robots", head, rows)
+
+
+def _ports(view: GatewayView, now: int) -> Markup:
+    rows = [
+        (
+            name,
+            _port_state(view, name),
+            age(port["since_s"] * 1e9 + now - view.status_ns),
+            *(
+                f"{port[f'{way}_{what}_per_s']:.{digits}f}"
+                for way in ("received", "sent")
+                for what, digits in (("bytes", 0), ("packets", 1))
+            ),
+            "" if port["last_byte_s"] is None else age(port["last_byte_s"] * 1e9),
+            _loss(port["last_loss"]),
+            age(now - view.status_ns),
+            port["port"],
+        )
+        for name, port in view.status["ports"].items()
+    ]
+    head = ("port", "state", "since", "in B/s", "pkt/s", "out B/s", "pkt/s", "last byte")
+    return table("Ports", (*head, "last loss", "age", "path"), rows)
+
+
+def _loss(loss: Mapping[str, Any] | None) -> str:
+    return "" if loss is None else f"{_words(loss['reason'])}, {age(loss['age_s'] * 1e9)} ago"
+
+
+def _losses(view: GatewayView, now: int) -> Markup:
+    rows = [
+        (
+            _words(loss.reason),
+            _words(loss.kind),
+            loss.packets,
+            "" if loss.last is None else f"{_since(loss.last, now)} ago",
+            _meaning(loss),
+        )
+        for loss in view.losses()
+    ]
+    head = ("reason", "packets were", "count", "last", "meaning")
+    return table("Losses", head, rows)
+
+
+def _meaning(loss: Loss) -> str:
+    """Of a word that an adapter declares, the name alone is known here."""
+    try:
+        return REASONS[loss.kind].known(loss.reason).doc
+    except (KeyError, ValueError):
+        return ""
+
+
+def _latencies(view: GatewayView, now: int) -> Markup:
+    bounds = view.status["latency_bounds_s"]
+    rows = [
+        (
+            f"{hop} {part}",
+            found["count"],
+            *(_at_most(bounds, found, share) for share in (0.5, 0.99)),
+            age(now - view.status_ns),
+        )
+        for hop, parts in view.status["latency"].items()
+        for part, found in parts.items()
+        if found["count"]
+    ]
+    head = ("latency of", "count", "p50 at most", "p99 at most", "age")
+    return table("Latency", head, rows)
+
+
+def _at_most(bounds: list[float], found: Mapping[str, Any], share: float) -> str:
+    """The bound that this share of the durations does not exceed."""
+    for bound, count in zip(bounds, found["buckets"], strict=False):
+        if count >= share * found["count"]:
+            return f"{bound * 1e3:g} ms"
+    return f"more than {bounds[-1]:g} s"
+
+
+def _since(event: Mapping[str, Any], now: int) -> str:
+    return age(now - event["mono_ns"])
+
+
+def _words(reason: str) -> str:
+    return reason.replace("_", " ")
+
+
+TABLES = {"Robots": _robots, "Ports": _ports, "Losses": _losses, "Latency": _latencies}

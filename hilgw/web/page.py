@@ -1,0 +1,51 @@
+"""What a page is made of: the model that all share, and who looks at it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hilgw.security.access import Grant
+from hilgw.web.live import Live
+from hilgw.web.model import Bench
+
+REFRESH_S = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What all pages share. stop_port: where STOP ALL is."""
+
+    bench: Bench
+    live: Live
+    stop_port: int
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of one visitor. `build` of its module makes its elements."""
+
+    site: Site
+    grant: Grant
+
+    @property
+    def bench(self) -> Bench:
+        return self.site.bench
+
+    def may(self, role: str) -> bool:
+        """Whether this visitor may do what needs the role. `build` makes a control that acts only
+        then; no other visitor can use it."""
+        return self.grant.allows(role)
+
+    def refresh(self, update: Callable[[], None], seconds: float = REFRESH_S) -> None:
+        """Calls `update` now and then on, while the page is open; nothing else reads or writes the
+        model meanwhile."""
+
+        def locked() -> None:
+            with self.bench.lock:
+                update()
+
+        from nicegui import ui  # what else the room has needs no server
+
+        locked()
+        ui.timer(seconds, locked)

@@ -1,0 +1,163 @@
+"""Serves the pages with NiceGUI, until a signal ends it."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import secrets
+import socket
+import ssl
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hilgw.errors import PortError, UsageError
+from hilgw.security.access import read_token
+from hilgw.transports.tcp.address import is_loopback
+from hilgw.web import stop_server
+from hilgw.web.access import Guard, visitors_of
+from hilgw.web.live import Live
+from hilgw.web.model import Bench
+from hilgw.web.page import Site
+from hilgw.web.stop_server import tls_of
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
+ANY = ("0.0.0.0", "::")
+EVER_SAME = 50  # messages kept for a browser that comes back; then it loads the page anew
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebSettings:
+    """name: of this machine, as others reach it. tokens: (role, file) of visitors from other hosts.
+    certificate, key: PEM files."""
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    name: str = ""
+    tokens: tuple[tuple[str, Path], ...] = ()
+    certificate: Path | None = None
+    key: Path | None = None
+
+
+def serve(settings: WebSettings, show: Callable[[str], None]) -> None:
+    """Until Ctrl-C (KeyboardInterrupt) or SIGTERM. show: gets the URL. UsageError: the package
+    `nicegui` is missing, or the address needs tokens and TLS; PortError, ConfigError."""
+    if importlib.util.find_spec("nicegui") is None:
+        raise UsageError("hilgw web needs a package", fix="pip install 'hilgw[web]'")
+    with _listening(settings) as (local, page, stop):
+        ports = [each.getsockname()[1] for each in (page, stop)]
+        host = settings.name or (socket.gethostname() if settings.host in ANY else settings.host)
+        own = [("this run", "admin", secrets.token_urlsafe(24))]
+        given: dict[str, Any] = {
+            "tokens": own if local else _tokens(settings),
+            "hosts": [host, settings.host, *LOCAL_NAMES],
+            "ports": ports,
+            "local": local,
+            "tls": None if local else _tls(settings),
+        }
+        context = tls_of(given["tls"])
+        worker = stop_server.start(stop, given)
+        stop.close()
+        bench = Bench(time.monotonic_ns)
+        live = Live(bench)
+        live.start()
+        name = f"[{host}]" if ":" in host else host
+        token = f"?token={own[0][2]}" if local else ""
+        show(f"{'http' if local else 'https'}://{name}:{ports[0]}/{token}")
+        try:
+            guard = Guard(_pages(bench, live, ports[1]), visitors_of(given), _policy(ports[1]))
+            _run(guard, page, context)
+        finally:
+            live.close()
+            assert worker.stdin is not None
+            worker.stdin.close()
+            worker.wait()
+
+
+def _tokens(settings: WebSettings) -> list[tuple[str, str, str]]:
+    return [(str(file), role, read_token(file)) for role, file in settings.tokens]
+
+
+def _tls(settings: WebSettings) -> list[str | None]:
+    files = settings.certificate, settings.key
+    return [None if file is None else str(file.resolve()) for file in files]
+
+
+def _policy(stop_port: int) -> str:
+    """Where the page may load from: itself; and what it may show in a frame and post to."""
+    return (
+        "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; object-src 'none'; "
+        "base-uri 'self'; frame-ancestors 'none'; "
+        f"frame-src *:{stop_port}; form-action 'self' *:{stop_port}"
+    )
+
+
+@contextlib.contextmanager
+def _listening(settings: WebSettings) -> Iterator[tuple[bool, socket.socket, socket.socket]]:
+    """Whether only this machine reaches them, and the sockets of the page and of STOP ALL."""
+    host, port = settings.host, settings.port
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except (OSError, UnicodeError):
+        raise UsageError(f"--host {host}: unknown address", fix="e.g. 127.0.0.1") from None
+    local = is_loopback(str(address[0]))
+    if not local and not (settings.tokens and settings.certificate):
+        raise UsageError(
+            f"--host {host}: other hosts reach this address, so it needs tokens and TLS",
+            fix="give --token FILE (hilgw token makes one) and --certificate FILE, or use ssh -L",
+        )
+    with contextlib.ExitStack() as stack:
+        found = []
+        for number in (port, port and port + 1):
+            try:
+                where = (str(address[0]), number)
+                found.append(stack.enter_context(socket.create_server(where, family=family)))
+            except (OSError, OverflowError) as error:
+                raise PortError(
+                    f"cannot listen: {getattr(error, 'strerror', error)}",
+                    reason=PortError.BUSY,
+                    where=f"{host}:{number}",
+                    fix="choose another --port; STOP ALL has the one after it",
+                ) from None
+        yield local, found[0], found[1]
+
+
+def _pages(bench: Bench, live: Live, stop_port: int) -> ASGIApp:
+    """The pages as an application."""
+    from fastapi import FastAPI
+    from nicegui import ui
+
+    from hilgw.web.layout import add_pages
+
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    add_pages(Site(bench, live, stop_port))
+    ui.run_with(
+        app,
+        title="hilgw",
+        dark=None,
+        language="en-US",
+        message_history_length=EVER_SAME,
+        show_welcome_message=False,
+        favicon=str(Path(__file__).parent / "favicon.svg"),
+    )
+    return app
+
+
+def _run(app: Guard, page: socket.socket, context: ssl.SSLContext | None) -> None:
+    import uvicorn
+
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        ws_max_size=1 << 20,
+        server_header=False,
+        timeout_graceful_shutdown=1,
+    )
+    config.load()
+    config.ssl = context
+    uvicorn.Server(config).run(sockets=[page])

@@ -1,0 +1,108 @@
+"""Who may see the page and act on it: the rules for each request, without a server."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from hilgw.security.access import Access
+from hilgw.web.access import GRANT, Guard, Visitors
+
+TOKEN = "t" * 32
+PORT, STOP = 8090, 8091
+OWN = f"http://127.0.0.1:{PORT}"
+
+
+def visitors(*, local: bool = True) -> Visitors:
+    access = Access([("run", "admin", TOKEN), ("class", "monitor", "m" * 32)])
+    return Visitors(access, ["127.0.0.1", "localhost", "lab.local"], [PORT, STOP], local=local)
+
+
+def ask(
+    method: str = "GET",
+    path: str = "/",
+    *,
+    local: bool = True,
+    kind: str = "http",
+    **headers: str,
+) -> tuple[Any, dict[str, str], str]:
+    """The status (or why a websocket was closed), the headers, and the role that the page saw."""
+    sent: list[dict[str, Any]] = []
+    seen: list[str] = []
+
+    async def page(scope: Any, _receive: Any, send: Any) -> None:
+        seen.append(scope[GRANT].role)
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b""}
+
+    path, _, query = path.partition("?")
+    given = {"host": f"127.0.0.1:{PORT}", **headers}
+    scope = {
+        "type": kind,
+        "method": method,
+        "path": path,
+        "query_string": query.encode(),
+        "headers": [(name.encode(), value.encode()) for name, value in given.items() if value],
+        "client": ("192.0.2.1", 5),
+    }
+    asyncio.run(Guard(page, visitors(local=local), "default-src 'self'")(scope, receive, send))
+    back = {name.decode(): value.decode() for name, value in sent[0].get("headers", ())}
+    return sent[0].get("status", sent[0].get("code")), back, "".join(seen)
+
+
+def cookie(token: str) -> str:
+    return f"other=1; hilgw-web-{PORT}={token}"
+
+
+def test_without_a_token_a_visitor_looks_and_with_it_acts() -> None:
+    assert ask()[::2] == (200, "monitor")
+    assert ask(cookie=cookie(TOKEN))[::2] == (200, "admin")
+    assert ask(cookie=cookie("m" * 32))[::2] == (200, "monitor")
+    assert ask(cookie=cookie("wrong"))[::2] == (200, "monitor")
+
+
+def test_the_url_gives_the_cookie_and_leads_to_the_page_without_the_token() -> None:
+    status, headers, seen = ask(path=f"/x?token={TOKEN}&part=a")
+    assert (status, headers["location"], seen) == (303, "/x?part=a", "")
+    assert headers["set-cookie"].startswith(f"hilgw-web-{PORT}={TOKEN}; HttpOnly; SameSite=Strict")
+    assert ask(path=f"//evil.example?token={TOKEN}")[1]["location"] == "/evil.example"
+    status, headers, seen = ask(path="/?token=wrong")
+    assert (status, seen, "set-cookie" in headers) == (401, "", False)
+
+
+@pytest.mark.parametrize("host", ["evil.example:8090", "", "127.0.0.1.evil.example", "[::1"])
+def test_another_host_is_refused(host: str) -> None:
+    assert ask(host=host, cookie=cookie(TOKEN))[::2] == (421, "")
+
+
+@pytest.mark.parametrize("kind", ["http", "websocket"])
+@pytest.mark.parametrize(
+    "origin", ["", "null", "http://evil.example", "http://127.0.0.1:9999", "https://127.0.0.1:8090"]
+)
+def test_only_the_page_itself_sends_what_acts(kind: str, origin: str) -> None:
+    status, _, seen = ask("POST", kind=kind, origin=origin, cookie=cookie(TOKEN))
+    assert (status, seen) == (403 if kind == "http" else 1008, "")
+
+
+@pytest.mark.parametrize("kind", ["http", "websocket"])
+def test_the_page_itself_may(kind: str) -> None:
+    assert ask("POST", kind=kind, origin=OWN, cookie=cookie(TOKEN))[2] == "admin"
+
+
+def test_from_other_hosts_every_visitor_needs_a_token() -> None:
+    assert ask(local=False)[::2] == (401, "")
+    assert ask(local=False, cookie=cookie("m" * 32))[::2] == (200, "monitor")
+    assert "Secure" in ask(path=f"/?token={TOKEN}", local=False)[1]["set-cookie"]
+
+
+def test_the_page_loads_from_itself_alone_and_passes_its_address_to_no_other() -> None:
+    headers = ask()[1]
+    assert headers["content-security-policy"] == "default-src 'self'"
+    assert headers["referrer-policy"] == "strict-origin"

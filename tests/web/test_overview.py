@@ -1,0 +1,118 @@
+"""The HTML of the page Overview."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hilgw.reasons import NotReceivedReason
+from hilgw.units import NS_PER_S
+from hilgw.web.markup import age
+from hilgw.web.model import GONE, Bench, GatewayView
+from hilgw.web.overview import general, parts
+
+
+def overview(views: list[GatewayView], problem: str, now: int) -> str:
+    """All HTML of the page."""
+    found = [part for view in views for part in parts(view, now).values()]
+    return "".join([general(views, problem), *found])
+
+
+EVIL = "<img src=x onerror=alert(1)>"
+PORT = {
+    **{f"{way}_{what}_per_s": 2.0 for way in ("received", "sent") for what in ("bytes", "packets")},
+    "state": "up",
+    "since_s": 5.0,
+    "last_byte_s": 0.25,
+    "last_loss": {"what": "port", "reason": "unplugged", "age_s": 61.0},
+    "port": "/dev/ttyUSB0 (mock xbee)",
+}
+
+
+def status(**robot: Any) -> dict[str, Any]:
+    known = {"armed": True, "latched": None, "mode": None, "late_steps": {"count": 3}, **robot}
+    return {
+        "memory_bytes": 43_000_000,
+        "ports": {"xbee0": PORT, "arm.body": PORT, "arm.controller": PORT},
+        "robots": {"arm": known},
+        "topology": {
+            "robots": {"arm": ["tx"]},
+            "stations": {"arm.rx": None, "xbee0": "lab"},
+            "mocks": ["remote"],
+        },
+        "losses": {"not_received": {"range": 70}},
+        "latency_bounds_s": [0.001, 0.002],
+        "latency": {"line": {"xbee0": {"count": 100, "buckets": [60, 99]}}, "air": {}},
+    }
+
+
+def seen(**robot: Any) -> GatewayView:
+    view = Bench(lambda: 0).opened("/run/1.sock", "/lab/arm.yaml", 11)
+    view.set_status(status(**robot), 0)
+    return view
+
+
+def test_it_shows_topology_rates_losses_with_reason_latency_and_ages() -> None:
+    html = overview([seen()], "", NS_PER_S // 2)
+    for text in (
+        "robot arm",
+        "air lab",
+        "xbee0 up",
+        "remote",
+        "controller up",
+        "armed",
+        "/dev/ttyUSB0 (mock xbee)",
+        "unplugged, 61 s ago",
+        "<td>70</td>",
+        f"<td>{NotReceivedReason.known('range').doc}</td>",
+        "line xbee0",
+        "<td>1 ms</td><td>2 ms</td>",
+        "values 0.5 s old",
+    ):
+        assert text in html, text
+    assert "arm.rx" not in html  # a Receiver has no port
+
+
+def test_a_latch_shows_its_reason_and_a_newer_event_replaces_the_status() -> None:
+    view = seen(latched="estop")
+    view.take({"event": "port", "name": "xbee0", "state": "failed", "mono_ns": 5}, 5)
+    html = overview([view], "", 10)
+    assert "latched" in html
+    assert "<td>estop</td>" in html
+    assert "xbee0 failed" in html
+
+
+def test_texts_of_others_are_text() -> None:
+    view = seen(latched=EVIL, mode=EVIL)
+    view.config = f"/{EVIL}"
+    view.status["topology"]["robots"][EVIL] = [EVIL]  # type: ignore[index]
+    view.end(GONE, EVIL)
+    html = overview([view], EVIL, 0)
+    assert "<img" not in html
+    assert html.count("&lt;img") >= 6
+
+
+def test_a_gateway_that_is_gone_shows_since_when_and_no_gateway_what_to_do() -> None:
+    view = seen()
+    view.end(GONE, "the gateway has ended")
+    html = overview([view], "", 3 * NS_PER_S)
+    assert "gone - last message 3.0 s ago" in html
+    assert "hilgw --config FILE" in overview([], "", 0)
+
+
+def test_an_older_gateway_has_no_topology() -> None:
+    view = seen()
+    del view.status["topology"]  # type: ignore[attr-defined]
+    assert "robot arm" in overview([view], "", 0)
+
+
+def test_ages() -> None:
+    given = (0.04, 9.94, 9.96, 119, 121, 7300, 200_000)
+    assert [age(each * 1e9) for each in given] == [
+        "0.0 s",
+        "9.9 s",
+        "10 s",
+        "119 s",
+        "2 min",
+        "2 h",
+        "56 h",
+    ]

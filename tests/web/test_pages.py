@@ -1,0 +1,183 @@
+"""The pages in a real browser, of `hilgw web` beside a gateway: all as a user starts them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hilgw.testing.sim import DEADLINE_S, wait_until
+from tests.e2e.running import COMMAND, Gateway, environment
+from tests.web.browser import browser
+
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.wall_clock("a browser"),
+    pytest.mark.judge("chromium"),
+    pytest.mark.xdist_group("browser"),
+]
+CONFIG = """
+version: 1
+robots:
+  rover:
+    devices: {tx: {node: Emitter, type: radio, channel: 1}}
+    body: {kind: wc2ec, connect: "tcp://127.0.0.1:1", backend: mock}
+    safety: {armed: true}
+"""
+FILE = "lab <b>.yaml"
+LONG_MS = DEADLINE_S * 1000
+
+
+class Web:
+    """`hilgw web` in the background. url: with its token."""
+
+    def __init__(self, cwd: Path) -> None:
+        self.process = subprocess.Popen(
+            [*COMMAND, "web"],
+            cwd=cwd,
+            env=environment(cwd),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        assert self.process.stdout is not None
+        self.url = self.process.stdout.readline().strip()
+
+    def end(self) -> tuple[int, str]:
+        """Ctrl-C; the exit code and the rest of the output."""
+        self.process.send_signal(signal.SIGINT)
+        rest, _ = self.process.communicate(timeout=DEADLINE_S)
+        return self.process.returncode, rest
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path: Path = tmp_path_factory.mktemp("web")
+    (path / FILE).write_text(CONFIG)
+    return path
+
+
+@pytest.fixture(scope="module")
+def web(folder: Path) -> Iterator[Web]:
+    """One for all tests of this module; at its end it ends as it should."""
+    web = Web(folder)
+    yield web
+    assert web.end() == (130, "")
+    assert not (folder / ".nicegui").exists()
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    with browser() as found:
+        yield found
+
+
+@contextlib.contextmanager
+def opened(chromium: Any, url: str, **more: Any) -> Iterator[Any]:
+    """A page in a context of its own: no cookie of another test."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 800}, **more)
+    page = context.new_page()
+    page.set_default_timeout(LONG_MS)
+    try:
+        page.goto(url)
+        yield page
+    finally:
+        context.close()
+
+
+def state_of(page: Any, word: str) -> Any:
+    """Where the gateway of these tests, and no other of this machine, has this state."""
+    heading = page.get_by_role("heading", name=FILE.removesuffix(".yaml"), exact=True)
+    gateway = page.locator(".gateway", has=heading)
+    return gateway.locator(".state", has_text=re.compile(f"^{word}$")).first
+
+
+def test_the_page_shows_the_gateway_loads_nothing_from_elsewhere_and_the_end(
+    folder: Path, web: Web, chromium: Any
+) -> None:
+    with opened(chromium, "about:blank") as page:
+        requests: list[str] = []
+        errors: list[str] = []
+        page.on("request", lambda request: requests.append(request.url))
+        page.on("console", lambda line: errors.append(line.text) if line.type == "error" else None)
+        page.goto(web.url)
+        with Gateway(folder, [FILE]):
+            state_of(page, "armed").wait_for()
+            assert page.get_by_text("can act").is_visible()
+            assert "token" not in page.url
+            ports = page.get_by_role("region", name="Ports").first
+            ports.focus()
+            given = [ports.element_handle(), ports.inner_text()]
+            page.wait_for_function("([e, before]) => e.innerText !== before", arg=given)
+            assert ports.evaluate("each => document.activeElement === each")
+            assert page.evaluate("document.querySelectorAll('.gateway b').length") == 0
+        state_of(page, "gone - .*").wait_for()
+        assert {url.split("/")[2] for url in requests} == {web.url.split("/")[2]}
+        assert errors == []
+
+
+def test_stop_all_works_while_the_page_is_frozen(folder: Path, web: Web, chromium: Any) -> None:
+    """Without a token, too: a visitor may stop all."""
+    with Gateway(folder, [FILE]) as gateway:
+        with opened(chromium, web.url.partition("?")[0]) as page:
+            state_of(page, "armed").wait_for()
+            assert page.get_by_text("can only look").is_visible()
+            os.kill(web.process.pid, signal.SIGSTOP)
+            try:
+                page.get_by_role("button", name="STOP ALL").click()
+                answer = page.frame_locator("iframe[name=stop-answer]")
+                answer.get_by_text("rover is disarmed").wait_for()
+                assert gateway.report()["control_loops"]["rover"]["armed"] is False
+            finally:
+                os.kill(web.process.pid, signal.SIGCONT)
+            state_of(page, "disarmed").wait_for()
+            os.kill(gateway.process.pid, signal.SIGSTOP)
+            try:
+                state_of(page, "silent - .*").wait_for()
+                page.get_by_role("button", name="STOP ALL").click()
+                answer.get_by_text("stop NOT confirmed").wait_for()
+            finally:
+                os.kill(gateway.process.pid, signal.SIGCONT)
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), (390, "light")])
+def test_each_control_has_a_name_and_is_reached_by_tab_on_each_screen(
+    web: Web, chromium: Any, width: int, scheme: str
+) -> None:
+    size = {"width": width, "height": 800}
+    with opened(chromium, web.url, color_scheme=scheme) as page:
+        page.set_viewport_size(size)
+        page.get_by_role("link", name="Overview").wait_for()
+        names = []
+        for _ in range(2):
+            page.keyboard.press("Tab")
+            names.append(page.evaluate("document.activeElement.innerText"))
+        assert names == ["STOP ALL", "Overview"]
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert (sum(map(int, re.findall(r"\d+", ground))) < 200) is (scheme == "dark")
+        assert page.get_by_role("button", name="STOP ALL").bounding_box()["x"] > width / 2
+
+
+def test_a_second_web_ends_when_it_is_killed_and_leaves_no_stop_server(tmp_path: Path) -> None:
+    web = Web(tmp_path)
+    children = Path(f"/proc/{web.process.pid}/task/{web.process.pid}/children").read_text().split()
+    assert len(children) == 1
+    web.process.kill()
+    web.process.communicate()
+    wait_until(lambda: not _runs(children[0]), what="the end of the stop server")
+
+
+def _runs(pid: str) -> bool:
+    """Whether it runs; a process that ended may stay as a zombie."""
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
