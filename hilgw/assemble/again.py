@@ -140,7 +140,10 @@ class Again:
         await until(end_s)
         self.played.until, wanted = self.recorded, self.recorded.streams().items()
         for look in range(1, int(GRACE_S / LOOK_S)):
-            played, replays = self.played.streams(), [each() for each in gateway.replays.values()]
+            played, replays = (
+                self.played.streams(),
+                [each.report() for each in gateway.replays.values()],
+            )
             is_complete = all(len(played.get(name, ())) >= len(each) for name, each in wanted)
             if run.done() or (
                 is_complete and all(r["departures"] or r["matched"] >= r["frames"] for r in replays)
