@@ -158,7 +158,8 @@ def test_of_something_else():
     assert ours == ["hilgw", "hilgw.testing", "hilgw.testing.plugin"]
     assert not {"asyncio", "serial", "yaml", "pydantic", "hypothesis.core"} & set(sys.modules)
 """
-    code, output = pytest_run(tmp_path, text, "-p", "no:hypothesispytest", "-p", "no:xdist")
+    others = [f"-pno:{each}" for each in ("hypothesispytest", "xdist", "anyio")]
+    code, output = pytest_run(tmp_path, text, *others)
     assert code == 0, output
 
 
