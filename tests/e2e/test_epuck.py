@@ -25,9 +25,9 @@ def robot(firmware_mock: Any) -> Any:
     return firmware_mock("epuck", width=0.25, depth=0.25)
 
 
-def on(port: str) -> list[str]:
+def on(port: str, answer_ms: int = 5000) -> list[str]:
     """The shipped file with this port. A busy machine is not a fault of the robot."""
-    changes = {"body.port": port, "body.answer_ms": 5000}
+    changes = {"body.port": port, "body.answer_ms": answer_ms}
     given = [f"--set=robots.e-puck.{path}={value}" for path, value in changes.items()]
     return ["--config", CONFIG, "--backend", "real", *given, *PATIENT]
 
@@ -108,7 +108,7 @@ class Modem:
 def test_another_device_is_refused(tmp_path: Path) -> None:
     modem = Modem(b"ERROR\r\n")
     try:
-        done = run(*on(modem.path), cwd=tmp_path)
+        done = run(*on(modem.path, 1000), cwd=tmp_path)
     finally:
         modem.end()
     assert done.returncode == 6
