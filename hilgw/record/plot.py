@@ -12,6 +12,7 @@ from hilgw.errors import HilgwError, UsageError, suggest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from hilgw.record.recording import Recording
 
@@ -90,12 +91,12 @@ def _points(event: Event) -> Iterator[tuple[str, str, float | None, str]]:
             units = event.get("units") or [""]
             for at, each in enumerate(values, 1):
                 label = "value" if len(values) == 1 else f"value {at}"
-                yield f"{robot}.{device}", label, _number(each), str(units[0])
+                yield f"{robot}.{device}", label, number(each), str(units[0])
         case {"event": "command", "robot": str(robot), "device": str(device), "given": dict(given)}:
             for kind in ("given", "applied"):
                 settings = given if kind == "given" else event.get("applied") or {}
                 for key, each in settings.items():
-                    yield f"{robot}.{device}", f"{key} {kind}", _number(each), ""
+                    yield f"{robot}.{device}", f"{key} {kind}", number(each), ""
             if event.get("outcome") == "refused":
                 yield f"{robot}.{device}", f"refused: {event.get('reason')}", None, ""
         case {"event": "packet", "source": str(source)}:
@@ -107,15 +108,16 @@ def _points(event: Event) -> Iterator[tuple[str, str, float | None, str]]:
             yield name, f"lost: {event.get('reason')}", None, ""
 
 
-def _number(value: Any) -> float:
+def number(value: Any) -> float:
+    """One that can be drawn, of a recording; else NaN."""
     try:
-        number = float(value)
-    except (TypeError, ValueError):
+        found = float(value)
+    except (TypeError, ValueError, OverflowError):
         return math.nan
-    return number if abs(number) < FARTHEST else math.nan
+    return found if abs(found) < FARTHEST else math.nan
 
 
-def _shown(text: str) -> str:
+def shown(text: str) -> str:
     """A text of a recording as a picture can have it."""
     return "".join(c if c.isprintable() else "?" for c in text[:LONGEST])
 
@@ -124,49 +126,59 @@ def plot(recording: Recording, names: Sequence[str], path: Path) -> list[str]:
     """Writes a picture of these names (none: of all) in the form that the suffix of `path` names.
     Returns the names in it. UsageError for an unknown name, a form that matplotlib does not write,
     or without matplotlib."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise UsageError("a plot needs matplotlib", fix="pip install 'hilgw[plot]'") from error
-
     rows = rows_of(recording.events(), names)
     if not rows:
         raise HilgwError("no values, commands or packets", where=str(recording.path))
     if len(rows) > MOST_ROWS:
         fix = f"choose some: {', '.join(list(rows)[:8])} ..."
         raise UsageError(f"a picture of {len(rows)} names is too large", fix=fix)
-    figure = Figure(figsize=(WIDTH_IN, ROW_IN * len(rows) + 0.6), layout="constrained")
-    all_axes = figure.subplots(len(rows), 1, sharex=True, squeeze=False)[:, 0]
+    figure, grid = figure_of(len(rows), 1, sharex=True)
+    all_axes = grid[:, 0]
     for axes, row in zip(all_axes, rows.values(), strict=True):
         _draw(axes, row)
     all_axes[-1].set_xlabel("time (s)")
+    save(figure, path)
+    return list(rows)
+
+
+def figure_of(rows: int, columns: int, *, sharex: bool = False) -> tuple[Figure, Any]:
+    """A figure and the array of its axes. UsageError without matplotlib."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise UsageError("a plot needs matplotlib", fix="pip install 'hilgw[plot]'") from error
+    figure = Figure(figsize=(WIDTH_IN, ROW_IN * rows + 0.6), layout="constrained")
+    return figure, figure.subplots(rows, columns, sharex=sharex, squeeze=False)
+
+
+def save(figure: Figure, path: Path) -> None:
+    """In the form that the suffix names. UsageError for one that matplotlib does not write."""
     try:
         figure.savefig(path)
     except ValueError as error:
         raise UsageError(f"{path.suffix or 'no suffix'}: {error}", where=str(path)) from error
     except OSError as error:
         raise HilgwError(f"cannot be written: {error.strerror}", where=str(path)) from error
-    return list(rows)
 
 
 def _draw(axes: Axes, row: Row) -> None:
     # A name may have characters that matplotlib would read as a formula.
-    axes.set_title(_shown(row.name), loc="left", fontsize="medium", parse_math=False)
+    axes.set_title(shown(row.name), loc="left", fontsize="medium", parse_math=False)
     for curve in row.curves.values():
         style = "--" if curve.label.endswith("given") else "-"
-        axes.step(curve.times, curve.values, style, where="post", label=_shown(curve.label), lw=1.2)
+        axes.step(curve.times, curve.values, style, where="post", label=shown(curve.label), lw=1.2)
     for level, curve in enumerate(row.marks.values()):
         is_lost = curve.label.startswith(("lost", "refused"))
         if row.curves:
             for time_s in curve.times[:1000]:
                 axes.axvline(time_s, color="tab:red", lw=0.6, alpha=0.6)
-            axes.plot([], [], color="tab:red", label=_shown(curve.label))
+            axes.plot([], [], color="tab:red", label=shown(curve.label))
         else:
             color, marker = ("tab:red", "x") if is_lost else (f"C{level % 10}", "|")
             heights = [-level] * len(curve.times)
-            axes.plot(curve.times, heights, marker, color=color, label=_shown(curve.label))
+            axes.plot(curve.times, heights, marker, color=color, label=shown(curve.label))
     if row.curves:
-        axes.set_ylabel(_shown(row.unit), parse_math=False)
+        axes.set_ylabel(shown(row.unit), parse_math=False)
     else:
         axes.set_yticks([])
         axes.margins(y=0.5)

@@ -155,7 +155,7 @@ def test_a_round_trip_has_reasons_for_what_is_unknown(tmp_path: Path) -> None:
     assert not found["fit"]
     assert set(found["unknown"]) == {"loss", "baudRate", "range", "signalStrengthNoise"}
     code, out, _ = in_process("twin", str(path), "-o", "link.svg", cwd=tmp_path)
-    assert code == 0 and "rover.tx: xbee0 and back, 9 packets of 6 B" in out
+    assert code == 0 and "rover.tx: xbee0 and back\n" in out and "packets     9 of 6 B" in out
     assert "round trip  to a device outside and back" in out
     assert max(map(len, out.splitlines())) <= 80
     assert (tmp_path / "link.svg").read_text().startswith("<?xml")
@@ -192,9 +192,48 @@ def test_two_modules_in_one_air_and_a_shadow(tmp_path: Path) -> None:
     done = run("--config", shadow, *fast, "6s", *report, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     loop = json.loads((tmp_path / "s.json").read_text())["control_loops"]["rover"]
-    sensors = twin(tmp_path / "s.pcapng", "rover", "-o", "s.png")["shadows"]["rover"]
+    sensors = twin(tmp_path / "s.pcapng", "-o", "s.png")["shadows"]["rover"]
     expected = {name: each for name, each in loop["divergence"].items() if each["n"]}
     assert {name: each["total"] for name, each in sensors.items()} == expected
     times = [each["from_s"] for each in sensors["ds_front"]["windows"]]
     assert len(times) > 2 and times == sorted(times)
     assert (tmp_path / "s.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_strange_recordings_have_a_twin_all_the_same(tmp_path: Path) -> None:
+    """Payloads without a byte; positions that are none; larger packets that are sooner there."""
+    empty = [each(at, b"") for at in (0, 4000 * MS) for each in (sent, came)]
+    assert "fit" in link_of(recording(tmp_path, empty))
+    for position in ([1.0], [1.0, 2.0, 3.0, 4.0], [1e300, 0.0, 0.0]):
+        for rotation in (None, [[1e300, 0.0, 0.0]] * 3, [[1.0, 0.0, 0.0]] * 2):
+            at = {"time_ns": 0, "position": position, "rotation": rotation}
+            placed = {"event": "placed", "name": "rover", **at}
+            events = [placed, sent(1, b"a"), came(2 * MS, b"a", rssi_dbm=-40.0)]
+            assert link_of(recording(tmp_path, events))["measured"]["distance_m"] is None
+
+
+def test_a_latency_is_not_negative(tmp_path: Path) -> None:
+    """The delay grows more than the size does."""
+    sizes = [10 + number % 40 for number in range(200)]
+    pairs = [(1000 * MS * at, b"%03d" % at + bytes(size)) for at, size in enumerate(sizes)]
+    events = [e for now, data in pairs for e in (sent(now, data), came(now + len(data) ** 2 * 10**5,
+              data))]  # fmt: skip
+    found = link_of(recording(tmp_path, events))
+    assert "latency_ms" not in found["fit"] and found["fit"]["baudRate"] > 0
+
+
+def test_all_fits_in_80_columns(tmp_path: Path) -> None:
+    """Names of 60 characters, one size."""
+    tx, station = "e" * 60, "s" * 60
+    config = CONFIG.replace("tx:", f"{tx}:").replace("xbee1:", f"{station}:")
+    names = {"source": f"rover.{tx}"}
+    events = [e for at in range(9) for e in (sent(at * 3000 * MS, b"%d" % at, **names),
+              came(at * 3000 * MS + 1, b"%d" % at, source=station))]  # fmt: skip
+    value = {"event": "value", "value": 1.0, "fields": ["x"], "units": [""], "device": "d" * 60}
+    events += [{**value, "time_ns": at, "robot": f"rover.{body}"} for at in (0, 1)
+               for body in ("body", "remote")]  # fmt: skip
+    path = recording(tmp_path, events, config)
+    code, out, err = in_process("twin", str(path), cwd=tmp_path)
+    assert (code, err) == (0, "")
+    assert max(map(len, out.splitlines())) <= 80
+    assert out.endswith("run.twin.png\n") and (tmp_path / "run.twin.png").exists()

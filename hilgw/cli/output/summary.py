@@ -138,7 +138,7 @@ def _latency(latency: dict[str, Any]) -> str:
 
 
 UNKNOWN = "-"
-_HEADS = ("sensor", "offset", "gain", "delay ms", "RMS", "n")
+_HEADS = ("offset", "gain", "delay ms", "RMS", "n")
 
 
 def divergence_words(divergences: Mapping[str, Divergence]) -> list[str]:
@@ -154,9 +154,10 @@ def divergence_words(divergences: Mapping[str, Divergence]) -> list[str]:
     return words
 
 
-def divergence_table(report: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """The lines of a table of the sensors that both bodies reported. report: of `--report`."""
-    rows = [_HEADS]
+def divergence_table(report: Mapping[str, Mapping[str, Any]], head: str = "sensor") -> list[str]:
+    """The lines of a table of the sensors that both bodies reported. report: of `--report`. head:
+    what the first column has."""
+    rows = [(head, *_HEADS)]
     for name, each in report.items():
         if not each["n"]:
             continue

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 from hilgw.cli.commands.recordings.reading import add_file, opened, report_end
 
 if TYPE_CHECKING:
+    from hilgw.config.model import GatewayConfig
     from hilgw.record.recording import Recording
+    from hilgw.record.twin.links import Links
 
 
 def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -23,19 +25,13 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "for a .wbt file; of a robot with a shadow the offset, delay and gain of each sensor over "
         "time. It draws both, with matplotlib: pip install 'hilgw[plot]'.",
         epilog="examples: hilgw twin run.pcapng\n"
-        "          hilgw twin run.pcapng xbee0 --output link.svg\n"
-        "          hilgw twin shadow.pcapng rover --window 10s --json",
+        "          hilgw twin run.pcapng --output link.svg\n"
+        "          hilgw twin shadow.pcapng --window 10s --json",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_file(parser)
     parser.add_argument(
-        "names", metavar="NAME", nargs="*", help="a station, device or robot; none: all"
-    )
-    parser.add_argument(
         "-o", "--output", metavar="FILE", type=Path, help="default: FILE.twin.png beside it"
-    )
-    parser.add_argument(
-        "--within", type=duration, default=2.0, help="the longest delay of a packet (default: 2s)"
     )
     parser.add_argument(
         "--window", type=duration, default=2.0, help="of a shadow's figures (default: 2s)"
@@ -45,11 +41,11 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 def run(args: argparse.Namespace) -> int:
     """Returns 0; 1 where the recording is damaged, or has no twin. UsageError for a picture that
-    was asked for and cannot be made."""
+    cannot be made."""
     from hilgw.cli.output.text import one_line, print_json
-    from hilgw.cli.twin.picture import draw
-    from hilgw.cli.twin.table import link_lines, shadow_lines
-    from hilgw.errors import HilgwError, UsageError
+    from hilgw.cli.output.twin import link_lines, shadow_lines
+    from hilgw.errors import HilgwError
+    from hilgw.record.twin.picture import draw
 
     recording = opened(args.file)
     links, shadows, begin_ns = _twins(recording, args)
@@ -65,39 +61,50 @@ def run(args: argparse.Namespace) -> int:
         print("\n".join([*link_lines(links), *shadow_lines(shadows)]))
     if args.output or not args.json:
         path = args.output or args.file.with_suffix(".twin.png")
-        try:
-            draw(path, links, shadows, begin_ns)
-        except UsageError as error:
-            if args.output:
-                raise
-            print(f"hilgw: no picture: {error}", file=sys.stderr)
-        else:
-            print(one_line(str(path)), file=sys.stderr if args.json else sys.stdout)
+        draw(path, links, shadows, begin_ns)
+        print(one_line(str(path)), file=sys.stderr if args.json else sys.stdout)
     return report_end(recording)
 
 
 def _twins(recording: Recording, args: argparse.Namespace) -> tuple[Any, dict[str, Any], int]:
     """The links with their twins, the sensors of each shadow, and the begin in ns."""
-    from hilgw.cli.twin.fields import twin_of
-    from hilgw.cli.twin.links import Links
-    from hilgw.cli.twin.shadows import METHODS, Shadow
     from hilgw.config.load import recorded
+    from hilgw.devices.fields import EmitterFields
+    from hilgw.record.twin.fields import twin_of
+    from hilgw.record.twin.shadows import METHODS, Shadow
 
     config, begin_ns = recorded(recording.head), None
-    finder, shadows = Links(config, args.within), dict[str, Shadow]()
+    finder, shadows = _links(config), dict[str, Shadow]()
     for event in recording.events():
         begin_ns = event["time_ns"] if begin_ns is None else begin_ns
         finder.add(event)
         robot, _, body = str(event.get("robot", "")).rpartition(".")
         if event["event"] == "value" and robot and body in METHODS:
-            shadows.setdefault(robot, Shadow(args.window)).add(event, body)
+            shadows.setdefault(robot, Shadow(args.window, begin_ns)).add(event, body)
         elif event["event"] == "mode" and event["mode"] == "shadow" and body in shadows:
             shadows[body].forget()
     if finder.is_full:
         print(f"{args.file}: more packets than are compared", file=sys.stderr)
-    links = [(link, twin_of(link, config, args.file.name)) for link in finder.found()
-             if not args.names or {link.source, link.out, link.into} & {*args.names}]  # fmt: skip
-    begin_ns = begin_ns or 0
-    found = {name: each.sensors(begin_ns) for name, each in shadows.items()
-             if not args.names or name in args.names}  # fmt: skip
-    return links, found, begin_ns
+    emitters = {f"{name}.{device}": fields for name, robot in config.robots.items()
+                for device, fields in robot.devices.items()
+                if isinstance(fields, EmitterFields)}  # fmt: skip
+    links = [(link, twin_of(link, emitters.get(link.source), config.medium.step_ms or 0,
+                            config.adapters[link.into].common.rssi_at_1m_dbm))
+             for link in finder.found()]  # fmt: skip
+    return links, {name: each.sensors() for name, each in shadows.items()}, begin_ns or 0
+
+
+def _links(config: GatewayConfig) -> Links:
+    from hilgw.config.scene import mount_of, pose_of
+    from hilgw.medium.pose import IDENTITY
+    from hilgw.record.twin.links import Links, Station
+
+    stations, poses = dict[str, Station](), dict[str, Any]()
+    for name, robot in config.robots.items():
+        poses[name] = pose_of(robot.position, robot.rotation)
+    for name, adapter in config.adapters.items():
+        own = adapter.common
+        mount = mount_of(own.position, own.rotation) if own.attached_to else IDENTITY
+        stations[name] = Station(own.attached_to or name, mount)
+        poses.setdefault(name, pose_of(own.position, own.rotation))
+    return Links(stations, poses)

@@ -1,0 +1,204 @@
+"""What Webots makes of the packets of a real link, and the fields with which it comes near to it.
+
+Webots' Emitter gives a packet size * byteSize / baudRate seconds, up to the end of a step, one
+packet after the other; it arrives where the distance is at most `range`; the signal strength is
+1 / distance^2, with gaussian noise in proportion. A latency beside that and losses at random have
+no field. Cones and obstacles of infra-red are not looked at.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable
+from functools import partial
+from itertools import accumulate
+from typing import Any
+
+from hilgw.devices.emitter import Emitter
+from hilgw.devices.fields import EmitterFields
+from hilgw.devices.steps import StepClock
+from hilgw.record.twin.links import Link, Row
+from hilgw.units import NS_PER_MS, ns_to_ms
+from hilgw.worlds.yaml_text import comment
+
+FASTEST = 2_147_483_647  # bit/s
+LEAST_SLOPE = 4.0  # times its standard error
+LEAST_LOST = 5  # packets lost beyond a range
+LEAST_SIGNALS = 8
+LAST_NS = 1 << 63
+COLUMNS = 80
+NO_PLACE = "the positions of both ends are not in the recording"
+Named = dict[str, Any]
+
+
+def twin_of(link: Link, given: EmitterFields | None, step_ms: int, at_1m_dbm: float) -> Named:
+    """As JSON: the link; `measured` and `predicted`, numbers that are None where they are not
+    known; `fit`, the fields that would fit; `unknown`, why others are not known; `wbt`, the nodes.
+    `each_ms`, `each_dbm`: what is predicted of each packet. given: of its Emitter, if it is one."""
+    rows, fields = link.rows, given or EmitterFields(type=link.type)
+    fit, unknown = Named(), Named()
+    predicted: Named = {"loss": None, "delay_ms": None, "rssi_dbm": None}
+    delays = signals = list[Any]([None] * len(rows))
+    if given is None:
+        unknown["predicted"] = "its source is not an Emitter of the configuration"
+    else:
+        delays = _delays_ms(rows, fields, step_ms)
+        signals = [at_1m_dbm - 20 * math.log10(row.distance_m) if row.distance_m else None
+                   for row in rows]  # fmt: skip
+        predicted |= {"delay_ms": spread(delays), "rssi_dbm": spread(signals)}
+        if fields.range >= 0 and None in [row.distance_m for row in rows]:
+            unknown["loss"] = NO_PLACE
+        else:
+            came = [delay is not None and (fields.range < 0 or (row.distance_m or 0.0) <= fields.range)
+                    for delay, row in zip(delays, rows, strict=True)]  # fmt: skip
+            predicted["loss"] = came.count(False) / len(rows)
+    for look in (_fit_rate, _fit_range, _fit_signal):
+        look(link, fields, fit, unknown)
+    return {
+        "source": link.source,
+        "out": link.out,
+        "into": link.into,
+        "round_trip": link.out == link.into,
+        "measured": _measured(link),
+        "predicted": predicted,
+        "fit": fit,
+        "unknown": unknown,
+        "each_ms": delays,
+        "each_dbm": signals,
+        "wbt": _nodes(link, fields, fit, unknown),
+    }
+
+
+def _measured(link: Link) -> Named:
+    rows, lost = link.rows, [row.lost for row in link.rows]
+    return {
+        "packets": len(rows),
+        "lost": lost.count(True),
+        "under_way": lost.count(None),
+        "left_out": link.left_out,
+        "refused": dict(link.refused),
+        "loss": lost.count(True) / (len(rows) - lost.count(None)),
+        "delay_ms": spread(row.delay_ms for row in rows),
+        "rssi_dbm": spread(row.rssi_dbm for row in rows),
+        "bytes": spread(row.size for row in rows),
+        "distance_m": spread(row.distance_m for row in rows),
+    }
+
+
+def _delays_ms(rows: list[Row], fields: EmitterFields, step_ms: int) -> list[Any]:
+    """Of each packet; None: it never leaves."""
+    steps = StepClock(0, step_ms * NS_PER_MS)
+    emitter, accepted, left = Emitter(fields, steps=steps), list[int](), list[Any]()
+    for place, row in enumerate(rows):
+        left += iter(partial(emitter.depart, row.time_ns), None)
+        if emitter.send(bytes(row.size), row.time_ns) is None:
+            accepted.append(place)
+    left += iter(partial(emitter.depart, LAST_NS), None)
+    times = [ns_to_ms(each.departed_ns - steps.last(each.offered_ns)) for each in left]
+    known = dict(zip(accepted, times, strict=False))
+    return [known.get(place) for place in range(len(rows))]
+
+
+def spread(values: Iterable[float | None]) -> dict[str, float] | None:
+    """None where no value is known."""
+    found = sorted(each for each in values if each is not None)
+    marks = {"min": 0.0, "p50": 0.5, "p99": 0.99, "max": 1.0}
+    at = {name: round(found[round(mark * (len(found) - 1))], 6) for name, mark in marks.items()
+          if found}  # fmt: skip
+    return {"n": len(found), **at} if found else None
+
+
+# --- the fields that would fit --------------------------------------------------------------------
+
+
+def _fit_rate(link: Link, fields: EmitterFields, fit: Named, unknown: Named) -> None:
+    """baudRate: the slope, by least squares, of the median delay of each size, of packets that
+    waited for no other; latency_ms: the rest."""
+    free_ns, by_size = 0.0, defaultdict(list)
+    for row in link.rows:
+        if row.delay_ms is not None and row.size:
+            if row.time_ns >= free_ns:
+                by_size[row.size].append(row.delay_ms)
+            free_ns = max(free_ns, row.time_ns + row.delay_ms * NS_PER_MS)
+    pairs = [(size, delay) for size, delays in by_size.items() for delay in delays]
+    if link.out == link.into:
+        unknown["baudRate"] = "how long each way of a round trip took is not known"
+    elif not pairs:
+        unknown["baudRate"] = "equal payloads were under way at once, so no delay is known"
+    else:
+        sizes, delays = map(list, zip(*pairs, strict=True))
+        slope = alone = statistics.fmean(delays) / statistics.fmean(sizes)
+        unknown["latency_ms"] = "unknown, the delay does not grow in proportion"
+        if len(by_size) > 1 and len(set(delays)) > 1 and _is_slope(sizes, delays):
+            medians = [statistics.median(by_size[size]) for size in sizes]
+            steep, rest = statistics.linear_regression(sizes, medians)
+            if rest >= 0 < steep:
+                slope, fit["latency_ms"] = steep, round(rest, 3)
+                del unknown["latency_ms"]
+        for name, ms_per_byte in {"baudRate": slope, "baudRate_alone": alone}.items():
+            rate = fields.byteSize * 1000 / ms_per_byte if ms_per_byte > 0 else math.inf
+            fit[name] = round(rate) if 1 <= rate <= FASTEST else -1
+
+
+def _is_slope(sizes: list[int], delays: list[float]) -> bool:
+    alike = statistics.correlation(sizes, delays)
+    return alike > LEAST_SLOPE * math.sqrt(max(0.0, 1 - alike * alike) / max(1, len(sizes) - 2))
+
+
+def _fit_range(link: Link, fields: EmitterFields, fit: Named, unknown: Named) -> None:
+    """range: beyond it most packets are lost, within it most arrive."""
+    pairs = sorted((r.distance_m, r.lost) for r in link.rows if r.distance_m is not None and
+                   r.lost is not None)  # fmt: skip
+    wrong = list(accumulate((1 if lost else -1 for _, lost in pairs), initial=0))
+    cut = min(range(len(wrong)), key=wrong.__getitem__)
+    beyond = sum(lost for _, lost in pairs[cut:])
+    if not pairs:
+        unknown["range"] = NO_PLACE
+    elif cut and beyond >= LEAST_LOST and pairs[cut - 1][0] < pairs[cut][0]:
+        fit["range"] = round((pairs[cut - 1][0] + pairs[cut][0]) / 2, 3)
+    else:
+        near, far = pairs[0][0], pairs[-1][0]
+        unknown["range"] = f"from {near:.3g} to {far:.3g} m the loss does not pass 50 %"
+
+
+def _fit_signal(link: Link, fields: EmitterFields, fit: Named, unknown: Named) -> None:
+    """signalStrengthNoise: the scatter beside 1 / distance^2, whose scale is rssi_at_1m_dbm."""
+    heard = [row for row in link.rows if row.rssi_dbm is not None]
+    ratios = [10 ** (row.rssi_dbm / 10) * row.distance_m**2 for row in heard if row.distance_m]  # type: ignore[operator]
+    mean = statistics.fmean(ratios) if len(ratios) >= LEAST_SIGNALS else 0.0
+    if mean > 0:
+        fit["signalStrengthNoise"] = round(statistics.pstdev(ratios) / mean, 4)
+        fit["rssi_at_1m_dbm"] = round(10 * math.log10(mean), 2)
+    else:
+        reason = NO_PLACE if heard else "the station reports no RSSI"
+        unknown["signalStrengthNoise"] = "too few packets" if ratios else reason
+
+
+# --- ready to paste -------------------------------------------------------------------------------
+
+
+def _nodes(link: Link, fields: EmitterFields, fit: Named, unknown: Named) -> str:
+    """The nodes for a .wbt file; a comment has the reason of each field that is left out."""
+    both = [f'  type "{link.type}"', f"  channel {link.channel}", f"  byteSize {fields.byteSize}"]
+    notes = [f"{name}: {unknown[name]}" for name in ("baudRate", "latency_ms", "range")
+             if name in unknown]  # fmt: skip
+    if "latency_ms" in fit:
+        notes.append(f"beside the baudRate {fit['latency_ms']:.1f} ms of latency, without a field;")
+        notes.append(f"baudRate {fit['baudRate_alone']} has the mean delay of these packets")
+    reach = fit.get("range", math.inf)
+    within = [row.lost for row in link.rows if row.lost is not None and
+              (row.distance_m or 0.0) <= reach]  # fmt: skip
+    if any(within):
+        share = sum(within) / len(within)
+        notes.append(f"{share:.1%} lost within the range: an Emitter loses nothing at random")
+    noise = "signalStrengthNoise"
+    if noise in fit:
+        signal = [f"  {noise} {fit[noise]:.10g}", "  # for hilgw: rssi_at_1m_dbm "
+                  f"{fit['rssi_at_1m_dbm']}"]  # fmt: skip
+    else:
+        signal = [f"  # {noise}: {unknown[noise]}"]
+    known = [f"  {name} {fit[name]:.10g}" for name in ("baudRate", "range") if name in fit]
+    lines = [comment(link.name)[:COLUMNS], "Emitter {", *both, *known, *(f"  # {n}" for n in notes)]
+    return "\n".join([*lines, "}", "Receiver {", *both, *signal, "}", ""])

@@ -1,0 +1,76 @@
+"""The picture of twins: three panels for each link and for each sensor of a shadow."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from hilgw.record.plot import figure_of, save, shown
+from hilgw.record.twin.links import Link
+
+MOST_ROWS = 24  # further ones are left out
+GROUPS = 20
+COLUMNS = {"offset": "offset", "delay_ms": "delay (ms)", "gain": "gain"}
+Panel = tuple[str, str, Sequence[Any], Sequence[Any], Sequence[Any]]
+"""Labels along and up, where, measured, and what stands beside it; None: not known."""
+
+
+def draw(
+    path: Path, links: Sequence[tuple[Link, Any]], shadows: Mapping[str, Any], begin_ns: int
+) -> None:
+    """UsageError without matplotlib; HilgwError where it is not written."""
+    rows = [(link.name, "by the Emitter", _of_link(link, twin, begin_ns)) for link, twin in links]
+    rows += [(f"{robot}.{name}", "whole run", _of_sensor(each)) for robot, sensors in
+             shadows.items() for name, each in sensors.items()]  # fmt: skip
+    figure, grid = figure_of(len(rows[:MOST_ROWS]), 3)
+    for all_axes, (name, beside, panels) in zip(grid, rows, strict=False):
+        all_axes[0].set_title(shown(name), loc="left", fontsize="medium", parse_math=False)
+        for axes, panel in zip(all_axes, panels, strict=True):
+            _draw(axes, panel, beside)
+        all_axes[0].legend(fontsize="small", framealpha=0.5)
+    save(figure, path)
+
+
+def _of_link(link: Link, twin: Mapping[str, Any], begin_ns: int) -> Iterator[Panel]:
+    """Delay over the size, loss and RSSI over the distance; over time where these do not vary."""
+    rows, loss = link.rows, twin["predicted"]["loss"]
+    time = ("time (s)", [(row.time_ns - begin_ns) / 1e9 for row in rows])
+    sizes, apart = [row.size for row in rows], [row.distance_m for row in rows]
+    size = ("bytes", sizes) if len(set(sizes)) > 2 else time
+    place = ("distance (m)", apart) if len({*apart}) > 2 and None not in apart else time
+    yield size[0], "delay (ms)", size[1], [row.delay_ms for row in rows], twin["each_ms"]
+    known = sorted((at, row.lost) for at, row in zip(place[1], rows, strict=True)
+                   if row.lost is not None)  # fmt: skip
+    each = -(-len(known) // GROUPS)
+    groups = [known[at : at + each] for at in range(0, len(known), each)]
+    means = [[sum(column) / len(group) for column in zip(*group, strict=True)] for group in groups]
+    shares = [100 * lost for _, lost in means]
+    beside = [None if loss is None else 100 * loss] * len(means)
+    yield place[0], "loss (%)", [at for at, _ in means], shares, beside
+    yield place[0], "RSSI (dBm)", place[1], [row.rssi_dbm for row in rows], twin["each_dbm"]
+
+
+def _of_sensor(sensor: Mapping[str, Any]) -> Iterator[Panel]:
+    windows = sensor["windows"]
+    times = [each["from_s"] for each in windows]
+    for key, label in COLUMNS.items():
+        beside = [sensor["total"][key]] * len(windows)
+        yield "time (s)", label, times, [each[key] for each in windows], beside
+
+
+def _draw(axes: Any, panel: Panel, beside: str) -> None:
+    along, up, where, *both = panel
+    measured, other = [[math.nan if y is None else y for y in values] for values in both]
+    axes.plot(where, measured, "o", ms=3, label="measured")
+    pairs = sorted(zip(where, other, strict=True))
+    axes.plot(*zip(*pairs, strict=True), "--", label=beside, lw=1.5)
+    axes.set(xlabel=along, ylabel=up, xlim=(0, 1.05 * max(where, default=0) or 1))
+    axes.grid(alpha=0.3)
+    axes.margins(y=0.3)
+    axes.ticklabel_format(axis="y", useOffset=False)
+    if "%" in up:
+        axes.set_ylim(-4, 104)
+    if not any(map(math.isfinite, [*measured, *other])):
+        axes.text(0.5, 0.5, "not known", transform=axes.transAxes, ha="center")

@@ -1,0 +1,63 @@
+"""A shadow over time, of a recording: the values of both bodies, compared as the run did.
+
+The total is that of the run's report: the same comparison of the same values. Each window is
+compared by itself, so that a change shows.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any
+
+from hilgw.control.divergence import Comparison, as_dict
+from hilgw.devices.kinds import Quantity
+from hilgw.record.plot import number
+
+METHODS = {"body": "first", "remote": "second"}
+
+
+class Shadow:
+    """One robot. begin_ns: of the recording."""
+
+    def __init__(self, window_s: float, begin_ns: int) -> None:
+        self._window_ns, self._begin_ns = int(window_s * 1e9), begin_ns
+        self.forget()
+
+    def forget(self) -> None:
+        """The robot gets its shadow anew."""
+        self._total, self._window = Comparison(), Comparison()
+        self._from_ns: int | None = None
+        self._found: dict[str, list[Any]] = defaultdict(list)
+
+    def add(self, event: Mapping[str, Any], body: str) -> None:
+        """A value of one of the bodies."""
+        given, now = event["value"], event["time_ns"]
+        if self._from_ns is None or now >= self._from_ns + self._window_ns:
+            self._end_window()
+            self._from_ns, self._window = now, Comparison()
+        value = tuple(map(number, given)) if isinstance(given, list) else number(given)
+        for each in (self._total, self._window):
+            compare = getattr(each, METHODS[body])
+            compare(event["device"], value, [Quantity(name) for name in event["fields"]], now)
+
+    def _end_window(self) -> None:
+        """Only its figures are kept: a recording may be long."""
+        for name, figures in _figures(self._window):
+            from_s = ((self._from_ns or 0) - self._begin_ns) / 1e9
+            self._found[name].append({"from_s": from_s, **figures})
+
+    def sensors(self) -> dict[str, Any]:
+        """As JSON, of each sensor that was compared: `total`, and `windows` over time."""
+        self._end_window()
+        self._window = Comparison()
+        return {
+            name: {"total": total, "windows": self._found[name]}
+            for name, total in _figures(self._total)
+        }
+
+
+def _figures(comparison: Comparison) -> list[tuple[str, dict[str, Any]]]:
+    comparison.estimate_delays()
+    found = comparison.divergences()
+    return [(name, as_dict(each)) for name, each in found.items() if each.pairs]
