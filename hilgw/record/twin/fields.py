@@ -51,11 +51,13 @@ def twin_of(link: Link, given: EmitterFields | None, step_ms: int, at_1m_dbm: fl
         if fields.range >= 0 and None in [row.distance_m for row in rows]:
             unknown["loss"] = NO_PLACE
         else:
-            came = [delay is not None and (fields.range < 0 or (row.distance_m or 0.0) <= fields.range)
+            reach = math.inf if fields.range < 0 else fields.range
+            came = [delay is not None and (row.distance_m or 0.0) <= reach
                     for delay, row in zip(delays, rows, strict=True)]  # fmt: skip
             predicted["loss"] = came.count(False) / len(rows)
-    for look in (_fit_rate, _fit_range, _fit_signal):
-        look(link, fields, fit, unknown)
+    _fit_rate(link, fields.byteSize, fit, unknown)
+    _fit_range(link, fit, unknown)
+    _fit_signal(link, fit, unknown)
     return {
         "source": link.source,
         "out": link.out,
@@ -113,7 +115,7 @@ def spread(values: Iterable[float | None]) -> dict[str, float] | None:
 # --- the fields that would fit --------------------------------------------------------------------
 
 
-def _fit_rate(link: Link, fields: EmitterFields, fit: Named, unknown: Named) -> None:
+def _fit_rate(link: Link, byte_size: int, fit: Named, unknown: Named) -> None:
     """baudRate: the slope, by least squares, of the median delay of each size, of packets that
     waited for no other; latency_ms: the rest."""
     free_ns, by_size = 0.0, defaultdict(list)
@@ -130,7 +132,7 @@ def _fit_rate(link: Link, fields: EmitterFields, fit: Named, unknown: Named) -> 
     else:
         sizes, delays = map(list, zip(*pairs, strict=True))
         slope = alone = statistics.fmean(delays) / statistics.fmean(sizes)
-        unknown["latency_ms"] = "unknown, the delay does not grow in proportion"
+        unknown["latency_ms"] = "not known apart from the baudRate by packets of these sizes"
         if len(by_size) > 1 and len(set(delays)) > 1 and _is_slope(sizes, delays):
             medians = [statistics.median(by_size[size]) for size in sizes]
             steep, rest = statistics.linear_regression(sizes, medians)
@@ -138,7 +140,7 @@ def _fit_rate(link: Link, fields: EmitterFields, fit: Named, unknown: Named) -> 
                 slope, fit["latency_ms"] = steep, round(rest, 3)
                 del unknown["latency_ms"]
         for name, ms_per_byte in {"baudRate": slope, "baudRate_alone": alone}.items():
-            rate = fields.byteSize * 1000 / ms_per_byte if ms_per_byte > 0 else math.inf
+            rate = byte_size * 1000 / ms_per_byte if ms_per_byte > 0 else math.inf
             fit[name] = round(rate) if 1 <= rate <= FASTEST else -1
 
 
@@ -147,7 +149,7 @@ def _is_slope(sizes: list[int], delays: list[float]) -> bool:
     return alike > LEAST_SLOPE * math.sqrt(max(0.0, 1 - alike * alike) / max(1, len(sizes) - 2))
 
 
-def _fit_range(link: Link, fields: EmitterFields, fit: Named, unknown: Named) -> None:
+def _fit_range(link: Link, fit: Named, unknown: Named) -> None:
     """range: beyond it most packets are lost, within it most arrive."""
     pairs = sorted((r.distance_m, r.lost) for r in link.rows if r.distance_m is not None and
                    r.lost is not None)  # fmt: skip
@@ -163,7 +165,7 @@ def _fit_range(link: Link, fields: EmitterFields, fit: Named, unknown: Named) ->
         unknown["range"] = f"from {near:.3g} to {far:.3g} m the loss does not pass 50 %"
 
 
-def _fit_signal(link: Link, fields: EmitterFields, fit: Named, unknown: Named) -> None:
+def _fit_signal(link: Link, fit: Named, unknown: Named) -> None:
     """signalStrengthNoise: the scatter beside 1 / distance^2, whose scale is rssi_at_1m_dbm."""
     heard = [row for row in link.rows if row.rssi_dbm is not None]
     ratios = [10 ** (row.rssi_dbm / 10) * row.distance_m**2 for row in heard if row.distance_m]  # type: ignore[operator]

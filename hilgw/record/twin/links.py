@@ -28,20 +28,12 @@ STRONGEST_DBM = 1000
 _NUMBER = re.compile(rb"\d+$")
 
 
-class Station(NamedTuple):
-    """moves_with: the object on which it is mounted, maybe itself."""
-
-    moves_with: str
-    mount: Pose
-
-
 @dataclass(slots=True)
 class Packet:
     """A packet that a station sent. down: the ports that were not up; at: the positions of the
     stations. came: delay in ms and RSSI by the station where it came in; None: not known."""
 
     event: Mapping[str, Any]
-    time_ns: int
     size: int
     down: frozenset[str]
     at: Mapping[str, Vector | None]
@@ -81,10 +73,13 @@ class Link(NamedTuple):
 
 
 class Links:
-    """Finds the links of a recording, event by event. poses: at the begin, by object."""
+    """Finds the links of a recording, event by event. mounts: by station the object on which it
+    is, maybe itself, and its pose there. poses: of the objects, at the begin."""
 
-    def __init__(self, stations: Mapping[str, Station], poses: Mapping[str, Pose | None]) -> None:
-        self._stations = stations
+    def __init__(
+        self, mounts: Mapping[str, tuple[str, Pose]], poses: Mapping[str, Pose | None]
+    ) -> None:
+        self._mounts = mounts
         self._at: dict[str, Vector | None] = {}
         for name, pose in poses.items():
             self._place(name, pose)
@@ -112,9 +107,7 @@ class Links:
                 self._place(event["name"], _pose(event["position"], event["rotation"]))
 
     def _place(self, name: str, pose: Pose | None) -> None:
-        moved = [
-            (each, mount) for each, (object, mount) in self._stations.items() if object == name
-        ]
+        moved = [(each, mount) for each, (object, mount) in self._mounts.items() if object == name]
         self._at = self._at | {
             each: pose.compose(mount).position if pose else None for each, mount in moved
         }
@@ -122,12 +115,12 @@ class Links:
     def _packet(self, event: Mapping[str, Any], data: bytes) -> None:
         into, number = event["source"], _NUMBER.search(data)
         asked = number[0] if number else data
-        for out in self._stations if into in self._stations else ():
+        for out in self._mounts if into in self._mounts else ():
             key = (out, "asked", asked) if out == into else (out, "payload", data)
             self._match(self._waiting.get(key, []), event)
         for out in event["received_by"]:
-            if out in self._stations and not self.is_full:
-                packet = Packet(event, event["time_ns"], len(data), self._down, self._at)
+            if out in self._mounts and not self.is_full:
+                packet = Packet(event, len(data), self._down, self._at)
                 self._count += 1
                 self._sent[out].append(packet)
                 for key in ((out, "payload", data), (out, "asked", asked)):
@@ -136,9 +129,11 @@ class Links:
     def _match(self, waiting: list[Packet], event: Mapping[str, Any]) -> None:
         """The newest packet that fits; it is certain where it is the only one."""
         into, now, rssi = event["source"], event["time_ns"], event["rssi_dbm"]
-        free = [p for p in waiting if 0 <= now - p.time_ns <= LONGEST_NS and into not in p.came]
+        free = [
+            p for p in waiting if 0 <= now - p.event["time_ns"] <= LONGEST_NS and into not in p.came
+        ]
         if free:
-            delay_ms = ns_to_ms(now - free[-1].time_ns) if len(free) == 1 else None
+            delay_ms = ns_to_ms(now - free[-1].event["time_ns"]) if len(free) == 1 else None
             is_known = rssi is not None and abs(rssi) <= STRONGEST_DBM
             free[-1].came[into] = delay_ms, rssi if is_known else None
 
@@ -163,11 +158,11 @@ class Links:
         rows = []
         for packet in packets:
             delay_ms, rssi = packet.came.get(into, none)
-            late = None if packet.time_ns > self._end_ns - wait_ns else True
+            now = packet.event["time_ns"]
             one, other = packet.at.get(out), packet.at.get(into)
             apart = math.dist(one, other) if one and other and out != into else None
-            lost = False if into in packet.came else late
-            rows.append(Row(packet.time_ns, packet.size, delay_ms, lost, apart, rssi))
+            lost = False if into in packet.came else None if now > self._end_ns - wait_ns else True
+            rows.append(Row(now, packet.size, delay_ms, lost, apart, rssi))
         return rows
 
 

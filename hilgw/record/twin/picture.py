@@ -65,7 +65,7 @@ def _draw(axes: Any, panel: Panel, beside: str) -> None:
     measured, other = [[math.nan if y is None else y for y in values] for values in both]
     axes.plot(where, measured, "o", ms=3, label="measured")
     pairs = sorted(zip(where, other, strict=True))
-    axes.plot(*zip(*pairs, strict=True), "--", label=beside, lw=1.5)
+    axes.plot(*zip(*pairs, strict=True), label=beside, ls="--", lw=1.5)
     axes.set(xlabel=along, ylabel=up, xlim=(0, 1.05 * max(where, default=0) or 1))
     axes.grid(alpha=0.3)
     axes.margins(y=0.3)

@@ -14,7 +14,7 @@ from hilgw.control.divergence import Comparison, as_dict
 from hilgw.devices.kinds import Quantity
 from hilgw.record.plot import number
 
-METHODS = {"body": "first", "remote": "second"}
+BODIES = ("body", "remote")
 
 
 class Shadow:
@@ -38,7 +38,7 @@ class Shadow:
             self._from_ns, self._window = now, Comparison()
         value = tuple(map(number, given)) if isinstance(given, list) else number(given)
         for each in (self._total, self._window):
-            compare = getattr(each, METHODS[body])
+            compare = each.first if body == "body" else each.second
             compare(event["device"], value, [Quantity(name) for name in event["fields"]], now)
 
     def _end_window(self) -> None:

@@ -41,10 +41,10 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 def run(args: argparse.Namespace) -> int:
     """Returns 0; 1 where the recording is damaged, or has no twin. UsageError for a picture that
-    cannot be made."""
+    was asked for and cannot be made."""
     from hilgw.cli.output.text import one_line, print_json
     from hilgw.cli.output.twin import link_lines, shadow_lines
-    from hilgw.errors import HilgwError
+    from hilgw.errors import HilgwError, UsageError
     from hilgw.record.twin.picture import draw
 
     recording = opened(args.file)
@@ -61,8 +61,14 @@ def run(args: argparse.Namespace) -> int:
         print("\n".join([*link_lines(links), *shadow_lines(shadows)]))
     if args.output or not args.json:
         path = args.output or args.file.with_suffix(".twin.png")
-        draw(path, links, shadows, begin_ns)
-        print(one_line(str(path)), file=sys.stderr if args.json else sys.stdout)
+        try:
+            draw(path, links, shadows, begin_ns)
+        except UsageError as error:
+            if args.output:
+                raise
+            print(f"hilgw: no picture: {error}", file=sys.stderr)
+        else:
+            print(one_line(str(path)), file=sys.stderr if args.json else sys.stdout)
     return report_end(recording)
 
 
@@ -71,7 +77,7 @@ def _twins(recording: Recording, args: argparse.Namespace) -> tuple[Any, dict[st
     from hilgw.config.load import recorded
     from hilgw.devices.fields import EmitterFields
     from hilgw.record.twin.fields import twin_of
-    from hilgw.record.twin.shadows import METHODS, Shadow
+    from hilgw.record.twin.shadows import BODIES, Shadow
 
     config, begin_ns = recorded(recording.head), None
     finder, shadows = _links(config), dict[str, Shadow]()
@@ -79,7 +85,7 @@ def _twins(recording: Recording, args: argparse.Namespace) -> tuple[Any, dict[st
         begin_ns = event["time_ns"] if begin_ns is None else begin_ns
         finder.add(event)
         robot, _, body = str(event.get("robot", "")).rpartition(".")
-        if event["event"] == "value" and robot and body in METHODS:
+        if event["event"] == "value" and robot and body in BODIES:
             shadows.setdefault(robot, Shadow(args.window, begin_ns)).add(event, body)
         elif event["event"] == "mode" and event["mode"] == "shadow" and body in shadows:
             shadows[body].forget()
@@ -95,16 +101,17 @@ def _twins(recording: Recording, args: argparse.Namespace) -> tuple[Any, dict[st
 
 
 def _links(config: GatewayConfig) -> Links:
+    """Of the stations of this configuration."""
     from hilgw.config.scene import mount_of, pose_of
     from hilgw.medium.pose import IDENTITY
-    from hilgw.record.twin.links import Links, Station
+    from hilgw.record.twin.links import Links
 
-    stations, poses = dict[str, Station](), dict[str, Any]()
+    mounts, poses = dict[str, Any](), dict[str, Any]()
     for name, robot in config.robots.items():
         poses[name] = pose_of(robot.position, robot.rotation)
     for name, adapter in config.adapters.items():
         own = adapter.common
         mount = mount_of(own.position, own.rotation) if own.attached_to else IDENTITY
-        stations[name] = Station(own.attached_to or name, mount)
+        mounts[name] = own.attached_to or name, mount
         poses.setdefault(name, pose_of(own.position, own.rotation))
-    return Links(stations, poses)
+    return Links(mounts, poses)
