@@ -167,14 +167,14 @@ def _fit_range(link: Link, fit: Named, unknown: Named) -> None:
 
 def _fit_signal(link: Link, fit: Named, unknown: Named) -> None:
     """signalStrengthNoise: the scatter beside 1 / distance^2, whose scale is rssi_at_1m_dbm."""
-    heard = [row for row in link.rows if row.rssi_dbm is not None]
-    ratios = [10 ** (row.rssi_dbm / 10) * row.distance_m**2 for row in heard if row.distance_m]  # type: ignore[operator]
+    received = [row for row in link.rows if row.rssi_dbm is not None]
+    ratios = [10 ** (row.rssi_dbm / 10) * row.distance_m**2 for row in received if row.distance_m]  # type: ignore[operator]
     mean = statistics.fmean(ratios) if len(ratios) >= LEAST_SIGNALS else 0.0
     if mean > 0:
         fit["signalStrengthNoise"] = round(statistics.pstdev(ratios) / mean, 4)
         fit["rssi_at_1m_dbm"] = round(10 * math.log10(mean), 2)
     else:
-        reason = NO_PLACE if heard else "the station reports no RSSI"
+        reason = NO_PLACE if received else "the station reports no RSSI"
         unknown["signalStrengthNoise"] = "too few packets" if ratios else reason
 
 
