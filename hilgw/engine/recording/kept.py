@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hilgw.engine.recording.recorder import RECORDED, PlainEvents, make
+from hilgw.engine.recording.recorder import RECORDED, PlainEvents
+from hilgw.record.events import CLOCK
 from hilgw.record.writer import Event, Files, Report, Settings
 
 if TYPE_CHECKING:
@@ -18,24 +18,22 @@ MOST = 20_000
 
 
 class KeptEvents(PlainEvents):
-    """The last events of this gateway from now on. head: makes that of the recording."""
+    """The last events of this gateway from now on. head: that of the recording."""
 
-    def __init__(self, gateway: Gateway, head: Callable[[], dict[str, Any]]) -> None:
-        self._begin: list[Event] = []
+    def __init__(self, gateway: Gateway, head: dict[str, Any]) -> None:
         self._kept: deque[Event] = deque(maxlen=MOST)
-        self._head, self._gateway = head, gateway
-        super().__init__(gateway.timer.now, gateway.device_of, self._begin.append)
+        self._head, self._parts = head, gateway.supervisors
+        super().__init__(gateway.timer.now, gateway.device_of, self._kept.append)
         for state in gateway.states():
             self.emit(True, state)
-        self._put = self._kept.append
         gateway.observer.add(self, RECORDED)
 
     def write(self, path: Path) -> Report:
-        """Writes them to a new file; what became of it. HilgwError where it cannot be made."""
+        """Writes them to a file; what became of it."""
         reports: list[Report] = []
-        make(path)
-        parts, epoch_ns = list(self._gateway.supervisors), time.time_ns() - self._now()
-        files = Files(Settings(str(path), self._head(), parts, epoch_ns), reports.append)
-        files.write([*self._begin, *self._kept])
+        now, wall_ns = self._now(), time.time_ns()
+        settings = Settings(str(path), self._head, [*self._parts], wall_ns - now)
+        files = Files(settings, reports.append)
+        files.write([*self._kept, (CLOCK, now, time.monotonic_ns(), wall_ns / 1e9)])
         files.close()
         return reports[-1]

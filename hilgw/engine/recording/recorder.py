@@ -84,7 +84,13 @@ class RecordingProcess:
         self._given = self._taken = 0  # bytes
         self._is_broken = False
         self.path = path = Path(settings.path)
-        make(path)
+        try:
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        except FileExistsError as error:
+            fix = "a recording replaces no file: name another"
+            raise HilgwError("exists already", where=str(path), fix=fix) from error
+        except OSError as error:
+            raise HilgwError(f"cannot be made: {error.strerror}", where=str(path)) from error
         try:
             self._process = subprocess.Popen(
                 command,
@@ -279,14 +285,3 @@ class Recorder(PlainEvents):
         now = self._clock.now()
         self._put(("clock", self._now(), now, time.time()))
         self._tick = self._clock.call_at(now + NS_PER_S, self._put_clock)
-
-
-def make(path: Path) -> None:
-    """An empty file for this user alone. HilgwError where one is there, or cannot be made."""
-    try:
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-    except FileExistsError as error:
-        fix = "a recording replaces no file: name another"
-        raise HilgwError("exists already", where=str(path), fix=fix) from error
-    except OSError as error:
-        raise HilgwError(f"cannot be made: {error.strerror}", where=str(path)) from error
