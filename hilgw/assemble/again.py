@@ -26,20 +26,18 @@ GRACE_S = 5.0  # what is missing at the end is waited for, in simulated time
 LOOK_S = 0.01
 PATIENCE = 100  # programs have so many times `command_timeout_s`: machines that test are busy
 
-Keep = Callable[[Gateway, dict[str, Any]], object]
-"""Gets the gateway before it runs, and the head of a recording of it."""
-
 
 def again(
     file: Path,
     folder: Path,
     overrides: Sequence[str] = (),
-    keep: Keep = lambda gateway, head: None,
+    keep: Callable[[Gateway, dict[str, Any]], object] = lambda gateway, head: None,
 ) -> Story:
     """The story of the second run, until the recording ends; later where something is missing.
 
-    folder: where the configuration is, with its programs. overrides: KEY.KEY=VALUE each. Raises
-    RecordingError, ConfigErrors as `hilgw check`, and HilgwError as `Gateway.run`.
+    folder: where the configuration is, with its programs. overrides: KEY.KEY=VALUE each. keep: gets
+    the gateway before it runs, and the head of a recording of it. Raises RecordingError,
+    ConfigErrors as `hilgw check`, and HilgwError as `Gateway.run`.
     """
     first = _FirstRun(Recording(file))
     path, text = folder / Path(str(first.head.get("config"))).name, first.head.get("configuration")
