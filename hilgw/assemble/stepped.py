@@ -130,7 +130,11 @@ class SteppedAssembly:
 
         def start(host: str, number: int) -> None:
             url = f"tcp://{host}:{number}/{quote(loop.name, safe='')}"
-            child.start(program_environment(url, os.environ, token) | gateway.environment)
+            environment = program_environment(url, os.environ, token) | gateway.environment
+            if late_ns := gateway.holds.late.get(link.name):
+                gateway.timer.call_at(late_ns, partial(child.start, environment))
+            else:
+                child.start(environment)
 
         server = WebotsServer(Listening(LOOPBACK, 0, check_token=check))
         where = Path(settings.file).name

@@ -82,17 +82,21 @@ def load_text(
 def recorded(head: Mapping[str, Any]) -> GatewayConfig:
     """The configuration in the head of a recording, with its `--set`. No file that it names is
     looked at: it may be on another machine. Raises ConfigErrors."""
-    words = [str(each) for each in head.get("arguments") or ()]
-    given = [value for option, value in pairwise(words) if option == "--set"]
-    given += [word[len("--set=") :] for word in words if word.startswith("--set=")]
     document = compose(str(head.get("configuration")), str(head.get("config")))
     config = None
     if isinstance(document.data, dict) and not document.syntax:
-        options.apply(document, given)
+        options.apply(document, given(head))
         config = _validate(document, Context())
     if config is None or document.problems:
         raise ConfigErrors(in_order(document.problems))
     return config
+
+
+def given(head: Mapping[str, Any]) -> list[str]:
+    """What `--set` had changed in the run with this head of a recording."""
+    words = [str(each) for each in head.get("arguments") or ()]
+    values = [value for option, value in pairwise(words) if option == "--set"]
+    return values + [word[len("--set=") :] for word in words if word.startswith("--set=")]
 
 
 def _is_newer(document: Document) -> bool:

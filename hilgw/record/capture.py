@@ -57,9 +57,8 @@ def module(
     when = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(head["wall_s"]))
     command = _plain(shlex.join(["hilgw", *map(str, head.get("arguments", ()))]))
     left_out = f"{{{', '.join(map(_literal, not_compared))}}}"
-    call, indent = ", ".join(["RECORDING", *arguments]), "\n        "
-    if len(call) > WIDTH - 26:
-        call = indent + f",{indent}".join(["RECORDING", *arguments]) + ",\n    "
+    each = "".join(f"\n        {argument}," for argument in ("RECORDING", *arguments))
+    call = f"{each}\n    " if arguments else "RECORDING"
     lines = [
         f'"""Recorded {when}, with hilgw {_plain(str(head.get("hilgw")))}:',
         "",
@@ -90,8 +89,7 @@ def module(
 
 def _plain(text: str) -> str:
     """The text, where a docstring can hold it as it is; else nothing."""
-    is_plain = text.isascii() and text.isprintable() and not set(text) & set('"\\')
-    return text if is_plain else ""
+    return text if text.isascii() and text.isprintable() and not set(text) & set('"\\') else ""
 
 
 def _shown(what: str, values: Sequence[Any], most: int) -> list[str]:

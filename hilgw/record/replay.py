@@ -71,6 +71,11 @@ class Replay:
             "after_end_bytes": self.after_end,
         }
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether hilgw has sent every frame, or departed."""
+        return bool(self.departures) or self.matched >= self.frames
+
     def end(self) -> None:
         """The run ends: what hilgw sends from now on, such as a stop, does not depart."""
         self._is_ended = True

@@ -14,14 +14,15 @@ class Story:
     commands: by their motor: one that is repeated counts once, as how often it is repeated
     may depend on the time. departures: by the part that is a recording, with both frames.
 
-    until: another story, which is not exceeded from now on; None: none.
+    recorded: the story that is done again in this one; of a first run, itself. is_over: the
+    recording is, and is not exceeded from now on. parts: that it plays.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, recorded: Story | None = None) -> None:
         self.packets: dict[str, list[bytes]] = {}
         self.commands: dict[str, list[str]] = {}
         self.departures: dict[str, list[str]] = {}
-        self.until: Story | None = None
+        self.recorded, self.is_over, self.parts = recorded or self, False, list[str]()
 
     def add(self, event: Mapping[str, Any]) -> None:
         """An event, as the control socket and recordings have it."""
@@ -30,23 +31,28 @@ class Story:
             to = event["received_by"]
             names = ", ".join(to) if len(to) <= MOST_NAMED else f"{len(to)} receivers"
             name = f"{event['source']} -> {names or 'no receiver'}"
-            self._append("packets", name, bytes.fromhex(event["data"]))
+            self._append(self.packets, name, bytes.fromhex(event["data"]))
         elif kind == "command":
             name = f"{event['robot']}.{event['device']}" + (event["body"] and f" ({event['body']})")
             words = ", ".join(f"{key} {value}" for key, value in event["given"].items())
             words += event["reason"] and f", refused: {event['reason']}"
             if self.commands.get(name, [])[-1:] != [words]:
-                self._append("commands", name, words)
+                self._append(self.commands, name, words)
         elif kind == "notice" and event["text"].startswith(DEPARTS):  # noqa: SIM102
-            if self.until is None or BEHIND not in event["text"]:
+            if not (self.is_over and BEHIND in event["text"]):
                 self.departures.setdefault(event["source"], []).append(event["text"])
 
-    def _append(self, kind: str, name: str, value: bytes | str) -> None:
-        streams = getattr(self, kind)
-        ends = None if self.until is None else getattr(self.until, kind)
-        if ends is None or len(streams.get(name, ())) < len(ends.get(name, ())):
+    def _append(self, streams: dict[str, list[Any]], name: str, value: bytes | str) -> None:
+        most = len(self.recorded.streams().get(name, ())) if self.is_over else None
+        if most is None or len(streams.get(name, ())) < most:
             streams.setdefault(name, []).append(value)
 
     def streams(self) -> dict[str, list[Any]]:
         """All packets and commands, by their names."""
         return {**self.packets, **self.commands}
+
+    def is_complete(self) -> bool:
+        """Whether it has as much of each as the recorded run."""
+        played = self.streams()
+        ends = self.recorded.streams().items()
+        return all(len(played.get(name, ())) >= len(each) for name, each in ends)

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterator
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from hilgw.testing.fixtures.ports import VirtualPorts
 
 _BENCH = pytest.StashKey["Bench"]()
-_FOLDER = pytest.StashKey[Any]()
 
 
 @pytest.fixture
@@ -35,9 +35,9 @@ def hilgw_bench(
     """The base of the other fixtures: one event loop in its own thread."""
     from hilgw.testing.fixtures.bench import Bench
 
-    bench = Bench(concurrent="PYTEST_XDIST_WORKER" in os.environ)
+    folder = partial(tmp_path_factory.mktemp, "hilgw")
+    bench = Bench(folder, concurrent="PYTEST_XDIST_WORKER" in os.environ)
     request.node.stash[_BENCH] = bench
-    request.node.stash[_FOLDER] = lambda: tmp_path_factory.mktemp("hilgw")
     try:
         yield bench
     finally:
@@ -76,6 +76,6 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     if report.failed and report.when != "teardown" and _BENCH in item.stash:
-        for title, text in item.stash[_BENCH].transcript(item.stash[_FOLDER]):
+        for title, text in item.stash[_BENCH].transcript():
             report.sections.append((title, text))
     return report

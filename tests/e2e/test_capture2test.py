@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -58,34 +59,37 @@ def ruff(*words: str, cwd: Path) -> int:
     return run_program(sys.executable, "-m", "ruff", *words, cwd=cwd).returncode
 
 
-@pytest.mark.parametrize("speed", ["max", "1"])
-def test_the_test_passes_and_fails_when_the_program_changes(tmp_path: Path, speed: str) -> None:
-    lab = tmp_path / "lab"
-    lab.mkdir()
-    (lab / "rover.yaml").write_text(CONFIG)
-    (lab / "brain.py").write_text(BRAIN)
-    done = run("run", *RUN, "--speed", speed, "--record", "run.pcapng", cwd=lab)
-    assert done.returncode == 0, done.stderr
-    code, out, err = in_process("capture2test", "run.pcapng", cwd=lab)
-    assert (code, err) == (0, "") and "run: pytest test_run.py" in out
-    text = (lab / "test_run.py").read_text()
-    assert len(text.splitlines()) <= 60 and 'b"ping 1"' in text and "args=[--lab]" in text, text
-    assert ruff("check", "--isolated", "test_run.py", cwd=lab) == 0
-    assert ruff("format", "--isolated", "--check", "test_run.py", cwd=lab) == 0
-    for name, (old, new, _) in CHANGES.items() if speed == "max" else ():
-        shutil.copytree(lab, tmp_path / name)
+def test_the_test_passes_and_fails_when_the_program_changes(tmp_path: Path) -> None:
+    labs = {"max": tmp_path / "fast", "1": tmp_path / "real"}  # by the speed of the recorded run
+
+    def record(speed: str) -> str:
+        (lab := labs[speed]).mkdir()
+        (lab / "rover.yaml").write_text(CONFIG)
+        (lab / "brain.py").write_text(BRAIN)
+        return run("run", *RUN, "--speed", speed, "--record", "run.pcapng", cwd=lab).stderr
+
+    with ThreadPoolExecutor() as pool:
+        assert list(pool.map(record, labs)) == ["", ""]
+    for lab in labs.values():
+        code, out, err = in_process("capture2test", "run.pcapng", cwd=lab)
+        assert (code, err) == (0, "") and "run: pytest test_run.py" in out
+        text = (lab / "test_run.py").read_text()
+        assert len(text.splitlines()) <= 60 and 'b"ping 1"' in text and "args=[--lab]" in text, text
+        assert ruff("check", "--isolated", "test_run.py", cwd=lab) == 0
+        assert ruff("format", "--isolated", "--check", "test_run.py", cwd=lab) == 0
+    for name, (old, new, _) in CHANGES.items():
+        shutil.copytree(labs["max"], tmp_path / name)
         (tmp_path / name / "brain.py").write_text(BRAIN.replace(old, new))
     command = ("-m", "pytest", "-vv", "--import-mode=importlib", f"--basetemp={tmp_path}/of_tests")
     done = run_program(sys.executable, *command, *sorted(map(str, tmp_path.glob("*/test_run.py"))),
                        cwd=tmp_path)  # fmt: skip
-    assert "1 passed" in done.stdout, done.stdout
-    if speed == "max":
-        assert "2 failed" in done.stdout
-        assert all(word in done.stdout for *_, word in CHANGES.values())
-        assert "expected: -> " in done.stdout and "; sent: -> " in done.stdout
-        shown = re.findall(r"^hilgw show (.*)$", done.stdout, re.M)
-        assert len(shown) == 2
-        assert any(event["event"] == "bytes" for event in Recording(Path(shown[0])).events())
+    assert "2 failed, 2 passed" in done.stdout, done.stdout
+    assert all(f"{lab.name}/test_run.py::test_run PASSED" in done.stdout for lab in labs.values())
+    assert all(word in done.stdout for *_, word in CHANGES.values())
+    assert "expected: -> " in done.stdout and "; sent: -> " in done.stdout
+    shown = re.findall(r"^hilgw show (.*)$", done.stdout, re.M)
+    assert len(shown) == 2
+    assert any(event["event"] == "bytes" for event in Recording(Path(shown[0])).events())
 
 
 def port(state: str, ms: int) -> dict[str, Any]:

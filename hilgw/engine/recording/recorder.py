@@ -14,6 +14,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import deque
 from contextlib import suppress
 from dataclasses import asdict, replace
 from operator import attrgetter
@@ -26,13 +27,15 @@ from hilgw.engine.recording.event_stream import EVENT_KINDS, EventStream
 from hilgw.engine.simulated.event_loop import in_real_time
 from hilgw.errors import HilgwError
 from hilgw.protocols.gateway import events
-from hilgw.record.writer import Event, Report, Settings
+from hilgw.record.events import CLOCK
+from hilgw.record.writer import Event, Files, Report, Settings
 from hilgw.units import NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from hilgw.devices.kinds import Device
+    from hilgw.engine.gateway import Gateway
     from hilgw.engine.observer import LineEvent
     from hilgw.medium.medium import Missed
     from hilgw.medium.packet import Copy, Packet
@@ -45,6 +48,7 @@ MOST_GATHERED = 2_000
 BUFFER_BYTES = 8 * 1024 * 1024
 """What waits for the process at most."""
 END_S = 3.0
+MOST_KEPT = 20_000
 SLOW = "the disk is slower than the events come"
 COMMAND = (sys.executable, "-P", "-m", "hilgw.record.writer")
 
@@ -84,7 +88,13 @@ class RecordingProcess:
         self._given = self._taken = 0  # bytes
         self._is_broken = False
         self.path = path = Path(settings.path)
-        make(path)
+        try:
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        except FileExistsError as error:
+            fix = "a recording replaces no file: name another"
+            raise HilgwError("exists already", where=str(path), fix=fix) from error
+        except OSError as error:
+            raise HilgwError(f"cannot be made: {error.strerror}", where=str(path)) from error
         try:
             self._process = subprocess.Popen(
                 command,
@@ -277,16 +287,28 @@ class Recorder(PlainEvents):
     def _put_clock(self) -> None:
         """Once a second, the other times of an instant."""
         now = self._clock.now()
-        self._put(("clock", self._now(), now, time.time()))
+        self._put((CLOCK, self._now(), now, time.time()))
         self._tick = self._clock.call_at(now + NS_PER_S, self._put_clock)
 
 
-def make(path: Path) -> None:
-    """An empty file for this user alone. HilgwError where one is there, or cannot be made."""
-    try:
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-    except FileExistsError as error:
-        fix = "a recording replaces no file: name another"
-        raise HilgwError("exists already", where=str(path), fix=fix) from error
-    except OSError as error:
-        raise HilgwError(f"cannot be made: {error.strerror}", where=str(path)) from error
+class KeptEvents(PlainEvents):
+    """The last events of this gateway from now on, in memory, until they are wanted as a recording.
+    head: that of the recording."""
+
+    def __init__(self, gateway: Gateway, head: dict[str, Any]) -> None:
+        self._kept: deque[Event] = deque(maxlen=MOST_KEPT)
+        self._head, self._parts = head, gateway.supervisors
+        super().__init__(gateway.timer.now, gateway.device_of, self._kept.append)
+        for state in gateway.states():
+            self.emit(True, state)
+        gateway.observer.add(self, RECORDED)
+
+    def write(self, path: Path) -> Report:
+        """Writes them to a file; what became of it."""
+        reports: list[Report] = []
+        now, wall_ns = self._now(), time.time_ns()
+        settings = Settings(str(path), self._head, [*self._parts], wall_ns - now)
+        files = Files(settings, reports.append)
+        files.write([*self._kept, (CLOCK, now, time.monotonic_ns(), wall_ns / 1e9)])
+        files.close()
+        return reports[-1]

@@ -75,11 +75,11 @@ class Hold:
     __slots__ = ("_holds", "deadline_ns", "holder", "longest_ns")
 
     def __init__(self, holds: Holds, holder: str, longest_ns: int = 0) -> None:
-        """holder: its name, for the user. longest_ns: how long at most, in real time; 0: until it
-        is released."""
+        """holder: its name, for the user. longest_ns: how long at most, in real time, so many
+        times as the holds have patience; 0: until it is released."""
         self._holds = holds
         self.holder = holder
-        self.longest_ns = longest_ns
+        self.longest_ns = longest_ns * holds.patience
         self.deadline_ns = 0
 
     def begin(self) -> None:
@@ -105,6 +105,9 @@ class Holds:
     Where simulated time has another pace, or time is real, nothing asks this object: holds have no
     effect and never expire.
 
+    patience: all may hold so many times as long. late: holders, and the simulated time before which
+    they hold nothing: a program begins then. Both are set before there are holds.
+
     held: those that hold now. first_ns: no hold expires before this real time; None: none does.
     """
 
@@ -115,6 +118,7 @@ class Holds:
         self.real_now = real_now
         self.held: set[Hold] = set()
         self.first_ns: int | None = None
+        self.patience, self.late = 1, dict[str, int]()
 
     def hold(self, holder: str, longest_ns: int = 0) -> Hold:
         """A `Hold` that has begun."""
@@ -125,6 +129,8 @@ class Holds:
     def wait_s(self, now: int, end: int) -> float | None:
         if not self.held:
             self.first_ns = None
+            return 0.0
+        if self.late and all(now < self.late.get(each.holder, 0) for each in self.held):
             return 0.0
         if self.first_ns is None:
             return None

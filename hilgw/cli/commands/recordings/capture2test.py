@@ -7,7 +7,7 @@ import os
 import re
 import shlex
 import tempfile
-from itertools import pairwise, zip_longest
+from itertools import zip_longest
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,7 +39,8 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 def run(args: argparse.Namespace) -> int:
     """Returns 0. HilgwError, before anything is written, for what cannot become a test."""
-    from hilgw.assemble.again import Again
+    from hilgw.assemble.again import again
+    from hilgw.config.load import given
     from hilgw.config.shipped import folder as shipped
     from hilgw.record.capture import module, shortened
 
@@ -57,20 +58,17 @@ def run(args: argparse.Namespace) -> int:
     if config.parent == shipped() or not config.parent.is_dir():
         config = here / config.name
     head = {**recording.head, "config": config.name}  # the path is of the machine that recorded
-    overrides = _overrides(recording.head.get("arguments"))
+    overrides = given(recording.head)
     with tempfile.TemporaryDirectory(prefix="hilgw-test-") as folder:
         file = Path(folder, "run.pcapng")
         file.write_bytes(shortened(head, events))
-        again = Again(file, config.parent, overrides).run()
-    _demand_same(args.file, again.recorded.streams(), again.played.streams())
-    way, more = (
-        os.path.relpath(config.parent, here),
-        [f"overrides={dumps(overrides)}"] * bool(overrides),
-    )
-    arguments = [f"folder=RECORDING.parent / {dumps(way)}"] * (way != ".") + more
-    text = module(target.stem, recording.head, again.recorded, arguments, again.departures)
+        story = again(file, config.parent, overrides)
+    _demand_same(args.file, story.recorded.streams(), story.streams())
+    way, more = os.path.relpath(config.parent, here), [f"overrides={dumps(overrides)}"]
+    arguments = [f"folder=RECORDING.parent / {dumps(way)}"] * (way != ".") + more * bool(overrides)
+    text = module(target.stem, recording.head, story.recorded, arguments, story.departures)
     try:
-        files[1].write_bytes(shortened(head, events, again.parts))
+        files[1].write_bytes(shortened(head, events, story.parts))
         target.write_text(text, encoding="utf-8")
     except OSError as error:
         raise HilgwError(f"cannot be written: {error.strerror}", where=str(target)) from error
@@ -92,13 +90,6 @@ def _demand_whole(recording: Recording, events: list[dict[str, Any]]) -> None:
     for what in (what for what, is_wrong in checks.items() if is_wrong):
         fix = "record the run from its begin: hilgw FILE.yaml --record run.pcapng"
         raise HilgwError(what, where=str(recording.path), fix=fix)
-
-
-def _overrides(arguments: Any) -> list[str]:
-    """What --set had changed in the recorded run."""
-    words = [str(each) for each in arguments] if isinstance(arguments, list) else []
-    values = [value for option, value in pairwise(words) if option == "--set"]
-    return values + [each[len("--set=") :] for each in words if each.startswith("--set=")]
 
 
 def _demand_same(file: Path, then: dict[str, list[Any]], now: dict[str, list[Any]]) -> None:
