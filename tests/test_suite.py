@@ -14,8 +14,9 @@ ROOT = Path(__file__).parent.parent
 
 
 def run_tests(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
-    """A run of pytest in this checkout."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
+    """A run of pytest in this checkout; its conftest needs no plugin of Hypothesis."""
+    unused = "-p", "no:cacheprovider", "-p", "no:hypothesispytest"
+    command = [sys.executable, "-m", "pytest", "-q", *unused, *arguments]
     env = {name: value for name, value in os.environ.items() if name not in ("USER", "LOGNAME")}
     return subprocess.run(  # type: ignore[call-overload,no-any-return]
         command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=300, check=False,

@@ -17,13 +17,17 @@ from typing import Any
 from unittest.mock import patch
 
 from hilgw.cli.main import main
+from hilgw.cli.signals import EXIT_BY_SIGNAL
 from hilgw.client.connection import ask
 from hilgw.testing.sim import DEADLINE_S, wait_until
 
 ROOT = Path(__file__).parent.parent.parent
 XBEE = str(ROOT / "configs" / "xbee.yaml")
 COMMAND = [sys.executable, "-m", "hilgw"]
-CLIENTS = ("send", "set", "place", "mode", "arm", "disarm", "record", "note")
+ASKING = ("send", "set", "place", "mode", "arm", "disarm", "record", "note", "show", "convert")
+READING = ("check", "diff", "explain", "example", "schema", "adapters", "bodies", "ports", "status")
+# Plugins that no pytest that a test starts needs, and that take half of its start.
+UNUSED = "-p no:anyio -p no:hypothesispytest"
 
 
 # A loopback address of this process alone: nothing else takes a port on it between the moment
@@ -41,8 +45,9 @@ def free_port() -> int:
 def run(
     *arguments: str, cwd: Path, timeout_s: float = 2 * DEADLINE_S, **env: str
 ) -> subprocess.CompletedProcess[str]:
-    """One command of hilgw to its end; one that only asks a gateway needs no process."""
-    if arguments[:1] and arguments[0] in CLIENTS and not env:
+    """One command of hilgw to its end. One that only asks or reads, or runs a gateway in simulated
+    time, needs no process."""
+    if not env and ({*arguments[:1]} & {*ASKING, *READING} or {"--speed", "max"} < {*arguments}):
         with patch.dict(os.environ, environment(cwd)):
             return subprocess.CompletedProcess(arguments, *in_process(*arguments, cwd=cwd))
     return run_program(*COMMAND, *arguments, cwd=cwd, timeout_s=timeout_s, **env)
@@ -64,14 +69,20 @@ def usage_error(*arguments: str) -> str:
 
 
 def in_process(*arguments: str, cwd: Path) -> tuple[Any, str, str]:
-    """Exit code, output and errors of a command that ends at once; no process is started."""
+    """Exit code, output and errors of a command that ends by itself; no process is started."""
     out, err = io.StringIO(), io.StringIO()
+    handlers = {number: signal.getsignal(number) for number in EXIT_BY_SIGNAL}
     redirected = contextlib.redirect_stdout(out), contextlib.redirect_stderr(err)
-    with redirected[0], redirected[1], contextlib.chdir(cwd):
+    named = patch.object(sys, "argv", ["hilgw", *arguments])
+    with redirected[0], redirected[1], contextlib.chdir(cwd), named:
         try:
             code: Any = main(list(arguments))
         except SystemExit as end:  # as argparse does
             code = end.code
+        finally:
+            for number, handler in handlers.items():
+                if signal.getsignal(number) is not handler:  # a gateway has its own
+                    signal.signal(number, handler)
     return code, out.getvalue(), err.getvalue()
 
 
@@ -110,7 +121,8 @@ def environment(cwd: Path, **env: str) -> dict[str, str]:
     folder = cwd / "run"
     folder.mkdir(mode=0o700, exist_ok=True)
     own = {name: value for name, value in os.environ.items() if name != "PYTEST_XDIST_WORKER"}
-    return {**own, "XDG_RUNTIME_DIR": str(folder), "PYTHONPATH": str(ROOT), **env}
+    more = {"XDG_RUNTIME_DIR": str(folder), "PYTHONPATH": str(ROOT), "PYTEST_ADDOPTS": UNUSED}
+    return {**own, **more, **env}
 
 
 def report_of(cwd: Path, *arguments: str, timeout_s: float = 2 * DEADLINE_S) -> dict[str, Any]:

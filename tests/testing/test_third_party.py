@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.running import ROOT, Gateway, environment, run
+from tests.e2e.running import COMMAND, ROOT, Gateway, environment, run_program
 
 pytestmark = pytest.mark.process
 
@@ -147,25 +147,25 @@ def here(tmp_path: Path, installed: str, monkeypatch: pytest.MonkeyPatch) -> Pat
 
 
 def test_it_is_listed_and_described(here: Path) -> None:
-    listed = run("adapters", cwd=here)
+    listed = run_program(*COMMAND, "adapters", cwd=here)
     assert listed.returncode == 0
     assert "beep   " in listed.stdout.replace("\n", "   ")
     assert "an invented radio module" in listed.stdout
-    page = run("adapters", "beep", cwd=here).stdout
+    page = run_program(*COMMAND, "adapters", "beep", cwd=here).stdout
     assert "power_dbm" in page
     assert "exact: a byte in each packet" in page
-    schema = json.loads(run("schema", cwd=here).stdout)
+    schema = json.loads(run_program(*COMMAND, "schema", cwd=here).stdout)
     assert "power_dbm" in json.dumps(schema)
 
 
 def test_its_mock_is_listed_and_a_broken_one_named(here: Path) -> None:
-    listed = run("mock", "--list", cwd=here)
+    listed = run_program(*COMMAND, "mock", "--list", cwd=here)
     assert listed.returncode == 0
     assert "an invented radio module" in listed.stdout
     assert "Digi XBee" in listed.stdout  # ours goes before another of that name
     assert "mock 'broken-one' of hilgw-beep does not load: ModuleNotFoundError" in listed.stderr
     assert "repair or remove hilgw-beep" in listed.stderr
-    assert "boot_ms" in run("mock", "beep", "--list", cwd=here).stdout
+    assert "boot_ms" in run_program(*COMMAND, "mock", "beep", "--list", cwd=here).stdout
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_what_is_wrong_is_reported_with_its_place(
     before = text[: text.index(at)]
     place = f"{before.count(chr(10)) + 1}:{len(before) - before.rfind(chr(10))}"
     (here / "wrong.yaml").write_text(text)
-    done = run("check", "wrong.yaml", cwd=here)
+    done = run_program(*COMMAND, "check", "wrong.yaml", cwd=here)
     assert done.returncode == 3, done.stdout
     assert done.stderr.startswith(f"wrong.yaml:{place}: ")
     assert reported in done.stderr
@@ -194,7 +194,9 @@ def test_what_is_wrong_is_reported_with_its_place(
 
 def test_a_configuration_runs_on_its_mock(here: Path) -> None:
     simulated = ("--speed", "max", "--set", "airs.hall.nodes.spare.link=null", "--duration", "2s")
-    done = run("--config", "beep.yaml", *simulated, "--report", "out.json", cwd=here)
+    done = run_program(
+        *COMMAND, "--config", "beep.yaml", *simulated, "--report", "out.json", cwd=here
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     report: dict[str, Any] = json.loads((here / "out.json").read_text())
     assert report["ledger"]["adds_up"]
