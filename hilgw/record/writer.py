@@ -141,11 +141,12 @@ class Files:
                 raise OSError(0, f"less than {self._settings.free_bytes} bytes are free")
 
     def _next_file(self, time_ns: int) -> bytes:
-        """Opens the first or the next file where it is due; returns what begins a section."""
+        """Opens the first or the next file where it is due, as where this one was removed; returns
+        what begins a section."""
         s = self._settings
         is_large = 0 < s.max_bytes <= self._size
         is_old = 0 < s.max_s <= self._clock() - self._begun_s
-        if self._fd is not None and (is_large or is_old):
+        if self._fd is not None and (is_large or is_old or not os.fstat(self._fd).st_nlink):
             self._open_next(Path(s.path))
         elif self._fd is None:
             self._open(0)  # made by the gateway, which has checked that it is new

@@ -171,7 +171,7 @@ def test_what_is_not_in_the_recording_is_a_mock_and_never_a_real_port(recorded: 
     path, _ = recorded("xbee")
     overrides = ["real=[cab.body]", "backend=real"]
     report, _ = run("wc2ec", replay=ReplayOptions(str(path)), overrides=overrides, backend=None)
-    assert "(loopback: mock wc2ec_robot)" in report["ports"]["cab.body"]["port"]
+    assert "(mock wc2ec_robot)" in report["ports"]["cab.body"]["port"]
     assert report["replays"].keys() == {"xbee0"}
 
 

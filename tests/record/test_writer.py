@@ -79,6 +79,17 @@ def test_the_next_file_is_beside_those_of_an_earlier_recording(tmp_path: Path) -
     assert (recorded.reports[-1].lost, recorded.reports[-1].error) == (0, "")
 
 
+def test_another_file_follows_one_that_is_removed_meanwhile(tmp_path: Path) -> None:
+    """A report of bytes that are nowhere would be untrue."""
+    recorded = Recorded(tmp_path)
+    recorded.files.write([line(1)])
+    (tmp_path / "run.pcapng").unlink()
+    recorded.files.write([line(2)])
+    recorded.files.close()
+    assert [each["data"] for each in recorded.events("run-0002.pcapng")] == ["02" * 10]
+    assert recorded.reports[-1].file.endswith("run-0002.pcapng")
+
+
 def test_what_a_full_disk_does_not_take_is_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
