@@ -24,11 +24,12 @@ from hilgw.config.source.text import read_text
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A configuration, its warnings, and the plain data it was made from."""
+    """A configuration, its warnings, the plain data it was made from, and the text of its file."""
 
     config: GatewayConfig
     warnings: list[Diagnostic]
     data: dict[str, Any]
+    text: str
 
 
 def load_config(
@@ -76,7 +77,7 @@ def load_text(
     if document.problems or config is None:
         raise ConfigErrors(in_order(document.problems), in_order(warnings))
     config = replays.disarmed(in_folder(config, FilePath(file).parent))
-    return Loaded(config, in_order(warnings), document.data)
+    return Loaded(config, in_order(warnings), document.data, text)
 
 
 def recorded(head: Mapping[str, Any]) -> GatewayConfig:

@@ -40,6 +40,9 @@ def apply(document: Document, options: ReplayOptions) -> None:
     problems += [
         (f"there is no part {quoted(p)}", suggest(p, parts)) for p in only if p not in parts
     ]
+    if recorded and not only and parts.keys().isdisjoint(recorded):
+        found = ", ".join(map(quoted, recorded))
+        problems.append((f"the recording has no part of this configuration, but {found}", ""))
     document.problems += [Diagnostic.at(position, (), what, fix) for what, fix in problems]
     if not only:
         put(document, ("backend",), Backend.LOOPBACK.value, position)

@@ -6,6 +6,7 @@ A section begins with the comment `COMMENT` and these interfaces:
   event `packet` (`hilgw.protocols.gateway.events`) as JSON, without `data`.
 * number 1, all other events: link type USER1. The data of a packet are the event as JSON. The
   first one is `HEAD`. A `CLOCK` every second has the other times of its instant: mono_ns, wall_s.
+  In simulated time these are not looked at: the times of events would jump.
 * one for each line, of the name of its part: link type RTAC_SERIAL. Its header and the flag of the
   packet have the direction. What follows are the bytes of one call that read or wrote.
 
@@ -163,8 +164,8 @@ class Decoder:
         else:
             self._check(event)
         time_ns = block.time_ns - self._epoch_ns
-        if event.get("event") == CLOCK:
-            self._set_clock(event, time_ns)
+        if event.get("event") == CLOCK and self.head.get("speed", 1) == 1:
+            self._set_clock(event, time_ns)  # simulated time has no other times
         mono_ns, wall_ns = self._clock
         if not (0 <= block.time_ns < LAST_NS and 0 <= wall_ns + time_ns < LAST_NS):
             raise self._foreign("has a time before 1970 or after 2262")

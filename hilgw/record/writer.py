@@ -16,6 +16,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -74,6 +75,7 @@ class Files:
         self._path = Path(settings.path)
         self._paths: deque[Path] = deque()
         self._fd: int | None = None
+        self._number = 1
         self._size = self._written = self._lost = self._lost_here = 0
         self._begun_s = self._failed_s = 0.0
         self._error = ""
@@ -139,20 +141,27 @@ class Files:
                 raise OSError(0, f"less than {self._settings.free_bytes} bytes are free")
 
     def _next_file(self, time_ns: int) -> bytes:
-        """Opens the first or the next file where it is due; returns what begins a section."""
+        """Opens the first or the next file where it is due, as where this one was removed; returns
+        what begins a section."""
         s = self._settings
         is_large = 0 < s.max_bytes <= self._size
         is_old = 0 < s.max_s <= self._clock() - self._begun_s
-        if self._fd is not None and (is_large or is_old):
-            first = Path(s.path)
-            self._path = first.with_stem(f"{first.stem}-{len(self._paths) + 1:04}")
-            self._open(os.O_EXCL)
+        if self._fd is not None and (is_large or is_old or not os.fstat(self._fd).st_nlink):
+            self._open_next(Path(s.path))
         elif self._fd is None:
             self._open(0)  # made by the gateway, which has checked that it is new
         if self._is_begun:
             return b""
         self._is_begun = True
         return self._writer.begin(time_ns)
+
+    def _open_next(self, first: Path) -> None:
+        """Opens the next file that is not there: those of an earlier recording stay."""
+        while True:
+            self._number += 1
+            self._path = first.with_stem(f"{first.stem}-{self._number:04}")
+            with suppress(FileExistsError):
+                return self._open(os.O_EXCL)
 
     def _open(self, flags: int) -> None:
         new = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | flags, 0o600)

@@ -168,11 +168,18 @@ def test_one_part_is_replayed_beside_the_mocks_of_others(recorded: Any) -> None:
 
 
 def test_what_is_not_in_the_recording_is_a_mock_and_never_a_real_port(recorded: Any) -> None:
+    path, _ = recorded("xbee")
+    overrides = ["real=[cab.body]", "backend=real"]
+    report, _ = run("wc2ec", replay=ReplayOptions(str(path)), overrides=overrides, backend=None)
+    assert "(mock wc2ec_robot)" in report["ports"]["cab.body"]["port"]
+    assert report["replays"].keys() == {"xbee0"}
+
+
+def test_a_recording_of_none_of_its_parts_is_an_error(recorded: Any, tmp_path: Path) -> None:
+    """All would be mocks, in what looks like a replay."""
     path, _ = recorded("uart")
-    overrides = [*NO_LINK, "real=[xbee0]", "backend=real"]
-    report, _ = run("xbee", replay=ReplayOptions(str(path)), overrides=overrides, backend=None)
-    assert "(loopback: mock xbee)" in report["ports"]["xbee0"]["port"]
-    assert "replays" not in report
+    (found,) = errors(tmp_path, "", replay=ReplayOptions(str(path)))
+    assert "the recording has no part of this configuration, but 'uart0'" in found
 
 
 def test_a_recording_of_strangers_ends_no_run(recorded: Any, tmp_path: Path) -> None:

@@ -43,9 +43,13 @@ def writers_of(gateway: Gateway) -> list[Path]:
 @pytest.mark.judge("tshark")
 @pytest.mark.wall_clock
 def test_beside_a_run_and_after_its_kill(tmp_path: Path) -> None:
-    """`record:` with rotation records the run, another one has a name; then the kill."""
+    """`record:` with rotation records the run, another one has a name; then the kill. The file of
+    the configuration is another one meanwhile."""
+    config, text = tmp_path / "uart.yaml", (ROOT / "configs" / "uart.yaml").read_text()
+    config.write_text(text)
     limits = ["--set", 'record={folder: "kept", max_mb: 0.05, files: 3}']
-    with Gateway(tmp_path, [*UART, *OFTEN, *limits]) as gateway:
+    with Gateway(tmp_path, ["--config", str(config), *OFTEN, *limits]) as gateway:
+        config.write_text("edited")
         for name in ("../x", "a/b", "..", ".a", "a" * 65, "a b", ""):
             refused = run("record", name, cwd=tmp_path)
             assert refused.returncode == 2, name
@@ -71,6 +75,7 @@ def test_beside_a_run_and_after_its_kill(tmp_path: Path) -> None:
         last_ns = json.loads(witness.communicate()[0].splitlines()[-1])["time_ns"]
     (writer,) = writers
     wait_until(lambda: not writer.exists(), what="the writer has ended")
+    assert Recording(tmp_path / "kept" / "a1.pcapng").head["configuration"] == text
     noted = [each for path in tmp_path.glob("kept/a1*") for each in Recording(path).events()]
     assert [e["text"] for e in noted if e["event"] == "notice"] == ["antenna turned"]
     files = sorted(tmp_path.glob("kept/20*"), key=lambda path: path.stat().st_mtime_ns)

@@ -54,8 +54,21 @@ def test_events_come_back_with_their_times(tmp_path: Path) -> None:
     ]
 
 
+def test_simulated_time_does_not_jump_back_to_the_clock(tmp_path: Path) -> None:
+    """Nor are times other ones than in Wireshark."""
+    write = Writer({"speed": "max"}, [], EPOCH)
+    note = {"event": "notice", "source": "a", "text": ""}
+    blocks = [write.begin(START), write.event(START + 10**12, note)]
+    for second in (0, 1):
+        clock = {"event": "clock", "mono_ns": second * 10**9, "wall_s": 9.5 + second}
+        blocks.append(write.event(START + 10**12 + second, clock))
+    events = list(Recording(made(tmp_path / "a.pcapng", *blocks, blocks[1])).events())
+    assert {each["wall_s"] for each in events} == {(EPOCH + START + 10**12) / 1e9}
+    assert {each["mono_ns"] for each in events} == {START + 10**12}
+
+
 def test_a_clock_sets_the_other_times(tmp_path: Path) -> None:
-    """The gateway's clock may be simulated, and the time of day may be set meanwhile."""
+    """The time of day may be set meanwhile."""
     write = writer()
     clock = {"event": "clock", "mono_ns": 77, "wall_s": 9.5}
     note = {"event": "notice", "source": "a", "text": ""}

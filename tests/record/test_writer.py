@@ -69,6 +69,27 @@ def test_files_follow_one_another_by_age(tmp_path: Path) -> None:
     assert [len(recorded.events(name)) for name in recorded.names()] == [2, 1, 2]
 
 
+def test_the_next_file_is_beside_those_of_an_earlier_recording(tmp_path: Path) -> None:
+    (tmp_path / "run-0002.pcapng").write_text("mine")
+    recorded = Recorded(tmp_path, max_s=60.0)
+    for recorded.now_s in (0.0, 60.0):
+        recorded.files.write([line(1)])
+    assert (tmp_path / "run-0002.pcapng").read_text() == "mine"
+    assert len(recorded.events("run-0003.pcapng")) == 1
+    assert (recorded.reports[-1].lost, recorded.reports[-1].error) == (0, "")
+
+
+def test_another_file_follows_one_that_is_removed_meanwhile(tmp_path: Path) -> None:
+    """A report of bytes that are nowhere would be untrue."""
+    recorded = Recorded(tmp_path)
+    recorded.files.write([line(1)])
+    (tmp_path / "run.pcapng").unlink()
+    recorded.files.write([line(2)])
+    recorded.files.close()
+    assert [each["data"] for each in recorded.events("run-0002.pcapng")] == ["02" * 10]
+    assert recorded.reports[-1].file.endswith("run-0002.pcapng")
+
+
 def test_what_a_full_disk_does_not_take_is_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

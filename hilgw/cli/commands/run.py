@@ -52,6 +52,7 @@ def run(args: argparse.Namespace) -> int:
     report = getattr(args, "report", None)
     out = sys.stderr if report == "-" else sys.stdout
     loaded = loading.load(args, config_path)
+    args.configuration = loaded.text
     if not getattr(args, "quiet", False):
         out.write(f"hilgw {__version__}  {config_path}\n")
         out.flush()  # at once: the imports below take longer
@@ -252,7 +253,7 @@ def _recordings(gateway: Gateway, args: argparse.Namespace, config: GatewayConfi
             "python": platform.python_version(),
             "platform": platform.platform(),
             "config": args.file,
-            "configuration": Path(args.file).read_text(encoding="utf-8", errors="replace"),
+            "configuration": args.configuration,  # of the file as it was at the start
             "arguments": sys.argv[1:],
             "webots": config.webots,
             "seed": config.medium.seed,
