@@ -1,4 +1,4 @@
-"""What the page Traffic knows of packets: those that a filter takes, and one through all its hops.
+"""What the page Traffic has of packets: those that a filter takes, and one through all hops.
 
 Events have no number of their packet: what became of it is found by source, bytes and time.
 """
@@ -100,7 +100,7 @@ def _way(at: Capture, packet: Event, name: str) -> list[Hop]:
         for after, frame in frames(at, packet, "sent")
         if frame["station"] == name and after >= 0
     ]
-    heard = [
+    received = [
         Hop("air", other, after, frame["text"], _usual(at, "air", other))
         for after, frame in frames(at, packet, "received")
         if (other := frame["station"]) != name and _air(at, other) == air and after > 0
@@ -119,7 +119,12 @@ def _way(at: Capture, packet: Event, name: str) -> list[Hop]:
         for to in each["received_by"]
         for hop in _way(at, each, to)
     )
-    return [*sent[:1], _end(at, packet, name, "module", "it is sent, and confirmed"), *heard, *ends]
+    return [
+        *sent[:1],
+        _end(at, packet, name, "module", "it is sent, and confirmed"),
+        *received,
+        *ends,
+    ]
 
 
 def _end(at: Capture, packet: Event, name: str, hop: str, done: str) -> Hop:
@@ -155,7 +160,7 @@ def frames(at: Capture, packet: Event, *directions: str) -> list[tuple[int, Even
 
 
 def _air(at: Capture, name: str) -> str | None:
-    """The air of a station; one without has its own. None: it is no station."""
+    """The air of a station; one without has its own. None: it is not a station."""
     known = at.status.get("topology", NO_TOPOLOGY)["stations"].get(name) or f"of {name}"
     return known if name in at.status.get("ports", ()) else None
 
