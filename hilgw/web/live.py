@@ -21,7 +21,8 @@ from hilgw.units import NS_PER_MS, NS_PER_S
 from hilgw.web.model import GONE, LOGGED, NAMED, REFUSED, Bench, GatewayView
 
 KINDS = frozenset(NAMED) | LOGGED | {"packet", "delivered", "left_out"}
-"""What all pages need; `Live.kinds` may have more."""
+"""What all pages need; `Live.need` adds to them."""
+NEED_NS = 3 * NS_PER_S
 FIND_S = PULSE_S = 0.25
 ANSWER_S = 0.5
 STATUS_NS = NS_PER_S
@@ -29,15 +30,26 @@ MESSAGE_NS = 200 * NS_PER_MS
 
 
 class Live:
-    """kinds: of the events that are read now; a new set is used from the next event on."""
+    """One for all pages of a `Bench`."""
 
     def __init__(self, bench: Bench) -> None:
-        self.bench, self.kinds = bench, KINDS
+        self.bench = bench
+        self._needed: dict[str, int] = {}
         self._ended = threading.Event()
         self._followed: set[Path] = set()
 
     def start(self) -> None:
         _begin(self._find)
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """Of the events that are read now; a new set is used from the next event on."""
+        now = self.bench.now()
+        return KINDS | {kind for kind, until in list(self._needed.items()) if now < until}
+
+    def need(self, kind: str) -> None:
+        """This kind is read, too; for a while, so that a page that is closed leaves nothing."""
+        self._needed[kind] = self.bench.now() + NEED_NS
 
     def close(self) -> None:
         """The threads end soon."""
@@ -99,7 +111,7 @@ class Live:
                     for event in events:
                         with bench.lock:
                             view.take(event, bench.now())
-                        if self.kinds is not kinds or self._ended.is_set():
+                        if self.kinds != kinds or self._ended.is_set():
                             break
                     else:
                         break

@@ -34,6 +34,7 @@ NAMED = {
 }
 """The kinds of events of which the newest is kept for each name, and the keys that are the name."""
 LOGGED = {"refused", "port", "armed", "mode", "stopped", "output", "notice"}
+TRACES = {"frame", "delivered", "refused"}
 UP, SILENT, GONE, REFUSED = "up", "silent", "gone", "refused"
 
 
@@ -113,7 +114,8 @@ class GatewayView:
     its last message came; status_ns: when `status` was so. newest: the
     events of the kinds of NAMED, by kind and name. shown, left_out: events of each kind that the
     page got, and that the gateway left out; slow: of any kind, as the page reads too slowly.
-    restarts: how often a gateway of this configuration took the place of one that was gone."""
+    traces: what became of packets, and frames. restarts: how often a gateway of this
+    configuration took the place of one that was gone."""
 
     key: str
     config: str
@@ -128,6 +130,7 @@ class GatewayView:
     lost: Newest = field(default_factory=Newest)
     lost_counts: Counter[tuple[str, str]] = field(default_factory=Counter)
     packets: Ring = field(default_factory=lambda: Ring(PACKETS, PACKET_BYTES))
+    traces: Ring = field(default_factory=lambda: Ring(PACKETS, PACKET_BYTES))
     log: Ring = field(default_factory=lambda: Ring(LINES, LINE_BYTES))
     shown: dict[str, PerSecond] = field(default_factory=_per_kind)
     left_out: dict[str, PerSecond] = field(default_factory=_per_kind)
@@ -164,6 +167,8 @@ class GatewayView:
             self.log.add(event)
         if kind == "packet":
             self.packets.add(event)
+        if kind in TRACES:
+            self.traces.add(event)
         if is_lost(event) and kind != "command":
             lost = "refused" if kind == "refused" else "not_received"
             reason = event["reason"] if kind == "refused" else event["not_received"]

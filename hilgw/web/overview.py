@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hilgw import reasons
 from hilgw.web.markup import Markup, age, element, joined, state, table
-from hilgw.web.model import GONE, UP, GatewayView, Loss
+from hilgw.web.model import GONE, UP, GatewayView
 
 if TYPE_CHECKING:
     from hilgw.web.page import Page
@@ -50,11 +50,15 @@ def build(page: Page) -> None:
                 found.set_content(content)
                 found.set_visibility(bool(content))
 
-    def scrolling(name: str) -> ui.html:
-        named = f'tabindex=0 role=region aria-label="{name}"'
-        return ui.html("").classes("scrolls").props(named)
-
     page.refresh(update)
+
+
+def scrolling(name: str) -> Any:
+    """An `ui.html` with a name, for what may be wider than the screen."""
+    from nicegui import ui
+
+    named = f'tabindex=0 role=region aria-label="{name}"'
+    return ui.html("").classes("scrolls").props(named)
 
 
 def general(views: list[GatewayView], problem: str) -> Markup:
@@ -162,7 +166,7 @@ def _robots(view: GatewayView, now: int) -> Markup:
     rows = []
     for name, robot in view.status["robots"].items():
         stop = view.newest["stopped"].get(name)
-        last = "" if stop is None else f"{_words(stop['reason'])}, {_since(stop, now)} ago"
+        last = "" if stop is None else f"{words(stop['reason'])}, {_since(stop, now)} ago"
         rows.append(
             (
                 name,
@@ -201,17 +205,17 @@ def _ports(view: GatewayView, now: int) -> Markup:
 
 
 def _loss(loss: Mapping[str, Any] | None) -> str:
-    return "" if loss is None else f"{_words(loss['reason'])}, {age(loss['age_s'] * 1e9)} ago"
+    return "" if loss is None else f"{words(loss['reason'])}, {age(loss['age_s'] * 1e9)} ago"
 
 
 def _losses(view: GatewayView, now: int) -> Markup:
     rows = [
         (
-            _words(loss.reason),
-            _words(loss.kind),
+            words(loss.reason),
+            words(loss.kind),
             loss.packets,
             "" if loss.last is None else f"{_since(loss.last, now)} ago",
-            _meaning(loss),
+            meaning(loss.kind, loss.reason),
         )
         for loss in view.losses()
     ]
@@ -219,10 +223,10 @@ def _losses(view: GatewayView, now: int) -> Markup:
     return table("Losses", head, rows)
 
 
-def _meaning(loss: Loss) -> str:
+def meaning(kind: str, reason: str) -> str:
     """Of a word that an adapter declares, the name alone is known here."""
     try:
-        return REASONS[loss.kind].known(loss.reason).doc
+        return REASONS[kind].known(reason).doc
     except (KeyError, ValueError):
         return ""
 
@@ -233,7 +237,7 @@ def _latencies(view: GatewayView, now: int) -> Markup:
         (
             f"{hop} {part}",
             found["count"],
-            *(_at_most(bounds, found, share) for share in (0.5, 0.99)),
+            *(at_most(bounds, found, share) for share in (0.5, 0.99)),
             age(now - view.status_ns),
         )
         for hop, parts in view.status["latency"].items()
@@ -244,7 +248,7 @@ def _latencies(view: GatewayView, now: int) -> Markup:
     return table("Latency", head, rows)
 
 
-def _at_most(bounds: list[float], found: Mapping[str, Any], share: float) -> str:
+def at_most(bounds: list[float], found: Mapping[str, Any], share: float) -> str:
     """The bound that this share of the durations does not exceed."""
     for bound, count in zip(bounds, found["buckets"], strict=False):
         if count >= share * found["count"]:
@@ -256,7 +260,7 @@ def _since(event: Mapping[str, Any], now: int) -> str:
     return age(now - event["mono_ns"])
 
 
-def _words(reason: str) -> str:
+def words(reason: str) -> str:
     return reason.replace("_", " ")
 
 

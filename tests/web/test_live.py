@@ -14,7 +14,7 @@ import pytest
 
 from hilgw.protocols.gateway.messages import VERSION
 from hilgw.testing.sim import wait_until
-from hilgw.web.live import Live
+from hilgw.web.live import NEED_NS, Live
 from hilgw.web.model import GONE, REFUSED, SILENT, UP, Bench, GatewayView
 
 pytestmark = pytest.mark.wall_clock("the threads wait for sockets")
@@ -139,14 +139,21 @@ def test_a_gateway_of_another_version_shows_what_to_do(folder: Path, live: Live)
     wait_for_state(live, GONE)
 
 
-def test_more_kinds_of_events_from_the_next_one_on(folder: Path, live: Live) -> None:
+def test_more_kinds_of_events_from_the_next_one_on_while_a_page_needs_them(
+    folder: Path, live: Live
+) -> None:
     gateway = FakeGateway(folder, "7")
     wait_for_state(live, UP)
     wait_until(lambda: gateway.watched, what="a subscriber")
-    live.kinds |= {"frame"}
+    live.need("frame")
     gateway.emit({"event": "notice", "source": "x", "text": "y"})
     wait_until(lambda: len(gateway.watched) == 2, what="the second subscription")
     assert set(gateway.watched[1]) - set(gateway.watched[0]) == {"frame"}
+    now = live.bench.now
+    live.bench.now = lambda: now() + NEED_NS
+    gateway.emit({"event": "notice", "source": "x", "text": "y"})
+    wait_until(lambda: len(gateway.watched) == 3, what="the third subscription")
+    assert set(gateway.watched[2]) == set(gateway.watched[0])
     gateway.end()
 
 

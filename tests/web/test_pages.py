@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shlex
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -13,8 +14,9 @@ from typing import Any
 
 import pytest
 
+from hilgw.reasons import NotReceivedReason
 from hilgw.testing.sim import DEADLINE_S, wait_until
-from tests.e2e.running import COMMAND, Gateway, environment
+from tests.e2e.running import COMMAND, Gateway, environment, run_program
 from tests.web.browser import browser
 
 pytestmark = [
@@ -164,6 +166,47 @@ def test_each_control_has_a_name_and_is_reached_by_tab_on_each_screen(
         ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
         assert (sum(map(int, re.findall(r"\d+", ground))) < 200) is (scheme == "dark")
         assert page.get_by_role("button", name="STOP ALL").bounding_box()["x"] > width / 2
+
+
+def test_traffic_filter_pause_details_and_a_copied_command_line_that_sends_it_again(
+    folder: Path, web: Web, chromium: Any
+) -> None:
+    with Gateway(folder, [FILE]), opened(chromium, web.url) as page:
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        page.get_by_role("link", name="Traffic").click()
+        details = page.get_by_role("button", name=re.compile("^Details of rover.tx"))
+        line = "hilgw send rover.tx --channel=3 '<b> $HOME'"
+        shell(folder, line)
+        shell(folder, "hilgw send rover.tx --channel=1 --hex ff00")
+        page.get_by_text("<b> $HOME").wait_for()
+        details.nth(1).wait_for()
+        page.get_by_label("Name").fill("nobody")
+        details.last.wait_for(state="detached")
+        page.get_by_label("Name").fill("ROVER")
+        page.get_by_role("checkbox", name="Only lost").click()
+        details.last.focus()
+        page.keyboard.press("Enter")
+        way = page.get_by_role("region", name="Details")
+        way.get_by_text("Emitter queue").wait_for()
+        way.get_by_text(NotReceivedReason.known("no_listener").doc).wait_for()
+        shell(folder, line)
+        page.get_by_label("Kind").click()
+        page.get_by_role("option", name="radio").click()
+        assert page.get_by_role("checkbox", name="Pause").is_checked()
+        assert details.count() == 2
+        page.get_by_role("button", name="Copy as hilgw send").click()
+        copied = "navigator.clipboard.readText()"
+        page.wait_for_function(f"async () => (await {copied}).startsWith('hilgw')")
+        assert page.evaluate(copied) == line
+        shell(folder, page.evaluate(copied))
+        page.get_by_role("checkbox", name="Pause").click()
+        wait_until(lambda: details.count() == 4, what="the packets of the pause, and the copy")
+
+
+def shell(folder: Path, line: str) -> None:
+    """A command line as a user pastes it."""
+    program = f'hilgw() {{ {shlex.join(COMMAND)} "$@"; }}; {line}'
+    run_program("sh", "-c", program, cwd=folder).check_returncode()
 
 
 def test_a_second_web_ends_when_it_is_killed_and_leaves_no_stop_server(tmp_path: Path) -> None:

@@ -1,0 +1,185 @@
+"""What the page Traffic shows of packets: filter, pause, all hops of one, and its command line."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+import pytest
+
+from hilgw.reasons import NotReceivedReason, PacketRefused
+from hilgw.web.model import PACKETS, Bench, GatewayView
+from hilgw.web.packets import Filter, capture, hops, send_command
+from hilgw.web.traffic import SHOWN, Traffic
+
+EVIL = "<img src=x onerror=alert(1)>"
+MS = 1_000_000
+DATA = b"ping".hex()
+FRAME = b"\x7e\x00ping\xff".hex()
+
+
+def packet(at_ms: int = 0, source: str = "rover.tx", **more: Any) -> dict[str, Any]:
+    known = {"channel": 12, "type": "radio", "data": DATA, "received_by": ["xbee0"], "missed": {}}
+    known |= {"not_received": "", "rssi_dbm": None, "source": source, **more}
+    return event("packet", at_ms, **known)
+
+
+def event(kind: str, at_ms: int, **more: Any) -> dict[str, Any]:
+    return {"event": kind, "mono_ns": at_ms * MS, "wall_s": at_ms / 1e3, **more}
+
+
+def delivered(at_ms: int, station: str, source: str = "rover.tx") -> dict[str, Any]:
+    return event("delivered", at_ms, station=station, source=source, data=DATA)
+
+
+def frame(at_ms: int, station: str, direction: str = "sent", text: str = "TX") -> dict[str, Any]:
+    return event("frame", at_ms, station=station, direction=direction, data=FRAME, text=text)
+
+
+def refused(at_ms: int, name: str, reason: str) -> dict[str, Any]:
+    return event("refused", at_ms, name=name, reason=reason, text="words")
+
+
+def seen(*events: dict[str, Any], name: str = "1") -> GatewayView:
+    view = Bench(lambda: 0).opened(f"/run/{name}.sock", "/lab/arm.yaml", 11)
+    topology = {"stations": {"xbee0": "lab", "xbee1": "lab", "uart0": None, "rover.rx": None}}
+    measured = {"count": 100, "buckets": [60, 99]}
+    view.set_status(
+        {
+            "ports": {"xbee0": {}, "xbee1": {}, "uart0": {}},
+            "topology": topology,
+            "latency_bounds_s": [0.001, 0.002],
+            "latency": {"emitter": {"rover.tx": measured}},
+        },
+        0,
+    )
+    for each in events:
+        view.take(each, 0)
+    return view
+
+
+def way(*events: dict[str, Any]) -> list[tuple[Any, ...]]:
+    """Hop, part, ms and whether it was lost there, of the first packet."""
+    at = capture(seen(*events))
+    return [
+        (hop.name, hop.part, hop.after_ns and hop.after_ns // MS, hop.lost)
+        for hop in hops(at, at.packets[0])
+    ]
+
+
+def test_a_packet_through_all_its_hops() -> None:
+    assert way(
+        packet(),
+        frame(1, "xbee0"),
+        delivered(8, "xbee0"),
+        frame(9, "xbee1", "received"),
+        packet(10, "xbee1", received_by=["rover.rx"]),
+        delivered(20, "rover.rx", "xbee1"),
+    ) == [
+        ("Emitter queue", "rover.tx", 0, False),
+        ("line", "xbee0", 1, False),
+        ("module", "xbee0", 8, False),
+        ("air", "xbee1", 9, False),
+        ("receiver", "rover.rx", 20, False),
+    ]
+
+
+def test_a_packet_from_the_air_came_over_the_line_of_its_module() -> None:
+    events = frame(0, "xbee1", "received"), packet(2, "xbee1", received_by=["rover.rx"])
+    assert way(*events)[:2] == [("line", "xbee1", -2, False), ("medium", "xbee1", 0, False)]
+    assert way(*events)[2] == ("receiver", "rover.rx", None, False)  # nothing of it yet
+
+
+def test_where_it_was_lost_and_why() -> None:
+    lost = packet(received_by=[], not_received="range", missed={"rover.rx": "range"})
+    refusal = refused(4, "xbee0", "own_echo"), refused(5, "xbee0", "no_ack")
+    at = capture(seen(lost, packet(1), *refusal))
+    first, second = (hops(at, each)[-1] for each in at.packets)
+    assert (first.name, first.part, first.lost) == ("medium", "rover.rx", True)
+    assert first.text.endswith(NotReceivedReason.known("range").doc)
+    assert (second.name, second.part, second.after_ns, second.lost) == (
+        "module",
+        "xbee0",
+        4 * MS,
+        True,
+    )
+    assert second.text.endswith(PacketRefused.NO_ACK.doc)
+    at = capture(seen(packet(1), packet(2, data="00"), *refusal))
+    assert "or a later one" in hops(at, at.packets[0])[-1].text
+
+
+def test_the_queue_of_the_emitter_has_its_usual_time() -> None:
+    at = capture(seen(packet()))
+    assert hops(at, at.packets[0])[0].usual == "p99 2 ms"
+
+
+@pytest.mark.parametrize(
+    ("given", "count"),
+    [
+        (Filter(), 3),
+        (Filter(" ROVER "), 3),
+        (Filter("xbee0"), 1),
+        (Filter("uart"), 1),
+        (Filter(kind="infra-red"), 1),
+        (Filter(lost=True), 1),
+        (Filter("nobody"), 0),
+    ],
+)
+def test_filter(given: Filter, count: int) -> None:
+    lost = packet(received_by=[], not_received="range", missed={"uart0": "range"})
+    events = packet(), lost, packet(received_by=[], type="infra-red")
+    assert sum(map(given.takes, events)) == count
+
+
+def test_pause_keeps_the_view_and_follows_its_packets() -> None:
+    view, traffic = seen(packet()), Traffic()
+    traffic.update([view], Filter(), paused=False)
+    traffic.choose(str(id(traffic.rows[0][1])))
+    for each in (packet(1, "rover.other"), delivered(2, "xbee0")):
+        view.take(each, 0)
+    traffic.update([view], Filter(), paused=True)
+    assert "rover.other" not in traffic.packets()
+    assert "confirmed" in traffic.details()
+    traffic.update([], Filter(), paused=True)
+    assert "rover.tx" in traffic.packets()
+    traffic.update([view], Filter(), paused=False)
+    assert traffic.packets().index("rover.other") < traffic.packets().index("rover.tx")
+    for at in range(PACKETS):
+        view.take(packet(at, "rover.other"), 0)
+        view.take(delivered(at, "x"), 0)
+    traffic.update([view], Filter(), paused=False)
+    assert "confirmed" in traffic.details()  # still, as it was
+
+
+def test_it_is_bounded_and_shows_of_how_many() -> None:
+    view, traffic = seen(*(packet(at) for at in range(PACKETS + 9))), Traffic()
+    view.take(event("left_out", 0, slow=0, sampled={"packet": 5000}), 0)
+    traffic.update([view], Filter(), paused=False)
+    assert traffic.packets().count("<tr>") == SHOWN + 1
+    text = traffic.amount([view], 1_000_000_000)
+    assert f"sampled: {PACKETS + 9} of {PACKETS + 5009} packets/s" in text
+    assert f"{SHOWN} of {PACKETS}, of the newest {PACKETS}" in text
+
+
+def test_texts_of_others_are_text_and_the_frames_are_decoded() -> None:
+    evil = packet(1, EVIL, received_by=[EVIL], data=EVIL.encode().hex())
+    traffic = Traffic()
+    traffic.update([seen(evil, frame(1, EVIL, text=EVIL))], Filter(), paused=False)
+    traffic.choose(str(id(evil)))
+    html = traffic.packets() + traffic.frames() + traffic.details()
+    assert "<img" not in html
+    assert "-&gt; 7e 00 70 69 6e 67 ff  | &lt;img" in traffic.frames()
+
+
+@pytest.mark.parametrize("data", [b"a b", b"$(x) '\"\\", b"-h", b"\xff\x00", "ä".encode(), b"a\n"])
+def test_the_command_line_has_the_same_bytes_after_the_shell(data: bytes) -> None:
+    line = send_command(capture(seen()), packet(data=data.hex(), channel=-1), select=True)
+    program, *head, last = shlex.split(line)
+    assert program == "hilgw"
+    assert head[:4] == ["send", "rover.tx", "--channel=-1", "--control=/run/1.sock"]
+    assert (bytes.fromhex(last) if head[4:] == ["--hex"] else last.encode()) == data
+
+
+def test_the_command_line_of_a_packet_of_hilgw_send_names_its_station() -> None:
+    line = send_command(capture(seen()), packet(source="command"), select=False)
+    assert line == "hilgw send xbee0 --channel=12 ping"
