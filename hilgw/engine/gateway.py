@@ -105,13 +105,14 @@ class Gateway:
         self._on_ready: Callable[[], None] | None = None
         self._started_ns: int | None = None
 
-    def _tap_stations(self, on: bool) -> None:
-        """From now on the frames of all stations are events, or not."""
+    def _tap_stations(self, report: object) -> None:
+        """From now on the frames of all stations are events; None: they are not."""
         for station in self.stations.values():
-            if on:
+            if isinstance(station.session, TappedSession):
+                if report is None:
+                    station.session = station.session.session
+            elif report is not None:
                 station.session = tapped(station.session, self._on_frame_of(station))
-            elif isinstance(station.session, TappedSession):
-                station.session = station.session.session
 
     def _on_frame_of(self, station: Station) -> OnFrame:
         def on_frame(direction: Direction, data: bytes) -> None:

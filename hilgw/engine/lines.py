@@ -108,7 +108,9 @@ class Lines:
         no write, and none fails with it. `sent` bytes were accepted by the transport. Not among
         them: the emergency stop of a gateway whose event loop hangs.
         """
-        self._on_bytes = on_bytes
+        was, self._on_bytes = self._on_bytes, on_bytes
+        if (was is None) is (on_bytes is None):
+            return
         for line, name in list(self._open.items()):
             if on_bytes is None:
                 line.unobserve()
@@ -118,12 +120,7 @@ class Lines:
     def report_to(self, observers: Observers) -> None:
         """From now on the bytes are the event `line_bytes` of these observers, while one takes
         it."""
-
-        def report(event: LineEvent) -> None:
-            if (taken := observers.line_bytes) is not None:
-                taken(event)
-
-        observers.switch(Kind.LINE_BYTES, lambda on: self.observe(report if on else None))
+        observers.switch(Kind.LINE_BYTES, self.observe)
 
     def _begin(self, name: str, line: LineEnd, received: bytes = b"") -> None:
         now, waiting, report = self._now, self._waiting, self._report

@@ -233,7 +233,7 @@ class Observers(Observer):
         self._on_fault = on_fault
         self._kinds: dict[int, tuple[Observer, frozenset[Kind]]] = {}  # by id: equal ones are two
         self._faulty: set[int] = set()
-        self._switches: dict[Kind, Callable[[bool], None]] = {}
+        self._switches: dict[Kind, Callable[[Callable[..., None] | None], None]] = {}
         for observer in observers:
             self.add(observer)
 
@@ -250,22 +250,22 @@ class Observers(Observer):
         self._faulty.discard(id(observer))
         self._bind()
 
-    def switch(self, kind: Kind, on: Callable[[bool], None]) -> None:
-        """Calls `on` with whether an observer takes this kind: now, and after each change. For a
-        kind whose events cost something before they are reported."""
+    def switch(self, kind: Kind, on: Callable[[Callable[..., None] | None], None]) -> None:
+        """Calls `on` with what reports this kind to those that take it, None where none does: now,
+        and after each change. For a kind whose events cost something before they are reported."""
         self._switches[kind] = on
-        on(kind in vars(self))
+        on(vars(self).get(kind))
 
     def _bind(self) -> None:
         """Sets the method of each kind to what reaches those that take it, and no others."""
         for kind in Kind:
             takers = [each for each, kinds in self._kinds.values() if kind in kinds]
             sinks = [self._contained(each, kind) for each in takers]
-            was_taken = vars(self).pop(kind, None) is not None  # else the class's, which is idle
+            vars(self).pop(kind, None)  # the class's is idle
             if sinks:
                 setattr(self, kind, sinks[0] if len(sinks) == 1 else _to_all(sinks))
-            if was_taken != bool(sinks) and kind in self._switches:
-                self._switches[kind](bool(sinks))
+            if kind in self._switches:
+                self._switches[kind](vars(self).get(kind))
 
     def _contained(self, observer: Observer, kind: Kind) -> Callable[..., None]:
         sink = getattr(observer, kind)

@@ -107,8 +107,8 @@ def test_an_observer_may_leave_and_another_come_during_an_event() -> None:
 def test_a_source_learns_whether_its_kind_is_taken() -> None:
     seen: list[bool] = []
     stream, first, second = Observers(), Poses(), Poses()
-    stream.switch(Kind.POSE_CHANGE, seen.append)
+    stream.switch(Kind.POSE_CHANGE, lambda report: seen.append(report is not None))
     for change in (stream.add, stream.remove):
         for observer in (first, second):
             change(observer)
-    assert seen == [False, True, False]
+    assert seen == [False, True, True, True, False]

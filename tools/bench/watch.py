@@ -9,10 +9,13 @@ turns:
 * one that reads packets; one with the events of `hilgw watch` on a terminal, with those of
   --frames, of --bytes, and with all;
 * ten that read nothing;
-* the metrics, read ten times a second.
+* the metrics, read ten times a second;
+* with the uart: a program that wakes as often and uses as much CPU time as that with the events of
+  `hilgw watch`, and is not connected: what it costs is the machine's, and not the gateway's.
 
 The share is the gateway's CPU time beyond that without a subscriber. A turn of ten packets, and a
 step, are late by the time from when they were due; late steps are those that the gateway counts.
+The answer to a step is late in the gateway's process, the step in the controller's.
 Exit 1 when a goal is missed.
 
     python3 tools/bench/watch.py [--seconds 5] [--rounds 3] [--only air|uart|xbee]
@@ -45,6 +48,7 @@ PER_SECOND = 2000
 TOGETHER = 10
 STEP_MS = 8
 SHARE = 0.15  # of a core, at most, for one subscriber
+NOT_CONNECTED = "a program that is not connected"
 MEMORY_BYTES = 16 * 1024 * 1024  # ten times what may wait for one, and more
 CONFIG = """
 version: 1
@@ -95,12 +99,20 @@ async def serve(name: str, path: str) -> None:
     from hilgw.assemble.gateway import build
     from hilgw.assemble.network import metrics_listening
     from hilgw.config.load import load_text
+    from hilgw.engine.control_loop.controller_steps import ControllerSteps
     from hilgw.engine.control_socket.control_server import ControlServer
     from hilgw.engine.observer import Observer
     from hilgw.engine.reporting.metrics_server import MetricsServer
     from hilgw.protocols.gateway.metrics import text_of
 
     loop, stop, late = asyncio.get_running_loop(), asyncio.Event(), list[float]()
+    answered, answer_step = list[float](), ControllerSteps._answer
+
+    def timed(steps: ControllerSteps, time_ns: int, delay_ms: int) -> None:
+        answer_step(steps, time_ns, delay_ms)  # is written when it returns
+        answered.append(loop.time() - time_ns / 1e9)
+
+    ControllerSteps._answer = timed  # type: ignore[method-assign]
     config = load_text(CONFIGS[name], "f").config
     gateway = build(config, loop, Observer())
     gc.collect()
@@ -127,8 +139,11 @@ async def serve(name: str, path: str) -> None:
             return
         steps = gateway.control_loops["stepper"].statistics.lateness.count
         p50, p99 = percentiles(late) if len(late) > 1 else (0, 0)
-        print(p50, p99, steps, gateway.ledger.source("sender.tx").packets, flush=True)
+        packets = gateway.ledger.source("sender.tx").packets
+        p50_step, p99_step = beyond_least(answered)
+        print(p50, p99, steps, packets, p50_step, p99_step, flush=True)
         late.clear()
+        answered.clear()
 
     def begin() -> None:
         turn(loop.time() + TOGETHER / PER_SECOND)
@@ -158,6 +173,14 @@ async def listening(gateway: Any) -> str:
 def percentiles(values: Sequence[float]) -> tuple[float, float]:
     cuts = statistics.quantiles(values, n=100)
     return cuts[49], cuts[98]
+
+
+def beyond_least(values: Sequence[float]) -> tuple[float, float]:
+    """Percentiles of what these are more than the least of them; 0 of too few."""
+    if len(values) < 2:
+        return 0, 0
+    p50, p99 = percentiles(values)
+    return p50 - min(values), p99 - min(values)
 
 
 def cpu_s(pid: int) -> float:
@@ -199,7 +222,7 @@ class Running:
 
     def take(self) -> tuple[float, ...]:
         """Since the last call: p50 and p99 by which turns were late, in seconds; late steps and
-        packets until now."""
+        packets until now; p50 and p99 by which answers to steps were."""
         assert self.child.stdin is not None
         self.child.stdin.write("\n")
         self.child.stdin.flush()
@@ -223,18 +246,19 @@ class Measured:
 
     def __init__(self, running: Running, seconds: float) -> None:
         pid = running.child.pid
-        _, _, late_steps, packets = running.take()
+        _, _, late_steps, packets, *_ = running.take()
         begin_s, begin, first = time.monotonic(), cpu_s(pid), len(running.steps)
         time.sleep(seconds)
         elapsed_s = time.monotonic() - begin_s
         self.share = (cpu_s(pid) - begin) / elapsed_s
-        p50, p99, late_now, packets_now = running.take()
+        p50, p99, late_now, packets_now, *answers = running.take()
         self.turn_p50, self.turn_p99 = p50 * 1e3, p99 * 1e3
+        self.answer_p50, self.answer_p99 = (1e3 * each for each in answers)
         self.late_steps, self.packets = late_now - late_steps, (packets_now - packets) / elapsed_s
         lag = [now - step for now, step in running.steps[first:]]
         if len(lag) < 2:  # the watchdog disconnects it from a gateway that hung
             raise SystemExit("the controller has ended: the machine is too busy for this benchmark")
-        self.step_p50, self.step_p99 = (1e3 * (each - min(lag)) for each in percentiles(lag))
+        self.step_p50, self.step_p99 = (1e3 * each for each in beyond_least(lag))
         pages = Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1]
         self.memory = int(pages) * os.sysconf("SC_PAGE_SIZE")
 
@@ -268,7 +292,8 @@ def scraping(url: str) -> Iterator[list[int]]:
 
 def loads(name: str, running: Running) -> dict[str, Any]:
     """What makes each load, by its name."""
-    look = partial(watching, running.path)
+    used: list[str] = []
+    look = partial(watching, running.path, used=used)
     kinds = {"packets": ["packet"], "hilgw watch": TABLE, "all kinds": ALL}
     if name != "air":
         kinds = {
@@ -280,6 +305,10 @@ def loads(name: str, running: Running) -> dict[str, Any]:
     made: dict[str, Any] = {
         f"one subscriber, {word}": partial(look, each) for word, each in kinds.items()
     }
+    if name == "uart":  # as the one before
+        first = next(iter(made))
+        alone = {NOT_CONNECTED: lambda: watching("--alone", used)}
+        made = {first: made.pop(first), **alone, **made}
     if name == "air":
         made["ten subscribers that read nothing"] = partial(reading_nothing, running.path)
         made["metrics, 10 times a second"] = partial(scraping, running.metrics)
@@ -298,7 +327,8 @@ def measure(name: str, seconds: float, rounds: int) -> Pairs:
         running = Running(name, Path(folder))
         for _ in range(rounds):
             for load, make in loads(name, running).items():
-                before = Measured(running, seconds)
+                if load != NOT_CONNECTED:
+                    before = Measured(running, seconds)
                 begin, made = time.monotonic(), make()
                 with made as counts:
                     during = Measured(running, seconds)
@@ -321,7 +351,7 @@ def rows(name: str, found: Pairs) -> Iterator[Row]:
         goal = SHARE if load.startswith("one") and "all" not in load else None
         alone = f"{middle('share', 0):.3f}"
         yield Row(f"{word}: share of a core", f"{middle('share', 1):.3f}", alone, added, goal)
-        for what in ("turn_p50", "turn_p99", "step_p50", "step_p99"):
+        for what in ("turn_p50", "turn_p99", "answer_p50", "answer_p99", "step_p50", "step_p99"):
             ours, theirs = middle(what, 1), middle(what, 0)
             text = f"{word}: {what.replace('_', ' ')} late, ms"
             yield Row(text, f"{ours:.2f}", f"{theirs:.2f}", ours - theirs, None)

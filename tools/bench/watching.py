@@ -1,8 +1,11 @@
 """A subscriber of a control socket in a process of its own, as `hilgw watch` is one.
 
     python3 tools/bench/watching.py SOCKET KIND...
+    python3 tools/bench/watching.py --alone WAKES_PER_S CPU_SHARE
 
-It reads all events of these kinds (none: all), and prints how many there were once it is ended.
+It reads all events of these kinds (none: all), and prints once it is ended how many there were, how
+often it woke in a second, and the share of a core that it used. --alone: a program that wakes as
+often and uses as much, and is connected to nothing.
 """
 
 from __future__ import annotations
@@ -11,9 +14,12 @@ import json
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from resource import RUSAGE_SELF, getrusage
+from select import select
 
 ALL = ()
 TABLE = (  # of `hilgw watch` on a terminal
@@ -36,8 +42,11 @@ def subscribed(path: Path, kinds: Sequence[str]) -> socket.socket:
 
 
 @contextmanager
-def watching(path: Path, kinds: Sequence[str] = ALL) -> Iterator[list[int]]:
-    """A reader of these events; the list gets their number at the end."""
+def watching(
+    path: Path | str, kinds: Sequence[str] = ALL, used: list[str] | None = None
+) -> Iterator[list[int]]:
+    """A reader of these events; the list gets their number at the end. used: gets how often it
+    woke in a second, and its share of a core."""
     words = [sys.executable, __file__, str(path), *kinds]
     child = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert child.stdin is not None
@@ -48,22 +57,47 @@ def watching(path: Path, kinds: Sequence[str] = ALL) -> Iterator[list[int]]:
         yield found
     finally:
         child.stdin.close()
-        found.append(int(child.stdout.readline()))
+        count, *usage = child.stdout.readline().split()
+        found.append(int(count))
+        if used is not None:
+            used[:] = usage
         child.wait(10)
         child.stdout.close()
 
 
-def main() -> int:
-    from select import select
-
-    connection, count = subscribed(Path(sys.argv[1]), sys.argv[2:]), 0
-    print("ready", flush=True)
+def read(connection: socket.socket) -> int:
+    """Until standard input ends; the number of events."""
+    count = 0
     while sys.stdin not in select([connection, sys.stdin], [], [])[0]:
         data = connection.recv(1 << 16)
         if not data:
             break
         count += data.count(b"\n")
-    print(count, flush=True)
+    return count
+
+
+def load(wakes_per_s: float, share: float) -> int:
+    """Wakes so often, and uses so much of a core, until standard input ends."""
+    due, used_s = time.monotonic(), time.process_time()
+    while True:
+        due += 1 / wakes_per_s
+        if select([sys.stdin], [], [], max(due - time.monotonic(), 0))[0]:
+            return 0
+        used_s += share / wakes_per_s
+        while time.process_time() < used_s:
+            pass
+
+
+def main() -> int:
+    alone = sys.argv[1] == "--alone"
+    connection = None if alone else subscribed(Path(sys.argv[1]), sys.argv[2:])
+    print("ready", flush=True)
+    begin_s, cpu_s = time.monotonic(), time.process_time()
+    woken = getrusage(RUSAGE_SELF).ru_nvcsw
+    count = read(connection) if connection else load(*map(float, sys.argv[2:]))
+    for_s = time.monotonic() - begin_s
+    woken = getrusage(RUSAGE_SELF).ru_nvcsw - woken
+    print(count, woken / for_s, (time.process_time() - cpu_s) / for_s, flush=True)
     return 0
 
 

@@ -45,6 +45,9 @@ if TYPE_CHECKING:
 GATHER_NS = 40_000_000
 """A gateway that is killed loses the events of this time at most."""
 MOST_GATHERED = 2_000
+TOGETHER = 50
+"""Events that are encoded together: more of them at once leave the caches of the processor, and
+make Python look for garbage among them."""
 BUFFER_BYTES = 8 * 1024 * 1024
 """What waits for the process at most."""
 END_S = 3.0
@@ -83,8 +86,9 @@ class RecordingProcess:
         self._lost, self._error = 0, ""  # what the process never got, and why
         self._clock, self._waits, self._on_report = clock, waits, on_report
         self._gathered: list[Event] = []
+        self._encoded, self._count = bytearray(), 0  # and so many events are in it
         self._timer: Handle | None = None
-        self._waiting: SimpleQueue[bytes | None] = SimpleQueue()
+        self._waiting: SimpleQueue[bytes | bytearray | None] = SimpleQueue()
         self._given = self._taken = 0  # bytes
         self._is_broken = False
         self.path = path = Path(settings.path)
@@ -112,7 +116,7 @@ class RecordingProcess:
         self._ended = asyncio.Event()
         for work in (self._write, self._read):
             threading.Thread(target=work, name=f"recording {path.name}", daemon=True).start()
-        self._give(asdict(settings), 0)
+        self._give(_message(asdict(settings)), 0)
 
     def report(self) -> Report:
         """What is written and lost so far."""
@@ -122,11 +126,13 @@ class RecordingProcess:
     def put(self, event: Event) -> None:
         """Records this event soon."""
         gathered = self._gathered
-        if not gathered:
-            self._timer = self._clock.call_at(self._clock.now() + GATHER_NS, self._flush)
         gathered.append(event)
-        if len(gathered) >= MOST_GATHERED:
-            self._flush()
+        if self._timer is None:
+            self._timer = self._clock.call_at(self._clock.now() + GATHER_NS, self._flush)
+        if len(gathered) >= TOGETHER:
+            self._encode()
+            if self._count >= MOST_GATHERED:
+                self._flush()
 
     async def stop(self) -> None:
         """Hands over what is left, and waits until it is written: for END_S at most. Then the
@@ -143,22 +149,26 @@ class RecordingProcess:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        events, self._gathered = self._gathered, []
-        if events:
-            self._give(events, len(events))
+        self._encode()
+        if count := self._count:
+            data, self._encoded, self._count = self._encoded, bytearray(), 0
+            self._give(data, count)
 
-    def _give(self, message: Any, count: int) -> None:
+    def _encode(self) -> None:
+        if count := len(self._gathered):
+            try:
+                self._encoded += _message(self._gathered)
+                self._count += count
+            except ValueError as error:  # no plain values: a fault of who made the event
+                self._lose(count, f"an event is not valid: {error}")
+            self._gathered.clear()
+
+    def _give(self, data: bytes | bytearray, count: int) -> None:
         is_slow = not self._waits and self._given - self._taken > BUFFER_BYTES
         if self._is_broken or is_slow:
             self._lose(count, SLOW if is_slow else "")
             return
-        try:
-            data = marshal.dumps(message)
-        except ValueError as error:  # no plain values: a fault of who made the event
-            self._lose(count, f"an event is not valid: {error}")
-            return
         self._error = ""
-        data = len(data).to_bytes(4, "little") + data
         self._given += len(data)
         if self._waits:
             self._pass(data)
@@ -180,7 +190,7 @@ class RecordingProcess:
         with suppress(OSError):
             self._process.stdin.close()
 
-    def _pass(self, data: bytes) -> None:
+    def _pass(self, data: bytes | bytearray) -> None:
         assert self._process.stdin is not None
         rest = memoryview(data)
         try:
@@ -312,3 +322,8 @@ class KeptEvents(PlainEvents):
         files.write([*self._kept, (CLOCK, now, time.monotonic_ns(), wall_ns / 1e9)])
         files.close()
         return reports[-1]
+
+
+def _message(value: Any) -> bytes:
+    data = marshal.dumps(value)
+    return len(data).to_bytes(4, "little") + data
