@@ -30,7 +30,6 @@ from hilgw.medium.packet import BROADCAST, Copy, Packet
 from hilgw.medium.pose import IDENTITY, Pose
 from hilgw.reasons import NotReceivedReason, PacketRefused
 
-_NO_LISTENER = NotReceivedReason.NO_LISTENER  # a look-up by name takes as long as a check
 Missed = Callable[[], Mapping[str, str]]
 Transmitted = Callable[[Packet, Sequence[str], NotReceivedReason | None, Missed], None]
 
@@ -153,9 +152,7 @@ class Medium:
         if self._notices:
             self._send_notices()
         if (transmitted := self._observer.transmitted) is not None:
-            missed: Missed = dict
-            if listeners is None or listeners:
-                missed = partial(self._missed, packet, pose, mounted_on, names, listeners)
+            missed = partial(self._missed, packet, pose, mounted_on, names, listeners)
             transmitted(packet, names, reason, missed)
         if not self._delivering:
             self._deliver_all()
@@ -183,13 +180,12 @@ class Medium:
         self, packet: Packet, pose: Pose | None, mounted_on: str | None
     ) -> tuple[list[tuple[Listener, float]], NotReceivedReason | None, list[Listener] | None]:
         """The listeners that receive the packet, with the distance (NaN: unknown); the reason when
-        there are none; all on the channel, None where only some of them were looked at, and an
-        empty list where no other one is there that could receive it."""
+        there are none; all on the channel, None where only some of them were looked at."""
         limited = pose is not None and packet.range >= 0.0
         near = self._listeners.near(packet, pose) if pose is not None and limited else None
         receivers: list[tuple[Listener, float]] = []
         modules: dict[str, int] = {}  # index in `receivers` of the module of each air
-        reason, is_all = _NO_LISTENER, near is None
+        reason = NotReceivedReason.NO_LISTENER
         listeners = self._listeners.on_channel(packet) if near is None else None
         for listener in near or listeners or ():
             distance = math.nan
@@ -198,21 +194,15 @@ class Medium:
                 distance, excluded = self._reach(packet, pose, mounted_on, listener)
             if excluded is not None:
                 reason = later(excluded, reason)
-                if excluded is not _NO_LISTENER and (
-                    listener.air is None or listener.air != packet.air
-                ):
-                    is_all = False
             elif listener.air is None:
                 receivers.append((listener, distance))
             elif listener.air not in modules:
                 modules[listener.air] = len(receivers)
                 receivers.append((listener, distance))
-            else:
-                is_all = False
-                if _fits_better(listener, receivers[modules[listener.air]][0], packet.channel):
-                    receivers[modules[listener.air]] = (listener, distance)
+            elif _fits_better(listener, receivers[modules[listener.air]][0], packet.channel):
+                receivers[modules[listener.air]] = (listener, distance)
         if receivers:
-            return receivers, None, [] if is_all else listeners
+            return receivers, None, listeners
         reason = later(reason, self._listeners.reason_without_listener(packet))
         if near is not None:
             reason = self._reason_with_far_listeners(packet, reason)
@@ -235,7 +225,7 @@ class Medium:
             name, air = listener.name, listener.air
             if name not in receivers and (air is None or air != packet.air):
                 reason = exclusion(packet, listener)
-                if reason is not _NO_LISTENER:
+                if reason is not NotReceivedReason.NO_LISTENER:
                     missed[name] = reason or self._not_reached(packet, pose, mounted_on, listener)
         return missed
 
