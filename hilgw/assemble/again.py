@@ -51,11 +51,12 @@ def again(
     async def run() -> Story:
         loop, story, stop = asyncio.get_running_loop(), Story(first.story), asyncio.Event()
         assert isinstance(loop, PacedLoop)
-        loop.holds.patience = PATIENCE
+        late: dict[str, int] = {}
         if first.head.get("speed") != SPEED:
             # The interpreter of a program needed some time, for which simulated time would wait:
             # so that the program is not early, it starts when it had connected.
-            loop.holds.late = {name: loop.clock.now() + at for name, at in first.up_ns.items()}
+            late = {name: loop.clock.now() + at for name, at in first.up_ns.items()}
+        loop.holds.wait_longer(PATIENCE, late)
         played = _StoryOf(story)
         with closing(build(config, loop, played)) as gateway:
             keep(gateway, {**first.head, "speed": SPEED})
@@ -65,7 +66,7 @@ def again(
             finally:
                 gateway.observer.remove(played)
                 stop.set()
-                story.parts = [*gateway.replays]
+                story.parts.extend(gateway.replays)
                 await running
         return story
 
@@ -88,7 +89,7 @@ class _StoryOf(EventStream):
 
 
 class _FirstRun:
-    """What a recording tells of its run. armed: overrides for what was armed at its begin, by
+    """What a recording contains of its run. armed: overrides for what was armed at its begin, by
     robot. up_ns: when each port was up first, since the begin."""
 
     def __init__(self, recording: Recording) -> None:

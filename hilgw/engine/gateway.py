@@ -86,6 +86,7 @@ class Gateway:
         self.control_loops = ControlLoops(timer, simulated=simulated, guardian_ms=guardian_ms)
         self.robots: dict[str, Robot] = {}
         self.stations: dict[str, Station] = {}
+        self._taps_stations = False
         observer.switch(Kind.FRAME, self._tap_stations)
         self.watches = StationWatches(timer, observer)
         self.supervisors: dict[str, ObservedPort] = {}
@@ -107,12 +108,12 @@ class Gateway:
 
     def _tap_stations(self, report: object) -> None:
         """From now on the frames of all stations are events; None: they are not."""
-        for station in self.stations.values():
-            if isinstance(station.session, TappedSession):
-                if report is None:
-                    station.session = station.session.session
-            elif report is not None:
+        was, self._taps_stations = self._taps_stations, report is not None
+        for station in self.stations.values() if was is not self._taps_stations else ():
+            if self._taps_stations:
                 station.session = tapped(station.session, self._on_frame_of(station))
+            elif isinstance(station.session, TappedSession):
+                station.session = station.session.session
 
     def _on_frame_of(self, station: Station) -> OnFrame:
         def on_frame(direction: Direction, data: bytes) -> None:

@@ -30,7 +30,7 @@ class InProcess:
     """Stands for the process of a recording: writes at once."""
 
     def __init__(self, settings: Settings, *_: object, **__: object) -> None:
-        recorder.make(Path(settings.path))
+        Path(settings.path).touch(0o600, exist_ok=False)
         self._files = Files(settings, lambda report: None)
 
     def put(self, event: Event) -> None:

@@ -196,8 +196,7 @@ def test_traffic_filter_pause_details_and_a_copied_command_line_that_sends_it_ag
         assert details.count() == 2
         page.get_by_role("button", name="Copy as hilgw send").click()
         copied = "navigator.clipboard.readText()"
-        page.wait_for_function(f"async () => (await {copied}).startsWith('hilgw')")
-        assert page.evaluate(copied) == line
+        wait_until(lambda: page.evaluate(copied) == line, what="the copy")
         shell(folder, page.evaluate(copied))
         page.get_by_role("checkbox", name="Pause").click()
         wait_until(lambda: details.count() == 4, what="the packets of the pause, and the copy")

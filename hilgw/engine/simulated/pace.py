@@ -106,7 +106,7 @@ class Holds:
     effect and never expire.
 
     patience: all may hold so many times as long. late: holders, and the simulated time before which
-    they hold nothing: a program begins then. Both are set before there are holds.
+    they hold nothing: a program begins then.
 
     held: those that hold now. first_ns: no hold expires before this real time; None: none does.
     """
@@ -119,6 +119,10 @@ class Holds:
         self.held: set[Hold] = set()
         self.first_ns: int | None = None
         self.patience, self.late = 1, dict[str, int]()
+
+    def wait_longer(self, patience: int, late: dict[str, int]) -> None:
+        """Sets both, before there are holds."""
+        self.patience, self.late = patience, late
 
     def hold(self, holder: str, longest_ns: int = 0) -> Hold:
         """A `Hold` that has begun."""
