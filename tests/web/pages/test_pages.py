@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
-import shlex
 import signal
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hilgw.reasons import NotReceivedReason
-from hilgw.testing.sim import DEADLINE_S, wait_until
-from tests.e2e.running import COMMAND, Gateway, environment, run_program
-from tests.web.browser import browser
+from hilgw.testing.sim import wait_until
+from tests.e2e.running import Gateway
+from tests.web.pages.browser import Web, opened, shell
 
 pytestmark = [
     pytest.mark.process,
@@ -34,64 +30,6 @@ robots:
     safety: {armed: true}
 """
 FILE = "lab <b>.yaml"
-LONG_MS = DEADLINE_S * 1000
-
-
-class Web:
-    """`hilgw web` in the background. url: with its token."""
-
-    def __init__(self, cwd: Path) -> None:
-        self.process = subprocess.Popen(
-            [*COMMAND, "web"],
-            cwd=cwd,
-            env=environment(cwd),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        assert self.process.stdout is not None
-        self.url = self.process.stdout.readline().strip()
-
-    def end(self) -> tuple[int, str]:
-        """Ctrl-C; the exit code and the rest of the output."""
-        self.process.send_signal(signal.SIGINT)
-        rest, _ = self.process.communicate(timeout=DEADLINE_S)
-        return self.process.returncode, rest
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path: Path = tmp_path_factory.mktemp("web")
-    (path / FILE).write_text(CONFIG)
-    return path
-
-
-@pytest.fixture(scope="module")
-def web(folder: Path) -> Iterator[Web]:
-    """One for all tests of this module; at its end it ends as it should."""
-    web = Web(folder)
-    yield web
-    assert web.end() == (130, "")
-    assert not (folder / ".nicegui").exists()
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with browser() as found:
-        yield found
-
-
-@contextlib.contextmanager
-def opened(chromium: Any, url: str, **more: Any) -> Iterator[Any]:
-    """A page in a context of its own: no cookie of another test."""
-    context = chromium.new_context(viewport={"width": 1280, "height": 800}, **more)
-    page = context.new_page()
-    page.set_default_timeout(LONG_MS)
-    try:
-        page.goto(url)
-        yield page
-    finally:
-        context.close()
 
 
 def state_of(page: Any, word: str) -> Any:
@@ -99,6 +37,11 @@ def state_of(page: Any, word: str) -> Any:
     heading = page.get_by_role("heading", name=FILE.removesuffix(".yaml"), exact=True)
     gateway = page.locator(".gateway", has=heading)
     return gateway.locator(".state", has_text=re.compile(f"^{word}$")).first
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _config(folder: Path) -> None:
+    (folder / FILE).write_text(CONFIG)
 
 
 def test_the_page_shows_the_gateway_loads_nothing_from_elsewhere_and_the_end(
@@ -200,12 +143,6 @@ def test_traffic_filter_pause_details_and_a_copied_command_line_that_sends_it_ag
         shell(folder, page.evaluate(copied))
         page.get_by_role("checkbox", name="Pause").click()
         wait_until(lambda: details.count() == 4, what="the packets of the pause, and the copy")
-
-
-def shell(folder: Path, line: str) -> None:
-    """A command line as a user pastes it."""
-    program = f'hilgw() {{ {shlex.join(COMMAND)} "$@"; }}; {line}'
-    run_program("sh", "-c", program, cwd=folder).check_returncode()
 
 
 def test_a_second_web_ends_when_it_is_killed_and_leaves_no_stop_server(tmp_path: Path) -> None:

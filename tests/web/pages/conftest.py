@@ -1,0 +1,36 @@
+"""One browser and one `hilgw web` for all tests of the pages.
+
+They are in a package of their own: while the browser runs, its thread has an event loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.web.pages.browser import Web, browser
+
+
+@pytest.fixture(scope="package")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where `web` and the gateways run. The page shows gateways of other tests, too."""
+    path: Path = tmp_path_factory.mktemp("web")
+    return path
+
+
+@pytest.fixture(scope="package")
+def web(folder: Path) -> Iterator[Web]:
+    """At its end it ends as it should."""
+    web = Web(folder)
+    yield web
+    assert web.end() == (130, "")
+    assert not (folder / ".nicegui").exists()
+
+
+@pytest.fixture(scope="package")
+def chromium() -> Iterator[Any]:
+    with browser() as found:
+        yield found
