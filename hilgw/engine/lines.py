@@ -10,16 +10,13 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
 from hilgw.engine.observer import Direction, Kind, LineEvent, Observer, Observers
 from hilgw.engine.timing import Expecting
 from hilgw.errors import PortError
-from hilgw.transports.base import Transport
-
-if TYPE_CHECKING:
-    from hilgw.transports.base import BytesHandler
+from hilgw.transports.base import BytesHandler, Transport
 
 STALL_S = 2.0
 
@@ -62,6 +59,9 @@ class LineEnd(Protocol):
 
 
 OnBytes = Callable[[LineEvent], None]
+Tap = Callable[[tuple[str, int, str, bytes, bool]], object]
+"""Gets ("bytes", nanoseconds of the scheduler, part, data, whether hilgw sent them)."""
+Follower = tuple[BytesHandler, BytesHandler]  # of sent and of received bytes
 Wrapping = Callable[[str, Any], Any]
 L = TypeVar("L", bound=LineEnd)
 
@@ -80,6 +80,7 @@ class Lines:
         self._now = now
         self._open: WeakKeyDictionary[LineEnd, str] = WeakKeyDictionary()
         self._on_bytes: OnBytes | None = None
+        self._taps: tuple[Tap, ...] = ()
         self._waiting: deque[LineEvent] = deque()  # for the next turn
 
     def opened(self, name: str, line: L, received: bytes = b"") -> L:
@@ -97,8 +98,7 @@ class Lines:
                 raise
             what = f"the wrapping of its line failed: {error!r:.200}"
             raise PortError(what, reason=PortError.LOST, where=name) from error
-        if self._on_bytes is not None:
-            self._begin(name, wrapped, received)
+        self._follow(name, wrapped, received)
         return wrapped
 
     def observe(self, on_bytes: OnBytes | None) -> None:
@@ -109,20 +109,44 @@ class Lines:
         them: the emergency stop of a gateway whose event loop hangs.
         """
         was, self._on_bytes = self._on_bytes, on_bytes
-        if (was is None) is (on_bytes is None):
-            return
-        for line, name in list(self._open.items()):
-            if on_bytes is None:
-                line.unobserve()
-            else:
-                self._begin(name, line)
+        if (was is None) is not (on_bytes is None):
+            self._follow_all()
+
+    def tap(self, put: Tap) -> None:
+        """From now on `put` gets the bytes of all lines, as it is in a write or a read of theirs:
+        it may neither raise, nor write, nor wait, as the emergency stop of the watchdog's thread
+        waits for that write. For a recording, which gathers them; all others observe."""
+        self._taps = (*self._taps, put)
+        self._follow_all()
+
+    def untap(self, put: Tap) -> None:
+        """Ends it."""
+        self._taps = tuple(each for each in self._taps if each != put)
+        self._follow_all()
 
     def report_to(self, observers: Observers) -> None:
         """From now on the bytes are the event `line_bytes` of these observers, while one takes
         it."""
         observers.switch(Kind.LINE_BYTES, self.observe)
 
-    def _begin(self, name: str, line: LineEnd, received: bytes = b"") -> None:
+    def _follow_all(self) -> None:
+        for line, name in list(self._open.items()):
+            self._follow(name, line)
+
+    def _follow(self, name: str, line: LineEnd, received: bytes = b"") -> None:
+        """Observes this line for all who want its bytes now."""
+        followers = [_tapped(put, self._now, name) for put in self._taps]
+        if self._on_bytes is not None:
+            followers.append(self._observed(name))
+        if not followers:
+            line.unobserve()
+            return
+        sent, on_received = map(_to_each, zip(*followers, strict=True))
+        line.observe(sent, on_received)
+        if received:
+            on_received(received)
+
+    def _observed(self, name: str) -> Follower:
         now, waiting, report = self._now, self._waiting, self._report
         loop, (inbound, outbound) = asyncio.get_running_loop(), Direction
         call_soon = loop.call_after_round if isinstance(loop, Expecting) else loop.call_soon
@@ -132,14 +156,12 @@ class Lines:
                 call_soon(report)
             waiting.append(LineEvent(name, outbound, data, now()))
 
-        def on_received(data: bytes) -> None:
+        def received(data: bytes) -> None:
             if not waiting:
                 call_soon(report)
             waiting.append(LineEvent(name, inbound, data, now()))
 
-        line.observe(sent, on_received)
-        if received:
-            on_received(received)
+        return sent, received
 
     def _report(self) -> None:
         """What has waited since the last turn; what an observer causes waits for another one."""
@@ -152,3 +174,21 @@ class Lines:
         finally:
             if waiting:
                 asyncio.get_running_loop().call_soon(self._report)
+
+
+def _tapped(put: Tap, now: Callable[[], int], part: str) -> Follower:
+    def sent(data: bytes) -> None:
+        put(("bytes", now(), part, data, True))
+
+    def received(data: bytes) -> None:
+        put(("bytes", now(), part, data, False))
+
+    return sent, received
+
+
+def _to_each(handlers: tuple[BytesHandler, ...]) -> BytesHandler:
+    def to_each(data: bytes) -> None:
+        for each in handlers:
+            each(data)
+
+    return handlers[0] if len(handlers) == 1 else to_each

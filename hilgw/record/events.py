@@ -67,6 +67,22 @@ def _no_number(name: str) -> NoReturn:
 _READ = json.JSONDecoder(parse_constant=_no_number).decode
 
 
+def json_of(event: dict[str, Any]) -> bytes:
+    """An event as the data of a block has it."""
+    return _JSON(event).encode()
+
+
+def packet_comment(event: dict[str, Any]) -> bytes:
+    """The keys of an event `packet` but `data`. `missed` is left out where the comment is longer
+    than one can be, and `missed_count` is how many it had."""
+    comment = json_of(event)
+    if len(comment) > LONGEST_COMMENT:
+        short = {**event, "missed": {}, "missed_count": len(event["missed"])}
+        short["received_by"] = event["received_by"][:1000]
+        comment = json_of(short)
+    return comment
+
+
 class Writer:
     """The bytes of one recording, event by event. epoch_ns: the time of day at time_ns 0."""
 
@@ -96,21 +112,19 @@ class Writer:
             data, is_sent = bytes.fromhex(event["data"]), event["direction"] == "sent"
             return self.line(time_ns, event["part"], data, sent=is_sent)
         if event["event"] == "packet":
-            return self.packet(time_ns, bytes.fromhex(rest.pop("data")), rest)
+            return self.packet(time_ns, bytes.fromhex(rest.pop("data")), packet_comment(rest))
         return self.event(time_ns, rest)
 
     def event(self, time_ns: int, event: dict[str, Any]) -> bytes:
         """An event other than `packet` and `bytes`."""
-        return encode_packet(EVENTS, self._epoch_ns + time_ns, _JSON(event).encode())
+        return self.encoded(time_ns, json_of(event))
 
-    def packet(self, time_ns: int, data: bytes, event: dict[str, Any]) -> bytes:
-        """A packet on the medium; event: its keys but `data`. `missed` is left out where it is
-        longer than a comment can be, and `missed_count` is how many it had."""
-        comment = _JSON(event).encode()
-        if len(comment) > LONGEST_COMMENT:
-            short = {**event, "missed": {}, "missed_count": len(event["missed"])}
-            short["received_by"] = event["received_by"][:1000]
-            comment = _JSON(short).encode()
+    def encoded(self, time_ns: int, event: bytes) -> bytes:
+        """As `event`, in JSON."""
+        return encode_packet(EVENTS, self._epoch_ns + time_ns, event)
+
+    def packet(self, time_ns: int, data: bytes, comment: bytes) -> bytes:
+        """A packet on the medium; comment: of `packet_comment`."""
         return encode_packet(MEDIUM, self._epoch_ns + time_ns, data, 0, comment)
 
     def line(self, time_ns: int, part: str, data: bytes, *, sent: bool) -> bytes:

@@ -47,10 +47,8 @@ def recorded(config: str, path: Path) -> tuple[list[Shown], dict[str, Any]]:
         gateway.observer.add(seen, [Kind.FRAME])
         settings = Settings(str(path), head, list(gateway.supervisors), 0)
         with patch.object(recorder, "RecordingProcess", InProcess):
-            made = recorder.Recorder(
-                settings, gateway.timer, gateway.real_timer, gateway.device_of, lambda _: None
-            )
-        gateway.observer.add(made, recorder.RECORDED)
+            made = recorder.Recorder(settings, gateway, lambda _: None)
+        made.begin()
         await gateway.run(asyncio.Event(), 2.0)
         await asyncio.sleep(0)
         await made.stop()

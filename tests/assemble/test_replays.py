@@ -36,6 +36,8 @@ class InProcess:
     def put(self, event: Event) -> None:
         self._files.write([event])
 
+    add = put
+
     async def stop(self) -> None:
         pass
 
@@ -61,14 +63,8 @@ def run(
         if record is not None:
             settings = Settings(str(record), {}, list(gateway.supervisors), 0)
             with patch.object(recorder, "RecordingProcess", InProcess):
-                recording = recorder.Recorder(
-                    settings,
-                    gateway.timer,
-                    gateway.real_timer,
-                    gateway.device_of,
-                    lambda report: None,
-                )
-            gateway.observer.add(recording, recorder.RECORDED)
+                recording = recorder.Recorder(settings, gateway, lambda report: None)
+            recording.begin()
         try:
             await gateway.run(asyncio.Event(), more.get("seconds", SECONDS))
             await asyncio.sleep(0)

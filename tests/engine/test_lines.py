@@ -152,6 +152,40 @@ async def test_an_observer_that_raises_or_writes_loses_no_bytes(clock: Clock) ->
     assert (seen, len(faults)) == ([b"1", b"2", b"3"], 1)
 
 
+async def test_a_tap_gets_the_bytes_within_the_write_and_beside_an_observer(clock: Clock) -> None:
+    """It needs no turn of the event loop; ended, the line is as without it."""
+    lines, transport, seen = lines_of(clock), FakeTransport(), Bytes()
+    lines.opened("part", transport)
+    transport.start(lambda data: None, lambda error: None)
+    first, second = list[tuple[Any, ...]](), list[tuple[Any, ...]]()
+    lines.tap(first.append)
+    transport.write(b"1")
+    transport.send(b"2")
+    now = clock.now()
+    assert first == [("bytes", now, "part", b"1", True), ("bytes", now, "part", b"2", False)]
+    lines.observe(seen)
+    lines.tap(second.append)
+    transport.write(b"3")
+    await turn()
+    assert seen.of("part", SENT) == b"3"
+    lines.untap(first.append)
+    lines.observe(None)
+    transport.write(b"4")
+    other = lines.opened("other", FakeTransport(), b"early")
+    other.write(b"5")
+    assert [event[3] for event in first] == [b"1", b"2", b"3"]
+    assert [event[2:4] for event in second] == [
+        ("part", b"3"),
+        ("part", b"4"),
+        ("other", b"early"),
+        ("other", b"5"),
+    ]
+    lines.untap(second.append)
+    assert not {"write", "start"} & (set(vars(transport)) | set(vars(other)))
+    transport.write(b"6")
+    assert len(second) == 4
+
+
 async def test_bytes_over_a_descriptor_are_observed(clock: Clock) -> None:
     ours, theirs = socket.socketpair()
     ours.setblocking(False)

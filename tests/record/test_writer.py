@@ -11,10 +11,13 @@ import sys
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from hypothesis import given, strategies as st
 
+from hilgw.protocols.gateway.events import FIELDS, Delivered, Packet
 from hilgw.record.recording import Recording
 from hilgw.record.writer import AGAIN_S, Event, Files, Report, Settings
 
@@ -47,6 +50,37 @@ def test_a_file_belongs_to_its_user_alone(tmp_path: Path) -> None:
     recorded = Recorded(tmp_path)
     recorded.files.write([line(1)])
     assert (tmp_path / "run.pcapng").stat().st_mode & 0o777 == 0o600
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["a", "b%s", 'ü"\\', "%", ""]),
+            st.sampled_from(["x0", '"}', "%%s"]),
+            st.binary(max_size=6),
+            st.sampled_from([None, -70.5]),
+            st.dictionaries(st.sampled_from(["y", "z"]), st.sampled_from(["range", "cone"])),
+        ),
+        min_size=1,
+    )
+)
+def test_packets_that_resemble_one_another_are_kept_apart(given_: list[tuple[Any, ...]]) -> None:
+    """What is equal to the packet before is not made again, but for its bytes."""
+    with TemporaryDirectory() as folder:
+        recorded = Recorded(Path(folder))
+        for source, to, data, rssi_dbm, missed in given_:
+            packet = (source, 1, "radio", data, (to,), "", missed, rssi_dbm)
+            recorded.files.write([("packet", 1, packet), ("delivered", 1, (to, source, data))])
+        recorded.files.close()
+        found = recorded.events("run.pcapng")
+    wanted = []
+    for source, to, data, rssi_dbm, missed in given_:
+        packet = Packet(source, 1, "radio", data.hex(), [to], "", missed, rssi_dbm)
+        wanted += [("packet", packet), ("delivered", Delivered(to, source, data.hex()))]
+    assert [
+        (each["event"], {key: each[key] for key in FIELDS[type(event)]})
+        for each, (_, event) in zip(found, wanted, strict=True)
+    ] == [(name, asdict(event)) for name, event in wanted]
 
 
 def test_files_follow_one_another_by_size(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from hilgw.engine.observer import Direction, Kind
+from hilgw.engine.observer import Kind
 from hilgw.engine.recording.event_stream import EVENT_KINDS, EventStream
 from hilgw.engine.simulated.event_loop import in_real_time
 from hilgw.errors import HilgwError
@@ -34,9 +34,7 @@ from hilgw.units import NS_PER_S
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from hilgw.devices.kinds import Device
     from hilgw.engine.gateway import Gateway
-    from hilgw.engine.observer import LineEvent
     from hilgw.medium.medium import Missed
     from hilgw.medium.packet import Copy, Packet
     from hilgw.reasons import NotReceivedReason
@@ -56,12 +54,10 @@ SLOW = "the disk is slower than the events come"
 COMMAND = (sys.executable, "-P", "-m", "hilgw.record.writer")
 
 
-# The bytes of a frame are recorded: nothing decodes them while a recording runs.
-RECORDED = [kind for kind in EVENT_KINDS.values() if kind is not Kind.FRAME]
-_PACKET, _DELIVERED, _BYTES = map(
-    events.NAMES.__getitem__, (events.Packet, events.Delivered, events.Bytes)
-)
-_SENT = Direction.SENT  # a look-up by name costs as much as the event
+# The bytes of a frame are recorded: nothing decodes them while a recording runs. Those of all lines
+# are tapped.
+_OBSERVED = [kind for kind in EVENT_KINDS.values() if kind not in (Kind.FRAME, Kind.LINE_BYTES)]
+_PACKET, _DELIVERED = map(events.NAMES.__getitem__, (events.Packet, events.Delivered))
 _VALUES = {kind: attrgetter(*names) for kind, names in events.FIELDS.items()}
 
 
@@ -87,6 +83,7 @@ class RecordingProcess:
         self._clock, self._waits, self._on_report = clock, waits, on_report
         self._gathered: list[Event] = []
         self._encoded, self._count = bytearray(), 0  # and so many events are in it
+        self.add = self._gathered.append
         self._timer: Handle | None = None
         self._waiting: SimpleQueue[bytes | bytearray | None] = SimpleQueue()
         self._given = self._taken = 0  # bytes
@@ -117,6 +114,7 @@ class RecordingProcess:
         for work in (self._write, self._read):
             threading.Thread(target=work, name=f"recording {path.name}", daemon=True).start()
         self._give(_message(asdict(settings)), 0)
+        self._flush_soon()
 
     def report(self) -> Report:
         """What is written and lost so far."""
@@ -124,11 +122,10 @@ class RecordingProcess:
         return Report(written.file, written.written, written.lost + self._lost, error)
 
     def put(self, event: Event) -> None:
-        """Records this event soon."""
+        """Records this event soon. As `add`, which no more than appends it to a list, and has time
+        for what is gathered."""
         gathered = self._gathered
         gathered.append(event)
-        if self._timer is None:
-            self._timer = self._clock.call_at(self._clock.now() + GATHER_NS, self._flush)
         if len(gathered) >= TOGETHER:
             self._encode()
             if self._count >= MOST_GATHERED:
@@ -137,6 +134,8 @@ class RecordingProcess:
     async def stop(self) -> None:
         """Hands over what is left, and waits until it is written: for END_S at most. Then the
         process is killed: `report()` has what it had written before."""
+        if self._timer is not None:
+            self._timer.cancel()
         self._flush()
         self._waiting.put(None)
         try:
@@ -145,23 +144,25 @@ class RecordingProcess:
             self._process.kill()
             await self._ended.wait()
 
+    def _flush_soon(self) -> None:
+        self._flush()
+        self._timer = self._clock.call_at(self._clock.now() + GATHER_NS, self._flush_soon)
+
     def _flush(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
         self._encode()
         if count := self._count:
             data, self._encoded, self._count = self._encoded, bytearray(), 0
             self._give(data, count)
 
     def _encode(self) -> None:
-        if count := len(self._gathered):
+        gathered = self._gathered
+        if count := len(gathered):
             try:
-                self._encoded += _message(self._gathered)
+                self._encoded += _message(gathered)
                 self._count += count
             except ValueError as error:  # no plain values: a fault of who made the event
                 self._lose(count, f"an event is not valid: {error}")
-            self._gathered.clear()
+            gathered.clear()
 
     def _give(self, data: bytes | bytearray, count: int) -> None:
         is_slow = not self._waits and self._given - self._taken > BUFFER_BYTES
@@ -223,19 +224,25 @@ class RecordingProcess:
 
 
 class PlainEvents(EventStream):
-    """All events, none left out, each given to `put` as the process takes them (`Event`).
-
-    now: the gateway's time. device: as of `EventStream`.
-    """
+    """All events, none left out, each given to `put` as the process takes them (`Event`); those
+    that come with another one, to `add`."""
 
     def __init__(
-        self,
-        now: Callable[[], int],
-        device: Callable[[str, str], Device | None],
-        put: Callable[[Event], None],
+        self, gateway: Gateway, put: Callable[[Event], None], add: Callable[[Event], None]
     ) -> None:
-        super().__init__(device)
-        self._now, self._put = now, put
+        super().__init__(gateway.device_of)
+        self._gateway, self._now, self._put, self._add = gateway, gateway.timer.now, put, add
+
+    def begin(self) -> None:
+        """From now on; the states that the parts have now come first."""
+        for state in self._gateway.states():
+            self.emit(True, state)
+        self._gateway.observer.add(self, _OBSERVED)
+        self._gateway.lines.tap(self._add)
+
+    def end(self) -> None:
+        self._gateway.observer.remove(self)
+        self._gateway.lines.untap(self._add)
 
     def takers(self, kind: type[Any], *names: str, lost: bool = False) -> bool:
         return True
@@ -261,30 +268,22 @@ class PlainEvents(EventStream):
 
     def delivered(self, station: str, copy: Copy) -> None:
         packet = copy.packet
-        self._put((_DELIVERED, self._now(), (station, packet.source, packet.data)))
-
-    def line_bytes(self, event: LineEvent) -> None:
-        self._put((_BYTES, event.now, event.part, event.data, event.direction is _SENT))
+        self._add((_DELIVERED, self._now(), (station, packet.source, packet.data)))
 
 
 class Recorder(PlainEvents):
-    """One recording: all events go to its process.
+    """One recording: all events go to its process. In simulated time the gateway waits for it.
 
-    scheduler: of the gateway's time; clock: of real time. Where these are two, simulated time waits
-    for the process. device, on_report: as of `EventStream` and `RecordingProcess`, which raises.
+    on_report: as of `RecordingProcess`, which raises.
     """
 
     def __init__(
-        self,
-        settings: Settings,
-        scheduler: Scheduler,
-        clock: Scheduler,
-        device: Callable[[str, str], Device | None],
-        on_report: Callable[[Report], None],
+        self, settings: Settings, gateway: Gateway, on_report: Callable[[Report], None]
     ) -> None:
-        self.process = RecordingProcess(settings, clock, on_report, waits=scheduler is not clock)
-        super().__init__(scheduler.now, device, self.process.put)
-        self._clock = clock
+        self._clock = clock = gateway.real_timer
+        waits = gateway.timer is not clock
+        self.process = RecordingProcess(settings, clock, on_report, waits=waits)
+        super().__init__(gateway, self.process.put, self.process.add)
         self._tick: Handle | None = None
         self._put_clock()
 
@@ -307,17 +306,15 @@ class KeptEvents(PlainEvents):
 
     def __init__(self, gateway: Gateway, head: dict[str, Any]) -> None:
         self._kept: deque[Event] = deque(maxlen=MOST_KEPT)
-        self._head, self._parts = head, gateway.supervisors
-        super().__init__(gateway.timer.now, gateway.device_of, self._kept.append)
-        for state in gateway.states():
-            self.emit(True, state)
-        gateway.observer.add(self, RECORDED)
+        self._head = head
+        super().__init__(gateway, self._kept.append, self._kept.append)
+        self.begin()
 
     def write(self, path: Path) -> Report:
         """Writes them to a file; what became of it."""
         reports: list[Report] = []
         now, wall_ns = self._now(), time.time_ns()
-        settings = Settings(str(path), self._head, [*self._parts], wall_ns - now)
+        settings = Settings(str(path), self._head, [*self._gateway.supervisors], wall_ns - now)
         files = Files(settings, reports.append)
         files.write([*self._kept, (CLOCK, now, time.monotonic_ns(), wall_ns / 1e9)])
         files.close()

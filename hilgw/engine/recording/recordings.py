@@ -77,7 +77,7 @@ class Recordings:
 
     def begin(self, name: str, path: Path) -> None:
         """Begins a recording in this file. HilgwError when that is not possible."""
-        from hilgw.engine.recording.recorder import RECORDED, Recorder
+        from hilgw.engine.recording.recorder import Recorder
         from hilgw.record.writer import Settings
 
         if name in self._recorders:
@@ -85,8 +85,7 @@ class Recordings:
         if len(self._recorders) >= MOST:
             raise HilgwError(f"{MOST} recordings are running", fix="end one first")
         gateway = self._gateway
-        scheduler, clock = gateway.timer, gateway.real_timer
-        epoch_ns = time.time_ns() - scheduler.now()
+        epoch_ns = time.time_ns() - gateway.timer.now()
         parts = list(gateway.supervisors)
         settings = Settings(str(path), self._head(), parts, epoch_ns, **self._limits)
 
@@ -98,11 +97,8 @@ class Recordings:
                 error = report.error
                 self._show(name, report)
 
-        recorder = Recorder(settings, scheduler, clock, gateway.device_of, on_report)
-        self._recorders[name] = recorder
-        for state in gateway.states():
-            recorder.emit(True, state)
-        gateway.observer.add(recorder, RECORDED)
+        self._recorders[name] = recorder = Recorder(settings, gateway, on_report)
+        recorder.begin()
 
     def end(self, name: str) -> Recorded:
         """Ends a recording; its file is complete soon after. Its report. HilgwError for a name
@@ -111,7 +107,7 @@ class Recordings:
         if recorder is None:
             what = f"no recording {quoted(name)} is running"
             raise HilgwError(what, fix=suggest(name, self._recorders))
-        self._gateway.observer.remove(recorder)
+        recorder.end()
         task = asyncio.get_running_loop().create_task(self._finish(recorder))
         self._ending.add(task)
         task.add_done_callback(self._ending.discard)
