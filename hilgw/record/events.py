@@ -21,7 +21,13 @@ import struct
 from typing import Any, NoReturn
 
 from hilgw.errors import UsageError
-from hilgw.protocols.gateway.events import EVENTS as KINDS, FIELDS
+from hilgw.protocols.gateway.events import (
+    EVENTS as KINDS,
+    FIELDS,
+    Delivered,
+    Packet as PacketEvent,
+    json_around_data,
+)
 from hilgw.protocols.gateway.messages import decode, name_of
 from hilgw.record.pcapng import (
     INBOUND,
@@ -67,22 +73,6 @@ def _no_number(name: str) -> NoReturn:
 _READ = json.JSONDecoder(parse_constant=_no_number).decode
 
 
-def json_of(event: dict[str, Any]) -> bytes:
-    """An event as the data of a block has it."""
-    return _JSON(event).encode()
-
-
-def packet_comment(event: dict[str, Any]) -> bytes:
-    """The keys of an event `packet` but `data`. `missed` is left out where the comment is longer
-    than one can be, and `missed_count` is how many it had."""
-    comment = json_of(event)
-    if len(comment) > LONGEST_COMMENT:
-        short = {**event, "missed": {}, "missed_count": len(event["missed"])}
-        short["received_by"] = event["received_by"][:1000]
-        comment = json_of(short)
-    return comment
-
-
 class Writer:
     """The bytes of one recording, event by event. epoch_ns: the time of day at time_ns 0."""
 
@@ -112,20 +102,41 @@ class Writer:
             data, is_sent = bytes.fromhex(event["data"]), event["direction"] == "sent"
             return self.line(time_ns, event["part"], data, sent=is_sent)
         if event["event"] == "packet":
-            return self.packet(time_ns, bytes.fromhex(rest.pop("data")), packet_comment(rest))
+            return self.packet(time_ns, bytes.fromhex(rest.pop("data")), rest)
         return self.event(time_ns, rest)
 
     def event(self, time_ns: int, event: dict[str, Any]) -> bytes:
         """An event other than `packet` and `bytes`."""
-        return self.encoded(time_ns, json_of(event))
+        return encode_packet(EVENTS, self._epoch_ns + time_ns, _JSON(event).encode())
 
-    def encoded(self, time_ns: int, event: bytes) -> bytes:
-        """As `event`, in JSON."""
-        return encode_packet(EVENTS, self._epoch_ns + time_ns, event)
-
-    def packet(self, time_ns: int, data: bytes, comment: bytes) -> bytes:
-        """A packet on the medium; comment: of `packet_comment`."""
+    def packet(self, time_ns: int, data: bytes, event: dict[str, Any]) -> bytes:
+        """A packet on the medium; event: its keys but `data`. `missed` is left out where it is
+        longer than a comment can be, and `missed_count` is how many it had."""
+        comment = _JSON(event).encode()
+        if len(comment) > LONGEST_COMMENT:
+            short = {**event, "missed": {}, "missed_count": len(event["missed"])}
+            short["received_by"] = event["received_by"][:1000]
+            comment = _JSON(short).encode()
         return encode_packet(MEDIUM, self._epoch_ns + time_ns, data, 0, comment)
+
+    # What comes with each packet is mostly as before, but for its bytes. values: as of
+    # `json_around_data`.
+
+    def packet_of(self, time_ns: int, values: tuple[Any, ...]) -> bytes:
+        """As `packet`."""
+        before, after = json_around_data(PacketEvent, values)
+        comment = f'{{"event":"packet",{before[:-1]}{after}}}'.encode()
+        if len(comment) > LONGEST_COMMENT:
+            event = {"event": "packet", **dict(zip(FIELDS[PacketEvent], values, strict=True))}
+            event["missed"] = dict(event["missed"])
+            return self.packet(time_ns, event.pop("data"), event)
+        return encode_packet(MEDIUM, self._epoch_ns + time_ns, values[3], 0, comment)
+
+    def delivered(self, time_ns: int, values: tuple[Any, ...]) -> bytes:
+        """As `event`."""
+        before, after = json_around_data(Delivered, values)
+        line = f'{{"event":"delivered",{before}"data":"{values[2].hex()}"{after}}}'
+        return encode_packet(EVENTS, self._epoch_ns + time_ns, line.encode())
 
     def line(self, time_ns: int, part: str, data: bytes, *, sent: bool) -> bytes:
         """Bytes of a line."""

@@ -18,15 +18,13 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from hilgw.protocols.gateway.events import FIELDS, NAMES
-from hilgw.record.events import CLOCK, Writer, json_of, packet_comment
+from hilgw.record.events import CLOCK, Writer
 from hilgw.records import record
 
-CACHED = 1024
 AGAIN_S = 1.0
 """A file that cannot be written is tried again so often."""
 Event = tuple[Any, ...]
@@ -127,12 +125,9 @@ class Files:
         if kind == "bytes":
             return self._writer.line(time_ns, event[2], event[3], sent=event[4])
         if kind == "packet":
-            source, channel, type_, data, to, reason, missed, rssi_dbm = event[2]
-            given = source, channel, type_, to, reason, tuple(missed.items()), rssi_dbm
-            return self._writer.packet(time_ns, data, _comment(given))
+            return self._writer.packet_of(time_ns, event[2])
         if kind == "delivered":
-            station, source, data = event[2]
-            return self._writer.encoded(time_ns, _delivered(station, source) % data.hex().encode())
+            return self._writer.delivered(time_ns, event[2])
         if kind == CLOCK:
             clock = {"event": CLOCK, "mono_ns": event[2], "wall_s": event[3]}
             return self._writer.event(time_ns, clock)
@@ -191,25 +186,6 @@ class Files:
             raise
         self._size += len(data)
         self._written += len(data)
-
-
-# What comes with each packet is mostly as it was before, but for the data.
-
-
-@lru_cache(CACHED)
-def _comment(given: tuple[Any, ...]) -> bytes:
-    source, channel, type_, to, reason, missed, rssi_dbm = given
-    values = source, channel, type_, to, reason, dict(missed), rssi_dbm
-    made = zip((key for key in _FIELDS["packet"] if key != "data"), values, strict=True)
-    return packet_comment({"event": "packet", **dict(made)})
-
-
-@lru_cache(CACHED)
-def _delivered(station: str, source: str) -> bytes:
-    """With %s in place of the data, in hexadecimal digits."""
-    made = dict(zip(_FIELDS["delivered"], (station, source, ""), strict=True))
-    begin = json_of({"event": "delivered", **made}).removesuffix(b'"}')
-    return begin.replace(b"%", b"%%") + b'%s"}'
 
 
 def messages(stream: BinaryIO) -> Any:

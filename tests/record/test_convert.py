@@ -12,7 +12,7 @@ import pytest
 from hilgw.errors import HilgwError
 from hilgw.record import convert
 from hilgw.record.compare import Difference, compare
-from hilgw.record.events import Writer, packet_comment
+from hilgw.record.events import Writer
 from hilgw.record.recording import Recording
 from tests.record.samples import COMMAND, PACKET, VALUE
 
@@ -33,7 +33,7 @@ def recorded(tmp_path: Path) -> Path:
         + write.event(2 * S, {**GPS, "value": ["nan", 5, 6]})
         + write.event(2 * S, TOUCH)
         + write.event(3 * S, COMMAND)
-        + write.packet(4 * S, b"\x00\xff", packet_comment(PACKET))
+        + write.packet(4 * S, b"\x00\xff", PACKET)
         + write.line(5 * S, "uart0", b"ab", sent=True)
         + write.event(6 * S, NOTICE)
     )

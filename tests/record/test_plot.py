@@ -9,7 +9,7 @@ import pytest
 
 from hilgw.errors import HilgwError, UsageError
 from hilgw.record import plot as plots
-from hilgw.record.events import Writer, packet_comment
+from hilgw.record.events import Writer
 from hilgw.record.plot import MOST_CURVES, MOST_POINTS, Curve, plot, rows_of
 from hilgw.record.recording import Recording
 from tests.record import samples
@@ -65,7 +65,7 @@ def test_a_picture_is_written(tmp_path: Path, suffix: str) -> None:
     write = Writer({}, [], 0)
     path = tmp_path / "run.pcapng"
     data = write.begin(0) + write.event(S, VALUE) + write.event(2 * S, COMMAND)
-    path.write_bytes(data + write.packet(3 * S, b"x", packet_comment(PACKET)))
+    path.write_bytes(data + write.packet(3 * S, b"x", PACKET))
     out = tmp_path / f"run{suffix}"
     assert plot(Recording(path), [], out) == ["rover.ds", "rover.left", "$tx"]
     assert out.read_bytes().startswith(b"\x89PNG" if suffix == ".png" else b"<?xml")

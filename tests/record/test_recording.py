@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from hilgw.record import recording
-from hilgw.record.events import EVENTS, VERSION, Decoder, Writer, packet_comment
+from hilgw.record.events import EVENTS, VERSION, Decoder, Writer
 from hilgw.record.pcapng import Interface, Packet, RecordingError, Section, encode
 from hilgw.record.recording import Recording
 from tests.record import samples
@@ -36,7 +36,7 @@ def test_events_come_back_with_their_times(tmp_path: Path) -> None:
         write.begin(START),
         write.line(START + 1, "uart0", b"\x00\xff", sent=True),
         write.line(START + 2, "later", b"back", sent=False),
-        write.packet(START + 3, b"ping", packet_comment(PACKET)),
+        write.packet(START + 3, b"ping", PACKET),
         write.event(START + 4, {"event": "notice", "source": "uart0", "text": "ä"}),
     ]
     found = Recording(made(tmp_path / "a.pcapng", *blocks))
@@ -99,9 +99,7 @@ def test_a_long_list_of_listeners_fits(tmp_path: Path) -> None:
     write = writer()
     many = {f"module{number}": "out of range" for number in range(9000)}
     path = made(
-        tmp_path / "a.pcapng",
-        write.begin(0),
-        write.packet(1, b"x", packet_comment({**PACKET, "missed": many})),
+        tmp_path / "a.pcapng", write.begin(0), write.packet(1, b"x", {**PACKET, "missed": many})
     )
     found = Recording(path)
     (event,) = found.events()

@@ -69,7 +69,7 @@ def test_packets_that_resemble_one_another_are_kept_apart(given_: list[tuple[Any
     with TemporaryDirectory() as folder:
         recorded = Recorded(Path(folder))
         for source, to, data, rssi_dbm, missed in given_:
-            packet = (source, 1, "radio", data, (to,), "", missed, rssi_dbm)
+            packet = (source, 1, "radio", data, (to,), "", tuple(missed.items()), rssi_dbm)
             recorded.files.write([("packet", 1, packet), ("delivered", 1, (to, source, data))])
         recorded.files.close()
         found = recorded.events("run.pcapng")

@@ -232,7 +232,9 @@ class LookServer:
         if client.subscriber is None:
             loop = asyncio.get_running_loop()
             await in_real_time(loop.sock_sendall(client.connection, line), IDLE_S)
-        elif not client.subscriber.put(line, 2 * BUFFER_BYTES):  # where events find no room
+        elif client.subscriber.put(line, 2 * BUFFER_BYTES):  # where events find no room
+            client.subscriber.send_soon()
+        else:
             raise TimeoutError  # it reads neither its events nor its answers
 
     def _line(self, answer: Any) -> bytes:
@@ -284,6 +286,7 @@ class LookServer:
             raise HilgwError(what, fix=suggest(unknown[0], known))
         names, kinds = frozenset(request.names), frozenset(request.kinds or KINDS)
         loop, chosen = asyncio.get_running_loop(), Filter(kinds, names, request.lost)
+        self.subscriptions.encode()  # what passed before is for those who had asked for it
         if client.subscriber is None:
             client.subscriber = Subscriber(client.connection, chosen, loop)
         client.subscriber.chosen = chosen

@@ -14,7 +14,12 @@ import time
 from collections import Counter, deque
 from typing import TYPE_CHECKING, Any
 
-from hilgw.engine.recording.event_stream import EVENT_KINDS, EventStream
+from hilgw.engine.recording.event_stream import (
+    EVENT_KINDS,
+    EventStream,
+    delivered_values,
+    packet_values,
+)
 from hilgw.protocols.gateway import events
 from hilgw.records import record
 from hilgw.units import NS_PER_MS, NS_PER_S
@@ -24,9 +29,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from hilgw.devices.kinds import Device
-    from hilgw.engine.observer import (
-        Observers,
-    )
+    from hilgw.engine.observer import Observers
+    from hilgw.medium.medium import Missed
+    from hilgw.medium.packet import Copy, Packet
+    from hilgw.reasons import NotReceivedReason
     from hilgw.transports.base import Handle, Scheduler
 
 RATE = 2000
@@ -37,6 +43,8 @@ BUFFER_BYTES = 256 * 1024
 """What waits for a subscriber at most; and that of the data of events that are not encoded yet."""
 TOGETHER = 5
 """Events that are encoded in one turn of the event loop, at most."""
+SEND_BYTES = 16 * 1024
+"""What is sent at once, about: each time its reader wakes, it takes the processor from others."""
 EVENT_BYTES = 512
 """What an event takes beside its data, about."""
 
@@ -74,14 +82,20 @@ class Subscriber:
         self._will_send = self._is_blocked = False
 
     def put(self, line: bytes, room: int = BUFFER_BYTES) -> bool:
-        """Sends the line soon. False: it is lost, as too much waits. room: for it, in bytes."""
+        """The line waits for `send_soon`, or until enough of them do. False: it is lost, as too
+        much waits. room: for it, in bytes."""
         if len(self._waiting) + len(line) > room:
             return False
         self._waiting += line
-        if not (self._will_send or self._is_blocked):
+        if len(self._waiting) > SEND_BYTES:
+            self.send_soon()
+        return True
+
+    def send_soon(self) -> None:
+        """Sends what waits, in a later turn of the event loop."""
+        if self._waiting and not (self._will_send or self._is_blocked):
             self._will_send = True
             self._loop.call_soon(self._send)
-        return True
 
     def lose(self, event: Any) -> None:
         """It does not get this event: counts it, or what it counts."""
@@ -193,24 +207,58 @@ class Subscriptions(EventStream):
         return takers
 
     def emit(self, takers: Sequence[Subscriber], event: Any) -> None:
+        data = event.data if "data" in events.FIELDS[type(event)] else ""
+        self._wait(takers, event, len(data))
+
+    def transmitted(
+        self,
+        packet: Packet,
+        listeners: Sequence[str],
+        not_received: NotReceivedReason | None,
+        missed: Missed,
+    ) -> None:
+        values = packet_values(packet, listeners, not_received, missed)
+        self._wait(None, (events.Packet, values), 2 * len(packet.data))
+
+    def delivered(self, station: str, copy: Copy) -> None:
+        values = delivered_values(station, copy)
+        self._wait(None, (events.Delivered, values), 2 * len(copy.packet.data))
+
+    def _wait(self, takers: Sequence[Subscriber] | None, event: Any, size: int) -> None:
         if not self._waiting:
             asyncio.get_running_loop().call_soon(self._encode_some)
-        times = self._clock.now(), round(self._wall(), 6), self._scheduler.now()
-        size = EVENT_BYTES + (len(event.data) if "data" in events.FIELDS[type(event)] else 0)
-        self._waiting.append((takers, event, size, times))
-        self._waiting_bytes += size
+        times = self._clock.now(), self._wall(), self._scheduler.now()
+        self._waiting.append((takers, event, size + EVENT_BYTES, times))
+        self._waiting_bytes += size + EVENT_BYTES
         while self._waiting_bytes > BUFFER_BYTES:
             self.encode(1)
 
     def encode(self, most: int = sys.maxsize) -> None:
         """Encodes so many of the events that wait for it."""
         for _ in range(min(most, len(self._waiting))):
-            takers, event, size, times = self._waiting.popleft()
+            takers, event, size, (mono_ns, wall_s, time_ns) = self._waiting.popleft()
             self._waiting_bytes -= size
-            line = events.encode_event(event, *times)
+            wall_s = round(wall_s, 6)
+            if takers is not None:
+                line = events.encode_event(event, mono_ns, wall_s, time_ns)
+            elif takers := self._takers_of(*event):
+                kind, values = event
+                line = events.encode_with_data(kind, values, mono_ns, wall_s, time_ns)
+            else:
+                continue
             for each in takers:
                 if not each.put(line):
                     each.lose(event)
+        if not self._waiting:
+            for each in self._subscribers:
+                each.send_soon()
+
+    def _takers_of(self, kind: type[Any], values: tuple[Any, ...]) -> list[Subscriber]:
+        """Of an event whose values are kept."""
+        if kind is events.Delivered:
+            return self.takers(kind, *values[:2])
+        source, _, _, _, listeners, not_received, *_ = values
+        return self.takers(kind, source, *listeners, lost=bool(not_received))
 
     def _encode_some(self) -> None:
         try:

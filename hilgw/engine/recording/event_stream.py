@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from hilgw.control.events import Accepted, MotorCommand
@@ -76,16 +76,9 @@ class EventStream(Observer, ABC):
     ) -> None:
         lost = not_received is not None
         if takers := self.takers(events.Packet, packet.source, *listeners, lost=lost):
-            event = events.Packet(
-                packet.source,
-                packet.channel,
-                packet.type,
-                packet.data.hex(),
-                list(listeners),
-                str(not_received or ""),
-                {name: str(reason) for name, reason in missed().items()},
-                packet.rssi_dbm,
-            )
+            made = events.Packet(*packet_values(packet, listeners, not_received, missed))
+            data, why = packet.data.hex(), dict(made.missed)
+            event = replace(made, data=data, received_by=list(listeners), missed=why)
             self.emit(takers, event)
 
     def delivered(self, station: str, copy: Copy) -> None:
@@ -159,6 +152,25 @@ class EventStream(Observer, ABC):
     def mode(self, robot: str, mode: RobotMode) -> None:
         if takers := self.takers(events.Mode, robot):
             self.emit(takers, events.Mode(robot, str(mode)))
+
+
+def packet_values(
+    packet: Packet,
+    listeners: Sequence[str],
+    not_received: NotReceivedReason | None,
+    missed: Missed,
+) -> tuple[Any, ...]:
+    """Those of `events.Packet`, but `data` as bytes and `missed` as its items: what comes with each
+    packet is kept as it is, and its event is made later, elsewhere."""
+    reason = "" if not_received is None else str(not_received)
+    why = tuple((name, str(each)) for name, each in found.items()) if (found := missed()) else ()
+    source, to = packet.source, (*listeners,)
+    return source, packet.channel, packet.type, packet.data, to, reason, why, packet.rssi_dbm
+
+
+def delivered_values(station: str, copy: Copy) -> tuple[Any, ...]:
+    """Those of `events.Delivered`, as of `packet_values`."""
+    return station, copy.packet.source, copy.packet.data
 
 
 def given_by(command: Command) -> dict[str, Any]:

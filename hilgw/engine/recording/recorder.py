@@ -23,7 +23,12 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from hilgw.engine.observer import Kind
-from hilgw.engine.recording.event_stream import EVENT_KINDS, EventStream
+from hilgw.engine.recording.event_stream import (
+    EVENT_KINDS,
+    EventStream,
+    delivered_values,
+    packet_values,
+)
 from hilgw.engine.simulated.event_loop import in_real_time
 from hilgw.errors import HilgwError
 from hilgw.protocols.gateway import events
@@ -251,8 +256,6 @@ class PlainEvents(EventStream):
         kind = type(event)
         self._put((events.NAMES[kind], self._now(), _VALUES[kind](event)))
 
-    # What comes with each packet is handed over as it is: the process makes the event.
-
     def transmitted(
         self,
         packet: Packet,
@@ -260,15 +263,11 @@ class PlainEvents(EventStream):
         not_received: NotReceivedReason | None,
         missed: Missed,
     ) -> None:
-        reason = "" if not_received is None else str(not_received)
-        why = {name: str(each) for name, each in found.items()} if (found := missed()) else {}
-        source, to = packet.source, (*listeners,)
-        values = source, packet.channel, packet.type, packet.data, to, reason, why, packet.rssi_dbm
+        values = packet_values(packet, listeners, not_received, missed)
         self._put((_PACKET, self._now(), values))
 
     def delivered(self, station: str, copy: Copy) -> None:
-        packet = copy.packet
-        self._add((_DELIVERED, self._now(), (station, packet.source, packet.data)))
+        self._add((_DELIVERED, self._now(), delivered_values(station, copy)))
 
 
 class Recorder(PlainEvents):

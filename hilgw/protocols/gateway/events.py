@@ -13,6 +13,7 @@ import json
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import fields
+from functools import lru_cache
 from typing import Annotated, Any
 
 from hilgw.protocols.gateway.messages import Must, name_of
@@ -197,8 +198,10 @@ EVENTS: tuple[type[Any], ...] = (
     LeftOut,
 )
 NAMES = {kind: name_of(kind) for kind in EVENTS}
+_KIND_OF = {name: kind for kind, name in NAMES.items()}
 KINDS = tuple(NAMES.values())
 FIELDS = {kind: tuple(each.name for each in fields(kind)) for kind in EVENTS}
+_DATA_AT = {kind: names.index("data") for kind, names in FIELDS.items() if "data" in names}
 _ENCODE = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
 
@@ -209,6 +212,36 @@ def encode_event(event: Any, mono_ns: int, wall_s: float, time_ns: int) -> bytes
     for name in FIELDS[kind]:
         message[name] = getattr(event, name)
     return _ENCODE(message).encode() + b"\n"
+
+
+def encode_with_data(
+    kind: type[Any], values: tuple[Any, ...], mono_ns: int, wall_s: float, time_ns: int
+) -> bytes:
+    """As `encode_event`, of an event with these values (`json_around_data`), whose `data` are
+    bytes. The others are mostly as before, and then are not encoded anew."""
+    before, after = json_around_data(kind, values)
+    times = f'"mono_ns":{mono_ns},"wall_s":{wall_s},"time_ns":{time_ns}'
+    data = values[_DATA_AT[kind]].hex()
+    return f'{{"event":"{NAMES[kind]}",{times},{before}"data":"{data}"{after}}}\n'.encode()
+
+
+def json_around_data(kind: type[Any], values: tuple[Any, ...]) -> tuple[str, str]:
+    """The fields before and after `data` in the JSON of an event with these values, each with its
+    comma. A mapping is given by its items, so that all can be hashed."""
+    at = _DATA_AT[kind]
+    return _around_data(NAMES[kind], values[:at] + values[at + 1 :])
+
+
+@lru_cache(1024)
+def _around_data(kind_name: str, values: tuple[Any, ...]) -> tuple[str, str]:
+    kind = _KIND_OF[kind_name]
+    declared = [each for each in fields(kind) if each.name != "data"]
+    found = [
+        f'"{each.name}":{_ENCODE(dict(value) if each.type.startswith("dict") else value)}'
+        for each, value in zip(declared, values, strict=True)
+    ]
+    at = _DATA_AT[kind]
+    return "".join(f"{each}," for each in found[:at]), "".join(f",{each}" for each in found[at:])
 
 
 def number(value: float) -> float | str:

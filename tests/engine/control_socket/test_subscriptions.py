@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from hypothesis import given, strategies as st
 
 from hilgw.control.events import Accepted, MotorCommand, MotorField, MotorSettings
 from hilgw.control.modes import RobotMode
 from hilgw.devices.kinds import Device, MotorLimits, Refusal
 from hilgw.engine.control_socket.subscriptions import (
     BUFFER_BYTES,
+    EVENT_BYTES,
     IN_WINDOW,
     TOGETHER,
     WINDOW_NS,
@@ -113,7 +115,7 @@ def transmit(bench: Bench, *, source: str = "rover.emitter", lost: bool = False)
 
 async def sent() -> None:
     """What is encoded and written in later turns of the event loop has been."""
-    for _ in range(IN_WINDOW // TOGETHER + 2):
+    for _ in range(BUFFER_BYTES // EVENT_BYTES // TOGETHER + 3):
         await asyncio.sleep(0)
 
 
@@ -231,22 +233,56 @@ async def test_without_a_subscriber_nothing_is_observed(bench: Bench) -> None:
     transmit(bench)  # it is reported to no observer
 
 
+@pytest.mark.parametrize(
+    ("encoder", "emits"), [("encode_with_data", True), ("encode_event", False)]
+)
 async def test_each_event_is_encoded_once_for_all(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, encoder: str, emits: bool
 ) -> None:
     encoded: list[object] = []
-    encode = events.encode_event
+    encode = getattr(events, encoder)
 
-    def counted(event: Any, *times: Any) -> bytes:
+    def counted(*event: Any) -> bytes:
         encoded.append(event)
-        return encode(event, *times)
+        return bytes(encode(*event))
 
-    monkeypatch.setattr(events, "encode_event", counted)
+    monkeypatch.setattr(events, encoder, counted)
     reads = [bench.subscribe() for _ in range(10)]
-    transmit(bench)
+    if emits:
+        transmit(bench)
+    else:
+        bench.observers.notice("xbee0", "a remark")
     await sent()
     assert len(encoded) == 1
     assert all(len(read()) == 1 for read in reads)
+
+
+TEXTS = st.text(max_size=4)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            TEXTS,
+            st.integers(0, 9),
+            TEXTS,
+            st.binary(max_size=4),
+            st.lists(TEXTS, max_size=2),
+            TEXTS,
+            st.dictionaries(TEXTS, TEXTS, max_size=2),
+            st.sampled_from([None, -40.0, -70.5]),
+        ),
+        max_size=5,
+    )
+)
+def test_what_is_encoded_by_parts_is_as_what_is_encoded_at_once(given_: list[Any]) -> None:
+    for source, channel, type_, data, to, why, missed, rssi_dbm in given_:
+        kept = (source, channel, type_, data, (*to,), why, (*missed.items(),), rssi_dbm)
+        packet = events.Packet(source, channel, type_, data.hex(), to, why, missed, rssi_dbm)
+        delivered = events.Delivered(source, type_, data.hex())
+        for event, values in ((packet, kept), (delivered, (source, type_, data))):
+            line = events.encode_with_data(type(event), values, 1, 2.5, 3)
+            assert line == events.encode_event(event, 1, 2.5, 3)
 
 
 async def test_one_turn_of_the_event_loop_encodes_few_events_in_their_order(
