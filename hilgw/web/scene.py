@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hilgw.client.gateway import Gateway
 from hilgw.errors import HilgwError
 from hilgw.web.drawing import Drawing, drawing_of
-from hilgw.web.markup import Markup, element, joined, state, table
+from hilgw.web.markup import Markup, age, element, joined, state, table
 from hilgw.web.model import UP, GatewayView
 from hilgw.web.overview import general, scrolling
 from hilgw.web.plan import box_of, lost, plan
@@ -103,10 +103,11 @@ class Section:
         """All of it is as the gateway is now."""
         now, is_plan = self._page.bench.now(), self._kind.value == "Plan"
         drawing = self._drawing = drawing_of(view, now)
-        word = view.state(now)
+        current, since = view.state(now), age(now - view.message_ns)
+        word = current if current == UP else f"{current} - last message {since} ago"
         name = element("h2", Path(view.config).stem or Path(view.key).name, title=view.config)
         self._head.set_content(
-            element("header", name, state(word, "good" if word == UP else "bad"))
+            element("header", name, state(word, "good" if current == UP else "bad"))
         )
         self._about.set_content(_about(drawing))
         self._lost.set_content(lost(drawing))
@@ -124,16 +125,14 @@ class Section:
         """The 3-D view is there while it is shown."""
         from nicegui import ui
 
+        has_webgl, background = await ui.run_javascript(LOOK, timeout=10)
         self._deep.clear()
         self._views.clear()
-        if self._kind.value == "Plan" or not self._box:
-            return
-        has_webgl, background = await ui.run_javascript(LOOK)
         with self._deep:
-            if has_webgl:
-                self._views.append(View(self._box, background))
-            else:
+            if self._kind.value != "Plan" and not has_webgl:
                 ui.html(element("p", NO_WEBGL))
+            elif self._kind.value != "Plan" and self._box:
+                self._views.append(View(self._box, background))
 
     def _fill(self) -> None:
         """The form shows where the chosen object is."""
@@ -171,7 +170,7 @@ def _about(drawing: Drawing) -> Markup:
         for name, packets in drawing.nowhere.items()
     ]
     head = ("object", "packets/s", "for example")
-    found = [] if drawing.objects else [element("p", NO_POSE)]
-    found.append(table("Pose unknown: in range of all stations", head, rows))
+    unknown = table("Pose unknown: in range of all stations", head, rows)
     more = [f"Not shown: {drawing.left_out}"] if drawing.left_out else []
-    return joined([*found, *(element("p", each, class_="dim") for each in more)])
+    texts = [element("p", each, class_="dim") for each in more + [NO_POSE] * (not drawing.objects)]
+    return joined([*texts, unknown])

@@ -70,7 +70,7 @@ class View:
         from nicegui import ui
 
         size, x, y = abs(box[1] - box[0]), sum(box).real / 2, -sum(box).imag / 2
-        camera = ui.scene.perspective_camera(near=size / 1000, far=100 * size)
+        camera = ui.scene.perspective_camera(near=size / 50, far=20 * size)
         cells = math.ceil(2 * (size + abs(x) + abs(y)))
         self._scene = ui.scene(grid=(cells, cells), camera=camera, background_color=background)
         self._scene.move_camera(x, y - 0.5 * size, 0.5 * size, x, y, 0, duration=0)

@@ -128,7 +128,8 @@ def test_the_outline_of_a_shape(solid: Solid, turn: Any, half: tuple[float, floa
     corners = [each - (10 - 20j) for each in drawn().outline(thing)]
     found = max(each.real for each in corners), max(each.imag for each in corners)
     assert found == pytest.approx(half, abs=1e-3)
-    made = [form for form, *_ in forms(drawn()._replace(things=[thing]), 10)]
+    alone = Drawing(2, 0, [thing], [], {}, "")
+    made = [form for form, *_ in forms(alone, 10)]
     assert len(made) == (3 if isinstance(solid, Capsule | Sphere) else 1)
 
 
@@ -182,9 +183,10 @@ def test_texts_of_others_are_text() -> None:
 def test_it_is_bounded_and_shows_how_much_is_left_out() -> None:
     many = {f"o{n}": pose(n, 0, 0) for n in range(MOST_THINGS + 9)}
     listeners = {f"{name}.rx": device(name) for name in many}
+    missed: Any = dict.fromkeys(many, "cone")
     events = [
         packet(*listeners, source="o0.tx"),
-        packet(source="o0.tx", **dict.fromkeys(many, "cone")),
+        packet(source="o0.tx", **missed),
     ]
     drawing = drawn(*events, objects=many, listeners=listeners, emitters={})
     assert len(drawing.things) == MOST_THINGS
