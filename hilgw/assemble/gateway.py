@@ -240,6 +240,7 @@ class _Assembly:
             if made.attached_to is None:
                 gateway.scene.add(name, made.mount)
                 made = Obstacle(made.solid, owner=made.owner, attached_to=name)
+            gateway.scene.obstacles[name] = made
             gateway.medium.obstruct(made)
         if config.obstacles:
             self.describe(f"  obstacles: {', '.join(config.obstacles)}")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from hilgw.engine.robot.schedule import Schedule
     from hilgw.medium.medium import Medium
     from hilgw.medium.motion import Motion
+    from hilgw.medium.obstacles import Obstacle
     from hilgw.medium.packet import Packet
     from hilgw.medium.pose import Mount
     from hilgw.transports.base import Handle, Scheduler
@@ -31,7 +32,7 @@ Follower = Callable[[Pose], None]
 
 class Scene:
     """The objects of one gateway. up: the axis that points up. schedule: what is due by now is
-    done before a packet comes from outside or a pose is set from outside.
+    done before a packet comes from outside or a pose is set from outside. obstacles: by name.
 
     Motions begin when the scene is made. With a step, objects rest between step ends, as in
     Webots.
@@ -47,11 +48,12 @@ class Scene:
     ) -> None:
         self._medium = medium
         self._scheduler = scheduler
-        self._up = up
+        self.up = up
         self._steps = schedule.steps
         self._catch_up = schedule.catch_up
         self._observer = observer
         self._origin_ns = scheduler.now()
+        self.obstacles: dict[str, Obstacle] = {}
         self._objects: dict[str, None] = {}
         self._motions: dict[str, Motion] = {}
         self._followers: dict[str, list[tuple[Pose, Follower]]] = {}
@@ -68,7 +70,7 @@ class Scene:
         else:
             self._motions[name] = where
             self._moved_ns = None
-            self._put(name, where.at(0, self._up), self._origin_ns)
+            self._put(name, where.at(0, self.up), self._origin_ns)
 
     def follow(self, name: str, mount: Pose, follower: Follower) -> None:
         """Calls `follower` with the pose of a device mounted there: now, and after each move."""
@@ -123,7 +125,7 @@ class Scene:
         self._moved_ns = now
         elapsed_ns = max(now - self._origin_ns, 0)
         for name, motion in self._motions.items():
-            self._put(name, motion.at(elapsed_ns, self._up), now)
+            self._put(name, motion.at(elapsed_ns, self.up), now)
 
     def _put(self, name: str, pose: Pose | None, now: int) -> None:
         report = self._observer.pose_change

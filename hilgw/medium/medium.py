@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from random import Random
 from typing import Protocol
@@ -59,7 +59,8 @@ class Unobserved:
 class Medium:
     """Connects Emitters and Receivers, simulated or real.
 
-    webots: the version that defines the cone axis. seed: of the noise, drawn per listener.
+    webots: the version that defines the cone axis, of a device. seed: of the noise, drawn per
+    listener.
     """
 
     def __init__(
@@ -70,7 +71,7 @@ class Medium:
         observer: MediumObserver = Unobserved(),  # noqa: B008 - it has no state
     ) -> None:
         self.ledger = ledger
-        self._axis = cone_axis(webots)
+        self.cone_axis = cone_axis(webots)
         self._seed = seed
         self._observer = observer
         self._listeners = Listeners()
@@ -82,6 +83,11 @@ class Medium:
         self._notices: list[str] = []  # names, until the current packet is counted
 
     # --- listeners and objects ------------------------------------------------------------------
+
+    @property
+    def listeners(self) -> Iterable[Listener]:
+        """All that are attached."""
+        return self._listeners.by_name.values()
 
     def attach(self, listener: Listener) -> None:
         """Adds a listener. Its counts are `ledger.station(listener.name)`.
@@ -262,8 +268,8 @@ class Medium:
         if packet.type != "infra-red":
             return distance, None
         if not (
-            within_cone(pose, self._axis, packet.aperture, there.position)
-            and within_cone(there, self._axis, listener.aperture, pose.position)
+            within_cone(pose, self.cone_axis, packet.aperture, there.position)
+            and within_cone(there, self.cone_axis, listener.aperture, pose.position)
         ):
             return distance, NotReceivedReason.CONE
         reach = packet.range if packet.range >= 0.0 else math.inf

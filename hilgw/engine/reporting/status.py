@@ -12,6 +12,7 @@ from hilgw.engine.reporting.latency import BOUNDS_S
 
 if TYPE_CHECKING:
     from hilgw.engine.gateway import Gateway
+    from hilgw.medium.pose import Pose
 
 
 def status_of(gateway: Gateway, config: str, clients: int) -> dict[str, Any]:
@@ -32,6 +33,7 @@ def status_of(gateway: Gateway, config: str, clients: int) -> dict[str, Any]:
             "stations": {name: station.air for name, station in gateway.stations.items()},
             "mocks": [mock.name for host in gateway.hosts for mock in host.mocks],
         },
+        "scene": _scene(gateway),
         "clients": {"control socket": clients, **listening},
         "losses": gateway.ledger.losses(),
         "latency_bounds_s": BOUNDS_S,
@@ -57,6 +59,54 @@ def _ports(gateway: Gateway) -> dict[str, Any]:
         }
         for name, port in gateway.supervisors.items()
     }
+
+
+def _scene(gateway: Gateway) -> dict[str, Any]:
+    """What is where, and how far it sends. mono_ns: when it was so, as events have it. up: the axis
+    that points up; cone: the one of a device that is the axis of its cone. objects: what
+    can be placed, null: at an unknown pose. Emitters, listeners and obstacles: the object that each
+    is on, and its pose there; half: of an obstacle, half extents along its axes."""
+    scene, medium = gateway.scene, gateway.medium
+    poses = {name: scene.pose_of(name) for name in scene.objects}
+    return {
+        "mono_ns": gateway.real_timer.now(),
+        "up": scene.up,
+        "cone": medium.cone_axis,
+        "objects": {name: None if pose is None else _pose(pose) for name, pose in poses.items()},
+        "emitters": {
+            each.name: {
+                "on": each.mount.object,
+                **_pose(each.mount.pose),
+                "type": each.emitter.fields.type,
+                "range": each.emitter.range,
+                "aperture": each.emitter.fields.aperture,
+            }
+            for robot in gateway.robots.values()
+            for each in robot.emitters.values()
+        },
+        "listeners": {
+            each.name: {
+                "on": each.mounted_on,
+                **_pose(each.mount),
+                "type": each.type,
+                "aperture": each.aperture,
+            }
+            for each in medium.listeners
+        },
+        "obstacles": {
+            name: {
+                "on": each.attached_to,
+                **_pose(each.mount),
+                "shape": type(each.solid).__name__.lower(),
+                "half": each.solid.half,
+            }
+            for name, each in scene.obstacles.items()
+        },
+    }
+
+
+def _pose(pose: Pose) -> dict[str, Any]:
+    return {"position": pose.position, "rotation": pose.rows}
 
 
 def resident_bytes() -> int | None:

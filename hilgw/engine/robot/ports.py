@@ -42,7 +42,7 @@ class EmitterPort:
         self.name = f"{mount.object}.{name}"
         self.emitter = emitter
         self.latency = Latency()
-        self._mount = mount
+        self.mount = mount
         self._schedule = schedule
         self._transmit = transmit
         self._count = ledger.emitter(self.name, lambda: emitter.queued)
@@ -94,7 +94,7 @@ class EmitterPort:
                 self._count.depart()
                 self.latency.add(now - leaving.offered_ns)
                 packet = self._packet(leaving.data, leaving.channel, range, due)
-                self._transmit(packet, self._mount)
+                self._transmit(packet, self.mount)
                 if not stepped:
                     range = emitter.reach(due)
         finally:
@@ -118,7 +118,7 @@ class EmitterPort:
             return reason
         self._count.depart()
         range = 0.0 if math.isnan(range) else range  # the library lets NaN pass: reaches nothing
-        self._transmit(self._packet(data, channel, range, self._schedule.now()), self._mount)
+        self._transmit(self._packet(data, channel, range, self._schedule.now()), self.mount)
         return None
 
     def _packet(self, data: bytes, channel: int, range: float, sent_ns: int) -> Packet:
@@ -128,7 +128,7 @@ class EmitterPort:
             channel=channel,
             type=fields.type,
             source=self.name,
-            owner=self._mount.object,
+            owner=self.mount.object,
             range=range,
             aperture=fields.aperture,
             sent_ns=sent_ns,

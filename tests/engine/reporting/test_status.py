@@ -283,3 +283,46 @@ def test_the_air_is_counted_where_the_packet_is_received() -> None:
     bench.scheduler.run(3 * NS_PER_MS)
     bench.station.data_received(b"ping")
     assert bench.station.statistics.air.total_ns == 2 * NS_PER_MS
+
+
+SCENE = """
+version: 1
+robots:
+  ant:
+    position: [1, 2, 3]
+    devices:
+      tx: {node: Emitter, type: infra-red, range: 5, aperture: 2, translation: [0.1, 0, 0]}
+      rx: {node: Receiver, type: radio}
+obstacles:
+  wall: {shape: box, size: [2, 4, 6], position: [7, 8, 9]}
+  turret: {shape: cylinder, radius: 1, height: 3, attached_to: ant, position: [0, 0, 1]}
+adapters: {xb: {kind: uart, port: ./none}}
+"""
+
+
+def test_the_scene_has_what_is_where_and_how_far_it_sends() -> None:
+    def check(bench: Simulated) -> None:
+        def scene() -> dict[str, Any]:
+            found: dict[str, Any] = status_of(bench.gateway, "f", 0)["scene"]
+            return found
+
+        found = scene()
+        assert (found["up"], found["cone"], found["mono_ns"]) == (2, 0, bench.clock.now())
+        assert list(found["objects"]) == ["ant", "wall", "xb"]
+        assert found["objects"]["xb"] is None
+        sender = {"on": "ant", "type": "infra-red", "range": 5, "aperture": 2}
+        assert sender.items() <= found["emitters"]["ant.tx"].items()
+        assert found["emitters"]["ant.tx"]["position"] == (0.1, 0, 0)
+        assert {name: each["on"] for name, each in found["listeners"].items()} == {
+            "ant.rx": "ant",
+            "xb": "xb",
+        }
+        assert found["obstacles"]["wall"]["half"] == (1, 2, 3)
+        turret = {"on": "ant", "shape": "cylinder", "half": (1, 1, 1.5), "position": (0, 0, 1)}
+        assert turret.items() <= found["obstacles"]["turret"].items()
+        bench.gateway.place("wall", None)
+        bench.gateway.set("ant.tx", range=4)
+        assert scene()["objects"]["wall"] is None
+        assert scene()["emitters"]["ant.tx"]["range"] == 4
+
+    simulated(check, SCENE)

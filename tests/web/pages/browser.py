@@ -19,6 +19,7 @@ FLAGS = (
     "--headless",
     "--no-sandbox",
     "--disable-gpu",
+    "--enable-unsafe-swiftshader",  # WebGL without a GPU
     "--disable-quic",
     "--no-first-run",
     "--disable-background-networking",

@@ -1,0 +1,176 @@
+"""The page Scene: where everything is, and where packets arrive; objects are placed here."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hilgw.client.gateway import Gateway
+from hilgw.errors import HilgwError
+from hilgw.web.drawing import Drawing, drawing_of
+from hilgw.web.markup import Markup, age, element, joined, state, table
+from hilgw.web.model import UP, GatewayView
+from hilgw.web.overview import general, scrolling
+from hilgw.web.plan import box_of, lost, plan
+from hilgw.web.scene3d import View
+
+if TYPE_CHECKING:
+    from hilgw.web.page import Page
+
+# The plan is replaced meanwhile: what follows the pointer is beside it, and has what is dragged.
+DRAG = """(e) => { const all = e.target.closest('.drags'), g = all.querySelector('.ghost'),
+o = e.target.closest('[data-object]'), p = all.querySelector('.plan'), name = g.dataset.name;
+if (e.type == 'pointerdown' && o && !e.button) {
+  e.preventDefault(); all.setPointerCapture(e.pointerId);
+  g.dataset.name = o.dataset.object; g.textContent = o.textContent; }
+if (!name || !p) return;
+const r = p.getBoundingClientRect(), left = e.clientX - r.left, top = e.clientY - r.top;
+if (e.type == 'pointermove') {
+  const a = all.getBoundingClientRect(); g.dataset.moved = 1;
+  g.style.cssText = `display:block;left:${e.clientX - a.left}px;top:${e.clientY - a.top}px`;
+  return; }
+const [x, y, w, h] = p.dataset.box.split(' ').map(Number), moved = g.dataset.moved;
+g.style.cssText = g.dataset.name = g.dataset.moved = '';
+if (e.type == 'pointerup' && moved) emit(name, x + w * left / r.width, y + h * top / r.height); }"""
+LOOK = """[!!document.createElement('canvas').getContext('webgl2'),
+getComputedStyle(document.body).backgroundColor]"""
+LOOKS = "no-caps unelevated"
+NO_WEBGL = "This browser has no WebGL, which the 3-D view needs. The plan shows the same."
+NO_POSE = """No object has a pose. Give one with hilgw place, by motion capture, or in the file:
+position of a robot or of an adapter."""
+
+
+def build(page: Page) -> None:
+    from nicegui import ui  # the HTML of the page needs no server
+
+    top, shown = ui.html(""), dict[str, Section]()
+
+    def update() -> None:
+        found = page.bench.gateways
+        top.set_content(general(list(found.values()), page.bench.problem))
+        views = {key: view for key, view in found.items() if view.status}
+        for key in shown.keys() - views.keys():
+            shown.pop(key).card.delete()
+        for key, view in views.items():
+            if key not in shown:
+                shown[key] = Section(page, view)
+            shown[key].update(view)
+
+    page.refresh(update)
+
+
+class Section:
+    """A gateway on the page. Only for a visitor who may, there are controls that place objects."""
+
+    def __init__(self, page: Page, view: GatewayView) -> None:
+        from nicegui import ui
+
+        self._page, self._gateway = page, Gateway(Path(view.key))
+        self._box, self._views = list[complex](), list[View]()
+        self._drawing = drawing_of(view, page.bench.now())
+        with ui.element("section").classes("gateway") as self.card:
+            self._head = ui.html("")
+            self._kind = ui.toggle(["Plan", "3-D"], value="Plan", on_change=self._switch)
+            self._kind.props(
+                f"{LOOKS} toggle-color=ink toggle-text-color=card role=group aria-label=View"
+            )
+            with ui.element("div").classes("drags") as self._flat:
+                self._plan = ui.html("")
+                ui.element("span").classes("ghost")
+            self._deep, self._answer = ui.element("div"), ui.html("").props("role=status")
+            self._form = self._controls() if page.may("drive") else []
+            self._about, self._lost = ui.html(""), scrolling("Not received")
+
+    def _controls(self) -> list[Any]:
+        from nicegui import ui
+
+        axes = ("x", "xyz"[self._drawing.down[0]])
+        with ui.element("div").classes("tools"):
+            name = ui.select([], label="Object", on_change=self._fill).props("dense outlined")
+            where = [
+                ui.number(f"{axis} in m", value=0, step=0.1).props("dense outlined")
+                for axis in axes
+            ]
+            place = ui.button("Place", on_click=self._submit, color=None)
+            place.props(f"{LOOKS} color=ink text-color=card")
+        self._flat.classes("may")
+        for event in ("down", "move", "cancel", "up"):
+            self._flat.on(f"pointer{event}", lambda e: self._place(*e.args), js_handler=DRAG)
+        return [name, *where]
+
+    def update(self, view: GatewayView) -> None:
+        """All of it is as the gateway is now."""
+        now, is_plan = self._page.bench.now(), self._kind.value == "Plan"
+        drawing = self._drawing = drawing_of(view, now)
+        current, since = view.state(now), age(now - view.message_ns)
+        word = current if current == UP else f"{current} - last message {since} ago"
+        name = element("h2", Path(view.config).stem or Path(view.key).name, title=view.config)
+        self._head.set_content(
+            element("header", name, state(word, "good" if current == UP else "bad"))
+        )
+        self._about.set_content(_about(drawing))
+        self._lost.set_content(lost(drawing))
+        self._flat.set_visibility(is_plan)
+        if drawing.objects:
+            self._box = box_of(drawing, self._box)
+            self._plan.set_content(plan(drawing, self._box) if is_plan else "")
+        for each in self._views:
+            each.update(drawing)
+        names = sorted([*drawing.objects, *drawing.nowhere])
+        if self._form and self._form[0].options != names:
+            self._form[0].set_options(names)
+
+    async def _switch(self) -> None:
+        """The 3-D view is there while it is shown."""
+        from nicegui import ui
+
+        has_webgl, background = await ui.run_javascript(LOOK, timeout=10)
+        self._deep.clear()
+        self._views.clear()
+        with self._deep:
+            if self._kind.value != "Plan" and not has_webgl:
+                ui.html(element("p", NO_WEBGL))
+            elif self._kind.value != "Plan" and self._box:
+                self._views.append(View(self._box, background))
+
+    def _fill(self) -> None:
+        """The form shows where the chosen object is."""
+        name, *fields = self._form
+        if name.value in self._drawing.objects:
+            at = self._drawing.flat(self._drawing.objects[name.value].pose.position)
+            for field, value in zip(
+                fields, (at.real, self._drawing.down[1] * at.imag), strict=True
+            ):
+                field.set_value(round(value, 3) + 0.0)
+
+    async def _submit(self) -> None:
+        name, *fields = (each.value for each in self._form)
+        if name is not None:
+            right, second = (float(each or 0) for each in fields)
+            await self._place(name, right, self._drawing.down[1] * second)
+
+    async def _place(self, name: str, right: float, down: float) -> None:
+        from nicegui import run
+
+        where, rotation = self._drawing.moved(name, complex(right, down))
+        self._box = []
+        try:
+            await run.io_bound(self._gateway.place, name, where, rotation)
+            answer = state(f"{name} is at {', '.join(f'{each:.3g}' for each in where)} m", "good")
+        except HilgwError as error:
+            answer = state(str(error), "bad")
+        self._answer.set_content(answer)
+
+
+def _about(drawing: Drawing) -> Markup:
+    """What the plan does not show, and what to do."""
+    rows = [
+        (name, packets, element("code", shlex.join(["hilgw", "place", name, "0", "0", "0"])))
+        for name, packets in drawing.nowhere.items()
+    ]
+    head = ("object", "packets/s", "for example")
+    unknown = table("Pose unknown: in range of all stations", head, rows)
+    more = [f"Not shown: {drawing.left_out}"] if drawing.left_out else []
+    texts = [element("p", each, class_="dim") for each in more + [NO_POSE] * (not drawing.objects)]
+    return joined([*texts, unknown])

@@ -1,0 +1,141 @@
+"""The page Scene in a real browser: an object is dragged, placed by the form, and seen in 3-D."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hilgw import client
+from tests.e2e.running import Gateway
+from tests.web.pages.browser import Web, opened
+
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.wall_clock("a browser"),
+    pytest.mark.judge("chromium"),
+    pytest.mark.xdist_group("browser"),
+]
+CONFIG = """
+version: 1
+robots:
+  rover:
+    position: [0, 0, 0.5]
+    rotation: [0, 0, 1, 1.5]
+    devices: {tx: {node: Emitter, type: infra-red, channel: 1, range: 3, aperture: 1}}
+    controller: {kind: beacon, emitter: tx, period_ms: 100, payload: "{n}"}
+  other:
+    position: [4, 1, 0]
+    devices: {rx: {node: Receiver, type: infra-red, channel: 1}}
+  lost: {devices: {rx: {node: Receiver, type: radio}}}
+obstacles: {wall: {shape: box, size: [0.2, 1, 1], position: [2, 0, 0]}}
+"""
+FILE = "scene <b>.yaml"
+
+
+@pytest.fixture(scope="module")
+def gateway(folder: Path) -> Iterator[Gateway]:
+    (folder / FILE).write_text(CONFIG)
+    with Gateway(folder, [FILE]) as found:
+        yield found
+
+
+def scene_of(web: Web, *, acts: bool = True) -> str:
+    return web.url.replace("/?", "/scene?") if acts else web.url.partition("?")[0] + "scene"
+
+
+def own(page: Any) -> Any:
+    """The gateway of these tests, and no other of this machine."""
+    heading = page.get_by_role("heading", name=FILE.removesuffix(".yaml"), exact=True)
+    found = page.locator(".gateway", has=heading)
+    found.locator(".object").first.wait_for()
+    return found
+
+
+def drag(page: Any, name: str, right: float, down: float) -> None:
+    """By so many pixels."""
+    box = own(page).locator(f"[data-object={name}] i").bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + right, y + down, steps=3)
+    page.mouse.up()
+
+
+def pose_of(gateway: Gateway, name: str) -> Any:
+    """Position and rotation, as the gateway has it."""
+    (control,) = (gateway.cwd / "run").rglob("*.sock")
+    return client.Gateway(control).pose(name)
+
+
+def test_an_object_is_dragged_and_placed_by_the_form(
+    gateway: Gateway, web: Web, chromium: Any
+) -> None:
+    with opened(chromium, scene_of(web)) as page:
+        at, answer = own(page), own(page).get_by_role("status")
+        for width in (390, 1280):
+            page.set_viewport_size({"width": width, "height": 800})
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+        at.get_by_role("button", name="Plan").focus()
+        names = []
+        for _ in range(5):
+            page.keyboard.press("Tab")
+            active = "document.activeElement"
+            names.append(page.evaluate(f"{active}.ariaLabel || {active}.innerText"))
+        assert names == ["3-D", "Object", "x in m", "y in m", "Place"]
+        at.get_by_text("hilgw place lost 0 0 0").wait_for()
+        _, turn = pose_of(gateway, "rover")
+        drag(page, "rover", 60, -40)
+        answer.get_by_text(re.compile("^rover is at 0.*, 0.* m$")).wait_for()
+        (x, y, z), turned = pose_of(gateway, "rover")
+        assert min(x, y) > 0.1
+        assert z == 0.5
+        assert turned[0] == pytest.approx(turn[0])
+        at.get_by_label("Object", exact=True).focus()
+        page.keyboard.press("Enter")
+        page.get_by_role("option", name="lost").click()
+        at.get_by_label("x in m").fill("3")
+        page.keyboard.press("Tab")
+        at.get_by_label("y in m").fill("-1")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        answer.get_by_text("lost is at 3, -1, 0 m").wait_for()
+        assert pose_of(gateway, "lost")[0] == (3, -1, 0)
+        at.locator("[data-object=lost]").wait_for()
+        at.get_by_label("x in m").fill("2e9")
+        at.get_by_role("button", name="Place").click()
+        answer.get_by_text("is not a valid position").wait_for()
+
+
+def test_a_packet_that_is_lost_shows_why_in_the_plan_and_in_3d(
+    gateway: Gateway, web: Web, chromium: Any
+) -> None:
+    with opened(chromium, scene_of(web)) as page:
+        at = own(page)
+        at.locator(".plan .why").get_by_text("range").wait_for()
+        assert at.get_by_role(
+            "row", name=re.compile("rover.tx other.rx .* out of range")
+        ).is_visible()
+        at.get_by_role("button", name="3-D").click()
+        at.locator("canvas").wait_for()
+        at.locator(".nicegui-scene").get_by_text("rover").wait_for()
+        at.locator(".nicegui-scene").get_by_text("range").wait_for()
+        at.get_by_role("button", name="Plan").click()
+        at.locator("canvas").wait_for(state="detached")
+
+
+def test_without_a_token_nothing_is_placed_and_without_webgl_the_page_shows_it(
+    gateway: Gateway, web: Web, chromium: Any
+) -> None:
+    with opened(chromium, "about:blank") as page:
+        page.add_init_script("HTMLCanvasElement.prototype.getContext = () => null")
+        page.goto(scene_of(web, acts=False))
+        at, before = own(page), pose_of(gateway, "rover")
+        assert page.get_by_role("button", name="Place").count() == 0
+        drag(page, "rover", 60, -40)
+        at.get_by_role("button", name="3-D").click()
+        at.get_by_text("This browser has no WebGL").wait_for()
+        assert pose_of(gateway, "rover") == before
