@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from hilgw.web import overview, traffic
+from hilgw.web import overview, plots, traffic
 from hilgw.web.access import GRANT
 from hilgw.web.markup import element, joined
 from hilgw.web.page import Page, Site
@@ -19,6 +19,7 @@ STOP = (Path(__file__).parent / "stop.html").read_text(encoding="utf-8")
 PAGES: tuple[tuple[str, str, Callable[[Page], None]], ...] = (
     ("/", "Overview", overview.build),
     ("/traffic", "Traffic", traffic.build),
+    ("/plots", "Plots", plots.build),
 )
 
 
