@@ -117,8 +117,8 @@ class GatewayView:
     its last message came; status_ns: when `status` was so. newest: the
     events of the kinds of NAMED, by kind and name. shown, left_out: events of each kind that the
     page got, and that the gateway left out; slow: of any kind, as the page reads too slowly.
-    traces: what became of packets, and frames. series: by name, those that pages plot. wall_ns: what to add to its
-    times, for those since 1970. restarts: how often a gateway of this
+    traces: what became of packets, and frames. series: by name, those that pages plot. wall_ns:
+    what to add to its times, for those since 1970. restarts: how often a gateway of this
     configuration took the place of one that was gone."""
 
     key: str

@@ -7,7 +7,6 @@ import io
 import math
 from collections.abc import Iterable, Iterator
 from copy import deepcopy
-from datetime import UTC, datetime
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,13 +21,31 @@ if TYPE_CHECKING:
     from hilgw.web.page import Page
 
 WINDOWS = {10: "last 10 s", 60: "last 1 min", 300: "last 5 min", 0: "all"}
-MOST_LISTED, MOST_CURVES = 4096, 12  # of a page
-MOST_NEEDED = 64  # of one gateway, by all pages
-MOST_AXES, AXIS_PX, LONGEST = 3, 60, 80
+MOST_LISTED, MOST_CURVES, MOST_NEEDED = 4096, 12, 64  # of a page; of one gateway, by all pages
+MOST_AXES, AXIS_PX, LONGEST = 3, 48, 80
 DRAWN, DRAWN_PAUSED = 500, 4000  # points of a curve: those of a pause are for zooming in
 HELD = ("(commanded)", "(applied)")  # how names end of what stays so until the next point
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a text begins that a spreadsheet would execute
-LINE = {"lineStyle": {"color": "#8884"}}  # on light and on dark ground
+LOOK: dict[str, Any] = {  # on light and on dark ground
+    "animation": False,
+    "color": [
+        *("#3b8eea", "#e67e22", "#2ca25f", "#d64f9a"),
+        *("#8f6fe0", "#b8860b", "#17a2b8", "#e0524d"),
+    ],
+    "legend": {"type": "scroll", "top": 0},
+    "tooltip": {
+        "trigger": "axis",
+        "confine": True,
+        "backgroundColor": "var(--card)",
+        "textStyle": {"color": "var(--ink)"},
+        ":valueFormatter": "(value) => value === null ? '' : String(+value.toPrecision(6))",
+    },
+    "dataZoom": [
+        {"type": each, "filterMode": "none", "showDataShadow": False}
+        for each in ("inside", "slider")
+    ],
+}
+LINE = {"lineStyle": {"color": "#8884"}}
 
 
 class Plots:
@@ -54,7 +71,11 @@ class Plots:
             for time, each in islice(_newest_of(view), MOST_LISTED)
         }
         new = [name for name in found if name not in self.names][: MOST_LISTED - len(self.names)]
-        self.names |= {name: _short(name) for name in new}
+        begin = len("".join(titles)) + 3 if len(titles) == 1 else 0  # one gateway needs no name
+        for name in new:
+            whole = name[begin:]
+            is_long, half = len(whole) > LONGEST, LONGEST // 2
+            self.names[name] = f"{whole[:half]}…{whole[-half:]}" if is_long else whole
         self._newest = {name: each for name, each in found.items() if name in self.names}
         return bool(new)
 
@@ -70,10 +91,8 @@ class Plots:
                 view.series[reading.name] = points
             points.needed_ns, points.wall_ns = now, view.wall_ns
             curves[name] = points
-        if not paused:
-            self.curves, self.now = curves, now
-        elif not self.is_paused:
-            self.curves = deepcopy(self.curves)
+        if not (paused and self.is_paused):
+            self.curves, self.now = deepcopy(curves) if paused else curves, now
         self.is_paused = paused
 
     def shown(self, window_s: int, most: int = POINTS) -> Iterator[tuple[str, Points, list[Any]]]:
@@ -89,12 +108,15 @@ class Plots:
         wall_ns = max((each.wall_ns for each in self.curves.values()), default=0)
         begin = (self.now + wall_ns - window_s * NS_PER_S) / NS_PER_MS if window_s else "dataMin"
         return {
-            "animation": False,
-            "grid": {"left": AXIS_PX, "right": AXIS_PX * max(len(axes) - 1, 0) + 20, "bottom": 80},
-            "legend": {"type": "scroll", "top": 0},
-            "tooltip": {"trigger": "axis", "confine": True, "order": "valueDesc"},
-            "dataZoom": [{"type": each, "filterMode": "none"} for each in ("inside", "slider")],
-            "xAxis": {"type": "time", "min": begin, "max": (self.now + wall_ns) / NS_PER_MS},
+            **LOOK,
+            "grid": {"left": AXIS_PX, "right": AXIS_PX * (len(axes) - 1) + 20, "bottom": 80},
+            "xAxis": {
+                "type": "time",
+                "min": begin,
+                "max": (self.now + wall_ns) / NS_PER_MS,
+                "axisLabel": {"hideOverlap": True},
+                "axisLine": {"onZero": False},
+            },
             "yAxis": [
                 {"type": "value", "scale": True, "name": unit, "offset": AXIS_PX * max(at - 1, 0)}
                 | {"position": "right" if at else "left", "splitLine": {"show": not at, **LINE}}
@@ -125,14 +147,14 @@ class Plots:
         for name, points in self.curves.items():
             current = self._newest[name][0].state(now) if name in self._newest else "gone"
             time, value = points.kept[-1] if points.kept else (now, math.nan)
-            left_out = points.added - len(points.kept)
+            old = points.added - len(points.kept)
             rows.append(
                 (
                     self.names[name],
                     f"{value:.6g} {points.unit}" if points.kept else "none yet",
                     age(now - time) if points.kept else "",
                     state(current, "good" if current == UP else "bad"),
-                    f"{left_out} older points are left out" if left_out else "",
+                    f"the {old} oldest points are left out" if old else "",
                 )
             )
         return table("Newest values", ("series", "value", "age", "gateway", "remark"), rows)
@@ -148,20 +170,16 @@ def _newest_of(view: GatewayView) -> Iterator[tuple[int, Reading]]:
             yield event["mono_ns"], reading
 
 
-def _short(name: str) -> str:
-    return name if len(name) <= LONGEST else f"{name[: LONGEST // 2]}…{name[-LONGEST // 2 :]}"
-
-
 def to_csv(shown: Iterable[tuple[str, Points, list[Any]]]) -> bytes:
-    """As of RFC 4180. A text that a spreadsheet would execute begins with an apostrophe."""
+    """As of RFC 4180; wall_s: seconds since 1970. A text that a spreadsheet would execute begins
+    with an apostrophe."""
     file = io.StringIO(newline="")
     rows = csv.writer(file)
-    rows.writerow(("time", "series", "value", "unit"))
+    rows.writerow(("wall_s", "series", "value", "unit"))
     for name, points, data in shown:
         series, unit = ("'" * each.startswith(FORMULA) + each for each in (name, points.unit))
         for time, value in data:
-            at = datetime.fromtimestamp((time + points.wall_ns) / NS_PER_S, UTC)
-            rows.writerow((at.isoformat(timespec="microseconds"), series, value, unit))
+            rows.writerow((f"{(time + points.wall_ns) / NS_PER_S:.6f}", series, value, unit))
     return file.getvalue().encode(errors="replace")
 
 
@@ -174,17 +192,18 @@ def build(page: Page) -> None:
 
     async def save() -> None:
         with bench.lock:
+            update()  # the file has what is drawn
             shown = list(plots.shown(window.value))
-        ui.download(await run.io_bound(to_csv, shown), "plots.csv", "text/csv")
+        ui.download(await run.io_bound(to_csv, shown) or b"", "plots.csv", "text/csv")
 
     with ui.element("section").classes("gateway"):
         with ui.element("div").classes("tools"):
             chosen = ui.select({}, label="Series", multiple=True, with_input=True)
             chosen.props("dense outlined use-chips").classes("series")
-            window = ui.select(WINDOWS, label="Time", value=60).props("dense outlined")
+            window = ui.select(WINDOWS, label="Time", value=10).props("dense outlined")
             pause = ui.checkbox("Pause")
-            ui.button("CSV", on_click=save).props("no-caps unelevated")
-        ui.html(f"At most {MOST_CURVES} series at once.").classes("dim")
+            ui.button("CSV", on_click=save, color=None).props("no-caps unelevated")
+        ui.html(f"Choose up to {MOST_CURVES} series. Zoom: wheel, or the bar below.").classes("dim")
         chart = ui.echart({}, renderer="svg").classes("plots")
         chart.props('role=img aria-label="The chosen series over time; the table has their values"')
     with ui.element("section").classes("gateway"):
@@ -200,6 +219,7 @@ def build(page: Page) -> None:
             drawn[:] = state_now
             chart.options.update(plots.chart(window.value))
             chart.update()
+            chart.set_visibility(bool(plots.curves))
         if not pause.value:
             newest.set_content(plots.newest(now))
 

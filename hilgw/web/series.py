@@ -40,8 +40,8 @@ class Points:
         self.kept: deque[tuple[int, float]] = deque(maxlen=POINTS)
 
     def since(self, begin: int, most: int = POINTS) -> list[tuple[int, float]]:
-        """Those from this time on, and the one before it. Of more than `most` they are thinned, with
-        all peaks: of each group the least and the greatest."""
+        """Those from this time on, and the one before it. More than `most` are thinned: of each
+        group remain the least and the greatest, so that peaks do."""
         kept = list(self.kept)
         kept = kept[max(bisect_left(kept, (begin,)) - 1, 0) :]
         if len(kept) <= most:
@@ -123,7 +123,9 @@ def of_status(status: Event, before: Event) -> Iterator[Reading]:
         for part, found in parts.items():
             old = before.get("latency", {}).get(hop, {}).get(part, found)
             total, bounds = found["count"] - old["count"], [*status["latency_bounds_s"], math.inf]
-            counts = [new - past for new, past in zip(found["buckets"], old["buckets"], strict=True)]
+            counts = [
+                new - past for new, past in zip(found["buckets"], old["buckets"], strict=False)
+            ]
             for word, share in (("p50", 0.5), ("p99", 0.99)):
                 ms = bounds[bisect_left(counts, share * total)] * 1e3 if total > 0 else None
                 yield Reading(f"latency {hop} {part} {word}", ms, "ms")
