@@ -162,10 +162,10 @@ class Plots:
 
 def _newest_of(view: GatewayView) -> Iterator[tuple[int, Reading]]:
     """The newest reading of each series that a gateway has now, with its time."""
-    heard = {each["source"]: each for each in view.packets.since(0)}
+    received = {each["source"]: each for each in view.packets.since(0)}
     values, commands = (view.newest[kind].values() for kind in ("value", "command"))
     yield from ((view.status_ns, each) for each in of_status(view.status, {}))
-    for event in chain(heard.values(), commands, values):
+    for event in chain(received.values(), commands, values):
         for reading in of_event(event, view.newest["value"]):
             yield event["mono_ns"], reading
 

@@ -31,7 +31,13 @@ def command(at: int, commanded: Any, body: str = "", **applied: Any) -> Any:
 
 
 def packet(at: int, source: str, rssi: float | None) -> Any:
-    known = {"source": source, "rssi_dbm": rssi, "received_by": [], "missed": {}, "data": "00"}
+    known: dict[str, Any] = {
+        "source": source,
+        "rssi_dbm": rssi,
+        "received_by": [],
+        "missed": {},
+        "data": "00",
+    }
     return {"event": "packet", "mono_ns": at, "wall_s": at / 1e9, "not_received": "", **known}
 
 
@@ -109,8 +115,7 @@ def test_the_series_of_events(event: Any, readings: list[Any]) -> None:
     first = {"rover.body.gps": value(0, [1, 2], "rover.body", fields=["x", "y"], units=["m", "m"])}
     found = [tuple(each) for each in of_event(event, first)]
     assert [
-        (name, None if number is not None and math.isnan(number) else number, unit)
-        for name, number, unit in found
+        (name, None if str(number) == "nan" else number, unit) for name, number, unit in found
     ] == readings
 
 
@@ -154,7 +159,7 @@ def test_all_series_of_all_gateways_are_found_with_short_names_and_within_a_boun
     assert plots.find([view, other, same], 6)
     assert "arm 11 · rover: gps" in plots.names
     assert max(map(len, plots.names.values())) < 100
-    assert "".join(plots.names).isprintable or json.dumps(plots.names).encode()
+    assert "".join(plots.names).encode()  # as the browser gets it
     for number in range(MOST_LISTED):
         other.take(value(1, [0] * 9, device=f"d{number}"), 1)
     assert plots.find([view, other, same], 7)
