@@ -82,6 +82,11 @@ class BodySession(LinkSession, Protocol):
         robot has answered keeps them, and reports `StopSent` where `stop` has written nothing."""
         return True
 
+    def simulated_s(self) -> float | None:
+        """The time of the simulation that the robot is in; None: it is in none, or does not show
+        its time."""
+        return None
+
 
 class Body(Protocol):
     """A kind of body, which `hilgw.bodies.NAME` exports as `BODY`. A kind inherits this class, or

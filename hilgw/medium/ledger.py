@@ -356,6 +356,11 @@ class Ledger:
         }
         return {kind: dict(sum(counts, Counter())) for kind, counts in kinds.items()}
 
+    def queues(self) -> dict[str, int]:
+        """The packets that wait now at each Emitter, Receiver and hardware station."""
+        counts = (*self._emitters.values(), *self._stations.values())
+        return {each.name: each.queued() for each in counts}
+
     def _entered(self, what: str, sent: int, name: str) -> list[str]:
         source = self._sources.get(name)
         packets = source.packets if source else 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from hilgw.web import overview, scene, traffic
+from hilgw.web import overview, plots, scene, traffic
 from hilgw.web.access import GRANT
 from hilgw.web.markup import element, joined
 from hilgw.web.page import Page, Site
@@ -20,6 +20,7 @@ PAGES: tuple[tuple[str, str, Callable[[Page], None]], ...] = (
     ("/", "Overview", overview.build),
     ("/scene", "Scene", scene.build),
     ("/traffic", "Traffic", traffic.build),
+    ("/plots", "Plots", plots.build),
 )
 
 

@@ -16,23 +16,26 @@ from typing import Any, NamedTuple
 
 from hilgw.protocols.gateway.events import KINDS, is_lost
 from hilgw.units import NS_PER_MS, NS_PER_S
+from hilgw.web.series import Points, collect, of_event, of_status
 
 Event = dict[str, Any]
 SILENT_NS = 800 * NS_PER_MS  # a gateway that hangs is shown within 1 s
 MOST_GONE = 8
 MOST_NAMES = 4096
+SERIES_NS = 3 * NS_PER_S  # a page that is closed leaves nothing
 PACKETS, PACKET_BYTES = 2000, 4 * 1024 * 1024
 LINES, LINE_BYTES = 1000, 1024 * 1024
 NAMED = {
     "value": ("robot", "device"),
-    "command": ("robot", "device"),
+    "command": ("robot", "body", "device"),
     "placed": ("name",),
     "port": ("name",),
     "armed": ("robot",),
     "mode": ("robot",),
     "stopped": ("robot",),
 }
-"""The kinds of events of which the newest is kept for each name, and the keys that are the name."""
+"""The kinds of events of which the newest is kept for each name, and the keys that are the name: of
+the body only where a robot has two."""
 LOGGED = {"refused", "port", "armed", "mode", "stopped", "output", "notice"}
 TRACES = {"frame", "delivered", "refused"}
 UP, SILENT, GONE, REFUSED = "up", "silent", "gone", "refused"
@@ -114,7 +117,8 @@ class GatewayView:
     its last message came; status_ns: when `status` was so. newest: the
     events of the kinds of NAMED, by kind and name. shown, left_out: events of each kind that the
     page got, and that the gateway left out; slow: of any kind, as the page reads too slowly.
-    traces: what became of packets, and frames. restarts: how often a gateway of this
+    traces: what became of packets, and frames. series: by name, those that pages plot. wall_ns:
+    what to add to its times, for those since 1970. restarts: how often a gateway of this
     configuration took the place of one that was gone."""
 
     key: str
@@ -135,6 +139,8 @@ class GatewayView:
     shown: dict[str, PerSecond] = field(default_factory=_per_kind)
     left_out: dict[str, PerSecond] = field(default_factory=_per_kind)
     slow: PerSecond = field(default_factory=PerSecond)
+    series: dict[str, Points] = field(default_factory=dict)
+    wall_ns: int = 0
 
     def state(self, now: int) -> str:
         """UP, SILENT, GONE, or REFUSED: it cannot be read, as of another version."""
@@ -145,6 +151,9 @@ class GatewayView:
     def set_status(self, status: Mapping[str, Any], now: int) -> None:
         """The answer to `status`."""
         self.received(now)
+        kept = {name: p for name, p in self.series.items() if now - p.needed_ns <= SERIES_NS}
+        self.series = kept
+        collect(kept, now, of_status(status, self.status))
         self.status, self.status_ns = status, now
 
     def received(self, now: int) -> None:
@@ -162,7 +171,10 @@ class GatewayView:
         if kind in self.shown:
             self.shown[kind].add(now)
         if kind in NAMED:
-            self.newest[kind].put(".".join(event[key] for key in NAMED[kind]), event)
+            name = ".".join(event[key] for key in NAMED[kind] if event[key])
+            self.newest[kind].put(name, event)
+        self.wall_ns = round(event.get("wall_s", 0) * NS_PER_S) - event.get("mono_ns", 0)
+        collect(self.series, event.get("mono_ns", 0), of_event(event, self.newest["value"]))
         if kind in LOGGED:
             self.log.add(event)
         if kind == "packet":
@@ -220,4 +232,5 @@ class Bench:
             del self.gateways[min(gone, key=lambda each: each.message_ns).key]
         restarts = old.restarts + 1 if old is not None and old.config else 0
         view = self.gateways[key] = GatewayView(key, config, pid, now, restarts)
+        view.series = old.series if old is not None else {}
         return view

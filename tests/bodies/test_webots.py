@@ -414,3 +414,11 @@ def test_no_answer_of_a_hostile_server_is_more_than_an_error(begun: bool, chunks
     session.open(0)
     session.receive(b"CONNECTED", 0)
     assert isinstance(session.receive(configuration(), 0)[0], control.Connected)
+
+
+def test_it_shows_the_time_of_the_world() -> None:
+    bench = Bench().start()
+    before = bench.session.simulated_s()
+    assert before is not None
+    bench.step(10)
+    assert bench.session.simulated_s() == pytest.approx(before + 0.32)

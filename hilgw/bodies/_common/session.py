@@ -133,6 +133,10 @@ class MotorSession(ABC):
         """Nothing that this session writes waits, unless the robot's own session reports it."""
         return True
 
+    def simulated_s(self) -> float | None:
+        """The time of the robot's simulation; None: it is in none, or does not show its time."""
+        return None
+
     def faults(self) -> list[str]:
         """The hardware faults of the robot; most robots report none."""
         return []

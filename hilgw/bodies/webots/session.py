@@ -148,6 +148,10 @@ class WebotsBodySession(MotorSession):
         """Whether nothing waits to be written: no stop, and no last request."""
         return self._stopping is None and not self._is_leaving
 
+    def simulated_s(self) -> float | None:
+        """The time of the world, as Webots reported it last."""
+        return self._robot.time_s
+
     def _discard(self) -> None:
         if packets := self._robot.discard():
             self.counts["packets_discarded"] += packets

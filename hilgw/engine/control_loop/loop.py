@@ -177,6 +177,12 @@ class ControlLoop(PeerListener):
         """What is so now, for `hilgw status`."""
         return state_of(self._bodies, self._controller, self.presence)
 
+    def clocks_s(self) -> dict[str, float]:
+        """The times of the simulations that its bodies are in, by the names of their ports."""
+        links = (end.link for end in self._bodies)
+        times = {link.name: link.ask(None, link.session.simulated_s) for link in links}
+        return {name: seconds for name, seconds in times.items() if seconds is not None}
+
     # --- armed --------------------------------------------------------------------------------
 
     def demand_no_fault(self) -> None:

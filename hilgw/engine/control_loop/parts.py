@@ -99,6 +99,9 @@ class _NoBodySession:
     def is_idle(self) -> bool:
         return True
 
+    def simulated_s(self) -> None:
+        return None
+
 
 class _NoControllerSession:
     """The part of a `hilgw.controllers.base.PeerSession` that is used without a connection."""

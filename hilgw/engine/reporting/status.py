@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hilgw import __version__
 from hilgw.engine.observer import State
 from hilgw.engine.reporting.latency import BOUNDS_S
+from hilgw.units import ns_to_s
 
 if TYPE_CHECKING:
     from hilgw.engine.gateway import Gateway
@@ -36,6 +37,12 @@ def status_of(gateway: Gateway, config: str, clients: int) -> dict[str, Any]:
         "scene": _scene(gateway),
         "clients": {"control socket": clients, **listening},
         "losses": gateway.ledger.losses(),
+        "queues": gateway.ledger.queues(),
+        "mono_ns": gateway.real_timer.now(),
+        "clocks_s": {
+            "gateway": ns_to_s(gateway.timer.now()),
+            **{port: each for name in loops for port, each in loops[name].clocks_s().items()},
+        },
         "latency_bounds_s": BOUNDS_S,
         "latency": {
             hop: {name: each.histogram() for name, each in named.items()}

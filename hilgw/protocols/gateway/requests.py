@@ -369,7 +369,7 @@ class Note(Request[Done]):
 
 @record
 class Status(Request[StatusMade]):
-    """Asks for the state of ports and robots, clients, memory, losses and latencies."""
+    """Asks for the state of ports and robots, clients, memory, losses, queues and latencies."""
 
 
 @record

@@ -135,6 +135,9 @@ class ScriptedBody(ScriptedSession):
     def is_idle(self) -> bool:
         return True
 
+    def simulated_s(self) -> float | None:
+        return None
+
 
 class ScriptedController(ScriptedSession):
     def robot_report(self) -> dict[str, Any]:

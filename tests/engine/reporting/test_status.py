@@ -134,6 +134,34 @@ def test_a_port_shows_since_when_it_is_so_and_what_it_lost_last() -> None:
     simulated(check)
 
 
+def test_queues_and_clocks() -> None:
+    def check(bench: Simulated) -> None:
+        gateway = bench.gateway
+        for robot in gateway.robots.values():
+            robot.start()
+        bench.elapse(16)
+        before = status_of(gateway, "f", 0)
+        assert before["queues"] == {"a.tx": 0, "b.tx": 0, "b.rx": 0, "xb": 0}
+        assert gateway.send("a.tx", b"x" * 36, None) is None
+        gateway.send("xb", b"waits for its port", None)
+        bench.elapse(8)
+        status = status_of(gateway, "f", 0)
+        assert (status["queues"]["a.tx"], status["queues"]["xb"]) == (1, 1)
+        assert status["clocks_s"] == {"gateway": bench.clock.now() / NS_PER_S}
+        assert status["mono_ns"] - before["mono_ns"] == 8 * NS_PER_MS
+
+    simulated(check, RADIOS)
+
+
+def test_a_robot_in_a_simulation_shows_the_time_there() -> None:
+    def check(bench: Simulated) -> None:
+        loop = bench.gateway.control_loops["rover"]
+        assert status_of(bench.gateway, "f", 0)["clocks_s"].keys() == {"gateway", "rover.body"}
+        assert loop.clocks_s() == {"rover.body": 0.0}
+
+    simulated(check, CONFIG.replace("kind: wc2ec", "kind: webots"))
+
+
 def test_a_robot_shows_its_body_and_one_that_is_not_there_is_down() -> None:
     def check(bench: Simulated) -> None:
         status = status_of(bench.gateway, "f", 3)

@@ -112,6 +112,9 @@ class RenumberedSession:
     def is_idle(self) -> bool:
         return self._session.is_idle()
 
+    def simulated_s(self) -> float | None:
+        return self._session.simulated_s()
+
     # --- requests of the controller -----------------------------------------------------------
 
     def command(self, command: Command, now: int) -> tuple[Outcome, list[Event]]:

@@ -1,0 +1,226 @@
+"""The page Plots: sensors, motors, rates and other numbers over time."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterable, Iterator
+from copy import deepcopy
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hilgw.units import NS_PER_MS, NS_PER_S
+from hilgw.web.markup import Markup, age, state, table
+from hilgw.web.model import UP, GatewayView
+from hilgw.web.overview import scrolling
+from hilgw.web.series import POINTS, Points, Reading, collect, of_event, of_status
+
+if TYPE_CHECKING:
+    from hilgw.web.page import Page
+
+WINDOWS = {10: "last 10 s", 60: "last 1 min", 300: "last 5 min", 0: "all"}
+MOST_LISTED, MOST_CURVES, MOST_NEEDED = 4096, 12, 64  # of a page; of one gateway, by all pages
+MOST_AXES, AXIS_PX, LONGEST = 3, 48, 80
+DRAWN, DRAWN_PAUSED = 500, 4000  # points of a curve: those of a pause are for zooming in
+HELD = ("(commanded)", "(applied)")  # how names end of what stays so until the next point
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a text begins that a spreadsheet would execute
+LOOK: dict[str, Any] = {  # on light and on dark ground
+    "animation": False,
+    "color": [
+        *("#3b8eea", "#e67e22", "#2ca25f", "#d64f9a"),
+        *("#8f6fe0", "#b8860b", "#17a2b8", "#e0524d"),
+    ],
+    "legend": {"type": "scroll", "top": 0},
+    "tooltip": {
+        "trigger": "axis",
+        "confine": True,
+        "backgroundColor": "var(--card)",
+        "textStyle": {"color": "var(--ink)"},
+        ":valueFormatter": "(value) => value === null ? '' : String(+value.toPrecision(6))",
+    },
+    "dataZoom": [
+        {"type": each, "filterMode": "none", "showDataShadow": False}
+        for each in ("inside", "slider")
+    ],
+}
+LINE = {"lineStyle": {"color": "#8884"}}
+
+
+class Plots:
+    """What one page shows. names: of all series, with their shorter forms; none is ever removed.
+    curves: those that are chosen, and `now`, their time; while it is paused, as they were then."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, str] = {}
+        self.curves: dict[str, Points] = {}
+        self.now = self.found_ns = 0
+        self.is_paused = False
+        self._newest: dict[str, tuple[GatewayView, int, Reading]] = {}
+
+    def find(self, views: Iterable[GatewayView], now: int) -> bool:
+        """Finds the series that there are now. Returns whether there are new ones."""
+        self.found_ns, titles = now, dict[str, GatewayView]()
+        for view in views:
+            title = Path(view.config).stem or Path(view.key).name
+            titles[f"{title} {view.pid}" if title in titles else title] = view
+        found = {
+            f"{title} · {each.name}".encode(errors="replace").decode(): (view, time, each)
+            for title, view in titles.items()
+            for time, each in islice(_newest_of(view), MOST_LISTED)
+        }
+        new = [name for name in found if name not in self.names][: MOST_LISTED - len(self.names)]
+        begin = len("".join(titles)) + 3 if len(titles) == 1 else 0  # one gateway needs no name
+        for name in new:
+            whole = name[begin:]
+            is_long, half = len(whole) > LONGEST, LONGEST // 2
+            self.names[name] = f"{whole[:half]}…{whole[-half:]}" if is_long else whole
+        self._newest = {name: each for name, each in found.items() if name in self.names}
+        return bool(new)
+
+    def update(self, chosen: Iterable[str], now: int, *, paused: bool) -> None:
+        """Shows these. Call it again and again, also while it is paused: they go on."""
+        curves = {}
+        for name in islice((each for each in chosen if each in self._newest), MOST_CURVES):
+            view, time, reading = self._newest[name]
+            points = view.series.get(reading.name) or Points(reading.unit)
+            if not points.added:
+                collect({reading.name: points}, time, [reading])
+            if len(view.series) < MOST_NEEDED:
+                view.series[reading.name] = points
+            points.needed_ns, points.wall_ns = now, view.wall_ns
+            curves[name] = points
+        if not (paused and self.is_paused):
+            self.curves, self.now = deepcopy(curves) if paused else curves, now
+        self.is_paused = paused
+
+    def shown(self, window_s: int, most: int = POINTS) -> Iterator[tuple[str, Points, list[Any]]]:
+        """Each curve with its points, about `most` of them, in the last seconds; 0: all."""
+        begin = self.now - window_s * NS_PER_S if window_s else 0
+        for name, points in self.curves.items():
+            yield name, points, points.since(begin, most)
+
+    def chart(self, window_s: int) -> dict[str, Any]:
+        """The options of the chart. Each unit has an axis; further ones share the last."""
+        units = list(dict.fromkeys(each.unit for each in self.curves.values())) or [""]
+        axes = [*units[: MOST_AXES - 1], ", ".join(units[MOST_AXES - 1 :])][: len(units)]
+        wall_ns = max((each.wall_ns for each in self.curves.values()), default=0)
+        begin = (self.now + wall_ns - window_s * NS_PER_S) / NS_PER_MS if window_s else "dataMin"
+        return {
+            **LOOK,
+            "grid": {"left": AXIS_PX, "right": AXIS_PX * (len(axes) - 1) + 20, "bottom": 80},
+            "xAxis": {
+                "type": "time",
+                "min": begin,
+                "max": (self.now + wall_ns) / NS_PER_MS,
+                "axisLabel": {"hideOverlap": True},
+                "axisLine": {"onZero": False},
+            },
+            "yAxis": [
+                {"type": "value", "scale": True, "name": unit, "offset": AXIS_PX * max(at - 1, 0)}
+                | {"position": "right" if at else "left", "splitLine": {"show": not at, **LINE}}
+                for at, unit in enumerate(axes)
+            ],
+            "series": [
+                {
+                    "type": "line",
+                    "name": self.names[name] + (f" ({points.unit})" if points.unit else ""),
+                    "yAxisIndex": min(units.index(points.unit), MOST_AXES - 1),
+                    "step": "end" if held else False,
+                    "showSymbol": len(data) < DRAWN // 5,
+                    "data": [
+                        [(time + points.wall_ns) / NS_PER_MS, each if math.isfinite(each) else None]
+                        for time, each in (data + [(self.now, data[-1][1])] * held if data else ())
+                    ],
+                }
+                for name, points, data in self.shown(
+                    window_s, DRAWN_PAUSED if self.is_paused else DRAWN
+                )
+                for held in [name.endswith(HELD)]
+            ],
+        }
+
+    def newest(self, now: int) -> Markup:
+        """A table of the newest values: how old they are, whether their gateway is there."""
+        rows = []
+        for name, points in self.curves.items():
+            current = self._newest[name][0].state(now) if name in self._newest else "gone"
+            time, value = points.kept[-1] if points.kept else (now, math.nan)
+            old = points.added - len(points.kept)
+            rows.append(
+                (
+                    self.names[name],
+                    f"{value:.6g} {points.unit}" if points.kept else "none yet",
+                    age(now - time) if points.kept else "",
+                    state(current, "good" if current == UP else "bad"),
+                    f"the {old} oldest points are left out" if old else "",
+                )
+            )
+        return table("Newest values", ("series", "value", "age", "gateway", "remark"), rows)
+
+
+def _newest_of(view: GatewayView) -> Iterator[tuple[int, Reading]]:
+    """The newest reading of each series that a gateway has now, with its time."""
+    received = {each["source"]: each for each in view.packets.since(0)}
+    values, commands = (view.newest[kind].values() for kind in ("value", "command"))
+    yield from ((view.status_ns, each) for each in of_status(view.status, {}))
+    for event in chain(received.values(), commands, values):
+        for reading in of_event(event, view.newest["value"]):
+            yield event["mono_ns"], reading
+
+
+def to_csv(shown: Iterable[tuple[str, Points, list[Any]]]) -> bytes:
+    """As of RFC 4180; wall_s: seconds since 1970. A text that a spreadsheet would execute begins
+    with an apostrophe."""
+    file = io.StringIO(newline="")
+    rows = csv.writer(file)
+    rows.writerow(("wall_s", "series", "value", "unit"))
+    for name, points, data in shown:
+        series, unit = ("'" * each.startswith(FORMULA) + each for each in (name, points.unit))
+        for time, value in data:
+            rows.writerow((f"{(time + points.wall_ns) / NS_PER_S:.6f}", series, value, unit))
+    return file.getvalue().encode(errors="replace")
+
+
+def build(page: Page) -> None:
+    """The elements of the page."""
+    from nicegui import run, ui  # the options of the chart need no server
+
+    plots, bench = Plots(), page.bench
+    drawn = [None, None]
+
+    async def save() -> None:
+        with bench.lock:
+            update()  # the file has what is drawn
+            shown = list(plots.shown(window.value))
+        ui.download(await run.io_bound(to_csv, shown) or b"", "plots.csv", "text/csv")
+
+    with ui.element("section").classes("gateway"):
+        with ui.element("div").classes("tools"):
+            chosen = ui.select({}, label="Series", multiple=True, with_input=True)
+            chosen.props("dense outlined use-chips").classes("series")
+            window = ui.select(WINDOWS, label="Time", value=10).props("dense outlined")
+            pause = ui.checkbox("Pause")
+            ui.button("CSV", on_click=save, color=None).props("no-caps unelevated")
+        ui.html(f"Choose up to {MOST_CURVES} series. Zoom: wheel, or the bar below.").classes("dim")
+        chart = ui.echart({}, renderer="svg").classes("plots")
+        chart.props('role=img aria-label="The chosen series over time; the table has their values"')
+    with ui.element("section").classes("gateway"):
+        newest = scrolling("Newest values")
+
+    def update() -> None:
+        now = bench.now()
+        if now - plots.found_ns >= NS_PER_S and plots.find(bench.gateways.values(), now):
+            chosen.set_options(plots.names)
+        plots.update(chosen.value, now, paused=pause.value)
+        state_now = [pause.value, window.value]
+        if not pause.value or state_now != drawn:
+            drawn[:] = state_now
+            chart.options.update(plots.chart(window.value))
+            chart.update()
+            chart.set_visibility(bool(plots.curves))
+        if not pause.value:
+            newest.set_content(plots.newest(now))
+
+    page.refresh(update)

@@ -1,0 +1,131 @@
+"""The numbers of events and of status over time, by the name of their series: those that some page
+shows, in bounded memory. Times are `mono_ns` of the machine."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from hilgw.units import NS_PER_S
+
+Event = Mapping[str, Any]
+POINTS = 10_000  # kept of a series: 5 min at a value each 32 ms
+REMOTE = ".remote"  # the second body of a robot, in names of events
+RATES = {
+    f"{what}/s {word}": (f"{way}_{what}_per_s", unit)
+    for what, unit in (("packets", "1/s"), ("bytes", "B/s"))
+    for way, word in (("received", "in"), ("sent", "out"))
+}
+
+
+class Reading(NamedTuple):
+    """A number of a series. value: None: it has none now."""
+
+    name: str
+    value: float | None
+    unit: str
+
+
+class Points:
+    """One series. kept: time and value of the newest ones; added: how many there were. needed_ns:
+    when a page showed it last. wall_ns: what to add to a time, for that since 1970."""
+
+    def __init__(self, unit: str) -> None:
+        self.unit = unit
+        self.added = self.needed_ns = self.wall_ns = 0
+        self.kept: deque[tuple[int, float]] = deque(maxlen=POINTS)
+
+    def since(self, begin: int, most: int = POINTS) -> list[tuple[int, float]]:
+        """Those from this time on, and the one before it. More than `most` are thinned: of each
+        group remain the least and the greatest, so that peaks do."""
+        kept = list(self.kept)
+        kept = kept[max(bisect_left(kept, (begin,)) - 1, 0) :]
+        if len(kept) <= most:
+            return kept
+        size = 1 << (2 * len(kept) // most).bit_length()
+        first = -((self.added - len(kept)) % size)  # groups stay the same, so nothing flickers
+        groups = (kept[max(at, 0) : at + size] for at in range(first, len(kept), size))
+        ends = ((min(each, key=itemgetter(1)), max(each, key=itemgetter(1))) for each in groups)
+        return [point for both in ends for point in sorted(both)]
+
+
+def collect(series: Mapping[str, Points], time: int, readings: Iterable[Reading]) -> None:
+    """Adds what is of these series. Without any, no reading is made."""
+    for name, value, _ in readings if series else ():
+        if value is not None and (points := series.get(name)) is not None:
+            points.kept.append((time, value))
+            points.added += 1
+
+
+# --- events ---------------------------------------------------------------------------------------
+
+
+def of_event(event: Event, values: Mapping[str, Event]) -> Iterator[Reading]:
+    """The numbers of an event. values: the newest `value` of each sensor."""
+    if event["event"] == "value":
+        robot, device = event["robot"], event["device"]
+        for field, value, unit in _numbers(event):
+            yield Reading(f"{robot}: {device}{field}", value, unit)
+        body = robot.removesuffix(REMOTE)
+        if body != robot and (first := values.get(f"{body}.body.{device}")) is not None:
+            for (field, value, unit), other in zip(_numbers(event), _numbers(first), strict=False):
+                name = f"{body}: {device}{field} (shadow difference)"
+                yield Reading(name, value - other[1], unit)
+    elif event["event"] == "command":
+        whose = f"{event['robot']}.{event['body']}" if event["body"] else event["robot"]
+        for key, word in (("given", "commanded"), ("applied", "applied")):
+            for setting, value in event[key].items():
+                name = f"{whose}: {event['device']} {setting} ({word})"
+                yield Reading(name, number(value), event["units"].get(setting, ""))
+    elif event["event"] == "packet" and event["rssi_dbm"] is not None:
+        yield Reading(f"{event['source']}: RSSI", event["rssi_dbm"], "dBm")
+
+
+def _numbers(event: Event) -> list[tuple[str, float, str]]:
+    """Field, number and unit of each number of a sensor."""
+    given, fields, units = event["value"], event["fields"], event["units"]
+    if not isinstance(given, list):
+        return [("", number(given), units[0] if units else "")]
+    known = [*((f".{each}", unit) for each, unit in zip(fields, units, strict=False))]
+    known += [(f"[{at}]", "") for at in range(len(known), len(given))]
+    return [(field, number(each), unit) for each, (field, unit) in zip(given, known, strict=False)]
+
+
+def number(value: object) -> float:
+    """One as events have it: some are texts. NaN for what is none."""
+    try:
+        return float(value)  # type: ignore[arg-type]  # that is what it finds out
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
+
+
+# --- status ---------------------------------------------------------------------------------------
+
+
+def of_status(status: Event, before: Event) -> Iterator[Reading]:
+    """The numbers of an answer to `status`. before: the answer before it: latencies and real-time
+    factors are those of the time between both."""
+    for name, port in status.get("ports", {}).items():
+        for what, (key, unit) in RATES.items():
+            yield Reading(f"{name}: {what}", port.get(key), unit)
+    for name, waiting in status.get("queues", {}).items():
+        yield Reading(f"{name}: queue", waiting, "packets")
+    for name, seconds in status.get("clocks_s", {}).items():
+        passed_s = (status["mono_ns"] - before.get("mono_ns", math.inf)) / NS_PER_S
+        simulated_s = seconds - before.get("clocks_s", {}).get(name, math.inf)
+        factor = simulated_s / passed_s if passed_s > 0 <= simulated_s else None  # it began anew
+        yield Reading(f"{name}: real-time factor", factor, "x")
+    for hop, parts in status.get("latency", {}).items():
+        for part, found in parts.items():
+            old = before.get("latency", {}).get(hop, {}).get(part, found)
+            total, bounds = found["count"] - old["count"], [*status["latency_bounds_s"], math.inf]
+            counts = [
+                new - past for new, past in zip(found["buckets"], old["buckets"], strict=False)
+            ]
+            for word, share in (("p50", 0.5), ("p99", 0.99)):
+                ms = bounds[bisect_left(counts, share * total)] * 1e3 if total > 0 else None
+                yield Reading(f"latency {hop} {part} {word}", ms, "ms")

@@ -1,0 +1,86 @@
+"""The page Plots in a real browser: choose, look, pause, save."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hilgw.testing.sim import wait_until
+from tests.e2e.running import Gateway
+from tests.web.pages.browser import Web, opened
+
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.wall_clock("a browser"),
+    pytest.mark.judge("chromium"),
+    pytest.mark.xdist_group("browser"),
+]
+CONFIG = """
+version: 1
+robots:
+  plotted:
+    body: {kind: wc2ec, connect: "tcp://127.0.0.1:1", backend: mock}
+    controller: {kind: wc2ec, listen: "tcp://127.0.0.1:2", backend: mock}
+    safety: {armed: true}
+"""
+NAME = "plots <i>"
+NEWEST = """() => {
+    const id = Number(document.querySelector(".plots").id.slice(1));
+    const data = getElement(id).chart.getOption().series[0]?.data ?? [];
+    return data.length ? [data.length, data.at(-1)[0]] : [0, 0];
+}"""
+
+
+def values_in(gateway: Gateway) -> int:
+    count: int = gateway.report()["control_loops"]["plotted"]["values_in"]
+    return count
+
+
+@pytest.fixture
+def gateway(folder: Path) -> Any:
+    (folder / f"{NAME}.yaml").write_text(CONFIG)
+    with Gateway(folder, [f"{NAME}.yaml"]) as running:
+        yield running
+
+
+def test_a_sensor_is_chosen_drawn_paused_and_saved(
+    folder: Path, web: Web, chromium: Any, gateway: Any
+) -> None:
+    with opened(chromium, web.url) as page:
+        requests: list[str] = []
+        errors: list[str] = []
+        page.on("request", lambda request: requests.append(request.url))
+        page.on("console", lambda line: errors.append(line.text) if line.type == "error" else None)
+        page.get_by_role("link", name="Plots").click()
+        series = page.get_by_role("combobox", name="Series")
+        series.click()
+        series.fill("ds_front")
+        page.get_by_role("option").filter(has_text="plotted: ds_front").click()
+        page.keyboard.press("Escape")
+        page.get_by_role("img", name="The chosen series").wait_for()
+        for count in (0, 3):
+            before = page.evaluate(NEWEST)
+            page.wait_for_function(f"() => ({NEWEST})()[0] > {before[0] + count}")
+        table = page.get_by_role("region", name="Newest values")
+        table.get_by_role("row").filter(has_text="ds_front").get_by_text("up").wait_for()
+        page.get_by_role("checkbox", name="Pause").focus()
+        page.keyboard.press("Space")
+        with page.expect_download() as download:
+            page.get_by_role("button", name="CSV").click()
+        saved = list(csv.reader(Path(download.value.path()).read_text().splitlines()))
+        assert saved[0] == ["wall_s", "series", "value", "unit"]
+        assert {row[1] for row in saved[1:]} == {f"{NAME} · plotted: ds_front"}
+        assert len(saved) > 4
+        assert all(float(row[2]) >= 0 for row in saved[1:])
+        held = page.evaluate(NEWEST)
+        assert float(saved[-1][0]) * 1000 == pytest.approx(held[1], abs=1)
+        more = values_in(gateway) + 30
+        wait_until(lambda: values_in(gateway) > more, what="values during the pause")
+        assert page.evaluate(NEWEST) == held
+        page.get_by_role("checkbox", name="Pause").click()
+        page.wait_for_function(f"() => ({NEWEST})()[1] > {held[1]}")
+        assert {url.split("/")[2] for url in requests if "://" in url} == {web.url.split("/")[2]}
+        assert errors == []
