@@ -358,8 +358,8 @@ class Ledger:
 
     def queues(self) -> dict[str, int]:
         """The packets that wait now at each Emitter, Receiver and hardware station."""
-        counts = (*self._emitters.values(), *self._stations.values())
-        return {each.name: each.queued() for each in counts}
+        queued = {name: each.queued() for name, each in self._emitters.items()}
+        return queued | {name: each.queued() for name, each in self._stations.items()}
 
     def _entered(self, what: str, sent: int, name: str) -> list[str]:
         source = self._sources.get(name)

@@ -78,7 +78,8 @@ def test_an_object_is_dragged_and_placed_by_the_form(
         at, answer = own(page), own(page).get_by_role("status")
         for width in (390, 1280):
             page.set_viewport_size({"width": width, "height": 800})
-            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            fits = "width => document.documentElement.scrollWidth <= width"
+            page.wait_for_function(fits, arg=width)  # the plan follows the screen
         at.get_by_role("button", name="Plan").focus()
         names = []
         for _ in range(5):
