@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from hilgw.web import overview, plots, scene, traffic
+from hilgw.web import overview, plots, robot, scene, traffic
 from hilgw.web.access import GRANT
 from hilgw.web.markup import element, joined
 from hilgw.web.page import Page, Site
@@ -18,6 +18,7 @@ STOP = (Path(__file__).parent / "stop.html").read_text(encoding="utf-8")
 
 PAGES: tuple[tuple[str, str, Callable[[Page], None]], ...] = (
     ("/", "Overview", overview.build),
+    ("/robot", "Robot", robot.build),
     ("/scene", "Scene", scene.build),
     ("/traffic", "Traffic", traffic.build),
     ("/plots", "Plots", plots.build),

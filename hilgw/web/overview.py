@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 from hilgw import reasons
 from hilgw.web.markup import Markup, age, element, joined, state, table
@@ -134,7 +135,7 @@ def _chain(view: GatewayView, robot: str) -> Markup:
     found = [_port_state(view, port, end) for end, port in ends if port in view.status["ports"]]
     known: Mapping[str, Any] = view.status["robots"].get(robot, {})
     if known:
-        found.insert(1, _armed(known))
+        found.insert(1, armed_state(known))
     between = element("i", "⇄", aria_hidden="true")
     parts = [each for one in found for each in (between, one)][1:]
     return element("div", *parts, class_="chain")
@@ -153,7 +154,8 @@ def _state_of(view: GatewayView, port: str) -> str:
     return str(view.status["ports"][port]["state"])
 
 
-def _armed(robot: Mapping[str, Any]) -> Markup:
+def armed_state(robot: Mapping[str, Any]) -> Markup:
+    """Whether its motors may move. robot: as `status` has it."""
     if robot["latched"]:
         return state("latched", "bad")
     return state("armed", "good") if robot["armed"] else state("disarmed", "warn")
@@ -167,10 +169,11 @@ def _robots(view: GatewayView, now: int) -> Markup:
     for name, robot in view.status["robots"].items():
         stop = view.newest["stopped"].get(name)
         last = "" if stop is None else f"{words(stop['reason'])}, {_since(stop, now)} ago"
+        link = urlencode({"gateway": view.key, "robot": name})
         rows.append(
             (
-                name,
-                _armed(robot),
+                element("a", name, href=f"/robot?{link}"),
+                armed_state(robot),
                 robot["latched"] or "",
                 robot.get("mode") or "",
                 robot["late_steps"]["count"],

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hilgw.client.gateway import Gateway
-from hilgw.errors import HilgwError
+from hilgw.web.actions import BUTTON, Actions
 from hilgw.web.drawing import Drawing, drawing_of
 from hilgw.web.markup import Markup, age, element, joined, state, table
 from hilgw.web.model import UP, GatewayView
@@ -35,7 +35,6 @@ g.style.cssText = g.dataset.name = g.dataset.moved = '';
 if (e.type == 'pointerup' && moved) emit(name, x + w * left / r.width, y + h * top / r.height); }"""
 LOOK = """[!!document.createElement('canvas').getContext('webgl2'),
 getComputedStyle(document.body).backgroundColor]"""
-LOOKS = "no-caps unelevated"
 NO_WEBGL = "This browser has no WebGL, which the 3-D view needs. The plan shows the same."
 NO_POSE = """No object has a pose. Give one with hilgw place, by motion capture, or in the file:
 position of a robot or of an adapter."""
@@ -73,14 +72,14 @@ class Section:
             self._head = ui.html("")
             self._kind = ui.toggle(["Plan", "3-D"], value="Plan", on_change=self._switch)
             self._kind.props(
-                f"{LOOKS} toggle-color=ink toggle-text-color=card role=group aria-label=View"
+                f"{BUTTON} toggle-color=ink toggle-text-color=card role=group aria-label=View"
             )
             with ui.element("div").classes("drags") as self._flat:
                 self._plan = ui.html("")
                 ui.element("span").classes("ghost")
-            self._deep, self._answer = ui.element("div"), ui.html("").props("role=status")
+            self._deep, self._actions = ui.element("div"), Actions(page)
             self._form = self._controls() if page.may("drive") else []
-            self._about, self._lost = ui.html(""), scrolling("Not received")
+            self._about, self._lost = scrolling("Pose unknown"), scrolling("Not received")
 
     def _controls(self) -> list[Any]:
         from nicegui import ui
@@ -93,7 +92,7 @@ class Section:
                 for axis in axes
             ]
             place = ui.button("Place", on_click=self._submit, color=None)
-            place.props(f"{LOOKS} color=ink text-color=card")
+            place.props(f"{BUTTON} color=ink text-color=card")
         self._flat.classes("may")
         for event in ("down", "move", "cancel", "up"):
             self._flat.on(f"pointer{event}", lambda e: self._place(*e.args), js_handler=DRAG)
@@ -109,7 +108,8 @@ class Section:
         self._head.set_content(
             element("header", name, state(word, "good" if current == UP else "bad"))
         )
-        self._about.set_content(_about(drawing))
+        self._about.set_content(about := _about(drawing))
+        self._about.set_visibility(bool(about))
         self._lost.set_content(lost(drawing))
         self._flat.set_visibility(is_plan)
         if drawing.objects:
@@ -151,16 +151,10 @@ class Section:
             await self._place(name, right, self._drawing.down[1] * second)
 
     async def _place(self, name: str, right: float, down: float) -> None:
-        from nicegui import run
-
         where, rotation = self._drawing.moved(name, complex(right, down))
         self._box = []
-        try:
-            await run.io_bound(self._gateway.place, name, where, rotation)
-            answer = state(f"{name} is at {', '.join(f'{each:.3g}' for each in where)} m", "good")
-        except HilgwError as error:
-            answer = state(str(error), "bad")
-        self._answer.set_content(answer)
+        what = f"{name} is at {', '.join(f'{each:.3g}' for each in where)} m"
+        await self._actions.do(what, self._gateway.place, name, where, rotation)
 
 
 def _about(drawing: Drawing) -> Markup:

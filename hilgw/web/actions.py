@@ -1,0 +1,44 @@
+"""What a visitor does to a gateway on a page: a request at a time, and its answer in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from hilgw.errors import HilgwError
+from hilgw.web.markup import joined, state
+
+if TYPE_CHECKING:
+    from hilgw.web.page import Page
+
+BUTTON = "no-caps unelevated"
+
+
+class Actions:
+    """Makes the place of the answers, which a screen reader reads out."""
+
+    def __init__(self, page: Page) -> None:
+        from nicegui import ui
+
+        self._page, self._running = page, set[str]()
+        self._answer = ui.html("").props("role=status")
+
+    async def do(self, what: str, request: Callable[..., object], *given: object) -> bool:
+        """Sends a request of `hilgw.client.Gateway`, beside the event loop, and shows what became
+        of it. what: in words, once it is done. Not sent for a visitor who may not, nor again while
+        the same is under way: a second click is none. Returns whether it was done."""
+        from nicegui import run
+
+        if what in self._running or not self._page.may("drive"):
+            return False
+        self._running.add(what)
+        try:
+            note = await run.io_bound(request, *given)
+            more = f"; {note}" if isinstance(note, str) and note else ""
+            self._answer.set_content(joined([state(f"{what}{more}", "warn" if more else "good")]))
+        except HilgwError as error:
+            self._answer.set_content(state(str(error), "bad"))
+            return False
+        finally:
+            self._running.discard(what)
+        return True

@@ -1,0 +1,277 @@
+"""The page Robot: one robot with the values and limits of its devices, and what it may do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hilgw.client.gateway import Gateway
+from hilgw.devices.keys import MODIFIERS, NAMES, code_of
+from hilgw.web.actions import BUTTON, Actions
+from hilgw.web.markup import Markup, age, element, joined, state, table
+from hilgw.web.model import UP, Event, GatewayView
+from hilgw.web.overview import armed_state, general, scrolling, words
+from hilgw.web.traffic import clock
+
+if TYPE_CHECKING:
+    from hilgw.web.page import Page
+
+MODES = ("simulation", "remote", "shadow")
+SHOWN = 100
+HOLD_S = 0.6
+"""A key that is held repeats sooner; it is up after that, also where its release is not seen."""
+# The browser's names of keys, as hilgw has them; what Webots has no key for is the browser's.
+KEYS = """(e) => { const named = %s, one = e.key.length == 1 && e.key > ' ' && e.key <= '~';
+const key = e.key == ' ' ? 'space' : e.key.replace('Arrow', '').toLowerCase();
+if (!one && !named.includes(key)) return;
+e.preventDefault();
+const held = ['shift', 'ctrl', 'alt'].filter((each) => e[each + 'Key']);
+emit([...held, key].join('+')); }"""
+ARM = "Its motors may move from now on: of a real robot at once, when its program commands it."
+ESCAPES = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|.)?")
+
+
+def build(page: Page) -> None:
+    from nicegui import ui  # the HTML of the page needs no server
+
+    query, shown = ui.context.client.request.query_params, list[Robot]()
+    with ui.element("section").classes("gateway"):
+        top = ui.html("")
+        with ui.element("div").classes("tools"):
+            chosen = ui.select({}, label="Robot").props("dense outlined")
+        place = ui.element("div")
+
+    def update() -> None:
+        found = robots_of(page.bench.gateways)
+        top.set_content(general(list(page.bench.gateways.values()), page.bench.problem))
+        if found != chosen.options:
+            wanted = query.get("gateway", ""), query.get("robot", "")
+            first = next((key for key in found if key == wanted), next(iter(found), None))
+            now = chosen.value if chosen.value in found else first
+            chosen.set_options(found, value=now)
+        if chosen.value is None:
+            place.clear()
+            shown.clear()
+        elif not shown or shown[0].key != chosen.value:
+            place.clear()
+            with place:
+                shown[:] = [Robot(page, chosen.value)]
+        for robot in shown:
+            robot.update()
+
+    page.refresh(update)
+
+
+def robots_of(gateways: Mapping[str, GatewayView]) -> dict[tuple[str, str], str]:
+    """Gateway and name of each robot -> what it is called, with its gateway where there are
+    several."""
+    return {
+        (key, name): f"{name} ({Path(view.config).stem})" if len(gateways) > 1 else name
+        for key, view in gateways.items()
+        for name in view.status.get("robots", ())
+    }
+
+
+class Robot:
+    """What the page shows of one robot. Only for a visitor who may, there is what it is to do."""
+
+    def __init__(self, page: Page, key: tuple[str, str]) -> None:
+        from nicegui import ui
+
+        self.key, self._page = key, page
+        self._name, self._gateway = key[1], Gateway(Path(key[0]))
+        self._head = ui.html("")
+        self._actions = Actions(page)
+        self._mode: Any = None
+        if page.may("drive"):
+            self._controls()
+        self._sensors, self._motors = scrolling("Sensors"), scrolling("Motors")
+        self._log, self._output = scrolling("Stop log"), scrolling("Program output")
+
+    def _controls(self) -> None:
+        from nicegui import ui
+
+        name, gateway, do = self._name, self._gateway, self._actions.do
+        with ui.element("div").classes("tools"):
+            ui.button("Disarm", on_click=lambda: do(f"{name} is disarmed", self._disarm)).props(
+                f"{BUTTON} color=negative"
+            )
+            with ui.dialog() as sure, ui.card():
+                ui.html(joined([element("h2", f"Arm {name}?"), element("p", ARM)]))
+                with ui.element("div").classes("tools"):
+                    ui.button("Arm", on_click=lambda: sure.submit(True)).props(BUTTON)
+                    ui.button("Cancel", on_click=lambda: sure.submit(False)).props(BUTTON)
+
+            async def arm() -> None:
+                if await sure:
+                    await do(f"{name} is armed", self._arm)
+
+            ui.button("Arm…", on_click=arm).props(BUTTON)
+            self._mode = ui.select(list(MODES), label="Mode").props("dense outlined")
+            self._mode.on(
+                "update:model-value",
+                lambda: do(f"{name}: {self._mode.value}", gateway.mode, name, self._mode.value),
+            )
+            text = ui.input("Text for its controller").props("dense outlined")
+            text.on("keydown.enter", lambda: do(f"{name} was told", gateway.say, name, text.value))
+        keys = ui.element("div").classes("keys").props("tabindex=0 role=application")
+        keys.props(
+            'aria-label="Keyboard of the robot: keys go to its controller while this has the focus"'
+        )
+        with keys:
+            ui.html("Keyboard: choose this, then type: keys go to the controller.")
+        named = str([*NAMES, *MODIFIERS]).lower()
+        keys.on("keydown", self._press, js_handler=KEYS % named, throttle=0.1)
+
+    def _arm(self) -> str:
+        """Why it cannot move though it is armed, if so."""
+        return self._gateway.arm(self._name).notes.get(self._name, "")
+
+    def _disarm(self) -> None:
+        self._gateway.disarm(self._name)
+
+    async def _press(self, event: Any) -> None:
+        key = str(event.args)
+        if (code := code_of(key)) is not None:
+            await self._actions.do(f"key {key}", self._gateway.key, self._name, [code], HOLD_S)
+
+    def update(self) -> None:
+        """All of it is as the robot is now."""
+        if (view := self._page.bench.gateways.get(self.key[0])) is None:
+            return
+        now, name = self._page.bench.now(), self._name
+        self._head.set_content(head(view, name, now))
+        robot = view.status.get("robots", {}).get(name, {})
+        if self._mode is not None:
+            mode = view.newest["mode"].get(name, {}).get("mode", robot.get("mode"))
+            self._mode.set_visibility(bool(mode))
+            if self._mode.value != mode:
+                self._mode.set_value(mode)
+        for where, content in (
+            (self._sensors, sensors(view, name, now)),
+            (self._motors, motors(view, name, now)),
+            (self._log, stop_log(view, name)),
+            (self._output, output(view, name)),
+        ):
+            where.set_content(content)
+            where.set_visibility(bool(content))
+
+
+def head(view: GatewayView, name: str, now: int) -> Markup:
+    """HTML of its state, and how old that is."""
+    known = view.status.get("robots", {}).get(name)
+    current = view.state(now)
+    if known is None or current != UP:
+        return element("header", element("h2", name), state(f"the gateway is {current}", "bad"))
+    since, newest = view.status_ns, view.newest["armed"].get(name)
+    if newest is not None and newest["mono_ns"] > since:
+        since, latched = newest["mono_ns"], None if newest["armed"] else known["latched"]
+        known = {**known, "armed": newest["armed"], "latched": latched}
+    why = f"latched by {words(known['latched'])}: arm it again" if known["latched"] else ""
+    old = element("span", f"{age(now - since)} old", class_="dim")
+    return element("header", element("h2", name), armed_state(known), element("span", why), old)
+
+
+def sensors(view: GatewayView, name: str, now: int) -> Markup:
+    """HTML of the newest value of each sensor."""
+    rows = [
+        (device, _value(event), age(now - event["mono_ns"]))
+        for device, event in _of(view, "value", name)
+    ]
+    return table("Sensors", ("sensor", "value", "age"), rows)
+
+
+def _value(event: Event) -> str:
+    value = event["value"] if isinstance(event["value"], list) else [event["value"]]
+    names = event["fields"] if len(value) > 1 else [""]
+    found = zip(names, value, event["units"] or [""] * len(value), strict=False)
+    return ", ".join(" ".join(filter(None, (n, number(v), unit))) for n, v, unit in found)
+
+
+def number(value: float | str) -> str:
+    """In four digits; of a JSON number, or of what it lacks."""
+    return value if isinstance(value, str) else f"{value:.4g}"
+
+
+def motors(view: GatewayView, name: str, now: int) -> Markup:
+    """HTML of what each motor was commanded and given, with its limits."""
+    rows = []
+    for device, event in _of(view, "command", name):
+        settings = dict.fromkeys([*event["given"], *event["applied"]])
+        refused = event["reason"] and f"refused: {words(event['reason'])}"
+        for setting in settings:
+            limits, applied = event["limits"].get(setting), event["applied"].get(setting)
+            rows.append(
+                (
+                    device,
+                    setting,
+                    number(event["given"].get(setting, "")),
+                    "" if applied is None else number(applied),
+                    event["units"].get(setting, ""),
+                    " to ".join(map(number, limits)) if limits else "",
+                    _bar(applied, limits),
+                    age(now - event["mono_ns"]),
+                    state(refused, "bad") if refused else words(event["outcome"]),
+                )
+            )
+    columns = ("motor", "setting", "commanded", "applied", "unit", "limits", "", "age", "outcome")
+    return table("Motors", columns, rows)
+
+
+def _bar(applied: Any, limits: list[float] | None) -> Markup:
+    """Where the value is within its limits; the numbers are beside it."""
+    if limits is None or not isinstance(applied, int | float) or limits[0] >= limits[1]:
+        return Markup("")
+    low, high = limits
+    value = min(max(applied, low), high)
+    return element("meter", min=low, max=high, value=value, aria_label=f"{value:.4g} of {high:.4g}")
+
+
+def _of(view: GatewayView, kind: str, robot: str) -> Iterator[tuple[str, Event]]:
+    """The newest events of the devices of a robot, by name; a body is named where it has two."""
+    for _, event in sorted(view.newest[kind].items()):
+        whose, _, body = event["robot"].partition(".")
+        if whose == robot:
+            yield " ".join(filter(None, (event["device"], body or event.get("body", "")))), event
+
+
+def stop_log(view: GatewayView, name: str) -> Markup:
+    """HTML of what stopped it, what armed it, and what it was refused, the newest first."""
+    rows = [
+        (clock(each), *_logged(each))
+        for each in reversed(view.log.since(0))
+        if each["event"] in ("armed", "stopped", "mode", "refused", "port", "notice")
+        and name in (whose := _whose(each), whose.partition(".")[0])
+    ]
+    return table("Stop log", ("time", "what", "why"), rows[:SHOWN])
+
+
+def _whose(event: Event) -> str:
+    return str(event.get("robot") or event.get("name") or event.get("source") or "")
+
+
+def _logged(event: Event) -> tuple[object, str]:
+    kind, text = event["event"], event.get("text", "")
+    if kind == "armed":
+        return armed_state({"latched": None, "armed": event["armed"]}), text
+    if kind == "stopped":
+        return state(f"stopped: {words(event['reason'])}", "bad"), text
+    if kind == "port":
+        return f"{event['name']} {event['state']}", words(event["reason"])
+    if kind == "mode":
+        return f"mode {event['mode']}", ""
+    return (words(event["reason"]) if kind == "refused" else kind), text
+
+
+def output(view: GatewayView, name: str) -> Markup:
+    """HTML of what its programs printed last, without escape sequences."""
+    lines = [
+        f"{clock(each)}  {ESCAPES.sub('', each['line'])}"
+        for each in view.log.since(0)
+        if each["event"] == "output" and each["source"].partition(".")[0] == name
+    ]
+    if not lines:
+        return Markup("")
+    return joined([element("h3", "Program output"), element("pre", "\n".join(lines[-SHOWN:]))])

@@ -1,0 +1,113 @@
+"""The page Robot in a real browser: it arms and disarms a robot, and drives it by keys."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hilgw.testing.sim import wait_until
+from tests.e2e.running import Gateway, patient
+from tests.web.pages.browser import Web, opened
+
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.wall_clock("a browser"),
+    pytest.mark.judge("chromium"),
+    pytest.mark.xdist_group("browser"),
+]
+CONFIG = """
+version: 1
+medium: {step_ms: 32}
+robots:
+  driven:
+    body:
+      kind: wc2ec
+      connect: "tcp://127.0.0.1:1"
+      backend: mock
+      mock: {dialect: full}
+      limits: {left_wheel: {max_velocity: 10}}
+    controller: {kind: python, file: drives.py}
+    safety: {armed: false}
+"""
+PROGRAM = """
+from controller import Keyboard, Robot
+
+robot = Robot()
+keys = Keyboard()
+keys.enable(32)
+eye = robot.getDevice("ds_left")
+eye.enable(32)
+wheel = robot.getDevice("left_wheel")
+wheel.setPosition(float("inf"))
+down = False
+while robot.step(32) != -1:
+    key = keys.getKey()
+    if (key != -1) is not down:
+        down = key != -1
+        print("<b> key", key, flush=True)
+    wheel.setVelocity(3.0 if key == Keyboard.UP else 1.0)
+"""
+FILE = "driven.yaml"
+
+
+@pytest.fixture(scope="module")
+def gateway(folder: Path) -> Iterator[Gateway]:
+    (folder / "drives.py").write_text(PROGRAM)
+    (folder / FILE).write_text(CONFIG)
+    with Gateway(folder, [FILE, *patient("driven")]) as found:
+        yield found
+
+
+def opened_from_overview(page: Any) -> None:
+    page.get_by_role("link", name="driven", exact=True).click()
+    page.get_by_role("heading", name="driven").wait_for()
+
+
+def test_a_robot_is_armed_driven_by_keys_and_disarmed(
+    gateway: Gateway, web: Web, chromium: Any
+) -> None:
+    with opened(chromium, web.url) as page:
+        opened_from_overview(page)
+        assert page.get_by_role("region", name="Sensors").get_by_text("ds_left").is_visible()
+        page.get_by_role("button", name="Arm…").click()
+        page.get_by_role("button", name="Cancel").click()
+        page.get_by_role("dialog").wait_for(state="detached")
+        assert gateway.report()["control_loops"]["driven"]["armed"] is False
+        page.get_by_role("button", name="Arm…").click()
+        page.get_by_role("button", name="Arm", exact=True).click()
+        page.get_by_text("driven is armed").wait_for()
+        motors = page.get_by_role("region", name="Motors")
+        row = motors.get_by_role("row", name=re.compile("^left_wheel velocity"))
+        row.get_by_role("cell", name="-10 to 10").wait_for()
+        page.get_by_role("application").focus()
+
+        def is_driven() -> bool:
+            page.keyboard.down("ArrowUp")  # again and again, as a keyboard repeats it
+            return "\t3\t3\t" in row.inner_text()
+
+        wait_until(is_driven, what="the speed of the key")
+        page.get_by_text("<b> key 315").first.wait_for()
+        page.keyboard.up("ArrowUp")
+        page.get_by_text("<b> key -1").first.wait_for()
+        page.get_by_role("button", name="Disarm").click()
+        page.get_by_text("driven is disarmed").wait_for()
+        assert gateway.report()["control_loops"]["driven"]["armed"] is False
+        page.get_by_role("region", name="Stop log").get_by_text("disarmed").first.wait_for()
+        for width in (390, 1280):
+            page.set_viewport_size({"width": width, "height": 800})
+            fits = "width => document.documentElement.scrollWidth <= width"
+            page.wait_for_function(fits, arg=width)
+
+
+def test_a_visitor_without_a_token_sees_the_robot_and_has_no_controls(
+    gateway: Gateway, web: Web, chromium: Any
+) -> None:
+    with opened(chromium, web.url.partition("?")[0]) as page:
+        opened_from_overview(page)
+        page.get_by_role("region", name="Sensors").get_by_text("ds_left").wait_for()
+        assert page.get_by_role("button", name=re.compile("arm", re.IGNORECASE)).count() == 0
+        assert page.get_by_role("application").count() == 0
