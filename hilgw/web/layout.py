@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from hilgw.web import overview, plots, robot, scene, traffic
+from hilgw.web import overview, plots, recordings, robot, scene, traffic
 from hilgw.web.access import GRANT
 from hilgw.web.markup import element, joined
 from hilgw.web.page import Page, Site
@@ -22,6 +22,7 @@ PAGES: tuple[tuple[str, str, Callable[[Page], None]], ...] = (
     ("/scene", "Scene", scene.build),
     ("/traffic", "Traffic", traffic.build),
     ("/plots", "Plots", plots.build),
+    ("/recordings", "Recordings", recordings.build),
 )
 
 

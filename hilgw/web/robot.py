@@ -115,7 +115,9 @@ class Robot:
                 lambda: do(f"{name}: {self._mode.value}", gateway.mode, name, self._mode.value),
             )
             text = ui.input("Text for its controller").props("dense outlined")
-            text.on("keydown.enter", lambda: do(f"{name} was told", gateway.say, name, text.value))
+            text.on(
+                "keydown.enter", lambda: do(f"{name} has the text", gateway.say, name, text.value)
+            )
         keys = ui.element("div").classes("keys").props("tabindex=0 role=application")
         keys.props(
             'aria-label="Keyboard of the robot: keys go to its controller while this has the focus"'

@@ -133,9 +133,11 @@ def _pages(bench: Bench, live: Live, stop_port: int) -> ASGIApp:
     from nicegui import ui
 
     from hilgw.web.layout import add_pages
+    from hilgw.web.recordings import add_download
 
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     add_pages(Site(bench, live, stop_port))
+    add_download(app, bench)
     ui.run_with(
         app,
         title="hilgw",

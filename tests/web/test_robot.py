@@ -119,7 +119,7 @@ def test_output_is_text_without_escape_sequences_and_bounded() -> None:
     assert output(view_of(*events), "ar") == ""
 
 
-def test_robots_of_several_gateways_are_told_apart() -> None:
+def test_robots_of_several_gateways_are_distinguished() -> None:
     first, second = view_of(arm=ROBOT), view_of(path="/run/2.sock", arm=ROBOT, leg=ROBOT)
     assert robots_of({"1": first}) == {("1", "arm"): "arm"}
     assert list(robots_of({"1": first, "2": second}).values()) == [

@@ -53,7 +53,7 @@ class ControlServer(LookServer):
         recordings: Recordings | None = None,
     ) -> None:
         super().__init__(gateway, path, config=config, group=group)
-        self._gateway = gateway
+        self._gateway, self._recordings = gateway, recordings
         self.handlers |= {
             requests.Send: self._send_packet,
             requests.Place: self._place,
@@ -81,7 +81,10 @@ class ControlServer(LookServer):
 
     def status(self) -> dict[str, Any]:
         """The answer to `status`."""
-        return status_of(self._gateway, self._config, len(self._clients))
+        made = status_of(self._gateway, self._config, len(self._clients))
+        if self._recordings is not None:
+            made["recordings"] = self._recordings.status()
+        return made
 
     @property
     def _loops(self) -> ControlLoops:

@@ -53,6 +53,11 @@ class Recordings:
         running = {str(each.process.path): _report(each) for each in self._recorders.values()}
         return {path: asdict(each) for path, each in (self._ended | running).items()}
 
+    def status(self) -> dict[str, Any]:
+        """The folder of those that a client names, and those that run, by name."""
+        running = {name: asdict(_report(each)) for name, each in self._recorders.items()}
+        return {"folder": str(self._folder.absolute()), "running": running}
+
     def begin_at_start(self, path: str | None) -> str | None:
         """Begins the recording of the whole run, if there is one: in this file, or in one of its
         time in the folder. Its file. HilgwError when that is not possible."""

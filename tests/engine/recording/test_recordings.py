@@ -172,6 +172,12 @@ def test_clients_begin_and_end_recordings_in_one_folder(tmp_path: Path) -> None:
         with pytest.raises(HilgwError, match=r"the recording 'run\.1' is running; end it first"):
             recordings.begin_named("run.1")
         recordings.begin_named("run.2")
+        found = recordings.status()
+        assert found["folder"] == str(tmp_path / "named")
+        assert [each["file"] for each in found["running"].values()] == [
+            str(tmp_path / "named" / f"{name}.pcapng") for name in found["running"]
+        ]
+        assert list(found["running"]) == ["run.1", "run.2"]
         gateway.timer.call_at(
             gateway.timer.now() + 10**9, lambda: ended.append(recordings.end("run.1"))
         )

@@ -1,0 +1,89 @@
+"""The page Recordings in a real browser: a recording is made, ended and downloaded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from hilgw.record.recording import Recording
+from tests.e2e.running import Gateway
+from tests.web.pages.browser import Web, opened
+
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.wall_clock("a browser"),
+    pytest.mark.judge("chromium"),
+    pytest.mark.xdist_group("browser"),
+]
+CONFIG = """
+version: 1
+record: {at_start: false, folder: kept}
+robots: {rover: {devices: {tx: {node: Emitter, type: radio, channel: 1}}}}
+"""
+FILE = "kept <b>.yaml"
+
+
+@pytest.fixture(scope="module")
+def gateway(folder: Path) -> Iterator[Gateway]:
+    (folder / FILE).write_text(CONFIG)
+    with Gateway(folder, [FILE]) as found:
+        yield found
+
+
+def page_of(page: Any, web: Web) -> Any:
+    """The gateway of these tests on the page."""
+    page.goto(web.url)
+    page.get_by_role("link", name="Recordings").click()
+    return own(page)
+
+
+def own(page: Any) -> Any:
+    heading = page.get_by_role("heading", name=FILE.removesuffix(".yaml"), exact=True)
+    found = page.locator(".gateway", has=heading)
+    found.wait_for()
+    return found
+
+
+def test_a_recording_is_made_ended_and_downloaded(
+    folder: Path, gateway: Gateway, web: Web, chromium: Any
+) -> None:
+    with opened(chromium, "about:blank", accept_downloads=True) as page:
+        at = page_of(page, web)
+        at.get_by_label("Name").fill("../evil")
+        at.get_by_role("button", name="Record", exact=True).click()
+        at.get_by_text("a name of 1 to 64").wait_for()
+        at.get_by_label("Name").fill("bench.1")
+        at.get_by_role("button", name="Record", exact=True).click()
+        at.get_by_role("region", name="Running").get_by_text("bench.1.pcapng").wait_for()
+        at.get_by_label("Note").fill("antenna <turned>")
+        at.get_by_role("button", name="Write").click()
+        at.get_by_text("noted: antenna <turned>").wait_for()
+        at.get_by_role("button", name="End").click()
+        at.get_by_text("recorded bench.1").wait_for()
+        at.get_by_role("region", name="Running").wait_for(state="hidden")
+        with page.expect_download() as download:
+            at.get_by_role("link", name="bench.1.pcapng").click()
+        kept = Path(download.value.path())
+        assert download.value.suggested_filename == "bench.1.pcapng"
+        assert kept.read_bytes() == (folder / "kept" / "bench.1.pcapng").read_bytes()
+        notes = [each["text"] for each in Recording(kept).events() if each["event"] == "notice"]
+        assert "antenna <turned>" in notes
+
+
+def test_a_visitor_without_a_token_sees_names_and_gets_no_file(
+    folder: Path, gateway: Gateway, web: Web, chromium: Any
+) -> None:
+    (folder / "kept").mkdir(exist_ok=True)
+    (folder / "kept" / "secret.pcapng").write_bytes(b"x")
+    with opened(chromium, web.url.partition("?")[0] + "recordings") as page:
+        at = own(page)
+        at.get_by_text("secret.pcapng").wait_for()
+        assert at.get_by_role("link").count() == at.get_by_role("button").count() == 0
+        (control,) = (folder / "run").rglob("*.sock")
+        given = urlencode({"gateway": str(control), "name": "secret.pcapng"})
+        url = web.url.partition("?")[0] + f"recordings/file?{given}"
+        assert page.request.get(url).status == 403
