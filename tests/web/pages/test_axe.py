@@ -38,7 +38,7 @@ robots:
 """
 NAME = "axe"
 # Serious and critical ones, each with the elements that it is about.
-JUDGE = """async () => (await axe.run()).violations
+JUDGE = """async () => (await axe.run({resultTypes: ["violations"]})).violations
     .filter((each) => ["serious", "critical"].includes(each.impact))
     .map((each) => [each.id, 
         ...each.nodes.map((node) => node.html.slice(0, 200) + node.failureSummary)])"""
