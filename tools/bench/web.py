@@ -70,12 +70,10 @@ def loads(before: Used, after: Used, for_s: float) -> list[tuple[float, float]]:
     return found
 
 
-def press(url: str) -> float:
-    """Presses STOP ALL, as the page at this URL does; seconds."""
-    scheme, _, host = url.split("/")[:3]
-    name, _, port = host.rpartition(":")
-    request = urllib.request.Request(f"{scheme}//{name}:{int(port) + 1}/", b"")
-    request.add_header("Origin", f"{scheme}//{host}")
+def press(url: str, action: str) -> float:
+    """Presses STOP ALL, as the page at this URL does, whose form has this action; seconds."""
+    request = urllib.request.Request(action, b"")
+    request.add_header("Origin", "/".join(url.split("/")[:3]))
     begin_s = time.monotonic()
     with urllib.request.urlopen(request) as answer:
         text = answer.read().decode()
@@ -92,21 +90,22 @@ class Round:
             os.environ["XDG_RUNTIME_DIR"] = str(folder / "run")
             web = stack.enter_context(web_of(folder))
             found, browser = stack.enter_context(chromium())
-            stack.enter_context(pages(found, web.url, NAMES))
+            opened = stack.enter_context(pages(found, web.url, NAMES))
+            action = opened[NAMES[0]].locator("#stop form").get_attribute("action")
             time.sleep(SETTLED_S)
             pids = [*processes_of(web.process.pid), *processes_of(browser)]
             begin_s, before = time.monotonic(), used(pids)
             self.pages = Measured(running, seconds)
             self.loads = loads(before, used(pids), time.monotonic() - begin_s)
-            self.stops = [self._pressed(web.url) for _ in range(PRESSES)]
+            self.stops = [self._pressed(web.url, action) for _ in range(PRESSES)]
             stack.close()
             for load in self.loads:
                 stack.enter_context(watching("--alone", list(map(str, load))))
             self.alone = Measured(running, seconds)
 
-    def _pressed(self, url: str) -> float:
+    def _pressed(self, url: str, action: str) -> float:
         time.sleep(EACH_S)
-        return press(url)
+        return press(url, action)
 
 
 def rows_of(rounds: list[Round]) -> Iterator[Row]:
