@@ -58,7 +58,7 @@ REAL = {  # file of tests/real: the option that names its device
 }
 # Where `.ci/run` installs the packages of tests/e2e/npm, as far as it can.
 NODE_MODULES = Path(sys.prefix) / "npm" / "node_modules"
-NODE_TEST = "test_npm_xbee_api.py"
+NODE_TESTS = {"test_npm_xbee_api.py": "xbee-api", "test_axe.py": "axe-core"}  # and their package
 SEARCH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
 
 
@@ -94,7 +94,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     option = REAL.get(collection_path.name, ("", ""))[0]
     if option and not config.getoption(option):
         return True
-    if collection_path.name == NODE_TEST and not (NODE_MODULES / "xbee-api").is_dir():
+    package = NODE_TESTS.get(collection_path.name)
+    if package is not None and not (NODE_MODULES / package).is_dir():
         return True
     if config.option.markexpr == FAST and all_wait(collection_path):
         return True  # what it imports takes longer than many tests

@@ -2,21 +2,20 @@
 
 On a loopback address a visitor without a token may look. On any other address every visitor needs a
 token, as clients of a gateway do (`hilgw.security`). A visitor presents the token once, in the
-URL; from then on a cookie has it.
+URL or in the form of the page that refuses; from then on a cookie has it.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
-from html import escape
 from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from hilgw.security.access import Access, Grant, TokenCheck
-from hilgw.web.markup import plain_page
+from hilgw.web.markup import Markup, element, joined, plain_page
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -24,7 +23,11 @@ if TYPE_CHECKING:
 GRANT = "hilgw.grant"  # of the visitor, in the scope of a request
 LOOKS = Grant("no token", "monitor")
 DEFAULT_PORTS = {"http": 80, "https": 443}
-NO_TOKEN = "This page needs a token: open it as https://HOST:PORT/?token=TOKEN"
+NO_TOKEN = "This page needs a token. The person who started hilgw web has it, in a file."
+FORM = Markup(
+    '<form method="get"><p><label>Token <input name="token" type="password" required autofocus '
+    'autocomplete="off"></label> <button>Open the page</button></p></form>'
+)
 
 
 class Visitors:
@@ -109,7 +112,8 @@ class Guard:
             return await self._enter(scope, query, send)
         grant = visitors.grant(headers.get("cookie"))
         if grant is None:
-            return await self._refuse(send, HTTPStatus.UNAUTHORIZED, NO_TOKEN, is_http=is_http)
+            status = HTTPStatus.UNAUTHORIZED
+            return await self._refuse(send, status, NO_TOKEN, FORM, is_http=is_http)
         scope[GRANT] = grant
 
         async def answer(message: Message) -> None:
@@ -124,17 +128,20 @@ class Guard:
         token, client = given.pop("token"), scope.get("client") or ("", 0)
         if (why := self._visitors.check(token, f"{client[0]}:{client[1]}")) is not None:
             text = f"The token of this URL is not valid: {why.doc}. A run of hilgw web has its own."
-            await self._refuse(send, HTTPStatus.UNAUTHORIZED, text, is_http=True)
+            await self._refuse(send, HTTPStatus.UNAUTHORIZED, text, FORM, is_http=True)
             return
         where = quote("/" + scope["path"].lstrip("/")) + (f"?{urlencode(given)}" if given else "")
         headers = {"location": where, "set-cookie": self._visitors.cookie_of(token)}
         await self._answer(send, HTTPStatus.SEE_OTHER, "", headers)
 
-    async def _refuse(self, send: Send, status: HTTPStatus, text: str, *, is_http: bool) -> None:
+    async def _refuse(
+        self, send: Send, status: HTTPStatus, text: str, *more: Markup, is_http: bool
+    ) -> None:
         if not is_http:
             await send({"type": "websocket.close", "code": 1008})
             return
-        await self._answer(send, status, plain_page(escape(text)), {"content-type": "text/html"})
+        page = plain_page(joined([element("p", text), *more]))
+        await self._answer(send, status, page, {"content-type": "text/html"})
 
     async def _answer(
         self, send: Send, status: HTTPStatus, text: str, headers: dict[str, str]

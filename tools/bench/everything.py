@@ -26,6 +26,7 @@ OTHERS = {
     "observers": "--rounds",
     "control_loop": "",
     "record": "--rounds",
+    "web": "",
 }
 
 

@@ -53,6 +53,7 @@ MEMORY_BYTES = 16 * 1024 * 1024  # ten times what may wait for one, and more
 CONFIG = """
 version: 1
 medium: {{step_ms: 8}}
+guardian_ms: 10000  # a busy machine
 robots:
   sender: {{devices: {{tx: {{node: Emitter, type: {type}, channel: 12, bufferSize: -1}}}}}}
   rover:
@@ -63,6 +64,7 @@ robots:
   stepper:
     devices: {{ds: {{node: DistanceSensor}}, left: {{node: RotationalMotor}}}}
     controller: {{kind: webots, listen: "tcp://127.0.0.1:0"}}
+    safety: {{late_s: 60, command_timeout_s: 60}}
 """
 UART = """
 adapters:

@@ -1,0 +1,78 @@
+"""axe-core, a judge of accessibility, on each page and on that of STOP ALL.
+
+It runs where `.ci/run` could install the package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hilgw.web.layout import PAGES
+from tests.conftest import NODE_MODULES
+from tests.e2e.running import Gateway
+from tests.web.pages.browser import Web, opened, shell
+
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.wall_clock("a browser"),
+    pytest.mark.judge("chromium"),
+    pytest.mark.xdist_group("browser"),
+]
+CONFIG = """
+version: 1
+adapters:
+  uart0: {kind: uart, port: ./none, backend: mock, framing: slip, baudRate: 9600, channel: 1}
+robots:
+  judged:
+    devices:
+      tx: {node: Emitter, type: serial, channel: 1}
+      ir: {node: Emitter, type: infra-red, channel: 2, range: 1, aperture: 1.5}
+    position: [1, 0, 0]
+    body: {kind: wc2ec, connect: "tcp://127.0.0.1:1", backend: mock}
+    safety: {armed: true}
+  other: {devices: {rx: {node: Receiver, type: infra-red, channel: 2}}}
+"""
+NAME = "axe"
+# Serious and critical ones, each with the elements that it is about.
+JUDGE = """async () => (await axe.run({resultTypes: ["violations"]})).violations
+    .filter((each) => ["serious", "critical"].includes(each.impact))
+    .map((each) => [each.id, 
+        ...each.nodes.map((node) => node.html.slice(0, 200) + node.failureSummary)])"""
+
+
+def judge(page: Any) -> Any:
+    """What axe finds. Its script is not loaded by the page, whose policy refuses others."""
+    page.evaluate((NODE_MODULES / "axe-core" / "axe.min.js").read_text(encoding="utf-8"))
+    return page.evaluate(JUDGE)
+
+
+@pytest.fixture(scope="module")
+def gateway(folder: Path) -> Iterator[Gateway]:
+    """It sent packets, so that all tables have rows."""
+    (folder / f"{NAME}.yaml").write_text(CONFIG)
+    with Gateway(folder, [f"{NAME}.yaml"]) as running:
+        shell(folder, "hilgw send judged.tx hello && hilgw send judged.ir hello")
+        yield running
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), (390, "light")])
+def test_axe_finds_nothing_serious_on_any_page(
+    web: Web, chromium: Any, gateway: Gateway, width: int, scheme: str
+) -> None:
+    with opened(chromium, web.url, color_scheme=scheme) as page:
+        page.set_viewport_size({"width": width, "height": 800})
+        stop = page.locator("#stop form").get_attribute("action")
+        found = {}
+        for path, name, _ in PAGES:
+            page.goto(web.url.partition("?")[0].rstrip("/") + path)
+            page.get_by_role("navigation", name="Pages").wait_for()
+            page.get_by_role("heading", name=NAME).or_(page.locator(".tools")).first.wait_for()
+            found[name] = judge(page)
+        page.goto(stop)
+        page.get_by_role("button", name="STOP ALL").wait_for()
+        found["STOP ALL"] = judge(page)
+        assert found == dict.fromkeys(found, [])

@@ -1,0 +1,97 @@
+"""The pages over TLS, for visitors from other hosts: a token of a file, and what its role may do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trustme
+
+from hilgw import client
+from tests.e2e.running import Gateway
+from tests.web.pages.browser import Web, opened
+
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.wall_clock("a browser"),
+    pytest.mark.judge("chromium"),
+    pytest.mark.xdist_group("browser"),
+]
+CONFIG = """
+version: 1
+robots:
+  rover:
+    position: [0, 0, 0]
+    body: {kind: wc2ec, connect: "tcp://127.0.0.1:1", backend: mock}
+    safety: {armed: true}
+"""
+FILE = "hosts.yaml"
+NAME = "lab.localhost"  # Chromium finds it without a server of names
+TOKENS = {"monitor": "m" * 32, "drive": "d" * 32}
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    folder = tmp_path_factory.mktemp("tls")
+    (folder / FILE).write_text(CONFIG)
+    with Gateway(folder, [FILE]) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def tls(gateway: Gateway) -> Iterator[Web]:
+    """On all addresses. At its end it has printed no token, and nothing else."""
+    certificate = trustme.CA().issue_cert(NAME).private_key_and_cert_chain_pem.bytes()
+    private_file(gateway.cwd / "lab.pem", certificate)
+    for role, token in TOKENS.items():
+        private_file(gateway.cwd / role, token.encode())
+    roles = [f"--token={role}:{role}" for role in TOKENS]
+    web = Web(gateway.cwd, "--host=0.0.0.0", f"--name={NAME}", "--certificate=lab.pem", *roles)
+    yield web
+    assert web.end() == (130, "")
+
+
+def private_file(path: Path, data: bytes) -> None:
+    path.touch(mode=0o600)
+    path.write_bytes(data)
+
+
+def test_the_token_is_asked_for_and_a_monitor_looks_and_stops(tls: Web, chromium: Any) -> None:
+    assert tls.url.startswith(f"https://{NAME}:")
+    assert "token" not in tls.url
+    with opened(chromium, tls.url, ignore_https_errors=True) as page:
+        page.get_by_text("This page needs a token").wait_for()
+        for token in ("w" * 32, TOKENS["monitor"]):
+            page.get_by_label("Token").fill(token)
+            page.get_by_role("button", name="Open the page").click()
+            if token != TOKENS["monitor"]:
+                page.get_by_text("is not valid").wait_for()
+        page.get_by_text("can only look").wait_for()
+        assert page.url == tls.url
+        (cookie,) = page.context.cookies()
+        assert (cookie["secure"], cookie["httpOnly"]) == (True, True)
+        page.get_by_role("link", name="Scene").click()
+        page.locator("[data-object=rover]").wait_for()
+        assert page.get_by_role("button", name="Place").count() == 0
+        page.get_by_role("button", name="STOP ALL").click()
+        answer = page.frame_locator("iframe[name=stop-answer]")
+        answer.get_by_text("rover is disarmed").wait_for()
+
+
+def test_a_visitor_of_the_role_drive_acts(gateway: Gateway, tls: Web, chromium: Any) -> None:
+    url = f"{tls.url}scene?token={TOKENS['drive']}"
+    with opened(chromium, url, ignore_https_errors=True) as page:
+        page.get_by_text("can act").wait_for()
+        assert "token" not in page.url
+        own = page.locator(".gateway", has=page.get_by_role("heading", name="hosts", exact=True))
+        own.get_by_role("combobox", name="Object").click()
+        page.get_by_role("option", name="rover").click()
+        own.get_by_label("x in m").fill("2")
+        own.get_by_role("button", name="Place").click()
+        own.get_by_text("rover is at 2,").wait_for()
+        (control,) = (gateway.cwd / "run").rglob("*.sock")
+        pose = client.Gateway(control).pose("rover")
+        assert pose is not None
+        assert pose[0][0] == 2

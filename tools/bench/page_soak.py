@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""Looks whether the page of `hilgw web` keeps ever more memory, while a gateway beside it passes
+2,000 packets a second and one Chromium has each page open.
+
+Every 10 s: memory of `hilgw web` and of its stop server; of each page, after a garbage collection,
+the JavaScript heap and the number of DOM nodes. Compared are the medians of the three minutes
+after the first five, and of the last three (of a shorter run: of its second and its last quarter).
+Exit 1 where memory grew by 2 % or more, or packets did not pass.
+
+    tools/soak page [--minutes 30] [--report FILE]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from watch import PER_SECOND, Running
+from web_load import everything, processes_of
+
+EACH_S = 10.0
+BEGIN_S, SPAN_S = 300.0, 180.0
+MOST_PERCENT = 2.0
+LEAST_PASSED = 0.9  # of the packets, on a busy machine
+MIB = 1 << 20
+
+Samples = dict[str, list[tuple[float, float]]]
+
+
+def resident(pid: int) -> int:
+    """Bytes of memory of a process, shared pages included."""
+    lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
+    kib = next(line.split()[1] for line in lines if line.startswith("VmRSS:"))
+    return 1024 * int(kib)
+
+
+def sample(web: int, sessions: dict[str, Any]) -> dict[str, float]:
+    """What is measured now, by its name."""
+    _, *children = processes_of(web)
+    found: dict[str, float] = {"hilgw web": resident(web)}
+    found |= {"stop server": sum(resident(each) for each in children)}
+    for name, session in sessions.items():
+        session.send("HeapProfiler.collectGarbage")
+        answer = session.send("Performance.getMetrics")["metrics"]
+        values = {each["name"]: each["value"] for each in answer}
+        found[f"{name}: heap"] = values["JSHeapUsedSize"]
+        found[f"{name}: nodes"] = values["Nodes"]
+    return found
+
+
+def run(minutes: float) -> tuple[Samples, float]:
+    """All samples with their times, and the packets that passed in a second."""
+    samples: Samples = {}
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        everything(Path(folder)) as (running, web, _, pages),
+    ):
+        sessions = {name: page.context.new_cdp_session(page) for name, page in pages.items()}
+        for session in sessions.values():
+            session.send("Performance.enable")
+        begin_s, first = time.monotonic(), passed(running)
+        while (now := time.monotonic() - begin_s) < 60 * minutes:
+            for name, value in sample(web.process.pid, sessions).items():
+                samples.setdefault(name, []).append((now, value))
+            pages["Overview"].wait_for_timeout(EACH_S * 1e3)  # the browser's messages are read
+        per_s = (passed(running) - first) / now
+        errors = [name for name, page in pages.items() if page.is_closed()]
+        assert not errors, errors
+    return samples, per_s
+
+
+def passed(running: Running) -> float:
+    return running.take()[3]
+
+
+def spans(minutes: float) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Begin and end of both times that are compared."""
+    end = 60 * minutes
+    if end < BEGIN_S + 2 * SPAN_S:
+        return (end / 4, end / 2), (end * 3 / 4, end)
+    return (BEGIN_S, BEGIN_S + SPAN_S), (end - SPAN_S, end)
+
+
+def rows(samples: Samples, minutes: float) -> list[dict[str, Any]]:
+    """Of each figure: before, after, how much it grew, and whether that is too much."""
+    found = []
+    for name, all_of in samples.items():
+        before, after = (
+            statistics.median(value for at, value in all_of if begin <= at < end)
+            for begin, end in spans(minutes)
+        )
+        grown = 100 * (after / before - 1) if before else 0.0
+        found.append(
+            {
+                "name": name,
+                "before": before,
+                "after": after,
+                "grown_percent": round(grown, 2),
+                "good": name.endswith("nodes") or grown < MOST_PERCENT,
+            }
+        )
+    return found
+
+
+def print_rows(found: list[dict[str, Any]], per_s: float) -> None:
+    print(f"{per_s:.0f} packets/s passed")
+    for row in found:
+        size, unit = (1, "") if row["name"].endswith("nodes") else (MIB, " MiB")
+        values = f"{row['before'] / size:9.1f} -> {row['after'] / size:9.1f}{unit:4}"
+        verdict = "" if row["good"] else "  GREW"
+        print(f"  {row['name']:20} {values} {row['grown_percent']:+7.2f} %{verdict}")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="tools/soak page", description=__doc__.split("\n\n")[0])
+    parser.add_argument("--minutes", type=float, default=30, help="default 30, at least 2")
+    parser.add_argument("--report", metavar="FILE", help="also write all samples as JSON")
+    args = parser.parse_args()
+    if not 2 <= args.minutes <= 60 * 24:
+        parser.error(f"--minutes {args.minutes:.10g}: from 2 to 1440")
+    samples, per_s = run(args.minutes)
+    found = rows(samples, args.minutes)
+    print_rows(found, per_s)
+    good = per_s >= LEAST_PASSED * PER_SECOND and all(row["good"] for row in found)
+    print("memory stays" if good else "NOT GOOD")
+    if args.report:
+        report = {"packets_per_s": per_s, "figures": found, "samples": samples, "good": good}
+        Path(args.report).write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
