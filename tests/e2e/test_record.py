@@ -30,14 +30,16 @@ def tshark(path: Path, *options: str) -> list[str]:
 
 def writers_of(gateway: Gateway) -> list[Path]:
     """The processes that write its recordings."""
-    found = [each.parent for each in Path("/proc").glob("[0-9]*/cmdline")]
-    return [
-        each
-        for each in found
-        if each.joinpath("stat").read_text().rpartition(")")[2].split()[1]
-        == str(gateway.process.pid)
-        and b"hilgw.record.writer" in each.joinpath("cmdline").read_bytes()
-    ]
+    found = []
+    for each in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = each.joinpath("stat").read_text().rpartition(")")[2].split()[1]
+            words = each.joinpath("cmdline").read_bytes()
+        except OSError:
+            continue  # some process of this machine has ended
+        if parent == str(gateway.process.pid) and b"hilgw.record.writer" in words:
+            found.append(each)
+    return found
 
 
 @pytest.mark.judge("tshark")
