@@ -32,6 +32,9 @@ Event = tuple[Any, ...]
 values of its fields (`hilgw.protocols.gateway.events`), in which `data` are bytes; or ("clock",
 time_ns, mono_ns, wall_s)."""
 _FIELDS = {name: FIELDS[kind] for kind, name in NAMES.items()}
+STATES = frozenset({"port", "armed", "mode", "placed"})
+"""The newest of each name is written again where another file begins: that one stands alone."""
+MOST_STATES = 4096
 
 
 @record
@@ -80,6 +83,7 @@ class Files:
         self._begun_s = self._failed_s = 0.0
         self._error = ""
         self._is_begun = False  # the section of this file: anew after what was lost
+        self._states: dict[tuple[str, str], Event] = {}
 
     def write(self, events: list[Event]) -> None:
         """Writes these events, or counts them as lost."""
@@ -131,7 +135,10 @@ class Files:
         if kind == CLOCK:
             clock = {"event": CLOCK, "mono_ns": event[2], "wall_s": event[3]}
             return self._writer.event(time_ns, clock)
-        made = dict(zip(_FIELDS[kind], event[2], strict=True))
+        values = event[2]
+        if kind in STATES and len(self._states) < MOST_STATES:
+            self._states[kind, values[0]] = event
+        made = dict(zip(_FIELDS[kind], values, strict=True))
         return self._writer.event(time_ns, {"event": kind, **made})
 
     def _demand_room(self) -> None:
@@ -153,7 +160,8 @@ class Files:
         if self._is_begun:
             return b""
         self._is_begun = True
-        return self._writer.begin(time_ns)
+        states = [self._block((kind, time_ns, values)) for kind, _, values in self._states.values()]
+        return self._writer.begin(time_ns) + b"".join(states)
 
     def _open_next(self, first: Path) -> None:
         """Opens the next file that is not there: those of an earlier recording stay."""

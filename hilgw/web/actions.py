@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hilgw.errors import HilgwError
 from hilgw.web.markup import joined, state
@@ -11,7 +11,14 @@ from hilgw.web.markup import joined, state
 if TYPE_CHECKING:
     from hilgw.web.page import Page
 
-BUTTON = "no-caps unelevated"
+FLAT = "no-caps unelevated"
+
+
+def button(text: str, on_click: Callable[[], object], colors: str = "ink text-color=card") -> Any:
+    """A button that looks like the others."""
+    from nicegui import ui
+
+    return ui.button(text, on_click=on_click, color=None).props(f"{FLAT} color={colors}")
 
 
 class Actions:

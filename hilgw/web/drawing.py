@@ -15,15 +15,11 @@ from typing import Any, NamedTuple
 from hilgw.medium.matching import stage
 from hilgw.medium.pose import IDENTITY, Pose, Vector
 from hilgw.units import NS_PER_S
-from hilgw.web.model import Event, GatewayView
-from hilgw.web.overview import NO_TOPOLOGY
+from hilgw.web.model import NO_SCENE, NO_TOPOLOGY, Event, GatewayView
 
 MOST_THINGS, MOST_FLIGHTS, MOST_COPIES = 300, 25, 4000
 SIGNALS = {"emitters": "emitter", "listeners": "receiver"}
 ALL_AROUND = [cmath.rect(1, math.tau * n / 36) for n in range(36)]
-PARTS = ("objects", "emitters", "listeners", "obstacles")
-NO_SCENE: dict[str, Any] = {"mono_ns": 0, "up": 2, "cone": 0} | {part: {} for part in PARTS}
-"""Of an older gateway, or of a recording."""
 
 
 class Thing(NamedTuple):

@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from hilgw.web import overview, plots, recordings, robot, scene, traffic
+from hilgw.web import overview, playhead, plots, recordings, robot, scene, traffic
 from hilgw.web.access import GRANT
 from hilgw.web.markup import element, joined
 from hilgw.web.page import Page, Site
+from hilgw.web.recorded import Recorded
 
 STYLE = (Path(__file__).parent / "style.css").read_text(encoding="utf-8")
+NO_TOKEN = "Open the URL that hilgw web printed, to act."
+OF_RECORDING = "STOP ALL stops the robots of the gateways that run now."
 STOP = (Path(__file__).parent / "stop.html").read_text(encoding="utf-8")
 
 PAGES: tuple[tuple[str, str, Callable[[Page], None]], ...] = (
@@ -48,6 +51,8 @@ def _add(site: Site, path: str, name: str, build: Callable[[Page], None]) -> Non
             ui.html(_navigation(path, page), tag="nav").props('aria-label="Pages"')
         with ui.element("div").classes("page"):
             ui.html(element("h1", name, class_="unseen"))
+            if isinstance(site.live, Recorded):
+                playhead.build(page, site.live)
             build(page)
 
 
@@ -56,7 +61,8 @@ def _navigation(path: str, page: Page) -> str:
         element("a", name, href=to, aria_current="page" if to == path else None)
         for to, name, _ in PAGES
     ]
-    text = "can act" if page.may("drive") else "can only look"
-    hint = "Open the URL that hilgw web printed, to act."
-    who = element("span", text, class_="who", title=None if page.may("drive") else hint)
+    may = page.may("drive")
+    text = "can act" if may else "can only look" if page.site.live.acts else "a recording"
+    hint = None if may else NO_TOKEN if page.site.live.acts else OF_RECORDING
+    who = element("span", text, class_="who", title=hint)
     return joined([element("b", "hilgw"), *links, who])

@@ -32,6 +32,8 @@ MESSAGE_NS = 200 * NS_PER_MS
 class Live:
     """One for all pages of a `Bench`."""
 
+    acts = True  # its gateways take requests
+
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
         self._needed: dict[str, int] = {}

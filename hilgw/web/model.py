@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -38,6 +38,11 @@ NAMED = {
 the body only where a robot has two."""
 LOGGED = {"refused", "port", "armed", "mode", "stopped", "output", "notice"}
 TRACES = {"frame", "delivered", "refused"}
+NO_TOPOLOGY: dict[str, Any] = {"robots": {}, "stations": {}, "mocks": []}
+NO_SCENE: dict[str, Any] = {"mono_ns": 0, "up": 2, "cone": 0} | {
+    part: {} for part in ("objects", "emitters", "listeners", "obstacles")
+}
+"""Of an older gateway."""
 UP, SILENT, GONE, REFUSED = "up", "silent", "gone", "refused"
 
 
@@ -111,6 +116,15 @@ class Loss(NamedTuple):
     last: Event | None
 
 
+def loss_of(event: Event) -> tuple[str, str] | None:
+    """Kind and reason (`Loss`) of the loss that the event is, if it is one."""
+    if event["event"] == "refused":
+        return "refused", event["reason"]
+    if event["event"] == "packet" and is_lost(event):
+        return "not_received", event["not_received"]
+    return None
+
+
 @dataclass(slots=True)
 class GatewayView:
     """One gateway. key: of its control socket. why: about a state that is not up. message_ns: when
@@ -160,6 +174,17 @@ class GatewayView:
         """Any message came: the gateway is here."""
         self.message_ns, self.ended, self.why = now, UP, ""
 
+    def begin_anew(self) -> None:
+        """It has seen nothing; the series that pages plot are empty."""
+        names = ("key", "config", "pid", "message_ns", "restarts", "wall_ns", "series")
+        new = GatewayView(*(getattr(self, name) for name in names[:5]))
+        for each in fields(new):
+            if each.name not in names:
+                setattr(self, each.name, getattr(new, each.name))
+        for points in self.series.values():
+            points.kept.clear()
+            points.added = 0
+
     def end(self, state: str, why: str) -> None:
         """Nothing comes any more, and why."""
         self.ended, self.why = state, why
@@ -181,11 +206,8 @@ class GatewayView:
             self.packets.add(event)
         if kind in TRACES:
             self.traces.add(event)
-        if is_lost(event) and kind != "command":
-            lost = "refused" if kind == "refused" else "not_received"
-            reason = event["reason"] if kind == "refused" else event["not_received"]
-            if self.lost.put(reason, event):
-                self.lost_counts[lost, reason] += 1
+        if (lost := loss_of(event)) is not None and self.lost.put(lost[1], event):
+            self.lost_counts[lost] += 1
         if kind == "left_out":
             self.slow.add(now, event["slow"])
             for left, count in event["sampled"].items():

@@ -9,13 +9,12 @@ from urllib.parse import urlencode
 
 from hilgw import reasons
 from hilgw.web.markup import Markup, age, element, joined, state, table
-from hilgw.web.model import GONE, UP, GatewayView
+from hilgw.web.model import GONE, NO_TOPOLOGY, UP, GatewayView
 
 if TYPE_CHECKING:
     from hilgw.web.page import Page
 
 KINDS = {"up": "good", "opening": "warn", "handshake": "warn", "waiting": "warn"}
-NO_TOPOLOGY: dict[str, Any] = {"robots": {}, "stations": {}, "mocks": []}  # of an older gateway
 REASONS: dict[str, type[reasons.Reason]] = {
     "rejected": reasons.RejectedReason,
     "not_received": reasons.NotReceivedReason,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from hilgw.security.access import Grant
 from hilgw.web.live import Live
 from hilgw.web.model import Bench
+from hilgw.web.recorded import Recorded
 
 REFRESH_S = 0.25
 
@@ -17,7 +18,7 @@ class Site:
     """What all pages share. stop_port: where STOP ALL is."""
 
     bench: Bench
-    live: Live
+    live: Live | Recorded
     stop_port: int
 
 
@@ -35,7 +36,7 @@ class Page:
     def may(self, role: str) -> bool:
         """Whether this visitor may do what needs the role. `build` makes a control that acts only
         then; no other visitor can use it."""
-        return self.grant.allows(role)
+        return self.site.live.acts and self.grant.allows(role)
 
     def refresh(self, update: Callable[[], None], seconds: float = REFRESH_S) -> None:
         """Calls `update` now and then on, while the page is open; nothing else reads or writes the

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hilgw.units import NS_PER_MS, NS_PER_S
+from hilgw.web.actions import button
 from hilgw.web.markup import Markup, age, state, table
 from hilgw.web.model import UP, GatewayView
 from hilgw.web.overview import scrolling
@@ -55,7 +56,7 @@ class Plots:
     def __init__(self) -> None:
         self.names: dict[str, str] = {}
         self.curves: dict[str, Points] = {}
-        self.now = self.found_ns = 0
+        self.now, self.found_ns = 0, -NS_PER_S
         self.is_paused = False
         self._newest: dict[str, tuple[GatewayView, int, Reading]] = {}
 
@@ -202,7 +203,7 @@ def build(page: Page) -> None:
             chosen.props("dense outlined use-chips").classes("series")
             window = ui.select(WINDOWS, label="Time", value=10).props("dense outlined")
             pause = ui.checkbox("Pause")
-            ui.button("CSV", on_click=save, color=None).props("no-caps unelevated")
+            button("CSV", save)
         ui.html(f"Choose up to {MOST_CURVES} series. Zoom: wheel, or the bar below.").classes("dim")
         chart = ui.echart({}, renderer="svg").classes("plots")
         chart.props('role=img aria-label="The chosen series over time; the table has their values"')
@@ -211,7 +212,7 @@ def build(page: Page) -> None:
 
     def update() -> None:
         now = bench.now()
-        if now - plots.found_ns >= NS_PER_S and plots.find(bench.gateways.values(), now):
+        if not 0 <= now - plots.found_ns < NS_PER_S and plots.find(bench.gateways.values(), now):
             chosen.set_options(plots.names)
         plots.update(chosen.value, now, paused=pause.value)
         state_now = [pause.value, window.value]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 from urllib.parse import quote, urlencode
 
 from hilgw.client.gateway import Gateway
-from hilgw.web.actions import BUTTON, Actions
+from hilgw.web.actions import Actions, button
 from hilgw.web.markup import Markup, element, joined, table
 from hilgw.web.model import UP, GatewayView
 from hilgw.web.overview import general, scrolling
@@ -153,16 +153,12 @@ class Section:
         gateway, do = self._gateway, self._actions.do
         with ui.element("div").classes("tools"):
             name = ui.input("Name").props("dense outlined")
-            ui.button(
-                "Record", on_click=lambda: do(f"recording {name.value}", gateway.record, name.value)
-            ).props(BUTTON)
+            button("Record", lambda: do(f"recording {name.value}", gateway.record, name.value))
             self._running = ui.select([], label="Running").props("dense outlined")
-            ui.button("End", on_click=self._end).props(BUTTON)
+            button("End", self._end)
         with ui.element("div").classes("tools"):
             text = ui.input("Note").props("dense outlined")
-            ui.button(
-                "Write", on_click=lambda: do(f"noted: {text.value}", gateway.note, text.value)
-            ).props(BUTTON)
+            button("Write", lambda: do(f"noted: {text.value}", gateway.note, text.value))
 
     async def _end(self) -> None:
         if name := self._running.value:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hilgw.client.gateway import Gateway
 from hilgw.devices.keys import MODIFIERS, NAMES, code_of
-from hilgw.web.actions import BUTTON, Actions
+from hilgw.web.actions import Actions, button
 from hilgw.web.markup import Markup, age, element, joined, state, table
 from hilgw.web.model import UP, Event, GatewayView
 from hilgw.web.overview import armed_state, general, scrolling, words
@@ -95,20 +95,18 @@ class Robot:
 
         name, gateway, do = self._name, self._gateway, self._actions.do
         with ui.element("div").classes("tools"):
-            ui.button("Disarm", on_click=lambda: do(f"{name} is disarmed", self._disarm)).props(
-                f"{BUTTON} color=negative"
-            )
+            button("Disarm", lambda: do(f"{name} is disarmed", self._disarm), "negative")
             with ui.dialog() as sure, ui.card():
                 ui.html(joined([element("h2", f"Arm {name}?"), element("p", ARM)]))
                 with ui.element("div").classes("tools"):
-                    ui.button("Arm", on_click=lambda: sure.submit(True)).props(BUTTON)
-                    ui.button("Cancel", on_click=lambda: sure.submit(False)).props(BUTTON)
+                    button("Arm", lambda: sure.submit(True))
+                    button("Cancel", lambda: sure.submit(False))
 
             async def arm() -> None:
                 if await sure:
                     await do(f"{name} is armed", self._arm)
 
-            ui.button("Arm…", on_click=arm).props(BUTTON)
+            button("Arm…", arm)
             self._mode = ui.select(list(MODES), label="Mode").props("dense outlined")
             self._mode.on(
                 "update:model-value",

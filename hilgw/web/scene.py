@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hilgw.client.gateway import Gateway
-from hilgw.web.actions import BUTTON, Actions
+from hilgw.web.actions import FLAT, Actions, button
 from hilgw.web.drawing import Drawing, drawing_of
 from hilgw.web.markup import Markup, age, element, joined, state, table
 from hilgw.web.model import UP, GatewayView
@@ -72,7 +72,7 @@ class Section:
             self._head = ui.html("")
             self._kind = ui.toggle(["Plan", "3-D"], value="Plan", on_change=self._switch)
             self._kind.props(
-                f"{BUTTON} toggle-color=ink toggle-text-color=card role=group aria-label=View"
+                f"{FLAT} toggle-color=ink toggle-text-color=card role=group aria-label=View"
             )
             with ui.element("div").classes("drags") as self._flat:
                 self._plan = ui.html("")
@@ -91,8 +91,7 @@ class Section:
                 ui.number(f"{axis} in m", value=0, step=0.1).props("dense outlined")
                 for axis in axes
             ]
-            place = ui.button("Place", on_click=self._submit, color=None)
-            place.props(f"{BUTTON} color=ink text-color=card")
+            button("Place", self._submit)
         self._flat.classes("may")
         for event in ("down", "move", "cancel", "up"):
             self._flat.on(f"pointer{event}", lambda e: self._place(*e.args), js_handler=DRAG)

@@ -21,6 +21,7 @@ from hilgw.web.access import Guard, visitors_of
 from hilgw.web.live import Live
 from hilgw.web.model import Bench
 from hilgw.web.page import Site
+from hilgw.web.recorded import Recorded
 from hilgw.web.stop_server import tls_of
 
 if TYPE_CHECKING:
@@ -44,11 +45,15 @@ class WebSettings:
     key: Path | None = None
 
 
-def serve(settings: WebSettings, show: Callable[[str], None]) -> None:
-    """Until Ctrl-C (KeyboardInterrupt) or SIGTERM. show: gets the URL. UsageError: the package
-    `nicegui` is missing, or the address needs tokens and TLS; PortError, ConfigError."""
+def serve(
+    settings: WebSettings, show: Callable[[str], None], recorded: Recorded | None = None
+) -> None:
+    """Until Ctrl-C (KeyboardInterrupt) or SIGTERM. show: gets the URL. recorded: what it shows in
+    place of running gateways. UsageError: the package `nicegui` is missing, or the address needs
+    tokens and TLS; PortError, ConfigError."""
     if importlib.util.find_spec("nicegui") is None:
         raise UsageError("hilgw web needs a package", fix="pip install 'hilgw[web]'")
+    live = recorded or Live(Bench(time.monotonic_ns))
     with _listening(settings) as (local, page, stop):
         ports = [each.getsockname()[1] for each in (page, stop)]
         host = settings.name or (socket.gethostname() if settings.host in ANY else settings.host)
@@ -63,14 +68,12 @@ def serve(settings: WebSettings, show: Callable[[str], None]) -> None:
         context = tls_of(given["tls"])
         worker = stop_server.start(stop, given)
         stop.close()
-        bench = Bench(time.monotonic_ns)
-        live = Live(bench)
         live.start()
         name = f"[{host}]" if ":" in host else host
         token = f"?token={own[0][2]}" if local else ""
         show(f"{'http' if local else 'https'}://{name}:{ports[0]}/{token}")
         try:
-            guard = Guard(_pages(bench, live, ports[1]), visitors_of(given), _policy(ports[1]))
+            guard = Guard(_pages(live, ports[1]), visitors_of(given), _policy(ports[1]))
             _run(guard, page, context)
         finally:
             live.close()
@@ -127,7 +130,7 @@ def _listening(settings: WebSettings) -> Iterator[tuple[bool, socket.socket, soc
         yield local, found[0], found[1]
 
 
-def _pages(bench: Bench, live: Live, stop_port: int) -> ASGIApp:
+def _pages(live: Live | Recorded, stop_port: int) -> ASGIApp:
     """The pages as an application."""
     from fastapi import FastAPI
     from nicegui import ui
@@ -136,8 +139,8 @@ def _pages(bench: Bench, live: Live, stop_port: int) -> ASGIApp:
     from hilgw.web.recordings import add_download
 
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    add_pages(Site(bench, live, stop_port))
-    add_download(app, bench)
+    add_pages(Site(live.bench, live, stop_port))
+    add_download(app, live.bench)
     ui.run_with(
         app,
         title="hilgw",

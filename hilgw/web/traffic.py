@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from hilgw.protocols.gateway.events import frame_line
+from hilgw.web.actions import button
 from hilgw.web.markup import Markup, element, joined, state, table
 from hilgw.web.model import Event, GatewayView
 from hilgw.web.overview import scrolling, words
@@ -153,9 +154,7 @@ def build(page: Page) -> None:
         details = scrolling("Details")
         with ui.element("div").classes("tools") as again:
             command = ui.html("")
-            ui.button(
-                "Copy as hilgw send", on_click=lambda: ui.clipboard.write(traffic.command())
-            ).props("no-caps unelevated")
+            button("Copy as hilgw send", lambda: ui.clipboard.write(traffic.command()))
     with ui.element("section").classes("gateway"):
         lines = scrolling("Decoded frames")
 

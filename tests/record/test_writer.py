@@ -226,3 +226,21 @@ def test_a_disk_that_is_full_keeps_what_it_took(tmp_path: Path) -> None:
     assert (last.lost, last.error) == (20 - len(times), "No space left on device")
     assert times == list(range(len(times))) and 1 < len(times) < 7
     assert last.written == found.path.stat().st_size
+
+
+def test_a_file_that_follows_begins_with_the_newest_states(tmp_path: Path) -> None:
+    """As it may be the only one that is kept."""
+    recorded = Recorded(tmp_path, max_bytes=400)
+    up, armed = ("uart0", "up", ""), ("rover", True, "")
+    recorded.files.write([("port", 1, ("uart0", "opening", "")), ("armed", 2, armed)])
+    recorded.files.write([("port", 3, up), ("notice", 4, ("a", "b")), line(5, 400)])
+    recorded.files.write([("armed", 6, ("rover", False, "")), line(7)])
+    recorded.files.close()
+    last = Path(recorded.reports[-1].file).name
+    assert last != "run.pcapng"
+    states = [(e["event"], e["time_ns"], *list(e.values())[1:3]) for e in recorded.events(last)]
+    assert states[:3] == [
+        ("port", 6, "uart0", "up"),
+        ("armed", 6, "rover", True),
+        ("armed", 6, "rover", False),
+    ]

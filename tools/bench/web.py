@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """What the page of `hilgw web` costs a gateway that passes 2,000 packets a second, and STOP ALL.
 
-A controller asks for steps of 8 ms, as in tools/bench/watch.py. In turns: without `hilgw web`; with
-it and three of its pages open in one Chromium; and with programs that are not connected, but wake as
-often, and use as much CPU time, as each process of `hilgw web` and of Chromium did: what those cost is
-the machine's, and not the gateway's. Pages cost a step nothing where its p99 is that of the third,
-within what the p99 of the first and of the third vary from round to round, or within 1 ms.
+A controller asks for steps of 8 ms, as in tools/bench/watch.py. In turns: without `hilgw web`;
+with it and three of its pages open in one Chromium; and with programs that are not connected, but
+wake as often, and use as much CPU time, as each process of `hilgw web` and of Chromium did: what
+those cost is the machine's, and not the gateway's. Pages cost a step nothing where its p99 is that
+of the third, within what the p99 of the first and of the third vary from round to round, or within
+1 ms.
 
 STOP ALL is pressed while the three pages are open, as a browser does: the time until its answer is
 complete, at most 200 ms in its p99. Exit 1 when a goal is missed.
@@ -47,7 +48,8 @@ def used(pids: list[int]) -> Used:
     found = {}
     for pid in pids:
         try:
-            fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+            text = Path(f"/proc/{pid}/stat").read_text(encoding="ascii")
+            fields = text.rpartition(")")[2].split()
             threads = list(Path(f"/proc/{pid}/task").iterdir())
             texts = [(each / "status").read_text(encoding="utf-8") for each in threads]
         except OSError:
@@ -122,7 +124,8 @@ def rows_of(rounds: list[Round]) -> Iterator[Row]:
         if what == "step_p99":
             spreads = (max(found[name]) - min(found[name]) for name in ("without", "alone"))
             goal = round(max(NOISE_MS, *spreads), 2)
-        for name, other, bound in (("without", "without pages", None), ("alone", NOT_CONNECTED, goal)):
+        others = (("without", "without pages", None), ("alone", NOT_CONNECTED, goal))
+        for name, other, bound in others:
             ours, theirs = middle["pages"], middle[name]
             text = f"gateway, three pages / {other}: {what.replace('_', ' ')}, {unit}"
             yield Row(text, f"{ours:.2f}", f"{theirs:.2f}", ours - theirs, bound)

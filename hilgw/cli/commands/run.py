@@ -244,6 +244,7 @@ async def _serve(
 def _recordings(gateway: Gateway, args: argparse.Namespace, config: GatewayConfig) -> Recordings:
     from hilgw.config.model import RecordConfig
     from hilgw.engine.recording.recordings import Recordings
+    from hilgw.engine.reporting.status import layout_of
 
     def head() -> dict[str, Any]:
         import platform
@@ -258,6 +259,7 @@ def _recordings(gateway: Gateway, args: argparse.Namespace, config: GatewayConfi
             "webots": config.webots,
             "seed": config.medium.seed,
             "speed": config.speed,
+            **layout_of(gateway),
         }
 
     settings = config.record or RecordConfig(at_start=False)

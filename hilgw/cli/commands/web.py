@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hilgw.web.recorded import Recorded
 
 
 def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -11,14 +15,17 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "web",
         description="Serves a page that shows all gateways of this user, until Ctrl-C. It prints "
         "the URL, with a token for this run; who opens the page without it can look and stop all "
-        "robots, nothing more. An address that other hosts reach needs --token and --certificate.",
+        "robots, nothing more. An address that other hosts reach needs --token and --certificate. "
+        "With FILE, the same pages show a recording, with a time slider.",
         epilog="examples: hilgw web\n"
         "          hilgw web --port 8080\n"
+        "          hilgw web run.pcapng\n"
         "          hilgw web --host 0.0.0.0 --name lab.local --certificate lab.pem "
         "--token drive:lab.token",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     option = parser.add_argument
+    option("file", metavar="FILE", nargs="?", type=Path, help="a recording, e.g. run.pcapng")
     option("--host", metavar="ADDRESS", default="127.0.0.1", help="where it listens")
     option("--port", metavar="N", type=int, default=0, help="STOP ALL has N + 1; 0: any free ones")
     option("--name", metavar="HOST", default="", help="of this machine, as others reach it")
@@ -35,14 +42,25 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 
 def run(args: argparse.Namespace) -> int:
-    """Until a signal. HilgwError: a package, a token or a certificate is missing, or the port is
-    in use."""
+    """Until a signal. HilgwError: a package, a token or a certificate is missing, the port is in
+    use, or the file is not a recording."""
     from hilgw.web.server import WebSettings, serve
 
     names = ("host", "port", "name", "certificate", "key")
     settings = {name: getattr(args, name) for name in names}
-    serve(WebSettings(tokens=tuple(args.token), **settings), lambda url: print(url, flush=True))
+    recorded = None if args.file is None else _recorded(args.file)
+    web = WebSettings(tokens=tuple(args.token), **settings)
+    serve(web, lambda url: print(url, flush=True), recorded)
     return 0
+
+
+def _recorded(path: Path) -> Recorded:
+    from hilgw.assemble.frames import decoders_of, with_frames
+    from hilgw.record.recording import Recording
+    from hilgw.web.recorded import Recorded
+
+    head = Recording(path).head
+    return Recorded(path, with_frames=lambda each: with_frames(each, decoders_of(head, str(path))))
 
 
 def _token(text: str) -> tuple[str, Path]:

@@ -29,12 +29,7 @@ def status_of(gateway: Gateway, config: str, clients: int) -> dict[str, Any]:
         "memory_bytes": resident_bytes(),
         "ports": _ports(gateway),
         "robots": {name: loops[name].state() for name in loops},
-        "topology": {
-            "robots": {name: robot.devices() for name, robot in gateway.robots.items()},
-            "stations": {name: station.air for name, station in gateway.stations.items()},
-            "mocks": [mock.name for host in gateway.hosts for mock in host.mocks],
-        },
-        "scene": _scene(gateway),
+        **layout_of(gateway),
         "clients": {"control socket": clients, **listening},
         "losses": gateway.ledger.losses(),
         "queues": gateway.ledger.queues(),
@@ -48,6 +43,19 @@ def status_of(gateway: Gateway, config: str, clients: int) -> dict[str, Any]:
             hop: {name: each.histogram() for name, each in named.items()}
             for hop, named in gateway.hops().items()
         },
+    }
+
+
+def layout_of(gateway: Gateway) -> dict[str, Any]:
+    """What its parts are, and where, in plain JSON types: the part of `status_of` that has no
+    counts."""
+    return {
+        "topology": {
+            "robots": {name: robot.devices() for name, robot in gateway.robots.items()},
+            "stations": {name: station.air for name, station in gateway.stations.items()},
+            "mocks": [mock.name for host in gateway.hosts for mock in host.mocks],
+        },
+        "scene": _scene(gateway),
     }
 
 

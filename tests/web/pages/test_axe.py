@@ -40,7 +40,7 @@ NAME = "axe"
 # Serious and critical ones, each with the elements that it is about.
 JUDGE = """async () => (await axe.run({resultTypes: ["violations"]})).violations
     .filter((each) => ["serious", "critical"].includes(each.impact))
-    .map((each) => [each.id, 
+    .map((each) => [each.id,
         ...each.nodes.map((node) => node.html.slice(0, 200) + node.failureSummary)])"""
 
 
@@ -75,4 +75,4 @@ def test_axe_finds_nothing_serious_on_any_page(
         page.goto(stop)
         page.get_by_role("button", name="STOP ALL").wait_for()
         found["STOP ALL"] = judge(page)
-        assert found == dict.fromkeys(found, [])
+        assert found == {name: [] for name in found}

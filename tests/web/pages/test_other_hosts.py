@@ -1,4 +1,4 @@
-"""The pages over TLS, for visitors from other hosts: a token of a file, and what its role may do."""
+"""The pages over TLS, for visitors from other hosts: a token of a file, what its role may do."""
 
 from __future__ import annotations
 

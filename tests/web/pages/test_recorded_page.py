@@ -1,0 +1,117 @@
+"""A recording on the pages in a real browser: its slider, and what is shown at its time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hilgw.record.recording import Recording
+from hilgw.web.layout import PAGES
+from tests.e2e.running import COMMAND, ROOT, run, run_program
+from tests.web.pages.browser import Web, opened
+
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.wall_clock("a browser"),
+    pytest.mark.judge("chromium"),
+    pytest.mark.xdist_group("browser"),
+]
+CONFIG = str(ROOT / "configs" / "python-controller.yaml")
+NAME, SECONDS = "a <b>.pcapng", 20
+TIME = re.compile(r"([0-9.]+) of ([0-9.]+) s")
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of a run in simulated time."""
+    folder: Path = tmp_path_factory.mktemp("recorded")
+    options = ["--duration", f"{SECONDS}s", "--speed", "max", "--record", NAME]
+    done = run_program(*COMMAND, "--config", CONFIG, *options, cwd=folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder / NAME
+
+
+@pytest.fixture(scope="module")
+def shown(recording: Path) -> Iterator[Web]:
+    """`hilgw web FILE`."""
+    web = Web(recording.parent, recording.name)
+    yield web
+    assert web.end() == (130, "")
+
+
+def times(page: Any) -> tuple[float, float]:
+    found = TIME.search(page.locator(".playhead").inner_text())
+    assert found is not None
+    return float(found[1]), float(found[2])
+
+
+def is_at(page: Any, seconds: str) -> None:
+    page.locator(".playhead").get_by_text(re.compile(rf" · {seconds} of ")).wait_for()
+
+
+def test_the_slider_leads_to_each_time_and_play_goes_on(shown: Web, chromium: Any) -> None:
+    with opened(chromium, shown.url) as page:
+        page.get_by_text("a recording").wait_for()
+        page.locator(".playhead").get_by_text(NAME).wait_for()
+        slider = page.get_by_role("slider", name="Time in seconds")
+        wheel = page.get_by_role("region", name="Motors").get_by_role("row").filter(has_text="left")
+        page.get_by_role("link", name="Robot").click()
+        slider.focus()
+        page.keyboard.press("End")
+        page.wait_for_function("document.querySelector('.playhead').innerText.match(/19.9|20.0/)")
+        wheel.first.wait_for()
+        assert page.get_by_role("button", name=re.compile("arm", re.IGNORECASE)).count() == 0
+        now, end = times(page)
+        assert now == pytest.approx(end, abs=0.1)
+        assert end == pytest.approx(SECONDS, abs=0.5)
+        page.keyboard.press("Home")
+        is_at(page, "0.00")
+        wheel.first.wait_for(state="detached")
+        page.get_by_role("combobox", name="Speed").click()
+        page.get_by_role("option", name="16 x").click()
+        page.get_by_role("button", name="Play").click()
+        wheel.first.wait_for()
+        page.get_by_role("button", name="Play").wait_for()  # it stands at its end
+        assert times(page) == (end, end)
+        page.get_by_role("link", name="Traffic").click()
+        packets = page.get_by_role("region", name="Packets").get_by_role("row")
+        packets.filter(has_text="rover.tx").first.wait_for()
+        page.get_by_role("region", name="Decoded frames").get_by_text("xbee0").first.wait_for()
+
+
+def test_each_page_shows_the_recording_and_a_visitor_moves_nothing(
+    recording: Path, shown: Web, chromium: Any
+) -> None:
+    assert Recording(recording).head["scene"]["objects"].keys() >= {"rover", "xbee0"}
+    with opened(chromium, shown.url) as page:
+        page.set_viewport_size({"width": 390, "height": 800})
+        page.get_by_role("slider", name="Time in seconds").focus()
+        page.keyboard.press("End")
+        has = {
+            "Overview": page.get_by_text("robot rover"),
+            "Robot": page.get_by_role("region", name="Sensors").get_by_text("ds_left"),
+            "Scene": page.locator("[data-object=xbee0]"),
+            "Traffic": page.get_by_role("region", name="Packets").get_by_text("rover.tx").first,
+            "Plots": page.get_by_role("combobox", name="Series"),
+            "Recordings": page.get_by_text(NAME).last,
+        }
+        for _, name, _ in PAGES:
+            page.get_by_role("link", name=name, exact=True).click()
+            has[name].wait_for()
+            page.wait_for_function("document.documentElement.scrollWidth <= innerWidth")
+    with opened(chromium, shown.url.partition("?")[0]) as page:
+        page.get_by_role("button", name="Play").wait_for()
+        assert page.get_by_role("button", name="Play").is_disabled()
+        assert page.get_by_role("slider").is_disabled()
+
+
+def test_a_file_that_is_not_a_recording_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.pcapng").write_bytes(b"none")
+    done = run("web", "x.pcapng", cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.startswith("hilgw: x.pcapng: ")
+    assert "No such file" in run("web", "absent.pcapng", cwd=tmp_path).stderr

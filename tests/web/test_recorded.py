@@ -1,0 +1,296 @@
+"""A recording on the pages: at each time, the model is that of a page that was open meanwhile."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hilgw.errors import AdapterError
+from hilgw.record.events import Writer
+from hilgw.record.pcapng import RecordingError
+from hilgw.testing.sim import wait_until
+from hilgw.units import NS_PER_MS, NS_PER_S
+from hilgw.web import overview, recorded, recordings, robot
+from hilgw.web.drawing import drawing_of
+from hilgw.web.model import NAMED, UP, GatewayView
+from hilgw.web.plots import Plots
+from hilgw.web.recorded import LEAST_NS, Events, Recorded
+from tests.record.samples import COMMAND, PACKET, VALUE
+
+BEGIN, EPOCH = 5 * NS_PER_S, 1_700_000_000 * NS_PER_S
+STEP_NS = 100 * NS_PER_MS
+LENGTH = 600  # events
+UPRIGHT = {"rotation": [[1, 0, 0], [0, 1, 0], [0, 0, 1]]}
+HEAD = {
+    "topology": {"robots": {"rover": ["ds"]}, "stations": {"uart0": "lab"}, "mocks": ["module"]},
+    "scene": {"mono_ns": 99 * NS_PER_S, "objects": {"wall": {"position": [1, 2, 0], **UPRIGHT}}},
+}
+
+
+def some_events(seed: int = 1) -> Iterator[dict[str, Any]]:
+    """What a gateway may see: one each STEP_NS."""
+    draw = random.Random(seed)
+    yield {"event": "port", "name": "uart0", "state": "up", "reason": ""}
+    yield {"event": "armed", "robot": "rover", "armed": True, "text": ""}
+    while True:
+        number = draw.randrange(1000)
+        yield draw.choice(
+            [
+                {"event": "bytes", "part": "uart0", "direction": "sent", "data": "00ff"},
+                VALUE | {"value": float(number)},
+                COMMAND | {"given": {"velocity": float(number)}},
+                PACKET | {"data": f"{number:04x}", "received_by": ["uart0"]},
+                PACKET | {"data": "00", "received_by": [], "not_received": "range"},
+                {"event": "refused", "name": "uart0", "reason": "full", "text": str(number)},
+                {"event": "port", "name": "uart0", "state": f"s{number}", "reason": ""},
+                {"event": "armed", "robot": "rover", "armed": number % 2 == 0, "text": ""},
+                {"event": "output", "source": "rover.body", "line": str(number)},
+                {"event": "placed", "name": "rover", "position": [number, 0, 0], **UPRIGHT},
+            ]
+        )
+
+
+class Clock:
+    """Real time, in nanoseconds: it stands still until a test moves it."""
+
+    def __init__(self) -> None:
+        self.now = 77 * NS_PER_S
+
+    def __call__(self) -> int:
+        return self.now
+
+
+def made(folder: Path, count: int = LENGTH, head: dict[str, Any] = HEAD, **more: Any) -> Path:
+    """A recording with so many events."""
+    writer, path = Writer({**head, **more}, ["uart0"], EPOCH), folder / "run.pcapng"
+    with path.open("wb") as file:
+        file.write(writer.begin(BEGIN))
+        for number, event in zip(range(count), some_events(), strict=False):
+            file.write(writer.encode({**event, "time_ns": BEGIN + number * STEP_NS}))
+    return path
+
+
+def opened(path: Path, **more: Any) -> tuple[Recorded, GatewayView, Clock]:
+    """Without its threads: the test does what they do."""
+    clock = Clock()
+    shown = Recorded(path, clock, **more)
+    shown.read()
+    (view,) = shown.bench.gateways.values()
+    return shown, view, clock
+
+
+def live(until: int) -> GatewayView:
+    """What a page has that was open from the begin on."""
+    view = GatewayView("", "", 0, BEGIN)
+    for number, event in zip(range(LENGTH), some_events(), strict=False):
+        at = BEGIN + number * STEP_NS
+        if at <= until:
+            times = {"mono_ns": at, "time_ns": at, "wall_s": (at + EPOCH) / 1e9}
+            view.take({**event, **times}, at)
+    return view
+
+
+def same(view: GatewayView, other: GatewayView, now: int) -> None:
+    """Of the events before the window, a recording has what is a state, and counts."""
+
+    def newer(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return [each for each in events if each["mono_ns"] >= now - LEAST_NS]
+
+    for kind in NAMED:
+        assert newer(list(view.newest[kind].values())) == newer(list(other.newest[kind].values()))
+    for kind in ("port", "armed", "placed"):
+        assert view.newest[kind] == other.newest[kind]
+    for ring in ("packets", "traces", "log"):
+        assert newer(getattr(view, ring).since(0)) == newer(getattr(other, ring).since(0))
+    assert view.lost_counts == other.lost_counts
+    assert view.rate("packet", now) == other.rate("packet", now)
+    assert view.wall_ns == other.wall_ns
+
+
+def test_after_a_jump_it_is_as_on_a_page_that_was_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorded, "WINDOW_EVENTS", 10)
+    monkeypatch.setattr(recorded, "MARK_EVENTS", 5)
+    shown, view, _ = opened(made(tmp_path))
+    assert (shown.begin_ns, shown.end_ns) == (BEGIN, BEGIN + (LENGTH - 1) * STEP_NS)
+    times = [0.5, 59.9, 30.0, 12.34, 12.4, 0.0, 59.0, 58.9]
+    for at in [*times, *reversed(times)]:
+        now = BEGIN + int(at * NS_PER_S)
+        shown.seek(now)
+        shown.follow()
+        assert shown.now() == shown.bench.now() == now
+        same(view, live(now), now)
+        assert view.state(now) == UP
+
+
+def test_it_plays_at_its_speed_and_begins_again_at_its_end(tmp_path: Path) -> None:
+    shown, view, clock = opened(made(tmp_path))
+    clock.now += NS_PER_S
+    shown.follow()
+    assert shown.now() == BEGIN
+    shown.play(True)
+    for speed in (1.0, 4.0, 0.25, 16.0):
+        before = shown.now()
+        shown.play(True, speed)
+        for _ in range(4):
+            clock.now += NS_PER_S // 4
+            shown.follow()
+            same(view, live(shown.now()), shown.now())
+        assert shown.now() == before + int(speed * NS_PER_S)
+    shown.play(False)
+    before = shown.now()
+    clock.now += 100 * NS_PER_S
+    assert shown.now() == before
+    shown.play(True)
+    clock.now += 100 * NS_PER_S
+    shown.follow()
+    assert shown.now() == shown.end_ns
+    same(view, live(shown.end_ns), shown.end_ns)
+    shown.play(False)
+    shown.play(True)
+    shown.follow()
+    assert shown.now() == BEGIN
+    same(view, live(BEGIN), BEGIN)
+
+
+def test_no_place_is_outside(tmp_path: Path) -> None:
+    shown, view, _ = opened(made(tmp_path))
+    for at, now in ((0, BEGIN), (1 << 62, shown.end_ns)):
+        shown.seek(at)
+        shown.follow()
+        assert shown.now() == now
+        same(view, live(now), now)
+
+
+def test_a_series_has_the_points_of_the_window_also_when_nothing_plays(tmp_path: Path) -> None:
+    """And it keeps them when the playhead is faster than a page."""
+    shown, view, clock = opened(made(tmp_path))
+    shown.seek(BEGIN + 30 * NS_PER_S)
+    shown.follow()
+    plots = Plots()
+    plots.find([view], shown.now())
+    (name,) = (each for each in plots.names if each.endswith("rover: ds"))
+    plots.update([name], shown.now(), paused=False)
+    shown.follow()
+    plots.update([name], shown.now(), paused=False)
+    values = [
+        (number * STEP_NS + BEGIN, event["value"])
+        for number, event in zip(range(LENGTH), some_events(), strict=False)
+        if event["event"] == "value"
+    ]
+    ((_, _, points),) = plots.shown(10)
+    assert points == [each for each in values if each[0] <= shown.now()][-len(points) :]
+    assert points[0][0] <= shown.now() - 10 * NS_PER_S + 2 * NS_PER_S
+    shown.play(True, 16.0)
+    clock.now += 250 * NS_PER_MS
+    shown.follow()
+    plots.update([name], shown.now(), paused=False)
+    ((_, _, more),) = plots.shown(0)
+    assert [each for each in values if points[0][0] <= each[0] <= shown.now()] == more[
+        -len([each for each in values if points[0][0] <= each[0] <= shown.now()]) :
+    ]
+    assert all(before < after for before, after in pairwise(time for time, _ in more))
+
+
+def test_the_pages_show_it_as_they_show_a_gateway(tmp_path: Path) -> None:
+    shown, view, _ = opened(made(tmp_path))
+    shown.seek(BEGIN + 30 * NS_PER_S)
+    shown.follow()
+    now = shown.now()
+    text = "".join(overview.parts(view, now).values())
+    for word in ("robot rover", "air lab", "mocks", "module", "out of range", "uart0"):
+        assert word in text
+    assert view.status["ports"]["uart0"]["sent_packets_per_s"] == sum(
+        event["event"] == "packet" and "uart0" in event["received_by"]
+        for number, event in zip(range(LENGTH), some_events(), strict=False)
+        if (BEGIN + number * STEP_NS) // NS_PER_S == now // NS_PER_S - 1
+    )
+    drawing = drawing_of(view, now)
+    assert set(drawing.objects) == {"rover", "wall"}
+    assert drawing.objects["rover"].pose == drawing_of(live(now), now).objects["rover"].pose
+    for table in (robot.sensors, robot.motors):
+        assert table(view, "rover", now)
+    assert robot.output(view, "rover")
+    assert recordings.folder_of(view) == str(tmp_path)
+
+
+@pytest.mark.parametrize("head", [{}, {"scene": 3, "topology": None}], ids=["older", "strange"])
+def test_a_head_without_the_layout_is_shown_without_it(
+    tmp_path: Path, head: dict[str, Any]
+) -> None:
+    shown, view, _ = opened(made(tmp_path, head=head))
+    shown.seek(shown.end_ns)
+    shown.follow()
+    assert "robot rover" in overview.parts(view, shown.now())[""]
+    assert set(drawing_of(view, shown.now()).objects) == {"rover"}
+
+
+def test_what_cannot_be_read_is_shown(tmp_path: Path) -> None:
+    path = made(tmp_path)
+    data = path.read_bytes()
+    path.write_bytes(data[:-3])
+    assert opened(path)[0].bench.problem == f"{path}: ends within an event, as after a kill"
+    path.write_bytes(data[:-2000] + b"\xff" * 40 + data[-1960:])
+    shown, view, _ = opened(path)
+    assert shown.bench.problem.startswith(f"{path}: ")
+    shown.seek(shown.end_ns)
+    shown.follow()
+    same(view, live(shown.end_ns), shown.end_ns)
+    path.write_bytes(data[:100])
+    with pytest.raises(RecordingError):
+        Recorded(path)
+
+
+def test_one_without_events_is_empty(tmp_path: Path) -> None:
+    shown, view, clock = opened(made(tmp_path, 0))
+    shown.play(True)
+    clock.now += NS_PER_S
+    shown.follow()
+    assert shown.now() == shown.begin_ns == shown.end_ns
+    assert "robots" in view.status
+
+
+def test_states_that_are_too_many_are_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorded, "MOST_STATES", 20)
+    shown, _, _ = opened(made(tmp_path))
+    assert "too many to be kept" in shown.bench.problem
+
+
+def test_frames_are_decoded_and_a_decoder_that_fails_ends_them_alone(tmp_path: Path) -> None:
+    def with_frames(events: Events) -> Events:
+        for event in events:
+            yield event
+            if event["event"] == "bytes":
+                frame = {"event": "frame", "station": "uart0", "direction": "sent", "text": "A"}
+                yield {**event, **frame}
+            if event["time_ns"] > BEGIN + 40 * NS_PER_S:
+                raise AdapterError("failed on a frame", where="uart0")
+
+    shown, view, _ = opened(made(tmp_path), with_frames=with_frames)
+    shown.seek(BEGIN + 20 * NS_PER_S)
+    shown.follow()
+    assert [each for each in view.traces.since(0) if each["event"] == "frame"]
+    shown.seek(shown.end_ns)
+    shown.follow()
+    assert shown.bench.problem == "no frames: uart0: failed on a frame"
+    shown.follow()
+    same(view, live(shown.end_ns), shown.end_ns)
+
+
+@pytest.mark.wall_clock("threads")
+def test_its_threads_read_it_and_follow_the_playhead(tmp_path: Path) -> None:
+    shown = Recorded(made(tmp_path))
+    (view,) = shown.bench.gateways.values()
+    shown.start()
+    wait_until(lambda: shown.end_ns == BEGIN + (LENGTH - 1) * STEP_NS, what="it is read")
+    shown.seek(shown.end_ns)
+    wait_until(lambda: view.newest["port"] == live(shown.end_ns).newest["port"], what="it is shown")
+    shown.close()
