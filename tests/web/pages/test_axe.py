@@ -43,6 +43,14 @@ JUDGE = """async () => (await axe.run({resultTypes: ["violations"]})).violations
     .map((each) => [each.id,
         ...each.nodes.map((node) => node.html.slice(0, 200) + node.failureSummary)])"""
 
+# What Tab has reached so far is kept; whether this one is new, and no place outside the page.
+REACHED = """() => { const all = window.reached ??= new Set(), e = document.activeElement;
+    return e != document.body && !all.has(e) && !!all.add(e); }"""
+NOT_REACHED = """() => [...document.querySelectorAll("a[href],button,input,select,[tabindex='0']")]
+    .filter((e) => e.checkVisibility() && !e.disabled && !e.closest("[aria-hidden=true]"))
+    .filter((e) => ![...window.reached].some((each) => each.contains(e)))
+    .map((e) => e.outerHTML.slice(0, 200))"""
+
 
 def judge(page: Any) -> Any:
     """What axe finds. Its script is not loaded by the page, whose policy refuses others."""
@@ -57,6 +65,20 @@ def gateway(folder: Path) -> Iterator[Gateway]:
     with Gateway(folder, [f"{NAME}.yaml"]) as running:
         shell(folder, "hilgw send judged.tx hello && hilgw send judged.ir hello")
         yield running
+
+
+def test_tab_reaches_each_control_of_each_page(web: Web, chromium: Any, gateway: Gateway) -> None:
+    with opened(chromium, web.url) as page:
+        found = {}
+        for path, name, _ in PAGES:
+            page.goto(web.url.partition("?")[0].rstrip("/") + path)
+            page.get_by_role("heading", name=NAME).or_(page.locator(".tools")).first.wait_for()
+            page.keyboard.press("Tab")
+            while page.evaluate(REACHED):
+                page.keyboard.press("Tab")
+            found[name] = page.evaluate(NOT_REACHED)
+            assert page.evaluate("window.reached.size") > len(PAGES)  # links, STOP ALL, and more
+        assert found == {name: [] for name in found}
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), (390, "light")])
