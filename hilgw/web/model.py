@@ -182,8 +182,7 @@ class GatewayView:
             if each.name not in names:
                 setattr(self, each.name, getattr(new, each.name))
         for points in self.series.values():
-            points.kept.clear()
-            points.added = 0
+            points.clear()
 
     def end(self, state: str, why: str) -> None:
         """Nothing comes any more, and why."""

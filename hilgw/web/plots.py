@@ -147,13 +147,14 @@ class Plots:
         rows = []
         for name, points in self.curves.items():
             current = self._newest[name][0].state(now) if name in self._newest else "gone"
-            time, value = points.kept[-1] if points.kept else (now, math.nan)
-            old = points.added - len(points.kept)
+            kept = points.kept
+            time, value = kept[-1] if kept else (now, math.nan)
+            old = points.added - len(kept)
             rows.append(
                 (
                     self.names[name],
-                    f"{value:.6g} {points.unit}" if points.kept else "none yet",
-                    age(now - time) if points.kept else "",
+                    f"{value:.6g} {points.unit}" if kept else "none yet",
+                    age(now - time) if kept else "",
                     state(current, "good" if current == UP else "bad"),
                     f"the {old} oldest points are left out" if old else "",
                 )

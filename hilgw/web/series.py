@@ -4,8 +4,8 @@ shows, in bounded memory. Times are `mono_ns` of the machine."""
 from __future__ import annotations
 
 import math
+from array import array
 from bisect import bisect_left
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -31,18 +31,34 @@ class Reading(NamedTuple):
 
 
 class Points:
-    """One series. kept: time and value of the newest ones; added: how many there were. needed_ns:
-    when a page showed it last. wall_ns: what to add to a time, for that since 1970."""
+    """One series. added: how many there were since it was cleared. needed_ns: when a page showed it
+    last. wall_ns: what to add to a time, for that since 1970."""
 
     def __init__(self, unit: str) -> None:
         self.unit = unit
         self.added = self.needed_ns = self.wall_ns = 0
-        self.kept: deque[tuple[int, float]] = deque(maxlen=POINTS)
+        # All of its memory from the begin on: that of a page that is open for hours does not grow.
+        self._times, self._values = array("q", bytes(8 * POINTS)), array("d", bytes(8 * POINTS))
+
+    def add(self, time: int, value: float) -> None:
+        at = self.added % POINTS
+        self._times[at], self._values[at] = time, value
+        self.added += 1
+
+    def clear(self) -> None:
+        self.added = 0
+
+    @property
+    def kept(self) -> list[tuple[int, float]]:
+        """Time and value of the newest ones, by time."""
+        all_of = list(zip(self._times, self._values, strict=True))
+        at = self.added % POINTS
+        return all_of[at:] + all_of[:at] if self.added > POINTS else all_of[: self.added]
 
     def since(self, begin: int, most: int = POINTS) -> list[tuple[int, float]]:
         """Those from this time on, and the one before it. More than `most` are thinned: of each
         group remain the least and the greatest, so that peaks do."""
-        kept = list(self.kept)
+        kept = self.kept
         kept = kept[max(bisect_left(kept, (begin,)) - 1, 0) :]
         if len(kept) <= most:
             return kept
@@ -57,8 +73,7 @@ def collect(series: Mapping[str, Points], time: int, readings: Iterable[Reading]
     """Adds what is of these series. Without any, no reading is made."""
     for name, value, _ in readings if series else ():
         if value is not None and (points := series.get(name)) is not None:
-            points.kept.append((time, value))
-            points.added += 1
+            points.add(time, number(value))
 
 
 # --- events ---------------------------------------------------------------------------------------

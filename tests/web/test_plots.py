@@ -235,16 +235,17 @@ def test_a_source_that_is_gone_is_named_and_texts_of_others_are_text() -> None:
 
 def test_thinned_points_have_all_peaks_and_a_group_stays_the_same() -> None:
     points = Points("")
-    for number in range(3000):
-        points.kept.append((number, 100.0 if number % 1000 == 777 else number % 7))
-        points.added += 1
+    for number in range(POINTS):
+        points.add(number, 100.0 if number % 1000 == 777 else number % 7)
     thin = points.since(0, 500)
     assert len(thin) <= 500
-    assert [time for time, each in thin if each == 100] == [777, 1777, 2777]
+    assert [time for time, each in thin if each == 100] == [*range(777, POINTS, 1000)]
     assert thin == sorted(thin)
-    assert points.since(2990) == list(points.kept)[2989:]
-    points.kept.popleft()
-    assert set(points.since(0, 500)[4:]) <= set(thin)
+    assert points.since(2990) == points.kept[2989:]
+    points.add(POINTS, 0)
+    assert points.kept[0] == (1, 1)
+    assert points.kept[-1] == (POINTS, 0)
+    assert set(points.since(0, 500)[4:-2]) <= set(thin)
 
 
 def test_the_chart_has_an_axis_for_each_unit_steps_for_commands_and_gaps() -> None:
