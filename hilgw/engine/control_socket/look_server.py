@@ -176,8 +176,6 @@ class LookServer:
         """Stops listening, removes the socket, and closes the connections."""
         self._listener.close()
         for task, client in self._clients.items():
-            if client.subscriber is not None:
-                self.subscriptions.encode()
             task.cancel()
             if last := self._at_end(client):
                 with suppress(OSError):  # it left, or reads nothing

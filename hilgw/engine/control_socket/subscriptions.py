@@ -44,7 +44,9 @@ BUFFER_BYTES = 256 * 1024
 TOGETHER = 5
 """Events that are encoded in one turn of the event loop, at most."""
 SEND_BYTES = 16 * 1024
-"""What is sent at once, about: each time its reader wakes, it takes the processor from others."""
+SEND_NS = 10 * NS_PER_MS
+"""What is sent at once, about, and how long more may come before it is sent, after what was sent
+last: each time a reader wakes, it takes the processor from others."""
 EVENT_BYTES = 512
 """What an event takes beside its data, about."""
 
@@ -104,7 +106,10 @@ class Subscriber:
         self.slow += left.slow
 
     def close(self) -> None:
-        """It sends nothing any more; its connection stays open."""
+        """Sends what waits, as far as it can be sent now, and then nothing any more; its connection
+        stays open."""
+        if not self._is_blocked:
+            self._send()
         if self._is_blocked:
             self._loop.remove_writer(self._connection)
         self._waiting.clear()
@@ -146,6 +151,8 @@ class Subscriptions(EventStream):
         self._subscribers: list[Subscriber] = []
         self._passed: Counter[type[Any]] = Counter()  # in this window
         self._timer: Handle | None = None
+        self._sending: Handle | None = None
+        self._sent_ns = -SEND_NS
         self._waiting: deque[Any] = deque()  # takers, the event, its bytes, its times
         self._waiting_bytes = 0  # about
 
@@ -169,6 +176,7 @@ class Subscriptions(EventStream):
     def remove(self, subscriber: Subscriber) -> None:
         """It gets no more. Nothing happens to one that was not added."""
         if subscriber in self._subscribers:
+            self.encode()
             self._subscribers.remove(subscriber)
             subscriber.close()
             self._observe()
@@ -249,9 +257,16 @@ class Subscriptions(EventStream):
             for each in takers:
                 if not each.put(line):
                     each.lose(event)
-        if not self._waiting:
-            for each in self._subscribers:
-                each.send_soon()
+        if not self._waiting and self._sending is None:
+            if (due := self._sent_ns + SEND_NS) <= self._clock.now():
+                self._send()
+            else:
+                self._sending = self._clock.call_at(due, self._send)
+
+    def _send(self) -> None:
+        self._sending, self._sent_ns = None, self._clock.now()
+        for each in self._subscribers:
+            each.send_soon()
 
     def _takers_of(self, kind: type[Any], values: tuple[Any, ...]) -> list[Subscriber]:
         """Of an event whose values are kept."""

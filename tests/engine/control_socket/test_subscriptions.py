@@ -19,6 +19,7 @@ from hilgw.engine.control_socket.subscriptions import (
     BUFFER_BYTES,
     EVENT_BYTES,
     IN_WINDOW,
+    SEND_NS,
     TOGETHER,
     WINDOW_NS,
     Filter,
@@ -113,17 +114,24 @@ def transmit(bench: Bench, *, source: str = "rover.emitter", lost: bool = False)
         report(packet, [] if lost else ["xbee0"], reason, lambda: {"far": NotReceivedReason.RANGE})
 
 
-async def sent() -> None:
+async def encoded() -> None:
     """What is encoded and written in later turns of the event loop has been."""
     for _ in range(BUFFER_BYTES // EVENT_BYTES // TOGETHER + 3):
         await asyncio.sleep(0)
+
+
+async def sent(bench: Bench) -> None:
+    """So has what waits for more, to be sent together."""
+    await encoded()
+    bench.real.run(SEND_NS)
+    await encoded()
 
 
 async def test_a_packet_with_its_listeners_and_its_three_times(bench: Bench) -> None:
     read = bench.subscribe()
     bench.clock.run(7)
     transmit(bench)
-    await sent()
+    await sent(bench)
     assert read() == [
         {
             "event": "packet",
@@ -171,7 +179,7 @@ async def test_every_kind_of_event(bench: Bench) -> None:
     to.output("rover.controller", "hello")
     to.notice("xbee0", "a remark")
     transmit(bench)
-    await sent()
+    await sent(bench)
     got = read()
     times = {"mono_ns", "wall_s", "time_ns"}
     shown = [{name: value for name, value in each.items() if name not in times} for each in got]
@@ -215,7 +223,7 @@ async def test_filters_of_kinds_names_and_losses(bench: Bench) -> None:
     transmit(bench)
     transmit(bench, source="other.emitter", lost=True)
     bench.observers.notice("rover.controller", "a remark")
-    await sent()
+    await sent(bench)
     assert [each["source"] for each in lost()] == ["other.emitter"]
     assert [each["event"] for each in of_robot()] == ["packet", "notice"]
     assert [each["source"] for each in of_station()] == ["rover.emitter"]
@@ -252,7 +260,7 @@ async def test_each_event_is_encoded_once_for_all(
         transmit(bench)
     else:
         bench.observers.notice("xbee0", "a remark")
-    await sent()
+    await sent(bench)
     assert len(encoded) == 1
     assert all(len(read()) == 1 for read in reads)
 
@@ -325,7 +333,7 @@ async def test_events_with_much_data_do_not_wait_in_memory(bench: Bench) -> None
         report(LineEvent("xbee0", Direction.SENT, data, 0))
     assert bench.subscriber.slow > 0  # encoded, and no subscriber has room for all
     lost = bench.subscriber.slow
-    await sent()
+    await sent(bench)
     assert len(read()) + bench.subscriber.slow == 20
     assert bench.subscriber.slow - lost <= 4
 
@@ -335,17 +343,17 @@ async def test_above_full_rate_the_rest_is_left_out_and_counted(bench: Bench) ->
     for _ in range(3 * IN_WINDOW):
         transmit(bench)
     bench.observers.notice("xbee0", "not taken")
-    await sent()
+    await sent(bench)
     assert len(read()) == IN_WINDOW
     bench.real.run(WINDOW_NS)
     transmit(bench)
-    await sent()
+    await sent(bench)
     left_out, packet = read()
     assert left_out["event"] == "left_out"
     assert left_out["sampled"] == {"packet": 2 * IN_WINDOW}
     assert packet["event"] == "packet"
     bench.real.run(WINDOW_NS)
-    await sent()
+    await sent(bench)
     assert read() == []
 
 
@@ -360,7 +368,7 @@ async def test_a_subscriber_that_reads_nothing_loses_events_and_delays_no_other(
     while not blocked.slow:  # each one that it lost is counted
         bench.observers.output("rover", line)
         bench.real.run(WINDOW_NS // 10)
-        await sent()
+        await sent(bench)
         total += len([each for each in quick() if each["event"] == "output"])
     shown = [each for each in slow() if each["event"] == "output"]
     assert total - len(shown) <= BUFFER_BYTES // 5000 + 1
@@ -368,7 +376,7 @@ async def test_a_subscriber_that_reads_nothing_loses_events_and_delays_no_other(
     bench.real.run(WINDOW_NS)
     read: list[dict[str, Any]] = []
     for _ in range(100):
-        await sent()
+        await sent(bench)
         read += slow()
     assert [each["slow"] for each in read if each["event"] == "left_out"] == [lost]
     assert len(shown) + len([e for e in read if e["event"] == "output"]) + lost == total
@@ -399,14 +407,14 @@ async def test_what_each_subscriber_gets_and_what_is_left_out_add_up_always(benc
         bench.observers.output("other", "x" * 10)
         others += 2
         bench.real.run(WINDOW_NS)
-        await sent()
+        await sent(bench)
         take(slow=window < 30)
         assert others == other + sum(second.sampled.values())
     for _ in range(20):  # a call takes what the kernel has of what waits
         take(slow=False)
-        await sent()
+        await sent(bench)
     bench.real.run(2 * WINDOW_NS)
-    await sent()
+    await sent(bench)
     take(slow=False)
     assert first.slow == first.sampled.total() == 0
     assert emitted == read + reported
@@ -417,6 +425,26 @@ async def test_the_end_of_a_subscriber_raises_no_error(bench: Bench) -> None:
     bench.theirs.close()
     for _ in range(3):
         bench.observers.notice("xbee0", "a remark")
-        await sent()
+        await sent(bench)
     bench.subscriptions.remove(bench.subscriber)
     bench.subscriptions.remove(bench.subscriber)
+
+
+async def test_the_first_event_is_sent_at_once_and_those_after_it_together(bench: Bench) -> None:
+    """A reader that wakes takes the processor from what the events are about."""
+    read = bench.subscribe()
+    for number in range(3):
+        transmit(bench)
+        await encoded()
+        assert len(read()) == (number == 0)
+        bench.real.run(SEND_NS // 4)
+    bench.real.run(SEND_NS // 4)
+    await encoded()
+    assert len(read()) == 2
+    bench.real.run(SEND_NS)
+    transmit(bench)
+    await encoded()
+    assert len(read()) == 1
+    transmit(bench)
+    bench.subscriptions.remove(bench.subscriber)
+    assert len(read()) == 1
