@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -24,6 +25,7 @@ from hypothesis.strategies import none
 from hilgw.engine.control_loop.guardian import Guardian
 from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.testing.sim import Clock, SimEventLoop
+from tests import fork_server
 from tests.cases import part_of
 
 # How long one example takes shows nothing on a busy machine. The suite's cases are the same in each
@@ -151,14 +153,50 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path not in waits)
 
 
-def start(*given: Any, **more: Any) -> Any:
+def start(popen: Any, *given: Any) -> None:
     if at_work and at_work[0].get_closest_marker("process") is None:
         pytest.fail(UNMARKED)
-    return start_process(*given, **more)
+    if at_work and given[0][:3] == fork_server.COMMAND and forks.may_start(at_work[0]):
+        call = signature(start_process).bind(popen, *given).arguments
+        if forks.server is not None and forks.server.start(popen, call):
+            return
+    start_process(popen, *given)
 
 
 start_process = getattr(subprocess.Popen, "_execute_child")  # noqa: B009 - typeshed has no such
 patch.object(subprocess.Popen, "_execute_child", start).start()
+
+
+class Forks:
+    """Which starts of hilgw the fork server does: none of a test with the marker `real_start`, and
+    not the first one of a file, so that each file also has a real one."""
+
+    def __init__(self) -> None:
+        self.server: fork_server.ForkServer | None = None
+        self._files: set[Path] = set()
+        self._wanted = 0
+
+    def may_start(self, item: pytest.Item) -> bool:
+        if item.path not in self._files:
+            self._files.add(item.path)
+            return False
+        if item.get_closest_marker("real_start") is not None:
+            return False
+        self._wanted += 1
+        return True
+
+    def prepare(self) -> None:
+        """Between two tests. A server costs as much as some real starts."""
+        if self.server is None and self._wanted > 3 and sys.platform == "linux":
+            self.server = fork_server.ForkServer()
+
+
+forks = Forks()
+
+
+def pytest_unconfigure() -> None:
+    if forks.server is not None:
+        forks.server.close()
 
 
 class NoGuardian:
@@ -191,6 +229,7 @@ for each in ("demand", "take", "keep", "drop"):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    forks.prepare()
     at_work[:] = [item]
     try:
         return (yield)
