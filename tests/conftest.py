@@ -13,10 +13,10 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from importlib import import_module
-from inspect import signature
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
+from zlib import crc32
 
 import pytest
 from hypothesis import given, settings
@@ -156,11 +156,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def start(popen: Any, *given: Any) -> None:
     if at_work and at_work[0].get_closest_marker("process") is None:
         pytest.fail(UNMARKED)
-    if at_work and given[0][:3] == fork_server.COMMAND and forks.may_start(at_work[0]):
-        call = signature(start_process).bind(popen, *given).arguments
-        if forks.server is not None and forks.server.start(popen, call):
+    if at_work and given[0][:3] == fork_server.COMMAND:
+        server = forks.server_for(at_work[0], given[0])
+        if server is not None and server.start(popen, arguments_of(popen, *given)):
             return
     start_process(popen, *given)
+
+
+def arguments_of(*given: Any) -> dict[str, Any]:
+    return inspect.signature(start_process).bind(*given).arguments
 
 
 start_process = getattr(subprocess.Popen, "_execute_child")  # noqa: B009 - typeshed has no such
@@ -168,35 +172,40 @@ patch.object(subprocess.Popen, "_execute_child", start).start()
 
 
 class Forks:
-    """Which starts of hilgw the fork server does: none of a test with the marker `real_start`, and
-    not the first one of a file, so that each file also has a real one."""
+    """Which starts of hilgw are forks: none of a test with the marker `real_start` and of every
+    eighth other test, and not the first one of a command."""
 
     def __init__(self) -> None:
-        self.server: fork_server.ForkServer | None = None
-        self._files: set[Path] = set()
+        self._server: fork_server.ForkServer | None = None
+        self._commands: set[str] = set()
         self._wanted = 0
 
-    def may_start(self, item: pytest.Item) -> bool:
-        if item.path not in self._files:
-            self._files.add(item.path)
-            return False
-        if item.get_closest_marker("real_start") is not None:
-            return False
+    def server_for(self, item: pytest.Item, words: Sequence[str]) -> fork_server.ForkServer | None:
+        """The server that does this start, if one does."""
+        command = next((word for word in words[3:4] if word.isalpha()), "run")
+        known = command in self._commands
+        self._commands.add(command)
+        of_name = crc32(item.nodeid.encode())  # the same tests in each run, and in each order
+        if not known or of_name % 8 == 0 or item.get_closest_marker("real_start") is not None:
+            return None
         self._wanted += 1
-        return True
+        return self._server
 
     def prepare(self) -> None:
         """Between two tests. A server costs as much as some real starts."""
-        if self.server is None and self._wanted > 3 and sys.platform == "linux":
-            self.server = fork_server.ForkServer()
+        if self._server is None and self._wanted > 3 and sys.platform == "linux":
+            self._server = fork_server.ForkServer()
+
+    def close(self) -> None:
+        if self._server is not None:
+            self._server.close()
 
 
 forks = Forks()
 
 
 def pytest_unconfigure() -> None:
-    if forks.server is not None:
-        forks.server.close()
+    forks.close()
 
 
 class NoGuardian:

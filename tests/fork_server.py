@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import inspect
 import io
 import json
 import os
@@ -23,7 +22,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping
-from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -45,6 +43,25 @@ PLAIN = {  # what a start may ask of Popen
 }
 OWN = ("XDG_RUNTIME_DIR", "PYTEST_")  # variables that each start may have of its own
 INHERITED = ("Umask", "Uid", "Gid", "Groups", "SigBlk", "SigIgn", "CapEff", "Cpus_allowed_list")
+PACKAGES = (
+    "firmware_mocks",
+    "hilgw.adapters",
+    "hilgw.assemble",
+    "hilgw.bodies",
+    "hilgw.cli.output",
+    "hilgw.config",
+    "hilgw.controllers",
+    "hilgw.engine",
+    "hilgw.transports",
+)
+MODULES = (
+    "hilgw.cli.commands.bridge",
+    "hilgw.cli.commands.mock",
+    "hilgw.cli.commands.run",
+    "hilgw.cli.main",
+    "hilgw.cli.parser",
+    "hilgw.cli.service",
+)
 LONGEST_S = 60
 PR_SET_CHILD_SUBREAPER = 36
 
@@ -108,10 +125,10 @@ class ForkServer:
             try:
                 message = json.dumps(request).encode()
                 socket.send_fds(self._socket, [message], streams)
-                answer = json.loads(self._socket.recv(4096))
+                pid = int(self._socket.recv(20))
             finally:
                 self._adopt(False)
-        popen._child_created, popen.pid = True, answer["pid"]
+        popen._child_created, popen.pid = True, pid
         pipes = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
         popen._close_pipe_fds(*(call[name] for name in pipes))
         return True
@@ -126,16 +143,12 @@ class ForkServer:
 
 
 def import_all() -> None:
-    """What gateways import, and the commands."""
-    for name in (
-        "hilgw.adapters",
-        "hilgw.bodies",
-        "hilgw.controllers",
-        "firmware_mocks",
-    ):
-        for module in pkgutil.iter_modules(import_module(name).__path__, f"{name}."):
+    """What gateways and mocks import. `__main__` is for each process of its own."""
+    for name in PACKAGES:
+        package = import_module(name)
+        for module in pkgutil.walk_packages(package.__path__, f"{name}."):
             import_module(module.name)
-    for name in ("hilgw.cli.commands.run",):
+    for name in MODULES:
         import_module(name)
 
 
@@ -162,12 +175,11 @@ def serve(connection: socket.socket) -> None:
             return
         for each in (to_server, from_server):
             os.close(each)
-        with open(from_parent, "rb") as pipe:
-            answer = {"pid": int(pipe.read())}
+        pid = os.read(from_parent, 20)
         os.waitpid(between, 0)
-        for each in (*streams, go):
+        for each in (*streams, from_parent, go):
             os.close(each)
-        connection.send(json.dumps(answer).encode())
+        connection.send(pid)
 
 
 def become(request: Mapping[str, Any], streams: list[int]) -> None:
@@ -182,7 +194,7 @@ def become(request: Mapping[str, Any], streams: list[int]) -> None:
     os.environ.update(request["environment"])
     sys.argv = ["-m", *request["arguments"]]
     sys.orig_argv = [*COMMAND, *request["arguments"]]
-    sys.path.insert(0, os.getcwd())  # as -m does
+    sys.path.insert(0, str(Path.cwd()))  # as -m does
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         stream = opened(number, name, getattr(sys, name))
         setattr(sys, name, stream)
