@@ -158,13 +158,9 @@ def start(popen: Any, *given: Any) -> None:
         pytest.fail(UNMARKED)
     if at_work and given[0][:3] == fork_server.COMMAND:
         server = forks.server_for(at_work[0], given[0])
-        if server is not None and server.start(popen, arguments_of(popen, *given)):
+        if server is not None and server.start(popen, *given):
             return
     start_process(popen, *given)
-
-
-def arguments_of(*given: Any) -> dict[str, Any]:
-    return inspect.signature(start_process).bind(*given).arguments
 
 
 start_process = getattr(subprocess.Popen, "_execute_child")  # noqa: B009 - typeshed has no such

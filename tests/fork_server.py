@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import inspect
 import io
 import json
 import os
@@ -63,6 +64,7 @@ MODULES = (
     "hilgw.cli.service",
 )
 LONGEST_S = 60
+EXECUTE = inspect.signature(getattr(subprocess.Popen, "_execute_child"))  # noqa: B009 - not in typeshed
 PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -101,9 +103,9 @@ class ForkServer:
         self._socket.close()
         self._process.wait(LONGEST_S)
 
-    def start(self, popen: Any, call: Mapping[str, Any]) -> bool:
-        """Does the work of Popen._execute_child, whose arguments are `call`. False: only a real
-        start does it."""
+    def start(self, popen: Any, *given: Any) -> bool:
+        """Does the work of Popen._execute_child. False: only a real start does it."""
+        call = EXECUTE.bind(popen, *given).arguments
         cwd, env = call["cwd"] or os.curdir, os.environ if call["env"] is None else call["env"]
         if (
             any(call.get(name, usual) != usual for name, usual in PLAIN.items())
@@ -205,7 +207,8 @@ def become(request: Mapping[str, Any], streams: list[int]) -> None:
 def opened(number: int, name: str, before: Any) -> io.TextIOWrapper:
     """A standard stream, as Python opens it at its start; `before` is the one of the server."""
     mode, unbuffered = "r" if number == 0 else "w", before.write_through  # as PYTHONUNBUFFERED says
-    buffer: Any = open(number, f"{mode}b", 0 if unbuffered else -1, closefd=False)  # noqa: SIM115
+    size = 0 if unbuffered and number else -1
+    buffer: Any = open(number, f"{mode}b", size, closefd=False)  # noqa: SIM115
     getattr(buffer, "raw", buffer).name = f"<{name}>"
     stream: Any = io.TextIOWrapper(
         buffer,
