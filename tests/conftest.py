@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -156,8 +157,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def start(popen: Any, *given: Any) -> None:
     if at_work and at_work[0].get_closest_marker("process") is None:
         pytest.fail(UNMARKED)
-    if at_work and given[0][:3] == fork_server.COMMAND:
-        server = forks.server_for(at_work[0], given[0])
+    words = [*given[0]] if isinstance(given[0], list | tuple) else []
+    if at_work and words[:3] == fork_server.COMMAND:
+        server = forks.server_for(at_work[0], words)
         if server is not None and server.start(popen, *given):
             return
     start_process(popen, *given)
@@ -190,7 +192,9 @@ class Forks:
     def prepare(self) -> None:
         """Between two tests. A server costs as much as some real starts."""
         if self._server is None and self._wanted > 3 and sys.platform == "linux":
-            self._server = fork_server.ForkServer()
+            self._wanted = 0
+            with suppress(OSError):
+                self._server = fork_server.ForkServer()
 
     def close(self) -> None:
         if self._server is not None:

@@ -22,7 +22,8 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -85,7 +86,7 @@ class ForkServer:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._libc = ctypes.CDLL(None, use_errno=True)
+        self._libc = ctypes.CDLL(None)
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         self._others, self._inherited = others(environment), inherited()
         self._socket, of_server = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -98,6 +99,12 @@ class ForkServer:
                 stdout=subprocess.DEVNULL,
                 pass_fds=[of_server.fileno()],
             )
+        try:
+            if not self._socket.recv(1):  # after all imports
+                raise ConnectionError("the fork server has ended")
+        except BaseException:
+            self.close()
+            raise
 
     def close(self) -> None:
         self._socket.close()
@@ -122,23 +129,29 @@ class ForkServer:
         }
         ends = (call["p2cread"], call["c2pwrite"], call["errwrite"])
         streams = [number if end == -1 else end for number, end in enumerate(ends)]
-        with self._lock:
-            self._adopt(True)
+        with self._lock, self._adopting():
             try:
-                message = json.dumps(request).encode()
-                socket.send_fds(self._socket, [message], streams)
+                socket.send_fds(self._socket, [json.dumps(request).encode()], streams)
+            except OSError:  # the server has gone, or a stream is closed
+                return False
+            try:
                 pid = int(self._socket.recv(20))
-            finally:
-                self._adopt(False)
+            except BaseException:
+                self._socket.close()  # what comes late would answer another start
+                raise
         popen._child_created, popen.pid = True, pid
         pipes = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
         popen._close_pipe_fds(*(call[name] for name in pipes))
         return True
 
-    def _adopt(self, begin: bool) -> None:
-        """Whether this process becomes the parent of orphans among its descendants."""
-        if self._libc.prctl(PR_SET_CHILD_SUBREAPER, int(begin), 0, 0, 0) != 0:
-            raise OSError(ctypes.get_errno(), "prctl")
+    @contextmanager
+    def _adopting(self) -> Iterator[None]:
+        """This process becomes the parent of orphans among its descendants."""
+        self._libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        try:
+            yield
+        finally:
+            self._libc.prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 
 
 # --- the server ----------------------------------------------------------------------------------
@@ -231,5 +244,6 @@ if __name__ == "__main__":
     gc.collect()
     gc.freeze()
     gc.enable()
+    connection.send(b"1")
     serve(connection)
     runpy._run_module_as_main("hilgw")
