@@ -219,7 +219,7 @@ def become(request: Mapping[str, Any], streams: list[int]) -> None:
 
 def opened(number: int, name: str, before: Any) -> io.TextIOWrapper:
     """A standard stream, as Python opens it at its start; `before` is the one of the server."""
-    mode, unbuffered = "r" if number == 0 else "w", before.write_through  # as PYTHONUNBUFFERED says
+    mode, unbuffered = "r" if number == 0 else "w", before.write_through  # PYTHONUNBUFFERED
     size = 0 if unbuffered and number else -1
     buffer: Any = open(number, f"{mode}b", size, closefd=False)  # noqa: SIM115
     getattr(buffer, "raw", buffer).name = f"<{name}>"

@@ -29,8 +29,8 @@ class Person:
 
     def ask(self, question: str, keys: str) -> str:
         """The one of these keys that is pressed; what was typed before does not count."""
-        self.show(question)
         self.attend()
+        self.show(question)
         while True:
             key = os.read(self._terminal, 1).decode("latin-1").lower()
             if not key:
