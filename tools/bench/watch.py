@@ -19,6 +19,7 @@ The answer to a step is late in the gateway's process, the step in the controlle
 Exit 1 when a goal is missed.
 
     python3 tools/bench/watch.py [--seconds 5] [--rounds 3] [--only air|uart|xbee]
+        [--load WORD]
 """
 
 from __future__ import annotations
@@ -320,8 +321,8 @@ def loads(name: str, running: Running) -> dict[str, Any]:
 Pairs = dict[str, list[tuple[Measured, Measured, float]]]
 
 
-def measure(name: str, seconds: float, rounds: int) -> Pairs:
-    """Of each load and round: without it, with it, and the events or answers per second."""
+def measure(name: str, seconds: float, rounds: int, word: str = "") -> Pairs:
+    """Of each load with this word, and round: without it, with it, events or answers per second."""
     from hilgw.client.control_socket import ask
 
     found: Pairs = {}
@@ -329,6 +330,8 @@ def measure(name: str, seconds: float, rounds: int) -> Pairs:
         running = Running(name, Path(folder))
         for _ in range(rounds):
             for load, make in loads(name, running).items():
+                if word not in load and load != NOT_CONNECTED:
+                    continue
                 if load != NOT_CONNECTED:
                     before = Measured(running, seconds)
                 begin, made = time.monotonic(), make()
@@ -368,10 +371,10 @@ def rows(name: str, found: Pairs) -> Iterator[Row]:
             yield Row(f"{word}: MiB", f"{grown / 2**20:.1f}", "-", grown, MEMORY_BYTES)
 
 
-def bench(seconds: float, rounds: int, only: str = "") -> list[Row]:
+def bench(seconds: float, rounds: int, only: str = "", word: str = "") -> list[Row]:
     """Rows of the table."""
     names = [only] if only else list(CONFIGS)
-    return [row for name in names for row in rows(name, measure(name, seconds, rounds))]
+    return [row for name in names for row in rows(name, measure(name, seconds, rounds, word))]
 
 
 def main() -> int:
@@ -380,6 +383,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", default="", choices=["", *CONFIGS])
+    parser.add_argument("--load", default="", help="only those with this word, such as watch")
     parser.add_argument("--serve", nargs=2, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.serve:
@@ -388,7 +392,7 @@ def main() -> int:
         with asyncio.Runner(loop_factory=DirectLoop) as runner:
             runner.run(serve(*args.serve))
         return 0
-    return 0 if show_all(bench(args.seconds, args.rounds, args.only)) else 1
+    return 0 if show_all(bench(args.seconds, args.rounds, args.only, args.load)) else 1
 
 
 if __name__ == "__main__":
