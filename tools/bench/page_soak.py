@@ -2,11 +2,12 @@
 """Looks whether the page of `hilgw web` keeps ever more memory, while a gateway beside it passes
 2,000 packets a second and one Chromium has each page open.
 
-Every 10 s: memory of `hilgw web` and of its stop server; of each page, after a garbage collection,
-the JavaScript heap and the number of DOM nodes. Compared are the medians of the three minutes
-after the first five, and of the last three (of a shorter run: of its second and its last quarter).
-Exit 1 where the memory of a process or of all pages together grew by 2 % or more, or packets did
-not pass. The heap of one page alone goes up and down: the browser compiles code, and drops it.
+Every 10 s, after a garbage collection: memory of `hilgw web`, of its stop server, and of the
+processes of Chromium that have the pages; of each page the JavaScript heap and the number of DOM
+nodes. Compared are the medians of the three minutes after the first five, and of the last three (of
+a shorter run: of its second and its last quarter). Exit 1 where the memory of a process or of all
+pages together grew by 2 % or more, or packets did not pass. The heaps are a part of the memory of
+the pages; they go up and down, as the browser compiles code and drops it.
 
     tools/soak page [--minutes 30] [--report FILE]
 """
@@ -34,14 +35,23 @@ MIB = 1 << 20
 Samples = dict[str, list[tuple[float, float]]]
 
 
-def resident(pid: int) -> int:
-    """Bytes of memory of a process, shared pages included."""
+def resident(pid: int, kind: str = "VmRSS") -> int:
+    """Bytes of memory of a process; RssAnon: without what is of files."""
     lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
-    kib = next(line.split()[1] for line in lines if line.startswith("VmRSS:"))
+    kib = next(line.split()[1] for line in lines if line.startswith(f"{kind}:"))
     return 1024 * int(kib)
 
 
-def sample(web: int, sessions: dict[str, Any]) -> dict[str, float]:
+def renderers_of(browser: int) -> list[int]:
+    """The processes of Chromium that have pages."""
+
+    def is_renderer(pid: int) -> bool:
+        return b"--type=renderer" in Path(f"/proc/{pid}/cmdline").read_bytes()
+
+    return [pid for pid in processes_of(browser) if is_renderer(pid)]
+
+
+def sample(web: int, browser: int, sessions: dict[str, Any]) -> dict[str, float]:
     """What is measured now, by its name."""
     _, *children = processes_of(web)
     found: dict[str, float] = {"hilgw web": resident(web)}
@@ -52,7 +62,9 @@ def sample(web: int, sessions: dict[str, Any]) -> dict[str, float]:
         values = {each["name"]: each["value"] for each in answer}
         found[f"{name}: heap"] = values["JSHeapUsedSize"]
         found[f"{name}: nodes"] = values["Nodes"]
-    found["all pages"] = sum(value for name, value in found.items() if name.endswith("heap"))
+    heaps = [value for name, value in found.items() if name.endswith("heap")]
+    found["all pages: heaps"] = sum(heaps)
+    found["all pages"] = sum(resident(pid, "RssAnon") for pid in renderers_of(browser))
     return found
 
 
@@ -61,14 +73,14 @@ def run(minutes: float) -> tuple[Samples, float]:
     samples: Samples = {}
     with (
         tempfile.TemporaryDirectory() as folder,
-        everything(Path(folder)) as (running, web, _, pages),
+        everything(Path(folder)) as (running, web, browser, pages),
     ):
         sessions = {name: page.context.new_cdp_session(page) for name, page in pages.items()}
         for session in sessions.values():
             session.send("Performance.enable")
         begin_s, first = time.monotonic(), passed(running)
         while (now := time.monotonic() - begin_s) < 60 * minutes:
-            for name, value in sample(web.process.pid, sessions).items():
+            for name, value in sample(web.process.pid, browser, sessions).items():
                 samples.setdefault(name, []).append((now, value))
             pages["Overview"].wait_for_timeout(EACH_S * 1e3)  # the browser's messages are read
         per_s = (passed(running) - first) / now
