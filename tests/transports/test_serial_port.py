@@ -402,7 +402,8 @@ async def test_one_byte_at_a_time(path: DataPath) -> None:
 
 
 @pytest.mark.wall_clock("virtual ports are opened very often")
-async def test_every_call_may_fail_at_any_time(path: DataPath, kind: str) -> None:
+@pytest.mark.parametrize("call", ["open", "read", "write", "ioctl"])
+async def test_every_call_may_fail_at_any_time(path: DataPath, kind: str, call: Call) -> None:
     """The nth open, read, write or ioctl fails, n = 1, 2, ... until there is no nth: the port
     works, or is refused, or is lost, with a PortError; and nothing stays open."""
 
@@ -426,20 +427,18 @@ async def test_every_call_may_fail_at_any_time(path: DataPath, kind: str) -> Non
             assert len(client.lost) <= 1
             await client.close()
 
-    calls: tuple[Call, ...] = ("open", "read", "write", "ioctl")
     for error in (errno.EIO, errno.ENOSPC, errno.EINTR):
-        for call in calls:
-            for nth in range(1, 50):
-                with Pty() as pty:
-                    before = descriptors()
-                    faults = Faults(pty.path).fail(call, nth, error)
-                    async with asyncio.timeout(60):
-                        await life(pty, faults)
-                    await until(lambda: descriptors().items() <= before.items())  # noqa: B023
-                if faults.calls[call] < nth:
-                    break
-            else:
-                pytest.fail(f"{call} is called without end")
+        for nth in range(1, 50):
+            with Pty() as pty:
+                before = descriptors()
+                faults = Faults(pty.path).fail(call, nth, error)
+                async with asyncio.timeout(60):
+                    await life(pty, faults)
+                await until(lambda: descriptors().items() <= before.items())  # noqa: B023
+            if faults.calls[call] < nth:
+                break
+        else:
+            pytest.fail(f"{call} is called without end")
 
 
 async def test_a_library_that_reports_a_loss_in_its_own_words(
