@@ -99,7 +99,7 @@ def watch_is_read_by_tshark(folder: Path) -> None:
     )
     fields = ["-T", "fields", "-e", "frame.interface_name", "-e", "rtacser.eventtype"]
     shown = subprocess.run(
-        ["tshark", "-i", "-", "-c", "12", *fields],
+        ["tshark", "-i", "-", "-c", "100", *fields],
         stdin=watch.stdout,
         capture_output=True,
         text=True,

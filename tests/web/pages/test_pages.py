@@ -56,7 +56,7 @@ def test_the_page_shows_the_gateway_loads_nothing_from_elsewhere_and_the_end(
         page.goto(web.url)
         with Gateway(folder, [FILE]):
             state_of(page, "armed").wait_for()
-            assert page.get_by_text("can act").is_visible()
+            page.get_by_text("can act").wait_for()
             assert "token" not in page.url
             ports = page.get_by_role("region", name="Ports").first
             ports.focus()
@@ -74,7 +74,7 @@ def test_stop_all_works_while_the_page_is_frozen(folder: Path, web: Web, chromiu
     with Gateway(folder, [FILE]) as gateway:
         with opened(chromium, web.url.partition("?")[0]) as page:
             state_of(page, "armed").wait_for()
-            assert page.get_by_text("can only look").is_visible()
+            page.get_by_text("can only look").wait_for()
             os.kill(web.process.pid, signal.SIGSTOP)
             try:
                 page.get_by_role("button", name="STOP ALL").click()

@@ -64,7 +64,7 @@ def gateway(folder: Path) -> Iterator[Gateway]:
 
 def opened_from_overview(page: Any) -> None:
     page.get_by_role("link", name="driven", exact=True).click()
-    page.get_by_role("heading", name="driven").wait_for()
+    page.get_by_role("region", name="Sensors").wait_for()
 
 
 def test_a_robot_is_armed_driven_by_keys_and_disarmed(
@@ -72,7 +72,7 @@ def test_a_robot_is_armed_driven_by_keys_and_disarmed(
 ) -> None:
     with opened(chromium, web.url) as page:
         opened_from_overview(page)
-        assert page.get_by_role("region", name="Sensors").get_by_text("ds_left").is_visible()
+        page.get_by_role("region", name="Sensors").get_by_text("ds_left").wait_for()
         page.get_by_role("button", name="Arm…").click()
         page.get_by_role("button", name="Cancel").click()
         page.get_by_role("dialog").wait_for(state="detached")

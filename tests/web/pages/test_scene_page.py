@@ -117,9 +117,7 @@ def test_a_packet_that_is_lost_shows_why_in_the_plan_and_in_3d(
     with opened(chromium, scene_of(web)) as page:
         at = own(page)
         at.locator(".plan .why").get_by_text("range").wait_for()
-        assert at.get_by_role(
-            "row", name=re.compile("rover.tx other.rx .* out of range")
-        ).is_visible()
+        at.get_by_role("row", name=re.compile("rover.tx other.rx .* out of range")).wait_for()
         at.get_by_role("button", name="3-D").click()
         at.locator("canvas").wait_for()
         at.locator(".nicegui-scene").get_by_text("rover").wait_for()
