@@ -155,9 +155,19 @@ def _pages(live: Live | Recorded, stop_port: int) -> ASGIApp:
 
 def _run(app: Guard, page: socket.socket, context: ssl.SSLContext | None) -> None:
     import uvicorn
+    from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+
+    class WebSocket(WebSocketsSansIOProtocol):
+        def shutdown(self) -> None:
+            # After the close of a visitor, TLS waits for its answer, and uvicorn would fail.
+            if self.transport.is_closing():
+                self.transport.abort()
+            else:
+                super().shutdown()
 
     config = uvicorn.Config(
         app,
+        ws=WebSocket,
         log_level="warning",
         ws_max_size=1 << 20,
         server_header=False,

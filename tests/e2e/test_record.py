@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from hilgw.errors import HilgwError
+from hilgw.record.pcapng import RecordingError
 from hilgw.record.recording import Recording
 from hilgw.testing.sim import DEADLINE_S, wait_until
 from tests.e2e.running import COMMAND, ROOT, Gateway, environment, run, run_program
@@ -112,11 +113,22 @@ def watch_is_read_by_tshark(folder: Path) -> None:
     assert {("events", ""), ("medium", ""), ("uart0", "0x01"), ("uart0", "0x02")} <= rows
 
 
+def has_events(path: Path) -> bool:
+    """Whether this file, which is being written, has some already."""
+    try:
+        return any(Recording(path).events())
+    except RecordingError:
+        return False
+
+
 def test_a_disk_that_takes_no_more_ends_no_run(tmp_path: Path) -> None:
-    options = [*UART, *OFTEN, "--record", "a.pcapng", "--report", "out.json"]
+    path = tmp_path / "a.pcapng"
+    options = [*UART, *OFTEN, "--record", path.name, "--report", "out.json"]
     with Gateway(tmp_path, options) as gateway:
         (writer,) = writers_of(gateway)
-        resource.prlimit(int(writer.name), resource.RLIMIT_FSIZE, (9000, 9000))
+        wait_until(lambda: has_events(path), what="the first events")
+        most = path.stat().st_size  # the next try has no room, however little it writes
+        resource.prlimit(int(writer.name), resource.RLIMIT_FSIZE, (most, most))
         wait_until(lambda: "a: events are lost: File too large" in gateway.text(), what="a loss")
         before = gateway.report()["stations"]["uart0"]["delivered"]
         wait_until(lambda: gateway.report()["stations"]["uart0"]["delivered"] > before + 40)
@@ -126,7 +138,7 @@ def test_a_disk_that_takes_no_more_ends_no_run(tmp_path: Path) -> None:
     recorded = json.loads((tmp_path / "out.json").read_text())["recordings"]["a.pcapng"]
     assert recorded["lost"] > 100
     assert f"EVENTS LOST: {recorded['error']}" in text.split("summary")[1]
-    found = Recording(tmp_path / "a.pcapng")
+    found = Recording(path)
     assert list(found.events())
     assert (found.truncated, found.error) == (False, None)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import http.client
+import ssl
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,8 @@ import pytest
 import trustme
 
 from hilgw import client
-from tests.e2e.running import Gateway
+from hilgw.testing.sim import DEADLINE_S
+from tests.e2e.running import HOST, Gateway
 from tests.web.pages.browser import Web, opened
 
 pytestmark = [
@@ -42,7 +45,8 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 
 @pytest.fixture(scope="module")
 def tls(gateway: Gateway) -> Iterator[Web]:
-    """On all addresses. At its end it has printed no token, and nothing else."""
+    """On all addresses. At its end it has printed no token, and nothing else, and waits for no
+    visitor that closed a WebSocket and reads no more."""
     certificate = trustme.CA().issue_cert(NAME).private_key_and_cert_chain_pem.bytes()
     private_file(gateway.cwd / "lab.pem", certificate)
     for role, token in TOKENS.items():
@@ -50,7 +54,34 @@ def tls(gateway: Gateway) -> Iterator[Web]:
     roles = [f"--token={role}:{role}" for role in TOKENS]
     web = Web(gateway.cwd, "--host=0.0.0.0", f"--name={NAME}", "--certificate=lab.pem", *roles)
     yield web
-    assert web.end() == (130, "")
+    with closed_websocket(web.url):
+        assert web.end() == (130, "")
+
+
+def closed_websocket(url: str) -> ssl.SSLSocket:
+    """Over TLS; both sides have sent their close frames, and this one does not close TLS."""
+    host = url.split("/")[2]
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    port = int(host.partition(":")[2])
+    connection = http.client.HTTPSConnection(HOST, port, timeout=DEADLINE_S, context=context)
+    connection.request("GET", f"/?token={TOKENS['drive']}", headers={"Host": host})
+    entered = connection.getresponse()
+    entered.read()
+    cookie = (entered.getheader("Set-Cookie") or "").partition(";")[0]
+    line = connection.sock
+    assert isinstance(line, ssl.SSLSocket)
+    line.sendall(
+        "GET /_nicegui_ws/socket.io/?EIO=4&transport=websocket HTTP/1.1\r\n"
+        f"Host: {host}\r\nOrigin: https://{host}\r\nCookie: {cookie}\r\n"
+        "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+        f"Sec-WebSocket-Key: {'A' * 22}==\r\n\r\n".encode()
+    )
+    assert line.recv(4096).startswith(b"HTTP/1.1 101 ")
+    line.sendall(bytes.fromhex("88 82 00000000 03e8"))
+    while not (got := line.recv(4096)).endswith(bytes.fromhex("88 02 03e8")):
+        assert got
+    return line
 
 
 def private_file(path: Path, data: bytes) -> None:

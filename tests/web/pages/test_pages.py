@@ -136,8 +136,8 @@ def test_traffic_filter_pause_details_and_a_copied_command_line_that_sends_it_ag
         shell(folder, line)
         page.get_by_label("Kind").click()
         page.get_by_role("option", name="radio").click()
-        assert page.get_by_role("checkbox", name="Pause").is_checked()
-        assert details.count() == 2
+        page.get_by_role("checkbox", name="Pause", checked=True).wait_for()
+        wait_until(lambda: details.count() == 2, what="the packets before the pause")
         page.get_by_role("button", name="Copy as hilgw send").click()
         copied = "navigator.clipboard.readText()"
         words = {*shlex.split(line)}  # and which gateway, where a test before had one
