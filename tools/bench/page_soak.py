@@ -4,10 +4,12 @@
 
 Every 10 s, after a garbage collection: memory of `hilgw web`, of its stop server, and of the
 processes of Chromium that have the pages; of each page the JavaScript heap and the number of DOM
-nodes. Compared are the medians of the three minutes after the first five, and of the last three (of
-a shorter run: of its second and its last quarter). Exit 1 where the memory of a process or of all
-pages together grew by 2 % or more, or packets did not pass. The heaps are a part of the memory of
-the pages; they go up and down, as the browser compiles code and drops it.
+nodes. Playwright opens the pages, each in a window, so that all are drawn, and leaves: while it is
+there, Chromium keeps for it what the pages receive. Compared are the medians of the three minutes
+after the first five, and of the last three (of a shorter run: of its second and its last quarter).
+Exit 1 where the memory of a process or of all pages together grew by 2 % or more, or packets did
+not pass. The heaps are a part of the memory of the pages; they go up and down, as the browser
+compiles code and drops it.
 
     tools/soak page [--minutes 30] [--report FILE]
 """
@@ -16,15 +18,25 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from watch import PER_SECOND, Running
-from web_load import everything, processes_of
+from web_load import LONG_MS, gateway, open_pages, processes_of, web_of
+from websockets.sync.client import connect
+
+from hilgw.testing.sim import wait_until
+from tests.web.pages.browser import FLAGS
 
 EACH_S = 10.0
 BEGIN_S, SPAN_S = 300.0, 180.0
@@ -51,15 +63,67 @@ def renderers_of(browser: int) -> list[int]:
     return [pid for pid in processes_of(browser) if is_renderer(pid)]
 
 
-def sample(web: int, browser: int, sessions: dict[str, Any]) -> dict[str, float]:
+@contextmanager
+def chromium(folder: Path) -> Iterator[tuple[int, str]]:
+    """Its process, and where programs find its pages."""
+    profile = folder / "profile"
+    options = "--remote-debugging-port=0", f"--user-data-dir={profile}", "about:blank"
+    with subprocess.Popen(
+        ["/usr/bin/chromium", *FLAGS, *options],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        try:
+            where = profile / "DevToolsActivePort"
+            wait_until(lambda: where.exists() and "\n" in where.read_text(), what="Chromium")
+            yield process.pid, f"http://127.0.0.1:{where.read_text().split()[0]}"
+        finally:
+            process.terminate()
+
+
+def open_windows(address: str, url: str) -> dict[str, str]:
+    """Opens each page of `hilgw web` in a window; where a program asks it, by its name."""
+    from playwright.sync_api import sync_playwright  # slow to import
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.connect_over_cdp(address)
+        (context,) = browser.contexts
+        context.set_default_timeout(LONG_MS)
+        session = browser.new_browser_cdp_session()
+
+        def new_page() -> Any:
+            with context.expect_page() as made:
+                session.send("Target.createTarget", {"url": "about:blank", "newWindow": True})
+            return made.value
+
+        pages = open_pages(new_page, url)
+        for name, page in pages.items():
+            assert page.evaluate("document.visibilityState") == "visible", name
+        names = {page.url: name for name, page in pages.items()}
+        browser.close()
+    with urllib.request.urlopen(f"{address}/json") as answer:
+        targets = {each["url"]: each["webSocketDebuggerUrl"] for each in json.load(answer)}
+    return {name: targets[url] for url, name in names.items()}
+
+
+def measured(target: str) -> dict[str, float]:
+    """What Chromium measures of a page, after a garbage collection."""
+    with connect(target, max_size=None) as line:
+        methods = "HeapProfiler.collectGarbage", "Performance.enable", "Performance.getMetrics"
+        for number, method in enumerate(methods):
+            line.send(json.dumps({"id": number, "method": method}))
+            while (answer := json.loads(line.recv())).get("id") != number:
+                pass
+    return {each["name"]: each["value"] for each in answer["result"]["metrics"]}
+
+
+def sample(web: int, browser: int, windows: dict[str, str]) -> dict[str, float]:
     """What is measured now, by its name."""
     _, *children = processes_of(web)
     found: dict[str, float] = {"hilgw web": resident(web)}
     found |= {"stop server": sum(resident(each) for each in children)}
-    for name, session in sessions.items():
-        session.send("HeapProfiler.collectGarbage")
-        answer = session.send("Performance.getMetrics")["metrics"]
-        values = {each["name"]: each["value"] for each in answer}
+    for name, target in windows.items():
+        values = measured(target)
         found[f"{name}: heap"] = values["JSHeapUsedSize"]
         found[f"{name}: nodes"] = values["Nodes"]
     heaps = [value for name, value in found.items() if name.endswith("heap")]
@@ -71,21 +135,19 @@ def sample(web: int, browser: int, sessions: dict[str, Any]) -> dict[str, float]
 def run(minutes: float) -> tuple[Samples, float]:
     """All samples with their times, and the packets that passed in a second."""
     samples: Samples = {}
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        everything(Path(folder)) as (running, web, browser, pages),
-    ):
-        sessions = {name: page.context.new_cdp_session(page) for name, page in pages.items()}
-        for session in sessions.values():
-            session.send("Performance.enable")
+    with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
+        folder = Path(name)
+        running = stack.enter_context(gateway(folder))
+        stack.enter_context(patch.dict(os.environ, XDG_RUNTIME_DIR=str(folder / "run")))
+        web = stack.enter_context(web_of(folder))
+        browser, address = stack.enter_context(chromium(folder))
+        windows = open_windows(address, web.url)
         begin_s, first = time.monotonic(), passed(running)
         while (now := time.monotonic() - begin_s) < 60 * minutes:
-            for name, value in sample(web.process.pid, browser, sessions).items():
-                samples.setdefault(name, []).append((now, value))
-            pages["Overview"].wait_for_timeout(EACH_S * 1e3)  # the browser's messages are read
+            for kind, value in sample(web.process.pid, browser, windows).items():
+                samples.setdefault(kind, []).append((now, value))
+            time.sleep(EACH_S)
         per_s = (passed(running) - first) / now
-        errors = [name for name, page in pages.items() if page.is_closed()]
-        assert not errors, errors
     return samples, per_s
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -74,24 +74,31 @@ def chromium() -> Iterator[tuple[Any, int]]:
 @contextmanager
 def pages(found: Any, url: str, names: list[str] | None = None) -> Iterator[dict[str, Any]]:
     """Each page of `hilgw web` (or those with these names) in a tab, by its name."""
-    from hilgw.web.layout import PAGES
-
     with ExitStack() as stack:
         context = found.new_context(viewport={"width": 1280, "height": 800})
         stack.callback(context.close)
         context.set_default_timeout(LONG_MS)
-        first = context.new_page()
-        first.goto(url)  # the cookie is that of all
-        first.close()
-        opened = {}
-        for path, name, _ in PAGES:
-            if names is None or name in names:
-                opened[name] = page = context.new_page()
-                page.goto(url.partition("?")[0].rstrip("/") + path)
-                page.get_by_role("navigation", name="Pages").wait_for()
-        if "Plots" in opened:
-            choose_series(opened["Plots"])
-        yield opened
+        yield open_pages(context.new_page, url, names)
+
+
+def open_pages(
+    new_page: Callable[[], Any], url: str, names: list[str] | None = None
+) -> dict[str, Any]:
+    """These pages, by their names. new_page: an empty one, which has the cookies of the others."""
+    from hilgw.web.layout import PAGES
+
+    first = new_page()
+    first.goto(url)  # the cookie is that of all
+    opened = {}
+    for path, name, _ in PAGES:
+        if names is None or name in names:
+            opened[name] = page = new_page()
+            page.goto(url.partition("?")[0].rstrip("/") + path)
+            page.get_by_role("navigation", name="Pages").wait_for()
+    first.close()
+    if "Plots" in opened:
+        choose_series(opened["Plots"])
+    return opened
 
 
 def choose_series(page: Any) -> None:
