@@ -148,6 +148,7 @@ def _pages(live: Live | Recorded, stop_port: int) -> ASGIApp:
         language="en-US",
         message_history_length=EVER_SAME,
         show_welcome_message=False,
+        tailwind=False,  # it marks each update in the browser's timeline, which keeps all of them
         favicon=str(Path(__file__).parent / "favicon.svg"),
     )
     return app
