@@ -93,7 +93,8 @@ def test_an_error_has_its_fix(
 
 
 class Reporting:
-    """Reports values of a sensor until its end, however late somebody subscribes."""
+    """Reports values of a sensor again and again until its end, however late somebody subscribes,
+    and whether or not a subscriber of before is still there."""
 
     def __init__(self, gateways: Running, *values: Any) -> None:
         self._observer, self._values = gateways.gateways["a"].observer, values
@@ -109,21 +110,25 @@ class Reporting:
 
     def _report(self) -> None:
         while not self._over.wait(0.001):
+            self._loop.call_soon_threadsafe(self._report_all)
+
+    def _report_all(self) -> None:
+        for value in self._values:
             if (report := self._observer.sensor_value) is not None:
-                for value in self._values:
-                    event = ValueEvent("cab", "gps", value, 0)
-                    self._loop.call_soon_threadsafe(report, event)
-                return
+                report(ValueEvent("cab", "gps", value, 0))
 
 
 def test_values_are_arrays(gateways: Running) -> None:
     gateway = Gateway.find()
     with Reporting(gateways, (1.0, 2.0, float("nan")), (3.0, 4.0, 5.0)):
-        found = gateway.values("cab.gps", count=2)
+        found = gateway.values("cab.gps", count=2, seconds=DEADLINE_S)
     assert [list(row) for row in found.values[1:]] == [[3, 4, 5]]
     assert len(found.times) == 2 and found.times.typecode == "d"
     with Reporting(gateways, 1, float("inf")):
-        assert list(gateway.values("cab.gps", count=2).values) == [1, float("inf")]
+        assert list(gateway.values("cab.gps", count=2, seconds=DEADLINE_S).values) == [
+            1,
+            float("inf"),
+        ]
     empty = gateway.values("cab.gps", seconds=0.01)
     assert (list(empty.times), list(empty.values)) == ([], [])
 
