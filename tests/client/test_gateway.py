@@ -18,7 +18,7 @@ from hilgw.client.arming import disarm
 from hilgw.engine.control_socket.listener import control_folder
 from hilgw.engine.observer import ValueEvent
 from hilgw.errors import HilgwError, PeerError, UsageError
-from hilgw.testing.sim import DEADLINE_S
+from hilgw.testing.sim import DEADLINE_S, wait_until
 from tests.client.several import Running, peer, running, with_robots
 
 
@@ -93,14 +93,14 @@ def test_an_error_has_its_fix(
 
 
 class Reporting:
-    """Reports values of a sensor again and again until its end, however late somebody subscribes,
-    and whether or not a subscriber of before is still there."""
+    """Reports values of a sensor to the next one who subscribes, however late."""
 
     def __init__(self, gateways: Running, *values: Any) -> None:
         self._observer, self._values = gateways.gateways["a"].observer, values
         self._over, self._loop = threading.Event(), gateways.loop
 
     def __enter__(self) -> None:
+        wait_until(lambda: self._observer.sensor_value is None, what="the last one to go")
         self._thread = threading.Thread(target=self._report)
         self._thread.start()
 
@@ -110,12 +110,11 @@ class Reporting:
 
     def _report(self) -> None:
         while not self._over.wait(0.001):
-            self._loop.call_soon_threadsafe(self._report_all)
-
-    def _report_all(self) -> None:
-        for value in self._values:
             if (report := self._observer.sensor_value) is not None:
-                report(ValueEvent("cab", "gps", value, 0))
+                for value in self._values:
+                    event = ValueEvent("cab", "gps", value, 0)
+                    self._loop.call_soon_threadsafe(report, event)
+                return
 
 
 def test_values_are_arrays(gateways: Running) -> None:

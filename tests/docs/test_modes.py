@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from hilgw import client
 from tests.e2e.running import Gateway, patient, run, wait_until
 
 pytestmark = pytest.mark.process
@@ -30,6 +31,8 @@ def test_the_commands_of_the_page(tmp_path: Path) -> None:
                 r"shadow \| .* \| shadow\s+\w+\s+offset", " ".join(gateway.text().split())
             )
         )
+        asked = client.Gateway(tmp_path / "control")
+        wait_until(lambda: asked.report()["control_loops"]["rover"]["commands_out"], what="motion")
         answers = [run(*each.split(), "--control", "control", cwd=tmp_path) for each in commands]
         gateway.stop()
         text = gateway.text()
