@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from hilgw.errors import HilgwError
+from hilgw.web.content import content
 from hilgw.web.markup import joined, state
 
 if TYPE_CHECKING:
@@ -25,10 +26,9 @@ class Actions:
     """Makes the place of the answers, which a screen reader reads out."""
 
     def __init__(self, page: Page) -> None:
-        from nicegui import ui
 
         self._page, self._running = page, set[str]()
-        self._answer = ui.html("").props("role=status")
+        self._answer = content().props("role=status")
 
     async def do(self, what: str, request: Callable[..., object], *given: object) -> bool:
         """Sends a request of `hilgw.client.Gateway`, beside the event loop, and shows what became

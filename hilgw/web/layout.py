@@ -5,19 +5,23 @@ A page is a module of this room with `build(page)`; `PAGES` has its path and its
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 from hilgw.web import overview, playhead, plots, recordings, robot, scene, traffic
 from hilgw.web.access import GRANT
+from hilgw.web.content import content
 from hilgw.web.markup import element, joined
 from hilgw.web.page import Page, Site
 from hilgw.web.recorded import Recorded
 
 STYLE = (Path(__file__).parent / "style.css").read_text(encoding="utf-8")
 NO_TOKEN = "Open the URL that hilgw web printed, to act."
+PULSE_S = 1.0  # the page is shown as old when it misses three
 OF_RECORDING = "STOP ALL stops the robots of the gateways that run now."
 STOP = (Path(__file__).parent / "stop.html").read_text(encoding="utf-8")
+STALE = (Path(__file__).parent / "stale.html").read_text(encoding="utf-8")
 
 PAGES: tuple[tuple[str, str, Callable[[Page], None]], ...] = (
     ("/", "Overview", overview.build),
@@ -46,9 +50,11 @@ def _add(site: Site, path: str, name: str, build: Callable[[Page], None]) -> Non
         if ":" in (host := request.url.hostname or ""):
             action = action.replace(host, f"[{host}]")
         ui.add_head_html(f"<style>{STYLE}</style>")
-        ui.add_body_html(STOP.replace("$ACTION", action))
+        ui.add_body_html(STOP.replace("$ACTION", action) + STALE)
         with ui.element("header").classes("top"):
             ui.html(_navigation(path, page), tag="nav").props('aria-label="Pages"')
+            pulse = content().classes("pulse unseen").props("aria-hidden=true")
+            page.refresh(lambda: pulse.set_content(f"{time.monotonic()}"), PULSE_S)
         with ui.element("div").classes("page"):
             ui.html(element("h1", name, class_="unseen"))
             if isinstance(site.live, Recorded):

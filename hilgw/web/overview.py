@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from hilgw import reasons
+from hilgw.web.content import content, scrolling
 from hilgw.web.markup import Markup, age, element, joined, state, table
 from hilgw.web.model import GONE, NO_TOPOLOGY, UP, GatewayView
 
@@ -29,8 +30,8 @@ def build(page: Page) -> None:
     and in focus."""
     from nicegui import ui  # the HTML of the page needs no server
 
-    top, cards = ui.html(""), ui.element("div")
-    shown: dict[str, dict[str, ui.html]] = {}
+    top, cards = content(), ui.element("div")
+    shown: dict[str, dict[str, Any]] = {}
 
     def update() -> None:
         bench = page.bench
@@ -43,22 +44,14 @@ def build(page: Page) -> None:
             shown.clear()
             for view in views:
                 with cards, ui.element("section").classes("gateway"):
-                    shown[view.key] = {"": ui.html("")} | {name: scrolling(name) for name in TABLES}
+                    shown[view.key] = {"": content()} | {name: scrolling(name) for name in TABLES}
         for view in views:
-            for name, content in parts(view, bench.now()).items():
+            for name, text in parts(view, bench.now()).items():
                 found = shown[view.key][name]
-                found.set_content(content)
-                found.set_visibility(bool(content))
+                found.set_content(text)
+                found.set_visibility(bool(text))
 
     page.refresh(update)
-
-
-def scrolling(name: str) -> Any:
-    """An `ui.html` with a name, for what may be wider than the screen."""
-    from nicegui import ui
-
-    named = f'tabindex=0 role=region aria-label="{name}"'
-    return ui.html("").classes("scrolls").props(named)
 
 
 def general(views: list[GatewayView], problem: str) -> Markup:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hilgw.units import NS_PER_S, ns_to_s
 from hilgw.web.actions import button
+from hilgw.web.content import content
 from hilgw.web.markup import element
 from hilgw.web.recorded import Recorded
 
@@ -35,7 +36,7 @@ def build(page: Page, recorded: Recorded) -> None:
             play = button("Play", lambda: recorded.play(not recorded.is_playing))
             speed = ui.select(SPEEDS, value=recorded.speed, label="Speed").props("dense outlined")
             speed.on_value_change(lambda event: recorded.play(recorded.is_playing, event.value))
-            shown = ui.html("")
+            shown = content()
         slider = ui.element("input").props('type=range step=0.1 aria-label="Time in seconds"')
         slider.on("pointerdown", lambda: hold(True))
         slider.on("change", seek, js_handler="(e) => emit(e.target.value)")

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from hilgw.units import NS_PER_MS, NS_PER_S
 from hilgw.web.actions import button
+from hilgw.web.content import scrolling
 from hilgw.web.markup import Markup, age, state, table
 from hilgw.web.model import UP, GatewayView
-from hilgw.web.overview import scrolling
 from hilgw.web.series import POINTS, Points, Reading, collect, of_event, of_status
 
 if TYPE_CHECKING:

@@ -13,9 +13,10 @@ from urllib.parse import quote, urlencode
 
 from hilgw.client.gateway import Gateway
 from hilgw.web.actions import Actions, button
+from hilgw.web.content import content, scrolling
 from hilgw.web.markup import Markup, element, joined, table
 from hilgw.web.model import UP, GatewayView
-from hilgw.web.overview import general, scrolling
+from hilgw.web.overview import general
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -113,9 +114,8 @@ def add_download(app: Starlette, bench: Bench) -> None:
 
 
 def build(page: Page) -> None:
-    from nicegui import ui  # the HTML of the page needs no server
 
-    top, shown = ui.html(""), dict[str, Section]()
+    top, shown = content(), dict[str, Section]()
 
     def update() -> None:
         found = page.bench.gateways

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from hilgw.client.gateway import Gateway
 from hilgw.devices.keys import MODIFIERS, NAMES, code_of
 from hilgw.web.actions import Actions, button
+from hilgw.web.content import content, scrolling
 from hilgw.web.markup import Markup, age, element, joined, state, table
 from hilgw.web.model import UP, Event, GatewayView
-from hilgw.web.overview import armed_state, general, scrolling, words
+from hilgw.web.overview import armed_state, general, words
 from hilgw.web.traffic import clock
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def build(page: Page) -> None:
 
     query, shown = ui.context.client.request.query_params, list[Robot]()
     with ui.element("section").classes("gateway"):
-        top = ui.html("")
+        top = content()
         with ui.element("div").classes("tools"):
             chosen = ui.select({}, label="Robot").props("dense outlined")
         place = ui.element("div")
@@ -78,11 +79,10 @@ class Robot:
     """What the page shows of one robot. Only for a visitor who may, there is what it is to do."""
 
     def __init__(self, page: Page, key: tuple[str, str]) -> None:
-        from nicegui import ui
 
         self.key, self._page = key, page
         self._name, self._gateway = key[1], Gateway(Path(key[0]))
-        self._head = ui.html("")
+        self._head = content()
         self._actions = Actions(page)
         self._mode: Any = None
         if page.may("drive"):
@@ -149,14 +149,14 @@ class Robot:
             self._mode.set_visibility(bool(mode))
             if self._mode.value != mode:
                 self._mode.set_value(mode)
-        for where, content in (
+        for where, text in (
             (self._sensors, sensors(view, name, now)),
             (self._motors, motors(view, name, now)),
             (self._log, stop_log(view, name)),
             (self._output, output(view, name)),
         ):
-            where.set_content(content)
-            where.set_visibility(bool(content))
+            where.set_content(text)
+            where.set_visibility(bool(text))
 
 
 def head(view: GatewayView, name: str, now: int) -> Markup:

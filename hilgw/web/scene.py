@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from hilgw.client.gateway import Gateway
 from hilgw.web.actions import FLAT, Actions, button
+from hilgw.web.content import content, scrolling
 from hilgw.web.drawing import Drawing, drawing_of
 from hilgw.web.markup import Markup, age, element, joined, state, table
 from hilgw.web.model import UP, GatewayView
-from hilgw.web.overview import general, scrolling
+from hilgw.web.overview import general
 from hilgw.web.plan import box_of, lost, plan
 from hilgw.web.scene3d import View
 
@@ -41,9 +42,8 @@ position of a robot or of an adapter."""
 
 
 def build(page: Page) -> None:
-    from nicegui import ui  # the HTML of the page needs no server
 
-    top, shown = ui.html(""), dict[str, Section]()
+    top, shown = content(), dict[str, Section]()
 
     def update() -> None:
         found = page.bench.gateways
@@ -69,13 +69,13 @@ class Section:
         self._box, self._views = list[complex](), list[View]()
         self._drawing = drawing_of(view, page.bench.now())
         with ui.element("section").classes("gateway") as self.card:
-            self._head = ui.html("")
+            self._head = content()
             self._kind = ui.toggle(["Plan", "3-D"], value="Plan", on_change=self._switch)
             self._kind.props(
                 f"{FLAT} toggle-color=ink toggle-text-color=card role=group aria-label=View"
             )
             with ui.element("div").classes("drags") as self._flat:
-                self._plan = ui.html("")
+                self._plan = content()
                 ui.element("span").classes("ghost")
             self._deep, self._actions = ui.element("div"), Actions(page)
             self._form = self._controls() if page.may("drive") else []

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
 ANY = ("0.0.0.0", "::")
+RECONNECT_S = 30.0  # a busy machine or browser stands still for some; a click then is not lost
 EVER_SAME = 50  # messages kept for a browser that comes back; then it loads the page anew
 
 
@@ -148,6 +149,7 @@ def _pages(live: Live | Recorded, stop_port: int) -> ASGIApp:
         language="en-US",
         message_history_length=EVER_SAME,
         show_welcome_message=False,
+        reconnect_timeout=RECONNECT_S,
         tailwind=False,  # it marks each update in the browser's timeline, which keeps all of them
         favicon=str(Path(__file__).parent / "favicon.svg"),
     )

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from hilgw.protocols.gateway.events import frame_line
 from hilgw.web.actions import button
+from hilgw.web.content import content, scrolling
 from hilgw.web.markup import Markup, element, joined, state, table
 from hilgw.web.model import Event, GatewayView
-from hilgw.web.overview import scrolling, words
+from hilgw.web.overview import words
 from hilgw.web.packets import ANY_KIND, Capture, Filter, capture, frames, hops, send_command
 
 if TYPE_CHECKING:
@@ -147,13 +148,13 @@ def build(page: Page) -> None:
             ).props("dense outlined")
             lost = ui.checkbox("Only lost")
             pause = ui.checkbox("Pause")
-        amount, packets = ui.html("").classes("dim"), scrolling("Packets")
+        amount, packets = content().classes("dim"), scrolling("Packets")
         for press in ("mousedown", "click"):
             packets.on(press, choose, js_handler=CHOOSE)
     with ui.element("section").classes("gateway"):
         details = scrolling("Details")
         with ui.element("div").classes("tools") as again:
-            command = ui.html("")
+            command = content()
             button("Copy as hilgw send", lambda: ui.clipboard.write(traffic.command()))
     with ui.element("section").classes("gateway"):
         lines = scrolling("Decoded frames")

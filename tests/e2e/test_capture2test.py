@@ -40,7 +40,7 @@ wheel.setPosition(math.inf)
 wheel.setVelocity(0)
 sent = 0
 while robot.step(32) != -1:
-    if sent < 20 and (not sent or rx.getQueueLength()):
+    if sent < 6 and (not sent or rx.getQueueLength()):
         if sent:
             rx.nextPacket()
         tx.send(b"ping %d" % sent)
@@ -49,7 +49,7 @@ while robot.step(32) != -1:
 """
 RUN = ("rover.yaml", "--duration", "2s", "--set", "robots.rover.controller.args=[--lab]")
 CHANGES = {
-    "packet": ('b"ping %d" % sent', 'b"ping %d" % (sent + (sent == 19))', "ping 20"),
+    "packet": ('b"ping %d" % sent', 'b"ping %d" % (sent + (sent == 5))', "ping 6"),
     "motor": ("sent % 3", "sent % 3 or 4", "drive left 124"),
 }
 

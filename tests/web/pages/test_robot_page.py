@@ -63,8 +63,7 @@ def gateway(folder: Path) -> Iterator[Gateway]:
 
 
 def opened_from_overview(page: Any) -> None:
-    # At once: an update between press and release would take the row away.
-    page.get_by_role("link", name="driven", exact=True).evaluate("each => each.click()")
+    page.get_by_role("link", name="driven", exact=True).click()
     page.get_by_role("region", name="Sensors").wait_for()
 
 
