@@ -127,6 +127,10 @@ class _Assembly:
             self.add_station(name, adapter, mocks, ports)
         mocks.add_nodes()
         self.add_peers()
+        if self.config.federation is not None:
+            from hilgw.assemble.federation import add_federation
+
+            add_federation(self.config, self.config.federation, self.gateway, self.airs)
         if self.config.estop is not None:
             self.add_estop(self.config.estop, ports)
         for notice in line_rates.notices(self.config):

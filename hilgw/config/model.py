@@ -182,6 +182,65 @@ class RecordConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Ros2Config:
+    """Packets also as topics of ROS 2, of std_msgs/msg/UInt8MultiArray, as rmw_zenoh has them."""
+
+    domain: int = setting("ROS_DOMAIN_ID", 0, ge=0, le=232)
+    namespace: str = setting(
+        "namespace of the topics: /NAMESPACE/DEVICE", "hilgw", pattern=r"[A-Za-z][A-Za-z0-9_]*"
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FederationConfig:
+    """Several gateways on one medium, over Eclipse Zenoh (`pip install 'hilgw[zenoh]'`)."""
+
+    name: str = setting(
+        "name of this gateway among the others",
+        pattern=r"[A-Za-z0-9_-]{1,64}",
+        example="bench",
+    )
+    network: str = setting(
+        "gateways of the same network are on one medium", "lab", pattern=r"[A-Za-z0-9_-]{1,64}"
+    )
+    mode: str = setting(
+        "as Zenoh has it; peer: with each gateway that it connects to or that connects to it; "
+        "client: through the router or peer that it connects to; router: passes on for others, too",
+        "peer",
+        choices=("peer", "client", "router"),
+    )
+    listen: tuple[str, ...] | None = setting(
+        "Zenoh endpoints where others connect; not set: tcp/127.0.0.1:7447 without `connect`, else "
+        "none",
+        None,
+        example='["tcp/127.0.0.1:7447"]',
+    )
+    connect: tuple[str, ...] = setting(
+        "Zenoh endpoints of others: a gateway, or a router (zenohd)",
+        (),
+        example='["tls/simulator.lab:7447"]',
+    )
+    plaintext: bool = setting(
+        "accept endpoints beyond this machine without TLS: anyone on the way can read and send "
+        "packets",
+        False,
+    )
+    zenoh: dict[str, Any] = setting(
+        "Zenoh's own settings, such as {transport: {link: {tls: ...}}, access_control: ...}, as in "
+        "its DEFAULT_CONFIG.json5",
+        default_factory=dict,
+    )
+    ros2: Ros2Config | None = setting("packets also as topics of ROS 2", None)
+
+    @property
+    def endpoints(self) -> tuple[str, ...]:
+        """Where it listens."""
+        if self.listen is not None:
+            return self.listen
+        return () if self.connect or self.mode == "client" else ("tcp/127.0.0.1:7447",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PartBackend:
     """The back end of one part: a station, a controller, a body."""
 
@@ -384,6 +443,9 @@ class GatewayConfig:
     control: ControlConfig = setting("the control socket", default_factory=ControlConfig)
     metrics: MetricsConfig | None = setting("metrics for Prometheus", None)
     record: RecordConfig | None = setting("recordings of all that passes", None)
+    federation: FederationConfig | None = setting(
+        "one medium with other gateways, over Eclipse Zenoh", None
+    )
     access: AccessConfig = setting("who may connect from other hosts", default_factory=AccessConfig)
     medium: MediumConfig = setting("the simulated space", default_factory=MediumConfig)
     robots: dict[str, RobotConfig] = setting("simulated robots by name", default_factory=dict)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from hilgw.engine.listening import Listening
     from hilgw.engine.mocap import Mocap
     from hilgw.engine.mock_host import MockHost
+    from hilgw.engine.neighbour import Federated
     from hilgw.engine.observer import Direction, Observers
     from hilgw.engine.processes.processes import Child
     from hilgw.engine.reporting.latency import Latency
@@ -97,6 +98,7 @@ class Gateway:
         self.reports: dict[str, Callable[[], dict[str, Any]]] = {}
         self.listening: list[Listening] = []
         self.environment: dict[str, str] = {}
+        self.federation: Federated | None = None
         self.history = PortHistory(self.real_timer, self.counters)
         observer.add(self.history)
         self._speed = SpeedMeter(paced.speed, timer.now) if paced is not None else None

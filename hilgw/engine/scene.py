@@ -111,6 +111,13 @@ class Scene:
         name, pose = mount
         self._medium.transmit(packet, self._medium.pose_of(name, pose), mounted_on=name)
 
+    def transmit_from(self, packet: Packet, pose: Pose | None, on: str | None, now: int) -> None:
+        """Puts a packet of another gateway on the medium, which arrives now: sent from this pose
+        (None: unknown) by a device on the object `on`."""
+        self._catch_up()
+        self._move(packet.sent_ns)
+        self._medium.transmit(packet, pose, now, on)
+
     def close(self) -> None:
         """Followers are called no more."""
         if self._timer is not None:

@@ -15,7 +15,7 @@ The sender is identified by, strongest first:
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -29,6 +29,8 @@ LIMIT = 1024
 """Transmissions remembered, times the number of airs; the oldest is dropped first."""
 
 _UNIQUE_DIGITS = 12
+
+OnSent = Callable[[str, bytes, str, int, str | None, int], object]
 
 
 class Origin(Enum):
@@ -105,10 +107,14 @@ class _Air:
 
 class Airs:
     """All airs of one gateway. `now` is integer nanoseconds. travelled_ns: of the packet that
-    `origin` was last asked about, since it left the module that sent it; None: not known."""
+    `origin` was last asked about, since it left the module that sent it; None: not known. on_sent:
+    called with what `sent` was, without its time, where other gateways may be in the air; on_own:
+    when a module has other addresses."""
 
     def __init__(self) -> None:
         self.travelled_ns: int | None = None
+        self.on_sent: OnSent | None = None
+        self.on_own: Callable[[], object] = lambda: None
         self._airs: dict[str, _Air] = {}
         self._ours: dict[str, int] = {}  # unique address -> how many of our modules have it
         self._stations: set[str] = set()
@@ -124,6 +130,12 @@ class Airs:
         here.addresses[station] = frozenset(normal(address) for address in addresses)
         for address in here.addresses[station]:
             self._ours[address] = self._ours.get(address, 0) + 1
+        self.on_own()
+
+    def addresses(self, air: str, station: str) -> frozenset[str]:
+        """The source addresses of a module of ours, in their normal form."""
+        here = self._airs.get(air)
+        return frozenset() if here is None else here.addresses.get(station, frozenset())
 
     def sent(
         self,
@@ -138,6 +150,8 @@ class Airs:
         """Records that our module `station` transmits these bytes. owner: the robot that sent them,
         None for another sender. line_ns: until the module has them."""
         if len(self._stations) > 1 and air in self._airs:
+            if self.on_sent is not None:
+                self.on_sent(air, data, station, air_time_ns, owner, line_ns)
             expires_ns, left_ns = now + air_time_ns, now + line_ns
             self._sent.add(_Transmission(data, station, expires_ns, {station}, air, owner, left_ns))
 

@@ -30,14 +30,15 @@ Cell = tuple[int, int, int]
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Listener:
-    """A Receiver or a hardware station on a medium.
+    """A Receiver, a hardware station or a neighbour on a medium.
 
     owner: the robot it belongs to, None for a module without a robot. air: the air the module
     transmits in, None for a simulated Receiver. relay: accepts packets from another air. channels:
     the channels it listens to, None: all; of the modules of one air, one that names the channel
     comes before one that listens to all. deliver: takes each copy, and counts it. on_fault: gets
     what `deliver` raises; None: the observer gets a notice. mounted_on: the object it moves with
-    (default: its owner, else itself). mount: its pose on that object.
+    (default: its owner, else itself). mount: its pose on that object. is_neighbour: another
+    gateway, which gets the packets of this one whatever their range, with the pose of the sender.
 
     `enabled`, `relay` and the noises may be set at any time; change channels and pose with
     `Medium.retune` and `place`, which update the index.
@@ -55,6 +56,7 @@ class Listener:
     mounted_on: str = ""
     mount: Pose = IDENTITY
     enabled: bool = True
+    is_neighbour: bool = False
     signal_strength_noise: float = 0.0
     direction_noise: float = 0.0
     on_fault: Callable[[Exception], None] | None = None

@@ -44,6 +44,11 @@ def exclusion(packet: Packet, listener: Listener) -> NotReceivedReason | None:
         return NotReceivedReason.NO_LISTENER
     if packet.source == listener.name:
         return NotReceivedReason.NO_LISTENER if packet.air is None else NotReceivedReason.AIR
+    if packet.gateway:
+        if listener.is_neighbour:  # the gateway that it came from has given it to all others
+            return NotReceivedReason.NO_LISTENER
+        if listener.air is not None and listener.air in packet.served:
+            return NotReceivedReason.OTHER_MODULE
     between_airs = packet.air is not None and listener.air is not None
     if between_airs and (packet.is_own or packet.air == listener.air or not listener.relay):
         return NotReceivedReason.AIR

@@ -81,6 +81,8 @@ class Medium:
         self._delivering = False
         self._noticed: set[str] = set()
         self._notices: list[str] = []  # names, until the current packet is counted
+        self.on_listeners: Callable[[], object] = lambda: None
+        """Called after a listener was attached, detached or retuned."""
 
     # --- listeners and objects ------------------------------------------------------------------
 
@@ -100,16 +102,19 @@ class Medium:
         listener.noise = Random(f"{self._seed}/{listener.name}")
         listener.count = self.ledger.station(listener.name)
         self._listeners.add(listener)
+        self.on_listeners()
 
     def detach(self, name: str) -> None:
         """Removes a listener; copies in flight to it are refused "detached"."""
         self._listeners.remove(name)
+        self.on_listeners()
 
     def retune(self, name: str, channels: frozenset[int] | None) -> None:
         """Changes the channels of a listener, None: all; does nothing when it is not attached."""
         listener = self._listeners.by_name.get(name)
         if listener is not None:
             self._listeners.retune(listener, channels)
+            self.on_listeners()
 
     def place(self, name: str, pose: Pose | None) -> None:
         """Changes the pose of an object (None: unknown), and of all that is mounted on it."""
@@ -151,10 +156,14 @@ class Medium:
         names = [each.name for each, _ in receivers]
         self.ledger.enter(packet.source, names, reason)
         for listener, distance in receivers:
-            towards = direction(listener, pose, distance)
-            strength = signal_strength(packet, distance, listener)
+            if listener.is_neighbour:
+                copy = Copy(packet, arrived_ns, origin=pose, mounted_on=mounted_on)
+            else:
+                towards = direction(listener, pose, distance)
+                strength = signal_strength(packet, distance, listener)
+                copy = Copy(packet, arrived_ns, strength, towards)
             listener.count.accept()
-            self._in_flight.append((listener, Copy(packet, arrived_ns, strength, towards)))
+            self._in_flight.append((listener, copy))
         if self._notices:
             self._send_notices()
         if (transmitted := self._observer.transmitted) is not None:
@@ -259,6 +268,8 @@ class Medium:
     ) -> tuple[float, NotReceivedReason | None]:
         """Distance, and None or why the signal does not arrive. Unknown poses are in range."""
         there = listener.pose
+        if listener.is_neighbour:
+            return math.nan, None
         if pose is None or there is None:
             self._note_unknown_pose(packet.source if pose is None else listener.name)
             return math.nan, None

@@ -6,7 +6,16 @@ Errors are added to the document's problems; legal but doubtful settings get a w
 from __future__ import annotations
 
 from hilgw.config import replays
-from hilgw.config.checks import access, backends, control_loops, estop, names, parts, reach
+from hilgw.config.checks import (
+    access,
+    backends,
+    control_loops,
+    estop,
+    federation,
+    names,
+    parts,
+    reach,
+)
 from hilgw.config.context import Context, Inspection
 from hilgw.config.scene import check_scene
 from hilgw.config.source.document import Document
@@ -38,6 +47,7 @@ IN_ORDER = (
     control_loops.check_forwarding,
     access.check_files,
     access.check_metrics,
+    federation.check_federation,
 )
 """A value with an error gets no second one: that of the first check in this order is reported."""
 
@@ -47,6 +57,6 @@ def check(document: Document, context: Context) -> list[Diagnostic]:
     inspection = Inspection(document, context)
     for each in IN_ORDER:
         each(inspection)
-    if not document.problems:
+    if not document.problems and inspection.get("federation") is None:  # others may have more
         reach.check_reach(inspection)
     return inspection.warnings

@@ -31,6 +31,7 @@ def status_of(gateway: Gateway, config: str, clients: int) -> dict[str, Any]:
         "robots": {name: loops[name].state() for name in loops},
         **layout_of(gateway),
         "clients": {"control socket": clients, **listening},
+        **({"federation": gateway.federation.status()} if gateway.federation else {}),
         "losses": gateway.ledger.losses(),
         "queues": gateway.ledger.queues(),
         "mono_ns": gateway.real_timer.now(),

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache
 from types import UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -159,6 +159,8 @@ def _converted(hint: Any, value: Any) -> Any:
         return float(value)
     elif hint is bytes and type(value) is str:
         return bytes.fromhex(value)
+    elif is_dataclass(hint) and isinstance(value, dict):
+        return decode(hint, value)  # type: ignore[arg-type]  # the class, not an object of it
     elif hint is Any or type(value) is hint:
         return value
     raise ValueError

@@ -1,0 +1,44 @@
+"""The federation of a configuration."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hilgw.config.scene import air_of
+from hilgw.errors import ConfigError
+
+if TYPE_CHECKING:
+    from hilgw.config.model import FederationConfig, GatewayConfig
+    from hilgw.engine.gateway import Gateway
+    from hilgw.medium.airs import Airs
+
+
+def add_federation(
+    config: GatewayConfig, federation: FederationConfig, gateway: Gateway, airs: Airs
+) -> None:
+    """Adds it to the ports of the gateway. Raises ConfigError without Eclipse Zenoh, or where Zenoh
+    refuses a setting."""
+    try:
+        import zenoh  # noqa: F401 - whether it is installed
+    except ModuleNotFoundError:
+        fix = "pip install 'hilgw[zenoh]'"
+        raise ConfigError("needs Eclipse Zenoh", where="federation", fix=fix) from None
+    from hilgw.federation.federation import NAME, Federation
+    from hilgw.federation.settings import zenoh_settings
+    from hilgw.federation.shared_airs import SharedAirs
+
+    local = [
+        name
+        for name, adapter in config.adapters.items()
+        if not adapter.common.air and air_of(adapter, name) == name
+    ]
+    shared = SharedAirs(airs, federation.name, local, gateway.real_timer.now)
+    where = ", ".join((*federation.endpoints, *federation.connect))
+    made = Federation(
+        federation.network, federation.name, where, zenoh_settings(federation), gateway, shared
+    )
+    gateway.federation = gateway.supervisors[NAME] = made
+    gateway.reports[NAME] = made.summary
+    gateway.description.append(
+        f"  {NAME:<12} {federation.name!r} in {federation.network!r}, {federation.mode}: {where}"
+    )

@@ -1,0 +1,102 @@
+"""Checks of the federation: who can reach it, and what it excludes."""
+
+from __future__ import annotations
+
+import ipaddress
+from importlib.util import find_spec
+from typing import Any
+
+from hilgw.config.context import Inspection
+from hilgw.config.model import FederationConfig
+from hilgw.config.queries import REAL_TIME
+from hilgw.config.source.positions import Path
+from hilgw.errors import quoted
+
+ENCRYPTED = ("tls", "quic")
+PROTOCOLS = ("tcp", "udp", "ws", *ENCRYPTED)
+LOCAL = ("unixsock-stream", "unixpipe", "serial", "vsock")  # they do not leave the machine
+_FORM = 'write PROTOCOL/HOST:PORT, e.g. "tcp/127.0.0.1:7447" or "tls/simulator.lab:7447"'
+_CERTIFICATE = ("listen_certificate", "listen_private_key")
+
+
+def check_federation(inspection: Inspection) -> None:
+    """Reports endpoints that Zenoh cannot have, that others reach without TLS, and what makes a
+    federation impossible."""
+    for at, config in inspection.made("federation"):
+        if find_spec("zenoh") is None:
+            inspection.error(at, "needs Eclipse Zenoh", "pip install 'hilgw[zenoh]'")
+        _check_speed(inspection, at)
+        _check_ends(inspection, at, config)
+        for key in ("listen", "connect"):
+            for index, endpoint in enumerate(getattr(config, key) or ()):
+                _check_endpoint(inspection, (*at, key, index), endpoint, config)
+
+
+def _check_speed(inspection: Inspection, at: Path) -> None:
+    speed = inspection.get("speed")
+    if speed not in (None, REAL_TIME):
+        what = "the other gateways run in real time, and share the packets of each instant"
+        inspection.error(("speed",), what, "leave speed out, or federation")
+
+
+def _check_ends(inspection: Inspection, at: Path, config: FederationConfig) -> None:
+    if config.mode == "client":
+        if config.listen:
+            fix = "delete it, or write mode: peer"
+            inspection.error((*at, "listen"), "a client of Zenoh does not listen", fix)
+        if not config.connect:
+            fix = 'write connect: ["tcp/127.0.0.1:7447"]'
+            inspection.error((*at, "mode"), "a client of Zenoh needs a router or a peer", fix)
+    elif not config.endpoints and not config.connect:
+        fix = 'write listen: ["tcp/127.0.0.1:7447"], or connect'
+        inspection.error((*at, "listen"), "no other gateway can reach this one", fix)
+    for key in ("listen", "connect"):
+        own = config.zenoh.get(key)
+        if isinstance(own, dict) and "endpoints" in own:
+            what = f"the endpoints are those of federation.{key}"
+            inspection.error((*at, "zenoh", key, "endpoints"), what, f"move them to {key}")
+
+
+def _check_endpoint(
+    inspection: Inspection, at: Path, endpoint: str, config: FederationConfig
+) -> None:
+    protocol, slash, rest = endpoint.partition("/")
+    if protocol in LOCAL and rest:
+        return
+    host, colon, port = rest.partition("#")[0].partition("?")[0].rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if protocol not in PROTOCOLS or not host or not port.isdecimal() or int(port) > 65535:
+        known = "" if protocol in PROTOCOLS else f": Zenoh has no protocol {quoted(protocol)}"
+        inspection.error(at, f"{quoted(endpoint)} is not an endpoint{known}", _FORM)
+    elif protocol in ENCRYPTED:
+        if at[1] == "listen":
+            _check_certificate(inspection, at, config)
+    elif not _is_loopback(host) and not config.plaintext:
+        what = (
+            "other hosts reach this endpoint without TLS: who is on the way reads and sends packets"
+        )
+        fix = "use tls/HOST:PORT, or write plaintext: true for a network that you trust"
+        inspection.error(at, what, fix)
+
+
+def _check_certificate(inspection: Inspection, at: Path, config: FederationConfig) -> None:
+    tls: Any = config.zenoh
+    for key in ("transport", "link", "tls"):
+        tls = tls.get(key) if isinstance(tls, dict) else None
+    given = tls if isinstance(tls, dict) else {}
+    missing = [key for key in _CERTIFICATE if not any(each.startswith(key) for each in given)]
+    if missing:
+        what = f"TLS needs {' and '.join(missing)} of Zenoh"
+        wanted = ", ".join(f"{key}: FILE.pem" for key in missing)
+        fix = f"write zenoh: {{transport: {{link: {{tls: {{{wanted}}}}}}}}}"
+        inspection.error(at, what, fix)
+    elif not given.get("enable_mtls") and "access_control" not in config.zenoh:
+        what = "any host that trusts this certificate can send packets"
+        inspection.warn(at, what, "write enable_mtls: true, or access_control, in zenoh")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,148 @@
+"""A neighbour: another gateway, which takes packets and poses instead of bytes.
+
+On the medium it is one listener for each type of signal that it listens to. It judges range, cone
+and obstacles itself, so that it gets each packet with the pose of its sender. Among the ports of
+the gateway it is an `ObservedPort`, which nothing here connects: who carries the packets says when
+it is there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
+
+from hilgw.engine.observer import State
+from hilgw.engine.reporting.latency import Latency
+from hilgw.engine.supervisor import ObservedPort
+from hilgw.medium.listeners import Listener
+from hilgw.reasons import ExpiredReason, PacketRefused
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hilgw.engine.lines import Lines
+    from hilgw.medium.ledger import StationCount
+    from hilgw.medium.medium import Medium
+    from hilgw.medium.packet import Copy
+    from hilgw.reasons import RefusedReason
+
+Carry = Callable[["Copy", "Outlet"], "RefusedReason | None"]
+Channels = frozenset[int] | None
+"""Those that a neighbour listens to; None: all."""
+
+
+class Federated(Protocol):
+    """The other gateways, in plain JSON types."""
+
+    def status(self) -> dict[str, Any]:
+        """Who is there, what they have, and the counts of each link."""
+        ...
+
+    async def network(self) -> dict[str, Any]:
+        """The counts of each gateway by name; None: it did not answer."""
+        ...
+
+
+class Outlet:
+    """The packets of one type for a neighbour. listener: for the medium. waiting: copies that were
+    accepted, and of which nothing is known yet."""
+
+    def __init__(self, neighbour: str, type: str, carry: Carry, medium: Medium) -> None:
+        self.neighbour = neighbour
+        self.type = type
+        self.listener = Listener(
+            name=f"{type}@{neighbour}", type=type, deliver=self._deliver, is_neighbour=True
+        )
+        self.waiting = 0
+        self.is_attached = False
+        self._carry = carry
+        self._medium = medium
+        self.count: StationCount = medium.ledger.station(self.listener.name, lambda: self.waiting)
+
+    def tune(self, channels: Channels) -> None:
+        """It listens to these channels from now on."""
+        listener = self.listener
+        if self.is_attached:
+            if listener.channels != channels:
+                self._medium.retune(listener.name, channels)
+            return
+        listener.channels = channels
+        self._medium.attach(listener)
+        self.is_attached = True
+
+    def detach(self) -> None:
+        """It listens to nothing."""
+        if self.is_attached:
+            self._medium.detach(self.listener.name)
+            self.is_attached = False
+
+    def _deliver(self, copy: Copy) -> None:
+        reason = self._carry(copy, self)
+        if reason is None:
+            self.waiting += 1
+        else:
+            self.count.refuse(reason)
+
+    def settle(self, delivered: int, lost: int, reason: RefusedReason = PacketRefused.LINK) -> None:
+        """The neighbour has received so many of those that wait, and so many are lost."""
+        self.waiting -= delivered + lost
+        self.count.delivered += delivered
+        if lost:
+            self.count.refuse(reason, lost)
+
+    def expire(self) -> None:
+        """The gateway ends: what becomes of those that wait is not known."""
+        self.count.expire(self.waiting, ExpiredReason.IN_FLIGHT)
+        self.waiting = 0
+
+
+class Neighbour(ObservedPort):
+    """Another gateway. carry: takes a copy and its outlet, returns None or why it does not; it
+    calls `Outlet.settle` when it knows what became of the copy. latency: from the time a packet was
+    sent there until it came here."""
+
+    def __init__(self, name: str, lines: Lines, where: str, carry: Carry, medium: Medium) -> None:
+        super().__init__(f"gateway@{name}", lines, where)
+        self.member = name
+        self.outlets: dict[str, Outlet] = {}
+        self.latency = Latency()
+        self._carry = carry
+        self._medium = medium
+
+    async def run(self, on_up: Callable[[], None], *, is_needed: bool = True) -> None:
+        """Nothing to do: it is not opened from here."""
+        await asyncio.get_running_loop().create_future()
+
+    @property
+    def ready(self) -> bool:
+        """Whatever it is: the gateway needs none."""
+        return True
+
+    @property
+    def is_up(self) -> bool:
+        return self.state is State.UP
+
+    def listen(self, channels: Mapping[str, Channels]) -> None:
+        """It is there, and listens to these channels of these types."""
+        if not self.is_up:
+            self.was_up = True
+            self.opened += 1
+            self.ups += 1
+        for type, wanted in channels.items():
+            self.outlet(type).tune(wanted)
+        for type in self.outlets.keys() - channels.keys():
+            self.outlets[type].detach()
+        self._enter(State.UP, "")
+
+    def outlet(self, type: str) -> Outlet:
+        """The one of this type."""
+        if type not in self.outlets:
+            self.outlets[type] = Outlet(self.member, type, self._carry, self._medium)
+        return self.outlets[type]
+
+    def leave(self, state: State, reason: str) -> None:
+        """It is not there, or cannot be used: it listens to nothing."""
+        for outlet in self.outlets.values():
+            outlet.detach()
+        self._enter(state, reason)

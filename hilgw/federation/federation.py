@@ -1,0 +1,536 @@
+"""The federation: the gateways on one network, from the session's begin to its end."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections import Counter
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from hilgw import __version__
+from hilgw.devices.fields import BROADCAST, TYPES
+from hilgw.engine.neighbour import Neighbour
+from hilgw.engine.observer import State
+from hilgw.engine.supervisor import ObservedPort
+from hilgw.errors import ConfigError, PortError
+from hilgw.federation import wire
+from hilgw.federation.incoming import Incoming
+from hilgw.federation.member import Member
+from hilgw.federation.outgoing import Outgoing
+from hilgw.federation.session import ZenohSession
+from hilgw.federation.shared_poses import SharedPoses
+from hilgw.protocols.gateway.messages import keys_of
+from hilgw.reasons import PacketRefused
+from hilgw.units import NS_PER_MS, NS_PER_S
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import zenoh
+
+    from hilgw.engine.gateway import Gateway
+    from hilgw.engine.neighbour import Outlet
+    from hilgw.federation.session import Query
+    from hilgw.federation.shared_airs import SharedAirs
+    from hilgw.medium.packet import Copy
+    from hilgw.reasons import RefusedReason
+    from hilgw.transports.base import Handle
+
+NAME = "federation"
+TICK_NS = 100 * NS_PER_MS
+IDLE_NS = NS_PER_S  # between two queries of a link where no packet waits to be confirmed
+FORGET_NS = 30 * NS_PER_S  # what a lost gateway has not confirmed is lost
+SETTLE_S, CLOSE_S = 0.4, 0.4  # longest waits at the end
+MOST_MEMBERS = 256
+MOST_CHANNELS = 64  # each a subscription; a gateway that listens to more gets all
+
+
+class Federation(ObservedPort):
+    """This gateway among the others. network, name: as of `FederationConfig`. members: the others
+    by name."""
+
+    def __init__(
+        self,
+        network: str,
+        name: str,
+        where: str,
+        settings: zenoh.Config,
+        gateway: Gateway,
+        airs: SharedAirs,
+    ) -> None:
+        super().__init__(NAME, gateway.lines, where)
+        self.members: dict[str, Member] = {}
+        # The time comes first: of two gateways of one name that start at once, the later one ends.
+        self.id = (time.time_ns() >> 20 & 0xFFFF_FFFF) << 32 | secrets.randbits(32)
+        self._member_name = name
+        self._keys = wire.Keys(network, name)
+        self._token = self._keys.own("member", wire.id_text(self.id), str(wire.VERSION))
+        self._settings = settings
+        self._gateway = gateway
+        self._timer = gateway.real_timer
+        self._airs = airs
+        self._poses = SharedPoses(gateway.scene, self._keys)
+        self._incoming = Incoming(name, self.id, self.members, gateway.scene, airs, self._timer.now)
+        self._session: ZenohSession | None = None
+        self._outgoing: Outgoing | None = None
+        self._state = wire.State(wire.id_text(self.id), __version__)
+        self._subscribed: set[str] = set()
+        self._is_announcing = False
+        self._began_ns = 0
+        self._tick: Handle | None = None
+        self._failed: asyncio.Future[None] | None = None
+        self._refused: Counter[str] = Counter()
+
+    @property
+    def ready(self) -> bool:
+        """Whether it listens and connects; whether others are there, it does not wait for."""
+        return self._session is not None and self.was_up
+
+    # --- life -----------------------------------------------------------------------------------
+
+    async def run(self, on_up: Callable[[], None], *, is_needed: bool = True) -> None:
+        """Raises PortError where it cannot listen, or another gateway has its name."""
+        self._enter(State.OPENING, "")
+        session = ZenohSession(self._settings)
+        try:
+            await session.open()
+            self._begin(session)
+            on_up()
+            self._failed = asyncio.get_running_loop().create_future()
+            await self._failed
+        finally:
+            await self._end(session)
+
+    def _begin(self, session: ZenohSession) -> None:
+        self.was_up, self.opened = True, 1
+        self._session, self._airs.session = session, session
+        self._began_ns = self._timer.now()
+        self._airs.key = self._keys.own("sent")
+        loop = asyncio.get_running_loop()
+        self._outgoing = Outgoing(
+            self._keys,
+            self.id,
+            session,
+            self.members,
+            self._gateway.medium,
+            self._airs,
+            loop.call_soon,
+        )
+        keys = self._keys
+        session.answer(keys.own("link"), self._on_link_query)
+        session.answer(keys.own("state"), self._on_state_query)
+        session.answer(keys.own("status"), self._on_status_query)
+        session.subscribe(keys.of("state", "*"), self._contained(self._on_state))
+        session.subscribe(keys.of("sent", "*"), self._contained(self._on_air_sent))
+        self._poses.begin(session, self._contained(self._on_pose))
+        self._announce()
+        session.watch(keys.of("member", "*/*/*"), self._on_token)
+        session.live(self._token)
+        self._gateway.medium.on_listeners = self._airs.on_own = self._changed
+        self._enter(State.WAITING, "no other gateway is there")
+        self._on_tick()
+
+    async def _end(self, session: ZenohSession) -> None:
+        """What others sent is confirmed, and what they confirmed is counted."""
+        self._gateway.medium.on_listeners = self._airs.on_own = lambda: None
+        if self._tick is not None:
+            self._tick.cancel()
+        for member in self.members.values():
+            for outlet in member.neighbour.outlets.values():
+                outlet.detach()
+        if self._session is not None:
+            if self._outgoing is not None:
+                self._outgoing.flush()
+            for key in self._subscribed:
+                session.withdraw(key)
+            deadline = asyncio.get_running_loop().time() + SETTLE_S
+            while self._unsettled() and asyncio.get_running_loop().time() < deadline:
+                for member in self._unsettled():
+                    self._ask(member)
+                await asyncio.sleep(0.01)
+            self._state = self._made_state(leaving=True)
+            session.put(self._keys.own("state"), wire.encode_json(self._state))
+            session.withdraw(f"token {self._token}")
+        await session.close(CLOSE_S)
+        for member in self.members.values():
+            for outlet in member.neighbour.outlets.values():
+                outlet.expire()
+            member.leave(State.CLOSED, "", self._timer.now())
+        self._enter(State.CLOSED, "")
+
+    def _unsettled(self) -> list[Member]:
+        return [each for each in self.members.values() if each.is_live and each.unsettled]
+
+    def _on_tick(self) -> None:
+        """Asks the others what they received, and forgets those that are gone."""
+        now = self._timer.now()
+        for member in self.members.values():
+            if not member.is_live:
+                if member.unsettled and now - member.left_ns >= FORGET_NS:
+                    member.give_up()
+            elif member.state is None:
+                self._ask_state(member)
+            elif member.unsettled or now - member.answered_ns >= IDLE_NS:
+                self._ask(member)
+        self._tick = self._timer.call_at(now + TICK_NS, self._on_tick)
+
+    # --- who is there -----------------------------------------------------------------------------
+
+    def _on_token(self, key: str, is_there: bool) -> None:
+        try:
+            at = wire.member_key(key)
+        except wire.Malformed:
+            self._refused["malformed"] += 1
+            return
+        member = self.members.get(at.name)
+        if at.name == self._member_name:
+            if is_there and at.id != self.id:
+                self._ask_namesake()
+        elif is_there:
+            self._comes(at, member)
+        elif member is not None and member.id == at.id and member.is_live:
+            self._leave(member, State.WAITING, "lost")
+
+    def _comes(self, at: wire.MemberKey, member: Member | None) -> None:
+        if member is None and len(self.members) >= MOST_MEMBERS:
+            self._refused["too_many_gateways"] += 1
+            return
+        if member is None or member.id != at.id:
+            if member is not None:
+                member.give_up()
+            neighbour = self._neighbour(at.name) if member is None else member.neighbour
+            member = self.members[at.name] = Member(at, neighbour)
+        member.is_live = True
+        if at.version != wire.VERSION:
+            reason = f"speaks version {at.version} of the federation, this gateway {wire.VERSION}"
+            member.leave(State.FAILED, reason, self._timer.now())
+            return
+        member.state = None
+        self._ask_state(member)
+
+    def _neighbour(self, name: str) -> Neighbour:
+        made = Neighbour(name, self.lines, self.where, self._carry, self._gateway.medium)
+        self._gateway.supervisors[made.name] = made
+        return made
+
+    def _leave(self, member: Member, state: State, reason: str) -> None:
+        member.leave(state, reason, self._timer.now())
+        self._airs.know(member.name, {})
+        self._poses.forget(member.name)
+        self._show()
+
+    def _show(self) -> None:
+        if self._outgoing is not None:
+            self._outgoing.changed()
+        up = sum(each.neighbour.is_up for each in self.members.values())
+        if up:
+            self._enter(State.UP, f"{up} other gateway{'s' * (up > 1)}")
+        else:
+            self._enter(State.WAITING, "no other gateway is there")
+
+    def _ask_namesake(self) -> None:
+        """Another gateway has this name: who runs for less long ends."""
+        session = self._session
+        if session is not None:
+            key = self._keys.own("state")
+            session.get(key, None, lambda data, *times: self._is_second(data or b""))
+
+    def _is_second(self, data: bytes) -> None:
+        with suppress(wire.Malformed, ValueError):
+            other = wire.decode_json(wire.State, data)
+            mine = (self._uptime_ms(), -self.id)
+            if (other.uptime_ms, -int(other.id, 16)) > mine and self._failed is not None:
+                what = f"another gateway of this network has the name {self._member_name!r}"
+                fix = "give this one another name in `federation`"
+                error = PortError(what, reason=PortError.BUSY, where=NAME, fix=fix)
+                if not self._failed.done():
+                    self._failed.set_exception(error)
+
+    def _uptime_ms(self) -> int:
+        return (self._timer.now() - self._began_ns) // NS_PER_MS
+
+    # --- what they have ---------------------------------------------------------------------------
+
+    def _ask_state(self, member: Member) -> None:
+        if self._session is not None and member.asked_ns is None:
+            member.asked_ns = self._timer.now()
+            key = self._keys.of("state", member.name)
+            self._session.get(key, None, lambda data, *times: self._on_state_answer(member, data))
+
+    def _on_state_answer(self, member: Member, data: bytes | None) -> None:
+        member.asked_ns = None
+        if data is not None:
+            with self._refusing():
+                self._learn(member, wire.decode_json(wire.State, data))
+
+    def _on_state(self, key: str, payload: bytes, attachment: bytes) -> None:
+        name = key.rpartition("/")[2]
+        member = self.members.get(name)
+        if name == self._member_name:
+            self._is_second(payload)
+        elif member is not None:
+            self._learn(member, wire.decode_json(wire.State, payload))
+
+    def _learn(self, member: Member, state: wire.State) -> None:
+        """A gateway tells what it has."""
+        before = member.state
+        if state.id != wire.id_text(member.id) or not member.is_live:
+            return
+        if before is not None and state.revision <= before.revision:
+            return
+        member.state = state
+        if state.leaving:
+            self._part(member, state)
+            return
+        channels: dict[str, set[int] | None] = {}
+        for each in state.listeners.values():
+            if each.type in TYPES:
+                known = channels.setdefault(each.type, set())
+                if each.channels is None or BROADCAST in each.channels:
+                    channels[each.type] = None
+                elif known is not None:
+                    known.update(each.channels)
+        member.neighbour.listen(
+            {type: None if each is None else frozenset(each) for type, each in channels.items()}
+        )
+        self._airs.know(member.name, state.listeners)
+        self._poses.want(member.name, state.unknown)
+        self._show()
+        self._ask(member)
+
+    def _part(self, member: Member, state: wire.State) -> None:
+        """It ends, and says what it received: nothing more arrives there."""
+        with suppress(ValueError):
+            member.settle(state.acknowledged.get(wire.id_text(self.id), {}))
+        member.give_up(PacketRefused.LINK)
+        self._leave(member, State.CLOSED, "it ended")
+
+    # --- what is here -----------------------------------------------------------------------------
+
+    def _changed(self) -> None:
+        """Something that others want to know may have changed."""
+        if self._outgoing is not None:
+            self._outgoing.changed()
+        if not self._is_announcing:
+            self._is_announcing = True
+            asyncio.get_running_loop().call_soon(self._announce)
+
+    def _announce(self) -> None:
+        self._is_announcing = False
+        session, state = self._session, self._made_state()
+        if session is None:
+            return
+        wanted = self._wanted_keys(state)
+        for key in wanted - self._subscribed:
+            session.subscribe(key, self._incoming.sample)
+        before = self._state
+        if _told(state) != _told(before) or not before.revision:
+            self._state = state
+            session.put(self._keys.own("state"), wire.encode_json(state))
+        for key in self._subscribed - wanted:
+            session.withdraw(key)
+        self._subscribed = wanted
+
+    def _made_state(self, *, revision: int | None = None, leaving: bool = False) -> wire.State:
+        """revision: None: the next one."""
+        gateway = self._gateway
+        listeners = {
+            each.name: wire.ListenerState(
+                each.type,
+                None if each.channels is None else sorted(each.channels),
+                self._airs.shared(each.air),
+                self._airs.addresses(each.air, each.name),
+            )
+            for each in gateway.medium.listeners
+            if not each.is_neighbour
+        }
+        return wire.State(
+            id=self._state.id,
+            hilgw=__version__,
+            uptime_ms=self._uptime_ms(),
+            revision=self._state.revision + 1 if revision is None else revision,
+            listeners=listeners,
+            robots={name: robot.devices() for name, robot in gateway.robots.items()},
+            unknown=self._poses.unknown(),
+            leaving=leaving,
+            acknowledged={
+                wire.id_text(each.id): each.acknowledged() for each in self.members.values()
+            }
+            if leaving
+            else {},
+        )
+
+    def _wanted_keys(self, state: wire.State) -> set[str]:
+        """The keys of the packets that listeners here may receive."""
+        found: set[str] = set()
+        for type in TYPES:
+            named: set[int] = set()
+            is_all = False
+            for each in state.listeners.values():
+                if each.type == type:
+                    is_all = is_all or each.channels is None or BROADCAST in each.channels
+                    named.update(each.channels or ())
+            if is_all or len(named) > MOST_CHANNELS:
+                found.add(self._keys.packets(type, None))
+            elif named:
+                found.update(self._keys.packets(type, each) for each in (*named, BROADCAST))
+        return found
+
+    # --- packets, airs, poses ---------------------------------------------------------------------
+
+    def _carry(self, copy: Copy, outlet: Outlet) -> RefusedReason | None:
+        assert self._outgoing is not None
+        return self._outgoing.carry(copy, outlet)
+
+    def _on_air_sent(self, key: str, payload: bytes, attachment: bytes) -> None:
+        sent = wire.decode_json(wire.AirSent, attachment, wire.LONGEST_HEAD)
+        self._airs.transmitted(key.rpartition("/")[2], sent, payload)
+
+    def _on_pose(self, key: str, payload: bytes, attachment: bytes) -> None:
+        gateway = key.split("/")[-2]
+        if gateway in self.members:
+            self._poses.placed(gateway, payload)
+
+    def _contained(self, handler: Callable[[str, bytes, bytes], None]) -> Any:
+        """The handler of samples: what is malformed is counted."""
+
+        def handle(key: str, payload: bytes, attachment: bytes) -> None:
+            with self._refusing():
+                handler(key, payload, attachment)
+
+        return handle
+
+    def _refusing(self) -> Refusing:
+        return Refusing(self._refused)
+
+    # --- links ------------------------------------------------------------------------------------
+
+    def _ask(self, member: Member) -> None:
+        """Asks a gateway what it received; its answer shows the clock and the way, too."""
+        if self._session is None or self._outgoing is None or member.asked_ns is not None:
+            return
+        self._outgoing.flush()
+        member.asked_ns = self._timer.now()
+        sent = {type: each.sent for type, each in member.outgoing.items()}
+        query = wire.encode_json(wire.LinkQuery(self._member_name, wire.id_text(self.id), sent))
+
+        def answered(data: bytes | None, asked: int, got: int) -> None:
+            member.asked_ns = None
+            if data is not None:
+                with self._refusing():
+                    self._on_link_answer(member, data, asked, got)
+
+        self._session.get(self._keys.of("link", member.name), lambda: query, answered)
+
+    def _on_link_answer(self, member: Member, data: bytes, asked: int, got: int) -> None:
+        answer = wire.decode_json(wire.LinkAnswer, data)
+        if answer.id == wire.id_text(member.id):
+            member.answered_ns = self._timer.now()
+            member.settle(answer.streams)
+            member.compare_clocks(asked, answer.received_ns, answer.sent_ns, got)
+
+    def _on_link_query(self, query: Query) -> None:
+        with self._refusing():
+            asked = wire.decode_json(wire.LinkQuery, query.payload, wire.LONGEST_HEAD)
+            member = self.members.get(asked.name)
+            streams = {}
+            if member is not None and wire.id_text(member.id) == asked.id:
+                streams = member.received(asked.sent)
+            received_ns, id = query.received_ns, wire.id_text(self.id)
+
+            def make() -> bytes:
+                return wire.encode_json(
+                    wire.LinkAnswer(id, received_ns, time.monotonic_ns(), streams)
+                )
+
+            query.reply(self._keys.own("link"), make)
+
+    def _on_state_query(self, query: Query) -> None:
+        state = self._made_state(revision=self._state.revision)
+        query.reply(self._keys.own("state"), lambda: wire.encode_json(state))
+
+    def _on_status_query(self, query: Query) -> None:
+        counts = wire.encode_json(wire.NetworkCounts(**self.counts()))
+        query.reply(self._keys.own("status"), lambda: counts)
+
+    # --- what others see --------------------------------------------------------------------------
+
+    def counts(self) -> dict[str, Any]:
+        """The counts of this gateway, for `hilgw status --network`."""
+        ledger = self._gateway.ledger
+        return {
+            "name": self._member_name,
+            "id": wire.id_text(self.id),
+            "ledger": ledger.as_dict()["medium"],
+            "losses": ledger.losses(),
+            "violations": ledger.violations(),
+            "members": {name: each.counts() for name, each in self.members.items()},
+        }
+
+    async def network(self) -> dict[str, Any]:
+        """The counts of all gateways by name; None: it did not answer."""
+        session = self._session
+        found: dict[str, Any] = {self._member_name: self.counts()}
+        if session is None:
+            return found
+        waiting = {}
+        loop = asyncio.get_running_loop()
+        for name, member in self.members.items():
+            if member.is_live:
+                waiting[name] = answer = loop.create_future()
+                key = self._keys.of("status", name)
+                session.get(key, None, lambda data, *times, answer=answer: _give(answer, data))
+        for name, answer in waiting.items():
+            data = await answer
+            found[name] = None
+            with suppress(wire.Malformed):
+                if data is not None:
+                    found[name] = keys_of(wire.decode_json(wire.NetworkCounts, data))
+        return found
+
+    def status(self) -> dict[str, Any]:
+        """For `hilgw status`."""
+        return {
+            "network": self._keys.base.partition("/")[2],
+            "name": self._member_name,
+            "gateways": {name: each.status() for name, each in self.members.items()},
+            "outside": {"entered": self._incoming.entered, "dropped": dict(self._incoming.dropped)},
+        }
+
+    def summary(self) -> dict[str, Any]:
+        """For `--report`."""
+        session = self._session
+        return {
+            "name": self._member_name,
+            "gateways": {name: each.counts() for name, each in self.members.items()},
+            "outside": {"entered": self._incoming.entered, "dropped": dict(self._incoming.dropped)},
+            "refused": dict(self._refused),
+            "arrivals_lost": 0 if session is None else session.lost_arrivals,
+        }
+
+
+def _told(state: wire.State) -> tuple[Any, ...]:
+    return state.listeners, state.unknown, state.robots
+
+
+class Refusing:
+    """Counts a malformed message, which then has no effect."""
+
+    def __init__(self, counts: Counter[str]) -> None:
+        self._counts = counts
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        if isinstance(error, (wire.Malformed, ConfigError, ValueError)):
+            self._counts["malformed"] += 1
+            return True
+        return False
+
+
+def _give(answer: asyncio.Future[bytes | None], data: bytes | None) -> None:
+    if not answer.done():
+        answer.set_result(data)

@@ -1,0 +1,141 @@
+"""Another gateway of the federation: what it has, the streams to and from it, its clock."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from typing import TYPE_CHECKING, Any
+
+from hilgw.devices.fields import TYPES
+from hilgw.engine.observer import State
+from hilgw.federation import wire
+from hilgw.federation.streams import InStream, OutStream
+from hilgw.reasons import PacketRefused
+from hilgw.units import ns_to_ms, ns_to_s
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hilgw.engine.neighbour import Neighbour
+
+CLOCK_SAMPLES = 8
+
+
+class Member:
+    """A gateway of this name. id: of its run; with another one it has started anew, and its streams
+    begin at 0. neighbour: what the engine has of it. state: what it has; None: not known yet.
+    entered: its packets that are on the medium here; dropped: why others are not. offset_ns: this
+    clock minus its clock; round_trip_ns: of the query that this was read from; None: not known."""
+
+    def __init__(self, key: wire.MemberKey, neighbour: Neighbour) -> None:
+        self.name = key.name
+        self.id = key.id
+        self.neighbour = neighbour
+        self.state: wire.State | None = None
+        self.is_live = True
+        self.left_ns = 0
+        self.outgoing: dict[str, OutStream] = {}
+        self.incoming: dict[str, InStream] = {}
+        self.entered = 0
+        self.dropped: Counter[str] = Counter()
+        self.asked_ns: int | None = None  # the last query; None: none is under way
+        self.answered_ns = 0
+        self._clocks: deque[tuple[int, int]] = deque(maxlen=CLOCK_SAMPLES)
+
+    def out(self, type: str) -> OutStream:
+        """The stream of this type to it."""
+        found = self.outgoing.get(type)
+        if found is None:
+            found = self.outgoing[type] = OutStream()
+        return found
+
+    def into(self, type: str) -> InStream:
+        """The stream of this type from it."""
+        found = self.incoming.get(type)
+        if found is None:
+            found = self.incoming[type] = InStream()
+        return found
+
+    @property
+    def unsettled(self) -> int:
+        """Packets to it of which it has reported nothing."""
+        return sum(each.unsettled for each in self.outgoing.values())
+
+    # --- what it reports ------------------------------------------------------------------------
+
+    def settle(self, streams: Mapping[str, tuple[int, int]]) -> None:
+        """It has received and lost so many packets of each type. ValueError as of `OutStream`."""
+        for type, counts in streams.items():
+            if type in self.outgoing:
+                self.neighbour.outlet(type).settle(*self.outgoing[type].settle(*counts))
+
+    def give_up(self, reason: PacketRefused = PacketRefused.UNCONFIRMED) -> None:
+        """What it has not confirmed is lost."""
+        for type, stream in self.outgoing.items():
+            self.neighbour.outlet(type).settle(0, stream.give_up(), reason)
+
+    def received(self, sent: Mapping[str, int]) -> dict[str, tuple[int, int]]:
+        """What came from it, which has sent so many packets of each type. ValueError as of
+        `InStream`."""
+        for type, count in sent.items():
+            if count and type in TYPES:
+                self.into(type).reach(count)
+        return self.acknowledged()
+
+    def acknowledged(self) -> dict[str, tuple[int, int]]:
+        """What came from it so far."""
+        return {type: (each.received, each.lost) for type, each in self.incoming.items()}
+
+    def compare_clocks(self, asked: int, received: int, answered: int, got: int) -> None:
+        """The times of a query and its answer, by this clock, its clock twice, and this clock."""
+        trip = (got - asked) - (answered - received)
+        if trip >= 0:
+            self._clocks.append((trip, ((asked - received) + (got - answered)) // 2))
+
+    @property
+    def offset_ns(self) -> int | None:
+        """Of the query with the shortest way: it was delayed least."""
+        return min(self._clocks)[1] if self._clocks else None
+
+    @property
+    def round_trip_ns(self) -> int | None:
+        return min(self._clocks)[0] if self._clocks else None
+
+    # --- as others see it -------------------------------------------------------------------------
+
+    def leave(self, state: State, reason: str, now: int) -> None:
+        """It is gone, or cannot be used."""
+        self.is_live = False
+        self.left_ns = now
+        self.asked_ns = None
+        self.neighbour.leave(state, reason)
+
+    def counts(self) -> dict[str, Any]:
+        """The packets to it and from it: plain JSON types."""
+        out, into = self.outgoing.values(), self.incoming.values()
+        return {
+            "id": wire.id_text(self.id),
+            "sent": sum(each.sent for each in out),
+            "delivered": sum(each.delivered for each in out),
+            "lost": sum(each.lost for each in out),
+            "unsettled": self.unsettled,
+            "received": sum(each.received for each in into),
+            "missed": sum(each.lost for each in into),
+            "late": sum(each.late for each in into),
+            "entered": self.entered,
+            "dropped": dict(self.dropped),
+        }
+
+    def status(self) -> dict[str, Any]:
+        """The same, with what it has and how far it is."""
+        offset, trip, state = self.offset_ns, self.round_trip_ns, self.state
+        return {
+            "state": str(self.neighbour.state),
+            "reason": self.neighbour.reason,
+            **self.counts(),
+            "latency": self.neighbour.latency.as_dict(),
+            "round_trip_ms": None if trip is None else ns_to_ms(trip),
+            "clock_offset_s": None if offset is None else ns_to_s(offset),
+            "hilgw": "" if state is None else state.hilgw,
+            "robots": {} if state is None else state.robots,
+            "listeners": {} if state is None else state.listeners,
+        }

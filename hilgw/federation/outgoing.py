@@ -1,0 +1,194 @@
+"""The packets of this gateway for the others: one sample each, whoever gets it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hilgw.federation import wire
+from hilgw.medium.packet import BROADCAST
+from hilgw.reasons import PacketRefused, RefusedReason
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from hilgw.engine.neighbour import Outlet
+    from hilgw.federation.member import Member
+    from hilgw.federation.session import ZenohSession
+    from hilgw.federation.shared_airs import SharedAirs
+    from hilgw.medium.medium import Medium
+    from hilgw.medium.packet import Copy, Packet
+
+LONGEST_PACKET = 1 << 19
+MOST_ROUTES, MOST_SOURCES = 4096, 4096
+
+
+class Route(NamedTuple):
+    """Of the packets of one type and channel. key: where they are published. receivers: gateways
+    that get them. served: as of `wire.Head`."""
+
+    key: str
+    receivers: int
+    served: dict[str, str]
+
+
+class Outgoing:
+    """Takes the copies for all neighbours. call_soon: calls in the next turn of the event loop.
+
+    The medium gives a packet to one neighbour after the other; what it has given to all of them
+    leaves as one sample, with the number of the packet for each.
+    """
+
+    def __init__(
+        self,
+        keys: wire.Keys,
+        id: int,
+        session: ZenohSession,
+        members: Mapping[str, Member],
+        medium: Medium,
+        airs: SharedAirs,
+        call_soon: Callable[[Callable[[], None]], object],
+    ) -> None:
+        self._keys = keys
+        self._id = id
+        self._session = session
+        self._members = members
+        self._medium = medium
+        self._airs = airs
+        self._call_soon = call_soon
+        self._routes: dict[tuple[str, int], Route] = {}
+        self._heads: dict[str, tuple[tuple[Any, ...], bytes]] = {}
+        self._copy: Copy | None = None  # of the packet that the medium is giving to the neighbours
+        self._numbers: list[tuple[int, int]] = []
+        self._route = Route("", 0, {})
+        self._is_flush_due = False
+
+    def carry(self, copy: Copy, outlet: Outlet) -> RefusedReason | None:
+        """Takes a copy for a neighbour; returns None, or why it does not."""
+        packet = copy.packet
+        if self._session.is_full:
+            return PacketRefused.OVERFLOW
+        if len(packet.data) > LONGEST_PACKET:
+            return PacketRefused.TOO_LONG
+        member = self._members[outlet.neighbour]
+        if self._copy is None or self._copy.packet is not packet:
+            self.flush()
+            self._copy, self._route = copy, self._route_of(packet.type, packet.channel)
+        self._numbers.append((member.id, member.out(packet.type).next()))
+        if len(self._numbers) >= self._route.receivers:
+            self.flush()
+        elif not self._is_flush_due:
+            self._is_flush_due = True
+            self._call_soon(self._flush_late)
+        return None
+
+    def _flush_late(self) -> None:
+        self._is_flush_due = False
+        self.flush()
+
+    def flush(self) -> None:
+        """The packet goes to those that have it by now."""
+        copy, self._copy = self._copy, None
+        if copy is not None:
+            numbers, self._numbers = self._numbers, []
+            packet, key = copy.packet, self._route.key
+            head = self._head(copy, self._route.served)
+            more = wire.trailer(self._id, packet.sent_ns, numbers)
+            self._session.put(key, packet.data, head + more)
+
+    def _head(self, copy: Copy, served: dict[str, str]) -> bytes:
+        """Mostly that of the packet before, of the same source."""
+        packet = copy.packet
+        what = _what(packet, copy, served)
+        before = self._heads.get(packet.source)
+        if before is not None and before[0] == what:
+            return before[1]
+        if len(self._heads) >= MOST_SOURCES:
+            self._heads.clear()
+        pose = copy.origin
+        data = wire.encode_json(
+            wire.Head(
+                source=packet.source,
+                owner=packet.owner,
+                on=copy.mounted_on,
+                air=self._airs.outside(packet.air),
+                address=packet.address,
+                served=served,
+                position=None if pose is None else pose.position,
+                rotation=(0.0, 0.0, 0.0, 1.0) if pose is None else pose.quaternion(),
+                range=packet.range,
+                aperture=packet.aperture,
+                rssi_dbm=packet.rssi_dbm,
+                rssi_at_1m_dbm=packet.rssi_at_1m_dbm,
+                rssi_uncertain=packet.rssi_uncertain,
+                is_own=packet.is_own,
+            )
+        )
+        self._heads[packet.source] = what, data
+        return data
+
+    # --- who gets them --------------------------------------------------------------------------
+
+    def changed(self) -> None:
+        """Listeners came, went or have other channels, here or at a neighbour."""
+        self.flush()
+        self._routes.clear()
+
+    def _route_of(self, type: str, channel: int) -> Route:
+        found = self._routes.get((type, channel))
+        if found is None:
+            if len(self._routes) >= MOST_ROUTES:
+                self._routes.clear()
+            key = self._keys.packet(type, channel)
+            receivers = sum(1 for _ in self._receivers(type, channel))
+            found = Route(key, receivers, self._served(type, channel))
+            self._routes[type, channel] = found
+        return found
+
+    def _receivers(self, type: str, channel: int) -> Iterator[Member]:
+        for member in self._members.values():
+            outlet = member.neighbour.outlets.get(type)
+            if outlet is not None and outlet.is_attached and _is_on(outlet.listener, channel):
+                yield member
+
+    def _served(self, type: str, channel: int) -> dict[str, str]:
+        """In an air with modules of several gateways one of them sends it: that of this gateway
+        before that of another one, then the first by name."""
+        found: dict[str, list[str]] = {}
+        for listener in self._medium.listeners:
+            air = self._airs.shared(listener.air)
+            if air is not None and listener.type == type and _is_on(listener, channel):
+                found[air] = [self._keys.name]
+        for member in sorted(self._receivers(type, channel), key=lambda each: each.name):
+            for state in () if member.state is None else member.state.listeners.values():
+                if state.air is not None and state.type == type and _takes(state.channels, channel):
+                    names = found.setdefault(state.air, [])
+                    if member.name not in names:
+                        names.append(member.name)
+        return {air: names[0] for air, names in found.items() if len(names) > 1}
+
+
+def _is_on(listener: Any, channel: int) -> bool:
+    return _takes(listener.channels, channel)
+
+
+def _takes(channels: Any, channel: int) -> bool:
+    """Whether what listens to these channels, None: all, receives on this one."""
+    return channels is None or channel == BROADCAST or channel in channels or BROADCAST in channels
+
+
+def _what(packet: Packet, copy: Copy, served: dict[str, str]) -> tuple[Any, ...]:
+    """All that the head of a packet is made of."""
+    return (
+        copy.origin,
+        copy.mounted_on,
+        served,
+        packet.range,
+        packet.aperture,
+        packet.owner,
+        packet.air,
+        packet.address,
+        packet.rssi_dbm,
+        packet.rssi_at_1m_dbm,
+        packet.rssi_uncertain,
+        packet.is_own,
+    )

@@ -1,0 +1,308 @@
+"""A Zenoh session beside an event loop; the one module that imports zenoh.
+
+Nothing in the event loop waits for Zenoh, which blocks a sender while a receiver stands still: what
+is sent leaves in a thread, in order, from a bounded queue. What arrives is handed to the event
+loop, in order, from a bounded queue, too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from queue import SimpleQueue
+from typing import Any
+
+import zenoh
+
+from hilgw.errors import PortError
+
+OUTBOX_PACKETS, OUTBOX_BYTES = 8192, 8 << 20
+INBOX_ITEMS, INBOX_BYTES = 16_384, 16 << 20
+TURN_ITEMS = 64  # that one turn of the event loop handles
+MOST_PUBLISHERS = 1024
+GET_S = 1.0
+REMOTE = zenoh.Locality.REMOTE
+_SOURCE_PLACE = re.compile(r" at /\S+:[0-9]+\.?")  # of Zenoh's own errors
+
+Arrival = tuple[int, Callable[..., None], tuple[Any, ...]]
+OnSample = Callable[[str, bytes, bytes], None]
+"""Gets the key, the payload and the attachment."""
+OnToken = Callable[[str, bool], None]
+"""Gets the key of a liveliness token, and whether it is there."""
+OnReply = Callable[[bytes | None, int, int], None]
+"""Gets the answer (None: there is none) and the times of the query and of the answer."""
+
+
+class Query:
+    """A query of another session. received_ns: monotonic time when it came."""
+
+    def __init__(self, session: ZenohSession, query: zenoh.Query) -> None:
+        self.received_ns = time.monotonic_ns()
+        self.payload = b"" if query.payload is None else query.payload.to_bytes()
+        self._session = session
+        self._query: zenoh.Query | None = query
+
+    def reply(self, key: str, make: Callable[[], bytes]) -> None:
+        """Answers it. make: called when the answer leaves, in the thread that sends."""
+
+        def send() -> None:
+            query, self._query = self._query, None  # without it the answer is complete
+            if query is not None:
+                query.reply(key, make())
+
+        self._session.later(send)
+
+
+class ZenohSession:
+    """One session, from `open` to `close`; all methods are called in the event loop.
+
+    lost_arrivals: what found the queue of arrivals full. failed_puts: what Zenoh did not take.
+    """
+
+    def __init__(self, config: zenoh.Config) -> None:
+        self.lost_arrivals = 0
+        self.failed_puts = 0
+        self._config = config
+        self._loop = asyncio.get_running_loop()
+        self._session: zenoh.Session | None = None
+        self._outbox: SimpleQueue[Any] = SimpleQueue()
+        self._put_bytes = self._left_bytes = 0  # counted by the event loop, and by the thread
+        self._thread = threading.Thread(target=self._send_all, name="hilgw-zenoh", daemon=True)
+        self._publishers: dict[tuple[str, bool], zenoh.Publisher] = {}
+        self._declared: dict[str, Any] = {}
+        self._lock = threading.Lock()
+        self._arrived: list[Arrival] = []
+        self._pending: deque[Arrival] = deque()  # taken by the event loop
+        self._is_handling = False
+        self._arrived_items = self._arrived_bytes = 0  # not handled yet
+        self._closing = False
+
+    async def open(self) -> None:
+        """Raises PortError. A client waits until it has connected."""
+        opened: asyncio.Future[zenoh.Session] = self._loop.create_future()
+
+        def open_session() -> None:
+            try:
+                result = partial(_set, opened, zenoh.open(self._config))
+            except zenoh.ZError as error:
+                result = partial(_fail, opened, error)
+            with suppress(RuntimeError):  # the event loop has ended
+                self._loop.call_soon_threadsafe(result)
+
+        # Not of the pool: a client that finds no router waits for ever, and the process ends.
+        threading.Thread(target=open_session, name="hilgw-zenoh-open", daemon=True).start()
+        try:
+            self._session = await opened
+        except zenoh.ZError as error:
+            fix = "check the endpoints of `federation`, and that no other program uses them"
+            what = _SOURCE_PLACE.sub("", str(error))
+            raise PortError(what, reason=PortError.BUSY, where="federation", fix=fix) from None
+        self._thread.start()
+
+    @property
+    def id(self) -> str:
+        """Zenoh's own ID of the session."""
+        assert self._session is not None
+        return str(self._session.zid())
+
+    async def close(self, timeout_s: float) -> None:
+        """Sends what waits, for so long at most, and closes."""
+        if self._session is None:
+            return
+        session, done = self._session, asyncio.Event()
+        self._outbox.put(lambda: self._loop.call_soon_threadsafe(done.set))
+        with suppress(TimeoutError):
+            await asyncio.wait_for(done.wait(), timeout_s)
+        self._closing = True
+        self._outbox.put(None)
+        # What blocks in Zenoh ends with the session, or with the process.
+        closing = threading.Thread(target=session.close, daemon=True)
+        closing.start()
+        deadline = self._loop.time() + timeout_s
+        while closing.is_alive() and self._loop.time() < deadline:
+            await asyncio.sleep(0.005)
+
+    # --- what leaves --------------------------------------------------------------------------
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the queue of what leaves has no room for packets."""
+        waiting = self._put_bytes - self._left_bytes
+        return self._outbox.qsize() >= OUTBOX_PACKETS or waiting >= OUTBOX_BYTES
+
+    def put(self, key: str, payload: bytes, attachment: bytes | None = None) -> None:
+        """Publishes to other sessions, in order with all that is put."""
+        self._put_bytes += len(payload)
+        self._outbox.put((key, payload, attachment))
+
+    def later(self, call: Callable[[], object]) -> None:
+        """Calls this in the thread that sends, after what was put before."""
+        self._outbox.put(call)
+
+    def get(self, key: str, make: Callable[[], bytes] | None, on_reply: OnReply) -> None:
+        """Queries another session. make: the payload, made when the query leaves."""
+
+        def send() -> None:
+            asked, answered = time.monotonic_ns(), False
+
+            def reply(reply: zenoh.Reply) -> None:
+                nonlocal answered
+                if not answered and (sample := reply.ok) is not None:
+                    answered = True
+                    data = sample.payload.to_bytes()
+                    self._arrive(len(data), on_reply, data, asked, time.monotonic_ns())
+
+            def end() -> None:
+                if not answered:
+                    self._arrive(0, on_reply, None, asked, time.monotonic_ns())
+
+            assert self._session is not None
+            self._session.get(
+                key,
+                zenoh.handlers.Callback(reply, end),
+                payload=None if make is None else make(),
+                timeout=GET_S,
+                target=zenoh.QueryTarget.ALL,
+                consolidation=zenoh.ConsolidationMode.NONE,
+                congestion_control=zenoh.CongestionControl.BLOCK,
+                allowed_destination=REMOTE,
+                express=True,
+            )
+
+        self.later(send)
+
+    def _send_all(self) -> None:
+        """The thread. What is alone in the queue leaves at once, the others in one batch."""
+        while (item := self._outbox.get()) is not None:
+            try:
+                if type(item) is tuple:
+                    key, payload, attachment = item
+                    self._left_bytes += len(payload)
+                    self._publisher(key, self._outbox.empty()).put(payload, attachment=attachment)
+                else:
+                    item()
+            except Exception:  # noqa: BLE001 - whatever it is, the next ones are sent
+                self.failed_puts += not self._closing
+
+    def _publisher(self, key: str, express: bool) -> zenoh.Publisher:
+        found = self._publishers.get((key, express))
+        if found is None:
+            if len(self._publishers) >= MOST_PUBLISHERS:
+                self._publishers.clear()  # undeclares them
+            assert self._session is not None
+            found = self._publishers[key, express] = self._session.declare_publisher(
+                key,
+                congestion_control=zenoh.CongestionControl.BLOCK,
+                express=express,
+                allowed_destination=REMOTE,
+            )
+        return found
+
+    # --- what arrives -------------------------------------------------------------------------
+
+    def subscribe(self, key: str, handler: OnSample) -> None:
+        """Calls the handler in the event loop with each sample that another session puts."""
+
+        def take(sample: zenoh.Sample) -> None:
+            if sample.kind == zenoh.SampleKind.PUT:
+                payload, more = sample.payload.to_bytes(), sample.attachment
+                attachment = b"" if more is None else more.to_bytes()
+                size = len(payload) + len(attachment)
+                self._arrive(size, handler, str(sample.key_expr), payload, attachment)
+
+        self._declare(key, lambda at: at.declare_subscriber(key, take, allowed_origin=REMOTE))
+
+    def answer(self, key: str, handler: Callable[[Query], None]) -> None:
+        """Calls the handler in the event loop with each query."""
+
+        def take(query: zenoh.Query) -> None:
+            made = Query(self, query)
+            self._arrive(len(made.payload), handler, made)
+
+        self._declare(key, lambda at: at.declare_queryable(key, take, allowed_origin=REMOTE))
+
+    def watch(self, key: str, handler: OnToken) -> None:
+        """Calls the handler in the event loop with each liveliness token that comes or goes."""
+
+        def take(sample: zenoh.Sample) -> None:
+            is_there = sample.kind == zenoh.SampleKind.PUT
+            self._arrive(0, handler, str(sample.key_expr), is_there)
+
+        self._declare(key, lambda at: at.liveliness().declare_subscriber(key, take, history=True))
+
+    def live(self, key: str) -> None:
+        """Declares a liveliness token."""
+        self._declare("token " + key, lambda at: at.liveliness().declare_token(key))
+
+    def withdraw(self, key: str) -> None:
+        """Ends what was declared with this key; "token " and the key: a token."""
+
+        def end() -> None:
+            if (found := self._declared.pop(key, None)) is not None:
+                found.undeclare()
+
+        self.later(end)
+
+    def _declare(self, key: str, declare: Callable[[zenoh.Session], Any]) -> None:
+        def begin() -> None:
+            if self._session is not None and key not in self._declared:
+                self._declared[key] = declare(self._session)
+
+        self.later(begin)
+
+    def _arrive(self, size: int, handler: Callable[..., None], *given: Any) -> None:
+        """In a thread of Zenoh."""
+        with self._lock:
+            if self._arrived_items >= INBOX_ITEMS or self._arrived_bytes + size > INBOX_BYTES:
+                self.lost_arrivals += 1
+                return
+            self._arrived_items += 1
+            self._arrived_bytes += size
+            is_first = not self._arrived
+            self._arrived.append((size, handler, given))
+        if is_first:
+            with suppress(RuntimeError):  # the event loop has ended
+                self._loop.call_soon_threadsafe(self._take)
+
+    def _take(self) -> None:
+        with self._lock:
+            arrived, self._arrived = self._arrived, []
+        self._pending.extend(arrived)
+        if not self._is_handling:
+            self._handle()
+
+    def _handle(self) -> None:
+        """A turn of the event loop."""
+        pending, items, total = self._pending, min(len(self._pending), TURN_ITEMS), 0
+        for _ in range(items):
+            size, handler, given = pending.popleft()
+            total += size
+            try:
+                handler(*given)
+            except Exception as error:  # noqa: BLE001 - the next ones are handled
+                report = {"message": "a sample of the federation failed", "exception": error}
+                self._loop.call_exception_handler(report)
+        with self._lock:
+            self._arrived_items -= items
+            self._arrived_bytes -= total
+        self._is_handling = bool(pending)
+        if pending:
+            self._loop.call_soon(self._handle)
+
+
+def _set(opened: asyncio.Future[zenoh.Session], session: zenoh.Session) -> None:
+    if opened.cancelled():
+        threading.Thread(target=session.close, daemon=True).start()
+    else:
+        opened.set_result(session)
+
+
+def _fail(opened: asyncio.Future[zenoh.Session], error: zenoh.ZError) -> None:
+    if not opened.cancelled():
+        opened.set_exception(error)

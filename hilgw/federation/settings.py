@@ -1,0 +1,62 @@
+"""Zenoh's own settings, of a configuration."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import zenoh
+
+from hilgw.errors import ConfigError
+
+if TYPE_CHECKING:
+    from hilgw.config.model import FederationConfig
+
+LEASE_MS = 1000
+LARGEST_MESSAGE = 1 << 20
+_RETRY = {"period_init_ms": 50, "period_max_ms": 500, "period_increase_factor": 2}
+
+
+def zenoh_settings(config: FederationConfig) -> zenoh.Config:
+    """The settings of a session: those that a medium needs, then the endpoints, then those of
+    `zenoh:`. Raises ConfigError for one that Zenoh does not know."""
+    made = zenoh.Config()
+    for key, value in _own(config):
+        made.insert_json5(key, json.dumps(value))
+    for key, value in _leaves("", config.zenoh):
+        try:
+            made.insert_json5(key, json.dumps(value))
+        except zenoh.ZError as error:
+            what = f"Zenoh refuses {key}: {str(error).partition(' at /')[0]}"
+            fix = "see Zenoh's DEFAULT_CONFIG.json5 for its settings"
+            raise ConfigError(what, where="federation.zenoh", fix=fix) from None
+    return made
+
+
+def _own(config: FederationConfig) -> Iterator[tuple[str, Any]]:
+    """A receiver that stands still must not hold up the others for longer than 200 ms (Zenoh waits
+    5 s), one that is gone is noticed within the lease, and who sends to this gateway cannot make it
+    take 1 GiB. Nothing is found by multicast or gossip: only the endpoints connect."""
+    yield "mode", config.mode
+    yield "scouting/multicast/enabled", False
+    yield "scouting/gossip/enabled", False
+    yield "scouting/delay", 0
+    yield "open/return_conditions/connect_scouted", False
+    yield "listen/endpoints", list(config.endpoints)
+    yield "connect/endpoints", list(config.connect)
+    yield "connect/timeout_ms", -1
+    yield "connect/exit_on_failure", False
+    yield "connect/retry", _RETRY
+    yield "transport/link/tx/lease", LEASE_MS
+    yield "transport/link/tx/queue/congestion_control/block/wait_before_close", 200_000  # us
+    yield "transport/link/rx/max_message_size", LARGEST_MESSAGE
+
+
+def _leaves(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """The settings of nested mappings, each with its path."""
+    if isinstance(value, Mapping) and (value or not path):
+        for key, each in value.items():
+            yield from _leaves(f"{path}/{key}" if path else str(key), each)
+    else:
+        yield path, value

@@ -1,0 +1,102 @@
+"""Airs with modules of several gateways: one module sends a packet, and no packet comes twice.
+
+What the modules of another gateway transmit and receive is known here, so that `Airs` recognises
+their echoes and duplicates as those of the own modules.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hilgw.federation import wire
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from hilgw.federation.session import ZenohSession
+    from hilgw.federation.wire import AirSent, Head, ListenerState
+    from hilgw.medium.airs import Airs
+
+MOST_MODULES = 1024  # of other gateways
+
+
+class SharedAirs:
+    """local: modules -> airs of this gateway that no other one can be in: a line of their own.
+    Else airs of the same name are the same."""
+
+    def __init__(self, airs: Airs, name: str, local: Iterable[str], now: Callable[[], int]) -> None:
+        self._airs = airs
+        self._name = name
+        self._local = frozenset(local)
+        self._now = now
+        self._others: dict[str, set[str]] = {}  # air -> gateways with modules in it
+        self._owned: dict[tuple[str, str], tuple[str, ...]] = {}
+        self.session: ZenohSession | None = None
+        self.key = ""
+        airs.on_sent = self._sent
+
+    def shared(self, air: str | None) -> str | None:
+        """The air where other gateways may be in it; else None."""
+        return None if air is None or air in self._local else air
+
+    def outside(self, air: str | None) -> str | None:
+        """The name of the air of a packet for other gateways."""
+        return f"{air}@{self._name}" if air in self._local else air
+
+    def inside(self, air: str | None, gateway: str) -> str | None:
+        """The name of the air of a packet of another gateway."""
+        return f"{air}@{gateway}" if air in self._local else air
+
+    def addresses(self, air: str | None, station: str) -> list[str]:
+        """The source addresses of a module here, for others."""
+        shared = self.shared(air)
+        return [] if shared is None else sorted(self._airs.addresses(shared, station))
+
+    @property
+    def on_own(self) -> Callable[[], object]:
+        """Called when a module has other addresses."""
+        return self._airs.on_own
+
+    @on_own.setter
+    def on_own(self, call: Callable[[], object]) -> None:
+        self._airs.on_own = call
+
+    # --- what others have -----------------------------------------------------------------------
+
+    def know(self, gateway: str, listeners: Mapping[str, ListenerState]) -> None:
+        """The listeners that a gateway has; empty: it is gone, or has none."""
+        for names in self._others.values():
+            names.discard(gateway)
+        for name, state in listeners.items():
+            if state.air is None or state.air in self._local:
+                continue
+            self._others.setdefault(state.air, set()).add(gateway)
+            module, addresses = f"{name}@{gateway}", tuple(state.addresses)
+            is_full = len(self._owned) >= MOST_MODULES and (state.air, module) not in self._owned
+            if not is_full and self._owned.get((state.air, module)) != addresses:
+                self._owned[state.air, module] = addresses
+                self._airs.own(state.air, module, addresses)
+
+    def is_duplicate(self, gateway: str, head: Head, data: bytes, now: int) -> bool:
+        """Whether a module here, or of a third gateway, has received it in the same air before."""
+        air, module = head.air, f"{head.source}@{gateway}"
+        if air is None or (air, module) not in self._owned:
+            return False
+        return self._airs.is_duplicate(air, module, head.address, data, now)
+
+    def transmitted(self, gateway: str, sent: AirSent, data: bytes) -> None:
+        """A module of another gateway transmits."""
+        module = f"{sent.station}@{gateway}"
+        if (sent.air, module) in self._owned:
+            self._airs.sent(
+                sent.air, data, self._now(), module, sent.air_time_ns, sent.owner, sent.line_ns
+            )
+
+    # --- what is here ---------------------------------------------------------------------------
+
+    def _sent(
+        self, air: str, data: bytes, station: str, air_time_ns: int, owner: str | None, line_ns: int
+    ) -> None:
+        if self.session is not None and self._others.get(air) and "@" not in station:
+            sent = wire.AirSent(air, station, owner, air_time_ns, line_ns)
+            self.session.put(self.key, data, wire.encode_json(sent))

@@ -1,0 +1,324 @@
+"""Keys and payloads on Zenoh: docs/distributed.md has them for other programs. Pure.
+
+Below `hilgw/NETWORK/`:
+
+    packet/SENDER/TYPE/CHANNEL   a packet: its bytes; CHANNEL "all" is a broadcast
+    member/NAME/ID/VERSION       liveliness token of a gateway; ID: of this run, 16 hex digits
+    state/NAME                   published and queried: what a gateway has (`State`)
+    link/NAME                    queried: how many packets it received (`LinkQuery`, `LinkAnswer`)
+    sent/NAME                    a module transmits these bytes in an air (`AirSent`)
+    pose/NAME/OBJECT             the pose of an object (`PoseMessage`)
+    status/NAME                  queried: the counts of a gateway
+
+The attachment of a packet is a JSON object (`Head`, every key may be left out), which another
+program may send alone. A gateway adds a zero byte and, little endian: version u8, its ID u64, the
+time it was sent i64 (ns of the sender's clock), and for each gateway that the packet is for its ID
+u64 and the number of the packet in the stream to it u64.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import field
+from functools import lru_cache
+from struct import Struct
+from typing import Annotated, Any, NamedTuple, TypeVar
+from urllib.parse import quote
+
+from hilgw.devices.fields import BROADCAST, CHANNEL_MAX, TYPES
+from hilgw.errors import ConfigError, HilgwError
+from hilgw.medium.pose import Pose
+from hilgw.protocols.gateway.messages import Must, decode, keys_of
+from hilgw.records import record
+
+VERSION = 1
+NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+LONGEST_HEAD = 4096
+LONGEST_TEXT = 256
+LONGEST_STATE = 1 << 20
+_ALL = "all"
+_TRAILER = Struct("<BQq")
+_NUMBER = Struct("<QQ")
+_CHANNEL = re.compile(r"0|[1-9][0-9]{0,9}")
+
+_ENCODE = json.JSONEncoder(allow_nan=False, separators=(",", ":"), default=keys_of).encode
+
+T = TypeVar("T")
+Name = Annotated[str, Must("a name of A-Z a-z 0-9 _ -", NAME.fullmatch)]
+Text = Annotated[
+    str, Must("a short text", lambda text: len(text) <= LONGEST_TEXT and text.isprintable())
+]
+Count = Annotated[int, Must("a count", lambda number: 0 <= number < 1 << 62)]
+Number = Annotated[float, Must("a finite number", math.isfinite)]
+Vector = tuple[Number, Number, Number]
+Quaternion = tuple[Number, Number, Number, Number]
+Channels = list[int] | None
+
+
+class Malformed(HilgwError):
+    """A sample that is not of this protocol."""
+
+
+# --- keys -----------------------------------------------------------------------------------------
+
+
+class Keys:
+    """The keys of one network. name: of the own gateway."""
+
+    def __init__(self, network: str, name: str) -> None:
+        self.base = f"hilgw/{network}"
+        self.name = name
+
+    def packet(self, type: str, channel: int) -> str:
+        """Of a packet that this gateway sends."""
+        return f"{self.base}/packet/{self.name}/{type}/{_ALL if channel == BROADCAST else channel}"
+
+    def packets(self, type: str, channel: int | None) -> str:
+        """Of the packets of all gateways on a channel; BROADCAST: for all channels; None: all."""
+        at = "*" if channel is None else _ALL if channel == BROADCAST else str(channel)
+        return f"{self.base}/packet/*/{type}/{at}"
+
+    def own(self, kind: str, *more: str) -> str:
+        """Of this gateway."""
+        return "/".join((self.base, kind, self.name, *more))
+
+    def of(self, kind: str, name: str) -> str:
+        """Of another gateway; name *: of all."""
+        return f"{self.base}/{kind}/{name}"
+
+    def poses(self, object: str) -> str:
+        """Of this object, of whatever gateway."""
+        return f"{self.base}/pose/*/{quote(object, safe='')}"
+
+    def pose(self, object: str) -> str:
+        return self.own("pose", quote(object, safe=""))
+
+
+class PacketKey(NamedTuple):
+    """Where a packet is published."""
+
+    sender: str
+    type: str
+    channel: int
+
+
+@lru_cache(4096)
+def packet_key(key: str) -> PacketKey:
+    """The parts of the key of a packet. Raises Malformed."""
+    *_, sender, type, channel = key.split("/")
+    if not NAME.fullmatch(sender) or type not in TYPES:
+        raise Malformed(f"{key:.200} is not the key of a packet")
+    if channel == _ALL:
+        return PacketKey(sender, type, BROADCAST)
+    if not _CHANNEL.fullmatch(channel) or int(channel) > CHANNEL_MAX:
+        raise Malformed(f"{key:.200} has no channel")
+    return PacketKey(sender, type, int(channel))
+
+
+class MemberKey(NamedTuple):
+    """A liveliness token."""
+
+    name: str
+    id: int
+    version: int
+
+
+def member_key(key: str) -> MemberKey:
+    """The parts of a liveliness token. Raises Malformed."""
+    *_, name, id, version = key.split("/")
+    if NAME.fullmatch(name) and re.fullmatch("[0-9a-f]{16}", id) and version.isdecimal():
+        return MemberKey(name, int(id, 16), int(version[:9]))
+    raise Malformed(f"{key:.200} is not the key of a gateway")
+
+
+# --- packets --------------------------------------------------------------------------------------
+
+
+@record
+class Head:
+    """What a packet is beside its bytes. source: the device that sent it. owner: the robot that
+    counts as its sender. on: the object that carries the device. air: it came from; served: the
+    airs with modules of several gateways, and the gateway whose module sends it there. position
+    (metres), rotation (quaternion x, y, z, w): of the device. range, aperture: of the Emitter, -1:
+    not limited."""
+
+    source: Text = ""
+    owner: Text | None = None
+    on: Text | None = None
+    air: Text | None = None
+    address: Text | None = None
+    served: dict[str, Text] = field(default_factory=dict)
+    position: Vector | None = None
+    rotation: Quaternion = (0.0, 0.0, 0.0, 1.0)
+    range: Number = -1.0
+    aperture: Number = -1.0
+    rssi_dbm: Number | None = None
+    rssi_at_1m_dbm: Number = -40.0
+    rssi_uncertain: bool = False
+    is_own: bool = False
+
+    def pose(self) -> Pose | None:
+        """Where it was sent; None: unknown. Raises ConfigError."""
+        if self.position is None:
+            return None
+        return Pose.from_quaternion(self.position, self.rotation)
+
+
+class Given(NamedTuple):
+    """A decoded attachment. sender: ID of the gateway, None for another program. number: of the
+    packet in the stream to this gateway; None: it is not for this gateway."""
+
+    head: Head
+    pose: Pose | None
+    sender: int | None = None
+    sent_ns: int = 0
+    number: int | None = None
+
+
+def encode_json(message: Any) -> bytes:
+    """A message as JSON, without what is at its default."""
+    return _ENCODE(keys_of(message)).encode()
+
+
+def decode_json(kind: type[T], data: bytes, longest: int = LONGEST_STATE) -> T:
+    """The message of this kind. Raises Malformed."""
+    if len(data) > longest:
+        raise Malformed(f"{len(data)} B are too long")
+    try:
+        given = json.loads(data)
+        if not isinstance(given, dict):
+            raise Malformed("is not a JSON object")
+        return decode(kind, given)
+    except (ValueError, RecursionError, HilgwError) as error:
+        raise Malformed(f"{error!s:.200}") from None
+
+
+def trailer(sender: int, sent_ns: int, numbers: list[tuple[int, int]]) -> bytes:
+    """What a gateway adds to the head of a packet. numbers: ID and number for each receiver."""
+    found = b"".join([_NUMBER.pack(*each) for each in numbers])
+    return b"\0" + _TRAILER.pack(VERSION, sender, sent_ns) + found
+
+
+def decode_attachment(data: bytes, own: int) -> Given:
+    """own: the ID of this gateway. Raises Malformed."""
+    head, zero, rest = data.partition(b"\0")
+    found, pose = _head(head)
+    if not zero:
+        return Given(found, pose)
+    if (len(rest) - _TRAILER.size) % _NUMBER.size or len(rest) < _TRAILER.size:
+        raise Malformed("the numbers are cut off")
+    version, sender, sent_ns = _TRAILER.unpack_from(rest)
+    if version != VERSION:
+        raise Malformed(f"version {version} of the packet")
+    for at in range(_TRAILER.size, len(rest), _NUMBER.size):
+        id, number = _NUMBER.unpack_from(rest, at)
+        if id == own:
+            return Given(found, pose, sender, sent_ns, number)
+    return Given(found, pose, sender, sent_ns)
+
+
+@lru_cache(1024)
+def _head(data: bytes) -> tuple[Head, Pose | None]:
+    if not data:
+        return Head(), None
+    head = decode_json(Head, data, LONGEST_HEAD)
+    try:
+        return head, head.pose()
+    except ConfigError as error:
+        raise Malformed(error.what) from None
+
+
+# --- the other messages ---------------------------------------------------------------------------
+
+
+@record
+class ListenerState:
+    """A listener of a gateway. channels: null: all. air: of a module, where others may be in it."""
+
+    type: Text
+    channels: Channels = None
+    air: Text | None = None
+    addresses: list[Text] = field(default_factory=list)
+
+
+@record
+class State:
+    """What a gateway has. revision: a later state has a larger one. unknown: objects whose poses it
+    wants. uptime_ms: since it joined. leaving: it ends; acknowledged: then, the streams that came
+    to it, by ID of the sender."""
+
+    id: Text
+    hilgw: Text = ""
+    uptime_ms: Count = 0
+    revision: Count = 0
+    listeners: dict[str, ListenerState] = field(default_factory=dict)
+    robots: dict[str, list[Text]] = field(default_factory=dict)
+    unknown: list[Text] = field(default_factory=list)
+    leaving: bool = False
+    acknowledged: dict[str, dict[str, tuple[Count, Count]]] = field(default_factory=dict)
+
+
+@record
+class LinkQuery:
+    """Of the gateway of this name and ID; sent: type -> packets so far."""
+
+    name: Name
+    id: Text
+    sent: dict[str, Count] = field(default_factory=dict)
+
+
+@record
+class LinkAnswer:
+    """Of the gateway of this ID. received_ns, sent_ns: of the query and the answer, by its clock.
+    streams: type -> received and lost; empty where the query came from a gateway not known yet."""
+
+    id: Text
+    received_ns: int
+    sent_ns: int
+    streams: dict[str, tuple[Count, Count]] = field(default_factory=dict)
+
+
+@record
+class AirSent:
+    """A module transmits the payload in an air. owner: the robot that sent it. The times as of
+    `Airs.sent`."""
+
+    air: Text
+    station: Text
+    owner: Text | None = None
+    air_time_ns: Count = 0
+    line_ns: Count = 0
+
+
+@record
+class PoseMessage:
+    """position null: unknown from now on."""
+
+    object: Text
+    position: Vector | None = None
+    rotation: Quaternion = (0.0, 0.0, 0.0, 1.0)
+
+    def pose(self) -> Pose | None:
+        """Raises ConfigError."""
+        if self.position is None:
+            return None
+        return Pose.from_quaternion(self.position, self.rotation)
+
+
+@record
+class NetworkCounts:
+    """The counts of a gateway: of its ledger as in its report, of each other gateway by name."""
+
+    name: Name
+    id: Text
+    ledger: dict[str, Any]
+    losses: dict[str, Any]
+    violations: list[Text]
+    members: dict[str, Any]
+
+
+def id_text(id: int) -> str:
+    """An ID as messages have it."""
+    return f"{id:016x}"
