@@ -15,6 +15,7 @@ LAYERS = [
     {"medium", "protocols", "control", "worlds", "transports"},
     {"adapters", "bodies", "controllers", "record", "client"},
     {"engine", "security", "discovery", "config", "api"},
+    {"federation"},
     {"bridge", "assemble"},
     {"web", "testing"},
     {"cli"},
