@@ -60,10 +60,10 @@ def _check_ends(inspection: Inspection, at: Path, config: FederationConfig) -> N
 def _check_endpoint(
     inspection: Inspection, at: Path, endpoint: str, config: FederationConfig
 ) -> None:
-    protocol, slash, rest = endpoint.partition("/")
+    protocol, _, rest = endpoint.partition("/")
     if protocol in LOCAL and rest:
         return
-    host, colon, port = rest.partition("#")[0].partition("?")[0].rpartition(":")
+    host, _, port = rest.partition("#")[0].partition("?")[0].rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
     if protocol not in PROTOCOLS or not host or not port.isdecimal() or int(port) > 65535:
         known = "" if protocol in PROTOCOLS else f": Zenoh has no protocol {quoted(protocol)}"
