@@ -274,7 +274,7 @@ class Federation(ObservedPort):
             self._learn(member, wire.decode_json(wire.State, payload))
 
     def _learn(self, member: Member, state: wire.State) -> None:
-        """A gateway tells what it has."""
+        """A gateway reports what it has."""
         before = member.state
         if state.id != wire.id_text(member.id) or not member.is_live:
             return
@@ -301,7 +301,7 @@ class Federation(ObservedPort):
         self._ask(member)
 
     def _part(self, member: Member, state: wire.State) -> None:
-        """It ends, and says what it received: nothing more arrives there."""
+        """It ends, and reports what it received: nothing more arrives there."""
         with suppress(ValueError):
             member.settle(state.acknowledged.get(wire.id_text(self.id), {}))
         member.give_up(PacketRefused.LINK)
@@ -326,7 +326,7 @@ class Federation(ObservedPort):
         for key in wanted - self._subscribed:
             session.subscribe(key, self._incoming.sample)
         before = self._state
-        if _told(state) != _told(before) or not before.revision:
+        if _published(state) != _published(before) or not before.revision:
             self._state = state
             session.put(self._keys.own("state"), wire.encode_json(state))
         for key in self._subscribed - wanted:
@@ -511,7 +511,7 @@ class Federation(ObservedPort):
         }
 
 
-def _told(state: wire.State) -> tuple[Any, ...]:
+def _published(state: wire.State) -> tuple[Any, ...]:
     return state.listeners, state.unknown, state.robots
 
 

@@ -22,7 +22,7 @@ import zenoh
 
 from hilgw.errors import PortError
 
-OUTBOX_PACKETS, OUTBOX_BYTES = 8192, 8 << 20
+MOST_LEAVING, MOST_LEAVING_BYTES = 8192, 8 << 20
 INBOX_ITEMS, INBOX_BYTES = 16_384, 16 << 20
 TURN_ITEMS = 64  # that one turn of the event loop handles
 MOST_PUBLISHERS = 1024
@@ -71,7 +71,7 @@ class ZenohSession:
         self._config = config
         self._loop = asyncio.get_running_loop()
         self._session: zenoh.Session | None = None
-        self._outbox: SimpleQueue[Any] = SimpleQueue()
+        self._leaving: SimpleQueue[Any] = SimpleQueue()
         self._put_bytes = self._left_bytes = 0  # counted by the event loop, and by the thread
         self._thread = threading.Thread(target=self._send_all, name="hilgw-zenoh", daemon=True)
         self._publishers: dict[tuple[str, bool], zenoh.Publisher] = {}
@@ -116,11 +116,11 @@ class ZenohSession:
         if self._session is None:
             return
         session, done = self._session, asyncio.Event()
-        self._outbox.put(lambda: self._loop.call_soon_threadsafe(done.set))
+        self._leaving.put(lambda: self._loop.call_soon_threadsafe(done.set))
         with suppress(TimeoutError):
             await asyncio.wait_for(done.wait(), timeout_s)
         self._closing = True
-        self._outbox.put(None)
+        self._leaving.put(None)
         # What blocks in Zenoh ends with the session, or with the process.
         closing = threading.Thread(target=session.close, daemon=True)
         closing.start()
@@ -134,16 +134,16 @@ class ZenohSession:
     def is_full(self) -> bool:
         """Whether the queue of what leaves has no room for packets."""
         waiting = self._put_bytes - self._left_bytes
-        return self._outbox.qsize() >= OUTBOX_PACKETS or waiting >= OUTBOX_BYTES
+        return self._leaving.qsize() >= MOST_LEAVING or waiting >= MOST_LEAVING_BYTES
 
     def put(self, key: str, payload: bytes, attachment: bytes | None = None) -> None:
         """Publishes to other sessions, in order with all that is put."""
         self._put_bytes += len(payload)
-        self._outbox.put((key, payload, attachment))
+        self._leaving.put((key, payload, attachment))
 
     def later(self, call: Callable[[], object]) -> None:
         """Calls this in the thread that sends, after what was put before."""
-        self._outbox.put(call)
+        self._leaving.put(call)
 
     def get(self, key: str, make: Callable[[], bytes] | None, on_reply: OnReply) -> None:
         """Queries another session. make: the payload, made when the query leaves."""
@@ -179,12 +179,12 @@ class ZenohSession:
 
     def _send_all(self) -> None:
         """The thread. What is alone in the queue leaves at once, the others in one batch."""
-        while (item := self._outbox.get()) is not None:
+        while (item := self._leaving.get()) is not None:
             try:
                 if type(item) is tuple:
                     key, payload, attachment = item
                     self._left_bytes += len(payload)
-                    self._publisher(key, self._outbox.empty()).put(payload, attachment=attachment)
+                    self._publisher(key, self._leaving.empty()).put(payload, attachment=attachment)
                 else:
                     item()
             except Exception:  # noqa: BLE001 - whatever it is, the next ones are sent
