@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     import zenoh
 
+    from hilgw.config.model import FederationConfig
     from hilgw.engine.gateway import Gateway
     from hilgw.engine.neighbour import Outlet
     from hilgw.federation.session import Query
@@ -49,25 +50,24 @@ ASK_NS = 2 * NS_PER_S  # longest time that a query is under way
 
 
 class Federation(ObservedPort):
-    """This gateway among the others. network, name: as of `FederationConfig`. members: the others
-    by name."""
+    """This gateway among the others. settings: Zenoh's own. members: the others by name."""
 
     def __init__(
         self,
-        network: str,
-        name: str,
-        where: str,
+        config: FederationConfig,
         settings: zenoh.Config,
         gateway: Gateway,
         airs: SharedAirs,
     ) -> None:
+        name, where = config.name, ", ".join((*config.endpoints, *config.connect))
         super().__init__(NAME, gateway.lines, where)
+        self._ros2 = config.ros2
         self._roster = Roster(gateway.real_timer.now)
         self.members = self._roster.members
         # The time comes first: of two gateways of one name that start at once, the later one ends.
         self.id = (time.time_ns() >> 20 & 0xFFFF_FFFF) << 32 | secrets.randbits(32)
         self._member_name = name
-        self._keys = wire.Keys(network, name)
+        self._keys = wire.Keys(config.network, name)
         self._token = self._keys.own("member", wire.id_text(self.id), str(wire.VERSION))
         self._settings = settings
         self._gateway = gateway
@@ -136,6 +136,10 @@ class Federation(ObservedPort):
         session.watch(keys.of("member", "*/*/*"), self._on_token)
         session.live(self._token)
         self._gateway.medium.on_listeners = self._airs.on_own = self._changed
+        if self._ros2 is not None:
+            from hilgw.federation.ros2_topics import Ros2Topics
+
+            self._gateway.observer.add(Ros2Topics(self._ros2, self._member_name, session))
         self._enter(State.WAITING, "no other gateway is there")
         self._on_tick()
 
@@ -320,7 +324,8 @@ class Federation(ObservedPort):
     def _learn(self, member: Member, state: wire.State) -> None:
         """A gateway reports what it has."""
         before = member.state
-        if state.id != wire.id_text(member.id) or not member.is_live:
+        # Its last state may come after the end of its token, which has a higher priority.
+        if state.id != wire.id_text(member.id) or not (member.is_live or state.leaving):
             return
         if before is not None and state.revision <= before.revision:
             return

@@ -142,6 +142,21 @@ class ZenohSession:
         self._put_bytes += len(payload)
         self._leaving.put((key, payload, attachment))
 
+    def offer(self, key: str, payload: bytes, attachment: bytes) -> None:
+        """Publishes where it finds room: a slow reader loses it, and holds up nothing."""
+        if not self.is_full:
+            self.later(lambda: self._offer(key, payload, attachment))
+
+    def _offer(self, key: str, payload: bytes, attachment: bytes) -> None:
+        assert self._session is not None
+        self._session.put(
+            key,
+            payload,
+            attachment=attachment,
+            congestion_control=zenoh.CongestionControl.DROP,
+            express=self._leaving.empty(),
+        )
+
     def later(self, call: Callable[[], object]) -> None:
         """Calls this in the thread that sends, after what was put before."""
         self._leaving.put(call)
@@ -163,7 +178,7 @@ class ZenohSession:
             assert self._session is not None
             self._session.get(
                 key,
-                zenoh.handlers.Callback(reply, end),
+                _at_once(reply, end),
                 payload=None if make is None else make(),
                 timeout=GET_S,
                 target=zenoh.QueryTarget.ALL,
@@ -215,7 +230,9 @@ class ZenohSession:
                 size = len(payload) + len(attachment) + len(found)
                 self._arrive(size, handler, found, payload, attachment)
 
-        self._declare(key, lambda at: at.declare_subscriber(key, take, allowed_origin=REMOTE))
+        self._declare(
+            key, lambda at: at.declare_subscriber(key, _at_once(take), allowed_origin=REMOTE)
+        )
 
     def answer(self, key: str, handler: Callable[[Query], None]) -> None:
         """Calls the handler in the event loop with each query."""
@@ -224,7 +241,9 @@ class ZenohSession:
             made = Query(self, query)
             self._arrive(len(made.payload) + 1, handler, made)
 
-        self._declare(key, lambda at: at.declare_queryable(key, take, allowed_origin=REMOTE))
+        self._declare(
+            key, lambda at: at.declare_queryable(key, _at_once(take), allowed_origin=REMOTE)
+        )
 
     def watch(self, key: str, handler: OnToken) -> None:
         """Calls the handler in the event loop with each liveliness token that comes or goes."""
@@ -233,7 +252,9 @@ class ZenohSession:
             found, is_there = str(sample.key_expr), sample.kind == zenoh.SampleKind.PUT
             self._arrive(len(found) if len(found) > LONGEST_KEY else 0, handler, found, is_there)
 
-        self._declare(key, lambda at: at.liveliness().declare_subscriber(key, take, history=True))
+        self._declare(
+            key, lambda at: at.liveliness().declare_subscriber(key, _at_once(take), history=True)
+        )
 
     def live(self, key: str) -> None:
         """Declares a liveliness token."""
@@ -294,6 +315,12 @@ class ZenohSession:
         self._is_handling = bool(pending)
         if pending:
             self._loop.call_soon(self._handle)
+
+
+def _at_once(call: Callable[[Any], None], end: Callable[[], None] | None = None) -> Any:
+    """A handler in Zenoh's own thread: what arrives stays in order, whatever key it is on. By
+    default each subscriber has a thread, and one overtakes the other."""
+    return zenoh.handlers.Callback(call, end, indirect=False)
 
 
 def _set(opened: asyncio.Future[zenoh.Session], session: zenoh.Session) -> None:
