@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from hilgw.federation.member import Member
     from hilgw.federation.session import ZenohSession
 
+LONGEST_S = 2.0
+
 
 async def counts_of(
     session: ZenohSession, keys: wire.Keys, members: Iterable[Member]
@@ -23,7 +25,8 @@ async def counts_of(
     found = [_Counts(each) for each in members]
     for each in found:
         session.get(keys.of("status", each.member.name), None, each.take)
-    await asyncio.gather(*(each.ended for each in found))
+    if found:
+        await asyncio.wait([each.ended for each in found], timeout=LONGEST_S)
     return {each.member.name: each.counts for each in found}
 
 
