@@ -23,7 +23,8 @@ import zenoh
 from hilgw.errors import PortError
 
 MOST_LEAVING, MOST_LEAVING_BYTES = 8192, 8 << 20
-INBOX_ITEMS, INBOX_BYTES = 16_384, 16 << 20
+INBOX_ITEMS, INBOX_CHANGES, INBOX_BYTES = 16_384, 1 << 18, 16 << 20
+LONGEST_KEY = 512  # of a gateway
 TURN_ITEMS = 64  # that one turn of the event loop handles
 MOST_PUBLISHERS = 1024
 GET_S = 1.0
@@ -36,7 +37,7 @@ OnSample = Callable[[str, bytes, bytes], None]
 OnToken = Callable[[str, bool], None]
 """Gets the key of a liveliness token, and whether it is there."""
 OnReply = Callable[[bytes | None, int, int], None]
-"""Gets the answer (None: there is none) and the times of the query and of the answer."""
+"""Gets each answer, then None, and the times of the query and of the answer."""
 
 
 class Query:
@@ -164,18 +165,15 @@ class ZenohSession:
         """Queries another session. make: the payload, made when the query leaves."""
 
         def send() -> None:
-            asked, answered = time.monotonic_ns(), False
+            asked = time.monotonic_ns()
 
             def reply(reply: zenoh.Reply) -> None:
-                nonlocal answered
-                if not answered and (sample := reply.ok) is not None:
-                    answered = True
+                if (sample := reply.ok) is not None:
                     data = sample.payload.to_bytes()
                     self._arrive(len(data), on_reply, data, asked, time.monotonic_ns())
 
             def end() -> None:
-                if not answered:
-                    self._arrive(0, on_reply, None, asked, time.monotonic_ns())
+                self._arrive(0, on_reply, None, asked, time.monotonic_ns())
 
             assert self._session is not None
             self._session.get(
@@ -228,8 +226,9 @@ class ZenohSession:
             if sample.kind == zenoh.SampleKind.PUT:
                 payload, more = sample.payload.to_bytes(), sample.attachment
                 attachment = b"" if more is None else more.to_bytes()
-                size = len(payload) + len(attachment)
-                self._arrive(size, handler, str(sample.key_expr), payload, attachment)
+                found = str(sample.key_expr)
+                size = len(payload) + len(attachment) + len(found)
+                self._arrive(size, handler, found, payload, attachment)
 
         self._declare(
             key, lambda at: at.declare_subscriber(key, _at_once(take), allowed_origin=REMOTE)
@@ -240,7 +239,7 @@ class ZenohSession:
 
         def take(query: zenoh.Query) -> None:
             made = Query(self, query)
-            self._arrive(len(made.payload), handler, made)
+            self._arrive(len(made.payload) + 1, handler, made)
 
         self._declare(
             key, lambda at: at.declare_queryable(key, _at_once(take), allowed_origin=REMOTE)
@@ -250,8 +249,8 @@ class ZenohSession:
         """Calls the handler in the event loop with each liveliness token that comes or goes."""
 
         def take(sample: zenoh.Sample) -> None:
-            is_there = sample.kind == zenoh.SampleKind.PUT
-            self._arrive(0, handler, str(sample.key_expr), is_there)
+            found, is_there = str(sample.key_expr), sample.kind == zenoh.SampleKind.PUT
+            self._arrive(len(found) if len(found) > LONGEST_KEY else 0, handler, found, is_there)
 
         self._declare(
             key, lambda at: at.liveliness().declare_subscriber(key, _at_once(take), history=True)
@@ -278,9 +277,10 @@ class ZenohSession:
         self.later(begin)
 
     def _arrive(self, size: int, handler: Callable[..., None], *given: Any) -> None:
-        """In a thread of Zenoh."""
+        """In a thread of Zenoh. size 0: a change that comes once, for which there is more room."""
+        most = INBOX_ITEMS if size else INBOX_CHANGES
         with self._lock:
-            if self._arrived_items >= INBOX_ITEMS or self._arrived_bytes + size > INBOX_BYTES:
+            if self._arrived_items >= most or self._arrived_bytes + size > INBOX_BYTES:
                 self.lost_arrivals += 1
                 return
             self._arrived_items += 1
