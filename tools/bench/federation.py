@@ -161,7 +161,7 @@ def programs(*, express: bool) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def one_way(a: Process, b: Process, rate: int, size: int, packets: int) -> list[float]:
-    """Microseconds of each packet."""
+    """Microseconds of each packet. zenoh-python may lose some: its publisher drops by default."""
     a.wait(lambda counted: not counted["sending"])
     b.ask("take")
     a.ask("paced", rate=rate, size=size, packets=packets)
@@ -170,8 +170,6 @@ def one_way(a: Process, b: Process, rate: int, size: int, packets: int) -> list[
     deadline = time.monotonic() + 5
     while len(found) < packets and time.monotonic() < deadline:
         found += b.ask("take")["late_us"]
-    if len(found) < packets:
-        raise SystemExit(f"{packets - len(found)} of {packets} packets are lost")
     return found
 
 
@@ -192,7 +190,10 @@ def way_rows(rounds: int) -> list[Row]:
             for rate, size in WAYS:
                 names = list(running)
                 for name in names[turn % 3 :] + names[: turn % 3]:
-                    late = one_way(*running[name], rate, size, 60 if rate < 1000 else 400)
+                    packets = 60 if rate < 1000 else 400
+                    late = one_way(*running[name], rate, size, packets)
+                    if name == ours and len(late) < packets:
+                        raise SystemExit(f"{packets - len(late)} of {packets} packets are lost")
                     cuts = statistics.quantiles(late, n=100)
                     found.setdefault((name, rate, size), []).append([cuts[49], cuts[98]])
     rows = []
