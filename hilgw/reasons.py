@@ -101,7 +101,7 @@ class PacketRefused(RefusedReason):
     NO_STATUS = "no_status", "the module did not answer in time"
     NO_FRAME = "no_frame", "sent, but what the other end sends are no frames of this framing"
     NO_ACK = "no_ack", "the module at the other end did not acknowledge it"
-    LINK = "link", "it did not reach the neighbour, which says so"
+    LINK = "link", "it did not reach the neighbour, by the report of that gateway"
     UNCONFIRMED = "unconfirmed", "the neighbour was lost before it confirmed the packet"
 
 

@@ -33,12 +33,8 @@ def add_federation(
         if not adapter.common.air and air_of(adapter, name) == name
     ]
     shared = SharedAirs(airs, federation.name, local, gateway.real_timer.now)
-    where = ", ".join((*federation.endpoints, *federation.connect))
-    made = Federation(
-        federation.network, federation.name, where, zenoh_settings(federation), gateway, shared
-    )
+    made = Federation(federation, zenoh_settings(federation), gateway, shared)
     gateway.federation = gateway.supervisors[NAME] = made
     gateway.reports[NAME] = made.summary
-    gateway.description.append(
-        f"  {NAME:<12} {federation.name!r} in {federation.network!r}, {federation.mode}: {where}"
-    )
+    name, network = federation.name, federation.network
+    gateway.description.append(f"  {NAME:<12} {name} in {network}, {federation.mode}: {made.where}")

@@ -24,8 +24,24 @@ def in_folder(config: GatewayConfig, folder: Path) -> GatewayConfig:
     """The configuration with all its files below `folder`, where the configuration is."""
     robots = {name: _robot(robot, folder) for name, robot in config.robots.items()}
     adapters = {name: _recorded(part, folder) for name, part in config.adapters.items()}
-    access = _access(config.access, folder)
-    return replace(config, access=access, robots=robots, adapters=adapters)
+    access, federation = _access(config.access, folder), config.federation
+    if federation is not None:
+        federation = replace(federation, zenoh=_zenoh(federation.zenoh, folder))
+    return replace(config, access=access, robots=robots, adapters=adapters, federation=federation)
+
+
+ZENOH_FILES = ("_certificate", "_private_key", "_file")  # ends of its settings that name a file
+
+
+def _zenoh(settings: Any, folder: Path) -> Any:
+    if not isinstance(settings, dict):
+        return settings
+    return {
+        key: str(folder / value)
+        if isinstance(value, str) and str(key).endswith(ZENOH_FILES)
+        else _zenoh(value, folder)
+        for key, value in settings.items()
+    }
 
 
 def program_file(folder: Path, file: str) -> Path:

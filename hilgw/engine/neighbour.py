@@ -2,8 +2,8 @@
 
 On the medium it is one listener for each type of signal that it listens to. It judges range, cone
 and obstacles itself, so that it gets each packet with the pose of its sender. Among the ports of
-the gateway it is an `ObservedPort`, which nothing here connects: who carries the packets says when
-it is there.
+the gateway it is an `ObservedPort`, which nothing here connects: what carries the packets reports
+when it is there.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class Outlet:
 
 class Neighbour(ObservedPort):
     """Another gateway. carry: takes a copy and its outlet, returns None or why it does not; it
-    calls `Outlet.settle` when it knows what became of the copy. latency: from the time a packet was
+    calls `Outlet.settle` when it has a report on the copy. latency: from the time a packet was
     sent there until it came here."""
 
     def __init__(self, name: str, lines: Lines, where: str, carry: Carry, medium: Medium) -> None:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     import zenoh
 
+    from hilgw.config.model import FederationConfig
     from hilgw.engine.gateway import Gateway
     from hilgw.engine.neighbour import Outlet
     from hilgw.federation.session import Query
@@ -48,24 +49,23 @@ MOST_CHANNELS = 64  # each a subscription; a gateway that listens to more gets a
 
 
 class Federation(ObservedPort):
-    """This gateway among the others. network, name: as of `FederationConfig`. members: the others
-    by name."""
+    """This gateway among the others. settings: Zenoh's own. members: the others by name."""
 
     def __init__(
         self,
-        network: str,
-        name: str,
-        where: str,
+        config: FederationConfig,
         settings: zenoh.Config,
         gateway: Gateway,
         airs: SharedAirs,
     ) -> None:
+        name, where = config.name, ", ".join((*config.endpoints, *config.connect))
         super().__init__(NAME, gateway.lines, where)
+        self._ros2 = config.ros2
         self.members: dict[str, Member] = {}
         # The time comes first: of two gateways of one name that start at once, the later one ends.
         self.id = (time.time_ns() >> 20 & 0xFFFF_FFFF) << 32 | secrets.randbits(32)
         self._member_name = name
-        self._keys = wire.Keys(network, name)
+        self._keys = wire.Keys(config.network, name)
         self._token = self._keys.own("member", wire.id_text(self.id), str(wire.VERSION))
         self._settings = settings
         self._gateway = gateway
@@ -129,6 +129,10 @@ class Federation(ObservedPort):
         session.watch(keys.of("member", "*/*/*"), self._on_token)
         session.live(self._token)
         self._gateway.medium.on_listeners = self._airs.on_own = self._changed
+        if self._ros2 is not None:
+            from hilgw.federation.ros2_topics import Ros2Topics
+
+            self._gateway.observer.add(Ros2Topics(self._ros2, self._member_name, session))
         self._enter(State.WAITING, "no other gateway is there")
         self._on_tick()
 
@@ -278,9 +282,10 @@ class Federation(ObservedPort):
             self._learn(member, wire.decode_json(wire.State, payload))
 
     def _learn(self, member: Member, state: wire.State) -> None:
-        """A gateway tells what it has."""
+        """A gateway reports what it has."""
         before = member.state
-        if state.id != wire.id_text(member.id) or not member.is_live:
+        # Its last state may come after the end of its token, which has a higher priority.
+        if state.id != wire.id_text(member.id) or not (member.is_live or state.leaving):
             return
         if before is not None and state.revision <= before.revision:
             return
@@ -305,7 +310,7 @@ class Federation(ObservedPort):
         self._ask(member)
 
     def _part(self, member: Member, state: wire.State) -> None:
-        """It ends, and says what it received: nothing more arrives there."""
+        """It ends, and reports what it received: nothing more arrives there."""
         with suppress(ValueError):
             member.settle(state.acknowledged.get(wire.id_text(self.id), {}))
         member.give_up(PacketRefused.LINK)
@@ -330,7 +335,7 @@ class Federation(ObservedPort):
         for key in wanted - self._subscribed:
             session.subscribe(key, self._incoming.sample)
         before = self._state
-        if _told(state) != _told(before) or not before.revision:
+        if _published(state) != _published(before) or not before.revision:
             self._state = state
             session.put(self._keys.own("state"), wire.encode_json(state))
         for key in self._subscribed - wanted:
@@ -533,7 +538,7 @@ class Federation(ObservedPort):
         }
 
 
-def _told(state: wire.State) -> tuple[Any, ...]:
+def _published(state: wire.State) -> tuple[Any, ...]:
     return state.listeners, state.unknown, state.robots
 
 

@@ -1,4 +1,4 @@
-"""The packets of this gateway for the others: one sample each, whoever gets it."""
+"""The packets of this gateway for the others: one sample each, for all that get it."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ import zenoh
 
 from hilgw.errors import PortError
 
-OUTBOX_PACKETS, OUTBOX_BYTES = 8192, 8 << 20
+MOST_LEAVING, MOST_LEAVING_BYTES = 8192, 8 << 20
 INBOX_ITEMS, INBOX_BYTES = 16_384, 16 << 20
 TURN_ITEMS = 64  # that one turn of the event loop handles
 MOST_PUBLISHERS = 1024
@@ -71,7 +71,7 @@ class ZenohSession:
         self._config = config
         self._loop = asyncio.get_running_loop()
         self._session: zenoh.Session | None = None
-        self._outbox: SimpleQueue[Any] = SimpleQueue()
+        self._leaving: SimpleQueue[Any] = SimpleQueue()
         self._put_bytes = self._left_bytes = 0  # counted by the event loop, and by the thread
         self._thread = threading.Thread(target=self._send_all, name="hilgw-zenoh", daemon=True)
         self._publishers: dict[tuple[str, bool], zenoh.Publisher] = {}
@@ -116,11 +116,11 @@ class ZenohSession:
         if self._session is None:
             return
         session, done = self._session, asyncio.Event()
-        self._outbox.put(lambda: self._loop.call_soon_threadsafe(done.set))
+        self._leaving.put(lambda: self._loop.call_soon_threadsafe(done.set))
         with suppress(TimeoutError):
             await asyncio.wait_for(done.wait(), timeout_s)
         self._closing = True
-        self._outbox.put(None)
+        self._leaving.put(None)
         # What blocks in Zenoh ends with the session, or with the process.
         closing = threading.Thread(target=session.close, daemon=True)
         closing.start()
@@ -134,16 +134,31 @@ class ZenohSession:
     def is_full(self) -> bool:
         """Whether the queue of what leaves has no room for packets."""
         waiting = self._put_bytes - self._left_bytes
-        return self._outbox.qsize() >= OUTBOX_PACKETS or waiting >= OUTBOX_BYTES
+        return self._leaving.qsize() >= MOST_LEAVING or waiting >= MOST_LEAVING_BYTES
 
     def put(self, key: str, payload: bytes, attachment: bytes | None = None) -> None:
         """Publishes to other sessions, in order with all that is put."""
         self._put_bytes += len(payload)
-        self._outbox.put((key, payload, attachment))
+        self._leaving.put((key, payload, attachment))
+
+    def offer(self, key: str, payload: bytes, attachment: bytes) -> None:
+        """Publishes where it finds room: a slow reader loses it, and holds up nothing."""
+        if not self.is_full:
+            self.later(lambda: self._offer(key, payload, attachment))
+
+    def _offer(self, key: str, payload: bytes, attachment: bytes) -> None:
+        assert self._session is not None
+        self._session.put(
+            key,
+            payload,
+            attachment=attachment,
+            congestion_control=zenoh.CongestionControl.DROP,
+            express=self._leaving.empty(),
+        )
 
     def later(self, call: Callable[[], object]) -> None:
         """Calls this in the thread that sends, after what was put before."""
-        self._outbox.put(call)
+        self._leaving.put(call)
 
     def get(self, key: str, make: Callable[[], bytes] | None, on_reply: OnReply) -> None:
         """Queries another session. make: the payload, made when the query leaves."""
@@ -165,7 +180,7 @@ class ZenohSession:
             assert self._session is not None
             self._session.get(
                 key,
-                zenoh.handlers.Callback(reply, end),
+                _at_once(reply, end),
                 payload=None if make is None else make(),
                 timeout=GET_S,
                 target=zenoh.QueryTarget.ALL,
@@ -179,12 +194,12 @@ class ZenohSession:
 
     def _send_all(self) -> None:
         """The thread. What is alone in the queue leaves at once, the others in one batch."""
-        while (item := self._outbox.get()) is not None:
+        while (item := self._leaving.get()) is not None:
             try:
                 if type(item) is tuple:
                     key, payload, attachment = item
                     self._left_bytes += len(payload)
-                    self._publisher(key, self._outbox.empty()).put(payload, attachment=attachment)
+                    self._publisher(key, self._leaving.empty()).put(payload, attachment=attachment)
                 else:
                     item()
             except Exception:  # noqa: BLE001 - whatever it is, the next ones are sent
@@ -216,7 +231,9 @@ class ZenohSession:
                 size = len(payload) + len(attachment)
                 self._arrive(size, handler, str(sample.key_expr), payload, attachment)
 
-        self._declare(key, lambda at: at.declare_subscriber(key, take, allowed_origin=REMOTE))
+        self._declare(
+            key, lambda at: at.declare_subscriber(key, _at_once(take), allowed_origin=REMOTE)
+        )
 
     def answer(self, key: str, handler: Callable[[Query], None]) -> None:
         """Calls the handler in the event loop with each query."""
@@ -225,7 +242,9 @@ class ZenohSession:
             made = Query(self, query)
             self._arrive(len(made.payload), handler, made)
 
-        self._declare(key, lambda at: at.declare_queryable(key, take, allowed_origin=REMOTE))
+        self._declare(
+            key, lambda at: at.declare_queryable(key, _at_once(take), allowed_origin=REMOTE)
+        )
 
     def watch(self, key: str, handler: OnToken) -> None:
         """Calls the handler in the event loop with each liveliness token that comes or goes."""
@@ -234,7 +253,9 @@ class ZenohSession:
             is_there = sample.kind == zenoh.SampleKind.PUT
             self._arrive(0, handler, str(sample.key_expr), is_there)
 
-        self._declare(key, lambda at: at.liveliness().declare_subscriber(key, take, history=True))
+        self._declare(
+            key, lambda at: at.liveliness().declare_subscriber(key, _at_once(take), history=True)
+        )
 
     def live(self, key: str) -> None:
         """Declares a liveliness token."""
@@ -294,6 +315,12 @@ class ZenohSession:
         self._is_handling = bool(pending)
         if pending:
             self._loop.call_soon(self._handle)
+
+
+def _at_once(call: Callable[[Any], None], end: Callable[[], None] | None = None) -> Any:
+    """A handler in Zenoh's own thread: what arrives stays in order, whatever key it is on. By
+    default each subscriber has a thread, and one overtakes the other."""
+    return zenoh.handlers.Callback(call, end, indirect=False)
 
 
 def _set(opened: asyncio.Future[zenoh.Session], session: zenoh.Session) -> None:

@@ -1,6 +1,6 @@
 """Poses of objects that one gateway simulates and another one only carries a radio of.
 
-An object whose pose is unknown here gets that of the gateway that knows it; this gateway publishes
+An object whose pose is unknown here gets that of the gateway that has it; this gateway publishes
 the poses that others want. A pose that came from a neighbour is not published again.
 """
 
@@ -72,8 +72,8 @@ class SharedPoses:
             self._session.put(self._keys.pose(name), data)
 
     def placed(self, gateway: str, payload: bytes) -> None:
-        """A gateway says where an object is; of several, the first one counts. Raises Malformed or
-        ConfigError."""
+        """A gateway reports where an object is; of several, the first one counts. Raises Malformed
+        or ConfigError."""
         message = wire.decode_json(wire.PoseMessage, payload, wire.LONGEST_HEAD)
         name, pose = message.object, message.pose()
         if name not in self._scene.objects or self._from.get(name, gateway) != gateway:
