@@ -504,7 +504,10 @@ class Federation(ObservedPort):
         return {
             "network": self._keys.base.partition("/")[2],
             "name": self._member_name,
+            "id": self._state.id,
             "version": wire.VERSION,
+            "robots": self._state.robots,
+            "listeners": {name: keys_of(each) for name, each in self._state.listeners.items()},
             "gateways": {name: each.status() for name, each in self.members.items()},
             "outside": {"entered": self._incoming.entered, "dropped": dict(self._incoming.dropped)},
         }

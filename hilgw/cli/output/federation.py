@@ -96,3 +96,31 @@ def _listener(name: str, each: Found) -> str:
         on = f"channel {listing([str(number) for number in channels])}"
     air = f", module in air {each['air']}" if each.get("air") else ""
     return f"{name} ({in_words(each['type'])}, {on}{air})"
+
+
+# --- `hilgw status --network` ---------------------------------------------------------------------
+
+_COLUMNS = ("sent", "delivered", "lost", "unsettled", "received", "missed")
+
+
+def network_lines(network: str, found: Found, style: Style) -> Iterator[str]:
+    """The ledgers of all gateways of a network, as of `protocols.gateway.network.added_up`."""
+    gateways, totals = [*found["gateways"], *found["silent"]], found["totals"]
+    yield f"network {style.strong(printable(network))}: {printable(listing(gateways))}"
+    links = [(printable(f"{each['from']} -> {each['to']}"), each) for each in found["links"]]
+    wide = max([len("all links"), *(len(name) for name, _ in links)])
+    yield f"  {'link':{wide}} " + " ".join(f"{key:>9}" for key in _COLUMNS)
+    for name, each in [*links, ("all links", {**totals, "why": ""})]:
+        cells = " ".join(f"{'-' if each[key] is None else each[key]:>9}" for key in _COLUMNS)
+        yield f"  {name:{wide}} {cells}"
+        if each["why"]:
+            yield f"    {(style.dim if each['adds_up'] is None else style.bad)(each['why'])}"
+    yield f"  packets on all mediums: {totals['packets']}, copies {totals['copies']}"
+    for kind, reasons in totals["losses"].items():
+        if reasons:
+            yield printable(f"  {in_words(kind)}: {reason_counts(reasons)}")
+    for name, violations in found["violations"].items():
+        yield from (style.bad(printable(f"  {name}: {each}")) for each in violations)
+    yield from (style.bad(printable(f"  {name} did not answer")) for name in found["silent"])
+    good, bad = style.good("the ledgers add up"), style.bad("THE LEDGERS DO NOT ADD UP")
+    yield f"  {good if found['adds_up'] else bad}"
