@@ -94,7 +94,7 @@ def _valid(counts: Counts | None) -> dict[str, Any] | None:
     """The counts that are used here, in their types; None where they are not valid."""
     try:
         return None if counts is None else _read(counts)
-    except (TypeError, KeyError, ValueError, AttributeError):
+    except (TypeError, LookupError, ValueError, AttributeError):
         return None
 
 
