@@ -71,7 +71,8 @@ def _surveyed(args: argparse.Namespace, file: str | None) -> list[Found]:
     except ModuleNotFoundError as error:
         if error.name != "zenoh":
             raise
-        raise ConfigError("needs Eclipse Zenoh", fix="pip install 'hilgw[zenoh]'") from None
+        fix = "pip install 'hilgw[zenoh]'"
+        raise ConfigError("needs Eclipse Zenoh", where="hilgw scan --network", fix=fix) from None
     network = args.network or (config.network if file else ANY)
     endpoints = list(dict.fromkeys(args.connect or [*config.endpoints, *config.connect]))
     for each in endpoints:
