@@ -28,7 +28,7 @@ from hilgw.reasons import PacketRefused
 from hilgw.units import NS_PER_MS, NS_PER_S
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     import zenoh
 
@@ -84,7 +84,7 @@ class Federation(ObservedPort):
         self._state = wire.State(wire.id_text(self.id), __version__)
         self._subscribed: set[str] = set()
         self._is_announcing = False
-        self._began_ns = 0
+        self._began_ns = self._links_ns = 0
         self._tick: Handle | None = None
         self._failed: asyncio.Future[None] | None = None
         self._refused: Counter[str] = Counter()
@@ -192,6 +192,10 @@ class Federation(ObservedPort):
                 self._ask_state(member)
             elif member.unsettled or now - member.answered_ns >= IDLE_NS:
                 self._ask(member)
+        if (report := self._observer.link) is not None and now >= self._links_ns:
+            self._links_ns = now + NS_PER_S
+            for member in self.members.values():
+                report(member.neighbour.name, member.status())
         self._tick = self._timer.call_at(now + TICK_NS, self._on_tick)
 
     # --- who is there -----------------------------------------------------------------------------
@@ -505,9 +509,30 @@ class Federation(ObservedPort):
         return {
             "network": self._keys.base.partition("/")[2],
             "name": self._member_name,
+            "id": self._state.id,
+            "version": wire.VERSION,
+            "robots": self._state.robots,
+            "listeners": {name: keys_of(each) for name, each in self._state.listeners.items()},
             "gateways": {name: each.status() for name, each in self.members.items()},
             "outside": {"entered": self._incoming.entered, "dropped": dict(self._incoming.dropped)},
         }
+
+    def packets(self) -> dict[str, tuple[int, int]]:
+        """As of `Federated`."""
+        return {
+            each.neighbour.name: (
+                sum(stream.received for stream in each.incoming.values()),
+                sum(stream.delivered for stream in each.outgoing.values()),
+            )
+            for each in self.members.values()
+        }
+
+    def parts(self) -> Iterator[str]:
+        """As of `Federated`."""
+        for name, member in self.members.items():
+            state = member.state or wire.State("")
+            devices = [f"{robot}.{each}" for robot, its in state.robots.items() for each in its]
+            yield from (f"{each}@{name}" for each in (*devices, *state.listeners, *TYPES))
 
     def summary(self) -> dict[str, Any]:
         """For `--report`."""

@@ -32,7 +32,7 @@ MOST_AHEAD, YIELD_S = 64, 0.002  # packets that wait until the thread that sends
 MOST_PUBLISHERS = 1024
 GET_S = 1.0
 REMOTE = zenoh.Locality.REMOTE
-_SOURCE_PLACE = re.compile(r" at /\S+:[0-9]+\.?")  # of Zenoh's own errors
+SOURCE_PLACE = re.compile(r" at /\S+:[0-9]+\.?")  # of Zenoh's own errors
 
 Arrival = tuple[int, Callable[..., None], tuple[Any, ...]]
 OnSample = Callable[[str, bytes, bytes], None]
@@ -109,7 +109,7 @@ class ZenohSession:
             self._session = await opened
         except zenoh.ZError as error:
             fix = "check the endpoints of `federation`, and that no other program uses them"
-            what = _SOURCE_PLACE.sub("", str(error))
+            what = SOURCE_PLACE.sub("", str(error))
             raise PortError(what, reason=PortError.BUSY, where="federation", fix=fix) from None
         self._thread.start()
 

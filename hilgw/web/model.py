@@ -29,6 +29,7 @@ NAMED = {
     "value": ("robot", "device"),
     "command": ("robot", "body", "device"),
     "placed": ("name",),
+    "link": ("name",),
     "port": ("name",),
     "armed": ("robot",),
     "mode": ("robot",),

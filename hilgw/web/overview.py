@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from hilgw.web.page import Page
 
 KINDS = {"up": "good", "opening": "warn", "handshake": "warn", "waiting": "warn"}
+COUNTED = ("sent", "delivered", "lost", "unsettled", "received", "missed", "late", "dropped")
 REASONS: dict[str, type[reasons.Reason]] = {
     "rejected": reasons.RejectedReason,
     "not_received": reasons.NotReceivedReason,
@@ -203,6 +204,29 @@ def _loss(loss: Mapping[str, Any] | None) -> str:
     return "" if loss is None else f"{words(loss['reason'])}, {age(loss['age_s'] * 1e9)} ago"
 
 
+def _neighbours(view: GatewayView, now: int) -> Markup:
+    """The other gateways of the federation: the newest event `link` of each."""
+    rows = [
+        (
+            name,
+            state(f"{event['state']} {event['reason']}".strip(), KINDS.get(event["state"], "bad")),
+            *(milliseconds(event[key]) for key in ("p50_ms", "p99_ms", "round_trip_ms")),
+            "" if (offset := event["clock_offset_s"]) is None else f"{offset:+.6f} s",
+            *(event["counts"].get(key, "") for key in COUNTED),
+            ", ".join(event["robots"]),
+            ", ".join(f"{each} ({type})" for each, type in event["listeners"].items()),
+            _since(event, now),
+        )
+        for name, event in view.newest["link"].items()
+    ]
+    head = ("other gateway", "state", "p50", "p99", "round trip", "clock offset", *COUNTED)
+    return table("Other gateways", (*head, "robots", "listeners", "age"), rows)
+
+
+def milliseconds(value: float | None) -> str:
+    return "" if value is None else f"{value:.3g} ms"
+
+
 def _losses(view: GatewayView, now: int) -> Markup:
     rows = [
         (
@@ -259,4 +283,10 @@ def words(reason: str) -> str:
     return reason.replace("_", " ")
 
 
-TABLES = {"Robots": _robots, "Ports": _ports, "Losses": _losses, "Latency": _latencies}
+TABLES = {
+    "Robots": _robots,
+    "Ports": _ports,
+    "Other gateways": _neighbours,
+    "Losses": _losses,
+    "Latency": _latencies,
+}
