@@ -342,12 +342,12 @@ class XBeeSession(XBeeModuleSession):
     # --- as text ------------------------------------------------------------------------------
 
     def describe(self, frame: bytes) -> str:
-        """Wire bytes (one or more frames, from 7E on) or frame data as text; never raises."""
-        if frame[:1] != b"\x7e":
-            return words.describe(frame)
+        """Wire bytes (one or more frames; the first 7E may have come before them) or frame data as
+        text; never raises."""
+        begins = frame[:1] == b"\x7e"
         decoder = FrameDecoder(self._escaped)
-        found = decoder.feed(frame)
+        found = decoder.feed(frame if begins else b"\x7e" + frame)
         found += decoder.flush()
         if not found:
-            return f"no complete XBee frame: {len(frame)} B"
+            return f"no complete XBee frame: {len(frame)} B" if begins else words.describe(frame)
         return "; ".join(words.describe(data) for data in found)
