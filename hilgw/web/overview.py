@@ -115,7 +115,9 @@ def _map(view: GatewayView) -> Markup:
             airs.setdefault(air, []).append(station)
     for air, stations in airs.items():
         title = f"air {air}" if air else "stations"
-        chain = element("div", *(_port_state(view, each, each) for each in stations))
+        chain = element(
+            "div", *(_port_state(view, each, each) for each in stations), class_="chain"
+        )
         found.append(element("li", element("h3", title), chain))
     if parts["mocks"]:
         mocks = element("div", ", ".join(parts["mocks"]), class_="dim")

@@ -208,7 +208,6 @@ def build(page: Page) -> None:
         ui.html(f"Choose up to {MOST_CURVES} series. Zoom: wheel, or the bar below.").classes("dim")
         chart = ui.echart({}, renderer="svg").classes("plots")
         chart.props('role=img aria-label="The chosen series over time; the table has their values"')
-    with ui.element("section").classes("gateway"):
         newest = scrolling("Newest values")
 
     def update() -> None:

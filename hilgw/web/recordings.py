@@ -114,7 +114,6 @@ def add_download(app: Starlette, bench: Bench) -> None:
 
 
 def build(page: Page) -> None:
-
     top, shown = content(), dict[str, Section]()
 
     def update() -> None:
@@ -163,6 +162,8 @@ class Section:
     async def _end(self) -> None:
         if name := self._running.value:
             await self._actions.do(f"recorded {name}", self._gateway.end_record, name)
+        else:
+            self._actions.lacks("no recording runs")
 
     def update(self, view: GatewayView) -> None:
         """All of it is as the gateway is now."""
