@@ -20,7 +20,7 @@ from hilgw.units import NS_PER_MS, NS_PER_S
 from hilgw.web.series import Points, collect, of_event, of_status
 
 Event = dict[str, Any]
-SILENT_NS = 800 * NS_PER_MS  # a gateway that hangs is shown within 1 s
+SILENT_NS = 600 * NS_PER_MS  # a gateway that hangs is shown within 1 s
 MOST_GONE = 8
 MOST_NAMES = 4096
 SERIES_NS = 3 * NS_PER_S  # a page that is closed leaves nothing

@@ -157,7 +157,13 @@ class Section:
             button("End", self._end)
         with ui.element("div").classes("tools"):
             text = ui.input("Note").props("dense outlined")
-            button("Write", lambda: do(f"noted: {text.value}", gateway.note, text.value))
+            button("Write", lambda: self._write(text.value))
+
+    async def _write(self, text: str) -> None:
+        if text:
+            await self._actions.do(f"noted: {text}", self._gateway.note, text)
+        else:
+            self._actions.lacks("the note is empty")
 
     async def _end(self) -> None:
         if name := self._running.value:

@@ -67,12 +67,13 @@ def test_a_packet_is_the_one_that_was_pressed(page: Any) -> None:
     details.nth(99).wait_for()
     for _ in range(CLICKS):
         press(page, details.nth(2))
-        name = page.evaluate("document.querySelector('button:active').ariaLabel")
+        active = "document.querySelector('button:active')"
+        name, key = page.evaluate(f"[{active}.ariaLabel, {active}.dataset.key]")
         release(page)
         page.get_by_role("heading", name=name.removeprefix("Details of ")).wait_for()
-        packets.get_by_role("button", name=name, pressed=True).wait_for()
+        packets.locator(f"[data-key='{key}'][aria-pressed=true]").wait_for()
         page.get_by_role("checkbox", name="Pause", checked=True).click()
-        packets.get_by_role("button", name=name).wait_for(state="detached")
+        packets.locator(f"[data-key='{key}']").wait_for(state="detached")
     details.nth(2).focus()
     page.keyboard.press("Enter")
     packets.get_by_role("button", pressed=True).wait_for()

@@ -53,6 +53,10 @@ def test_a_recording_is_made_ended_and_downloaded(
 ) -> None:
     with opened(chromium, "about:blank", accept_downloads=True) as page:
         at = page_of(page, web)
+        at.get_by_role("button", name="End").click()
+        at.get_by_text("no recording runs").wait_for()
+        at.get_by_role("button", name="Write").click()
+        at.get_by_text("the note is empty").wait_for()
         at.get_by_label("Name").fill("../evil")
         at.get_by_role("button", name="Record", exact=True).click()
         at.get_by_text("a name of 1 to 64").wait_for()

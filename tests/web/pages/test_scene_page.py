@@ -34,6 +34,12 @@ robots:
 obstacles: {wall: {shape: box, size: [0.2, 1, 1], position: [2, 0, 0]}}
 """
 FILE = "scene <b>.yaml"
+# Where the 3-D view has the label of an object.
+IN_3D = """([name, ...at]) => { const id = document.querySelector(".nicegui-scene").id, found = [];
+    window[`scene_${id}`].traverse((each) => {
+        if (each.element?.textContent === name)
+            found.push(each.getWorldPosition(each.position.clone())); });
+    return found.length === 1 && found[0].distanceTo({x: at[0], y: at[1], z: at[2]}) < 0.01; }"""
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +82,8 @@ def test_an_object_is_dragged_and_placed_by_the_form(
 ) -> None:
     with opened(chromium, scene_of(web)) as page:
         at, answer = own(page), own(page).get_by_role("status")
+        at.get_by_role("button", name="Place").click()
+        answer.get_by_text("choose an object").wait_for()
         for width in (390, 1280):
             page.set_viewport_size({"width": width, "height": 800})
             fits = "width => document.documentElement.scrollWidth <= width"
@@ -106,6 +114,10 @@ def test_an_object_is_dragged_and_placed_by_the_form(
         answer.get_by_text("lost is at 3, -1, 0 m").wait_for()
         assert pose_of(gateway, "lost")[0] == (3, -1, 0)
         at.locator("[data-object=lost]").wait_for()
+        at.get_by_role("button", name="3-D").click()
+        at.locator("canvas").wait_for()
+        for name in ("rover", "lost"):
+            page.wait_for_function(IN_3D, arg=[name, *pose_of(gateway, name)[0]])
         at.get_by_label("x in m").fill("2e9")
         at.get_by_role("button", name="Place").click()
         answer.get_by_text("is not a valid position").wait_for()
