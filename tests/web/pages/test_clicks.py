@@ -41,12 +41,6 @@ def gateway(folder: Path) -> Iterator[Gateway]:
         yield running
 
 
-@pytest.fixture
-def page(web: Web, chromium: Any, gateway: Gateway) -> Iterator[Any]:
-    with opened(chromium, web.url) as found:
-        yield found
-
-
 def press(page: Any, what: Any) -> None:
     what.hover()
     page.mouse.down()
@@ -59,8 +53,17 @@ def release(page: Any) -> None:
     page.mouse.up()
 
 
+@pytest.fixture
+def page(
+    chromium: Any, web: Web, gateway: Gateway, request: pytest.FixtureRequest
+) -> Iterator[Any]:
+    """One with this path."""
+    with opened(chromium, web.at(request.param)) as found:
+        yield found
+
+
+@pytest.mark.parametrize("page", ["traffic"], indirect=True)
 def test_a_packet_is_the_one_that_was_pressed(page: Any) -> None:
-    page.get_by_role("link", name="Traffic").click()
     page.get_by_label("Name").fill("first.tx")
     packets = page.get_by_role("region", name="Packets")
     details = packets.get_by_role("button", name=re.compile("^Details of first.tx"))
@@ -79,6 +82,7 @@ def test_a_packet_is_the_one_that_was_pressed(page: Any) -> None:
     packets.get_by_role("button", pressed=True).wait_for()
 
 
+@pytest.mark.parametrize("page", ["/"], indirect=True)
 def test_a_robot_is_the_one_that_was_pressed(page: Any) -> None:
     for _ in range(CLICKS):
         link = page.get_by_role("region", name="Robots").get_by_role("link", name="pressed")
@@ -88,13 +92,13 @@ def test_a_robot_is_the_one_that_was_pressed(page: Any) -> None:
         page.go_back()
 
 
+@pytest.mark.parametrize("page", ["recordings"], indirect=True)
 def test_a_file_is_the_one_that_was_pressed_and_what_came_meanwhile_follows(
     page: Any, folder: Path
 ) -> None:
     kept = folder / "clicks"
     kept.mkdir()
     (kept / "0.pcapng").touch()
-    page.get_by_role("link", name="Recordings").click()
     card = page.locator(".gateway", has=page.get_by_role("heading", name=NAME, exact=True))
     for count in range(CLICKS):
         press(page, card.get_by_role("link", name=f"{count}.pcapng"))

@@ -54,13 +54,15 @@ def gateway(folder: Path) -> Any:
 def test_a_sensor_is_chosen_drawn_paused_and_saved(
     folder: Path, web: Web, chromium: Any, gateway: Any
 ) -> None:
-    with opened(chromium, web.url) as page:
+    requests: list[str] = []
+    errors: list[str] = []
+
+    def prepare(page: Any) -> None:
         page.add_init_script(MEASURES)
-        requests: list[str] = []
-        errors: list[str] = []
         page.on("request", lambda request: requests.append(request.url))
         page.on("console", lambda line: errors.append(line.text) if line.type == "error" else None)
-        page.get_by_role("link", name="Plots").click()
+
+    with opened(chromium, web.at("plots"), prepare) as page:
         series = page.get_by_role("combobox", name="Series")
         series.click()
         series.fill("ds_front")

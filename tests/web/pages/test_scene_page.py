@@ -49,10 +49,6 @@ def gateway(folder: Path) -> Iterator[Gateway]:
         yield found
 
 
-def scene_of(web: Web, *, acts: bool = True) -> str:
-    return web.url.replace("/?", "/scene?") if acts else web.url.partition("?")[0] + "scene"
-
-
 def own(page: Any) -> Any:
     """The gateway of these tests, and no other of this machine."""
     heading = page.get_by_role("heading", name=FILE.removesuffix(".yaml"), exact=True)
@@ -80,7 +76,7 @@ def pose_of(gateway: Gateway, name: str) -> Any:
 def test_an_object_is_dragged_and_placed_by_the_form(
     gateway: Gateway, web: Web, chromium: Any
 ) -> None:
-    with opened(chromium, scene_of(web)) as page:
+    with opened(chromium, web.at("scene")) as page:
         at, answer = own(page), own(page).get_by_role("status")
         at.get_by_role("button", name="Place").click()
         answer.get_by_text("choose an object").wait_for()
@@ -126,7 +122,7 @@ def test_an_object_is_dragged_and_placed_by_the_form(
 def test_a_packet_that_is_lost_shows_why_in_the_plan_and_in_3d(
     gateway: Gateway, web: Web, chromium: Any
 ) -> None:
-    with opened(chromium, scene_of(web)) as page:
+    with opened(chromium, web.at("scene")) as page:
         at = own(page)
         at.locator(".plan .why").get_by_text("range").wait_for()
         at.get_by_role("row", name=re.compile("rover.tx other.rx .* out of range")).wait_for()
@@ -141,9 +137,10 @@ def test_a_packet_that_is_lost_shows_why_in_the_plan_and_in_3d(
 def test_without_a_token_nothing_is_placed_and_without_webgl_the_page_shows_it(
     gateway: Gateway, web: Web, chromium: Any
 ) -> None:
-    with opened(chromium, "about:blank") as page:
+    def without_webgl(page: Any) -> None:
         page.add_init_script("HTMLCanvasElement.prototype.getContext = () => null")
-        page.goto(scene_of(web, acts=False))
+
+    with opened(chromium, web.at("scene", acts=False), without_webgl) as page:
         at, before = own(page), pose_of(gateway, "rover")
         assert page.get_by_role("button", name="Place").count() == 0
         drag(page, "rover", 60, -40)
