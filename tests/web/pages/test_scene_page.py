@@ -59,7 +59,9 @@ def own(page: Any) -> Any:
 
 def drag(page: Any, name: str, right: float, down: float) -> None:
     """By so many pixels."""
-    box = own(page).locator(f"[data-object={name}] i").bounding_box()
+    arrow = own(page).locator(f"[data-object={name}] i")
+    arrow.scroll_into_view_if_needed()
+    box = arrow.bounding_box()
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     page.mouse.move(x, y)
     page.mouse.down()
@@ -110,25 +112,24 @@ def test_an_object_is_dragged_and_placed_by_the_form(
         answer.get_by_text("lost is at 3, -1, 0 m").wait_for()
         assert pose_of(gateway, "lost")[0] == (3, -1, 0)
         at.locator("[data-object=lost]").wait_for()
-        at.get_by_role("button", name="3-D").click()
-        at.locator("canvas").wait_for()
-        for name in ("rover", "lost"):
-            page.wait_for_function(IN_3D, arg=[name, *pose_of(gateway, name)[0]])
         at.get_by_label("x in m").fill("2e9")
         at.get_by_role("button", name="Place").click()
         answer.get_by_text("is not a valid position").wait_for()
 
 
-def test_a_packet_that_is_lost_shows_why_in_the_plan_and_in_3d(
+def test_in_3d_an_object_is_where_it_was_dragged_and_a_lost_packet_shows_why_there_too(
     gateway: Gateway, web: Web, chromium: Any
 ) -> None:
     with opened(chromium, web.at("scene")) as page:
         at = own(page)
         at.locator(".plan .why").get_by_text("range").wait_for()
         at.get_by_role("row", name=re.compile("rover.tx other.rx .* out of range")).wait_for()
+        drag(page, "rover", 30, -50)
+        at.get_by_role("status").get_by_text("rover is at").wait_for()
         at.get_by_role("button", name="3-D").click()
         at.locator("canvas").wait_for()
-        at.locator(".nicegui-scene").get_by_text("rover").wait_for()
+        for name in ("rover", "other"):
+            page.wait_for_function(IN_3D, arg=[name, *pose_of(gateway, name)[0]])
         at.locator(".nicegui-scene").get_by_text("range").wait_for()
         at.get_by_role("button", name="Plan").click()
         at.locator("canvas").wait_for(state="detached")
