@@ -104,7 +104,7 @@ def test_from_other_hosts_every_visitor_needs_a_token() -> None:
 
 
 @pytest.mark.parametrize("kind", ["http.disconnect", "http.request"])
-def test_a_visitor_who_leaves_before_the_answer_is_no_error(kind: str) -> None:
+def test_a_visitor_who_leaves_before_the_answer_raises_nothing(kind: str) -> None:
     async def page(_scope: Any, receive: Any, _send: Any) -> None:
         await receive()
         raise RuntimeError("No response returned.")
