@@ -12,6 +12,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from itertools import islice
+from sys import intern
 from typing import Any, NamedTuple
 
 from hilgw.protocols.gateway.events import KINDS, is_lost
@@ -83,6 +84,8 @@ class Ring:
         self._events: deque[tuple[int, Event]] = deque()
 
     def add(self, event: Event) -> None:
+        """Keeps a copy, with keys that all share: each event came with keys of its own."""
+        event = {intern(key): value for key, value in event.items()}
         size = 64 + sum(len(each) for each in event.values() if isinstance(each, str))
         size += sum(32 * len(event.get(key, ())) for key in ("received_by", "missed"))
         self._events.append((size, event))

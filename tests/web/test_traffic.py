@@ -183,7 +183,7 @@ def test_texts_of_others_are_text_and_the_frames_are_decoded() -> None:
     evil = packet(1, EVIL, received_by=[EVIL], data=EVIL.encode().hex())
     traffic = Traffic()
     traffic.update([seen(evil, frame(1, EVIL, text=EVIL))], Filter(), paused=False)
-    traffic.choose(str(id(evil)))
+    traffic.choose(str(id(traffic.rows[0][1])))
     html = traffic.packets() + traffic.frames() + traffic.details()
     assert "<img" not in html
     assert "-&gt; 7e 00 70 69 6e 67 ff  | &lt;img" in traffic.frames()
