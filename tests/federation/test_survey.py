@@ -35,16 +35,16 @@ class Network:
         }.items():
             config.insert_json5(key, json.dumps(value))
         self.session = zenoh.open(config)
-        self._kept: list[Any] = []
+        self.kept: list[Any] = []
 
     def member(self, name: str, id: int = ID, version: int = wire.VERSION) -> None:
         key = f"hilgw/lab/member/{name}/{wire.id_text(id)}/{version}"
-        self._kept.append(self.session.liveliness().declare_token(key))
+        self.kept.append(self.session.liveliness().declare_token(key))
 
     def answer(self, kind: str, name: str, data: bytes) -> None:
         key = f"hilgw/lab/{kind}/{name}"
         reply = self.session.declare_queryable(key, lambda query: query.reply(key, data))
-        self._kept.append(reply)
+        self.kept.append(reply)
 
 
 @pytest.fixture
@@ -96,9 +96,9 @@ def test_a_gateway_of_another_version_is_shown_whatever_it_answers(network: Netw
     assert (new["version"], new["robots"], new["round_trip_ms"]) == (7, {}, None)
 
 
-def test_what_is_no_gateway_is_not_shown(network: Network) -> None:
+def test_other_tokens_are_not_shown(network: Network) -> None:
     for key in ("hilgw/lab/member/a b/00/1", f"hilgw/lab/member/x/{wire.id_text(ID)}/one"):
-        network._kept.append(network.session.liveliness().declare_token(key))
+        network.kept.append(network.session.liveliness().declare_token(key))
     gateways, problems = survey(CONFIG, [network.endpoint], "lab")
     assert (gateways, problems) == ([], {network.endpoint: "no gateway is there"})
 

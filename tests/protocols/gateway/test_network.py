@@ -171,6 +171,6 @@ def test_whatever_another_gateway_answers_has_no_effect_on_the_others(
 
 
 @given(JSON)
-def test_an_answer_that_is_no_counts_is_none(value: Any) -> None:
+def test_an_answer_without_counts_counts_as_silence(value: Any) -> None:
     found = added_up({"a": gateway("1"), "b": value}, {"a": gateway("1"), "b": value})
     assert found["silent"] == ["b"]
