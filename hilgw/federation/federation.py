@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from hilgw import __version__
+from hilgw.devices.fields import TYPES
 from hilgw.engine.neighbour import Neighbour
 from hilgw.engine.observer import State
 from hilgw.engine.supervisor import ObservedPort
@@ -24,11 +25,12 @@ from hilgw.federation.outgoing import Outgoing
 from hilgw.federation.roster import Roster
 from hilgw.federation.session import ZenohSession
 from hilgw.federation.shared_poses import SharedPoses
+from hilgw.protocols.gateway.messages import keys_of
 from hilgw.reasons import PacketRefused
 from hilgw.units import NS_PER_MS, NS_PER_S
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     import zenoh
 
@@ -84,7 +86,7 @@ class Federation(ObservedPort):
         self._state = wire.State(wire.id_text(self.id), __version__)
         self._subscribed: set[str] = set()
         self._is_announcing = False
-        self._began_ns = 0
+        self._began_ns = self._links_ns = 0
         self._tick: Handle | None = None
         self._failed: asyncio.Future[None] | None = None
         self._refused: Counter[str] = Counter()
@@ -192,6 +194,10 @@ class Federation(ObservedPort):
                 self._ask_state(member)
             elif member.unsettled or now - member.answered_ns >= IDLE_NS:
                 self._ask(member)
+        if (report := self._observer.link) is not None and now >= self._links_ns:
+            self._links_ns = now + NS_PER_S
+            for member in self.members.values():
+                report(member.neighbour.name, member.status())
         self._tick = self._timer.call_at(now + TICK_NS, self._on_tick)
 
     # --- who is there -----------------------------------------------------------------------------
@@ -221,12 +227,12 @@ class Federation(ObservedPort):
             reason = f"speaks version {at.version} of the federation, this gateway {wire.VERSION}"
             member.leave(State.FAILED, reason, now)
             return
-        member.state = member.farewell = None
+        member.state = member.last_state = None
         self._ask_state(member)
 
     def _goes(self, member: Member) -> None:
-        if member.farewell is not None:
-            self._part(member, member.farewell)
+        if member.last_state is not None:
+            self._part(member, member.last_state)
         elif member.neighbour.state is not State.CLOSED:
             self._leave(member, State.WAITING, "lost")
 
@@ -317,7 +323,7 @@ class Federation(ObservedPort):
             if member.is_live:
                 self._ask_state(member)
         elif member.is_live:
-            member.farewell = state
+            member.last_state = state
         elif member.neighbour.state is not State.CLOSED:
             self._part(member, state)
 
@@ -337,7 +343,7 @@ class Federation(ObservedPort):
 
     def _part(self, member: Member, state: wire.State) -> None:
         """It ends, and reports what it received: nothing more arrives there."""
-        member.farewell = None
+        member.last_state = None
         with suppress(ValueError):
             member.settle(state.acknowledged.get(wire.id_text(self.id), {}))
         member.give_up(PacketRefused.LINK)
@@ -505,9 +511,30 @@ class Federation(ObservedPort):
         return {
             "network": self._keys.base.partition("/")[2],
             "name": self._member_name,
+            "id": self._state.id,
+            "version": wire.VERSION,
+            "robots": self._state.robots,
+            "listeners": {name: keys_of(each) for name, each in self._state.listeners.items()},
             "gateways": {name: each.status() for name, each in self.members.items()},
             "outside": {"entered": self._incoming.entered, "dropped": dict(self._incoming.dropped)},
         }
+
+    def packets(self) -> dict[str, tuple[int, int]]:
+        """As of `Federated`."""
+        return {
+            each.neighbour.name: (
+                sum(stream.received for stream in each.incoming.values()),
+                sum(stream.delivered for stream in each.outgoing.values()),
+            )
+            for each in self.members.values()
+        }
+
+    def parts(self) -> Iterator[str]:
+        """As of `Federated`."""
+        for name, member in self.members.items():
+            state = member.state or wire.State("")
+            devices = [f"{robot}.{each}" for robot, its in state.robots.items() for each in its]
+            yield from (f"{each}@{name}" for each in (*devices, *state.listeners, *TYPES))
 
     def summary(self) -> dict[str, Any]:
         """For `--report`."""

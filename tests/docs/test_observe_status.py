@@ -33,7 +33,7 @@ def test_status_and_metrics_show_what_the_page_shows(tmp_path: Path) -> None:
         assert "\x1b" not in done.stdout
         (status,) = json.loads(run("status", "--json", cwd=tmp_path).stdout)
         assert status["ports"]["uart0"]["state"] == "up"
-        hops = [row.split("`")[1] for row in PAGE.split("| hop |")[1].splitlines()[2:8]]
+        hops = [row.split("`")[1] for row in PAGE.split("| hop |")[1].splitlines()[2:9]]
         assert hops == list(status["latency"])
         printed = run("metrics", cwd=tmp_path)
         assert printed.returncode == 0

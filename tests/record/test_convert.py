@@ -10,10 +10,13 @@ import mcap.reader
 import pytest
 
 from hilgw.errors import HilgwError
+from hilgw.protocols.gateway.events import link
+from hilgw.protocols.gateway.messages import keys_of
 from hilgw.record import convert
 from hilgw.record.compare import Difference, compare
 from hilgw.record.events import Writer
 from hilgw.record.recording import Recording
+from tests.cli.output.test_federation import gateway
 from tests.record.samples import COMMAND, PACKET, VALUE
 
 S = 10**9
@@ -108,7 +111,8 @@ def test_json_lines_are_the_events(recorded: Path) -> None:
 
 
 def test_the_first_difference_of_each_stream_is_found(tmp_path: Path) -> None:
-    """The order between streams, the times and the pieces of bytes differ without being named."""
+    """The order between streams, the times, the pieces of bytes and the measures of other gateways
+    differ without being named."""
     paths = [tmp_path / "a.pcapng", tmp_path / "b.pcapng"]
     write = Writer({}, [], EPOCH)
     paths[0].write_bytes(
@@ -118,6 +122,7 @@ def test_the_first_difference_of_each_stream_is_found(tmp_path: Path) -> None:
         + write.event(3 * S, GPS)
         + write.event(4 * S, COMMAND)
         + write.event(5 * S, NOTICE)
+        + write.event(6 * S, {"event": "link", **keys_of(link("gateway@bench", gateway()))})
     )
     write = Writer({}, [], EPOCH)
     other = {**COMMAND, "given": {"velocity": 3.0}}

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from hilgw.errors import AdapterError
+from hilgw.protocols.gateway.events import link
+from hilgw.protocols.gateway.messages import keys_of
 from hilgw.record.events import Writer
 from hilgw.record.pcapng import RecordingError
 from hilgw.testing.sim import wait_until
@@ -20,6 +22,7 @@ from hilgw.web.drawing import drawing_of
 from hilgw.web.model import NAMED, UP, GatewayView
 from hilgw.web.plots import Plots
 from hilgw.web.recorded import LEAST_NS, Events, Recorded
+from tests.cli.output.test_federation import gateway
 from tests.record.samples import COMMAND, PACKET, VALUE
 
 BEGIN, EPOCH = 5 * NS_PER_S, 1_700_000_000 * NS_PER_S
@@ -294,3 +297,18 @@ def test_its_threads_read_it_and_follow_the_playhead(tmp_path: Path) -> None:
     shown.seek(shown.end_ns)
     wait_until(lambda: view.newest["port"] == live(shown.end_ns).newest["port"], what="it is shown")
     shown.close()
+
+
+def test_a_jump_shows_the_newest_state_of_another_gateway(tmp_path: Path) -> None:
+    path, writer = tmp_path / "run.pcapng", Writer(HEAD, [], EPOCH)
+    with path.open("wb") as file:
+        file.write(writer.begin(BEGIN))
+        for second in range(600):
+            found = keys_of(link("gateway@bench", gateway(sent=second)))
+            event = {"event": "link", **found, "time_ns": BEGIN + second * NS_PER_S}
+            file.write(writer.encode(event))
+    shown, view, _ = opened(path)
+    shown.seek(BEGIN + 300 * NS_PER_S)
+    shown.follow()
+    assert view.newest["link"]["gateway@bench"]["counts"]["sent"] == 300
+    assert "rover.rx (radio)" in overview.parts(view, shown.now())["Other gateways"]

@@ -9,7 +9,14 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
-from hilgw.config.model import AdapterConfig, AirConfig, EstopConfig, GatewayConfig, PartConfig
+from hilgw.config.model import (
+    AdapterConfig,
+    AirConfig,
+    EstopConfig,
+    FederationConfig,
+    GatewayConfig,
+    PartConfig,
+)
 from hilgw.config.queries import forwarding_of, is_estop_mocked, is_on_line, period_ms_of
 from hilgw.config.source.positions import Diagnostic
 from hilgw.control.line_load import LineLoad
@@ -324,6 +331,12 @@ def _estop(config: GatewayConfig, estop: EstopConfig) -> dict[str, Any]:
     return {"port": str(estop.port), "line": estop.line, "mock": mock}
 
 
+def _federation(config: FederationConfig) -> dict[str, Any]:
+    """Without the settings of Zenoh, which may have secrets."""
+    keys = ("name", "network", "mode", "connect", "plaintext", "ros2")
+    return {key: getattr(config, key) for key in keys} | {"listen": config.endpoints}
+
+
 def _explanation(fact: Explanation) -> dict[str, Any]:
     """speed: a factor, or "max"; step_ms: the basic time step of the medium, None: packets leave at
     any time. tokens: name -> role, for clients on other hosts."""
@@ -339,6 +352,7 @@ def _explanation(fact: Explanation) -> dict[str, Any]:
         "tls": config.access.tls is not None,
         "estop": None if config.estop is None else _estop(config, config.estop),
         "obstacles": list(config.obstacles),
+        "federation": None if config.federation is None else _federation(config.federation),
         "robots": fact.robots,
         "adapters": fact.adapters,
         "airs": fact.airs,

@@ -73,6 +73,12 @@ def test_a_body_is_placed(tmp_path: Path) -> None:
     assert bench.pose is None
 
 
+def test_a_gateway_without_a_federation_has_no_network(tmp_path: Path) -> None:
+    (answer,) = Bench(tmp_path).answers({"do": "network"})
+    assert answer["exit_code"] == 1
+    assert answer["error"] == "this gateway is in no federation; add `federation:` to its file"
+
+
 @pytest.mark.parametrize(
     ("request_", "code"),
     [

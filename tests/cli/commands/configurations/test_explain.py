@@ -247,3 +247,25 @@ def test_a_robot_that_registers_its_devices_shows_how_many_the_line_carries(caps
     assert (
         f"needs {load['needed_bytes']} bytes, and the line carries 1 at" in capsys.readouterr().err
     )
+
+
+def test_a_federation_has_its_network_and_its_endpoints(tmp_path: Path, capsys: Any) -> None:
+    text = (
+        "version: 1\nfederation: {name: bench, connect: [tcp/127.0.0.1:7447], ros2: {domain: 7}}\n"
+    )
+    (tmp_path / "f.yaml").write_text(text)
+    assert text_of(str(tmp_path / "f.yaml"), capsys=capsys).endswith(
+        "federation, as bench in the network lab\n"
+        "  mode        peer: with each gateway that it connects to or that connects to it\n"
+        "  connects to tcp/127.0.0.1:7447\n"
+        "  ROS 2       packets are also topics /hilgw/DEVICE of the domain 7\n"
+    )
+    assert facts_of(tmp_path / "f.yaml", capsys=capsys)["federation"] == {
+        "name": "bench",
+        "network": "lab",
+        "mode": "peer",
+        "listen": [],
+        "connect": ["tcp/127.0.0.1:7447"],
+        "plaintext": False,
+        "ros2": {"domain": 7, "namespace": "hilgw"},
+    }
