@@ -165,6 +165,11 @@ class Gateway:
         --json`."""
         return self.ask(requests.Status(), timeout_s=timeout_s).status
 
+    def network(self) -> dict[str, Any]:
+        """The ledgers of all gateways of its federation, added up, as of `hilgw status --network
+        --json`. HilgwError where it is in none."""
+        return self.ask(requests.Network()).network
+
     def report(self) -> dict[str, Any]:
         """The report so far, as of `--report`."""
         return self.ask(requests.Report()).report

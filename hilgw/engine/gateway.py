@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hilgw.control.safety_settings import DEFAULT_GUARDIAN_MS
 from hilgw.engine.control_loop.control_loops import ControlLoops
 from hilgw.engine.lines import Lines
+from hilgw.engine.neighbour import Neighbour
 from hilgw.engine.observer import FrameEvent, Kind
 from hilgw.engine.reporting.port_history import PortHistory
 from hilgw.engine.robot.ports import EmitterPort
@@ -18,7 +19,7 @@ from hilgw.engine.station.station_watch import StationWatches
 from hilgw.engine.station.tapped_session import TappedSession, tapped
 from hilgw.errors import AdapterError, HilgwError, PeerError, PortError, suggest
 from hilgw.medium.packet import Packet
-from hilgw.protocols.gateway.events import Armed, Mode, Port
+from hilgw.protocols.gateway.events import Armed, Mode, Port, State, link
 from hilgw.reasons import RejectedReason
 from hilgw.units import ns_to_s
 
@@ -233,8 +234,9 @@ class Gateway:
         """Releases the timer; after `run` has ended."""
         self.timer.close()
 
-    def states(self) -> Iterator[Port | Armed | Mode]:
-        """How its ports and robots are now, as the events that would have led to it."""
+    def states(self) -> Iterator[State]:
+        """How its ports, its robots and the other gateways are now, as the events that would have
+        led to it."""
         for name, port in self.supervisors.items():
             yield Port(name, str(port.state), str(port.reason))
         for name in self.control_loops:
@@ -242,6 +244,9 @@ class Gateway:
             yield Armed(name, loop.safety.state.armed, "")
             if len(loop.modes.states()) > 1:
                 yield Mode(name, str(loop.modes.mode))
+        if self.federation is not None:
+            gateways = self.federation.status()["gateways"]
+            yield from (link(each.name, gateways[each.member]) for each in self.neighbours())
 
     # --- traffic -----------------------------------------------------------------------------
 
@@ -336,6 +341,8 @@ class Gateway:
         yield from (f"{robot}.{name}" for robot in loops for name in loops[robot].devices())
         yield from (*self.supervisors, *(child.name for child in self.children))
         yield from (COMMAND_SOURCE, "mocap", "estop")
+        if self.federation is not None:
+            yield from self.federation.parts()
 
     def device_of(self, robot: str, name: str) -> Device | None:
         """As of `ControlLoops`."""
@@ -368,9 +375,13 @@ class Gateway:
     # --- what happened -----------------------------------------------------------------------
 
     def required(self) -> list[ObservedPort]:
-        """The ports that the gateway needs: all but those of bodies beside."""
-        beside = self.control_loops.unused(shadows=False)
+        """The ports that it needs: all but those of bodies beside and of other gateways."""
+        beside = {*self.control_loops.unused(shadows=False), *(e.name for e in self.neighbours())}
         return [each for name, each in self.supervisors.items() if name not in beside]
+
+    def neighbours(self) -> list[Neighbour]:
+        """The other gateways of the federation."""
+        return [each for each in self.supervisors.values() if isinstance(each, Neighbour)]
 
     def counters(self) -> dict[str, tuple[int, ...]]:
         """Bytes and packets of each port: received, sent, received, sent. The packets of a body are
@@ -381,6 +392,8 @@ class Gateway:
         }
         for robot in self.control_loops:
             packets |= self.control_loops[robot].state()["messages"]
+        if self.federation is not None:
+            packets |= self.federation.packets()
         return {
             name: (port.passed.received, port.passed.sent, *packets.get(name, (0, 0)))
             for name, port in self.supervisors.items()
@@ -396,6 +409,7 @@ class Gateway:
             "air": {name: each.statistics.air for name, each in stations},
             "receiver": {r.name: r.latency for each in robots for r in each.receivers.values()},
             "controller": {name: loops[name].statistics.latency for name in loops},
+            "link": {each.member: each.latency for each in self.neighbours()},
         }
 
     def report(self) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from hilgw.medium.listeners import Listener
 from hilgw.reasons import ExpiredReason, PacketRefused
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from hilgw.engine.lines import Lines
     from hilgw.medium.ledger import StationCount
@@ -33,10 +33,18 @@ Channels = frozenset[int] | None
 
 
 class Federated(Protocol):
-    """The other gateways, in plain JSON types."""
+    """The other gateways, in plain JSON types. Names in it are of the network: any texts."""
 
     def status(self) -> dict[str, Any]:
         """Who is there, what they have, and the counts of each link."""
+        ...
+
+    def packets(self) -> dict[str, tuple[int, int]]:
+        """By the name of the port of each: packets from it, and that it has confirmed."""
+        ...
+
+    def parts(self) -> Iterable[str]:
+        """The names of all that packets are from and for."""
         ...
 
     async def network(self) -> dict[str, Any]:
@@ -85,7 +93,8 @@ class Outlet:
             self.count.refuse(reason)
 
     def settle(self, delivered: int, lost: int, reason: RefusedReason = PacketRefused.LINK) -> None:
-        """The neighbour has received so many of those that wait, and so many are lost."""
+        """The neighbour has received so many of those that wait, and so many are lost; less than 0:
+        so many that were lost for this reason wait again."""
         self.waiting -= delivered + lost
         self.count.delivered += delivered
         if lost:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MethodType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hilgw.engine.reporting.latency import Latency
 from hilgw.records import record
@@ -170,6 +170,9 @@ class Observer:
     line_bytes: Callable[[LineEvent], None] | None = None
     frame: Callable[[FrameEvent], None] | None = None
     pose_change: Callable[[PoseEvent], None] | None = None
+    link: Callable[[str, Mapping[str, Any]], None] | None = None
+    """About once a second, for each other gateway of the federation: the name of its port, and what
+    `Federated.status` has of it."""
 
     def state(self, station: str, state: State, reason: str) -> None: ...
 
@@ -214,6 +217,7 @@ class Kind(StrEnum):
     LINE_BYTES = "line_bytes"
     FRAME = "frame"
     POSE_CHANGE = "pose_change"
+    LINK = "link"
 
 
 class Observers(Observer):

@@ -3,39 +3,50 @@
 from __future__ import annotations
 
 from collections import Counter, deque
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from hilgw.devices.fields import TYPES
 from hilgw.engine.observer import State
 from hilgw.federation import wire
 from hilgw.federation.streams import InStream, OutStream
+from hilgw.protocols.gateway.messages import keys_of
 from hilgw.reasons import PacketRefused
 from hilgw.units import ns_to_ms, ns_to_s
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import TypeVar
 
     from hilgw.engine.neighbour import Neighbour
 
+    T = TypeVar("T")
+
 CLOCK_SAMPLES = 8
+MOST_SHOWN, LONGEST_SHOWN = 256, 256  # names of a gateway in its status, and their characters
 
 
 class Member:
     """A gateway of this name. id: of its run; with another one it has started anew, and its streams
-    begin at 0. neighbour: what the engine has of it. state: what it has; None: not known yet.
-    entered: its packets that are on the medium here; dropped: why others are not. offset_ns: this
+    begin at 0. version: that it speaks. neighbour: what the engine has of it. state: what it has;
+    None: not known yet. is_stale: it may have another one by now. farewell: its last state, of a
+    gateway that ends. entered: its packets that are on the medium here; dropped: why others are
+    not. unconfirmed: packets to it that were given up: it may have received them. offset_ns: this
     clock minus its clock; round_trip_ns: of the query that this was read from; None: not known."""
 
-    def __init__(self, key: wire.MemberKey, neighbour: Neighbour) -> None:
+    def __init__(self, key: wire.MemberKey, neighbour: Neighbour, now: int) -> None:
         self.name = key.name
         self.id = key.id
+        self.version = key.version
         self.neighbour = neighbour
         self.state: wire.State | None = None
+        self.is_stale = False
+        self.farewell: wire.State | None = None
         self.is_live = True
-        self.left_ns = 0
+        self.came_ns = self.left_ns = now
         self.outgoing: dict[str, OutStream] = {}
         self.incoming: dict[str, InStream] = {}
-        self.entered = 0
+        self.entered = self.unconfirmed = 0
         self.dropped: Counter[str] = Counter()
         self.asked_ns: int | None = None  # the last query; None: none is under way
         self.answered_ns = 0
@@ -66,20 +77,34 @@ class Member:
         """It has received and lost so many packets of each type. ValueError as of `OutStream`."""
         for type, counts in streams.items():
             if type in self.outgoing:
-                self.neighbour.outlet(type).settle(*self.outgoing[type].settle(*counts))
+                delivered, lost = self.outgoing[type].settle(*counts)
+                reason = PacketRefused.LINK if lost >= 0 else PacketRefused.UNCONFIRMED
+                self.neighbour.outlet(type).settle(delivered, lost, reason)
 
     def give_up(self, reason: PacketRefused = PacketRefused.UNCONFIRMED) -> None:
         """What it has not confirmed is lost."""
         for type, stream in self.outgoing.items():
-            self.neighbour.outlet(type).settle(0, stream.give_up(), reason)
+            count = stream.give_up()
+            self.unconfirmed += count * (reason is PacketRefused.UNCONFIRMED)
+            self.neighbour.outlet(type).settle(0, count, reason)
 
-    def received(self, sent: Mapping[str, int]) -> dict[str, tuple[int, int]]:
-        """What came from it, which has sent so many packets of each type. ValueError as of
-        `InStream`."""
+    def reach(self, sent: Mapping[str, int]) -> None:
+        """It has sent so many packets of each type: what has not come is lost."""
         for type, count in sent.items():
             if count and type in TYPES:
                 self.into(type).reach(count)
-        return self.acknowledged()
+
+    def lacks(self, sent: Mapping[str, int]) -> bool:
+        """Whether not all of so many packets of each type have come or are counted as lost."""
+        return any(
+            count and (type not in self.incoming or self.incoming[type].last < count)
+            for type, count in sent.items()
+            if type in TYPES
+        )
+
+    def sent(self) -> dict[str, int]:
+        """The packets to it so far, by type."""
+        return {type: each.sent for type, each in self.outgoing.items()}
 
     def acknowledged(self) -> dict[str, tuple[int, int]]:
         """What came from it so far."""
@@ -118,6 +143,7 @@ class Member:
             "delivered": sum(each.delivered for each in out),
             "lost": sum(each.lost for each in out),
             "unsettled": self.unsettled,
+            "unconfirmed": self.unconfirmed,
             "received": sum(each.received for each in into),
             "missed": sum(each.lost for each in into),
             "late": sum(each.late for each in into),
@@ -127,7 +153,7 @@ class Member:
 
     def status(self) -> dict[str, Any]:
         """The same, with what it has and how far it is."""
-        offset, trip, state = self.offset_ns, self.round_trip_ns, self.state
+        offset, trip, state = self.offset_ns, self.round_trip_ns, self.state or wire.State("")
         return {
             "state": str(self.neighbour.state),
             "reason": self.neighbour.reason,
@@ -135,7 +161,12 @@ class Member:
             "latency": self.neighbour.latency.as_dict(),
             "round_trip_ms": None if trip is None else ns_to_ms(trip),
             "clock_offset_s": None if offset is None else ns_to_s(offset),
-            "hilgw": "" if state is None else state.hilgw,
-            "robots": {} if state is None else state.robots,
-            "listeners": {} if state is None else state.listeners,
+            "version": self.version,
+            "hilgw": state.hilgw,
+            "robots": _shown(state.robots),
+            "listeners": {name: keys_of(e) for name, e in _shown(state.listeners).items()},
         }
+
+
+def _shown(named: Mapping[str, T]) -> dict[str, T]:
+    return {name[:LONGEST_SHOWN]: each for name, each in islice(named.items(), MOST_SHOWN)}

@@ -74,6 +74,7 @@ class Outgoing:
             self.flush()
             self._copy, self._route = copy, self._route_of(packet.type, packet.channel)
         self._numbers.append((member.id, member.out(packet.type).next()))
+        member.neighbour.passed.sent += len(packet.data)
         if len(self._numbers) >= self._route.receivers:
             self.flush()
         elif not self._is_flush_due:

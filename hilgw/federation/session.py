@@ -24,14 +24,15 @@ import zenoh
 from hilgw.errors import PortError
 
 MOST_LEAVING, MOST_LEAVING_BYTES = 8192, 8 << 20
-INBOX_ITEMS, INBOX_BYTES = 16_384, 16 << 20
+INBOX_ITEMS, INBOX_CHANGES, INBOX_BYTES = 16_384, 1 << 18, 16 << 20
+LONGEST_KEY = 512  # of a gateway
 TURN_ITEMS = 64  # that one turn of the event loop handles
 MANY_ITEMS, PAUSE_S = 24, 0.001  # of a turn after which the event loop waits for more of them
 MOST_AHEAD, YIELD_S = 64, 0.002  # packets that wait until the thread that sends gets so long
 MOST_PUBLISHERS = 1024
 GET_S = 1.0
 REMOTE = zenoh.Locality.REMOTE
-_SOURCE_PLACE = re.compile(r" at /\S+:[0-9]+\.?")  # of Zenoh's own errors
+SOURCE_PLACE = re.compile(r" at /\S+:[0-9]+\.?")  # of Zenoh's own errors
 
 Arrival = tuple[int, Callable[..., None], tuple[Any, ...]]
 OnSample = Callable[[str, bytes, bytes], None]
@@ -39,7 +40,7 @@ OnSample = Callable[[str, bytes, bytes], None]
 OnToken = Callable[[str, bool], None]
 """Gets the key of a liveliness token, and whether it is there."""
 OnReply = Callable[[bytes | None, int, int], None]
-"""Gets the answer (None: there is none) and the times of the query and of the answer."""
+"""Gets each answer, then None, and the times of the query and of the answer."""
 
 
 class Query:
@@ -108,7 +109,7 @@ class ZenohSession:
             self._session = await opened
         except zenoh.ZError as error:
             fix = "check the endpoints of `federation`, and that no other program uses them"
-            what = _SOURCE_PLACE.sub("", str(error))
+            what = SOURCE_PLACE.sub("", str(error))
             raise PortError(what, reason=PortError.BUSY, where="federation", fix=fix) from None
         self._thread.start()
 
@@ -185,18 +186,15 @@ class ZenohSession:
         """Queries another session. make: the payload, made when the query leaves."""
 
         def send() -> None:
-            asked, answered = time.monotonic_ns(), False
+            asked = time.monotonic_ns()
 
             def reply(reply: zenoh.Reply) -> None:
-                nonlocal answered
-                if not answered and (sample := reply.ok) is not None:
-                    answered = True
+                if (sample := reply.ok) is not None:
                     data = sample.payload.to_bytes()
                     self._arrive(len(data), on_reply, data, asked, time.monotonic_ns())
 
             def end() -> None:
-                if not answered:
-                    self._arrive(0, on_reply, None, asked, time.monotonic_ns())
+                self._arrive(0, on_reply, None, asked, time.monotonic_ns())
 
             assert self._session is not None
             self._session.get(
@@ -252,8 +250,9 @@ class ZenohSession:
             if sample.kind == zenoh.SampleKind.PUT:
                 payload, more = sample.payload.to_bytes(), sample.attachment
                 attachment = b"" if more is None else more.to_bytes()
-                size = len(payload) + len(attachment)
-                self._arrive(size, handler, str(sample.key_expr), payload, attachment)
+                found = str(sample.key_expr)
+                size = len(payload) + len(attachment) + len(found)
+                self._arrive(size, handler, found, payload, attachment)
 
         self._declare(
             key, lambda at: at.declare_subscriber(key, _at_once(take), allowed_origin=REMOTE)
@@ -264,7 +263,7 @@ class ZenohSession:
 
         def take(query: zenoh.Query) -> None:
             made = Query(self, query)
-            self._arrive(len(made.payload), handler, made)
+            self._arrive(len(made.payload) + 1, handler, made)
 
         self._declare(
             key, lambda at: at.declare_queryable(key, _at_once(take), allowed_origin=REMOTE)
@@ -274,8 +273,8 @@ class ZenohSession:
         """Calls the handler in the event loop with each liveliness token that comes or goes."""
 
         def take(sample: zenoh.Sample) -> None:
-            is_there = sample.kind == zenoh.SampleKind.PUT
-            self._arrive(0, handler, str(sample.key_expr), is_there)
+            found, is_there = str(sample.key_expr), sample.kind == zenoh.SampleKind.PUT
+            self._arrive(len(found) if len(found) > LONGEST_KEY else 0, handler, found, is_there)
 
         self._declare(
             key, lambda at: at.liveliness().declare_subscriber(key, _at_once(take), history=True)
@@ -302,11 +301,12 @@ class ZenohSession:
         self.later(begin)
 
     def _arrive(self, size: int, handler: Callable[..., None], *given: Any) -> None:
-        """In a thread of Zenoh."""
+        """In a thread of Zenoh. size 0: a change that comes once, for which there is more room."""
         if threading.get_ident() not in self._known_threads:
             self._keep_thread()
+        most = INBOX_ITEMS if size else INBOX_CHANGES
         with self._lock:
-            if self._arrived_items >= INBOX_ITEMS or self._arrived_bytes + size > INBOX_BYTES:
+            if self._arrived_items >= most or self._arrived_bytes + size > INBOX_BYTES:
                 self.lost_arrivals += 1
                 return
             self._arrived_items += 1

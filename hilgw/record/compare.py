@@ -106,6 +106,8 @@ def _items(recording: Recording) -> Iterator[tuple[str, float, Any]]:
     without its times, or each byte of a line."""
     begin_ns: int | None = None
     for event in recording.events():
+        if event["event"] == "link":  # measured once a second: no two runs have the same
+            continue
         begin_ns = event["time_ns"] if begin_ns is None else begin_ns
         whose = " ".join(str(event[key]) for key in WHOSE if event.get(key))
         name = f"{event['event']} {whose}".rstrip()

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from hilgw.web.page import Page
 
 KINDS = {"up": "good", "opening": "warn", "handshake": "warn", "waiting": "warn"}
+COUNTED = ("sent", "delivered", "lost", "unsettled", "received", "missed", "late", "dropped")
 REASONS: dict[str, type[reasons.Reason]] = {
     "rejected": reasons.RejectedReason,
     "not_received": reasons.NotReceivedReason,
@@ -31,7 +32,7 @@ def build(page: Page) -> None:
     from nicegui import ui  # the HTML of the page needs no server
 
     top, cards = content(), ui.element("div")
-    shown: dict[str, dict[str, Any]] = {}
+    shown: dict[str, tuple[Any, dict[str, Any]]] = {}
 
     def update() -> None:
         bench = page.bench
@@ -39,17 +40,19 @@ def build(page: Page) -> None:
             bench.gateways.values(), key=lambda each: (each.ended == GONE, each.config, each.pid)
         )
         top.set_content(general(views, bench.problem))
-        if list(shown) != [view.key for view in views]:
-            cards.clear()
-            shown.clear()
-            for view in views:
-                with cards, ui.element("section").classes("gateway"):
-                    shown[view.key] = {"": content()} | {name: scrolling(name) for name in TABLES}
-        for view in views:
+        for key in shown.keys() - bench.gateways.keys():
+            shown.pop(key)[0].delete()
+        for at, view in enumerate(views):
+            if view.key not in shown:
+                with cards, ui.element("section").classes("gateway") as card:
+                    places = {"": content()} | {name: scrolling(name) for name in TABLES}
+                    shown[view.key] = card, places
+            card, places = shown[view.key]
+            if list(cards)[at] is not card:
+                card.move(target_index=at)
             for name, text in parts(view, bench.now()).items():
-                found = shown[view.key][name]
-                found.set_content(text)
-                found.set_visibility(bool(text))
+                places[name].set_content(text)
+                places[name].set_visibility(bool(text))
 
     page.refresh(update)
 
@@ -113,7 +116,9 @@ def _map(view: GatewayView) -> Markup:
             airs.setdefault(air, []).append(station)
     for air, stations in airs.items():
         title = f"air {air}" if air else "stations"
-        chain = element("div", *(_port_state(view, each, each) for each in stations))
+        chain = element(
+            "div", *(_port_state(view, each, each) for each in stations), class_="chain"
+        )
         found.append(element("li", element("h3", title), chain))
     if parts["mocks"]:
         mocks = element("div", ", ".join(parts["mocks"]), class_="dim")
@@ -203,6 +208,29 @@ def _loss(loss: Mapping[str, Any] | None) -> str:
     return "" if loss is None else f"{words(loss['reason'])}, {age(loss['age_s'] * 1e9)} ago"
 
 
+def _neighbours(view: GatewayView, now: int) -> Markup:
+    """The other gateways of the federation: the newest event `link` of each."""
+    rows = [
+        (
+            name,
+            state(f"{event['state']} {event['reason']}".strip(), KINDS.get(event["state"], "bad")),
+            *(milliseconds(event[key]) for key in ("p50_ms", "p99_ms", "round_trip_ms")),
+            "" if (offset := event["clock_offset_s"]) is None else f"{offset:+.6f} s",
+            *(event["counts"].get(key, "") for key in COUNTED),
+            ", ".join(event["robots"]),
+            ", ".join(f"{each} ({type})" for each, type in event["listeners"].items()),
+            _since(event, now),
+        )
+        for name, event in view.newest["link"].items()
+    ]
+    head = ("other gateway", "state", "p50", "p99", "round trip", "clock offset", *COUNTED)
+    return table("Other gateways", (*head, "robots", "listeners", "age"), rows)
+
+
+def milliseconds(value: float | None) -> str:
+    return "" if value is None else f"{value:.3g} ms"
+
+
 def _losses(view: GatewayView, now: int) -> Markup:
     rows = [
         (
@@ -259,4 +287,10 @@ def words(reason: str) -> str:
     return reason.replace("_", " ")
 
 
-TABLES = {"Robots": _robots, "Ports": _ports, "Losses": _losses, "Latency": _latencies}
+TABLES = {
+    "Robots": _robots,
+    "Ports": _ports,
+    "Other gateways": _neighbours,
+    "Losses": _losses,
+    "Latency": _latencies,
+}

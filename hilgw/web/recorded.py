@@ -35,7 +35,7 @@ LEAST_NS, MOST_NS = 10 * NS_PER_S, 300 * NS_PER_S
 WINDOW_EVENTS, MARK_EVENTS = 20_000, 1000
 """The window has about so many events, if these are not of less or more time than that."""
 TICK_S, STATUS_NS = 0.05, 250 * NS_PER_MS
-STATES = frozenset(NAMED) - {"value", "command"}
+STATES = frozenset(NAMED) - {"value", "command", "link"}
 MOST_STATES = 200_000
 TOGETHER = 200  # events that are taken while the pages wait
 MANY = "states and losses after {:.0f} s are too many to be kept: after a jump they may be older"

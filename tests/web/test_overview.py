@@ -91,6 +91,38 @@ def test_texts_of_others_are_text() -> None:
     assert html.count("&lt;img") >= 6
 
 
+def link(name: str = "gateway@bench", **keys: Any) -> dict[str, Any]:
+    counts = dict.fromkeys(("sent", "delivered", "lost", "unsettled", "received", "missed"), 41)
+    times = {"p50_ms": 0.2123, "p99_ms": 1.5, "round_trip_ms": None, "clock_offset_s": -0.000_002}
+    found = {"event": "link", "name": name, "state": "up", "reason": "", "mono_ns": 5, **times}
+    found["counts"] = {**counts, "late": 7, "dropped": 8}
+    return {**found, "robots": ["rover", "arm"], "listeners": {"rover.rx": "radio"}, **keys}
+
+
+def test_other_gateways_have_latency_clock_counts_robots_and_listeners() -> None:
+    view = seen()
+    assert "Other gateways" not in overview([view], "", 0)
+    view.take(link(), 5)
+    view.take(link("gateway@far", state="failed", reason="speaks version 2"), 5)
+    html = overview([view], "", 2 * NS_PER_S)
+    for text in (
+        "<caption>Other gateways</caption>",
+        '<th scope="row">gateway@bench</th><td><span class="state good">up</span></td>'
+        "<td>0.212 ms</td><td>1.5 ms</td><td></td><td>-0.000002 s</td><td>41</td>",
+        "<td>7</td><td>8</td><td>rover, arm</td><td>rover.rx (radio)</td><td>2.0 s</td>",
+        '<span class="state bad">failed speaks version 2</span>',
+    ):
+        assert text in html, text
+
+
+def test_texts_of_other_gateways_are_text() -> None:
+    view = seen()
+    view.take(link(EVIL, reason=EVIL, robots=[EVIL], listeners={EVIL: EVIL}), 5)
+    html = overview([view], "", 5)
+    assert "<img" not in html
+    assert html.count("&lt;img") == 5
+
+
 def test_a_gateway_that_is_gone_shows_since_when_and_no_gateway_what_to_do() -> None:
     view = seen()
     view.end(GONE, "the gateway has ended")

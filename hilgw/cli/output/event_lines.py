@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
+from hilgw.cli.output.federation import link_words
 from hilgw.cli.output.text import escape, in_words as reason_words, one_line
 from hilgw.protocols.gateway.events import frame_line
 
@@ -138,6 +139,7 @@ _WORDS: dict[str, Callable[[Event], tuple[str, str]]] = {
         if event["position"] is None
         else f"at {', '.join(f'{each:g}' for each in event['position'])} m",
     ),
+    "link": lambda event: (event["name"], link_words(event)),
     "output": lambda event: (event["source"], event["line"]),
     "notice": lambda event: (event["source"], event["text"]),
     "left_out": _left_out,

@@ -30,7 +30,7 @@ from hilgw.errors import printable
 from hilgw.units import NS_PER_MS
 
 if TYPE_CHECKING:
-    from hilgw.config.model import GatewayConfig
+    from hilgw.config.model import FederationConfig, GatewayConfig
     from hilgw.transports.base import LineSettings
 
 INDENT = "  "
@@ -53,6 +53,8 @@ def in_words(facts: Explanation, name: str, width: int, glyphs: Glyphs) -> list[
     for air in facts.airs:
         if not air.adapters:
             lines += ["", *page.wrapped(f"air {_air(air)}", "")]
+    if facts.config.federation is not None:
+        lines += ["", *page.federation(facts.config.federation)]
     notes = [*facts.notices, *map(str, facts.warnings)]
     if notes:
         lines += ["", "to note"]
@@ -193,6 +195,23 @@ class _Page:
                 ("air", _air(self._airs[adapter.air], adapter.name)),
             ]
         )
+
+    def federation(self, config: FederationConfig) -> Iterator[str]:
+        """Where other gateways are, and how."""
+        yield f"federation, as {config.name} in the network {config.network}"
+        meant = {
+            "peer": "with each gateway that it connects to or that connects to it",
+            "client": "through the router or peer that it connects to",
+            "router": "passes packets on for others, too",
+        }
+        rows = [("mode", f"{config.mode}: {meant[config.mode]}")]
+        rows += [("listens on", each) for each in config.endpoints]
+        rows += [("connects to", each) for each in config.connect]
+        yield from self._rows(rows)
+        if config.ros2 is not None:
+            domain, namespace = config.ros2.domain, config.ros2.namespace
+            topics = f"packets are also topics /{namespace}/DEVICE of the domain {domain}"
+            yield from self._rows([("ROS 2", topics)])
 
     def meeting(self, meeting: Meeting) -> Iterator[str]:
         where = "every channel" if meeting.channel is None else f"channel {meeting.channel}"

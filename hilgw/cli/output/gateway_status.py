@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from hilgw.cli.output.federation import status_lines
 from hilgw.cli.output.text import Style, cut, hanging, in_words, reason_counts, span
 from hilgw.errors import printable
 
@@ -39,9 +40,14 @@ def lines(status: Status, style: Style) -> list[str]:
     found += [f"  {printable(name)}: {_robot(robot, style)}" for name, robot in robots]
     clients = (f"{count} at {printable(where)}" for where, count in status["clients"].items())
     found.append(f"  clients: {', '.join(clients)}")
+    found += status_lines(federation, style) if (federation := status.get("federation")) else []
     losses = [(kind, reasons) for kind, reasons in status["losses"].items() if reasons]
     found += [f"  {in_words(kind)}: {printable(reason_counts(each))}" for kind, each in losses]
-    return [piece for line in found for piece in hanging(line, _WIDTH, 4)]
+    return [
+        piece
+        for line in found
+        for piece in hanging(line, _WIDTH, len(line) - len(line.lstrip()) + 2)
+    ]
 
 
 def _port(name: str, port: Mapping[str, Any], style: Style) -> list[str]:

@@ -8,7 +8,7 @@ from collections import deque
 from typing import Any
 
 from hilgw.cli.output.event_lines import Event, in_words, source_of
-from hilgw.cli.output.text import Style, cut, hanging, one_line, span
+from hilgw.cli.output.text import Style, cut, hanging, listing, one_line, span
 from hilgw.units import NS_PER_MS, NS_PER_S
 
 OLD_NS = 2 * NS_PER_S  # a value of a sensor that is older is not shown as current
@@ -16,6 +16,7 @@ BAD = ("refused", "stopped", "command")  # events that are shown as losses are
 KEPT = 500  # events below the devices
 TOP_LINES = 3  # of ports and robots at most
 DRIFT_NS = 100 * NS_PER_MS  # of real time: more is another speed
+LISTENERS = 3  # of another gateway, by name
 NARROW = 60  # columns; below, events take several lines
 LEGEND = "space pause  / filter  d disarm all  q quit"
 COLUMNS = {"VALUE": (12, 0), "APPLIED": (9, 58), "UNIT": (6, 46), "AGE": (7, 0), "RANGE": (12, 72)}
@@ -32,6 +33,7 @@ class LiveTable:
         self._rows: dict[str, Event] = {}  # the last of each device
         self._ranges: dict[str, tuple[float, float]] = {}  # that were seen
         self._ports: dict[str, tuple[str, str]] = {}
+        self._listeners: dict[str, list[str]] = {}  # of other gateways
         self._robots: dict[str, dict[str, str]] = {}
         self._past_ns: dict[tuple[str, str], int] = {}  # what is older is not current
         self._below: deque[Event] = deque(maxlen=KEPT)
@@ -47,9 +49,12 @@ class LiveTable:
         source = source_of(event) + (f" ({event['body']})" if event.get("body") else "")
         robot, _, part = source.partition(".")
         match event["event"]:
-            case "value" | "command" | "placed":
-                self._rows[source] = event
-                for value in _shown(event)[0]:
+            case "value" | "command" | "placed" | "link":
+                values = _shown(event)[0]
+                if values:
+                    self._rows[source] = event
+                self._listeners[source] = [*event.get("listeners", ())]
+                for value in values:
                     low, high = self._ranges.get(source, (value, value))
                     self._ranges[source] = min(low, value), max(high, value)
             case "left_out":
@@ -63,7 +68,7 @@ class LiveTable:
             case "armed" | "mode" as kind:
                 words = event["mode"] if kind == "mode" else "" if event["armed"] else "DISARMED"
                 self._robots.setdefault(robot, {})[kind] = words
-        is_row = event["event"] in ("value", "placed", "left_out")
+        is_row = event["event"] in ("value", "placed", "link", "left_out")
         if not is_row and event.get("outcome", "refused") == "refused" and self._passes(event):
             self._below.append(event)
 
@@ -112,7 +117,11 @@ class LiveTable:
         """The ports, those that are down first, and the robots."""
         words = []
         for name, (state, why) in sorted(self._ports.items(), key=lambda each: each[1][0] == "up"):
-            text = one_line(f"{state}: {why}" if why and state != "up" else state)
+            listeners = self._listeners.get(name, ()) if state == "up" else ()
+            why = (
+                f"listeners {listing(listeners, LISTENERS)}" if listeners else why * (state != "up")
+            )
+            text = one_line(f"{state}: {why}" if why else state)
             words.append(
                 f"{name}\xa0{(self._style.good if state == 'up' else self._style.bad)(text)}"
             )
@@ -202,6 +211,12 @@ def _drift(event: Event) -> int:
 def _shown(event: Event) -> tuple[list[float], float | None, str, list[float] | None]:
     """The numbers of a row, the one that was applied, the unit and the limits. Of a motor: of its
     velocity, or of its position where it goes to one."""
+    if event["event"] == "link":  # one way, also where only a query went the way
+        known_ms, trip_ms = event["p50_ms"], event["round_trip_ms"]
+        if known_ms is None and trip_ms is not None:
+            known_ms = trip_ms / 2
+        known_ms = known_ms if event["state"] == "up" else None
+        return ([] if known_ms is None else [known_ms]), None, "ms", None
     if event["event"] != "command":
         given = event["position"] if event["event"] == "placed" else event["value"]
         units = event.get("units", ["m"])

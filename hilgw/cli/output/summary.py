@@ -42,6 +42,8 @@ def summary_lines(report: dict[str, Any]) -> list[str]:
             f"  {'mocap':<14} {mocap['datagrams']} datagrams, {mocap['poses']} poses accepted"
             + (f", {reason_counts(counts)}" if counts else "")
         )
+    for name, count in report.get("federation", {}).get("gateways", {}).items():
+        lines.append(f"  {name:<14} gateway: {_link(count)}")
     for name, text in report["robots"].items():
         if text:
             lines.append(f"  {name:<14} {text}")
@@ -55,6 +57,15 @@ def summary_lines(report: dict[str, Any]) -> list[str]:
     lines.append("  the ledger adds up" if ledger["adds_up"] else "  THE LEDGER DOES NOT ADD UP:")
     lines.extend(f"    {violation}" for violation in ledger["violations"])
     return lines
+
+
+def _link(count: Mapping[str, Any]) -> str:
+    """The packets to another gateway, and from it."""
+    to = [f"{count[key]} {key}" for key in ("lost", "unsettled") if count[key]]
+    back = [f"{count[key]} {key}" for key in ("missed", "late") if count[key]]
+    dropped = [f"dropped {reason_counts(count['dropped'])}"] if count["dropped"] else []
+    sent = ", ".join([f"sent {count['sent']}", f"delivered {count['delivered']}", *to])
+    return f"{sent}; " + ", ".join([f"received {count['received']}", *back, *dropped])
 
 
 def _taken(count: Mapping[str, Any], port: Mapping[str, Any] | None) -> str:

@@ -21,6 +21,7 @@ from hilgw.errors import HilgwError, PeerError, UsageError, printable, quoted
 from hilgw.medium.pose import Pose
 from hilgw.protocols.gateway import requests
 from hilgw.protocols.gateway.messages import keys_of
+from hilgw.protocols.gateway.network import added_up
 from hilgw.protocols.gateway.paths import GATEWAY
 from hilgw.protocols.gateway.requests import Done, robots_in
 from hilgw.units import s_to_ns
@@ -71,6 +72,7 @@ class ControlServer(LookServer):
             requests.Disarm: self._disarm,
             requests.ReleasePort: self._release_port,
             requests.Note: self._note,
+            requests.Network: self._network,
             requests.Status: lambda request, client: requests.StatusMade(self.status()),
         }
         if recordings is not None:
@@ -150,6 +152,14 @@ class ControlServer(LookServer):
             client.handover.end()
             client.handover = None
             raise
+
+    async def _network(self, request: requests.Network, client: Client) -> requests.NetworkMade:
+        federation = self._gateway.federation
+        if federation is None:
+            fix = "add `federation:` to its file"
+            raise HilgwError("this gateway is in no federation", fix=fix)
+        before = await federation.network()
+        return requests.NetworkMade(added_up(before, await federation.network()))
 
     async def _command(self, request: requests.Command, client: Client) -> requests.RemoteValue:
         """An AT command for another module of a station's network."""

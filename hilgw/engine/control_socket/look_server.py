@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from hilgw.engine.arming.leases import Lease
     from hilgw.engine.control_socket.handover import Handover
     from hilgw.engine.observer import Observers
-    from hilgw.protocols.gateway.events import Armed, Mode, Port
+    from hilgw.protocols.gateway.events import State
     from hilgw.transports.base import Scheduler
 
 IDLE_S = 10.0
@@ -86,7 +86,7 @@ class Shown(Protocol):
         """The device of a robot; None while it is not known."""
         ...
 
-    def states(self) -> Iterable[Port | Armed | Mode]:
+    def states(self) -> Iterable[State]:
         """How its ports and robots are now, as the events that would have led to it."""
         ...
 
@@ -112,7 +112,7 @@ class Watched:
     def device_of(self, robot: str, name: str) -> None:
         return None
 
-    def states(self) -> Iterable[Port | Armed | Mode]:
+    def states(self) -> Iterable[State]:
         return ()
 
 

@@ -164,12 +164,10 @@ class Subscriptions(EventStream):
         if self._timer is None:
             self._next_window()
 
-    def show(
-        self, subscriber: Subscriber, states: Iterable[events.Port | events.Armed | events.Mode]
-    ) -> None:
+    def show(self, subscriber: Subscriber, states: Iterable[events.State]) -> None:
         """It gets those of these events that it takes."""
         for state in states:
-            name = state.name if isinstance(state, events.Port) else state.robot
+            name = state.name if isinstance(state, events.Port | events.Link) else state.robot
             if subscriber.chosen.takes(events.NAMES[type(state)], [name], lost=False):
                 self.emit([subscriber], state)
 

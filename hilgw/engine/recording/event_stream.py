@@ -16,7 +16,7 @@ from hilgw.engine.observer import Kind, Observer
 from hilgw.protocols.gateway import events
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from hilgw.control.events import Command
     from hilgw.control.modes import RobotMode
@@ -46,6 +46,7 @@ EVENT_KINDS = {
     events.Mode: Kind.MODE,
     events.Stopped: Kind.STOPPED,
     events.Placed: Kind.POSE_CHANGE,
+    events.Link: Kind.LINK,
     events.Output: Kind.OUTPUT,
     events.Notice: Kind.NOTICE,
 }
@@ -128,6 +129,10 @@ class EventStream(Observer, ABC):
             position = None if pose is None else list(pose.position)
             rotation = None if pose is None else [list(row) for row in pose.rows]
             self.emit(takers, events.Placed(event.name, position, rotation))
+
+    def link(self, name: str, status: Mapping[str, Any]) -> None:
+        if takers := self.takers(events.Link, name):
+            self.emit(takers, events.link(name, status))
 
     def state(self, station: str, state: State, reason: str) -> None:
         if takers := self.takers(events.Port, station):

@@ -14,10 +14,14 @@ import math
 from collections.abc import Collection, Mapping
 from dataclasses import fields
 from functools import lru_cache
+from itertools import islice
 from typing import Annotated, Any
 
+from hilgw.errors import printable
 from hilgw.protocols.gateway.messages import Must, name_of
 from hilgw.records import record
+
+MOST_OF_LINK = 64  # names of robots, and of listeners
 
 Numbers = float | str | list[float | str]
 Hex = Annotated[
@@ -156,6 +160,26 @@ class Placed:
 
 
 @record
+class Link:
+    """Another gateway of the federation, about once a second. name: of its port, gateway@NAME.
+    p50_ms, p99_ms: of the latency from there to here, null: no packet came. clock_offset_s: of the
+    clock here to the one there. counts: of packets to it (sent, delivered, lost, unsettled,
+    unconfirmed) and from it (received, missed, late, entered, dropped). robots, listeners (with
+    their types): the first ones of many."""
+
+    name: str
+    state: str
+    reason: str
+    p50_ms: float | None
+    p99_ms: float | None
+    round_trip_ms: float | None
+    clock_offset_s: float | None
+    counts: dict[str, int]
+    robots: list[str]
+    listeners: dict[str, str]
+
+
+@record
 class Output:
     """A program that the gateway started printed a line."""
 
@@ -180,6 +204,9 @@ class LeftOut:
     slow: int
 
 
+State = Port | Armed | Mode | Link
+"""How a port, a robot or another gateway is."""
+
 EVENTS: tuple[type[Any], ...] = (
     Value,
     Command,
@@ -193,6 +220,7 @@ EVENTS: tuple[type[Any], ...] = (
     Mode,
     Stopped,
     Placed,
+    Link,
     Output,
     Notice,
     LeftOut,
@@ -242,6 +270,25 @@ def _around_data(kind_name: str, values: tuple[Any, ...]) -> tuple[str, str]:
     ]
     at = _DATA_AT[kind]
     return "".join(f"{each}," for each in found[:at]), "".join(f",{each}" for each in found[at:])
+
+
+def link(name: str, status: Mapping[str, Any]) -> Link:
+    """status: of this gateway, as `hilgw status --json` has it."""
+    keys = ("sent", "delivered", "lost", "unsettled", "unconfirmed")
+    counts = {key: status[key] for key in (*keys, "received", "missed", "late", "entered")}
+    latency, listeners = status["latency"], islice(status["listeners"].items(), MOST_OF_LINK)
+    return Link(
+        name,
+        status["state"],
+        status["reason"],
+        latency["p50_ms"],
+        latency["p99_ms"],
+        status["round_trip_ms"],
+        status["clock_offset_s"],
+        {**counts, "dropped": sum(status["dropped"].values())},
+        [printable(each) for each in islice(status["robots"], MOST_OF_LINK)],
+        {printable(name): each["type"] for name, each in listeners},
+    )
 
 
 def number(value: float) -> float | str:

@@ -29,6 +29,18 @@ def _robots(value: Callable[[Status], Any]) -> Samples:
     return lambda status: [({"robot": n}, value(each)) for n, each in status["robots"].items()]
 
 
+def _gateways(value: Callable[[Status], Any]) -> Samples:
+    """Of each other gateway of the federation."""
+    return lambda status: [
+        ({"gateway": name}, value(each))
+        for name, each in status.get("federation", {}).get("gateways", {}).items()
+    ]
+
+
+def _counted(key: str) -> Samples:
+    return _gateways(lambda each: each[key])
+
+
 FAMILIES: tuple[tuple[str, str, str, Samples], ...] = (
     (
         *("hilgw_info", "gauge", "The gateway that runs."),
@@ -95,6 +107,30 @@ FAMILIES: tuple[tuple[str, str, str, Samples], ...] = (
     (
         *("hilgw_late_steps_total", "counter", "Steps that ended late."),
         _robots(lambda robot: robot["late_steps"]["count"]),
+    ),
+    (
+        *("hilgw_gateway_up", "gauge", "Whether the other gateway of the federation is there."),
+        _gateways(lambda each: each["state"] == "up"),
+    ),
+    *(
+        (f"hilgw_link_{counted}_packets{total}", kind, text, _counted(counted))
+        for counted, total, kind, text in (
+            ("sent", "_total", "counter", "To the other gateway."),
+            ("delivered", "_total", "counter", "To the other gateway, which has confirmed them."),
+            ("lost", "_total", "counter", "To the other gateway, lost on the way."),
+            ("unsettled", "", "gauge", "To the other gateway, not confirmed yet."),
+            ("received", "_total", "counter", "From the other gateway."),
+            ("missed", "_total", "counter", "From the other gateway, lost on the way."),
+            ("late", "_total", "counter", "From the other gateway, twice or after their turn."),
+        )
+    ),
+    (
+        *("hilgw_link_round_trip_seconds", "gauge", "To the other gateway and back: the shortest."),
+        _gateways(lambda e: None if (ms := e["round_trip_ms"]) is None else ms / 1e3),
+    ),
+    (
+        *("hilgw_link_clock_offset_seconds", "gauge", "This clock minus that of the other one."),
+        _counted("clock_offset_s"),
     ),
 )
 

@@ -180,6 +180,13 @@ class StatusMade:
 
 
 @record
+class NetworkMade:
+    """network: as of `hilgw status --network --json`."""
+
+    network: dict[str, Any]
+
+
+@record
 class ReportMade:
     """report: as of `--report`."""
 
@@ -373,6 +380,11 @@ class Status(Request[StatusMade]):
 
 
 @record
+class Network(Request[NetworkMade]):
+    """Adds up the ledgers of all gateways of the federation."""
+
+
+@record
 class Report(Request[ReportMade]):
     """Asks for the report so far."""
 
@@ -402,6 +414,7 @@ REQUESTS: dict[str, type[Request[Any]]] = {
         EndRecord,
         Note,
         Status,
+        Network,
         Report,
     )
 }

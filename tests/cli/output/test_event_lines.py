@@ -66,6 +66,15 @@ LINES: list[tuple[dict[str, Any], str]] = [
     ({"event": "placed", "name": "r", "position": [1, 2.5, 0]}, "r                at 1, 2.5, 0 m"),
     ({"event": "placed", "name": "r", "position": None},
      "r                its position is unknown"),
+    (
+        {"event": "link", "name": "gateway@b", "state": "waiting", "reason": "lost",
+         "p50_ms": None, "p99_ms": None, "round_trip_ms": None, "clock_offset_s": None,
+         "counts": dict.fromkeys(("sent", "delivered", "lost", "unsettled", "received", "missed",
+                                  "late", "dropped"), 1),
+         "robots": ["a\x1b[2J"], "listeners": {}},
+        "gateway@b        waiting: lost; sent 1, delivered 1, lost 1, unsettled 1; received 1, "
+        "missed 1, late 1, dropped 1; robots a\\x1b[2J",
+    ),
     ({"event": "output", "source": "r.controller", "line": "a\x1b[2J"},
      "r.controller     a\\x1b[2J"),
     ({"event": "notice", "source": "x", "text": "a remark"}, "x                a remark"),

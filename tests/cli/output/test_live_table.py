@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from hilgw.cli.output.event_lines import CSV_COLUMNS, csv_rows, in_words
+from hilgw.cli.output.federation import FROM, TO
 from hilgw.cli.output.live_table import LiveTable
 from hilgw.cli.output.text import Style
 from hilgw.units import NS_PER_MS, NS_PER_S
@@ -222,3 +223,35 @@ def test_csv_has_a_row_for_each_number() -> None:
 
 def test_a_command_in_words_has_what_was_applied_where_it_differs() -> None:
     assert in_words(command(6.0, 4.0)).endswith("velocity 6 rad/s sent, applied velocity 4")
+
+
+def link(at_ms: int = 9900, **keys: Any) -> dict[str, Any]:
+    found = {"state": "up", "reason": "", "p50_ms": 0.25, "p99_ms": 2.0, "round_trip_ms": 0.5}
+    counts = dict.fromkeys((*TO, *FROM, "dropped"), 0)
+    listeners = {"rover.rx": "radio", "xbee0": "radio"}
+    more = {"counts": counts, "clock_offset_s": None, "robots": [], "listeners": listeners}
+    return event("link", at_ms, name="gateway@bench", **{**found, **more, **keys})
+
+
+def test_another_gateway_has_its_latency_as_a_row_and_its_listeners_beside_its_state() -> None:
+    made = table(port("gateway@bench", "up"), link(p50_ms=0.5), link())
+    lines = made.screen(80, 24, NOW)
+    assert lines[1] == "gateway@bench up: listeners rover.rx, xbee0"
+    found = next(line.split() for line in lines[2:] if line.startswith("gateway@bench"))
+    assert found[:4] == ["gateway@bench", "0.25", "ms", "0.1"]
+    assert lines[-2] == ""  # none of it is below
+
+
+def test_a_link_without_packets_has_half_its_round_trip_and_one_that_is_down_none() -> None:
+    made = table(link(p50_ms=None))
+    assert "0.25" in row(made, "gateway@bench")
+    made.take(port("gateway@bench", "waiting", reason="lost"))
+    made.take(link(9950, state="waiting", reason="lost"))
+    lines = [line for line in made.screen(80, 24, NOW) if "gateway@bench" in line]
+    assert "waiting: lost" in lines[0]
+    assert "DOWN" in lines[1]
+
+
+def test_names_of_the_network_are_printable_on_the_screen() -> None:
+    made = table(port("gateway@bench", "up"), link(listeners={"\x1b[2J\u202e": "radio"}))
+    assert all(line.isprintable() for line in made.screen(80, 24, NOW))

@@ -42,6 +42,7 @@ from hilgw.medium.pose import Pose
 from hilgw.protocols.gateway import events
 from hilgw.reasons import NotReceivedReason, RequestRefused
 from hilgw.testing.sim import Clock
+from tests.cli.output.test_federation import gateway
 
 PACKET = Packet(b"\x00\xff", 4, "radio", "rover.emitter", rssi_dbm=-40.0)
 
@@ -155,7 +156,7 @@ async def test_every_kind_of_event(bench: Bench) -> None:
     to = bench.observers
     assert to.sensor_value is not None and to.motor_command is not None
     assert to.line_bytes is not None and to.pose_change is not None
-    assert to.frame is not None
+    assert to.frame is not None and to.link is not None
     to.sensor_value(ValueEvent("rover", "gps", (1.0, math.nan), 0))
     to.sensor_value(ValueEvent("rover", "distance", 1.0, 0))
     wheel = MotorCommand(3, MotorField.POSITION, math.inf)
@@ -176,6 +177,7 @@ async def test_every_kind_of_event(bench: Bench) -> None:
     to.state("xbee0", State.UP, "XBee 3")
     to.armed("rover", True, "armed")
     to.stopped("rover", "disarmed", "the user disarmed the robot")
+    to.link("gateway@bench", gateway())
     to.output("rover.controller", "hello")
     to.notice("xbee0", "a remark")
     transmit(bench)
@@ -209,6 +211,11 @@ async def test_every_kind_of_event(bench: Bench) -> None:
         {"event": "armed", "robot": "rover", "armed": True, "text": "armed"},
         {"event": "stopped", "robot": "rover", "reason": "disarmed",
          "text": "the user disarmed the robot"},
+        {"event": "link", "name": "gateway@bench", "state": "up", "reason": "",
+         "p50_ms": 0.2123, "p99_ms": 1.5, "round_trip_ms": 0.4, "clock_offset_s": -12.5,
+         "counts": {"sent": 9, "delivered": 7, "lost": 2, "unsettled": 0, "unconfirmed": 0,
+                    "received": 5, "missed": 1, "late": 0, "entered": 4, "dropped": 1},
+         "robots": ["rover"], "listeners": {"rover.rx": "radio", "xbee0": "radio"}},
         {"event": "output", "source": "rover.controller", "line": "hello"},
         {"event": "notice", "source": "xbee0", "text": "a remark"},
     ]  # fmt: skip

@@ -14,6 +14,7 @@ from hilgw.engine.reporting.metrics_server import DEADLINE_NS, LIMITS, REQUEST_B
 from hilgw.protocols.gateway.metrics import text_of
 from hilgw.security.access import Access, TokenCheck
 from hilgw.testing.sim import Clock
+from tests.cli.output.test_federation import gateway
 
 TOKEN = "t" * 32
 GET = b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -82,6 +83,20 @@ def test_prometheus_reads_each_family_once_for_all_gateways() -> None:
     assert buckets == [1, 2, 3]
     assert found["hilgw_latency_seconds_sum", tuple(sorted(hop))] == 2.25
     assert found["hilgw_latency_seconds_count", tuple(sorted(hop))] == 3
+
+
+def test_each_link_of_a_federation_has_its_metrics() -> None:
+    others = {"bench": gateway(), "far": gateway(state="waiting", round_trip_ms=None)}
+    text = text_of([({}, status(federation={"gateways": others}))])
+    families = text_string_to_metric_families(text)
+    found = {(s.name, s.labels.get("gateway")): s.value for each in families for s in each.samples}
+    assert (found["hilgw_gateway_up", "bench"], found["hilgw_gateway_up", "far"]) == (1, 0)
+    assert found["hilgw_link_sent_packets_total", "bench"] == 9
+    assert found["hilgw_link_unsettled_packets", "bench"] == 0
+    assert found["hilgw_link_missed_packets_total", "bench"] == 1
+    assert found["hilgw_link_round_trip_seconds", "bench"] == 0.0004
+    assert ("hilgw_link_round_trip_seconds", "far") not in found
+    assert found["hilgw_link_clock_offset_seconds", "bench"] == -12.5
 
 
 class Served:

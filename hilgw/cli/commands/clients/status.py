@@ -19,8 +19,14 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         description="Shows the state of all gateways of this user: ports, robots, clients, memory "
         "and losses. Rates are those of the last one to two seconds. The exit code is 0 when all "
         "is up, 4 when a port that a gateway needs is down, and 5 when a body is down that gets "
-        "commands, or a gateway does not answer within 1 s.",
-        epilog="example: hilgw status --json | jq '.[].ports'",
+        "commands, or a gateway does not answer within 1 s. With --network, adds up the ledgers of "
+        "all gateways of a federation, on other machines too; the exit code is 0 when they add up, "
+        "1 when they do not, and 5 when a gateway does not answer.",
+        epilog="examples: hilgw status --json | jq '.[].ports'\n          hilgw status --network",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    status.add_argument(
+        "--network", action="store_true", help="add up the ledgers of all gateways of the network"
     )
     status.add_argument("--json", action="store_true", help="print a list with each gateway")
     add_options(status)
@@ -35,8 +41,11 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 
 def run_status(args: argparse.Namespace) -> int:
-    """Returns 0 when all is up, else 4 or 5. PeerError when no gateway runs."""
-    found, style = _statuses(args), Style(use_colour(sys.stdout))
+    """Returns 0 when all is up, else 4 or 5; with --network 0, 1 or 5. PeerError when no gateway
+    runs."""
+    if args.network:
+        return _network(args)
+    found, style = statuses(args), Style(use_colour(sys.stdout))
     if args.json:
         print_json(found)
     else:
@@ -44,9 +53,33 @@ def run_status(args: argparse.Namespace) -> int:
     return exit_code(found)
 
 
+def _network(args: argparse.Namespace) -> int:
+    """Asks one gateway of each network: it asks the others."""
+    from hilgw.cli.output.federation import network_lines
+    from hilgw.client.gateway import Gateway
+
+    answers = [each for each in statuses(args) if "federation" in each]
+    ends = {each["federation"]["network"]: each for each in answers}
+    if not ends:
+        fix = "add `federation:` to the file of a gateway, or name its --control"
+        raise PeerError("no gateway of yours is in a federation", fix=fix)
+    found = {
+        name: Gateway(Path(each["control"])).network() | {"asked": each["federation"]["name"]}
+        for name, each in ends.items()
+    }
+    if args.json:
+        print_json(found)
+    else:
+        style = Style(use_colour(sys.stdout))
+        print("\n\n".join("\n".join(network_lines(*each, style)) for each in found.items()))
+    if any(each["silent"] for each in found.values()):
+        return PeerError.exit_code
+    return 0 if all(each["adds_up"] for each in found.values()) else HilgwError.exit_code
+
+
 def run_metrics(args: argparse.Namespace) -> int:
     """Returns 0; 5 when a gateway does not answer. PeerError when none runs."""
-    found = _statuses(args)
+    found = statuses(args)
     silent = [each for each in found if "error" in each]
     named = [({"config": e["config"], "pid": str(e["pid"])}, e) for e in found if e not in silent]
     sys.stdout.write(text_of(named))
@@ -65,7 +98,7 @@ def exit_code(statuses: list[Status]) -> int:
     return PortError.exit_code if any(ports) else 0
 
 
-def _statuses(args: argparse.Namespace) -> list[Status]:
+def statuses(args: argparse.Namespace) -> list[Status]:
     """Of each gateway, or of the one that the options select; all are asked at the same time."""
     from hilgw.client.control_paths import live_sockets
     from hilgw.client.control_socket import find_gateway, in_parallel

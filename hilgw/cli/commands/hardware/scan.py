@@ -1,4 +1,4 @@
-"""`hilgw scan`: finds known hardware on serial ports, and its baud rate."""
+"""`hilgw scan`: finds known hardware on serial ports, and its baud rate; or gateways."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from hilgw.cli.commands.hardware import scan_network
 from hilgw.errors import PeerError, PortError, UsageError
 
 if TYPE_CHECKING:
@@ -19,8 +20,11 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "scan",
         description="Opens each port at the baud rates of known modules and identifies the "
         "module. Changes no setting, but another device on the port receives unexpected bytes: "
-        "name the ports when robots are connected.",
-        epilog="example: hilgw scan /dev/ttyUSB0 --baudRate 9600",
+        "name the ports when robots are connected. With --network: lists the gateways of a "
+        "federation, what they have, and the time to them and back.",
+        epilog="examples: hilgw scan /dev/ttyUSB0 --baudRate 9600\n"
+        "          hilgw scan --network --connect tcp/127.0.0.1:7447",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "ports", metavar="PORT", nargs="*", help="default: all ports that are not open"
@@ -36,12 +40,17 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     )
     parser.add_argument("--no-network", action="store_true", help="do not search for more nodes")
     parser.add_argument("--json", action="store_true", help="print as JSON")
+    scan_network.add_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Returns 0. Raises PeerError when nothing is found, PortError for a named port."""
     import asyncio
 
+    if args.network is not None:
+        return scan_network.run(args)
+    if args.connect:
+        raise UsageError("--connect is of gateways", fix="hilgw scan --network --connect ENDPOINT")
     found = asyncio.run(_scan(args))
     if args.json:
         from hilgw.cli.output.text import print_json

@@ -1,0 +1,170 @@
+"""`hilgw scan --network`: the gateways of a federation, and what they have."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from hilgw.errors import ConfigError, PeerError, UsageError, printable, quoted
+
+if TYPE_CHECKING:
+    from hilgw.config.model import FederationConfig
+
+Found = dict[str, Any]
+ANY = "*"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--network",
+        nargs="?",
+        const="",
+        metavar="NAME",
+        help="instead: list the gateways of a federation (of this network), and what they have",
+    )
+    parser.add_argument(
+        "--connect",
+        action="append",
+        metavar="ENDPOINT",
+        help="with --network: ask here, e.g. tcp/127.0.0.1:7447 (repeatable)",
+    )
+    parser.add_argument(
+        "-c",
+        "--config",
+        metavar="FILE",
+        default=argparse.SUPPRESS,
+        help="with --network: ask at the endpoints of this file, with its TLS; without both, the "
+        "gateways of this machine are asked",
+    )
+    parser.add_argument(
+        "--control",
+        metavar="PATH",
+        default=argparse.SUPPRESS,
+        help="with --network: ask the gateway with this control socket",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Returns 0. PeerError when no gateway is found."""
+    if args.ports or args.kind or args.baudRate:
+        raise UsageError("--network is of gateways, not of ports", fix="name no ports and kinds")
+    file = getattr(args, "config", None)
+    found = _surveyed(args, file) if file or args.connect else _asked(args)
+    found = sorted(found, key=lambda each: (each["network"], each["name"], each["id"]))
+    if args.json:
+        from hilgw.cli.output.text import print_json
+
+        print_json(found)
+    else:
+        for each in found:
+            print("\n".join(lines(each)))
+    return 0
+
+
+def _surveyed(args: argparse.Namespace, file: str | None) -> list[Found]:
+    """By a session of its own."""
+    config = _config(args, file)
+    try:
+        from hilgw.federation.survey import survey
+    except ModuleNotFoundError as error:
+        if error.name != "zenoh":
+            raise
+        fix = "pip install 'hilgw[zenoh]'"
+        raise ConfigError("needs Eclipse Zenoh", where="hilgw scan --network", fix=fix) from None
+    network = args.network or (config.network if file else ANY)
+    endpoints = list(dict.fromkeys(args.connect or [*config.endpoints, *config.connect]))
+    for each in endpoints:
+        if not all(each.partition("/")):
+            fix = "write PROTOCOL/HOST:PORT, e.g. tcp/127.0.0.1:7447"
+            raise UsageError(f"{quoted(each)} is not an endpoint of Zenoh", fix=fix)
+    found, problems = survey(config, endpoints, network)
+    if not found:
+        what = "; ".join(f"{printable(at)}: {printable(why)}" for at, why in problems.items())
+        fix = "check the endpoint and its TLS, and that a gateway with `federation:` runs"
+        raise PeerError(f"no gateway found: {what}", fix=fix)
+    for at, why in problems.items():
+        sys.stderr.write(f"hilgw: {printable(at)}: {printable(why)}\n")
+    return found
+
+
+def _config(args: argparse.Namespace, file: str | None) -> FederationConfig:
+    from hilgw.config.model import FederationConfig
+    from hilgw.federation.wire import NAME
+
+    if args.network and not NAME.fullmatch(args.network):
+        fix = "write 1 to 64 of A-Z a-z 0-9 _ -"
+        raise UsageError(f"{quoted(args.network)} is not the name of a network", fix=fix)
+    if file is None:
+        return FederationConfig(name="scan")
+    from hilgw.cli.commands.configurations.loading import load
+
+    federation = load(args, file).config.federation
+    if federation is None:
+        raise UsageError(
+            f"{printable(file)} has no federation", fix="add `federation:`, or --connect"
+        )
+    return federation
+
+
+# --- without an endpoint: what the running gateways know ------------------------------------------
+
+
+def _asked(args: argparse.Namespace) -> list[Found]:
+    """Of the gateways of this user, each at first hand; then of the others that they see."""
+    from hilgw.cli.commands.clients.status import statuses
+
+    ends = [each for each in statuses(args) if "federation" in each]
+    if not ends:
+        fix = "name an endpoint with --connect, or a file with --config"
+        raise PeerError("no gateway of yours is in a federation", fix=fix)
+    found: dict[tuple[str, str, str], Found] = {}
+    for each in (*map(_own, ends), *(other for end in ends for other in _others(end))):
+        if args.network in ("", each["network"]):
+            key = each["network"], each["name"], each["id"]
+            found[key] = {**each, **found.get(key, {})}  # with the way there
+    if not found:
+        raise PeerError(f"no gateway of yours is in the network {quoted(args.network)}")
+    return list(found.values())
+
+
+def _own(status: Found) -> Found:
+    federation = status["federation"]
+    keys = ("network", "name", "id", "version", "robots", "listeners")
+    return {key: federation[key] for key in keys} | {"hilgw": status["version"], "state": "up"}
+
+
+def _others(status: Found) -> Iterator[Found]:
+    federation = status["federation"]
+    more = {"network": federation["network"], "own_version": federation["version"]}
+    for name, each in federation["gateways"].items():
+        yield {**more, "name": name, "seen_by": federation["name"], **each}
+
+
+# --- words ----------------------------------------------------------------------------------------
+
+
+def lines(each: Found) -> Iterable[str]:
+    """Of one gateway. All of it is of the network."""
+    from hilgw.cli.output.federation import things, way
+    from hilgw.federation.wire import VERSION
+
+    own, latency = each.get("own_version", VERSION), each.get("latency", {})
+    times = (latency.get("p50_ms"), latency.get("p99_ms"), each.get("round_trip_ms"))
+    state, seen = each.get("state", "up"), each.get("seen_by")
+    words = [
+        f"hilgw {each['hilgw']}" if each["hilgw"] else "",
+        f"protocol version {each['version']}",
+        f"{state}: {each['reason']}" if state != "up" and each.get("reason") else state,
+        way(*times, each.get("clock_offset_s")),
+    ]
+    by = f", as seen by {seen}" if seen else ""
+    about = printable("; ".join(filter(None, words)) + by)
+    yield f"{printable(each['name'])} in the network {printable(each['network'])}: {about}"
+    if each["version"] != own:
+        yield (
+            f"    it speaks version {each['version']} of the federation, this hilgw {own}: "
+            "they refuse each other"
+        )
+    yield from (f"    {line}" for line in things(each))

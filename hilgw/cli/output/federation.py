@@ -1,0 +1,126 @@
+"""Other gateways of a federation, in words. What they have comes from the network: all texts are
+made printable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from hilgw.cli.output.text import Style, in_words, listing, reason_counts
+from hilgw.errors import printable
+
+TO, FROM = ("sent", "delivered", "lost", "unsettled"), ("received", "missed", "late")
+Found = Mapping[str, Any]
+
+
+def way(p50_ms: Any, p99_ms: Any, round_trip_ms: Any, clock_offset_s: Any) -> str:
+    """Latency and clock of a link; empty where nothing of it is known. The offset is shown in the
+    unit that it has digits in."""
+    words = []
+    if p50_ms is not None:
+        words.append(f"one way p50 {p50_ms:.3g} ms, p99 {p99_ms:.3g} ms")
+    if round_trip_ms is not None:
+        words.append(f"round trip {round_trip_ms:.3g} ms")
+    if clock_offset_s is not None:
+        small = abs(clock_offset_s) < 1
+        shown = f"{clock_offset_s * 1e3:+.3f} ms" if small else f"{clock_offset_s:+.3f} s"
+        words.append(f"clock offset {shown}")
+    return ", ".join(words)
+
+
+def counted(counts: Found, keys: Iterable[str]) -> str:
+    return ", ".join(f"{key} {counts[key]}" for key in keys)
+
+
+def link_words(event: Found) -> str:
+    """The event `link`."""
+    counts, state = event["counts"], event["state"]
+    times = way(*(event[key] for key in ("p50_ms", "p99_ms", "round_trip_ms", "clock_offset_s")))
+    listeners = [f"{name} ({type})" for name, type in event["listeners"].items()]
+    parts = [
+        f"{state}: {event['reason']}" if event["reason"] else state,
+        times,
+        counted(counts, TO),
+        counted(counts, (*FROM, "dropped")),
+        f"robots {listing(event['robots'])}" if event["robots"] else "",
+        f"listeners {listing(listeners)}" if listeners else "",
+    ]
+    return "; ".join(filter(None, parts))
+
+
+def status_lines(status: Found, style: Style) -> Iterator[str]:
+    """The federation of a gateway, of `hilgw status`."""
+    gateways = status["gateways"]
+    where = f"{printable(status['name'])} in the network {printable(status['network'])}"
+    yield f"  federation: {where}, {len(gateways)} other gateway{'s' * (len(gateways) != 1)}"
+    for name, each in gateways.items():
+        yield from _gateway(name, each, style)
+    outside = status["outside"]
+    words = [f"{outside['entered']} packets of other programs"] if outside["entered"] else []
+    words += [f"dropped {reason_counts(outside['dropped'])}"] if outside["dropped"] else []
+    if words:
+        yield f"    from outside: {printable(', '.join(words))}"
+
+
+def _gateway(name: str, each: Found, style: Style) -> Iterator[str]:
+    state, latency = each["state"], each["latency"]
+    colour = {"up": style.good, "failed": style.bad}.get(state, style.dim)
+    reason = f": {printable(each['reason'])}" if each["reason"] else ""
+    clock = each["round_trip_ms"], each["clock_offset_s"]
+    times = way(latency["p50_ms"], latency["p99_ms"], *clock)
+    yield f"    {printable(name)} {colour(state)}{reason}{'; ' * bool(times)}{times}"
+    yield f"      to it: {counted(each, TO)}"
+    dropped = f", dropped {reason_counts(each['dropped'])}" if each["dropped"] else ""
+    yield f"      from it: {counted(each, FROM)}{printable(dropped)}"
+    yield from (f"      {line}" for line in things(each))
+
+
+def things(found: Found) -> Iterator[str]:
+    """The robots with their devices, and the listeners, of a gateway."""
+    robots = [
+        f"{name} ({', '.join(devices)})" if devices else name
+        for name, devices in found["robots"].items()
+    ]
+    if robots:
+        yield printable(f"robots: {listing(robots)}")
+    listeners = [_listener(name, each) for name, each in found["listeners"].items()]
+    if listeners:
+        yield printable(f"listeners: {listing(listeners)}")
+
+
+def _listener(name: str, each: Found) -> str:
+    channels = each.get("channels")
+    if channels is None or -1 in channels:
+        on = "all channels"
+    else:
+        on = f"channel {listing([str(number) for number in channels])}"
+    air = f", module in air {each['air']}" if each.get("air") else ""
+    return f"{name} ({in_words(each['type'])}, {on}{air})"
+
+
+# --- `hilgw status --network` ---------------------------------------------------------------------
+
+_COLUMNS = ("sent", "delivered", "lost", "unsettled", "received", "missed")
+
+
+def network_lines(network: str, found: Found, style: Style) -> Iterator[str]:
+    """The ledgers of all gateways of a network, as of `protocols.gateway.network.added_up`."""
+    gateways, totals = [*found["gateways"], *found["silent"]], found["totals"]
+    yield f"network {style.strong(printable(network))}: {printable(listing(gateways))}"
+    links = [(printable(f"{each['from']} -> {each['to']}"), each) for each in found["links"]]
+    wide = max([len("all links"), *(len(name) for name, _ in links)])
+    yield f"  {'link':{wide}} " + " ".join(f"{key:>9}" for key in _COLUMNS)
+    for name, each in [*links, ("all links", {**totals, "why": ""})]:
+        cells = " ".join(f"{'-' if each[key] is None else each[key]:>9}" for key in _COLUMNS)
+        yield f"  {name:{wide}} {cells}"
+        if each["why"]:
+            yield f"    {(style.dim if each['adds_up'] is None else style.bad)(each['why'])}"
+    yield f"  packets on all mediums: {totals['packets']}, copies {totals['copies']}"
+    for kind, reasons in totals["losses"].items():
+        if reasons:
+            yield printable(f"  {in_words(kind)}: {reason_counts(reasons)}")
+    for name, violations in found["violations"].items():
+        yield from (style.bad(printable(f"  {name}: {each}")) for each in violations)
+    yield from (style.bad(printable(f"  {name} did not answer")) for name in found["silent"])
+    good, bad = style.good("the ledgers add up"), style.bad("THE LEDGERS DO NOT ADD UP")
+    yield f"  {good if found['adds_up'] else bad}"
