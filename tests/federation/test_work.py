@@ -53,7 +53,7 @@ class Sender:
         for number in range(members):
             name = f"m{number}"
             neighbour = Neighbour(name, lines, "", outgoing.carry, self.medium)
-            self.members[name] = Member(MemberKey(name, 100 + number, 1), neighbour)
+            self.members[name] = Member(MemberKey(name, 100 + number, 1), neighbour, 0)
             channel = CHANNEL if number < listening else CHANNEL + 1 + number
             neighbour.listen({"radio": frozenset({channel})})
         outgoing.changed()
