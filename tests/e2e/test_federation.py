@@ -17,7 +17,7 @@ import zenoh
 
 from hilgw.federation import wire
 from hilgw.testing.sim import wait_until
-from tests.e2e.running import HOST, ROOT, free_port, run_program
+from tests.e2e.running import HOST, ROOT, free_port
 
 BENCH = ROOT / "tools" / "bench"
 LEASE_S, MARGIN_S, PATIENCE_S = 1.0, 0.1, 5.0
@@ -95,7 +95,7 @@ def test_a_second_gateway_of_one_name_ends_and_the_first_one_goes_on(lab: Any) -
         assert second.process.stderr is not None
         text = second.process.stderr.read()
         assert text == (
-            "federation: another gateway of this network has the name 'b'; fix: give this one "
+            "federation: another gateway of this network has the name 'b'; give this one "
             "another name in `federation`\n"
         )
     b = lab.nodes["b"]
@@ -295,11 +295,11 @@ def _leaves(settings: Any) -> Any:
     return settings["transport"]["link"]["tls"].items()
 
 
-def test_an_address_that_another_program_uses_is_a_clear_error(tmp_path: Path) -> None:
+def test_an_address_that_another_program_uses_is_a_clear_error() -> None:
     with tool.socket.create_server((HOST, 0)) as taken:
         listen = [f"tcp/{HOST}:{taken.getsockname()[1]}"]
-        given = json.dumps({"name": "a", "listen": listen})
-        done = run_program(sys.executable, str(tool.NODE), given, cwd=tmp_path)
-    assert done.returncode == 4
-    assert done.stderr.startswith("federation: ")
-    assert "fix: check the endpoints" in done.stderr
+        with nodes({"name": "a", "listen": listen}) as (node,):
+            assert node.process.wait(60) == 4
+            text = node.process.stderr.read()
+    assert text.startswith("federation: ")
+    assert "check the endpoints" in text
