@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path as FilePath
@@ -12,7 +12,7 @@ from pydantic_core import ValidationError
 
 from hilgw.config import overrides as options, replays
 from hilgw.config.checks.check import check
-from hilgw.config.context import Context
+from hilgw.config.context import Context, Inspection
 from hilgw.config.model import VERSION, GatewayConfig
 from hilgw.config.paths import in_folder
 from hilgw.config.replays import ReplayOptions
@@ -20,6 +20,8 @@ from hilgw.config.schema.file import file_validator
 from hilgw.config.source.document import Document, compose
 from hilgw.config.source.positions import ConfigErrors, Diagnostic, Position
 from hilgw.config.source.text import read_text
+
+Check = Callable[[Inspection], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +40,14 @@ def load_config(
     backend: str | None = None,
     speed: str | None = None,
     replay: ReplayOptions | None = None,
+    more: Check | None = None,
 ) -> Loaded:
     """Reads and checks a file. Raises ConfigErrors with all errors.
 
     overrides: `KEY.KEY=VALUE` each; they replace values of the file. backend, speed: replace both.
-    replay: of `--replay`.
+    replay: of `--replay`. more: checks that need other parts of hilgw.
     """
-    return load_text(read_text(path), path, overrides, backend, speed, replay)
+    return load_text(read_text(path), path, overrides, backend, speed, replay, more)
 
 
 def load_text(
@@ -54,6 +57,7 @@ def load_text(
     backend: str | None = None,
     speed: str | None = None,
     replay: ReplayOptions | None = None,
+    more: Check | None = None,
 ) -> Loaded:
     """As load_config, for text that was read already; `file` is its name in errors."""
     if text.startswith("#VRML_SIM"):
@@ -74,6 +78,8 @@ def load_text(
     context = Context()
     config = _validate(document, context)
     warnings = check(document, context)
+    if more is not None:
+        more(Inspection(document, context))
     if document.problems or config is None:
         raise ConfigErrors(in_order(document.problems), in_order(warnings))
     config = replays.disarmed(in_folder(config, FilePath(file).parent))

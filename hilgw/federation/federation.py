@@ -271,12 +271,15 @@ class Federation(ObservedPort):
 
     def _on_namesake(self, data: bytes | None, asked: int, got: int) -> None:
         with self._refusing():
-            is_second = data is not None and self._namesakes.is_first(data, asked, got)
-            if is_second and self._failed is not None and not self._failed.done():
-                what = f"another gateway of this network has the name {self._member_name!r}"
-                fix = "give this one another name in `federation`"
-                error = PortError(what, reason=PortError.BUSY, where=NAME, fix=fix)
-                self._failed.set_exception(error)
+            if data is not None and self._namesakes.answered(data, asked, got):
+                self._end_as_second()
+
+    def _end_as_second(self) -> None:
+        if self._failed is not None and not self._failed.done():
+            what = f"another gateway of this network has the name {self._member_name!r}"
+            fix = "give this one another name in `federation`"
+            error = PortError(what, reason=PortError.BUSY, where=NAME, fix=fix)
+            self._failed.set_exception(error)
 
     def _uptime_ms(self) -> int:
         return (self._timer.now() - self._began_ns) // NS_PER_MS
@@ -337,7 +340,7 @@ class Federation(ObservedPort):
             return
         if before is not None and state.revision <= before.revision:
             return
-        member.state = state
+        member.state, member.learned_ns = state, self._timer.now()
         member.neighbour.listen(channels_of(state.listeners.values()))
         self._airs.know(member.name, state.listeners)
         self._poses.want(member.name, state.unknown)
@@ -462,6 +465,10 @@ class Federation(ObservedPort):
         answer = wire.decode_json(wire.LinkAnswer, data)
         if answer.id == wire.id_text(member.id):
             member.answered_ns = self._timer.now()
+            if answer.namesake:
+                other = int(answer.namesake, 16), answer.namesake_uptime_ms
+                if self._namesakes.is_first(*other, asked, got):
+                    self._end_as_second()
             member.reach(answer.sent)
             member.settle(answer.streams)
             member.settled_bytes = member.asked_bytes
@@ -473,8 +480,10 @@ class Federation(ObservedPort):
         with self._refusing():
             asked = wire.decode_json(wire.LinkQuery, query.payload, wire.LONGEST_HEAD)
             member = self.members.get(asked.name)
-            streams, sent = {}, {}
-            if member is not None and wire.id_text(member.id) == asked.id:
+            streams, sent, namesake = {}, {}, ("", 0)
+            if member is not None and member.is_live and wire.id_text(member.id) != asked.id:
+                namesake = member.joined(self._timer.now())
+            elif member is not None and wire.id_text(member.id) == asked.id:
                 if self._outgoing is not None:
                     self._outgoing.flush()
                 streams, sent = member.acknowledged(), member.sent()
@@ -484,7 +493,8 @@ class Federation(ObservedPort):
 
             def make() -> bytes:
                 now = time.monotonic_ns()
-                return wire.encode_json(wire.LinkAnswer(id, received_ns, now, streams, sent))
+                answer = wire.LinkAnswer(id, received_ns, now, streams, sent, *namesake)
+                return wire.encode_json(answer)
 
             query.reply(self._keys.own("link"), make)
 

@@ -12,7 +12,7 @@ from hilgw.federation import wire
 from hilgw.federation.streams import InStream, OutStream
 from hilgw.protocols.gateway.messages import keys_of
 from hilgw.reasons import PacketRefused
-from hilgw.units import ns_to_ms, ns_to_s
+from hilgw.units import NS_PER_MS, ns_to_ms, ns_to_s
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,7 +43,7 @@ class Member:
         self.is_stale = False
         self.last_state: wire.State | None = None
         self.is_live = True
-        self.came_ns = self.left_ns = now
+        self.came_ns = self.left_ns = self.learned_ns = now
         self.outgoing: dict[str, OutStream] = {}
         self.incoming: dict[str, InStream] = {}
         self.entered = self.unconfirmed = 0
@@ -125,6 +125,12 @@ class Member:
     @property
     def round_trip_ns(self) -> int | None:
         return min(self._clocks)[0] if self._clocks else None
+
+    def joined(self, now: int) -> tuple[str, int]:
+        """Its ID, and how long ago it joined, in ms; ("", 0): it does not say."""
+        if self.state is None:
+            return "", 0
+        return self.state.id, self.state.uptime_ms + (now - self.learned_ns) // NS_PER_MS
 
     # --- as others see it -------------------------------------------------------------------------
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 from hilgw.federation import wire
 from hilgw.units import NS_PER_MS
 
 MOST = 64
 MOST_TIES = 5
+SLACK_MS = 20  # a third gateway may say how long the other one is there
 
 
 class Namesakes:
@@ -34,17 +33,18 @@ class Namesakes:
             self.ids.add(id)
         return is_new
 
-    def is_first(self, answer: bytes, asked: int, got: int) -> bool:
+    def answered(self, answer: bytes, asked: int, got: int) -> bool:
         """Whether the gateway that answered the question for its state is there and was first.
-        Raises Malformed."""
-        other, id = wire.decode_json(wire.State, answer), 0
-        with suppress(ValueError):
-            id = int(other.id, 16)
-        if id not in self.ids:
-            return False
+        Raises Malformed or ValueError."""
+        other = wire.decode_json(wire.State, answer)
+        id = int(other.id, 16)
+        return id in self.ids and self.is_first(id, other.uptime_ms, asked, got)
+
+    def is_first(self, id: int, uptime_ms: int, asked: int, got: int) -> bool:
+        """Whether a gateway that joined so long before the answer was first."""
         # How much earlier it joined, at least and at most; in ms, as the answer is.
-        least = other.uptime_ms - (got - self._began_ns) // NS_PER_MS - 1
-        most = other.uptime_ms - (asked - self._began_ns) // NS_PER_MS + 2
+        least = uptime_ms - (got - self._began_ns) // NS_PER_MS - SLACK_MS
+        most = uptime_ms - (asked - self._began_ns) // NS_PER_MS + SLACK_MS
         if least <= 0 <= most:
             self._ties += 1
             return id < self._id and self._ties >= MOST_TIES

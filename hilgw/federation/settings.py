@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +12,14 @@ import zenoh
 from hilgw.errors import ConfigError
 
 if TYPE_CHECKING:
+    from hilgw.config.context import Inspection
     from hilgw.config.model import FederationConfig
 
+Keys = tuple[str, ...]
 LEASE_MS = 1000
 LARGEST_MESSAGE = 1 << 20
+_MESSAGE = re.compile(r'"(.+?)"')  # in an error of Zenoh
+_FIX = "see Zenoh's DEFAULT_CONFIG.json5 for its settings"
 _RETRY = {"period_init_ms": 50, "period_max_ms": 500, "period_increase_factor": 2}
 
 
@@ -24,14 +29,27 @@ def zenoh_settings(config: FederationConfig) -> zenoh.Config:
     made = zenoh.Config()
     for key, value in _own(config):
         made.insert_json5(key, json.dumps(value))
-    for key, value in _leaves("", config.zenoh):
-        try:
-            made.insert_json5(key, json.dumps(value))
-        except zenoh.ZError as error:
-            what = f"Zenoh refuses {key}: {str(error).partition(' at /')[0]}"
-            fix = "see Zenoh's DEFAULT_CONFIG.json5 for its settings"
-            raise ConfigError(what, where="federation.zenoh", fix=fix) from None
+    for path, what in _refused(made, config):
+        raise ConfigError(what, where=f"federation.zenoh.{'.'.join(path)}", fix=_FIX)
     return made
+
+
+def check_settings(inspection: Inspection) -> None:
+    """Reports each setting of `zenoh:` that Zenoh does not know, where it is in the file."""
+    for at, config in inspection.made("federation"):
+        for path, what in _refused(zenoh.Config(), config):
+            inspection.error((*at, "zenoh", *path), what, _FIX)
+
+
+def _refused(made: zenoh.Config, config: FederationConfig) -> Iterator[tuple[Keys, str]]:
+    """Puts `zenoh:` into the settings; those that Zenoh refuses, and why."""
+    for path, value in _leaves((), config.zenoh):
+        try:
+            made.insert_json5("/".join(path), json.dumps(value))
+        except zenoh.ZError as error:
+            said = _MESSAGE.search(str(error))
+            why = "" if said is None else f": {said[1]}"
+            yield path, f"Zenoh refuses {'/'.join(path)}{why}"
 
 
 def _own(config: FederationConfig) -> Iterator[tuple[str, Any]]:
@@ -53,10 +71,10 @@ def _own(config: FederationConfig) -> Iterator[tuple[str, Any]]:
     yield "transport/link/rx/max_message_size", LARGEST_MESSAGE
 
 
-def _leaves(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+def _leaves(path: Keys, value: Any) -> Iterator[tuple[Keys, Any]]:
     """The settings of nested mappings, each with its path."""
     if isinstance(value, Mapping) and (value or not path):
         for key, each in value.items():
-            yield from _leaves(f"{path}/{key}" if path else str(key), each)
+            yield from _leaves((*path, str(key)), each)
     else:
         yield path, value

@@ -276,13 +276,16 @@ class LinkQuery:
 class LinkAnswer:
     """Of the gateway of this ID. received_ns, sent_ns: of the query and the answer, by its clock.
     streams: type -> received and lost; sent: type -> packets to who asks. Both are empty where the
-    query came from a gateway not known yet."""
+    query came from a gateway not known yet. namesake: the ID of another gateway that has the name
+    of the one that asks, and joined so long ago."""
 
     id: Text
     received_ns: Count
     sent_ns: Count
     streams: dict[str, tuple[Count, Count]] = field(default_factory=dict)
     sent: dict[str, Count] = field(default_factory=dict)
+    namesake: Text = ""
+    namesake_uptime_ms: Count = 0
 
 
 @record

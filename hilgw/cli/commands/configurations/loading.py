@@ -7,6 +7,7 @@ import gc
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from hilgw.cli.help import LOADING, add_options_of_run
 from hilgw.errors import UsageError
 
 if TYPE_CHECKING:
+    from hilgw.config.context import Inspection
     from hilgw.config.load import Loaded
     from hilgw.config.replays import ReplayOptions
     from hilgw.config.source.positions import Diagnostic
@@ -52,10 +54,18 @@ def load(args: argparse.Namespace, path: str) -> Loaded:
     if (metrics := getattr(args, "metrics", None)) is not None:
         overrides = [*overrides, f"metrics.listen={json.dumps(metrics)}"]
     backend, speed = getattr(args, "backend", None), getattr(args, "speed", None)
-    loaded = load_config(found(path), overrides, backend, speed, _replay(args))
+    loaded = load_config(found(path), overrides, backend, speed, _replay(args), _check_zenoh)
     if not getattr(args, "arm", False):
         return loaded
     return dataclasses.replace(loaded, config=disarmed(armed(loaded.config)))
+
+
+def _check_zenoh(inspection: Inspection) -> None:
+    """Asks Zenoh about its settings, in a file that has some."""
+    if any(made.zenoh for _, made in inspection.made("federation")) and find_spec("zenoh"):
+        from hilgw.federation.settings import check_settings
+
+        check_settings(inspection)
 
 
 def _replay(args: argparse.Namespace) -> ReplayOptions | None:

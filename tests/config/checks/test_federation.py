@@ -1,0 +1,160 @@
+"""Federations that cannot be, or that others reach without TLS: each error and warning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from hilgw.config.checks import federation
+from hilgw.config.load import load_text
+from hilgw.config.source.positions import ConfigErrors
+from hilgw.federation.settings import check_settings
+
+Lines = Callable[..., list[str]]
+
+TLS = "zenoh: {transport: {link: {tls: {listen_certificate: a.pem, listen_private_key: a.key%s}}}}"
+FORM = 'write PROTOCOL/HOST:PORT, e.g. "tcp/127.0.0.1:7447" or "tls/simulator.lab:7447"'
+OPEN = (
+    "other hosts reach this endpoint without TLS: who is on the way reads and sends packets; use "
+    "tls/HOST:PORT, or write plaintext: true for a network that you trust"
+)
+
+
+def text(*lines: str, before: str = "") -> str:
+    more = "".join(f"  {each}\n" for each in lines)
+    return f"version: 1\n{before}federation:\n  name: bench\n{more}"
+
+
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        ('listen: ["tcp/0.0.0.0:7447"]', f"4:12: federation.listen[0]: {OPEN}"),
+        ('connect: ["tcp/simulator.lab:7447"]', f"4:13: federation.connect[0]: {OPEN}"),
+        ('connect: ["udp/10.0.0.1:7447"]', f"4:13: federation.connect[0]: {OPEN}"),
+        ('connect: ["ws/[fe80::1]:7447"]', f"4:13: federation.connect[0]: {OPEN}"),
+        (
+            'listen: ["http/127.0.0.1:80"]',
+            "4:12: federation.listen[0]: 'http/127.0.0.1:80' is not an endpoint: Zenoh has no "
+            f"protocol 'http'; {FORM}",
+        ),
+        *(
+            (
+                f'listen: ["{end}"]',
+                f"4:12: federation.listen[0]: '{end}' is not an endpoint; {FORM}",
+            )
+            for end in ("tcp/127.0.0.1", "tcp/127.0.0.1:x", "tcp/:7447", "tcp/127.0.0.1:70000")
+        ),
+        (
+            "listen: []",
+            "4:11: federation.listen: no other gateway can reach this one; write listen: "
+            '["tcp/127.0.0.1:7447"], or connect',
+        ),
+        (
+            "mode: client",
+            "4:9: federation.mode: a client of Zenoh needs a router or a peer; write connect: "
+            '["tcp/127.0.0.1:7447"]',
+        ),
+        (
+            'listen: ["tls/0.0.0.0:7447"]',
+            "4:12: federation.listen[0]: TLS needs listen_certificate and listen_private_key of "
+            "Zenoh; write zenoh: {transport: {link: {tls: {listen_certificate: FILE.pem, "
+            "listen_private_key: FILE.pem}}}}",
+        ),
+        (
+            'zenoh: {listen: {endpoints: ["tcp/127.0.0.1:1"]}}',
+            "4:31: federation.zenoh.listen.endpoints: the endpoints are those of "
+            "federation.listen; move them to listen",
+        ),
+    ],
+)
+def test_each_error_is_where_it_is(errors: Lines, line: str, error: str) -> None:
+    found = errors(text(line))
+    assert found[0].replace("f:", "", 1) == error
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("key", ["name", "network"])
+@pytest.mark.parametrize("value", ["a/b", "*", "$*", "b ench", "x" * 65])
+def test_names_are_parts_of_keys(errors: Lines, key: str, value: str) -> None:
+    given = text().replace("name: bench", f'name: bench\n  {key}x: "{value}"')
+    given = given.replace(f"{key}x", key).replace("name: bench\n  name", "name")
+    (error,) = errors(given)
+    assert error.startswith(f"f:{3 if key == 'name' else 4}:")
+    assert f"federation.{key}: " in error
+
+
+def test_a_client_does_not_listen(errors: Lines) -> None:
+    lines = ("mode: client", 'listen: ["tcp/127.0.0.1:1"]', 'connect: ["tcp/127.0.0.1:2"]')
+    assert errors(text(*lines)) == [
+        "f:5:11: federation.listen: a client of Zenoh does not listen; delete it, or write mode: "
+        "peer"
+    ]
+
+
+@pytest.mark.parametrize("speed", ["0.5", "2", "max"])
+def test_gateways_run_in_real_time(errors: Lines, speed: str) -> None:
+    assert errors(text(before=f"speed: {speed}\n")) == [
+        "f:2:8: speed: the other gateways run in real time, and share the packets of each instant; "
+        "leave speed out, or federation"
+    ]
+    assert load_text(text(before="speed: 1\n"), "f").config.federation is not None
+
+
+def test_the_extra_is_needed(errors: Lines, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(federation, "find_spec", lambda name: None)
+    assert errors(text()) == ["f:3:3: federation: needs Eclipse Zenoh; pip install 'hilgw[zenoh]'"]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        (),
+        ('listen: ["tcp/127.0.0.1:7447", "tcp/[::1]:7447", "tcp/localhost:1"]',),
+        ('listen: ["tcp/0.0.0.0:7447"]', "plaintext: true"),
+        ('connect: ["tls/simulator.lab:7447#root_ca_certificate=lab.pem"]',),
+        ('listen: ["tls/0.0.0.0:7447"]', TLS % ", enable_mtls: true"),
+        ('listen: ["unixsock-stream/bench.sock"]',),
+        ('listen: ["serial//dev/ttyUSB0#baudrate=112500"]',),
+        ("mode: client", 'connect: ["tcp/127.0.0.1:7447"]'),
+        ("mode: router",),
+    ],
+)
+def test_what_is_fine(lines: tuple[str, ...]) -> None:
+    loaded = load_text(text(*lines), "f")
+    assert loaded.config.federation is not None
+    assert loaded.warnings == []
+
+
+def test_a_certificate_alone_lets_anyone_in(warnings: Lines) -> None:
+    given = text('listen: ["tls/0.0.0.0:7447"]', TLS % "")
+    assert warnings(given) == [
+        "f:4:12: warning: federation.listen[0]: any host that trusts this certificate can send "
+        "packets; write enable_mtls: true, or access_control, in zenoh"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "place", "key", "why"),
+    [
+        ("nonsense: 1", "5:15", "nonsense", "unknown key"),
+        ("transport: {link: {tx: {leas: 1}}}", "5:35", "transport.link.tx.leas", "unknown key"),
+        ("transport/link/tx/lease: x", "5:30", None, "error parsing number"),
+        ("mode: 5", "5:11", "mode", "invalid type"),
+        ("queries_default_timeout: [1]", "5:30", "queries_default_timeout", ""),
+    ],
+)
+def test_settings_that_zenoh_refuses(line: str, place: str, key: str | None, why: str) -> None:
+    with pytest.raises(ConfigErrors) as caught:
+        load_text(text("zenoh:", f"  {line}"), "f", more=check_settings)
+    (error,) = map(str, caught.value.diagnostics)
+    assert error.startswith(f"f:{place}: federation.zenoh.{key or ''}")
+    assert why in error
+    assert error.endswith("see Zenoh's DEFAULT_CONFIG.json5 for its settings")
+    assert "/root" not in error
+
+
+def test_settings_that_zenoh_takes() -> None:
+    given: Any = "zenoh: {transport: {link: {tx: {lease: 2000}}}, connect: {timeout_ms: 5}}"
+    assert load_text(text(given), "f", more=check_settings).warnings == []

@@ -1,0 +1,305 @@
+"""Gateways of a federation as processes: what is killed, frozen or cut off is seen, and counted."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import trustme
+import zenoh
+
+from hilgw.federation import wire
+from hilgw.testing.sim import wait_until
+from tests.e2e.running import HOST, ROOT, free_port
+
+BENCH = ROOT / "tools" / "bench"
+LEASE_S, MARGIN_S, PATIENCE_S = 1.0, 0.1, 5.0
+TIMES = range(3)
+
+pytestmark = pytest.mark.process
+
+
+def load() -> ModuleType:
+    name = "federation_lab"
+    spec = importlib.util.spec_from_file_location(name, BENCH / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+tool = load()
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Any]:
+    """Three gateways: a, b and c, of which b can be cut off."""
+    made = tool.Lab(rate=200)
+    yield made
+    made.close()
+
+
+@contextlib.contextmanager
+def nodes(*settings: dict[str, Any]) -> Iterator[list[Any]]:
+    made = [tool.Node(**each) for each in settings]
+    try:
+        yield made
+    finally:
+        for each in made:
+            each.close()
+
+
+def up(*made: Any) -> None:
+    def are_up() -> bool:
+        return all(one.sees(other.name) for one in made for other in made if one is not other)
+
+    wait_until(are_up, what="all gateways up")
+
+
+def delivered(node: Any, other: str) -> int:
+    counts = node.ask("counts")["stations"].get(f"radio@{other}", {})
+    return int(counts.get("delivered", 0))
+
+
+@pytest.mark.parametrize("_", TIMES)
+def test_a_killed_gateway_is_seen_by_liveliness(lab: Any, _: int) -> None:
+    """Within 50 ms on a machine that is not busy; the soak has the figures."""
+    assert lab.kill() < PATIENCE_S
+    lab.check()
+
+
+@pytest.mark.parametrize("_", TIMES)
+def test_a_frozen_gateway_is_seen_within_the_lease(lab: Any, _: int) -> None:
+    assert LEASE_S / 2 < lab.freeze() < LEASE_S + MARGIN_S + PATIENCE_S
+    lab.check()
+
+
+@pytest.mark.parametrize("silent", [True, True, True, False, False, False])
+def test_a_partition_is_seen_and_heals(lab: Any, silent: bool) -> None:
+    assert lab.partition(silent=silent) < LEASE_S + MARGIN_S + PATIENCE_S
+    lab.check()
+
+
+def test_a_second_gateway_of_one_name_ends_and_the_first_one_goes_on(lab: Any) -> None:
+    connect = [f"tcp/{HOST}:{port}" for port in lab.ports.values()]
+    with nodes({"name": "b", "connect": connect}) as (second,):
+        assert second.process.wait(60) == 4
+        assert second.process.stderr is not None
+        text = second.process.stderr.read()
+        assert text == (
+            "federation: another gateway of this network has the name 'b'; give this one "
+            "another name in `federation`\n"
+        )
+    b = lab.nodes["b"]
+    assert b.process.poll() is None
+    before = [delivered(lab.nodes[name], "b") for name in "ac"]
+    wait_until(
+        lambda: all(delivered(lab.nodes[n], "b") > c for n, c in zip("ac", before, strict=True))
+    )
+    lab.check()
+
+
+def test_of_two_of_one_name_that_start_at_once_one_stays(lab: Any) -> None:
+    connect = [f"tcp/{HOST}:{port}" for port in lab.ports.values()]
+    port = free_port()
+    first = {"name": "d", "listen": [f"tcp/{HOST}:{port}"], "connect": connect}
+    second = {"name": "d", "connect": [*connect, f"tcp/{HOST}:{port}"]}
+    with nodes(first, second) as both:
+        wait_until(lambda: sum(each.process.poll() is not None for each in both) == 1)
+        wait_until(lambda: lab.nodes["a"].sees("d"))
+        (ended,) = (each for each in both if each.process.poll() is not None)
+        (stays,) = (each for each in both if each.process.poll() is None)
+        assert ended.process.returncode == 4
+        wait_until(lambda: delivered(lab.nodes["a"], "d") > 0)
+        stays.end()
+    wait_until(lambda: not lab.nodes["a"].sees("d"))
+
+
+def test_a_gateway_that_ends_has_confirmed_what_it_received(lab: Any) -> None:
+    connect = [f"tcp/{HOST}:{port}" for port in lab.ports.values()]
+    with nodes({"name": "e", "connect": connect, "rate": 500}) as (node,):
+        wait_until(lambda: all(lab.nodes[name].sees("e") for name in "ac"))
+        wait_until(lambda: node.sees("a") and node.sees("c"))
+        wait_until(lambda: delivered(node, "a") > 50)
+        last = node.end()
+    for name in "ac":
+        other = lab.nodes[name]
+        wait_until(lambda other=other: other.states["e"][:2] == ("closed", "it ended"))
+        counts = other.ask("counts")
+        assert counts["violations"] == []
+        out, into = counts["stations"]["radio@e"], last["gateways"][name]
+        assert out["queued"] == 0
+        assert out["delivered"] == into["received"] == into["entered"]
+        assert out["accepted"] == out["delivered"] + sum(out["refused"].values())
+        mine = last["stations"][f"radio@{name}"]
+        assert mine["accepted"] == (
+            mine["delivered"] + sum(mine["refused"].values()) + mine["expired"]
+        )
+        assert counts["gateways"]["e"]["received"] >= mine["delivered"]
+
+
+def session(endpoint: str, mode: str = "client", **more: Any) -> Any:
+    config = zenoh.Config()
+    given = {"mode": mode, "scouting/multicast/enabled": False, **more}
+    given.setdefault("connect/endpoints", [endpoint])
+    for key, value in given.items():
+        config.insert_json5(key, json.dumps(value))
+    return zenoh.open(config)
+
+
+def test_what_another_program_puts_is_counted_and_has_no_effect(lab: Any) -> None:
+    a, id = lab.nodes["a"], lab.nodes["a"].ask("counts")["summary"]
+    ids = {
+        name: int(each["id"], 16) for name, each in lab.nodes["c"].ask("counts")["gateways"].items()
+    }
+    base = "hilgw/lab"
+    with session(f"tcp/{HOST}:{lab.ports['a']}") as other:
+        for number in (0, 1 << 31, 1 << 63):
+            more = wire.trailer(ids["b"], 0, [(ids["a"], number)])
+            other.put(f"{base}/packet/b/radio/5", b"forged", attachment=more)
+        for data in (b"", b"\0\1", b"{" * 4000, b"\xff" * 40):
+            other.put(f"{base}/packet/b/radio/5", b"x", attachment=data)
+            for key in ("state/b", "sent/b", "pose/b/sender"):
+                other.put(f"{base}/{key}", data, attachment=data)
+        other.put(f"{base}/state/b", b"x" * 3_000_000)
+        leaving = wire.State(f"{ids['b']:016x}", revision=1 << 60, leaving=True)
+        other.put(f"{base}/state/b", wire.encode_json(leaving))
+        query = wire.LinkQuery("b", f"{ids['b']:016x}", {"radio": 1 << 40})
+        for data in (wire.encode_json(query), b"{", b"x" * 100_000):
+            list(other.get(f"{base}/link/a", payload=data, timeout=5.0))
+        tokens = [
+            other.liveliness().declare_token(f"{base}/member/{name}/{number:016x}/1")
+            for name in ("a", "b", "c")
+            for number in range(50)
+        ]
+        counted = a.ask("counts")["summary"]
+        wait_until(lambda: a.ask("counts")["summary"]["outside"]["dropped"].get("malformed", 0) > 4)
+        lab.check()
+        del tokens, counted, id
+    assert all(each.process.poll() is None for each in lab.nodes.values())
+    lab.check()
+
+
+def test_at_the_end_the_counts_of_all_add_up(lab: Any) -> None:
+    """Last of those that share the gateways: all end by themselves."""
+    total = lab.check()
+    assert total["delivered"] > 1000
+    for node in lab.nodes.values():
+        last = node.end()
+        assert (last["doubled"], last["disordered"], last["violations"]) == (0, 0, [])
+        assert node.process.returncode == 0
+
+
+# --- with others ----------------------------------------------------------------------------------
+
+
+def test_a_frozen_gateway_does_not_hold_up_the_others() -> None:
+    """At a rate that fills its buffers long before it is known to be frozen."""
+    import signal
+
+    port = free_port()
+    first = {"name": "a", "listen": [f"tcp/{HOST}:{port}"], "rate": 2000, "size": 4000}
+    others = [{"name": name, "connect": [f"tcp/{HOST}:{port}"]} for name in ("b", "c")]
+    with nodes(first, *others) as (a, b, c):
+        up(a, b)
+        up(a, c)
+        wait_until(lambda: delivered(a, "c") > 100)
+        b.signal(signal.SIGSTOP)
+        before = delivered(a, "c")
+        wait_until(lambda: delivered(a, "c") > before + 1000)
+        wait_until(lambda: not a.sees("b"))
+        b.signal(signal.SIGCONT)
+        wait_until(lambda: a.sees("b"))
+        a.ask("pause")
+        wait_until(lambda: all(e["unsettled"] == 0 for e in a.ask("counts")["gateways"].values()))
+        counts = a.ask("counts")
+        assert counts["violations"] == []
+        for node in (b, c):
+            there = node.ask("counts")
+            assert (there["doubled"], there["disordered"]) == (0, 0)
+            link = there["gateways"]["a"]
+            out = counts["gateways"][node.name]
+            assert (out["delivered"], out["lost"]) == (link["received"], link["missed"])
+
+
+def test_gateways_as_clients_of_one_router() -> None:
+    """A zenoh-python session in router mode, as zenohd: each gateway reaches each other one."""
+    endpoint = f"tcp/{HOST}:{free_port()}"
+    router: dict[str, Any] = {"listen/endpoints": [endpoint], "connect/endpoints": []}
+    client = {"mode": "client", "connect": [endpoint], "rate": 100}
+    with (
+        nodes(*({"name": name, **client} for name in "abc")) as made,
+        session(endpoint, "router", **router),
+    ):
+        up(*made)
+        for one in made:
+            for other in made:
+                if one is not other:
+                    wait_until(lambda one=one, other=other: delivered(one, other.name) > 10)
+        made[2].close()
+        wait_until(lambda: not made[0].sees("c"))
+        assert made[0].sees("b")
+        counts = made[0].ask("counts")
+        assert (counts["doubled"], counts["disordered"], counts["violations"]) == (0, 0, [])
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("certificates")
+    for name in ("lab", "foreign"):
+        authority = trustme.CA()
+        authority.cert_pem.write_to_path(str(folder / f"{name}.pem"))
+        issued = authority.issue_cert("localhost", HOST)
+        issued.private_key_pem.write_to_path(str(folder / f"{name}-key.pem"))
+        for blob in issued.cert_chain_pems[:1]:
+            blob.write_to_path(str(folder / f"{name}-cert.pem"))
+    return folder
+
+
+def tls(folder: Path, own: str | None, trusted: str = "lab", *, listens: bool = False) -> Any:
+    found: dict[str, Any] = {"root_ca_certificate": str(folder / f"{trusted}.pem")}
+    for end in ("listen", "connect") if own else ():
+        found[f"{end}_certificate"] = str(folder / f"{own}-cert.pem")
+        found[f"{end}_private_key"] = str(folder / f"{own}-key.pem")
+    found["enable_mtls"] = own is not None
+    return {"transport": {"link": {"tls": found}}}
+
+
+def test_tls_with_certificates_of_both_ends(certificates: Path) -> None:
+    """Without a certificate of this laboratory nobody is let in."""
+    endpoint = f"tls/{HOST}:{free_port()}"
+    own = tls(certificates, "lab")
+    first = {"name": "a", "listen": [endpoint], "zenoh": own, "rate": 50}
+    with nodes(first, {"name": "b", "connect": [endpoint], "zenoh": own}) as (a, b):
+        up(a, b)
+        wait_until(lambda: delivered(a, "b") > 5)
+        for name, settings in (
+            ("none", tls(certificates, None)),
+            ("foreign", tls(certificates, "foreign", "lab")),
+        ):
+            refused = {f"transport/link/tls/{k}": v for k, v in _leaves(settings)}
+            with pytest.raises(zenoh.ZError):
+                session(endpoint, **refused, **{"connect/timeout_ms": 1000}).close()
+            assert name not in a.states
+
+
+def _leaves(settings: Any) -> Any:
+    return settings["transport"]["link"]["tls"].items()
+
+
+def test_an_address_that_another_program_uses_is_a_clear_error() -> None:
+    with tool.socket.create_server((HOST, 0)) as taken:
+        listen = [f"tcp/{HOST}:{taken.getsockname()[1]}"]
+        with nodes({"name": "a", "listen": listen}) as (node,):
+            assert node.process.wait(60) == 4
+            text = node.process.stderr.read()
+    assert text.startswith("federation: ")
+    assert "check the endpoints" in text
