@@ -93,7 +93,8 @@ class Outlet:
             self.count.refuse(reason)
 
     def settle(self, delivered: int, lost: int, reason: RefusedReason = PacketRefused.LINK) -> None:
-        """The neighbour has received so many of those that wait, and so many are lost."""
+        """The neighbour has received so many of those that wait, and so many are lost; less than 0:
+        so many that were lost for this reason wait again."""
         self.waiting -= delivered + lost
         self.count.delivered += delivered
         if lost:

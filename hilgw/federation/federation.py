@@ -10,15 +10,19 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from hilgw import __version__
-from hilgw.devices.fields import BROADCAST, TYPES
+from hilgw.devices.fields import TYPES
 from hilgw.engine.neighbour import Neighbour
 from hilgw.engine.observer import State
 from hilgw.engine.supervisor import ObservedPort
 from hilgw.errors import ConfigError, PortError
 from hilgw.federation import wire
 from hilgw.federation.incoming import Incoming
+from hilgw.federation.listening import channels_of, wanted_keys
 from hilgw.federation.member import Member
+from hilgw.federation.namesakes import Namesakes
+from hilgw.federation.network import counts_of
 from hilgw.federation.outgoing import Outgoing
+from hilgw.federation.roster import Roster
 from hilgw.federation.session import ZenohSession
 from hilgw.federation.shared_poses import SharedPoses
 from hilgw.protocols.gateway.messages import keys_of
@@ -44,8 +48,7 @@ TICK_NS = 100 * NS_PER_MS
 IDLE_NS = NS_PER_S  # between two queries of a link where no packet waits to be confirmed
 FORGET_NS = 30 * NS_PER_S  # what a lost gateway has not confirmed is lost
 SETTLE_S, CLOSE_S = 0.4, 0.4  # longest waits at the end
-MOST_MEMBERS = 256
-MOST_CHANNELS = 64  # each a subscription; a gateway that listens to more gets all
+ASK_NS = 2 * NS_PER_S  # longest time that a query is under way
 
 
 class Federation(ObservedPort):
@@ -61,7 +64,8 @@ class Federation(ObservedPort):
         name, where = config.name, ", ".join((*config.endpoints, *config.connect))
         super().__init__(NAME, gateway.lines, where)
         self._ros2 = config.ros2
-        self.members: dict[str, Member] = {}
+        self._roster = Roster(gateway.real_timer.now)
+        self.members = self._roster.members
         # The time comes first: of two gateways of one name that start at once, the later one ends.
         self.id = (time.time_ns() >> 20 & 0xFFFF_FFFF) << 32 | secrets.randbits(32)
         self._member_name = name
@@ -72,7 +76,11 @@ class Federation(ObservedPort):
         self._timer = gateway.real_timer
         self._airs = airs
         self._poses = SharedPoses(gateway.scene, self._keys)
-        self._incoming = Incoming(name, self.id, self.members, gateway.scene, airs, self._timer.now)
+        now = self._timer.now
+        self._incoming = Incoming(name, self.id, self.members, gateway.scene, airs, now, self._ask)
+        self._roster.begin, self._roster.end = self._comes, self._goes
+        self._roster.forget, self._roster.refused = self._forget, self._refuse
+        self._namesakes = Namesakes(self.id, 0)
         self._session: ZenohSession | None = None
         self._outgoing: Outgoing | None = None
         self._state = wire.State(wire.id_text(self.id), __version__)
@@ -107,6 +115,7 @@ class Federation(ObservedPort):
         self.was_up, self.opened = True, 1
         self._session, self._airs.session = session, session
         self._began_ns = self._timer.now()
+        self._namesakes = Namesakes(self.id, self._began_ns)
         self._airs.key = self._keys.own("sent")
         loop = asyncio.get_running_loop()
         self._outgoing = Outgoing(
@@ -154,6 +163,7 @@ class Federation(ObservedPort):
                 for member in self._unsettled():
                     self._ask(member)
                 await asyncio.sleep(0.01)
+            self._incoming.is_open = False  # what comes now is not in the last state
             self._state = self._made_state(leaving=True)
             session.put(self._keys.own("state"), wire.encode_json(self._state))
             session.withdraw(f"token {self._token}")
@@ -170,11 +180,17 @@ class Federation(ObservedPort):
     def _on_tick(self) -> None:
         """Asks the others what they received, and forgets those that are gone."""
         now = self._timer.now()
-        for member in self.members.values():
+        if self._namesakes.ids:
+            self._ask_namesakes()
+        for member in [*self.members.values()]:
             if not member.is_live:
                 if member.unsettled and now - member.left_ns >= FORGET_NS:
                     member.give_up()
-            elif member.state is None:
+            elif self._roster.late(member):
+                if now - member.answered_ns >= IDLE_NS:
+                    member.answered_ns = now
+                    self._ask_state(member)
+            elif member.state is None or member.is_stale:
                 self._ask_state(member)
             elif member.unsettled or now - member.answered_ns >= IDLE_NS:
                 self._ask(member)
@@ -192,31 +208,39 @@ class Federation(ObservedPort):
         except wire.Malformed:
             self._refused["malformed"] += 1
             return
-        member = self.members.get(at.name)
-        if at.name == self._member_name:
-            if is_there and at.id != self.id:
-                self._ask_namesake()
-        elif is_there:
-            self._comes(at, member)
-        elif member is not None and member.id == at.id and member.is_live:
-            self._leave(member, State.WAITING, "lost")
+        if at.name != self._member_name:
+            self._roster.token(at, is_there)
+            return
+        if self._namesakes.token(at.id, is_there):
+            self._ask_namesakes()
 
     def _comes(self, at: wire.MemberKey, member: Member | None) -> None:
-        if member is None and len(self.members) >= MOST_MEMBERS:
-            self._refused["too_many_gateways"] += 1
-            return
+        now = self._timer.now()
         if member is None or member.id != at.id:
             if member is not None:
+                member.is_live = False
                 member.give_up()
             neighbour = self._neighbour(at.name) if member is None else member.neighbour
-            member = self.members[at.name] = Member(at, neighbour)
-        member.is_live = True
+            member = self.members[at.name] = Member(at, neighbour, now)
+        member.is_live, member.came_ns = True, now
         if at.version != wire.VERSION:
             reason = f"speaks version {at.version} of the federation, this gateway {wire.VERSION}"
-            member.leave(State.FAILED, reason, self._timer.now())
+            member.leave(State.FAILED, reason, now)
             return
-        member.state = None
+        member.state = member.farewell = None
         self._ask_state(member)
+
+    def _goes(self, member: Member) -> None:
+        if member.farewell is not None:
+            self._part(member, member.farewell)
+        elif member.neighbour.state is not State.CLOSED:
+            self._leave(member, State.WAITING, "lost")
+
+    def _forget(self, member: Member) -> None:
+        self._gateway.supervisors.pop(member.neighbour.name, None)
+
+    def _refuse(self) -> None:
+        self._refused["too_many_gateways"] += 1
 
     def _neighbour(self, name: str) -> Neighbour:
         made = Neighbour(name, self.lines, self.where, self._carry, self._gateway.medium)
@@ -238,48 +262,70 @@ class Federation(ObservedPort):
         else:
             self._enter(State.WAITING, "no other gateway is there")
 
-    def _ask_namesake(self) -> None:
-        """Another gateway has this name: who runs for less long ends."""
-        session = self._session
-        if session is not None:
-            key = self._keys.own("state")
-            session.get(key, None, lambda data, *times: self._is_second(data or b""))
+    def _ask_namesakes(self) -> None:
+        """Others have this name: who joined last, ends."""
+        if self._session is not None:
+            self._session.get(self._keys.own("state"), None, self._on_namesake)
 
-    def _is_second(self, data: bytes) -> None:
-        with suppress(wire.Malformed, ValueError):
-            other = wire.decode_json(wire.State, data)
-            mine = (self._uptime_ms(), -self.id)
-            if (other.uptime_ms, -int(other.id, 16)) > mine and self._failed is not None:
+    def _on_namesake(self, data: bytes | None, asked: int, got: int) -> None:
+        with self._refusing():
+            is_second = data is not None and self._namesakes.is_first(data, asked, got)
+            if is_second and self._failed is not None and not self._failed.done():
                 what = f"another gateway of this network has the name {self._member_name!r}"
                 fix = "give this one another name in `federation`"
                 error = PortError(what, reason=PortError.BUSY, where=NAME, fix=fix)
-                if not self._failed.done():
-                    self._failed.set_exception(error)
+                self._failed.set_exception(error)
 
     def _uptime_ms(self) -> int:
         return (self._timer.now() - self._began_ns) // NS_PER_MS
 
     # --- what they have ---------------------------------------------------------------------------
 
-    def _ask_state(self, member: Member) -> None:
-        if self._session is not None and member.asked_ns is None:
-            member.asked_ns = self._timer.now()
-            key = self._keys.of("state", member.name)
-            self._session.get(key, None, lambda data, *times: self._on_state_answer(member, data))
+    def _may_ask(self, member: Member) -> bool:
+        """One query is under way to each gateway."""
+        now = self._timer.now()
+        if self._session is None or (member.asked_ns or -ASK_NS) > now - ASK_NS:
+            return False
+        member.asked_ns = now
+        return True
 
-    def _on_state_answer(self, member: Member, data: bytes | None) -> None:
+    def _asked(self, member: Member) -> None:
+        """The query to it has ended."""
         member.asked_ns = None
-        if data is not None:
-            with self._refusing():
-                self._learn(member, wire.decode_json(wire.State, data))
+        if member.is_stale:
+            self._ask_state(member)
+
+    def _ask_state(self, member: Member) -> None:
+        def answered(data: bytes | None, asked: int, got: int) -> None:
+            if data is None:
+                self._asked(member)
+                if member.state is not None:
+                    self._ask(member)
+            else:
+                with self._refusing():
+                    self._learn(member, wire.decode_json(wire.State, data))
+
+        if self._may_ask(member) and self._session is not None:
+            member.is_stale = False
+            self._session.get(self._keys.of("state", member.name), None, answered)
 
     def _on_state(self, key: str, payload: bytes, attachment: bytes) -> None:
-        name = key.rpartition("/")[2]
-        member = self.members.get(name)
-        if name == self._member_name:
-            self._is_second(payload)
-        elif member is not None:
-            self._learn(member, wire.decode_json(wire.State, payload))
+        """A gateway has another state. Anyone can publish one: it is asked whether it is so, and
+        one that ends, ends when its token is gone, too."""
+        member = self.members.get(key.rpartition("/")[2])
+        if member is None:
+            return
+        state = wire.decode_json(wire.State, payload)
+        if state.id != wire.id_text(member.id):
+            return
+        if not state.leaving:
+            member.is_stale = member.is_live
+            if member.is_live:
+                self._ask_state(member)
+        elif member.is_live:
+            member.farewell = state
+        elif member.neighbour.state is not State.CLOSED:
+            self._part(member, state)
 
     def _learn(self, member: Member, state: wire.State) -> None:
         """A gateway reports what it has."""
@@ -290,27 +336,14 @@ class Federation(ObservedPort):
         if before is not None and state.revision <= before.revision:
             return
         member.state = state
-        if state.leaving:
-            self._part(member, state)
-            return
-        channels: dict[str, set[int] | None] = {}
-        for each in state.listeners.values():
-            if each.type in TYPES:
-                known = channels.setdefault(each.type, set())
-                if each.channels is None or BROADCAST in each.channels:
-                    channels[each.type] = None
-                elif known is not None:
-                    known.update(each.channels)
-        member.neighbour.listen(
-            {type: None if each is None else frozenset(each) for type, each in channels.items()}
-        )
+        member.neighbour.listen(channels_of(state.listeners.values()))
         self._airs.know(member.name, state.listeners)
         self._poses.want(member.name, state.unknown)
         self._show()
-        self._ask(member)
 
     def _part(self, member: Member, state: wire.State) -> None:
         """It ends, and reports what it received: nothing more arrives there."""
+        member.farewell = None
         with suppress(ValueError):
             member.settle(state.acknowledged.get(wire.id_text(self.id), {}))
         member.give_up(PacketRefused.LINK)
@@ -331,7 +364,7 @@ class Federation(ObservedPort):
         session, state = self._session, self._made_state()
         if session is None:
             return
-        wanted = self._wanted_keys(state)
+        wanted = wanted_keys(self._keys, state.listeners.values())
         for key in wanted - self._subscribed:
             session.subscribe(key, self._incoming.sample)
         before = self._state
@@ -371,22 +404,6 @@ class Federation(ObservedPort):
             else {},
         )
 
-    def _wanted_keys(self, state: wire.State) -> set[str]:
-        """The keys of the packets that listeners here may receive."""
-        found: set[str] = set()
-        for type in TYPES:
-            named: set[int] = set()
-            is_all = False
-            for each in state.listeners.values():
-                if each.type == type:
-                    is_all = is_all or each.channels is None or BROADCAST in each.channels
-                    named.update(each.channels or ())
-            if is_all or len(named) > MOST_CHANNELS:
-                found.add(self._keys.packets(type, None))
-            elif named:
-                found.update(self._keys.packets(type, each) for each in (*named, BROADCAST))
-        return found
-
     # --- packets, airs, poses ---------------------------------------------------------------------
 
     def _carry(self, copy: Copy, outlet: Outlet) -> RefusedReason | None:
@@ -399,7 +416,8 @@ class Federation(ObservedPort):
 
     def _on_pose(self, key: str, payload: bytes, attachment: bytes) -> None:
         gateway = key.split("/")[-2]
-        if gateway in self.members:
+        member = self.members.get(gateway)
+        if member is not None and member.is_live:
             self._poses.placed(gateway, payload)
 
     def _contained(self, handler: Callable[[str, bytes, bytes], None]) -> Any:
@@ -418,16 +436,16 @@ class Federation(ObservedPort):
 
     def _ask(self, member: Member) -> None:
         """Asks a gateway what it received; its answer shows the clock and the way, too."""
-        if self._session is None or self._outgoing is None or member.asked_ns is not None:
+        if self._outgoing is None or not self._may_ask(member) or self._session is None:
             return
         self._outgoing.flush()
-        member.asked_ns = self._timer.now()
-        sent = {type: each.sent for type, each in member.outgoing.items()}
-        query = wire.encode_json(wire.LinkQuery(self._member_name, wire.id_text(self.id), sent))
+        id = wire.id_text(self.id)
+        query = wire.encode_json(wire.LinkQuery(self._member_name, id, member.sent()))
 
         def answered(data: bytes | None, asked: int, got: int) -> None:
-            member.asked_ns = None
-            if data is not None:
+            if data is None:
+                self._asked(member)
+            else:
                 with self._refusing():
                     self._on_link_answer(member, data, asked, got)
 
@@ -437,6 +455,7 @@ class Federation(ObservedPort):
         answer = wire.decode_json(wire.LinkAnswer, data)
         if answer.id == wire.id_text(member.id):
             member.answered_ns = self._timer.now()
+            member.reach(answer.sent)
             member.settle(answer.streams)
             member.compare_clocks(asked, answer.received_ns, answer.sent_ns, got)
 
@@ -444,15 +463,18 @@ class Federation(ObservedPort):
         with self._refusing():
             asked = wire.decode_json(wire.LinkQuery, query.payload, wire.LONGEST_HEAD)
             member = self.members.get(asked.name)
-            streams = {}
+            streams, sent = {}, {}
             if member is not None and wire.id_text(member.id) == asked.id:
-                streams = member.received(asked.sent)
+                if self._outgoing is not None:
+                    self._outgoing.flush()
+                streams, sent = member.acknowledged(), member.sent()
+                if member.lacks(asked.sent):
+                    self._ask(member)
             received_ns, id = query.received_ns, wire.id_text(self.id)
 
             def make() -> bytes:
-                return wire.encode_json(
-                    wire.LinkAnswer(id, received_ns, time.monotonic_ns(), streams)
-                )
+                now = time.monotonic_ns()
+                return wire.encode_json(wire.LinkAnswer(id, received_ns, now, streams, sent))
 
             query.reply(self._keys.own("link"), make)
 
@@ -480,24 +502,9 @@ class Federation(ObservedPort):
 
     async def network(self) -> dict[str, Any]:
         """The counts of all gateways by name; None: it did not answer."""
-        session = self._session
-        found: dict[str, Any] = {self._member_name: self.counts()}
-        if session is None:
-            return found
-        waiting = {}
-        loop = asyncio.get_running_loop()
-        for name, member in self.members.items():
-            if member.is_live:
-                waiting[name] = answer = loop.create_future()
-                key = self._keys.of("status", name)
-                session.get(key, None, lambda data, *times, answer=answer: _give(answer, data))
-        for name, answer in waiting.items():
-            data = await answer
-            found[name] = None
-            with suppress(wire.Malformed):
-                if data is not None:
-                    found[name] = keys_of(wire.decode_json(wire.NetworkCounts, data))
-        return found
+        session, live = self._session, [each for each in self.members.values() if each.is_live]
+        others = {} if session is None else await counts_of(session, self._keys, live)
+        return {self._member_name: self.counts(), **others}
 
     def status(self) -> dict[str, Any]:
         """For `hilgw status`."""
@@ -559,8 +566,3 @@ class Refusing:
             self._counts["malformed"] += 1
             return True
         return False
-
-
-def _give(answer: asyncio.Future[bytes | None], data: bytes | None) -> None:
-    if not answer.done():
-        answer.set_result(data)

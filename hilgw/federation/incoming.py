@@ -28,7 +28,8 @@ LONGEST_WAY_NS = NS_PER_S
 
 
 class Incoming:
-    """Puts packets on the medium. members: by name. dropped: why samples of no member were not."""
+    """Puts packets on the medium. members: by name. dropped: why samples of no member were not.
+    is_open: whether it does. ask: asks a gateway how many packets it sent."""
 
     def __init__(
         self,
@@ -38,7 +39,9 @@ class Incoming:
         scene: Scene,
         airs: SharedAirs,
         now: Callable[[], int],
+        ask: Callable[[Member], object],
     ) -> None:
+        self.is_open = True
         self.dropped: Counter[str] = Counter()
         self.entered = 0  # of other programs
         self._name = name
@@ -47,11 +50,14 @@ class Incoming:
         self._scene = scene
         self._airs = airs
         self._now = now
+        self._ask = ask
         self._sources: dict[tuple[str, str], str] = {}
         self._served: dict[int, tuple[wire.Head, frozenset[str]]] = {}
 
     def sample(self, key: str, payload: bytes, attachment: bytes) -> None:
         """A sample on the key of a packet."""
+        if not self.is_open:
+            return
         try:
             at = wire.packet_key(key)
             given = wire.decode_attachment(attachment, self._id)
@@ -76,8 +82,12 @@ class Incoming:
         if given.number is None:
             member.dropped["not_for_here"] += 1
             return
-        if not member.into(at.type).accept(given.number):
-            return
+        try:
+            if not member.into(at.type).accept(given.number):
+                return
+        except ValueError:
+            self._ask(member)
+            raise
         sent_ns, offset = now, member.offset_ns
         if offset is not None:
             sent_ns = min(max(given.sent_ns + offset, now - LONGEST_WAY_NS), now)

@@ -29,18 +29,21 @@ MOST_SHOWN, LONGEST_SHOWN = 256, 256  # names of a gateway in its status, and th
 class Member:
     """A gateway of this name. id: of its run; with another one it has started anew, and its streams
     begin at 0. version: that it speaks. neighbour: what the engine has of it. state: what it has;
-    None: not known yet. entered: its packets that are on the medium here; dropped: why others are
+    None: not known yet. is_stale: it may have another one by now. farewell: its last state, of a
+    gateway that ends. entered: its packets that are on the medium here; dropped: why others are
     not. unconfirmed: packets to it that were given up: it may have received them. offset_ns: this
     clock minus its clock; round_trip_ns: of the query that this was read from; None: not known."""
 
-    def __init__(self, key: wire.MemberKey, neighbour: Neighbour) -> None:
+    def __init__(self, key: wire.MemberKey, neighbour: Neighbour, now: int) -> None:
         self.name = key.name
         self.id = key.id
         self.version = key.version
         self.neighbour = neighbour
         self.state: wire.State | None = None
+        self.is_stale = False
+        self.farewell: wire.State | None = None
         self.is_live = True
-        self.left_ns = 0
+        self.came_ns = self.left_ns = now
         self.outgoing: dict[str, OutStream] = {}
         self.incoming: dict[str, InStream] = {}
         self.entered = self.unconfirmed = 0
@@ -74,7 +77,9 @@ class Member:
         """It has received and lost so many packets of each type. ValueError as of `OutStream`."""
         for type, counts in streams.items():
             if type in self.outgoing:
-                self.neighbour.outlet(type).settle(*self.outgoing[type].settle(*counts))
+                delivered, lost = self.outgoing[type].settle(*counts)
+                reason = PacketRefused.LINK if lost >= 0 else PacketRefused.UNCONFIRMED
+                self.neighbour.outlet(type).settle(delivered, lost, reason)
 
     def give_up(self, reason: PacketRefused = PacketRefused.UNCONFIRMED) -> None:
         """What it has not confirmed is lost."""
@@ -83,13 +88,23 @@ class Member:
             self.unconfirmed += count * (reason is PacketRefused.UNCONFIRMED)
             self.neighbour.outlet(type).settle(0, count, reason)
 
-    def received(self, sent: Mapping[str, int]) -> dict[str, tuple[int, int]]:
-        """What came from it, which has sent so many packets of each type. ValueError as of
-        `InStream`."""
+    def reach(self, sent: Mapping[str, int]) -> None:
+        """It has sent so many packets of each type: what has not come is lost."""
         for type, count in sent.items():
             if count and type in TYPES:
                 self.into(type).reach(count)
-        return self.acknowledged()
+
+    def lacks(self, sent: Mapping[str, int]) -> bool:
+        """Whether not all of so many packets of each type have come or are counted as lost."""
+        return any(
+            count and (type not in self.incoming or self.incoming[type].last < count)
+            for type, count in sent.items()
+            if type in TYPES
+        )
+
+    def sent(self) -> dict[str, int]:
+        """The packets to it so far, by type."""
+        return {type: each.sent for type, each in self.outgoing.items()}
 
     def acknowledged(self) -> dict[str, tuple[int, int]]:
         """What came from it so far."""

@@ -8,6 +8,7 @@ loop, in order, from a bounded queue, too.
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import re
 import threading
 import time
@@ -23,8 +24,11 @@ import zenoh
 from hilgw.errors import PortError
 
 MOST_LEAVING, MOST_LEAVING_BYTES = 8192, 8 << 20
-INBOX_ITEMS, INBOX_BYTES = 16_384, 16 << 20
+INBOX_ITEMS, INBOX_CHANGES, INBOX_BYTES = 16_384, 1 << 18, 16 << 20
+LONGEST_KEY = 512  # of a gateway
 TURN_ITEMS = 64  # that one turn of the event loop handles
+MANY_ITEMS, PAUSE_S = 24, 0.001  # of a turn after which the event loop waits for more of them
+MOST_AHEAD, YIELD_S = 64, 0.002  # packets that wait until the thread that sends gets so long
 MOST_PUBLISHERS = 1024
 GET_S = 1.0
 REMOTE = zenoh.Locality.REMOTE
@@ -36,7 +40,7 @@ OnSample = Callable[[str, bytes, bytes], None]
 OnToken = Callable[[str, bool], None]
 """Gets the key of a liveliness token, and whether it is there."""
 OnReply = Callable[[bytes | None, int, int], None]
-"""Gets the answer (None: there is none) and the times of the query and of the answer."""
+"""Gets each answer, then None, and the times of the query and of the answer."""
 
 
 class Query:
@@ -74,12 +78,16 @@ class ZenohSession:
         self._leaving: SimpleQueue[Any] = SimpleQueue()
         self._put_bytes = self._left_bytes = 0  # counted by the event loop, and by the thread
         self._thread = threading.Thread(target=self._send_all, name="hilgw-zenoh", daemon=True)
+        self._all_left = threading.Event()
+        self._is_yielding = False  # the event loop, to the thread
+        self._yields_at = MOST_AHEAD  # packets that wait
         self._publishers: dict[tuple[str, bool], zenoh.Publisher] = {}
         self._declared: dict[str, Any] = {}
         self._lock = threading.Lock()
         self._arrived: list[Arrival] = []
         self._pending: deque[Arrival] = deque()  # taken by the event loop
-        self._is_handling = False
+        self._is_awaited = False  # `_handle` will be called
+        self._known_threads: set[int] = set()
         self._arrived_items = self._arrived_bytes = 0  # not handled yet
         self._closing = False
 
@@ -140,6 +148,20 @@ class ZenohSession:
         """Publishes to other sessions, in order with all that is put."""
         self._put_bytes += len(payload)
         self._leaving.put((key, payload, attachment))
+        waiting = self._leaving.qsize()
+        if waiting >= self._yields_at:
+            self._let_leave(waiting)
+        elif waiting == 1:
+            self._yields_at = MOST_AHEAD
+
+    def _let_leave(self, waiting: int) -> None:
+        """While the event loop runs, Python lets the thread send one packet at a time, and each of
+        them waits for the event loop. So now and then the thread gets the time for all that wait,
+        but only where it sends: a few times until the queue is full, if Zenoh blocks it."""
+        self._all_left.clear()
+        self._is_yielding = True
+        self._yields_at = MOST_AHEAD if self._all_left.wait(YIELD_S) else 2 * waiting
+        self._is_yielding = False
 
     def offer(self, key: str, payload: bytes, attachment: bytes) -> None:
         """Publishes where it finds room: a slow reader loses it, and holds up nothing."""
@@ -164,18 +186,15 @@ class ZenohSession:
         """Queries another session. make: the payload, made when the query leaves."""
 
         def send() -> None:
-            asked, answered = time.monotonic_ns(), False
+            asked = time.monotonic_ns()
 
             def reply(reply: zenoh.Reply) -> None:
-                nonlocal answered
-                if not answered and (sample := reply.ok) is not None:
-                    answered = True
+                if (sample := reply.ok) is not None:
                     data = sample.payload.to_bytes()
                     self._arrive(len(data), on_reply, data, asked, time.monotonic_ns())
 
             def end() -> None:
-                if not answered:
-                    self._arrive(0, on_reply, None, asked, time.monotonic_ns())
+                self._arrive(0, on_reply, None, asked, time.monotonic_ns())
 
             assert self._session is not None
             self._session.get(
@@ -194,7 +213,8 @@ class ZenohSession:
 
     def _send_all(self) -> None:
         """The thread. What is alone in the queue leaves at once, the others in one batch."""
-        while (item := self._leaving.get()) is not None:
+        leaving = self._leaving
+        while (item := leaving.get()) is not None:
             try:
                 if type(item) is tuple:
                     key, payload, attachment = item
@@ -204,6 +224,8 @@ class ZenohSession:
                     item()
             except Exception:  # noqa: BLE001 - whatever it is, the next ones are sent
                 self.failed_puts += not self._closing
+            if self._is_yielding and leaving.empty():
+                self._all_left.set()
 
     def _publisher(self, key: str, express: bool) -> zenoh.Publisher:
         found = self._publishers.get((key, express))
@@ -228,8 +250,9 @@ class ZenohSession:
             if sample.kind == zenoh.SampleKind.PUT:
                 payload, more = sample.payload.to_bytes(), sample.attachment
                 attachment = b"" if more is None else more.to_bytes()
-                size = len(payload) + len(attachment)
-                self._arrive(size, handler, str(sample.key_expr), payload, attachment)
+                found = str(sample.key_expr)
+                size = len(payload) + len(attachment) + len(found)
+                self._arrive(size, handler, found, payload, attachment)
 
         self._declare(
             key, lambda at: at.declare_subscriber(key, _at_once(take), allowed_origin=REMOTE)
@@ -240,7 +263,7 @@ class ZenohSession:
 
         def take(query: zenoh.Query) -> None:
             made = Query(self, query)
-            self._arrive(len(made.payload), handler, made)
+            self._arrive(len(made.payload) + 1, handler, made)
 
         self._declare(
             key, lambda at: at.declare_queryable(key, _at_once(take), allowed_origin=REMOTE)
@@ -250,8 +273,8 @@ class ZenohSession:
         """Calls the handler in the event loop with each liveliness token that comes or goes."""
 
         def take(sample: zenoh.Sample) -> None:
-            is_there = sample.kind == zenoh.SampleKind.PUT
-            self._arrive(0, handler, str(sample.key_expr), is_there)
+            found, is_there = str(sample.key_expr), sample.kind == zenoh.SampleKind.PUT
+            self._arrive(len(found) if len(found) > LONGEST_KEY else 0, handler, found, is_there)
 
         self._declare(
             key, lambda at: at.liveliness().declare_subscriber(key, _at_once(take), history=True)
@@ -278,29 +301,37 @@ class ZenohSession:
         self.later(begin)
 
     def _arrive(self, size: int, handler: Callable[..., None], *given: Any) -> None:
-        """In a thread of Zenoh."""
+        """In a thread of Zenoh. size 0: a change that comes once, for which there is more room."""
+        if threading.get_ident() not in self._known_threads:
+            self._keep_thread()
+        most = INBOX_ITEMS if size else INBOX_CHANGES
         with self._lock:
-            if self._arrived_items >= INBOX_ITEMS or self._arrived_bytes + size > INBOX_BYTES:
+            if self._arrived_items >= most or self._arrived_bytes + size > INBOX_BYTES:
                 self.lost_arrivals += 1
                 return
             self._arrived_items += 1
             self._arrived_bytes += size
-            is_first = not self._arrived
+            is_first, self._is_awaited = not self._is_awaited, True
             self._arrived.append((size, handler, given))
         if is_first:
             with suppress(RuntimeError):  # the event loop has ended
-                self._loop.call_soon_threadsafe(self._take)
+                self._loop.call_soon_threadsafe(self._handle)
 
-    def _take(self) -> None:
-        with self._lock:
-            arrived, self._arrived = self._arrived, []
-        self._pending.extend(arrived)
-        if not self._is_handling:
-            self._handle()
+    def _keep_thread(self) -> None:
+        """Python makes its state of a thread that is not its own anew for each call, and unmaps the
+        stack after it: twice the cost of all else in `_arrive`. A count that is not taken back
+        keeps the state, and the thread lives as long as the process."""
+        self._known_threads.add(threading.get_ident())
+        ctypes.pythonapi.PyGILState_Ensure()
 
     def _handle(self) -> None:
-        """A turn of the event loop."""
-        pending, items, total = self._pending, min(len(self._pending), TURN_ITEMS), 0
+        """A turn of the event loop. After many items it pauses: Zenoh's thread cannot bring more
+        than one while the event loop runs, and each one then costs as much as many do."""
+        pending = self._pending
+        with self._lock:
+            arrived, self._arrived = self._arrived, []
+        pending.extend(arrived)
+        items, total = min(len(pending), TURN_ITEMS), 0
         for _ in range(items):
             size, handler, given = pending.popleft()
             total += size
@@ -309,11 +340,14 @@ class ZenohSession:
             except Exception as error:  # noqa: BLE001 - the next ones are handled
                 report = {"message": "a sample of the federation failed", "exception": error}
                 self._loop.call_exception_handler(report)
+        pauses = items >= MANY_ITEMS and not pending
         with self._lock:
             self._arrived_items -= items
             self._arrived_bytes -= total
-        self._is_handling = bool(pending)
-        if pending:
+            goes_on = self._is_awaited = pauses or bool(pending or self._arrived)
+        if pauses:
+            self._loop.call_later(PAUSE_S, self._handle)
+        elif goes_on:
             self._loop.call_soon(self._handle)
 
 

@@ -46,11 +46,11 @@ class SharedPoses:
 
     def want(self, gateway: str, objects: Iterable[str]) -> None:
         """A gateway wants the poses of these objects, if they are known here."""
-        wanted = frozenset(objects)
+        wanted = frozenset(objects) & set(self._scene.objects)
         if self._wanted.get(gateway, frozenset()) == wanted:
             return
         self._wanted[gateway] = wanted
-        for name in wanted & set(self._scene.objects):
+        for name in wanted:
             if name not in self._followed:
                 self._followed.add(name)
                 self._scene.follow(name, IDENTITY, partial(self._publish, name))

@@ -7,18 +7,18 @@ lost, and the sending end counts the same numbers.
 
 from __future__ import annotations
 
-LARGEST_GAP = 1_000_000
-"""Packets that are lost at once, at most: a larger gap is not of a gateway."""
+LARGEST_GAP = 1024
+"""Packets that a packet may pass over: of more, only the sending end says that it sent them."""
 
 
 class OutStream:
     """The sending end. sent: the number of the last packet; delivered, lost: of those, as the other
-    end reported."""
+    end reported. given_up: of the lost ones, those of which it has reported nothing."""
 
-    __slots__ = ("delivered", "lost", "sent")
+    __slots__ = ("delivered", "given_up", "lost", "sent")
 
     def __init__(self) -> None:
-        self.sent = self.delivered = self.lost = 0
+        self.sent = self.delivered = self.lost = self.given_up = 0
 
     @property
     def unsettled(self) -> int:
@@ -31,18 +31,19 @@ class OutStream:
         return self.sent
 
     def settle(self, received: int, lost: int) -> tuple[int, int]:
-        """The other end received and lost so many in all; returns how many more of each. ValueError
-        where that is not possible."""
+        """The other end received and lost so many in all; returns how many more of each: less than
+        0 are lost where it reports on what was given up. ValueError where that is not possible."""
         delivered, missing = received - self.delivered, lost - self.lost
-        if delivered < 0 or missing < 0 or received + lost > self.sent:
+        if delivered < 0 or missing < -self.given_up or received + lost > self.sent:
             raise ValueError("counts that go back, or more than was sent")
-        self.delivered, self.lost = received, lost
+        self.delivered, self.lost, self.given_up = received, lost, 0
         return delivered, missing
 
     def give_up(self) -> int:
-        """What is not settled is lost; returns how many."""
+        """What is not settled is lost, until the other end reports on it; returns how many."""
         count = self.unsettled
         self.lost += count
+        self.given_up += count
         return count
 
 
@@ -55,22 +56,19 @@ class InStream:
         self.last = self.received = self.lost = self.late = 0
 
     def accept(self, number: int) -> bool:
-        """Whether the packet of this number is new. ValueError for a number that none can have."""
+        """Whether the packet of this number is new. ValueError for one too far beyond the last."""
         if number <= self.last:
             self.late += 1
             return False
-        self._pass(number)
+        if number - self.last > LARGEST_GAP:
+            raise ValueError("a number far beyond the last one")
+        self.reach(number)
         self.lost -= 1
         self.received += 1
         return True
 
     def reach(self, sent: int) -> None:
-        """So many were sent before this: what has not come is lost. ValueError as of `accept`."""
+        """The sending end has sent so many before this: what has not come is lost."""
         if sent > self.last:
-            self._pass(sent)
-
-    def _pass(self, number: int) -> None:
-        if number - self.last > LARGEST_GAP:
-            raise ValueError("a number far beyond the last one")
-        self.lost += number - self.last
-        self.last = number
+            self.lost += sent - self.last
+            self.last = sent

@@ -32,6 +32,7 @@ from hilgw.errors import ConfigError, HilgwError
 from hilgw.medium.pose import Pose
 from hilgw.protocols.gateway.messages import Must, decode, keys_of
 from hilgw.records import record
+from hilgw.units import NS_PER_S
 
 VERSION = 1
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -51,6 +52,7 @@ Text = Annotated[
     str, Must("a short text", lambda text: len(text) <= LONGEST_TEXT and text.isprintable())
 ]
 Count = Annotated[int, Must("a count", lambda number: 0 <= number < 1 << 62)]
+Duration = Annotated[int, Must("ns, below an hour", lambda number: 0 <= number < 3600 * NS_PER_S)]
 Number = Annotated[float, Must("a finite number", math.isfinite)]
 Vector = tuple[Number, Number, Number]
 Quaternion = tuple[Number, Number, Number, Number]
@@ -149,7 +151,7 @@ class Head:
     on: Text | None = None
     air: Text | None = None
     address: Text | None = None
-    served: dict[str, Text] = field(default_factory=dict)
+    served: dict[Text, Text] = field(default_factory=dict)
     position: Vector | None = None
     rotation: Quaternion = (0.0, 0.0, 0.0, 1.0)
     range: Number = -1.0
@@ -253,8 +255,8 @@ class State:
     hilgw: Text = ""
     uptime_ms: Count = 0
     revision: Count = 0
-    listeners: dict[str, ListenerState] = field(default_factory=dict)
-    robots: dict[str, list[Text]] = field(default_factory=dict)
+    listeners: dict[Text, ListenerState] = field(default_factory=dict)
+    robots: dict[Text, list[Text]] = field(default_factory=dict)
     unknown: list[Text] = field(default_factory=list)
     leaving: bool = False
     acknowledged: dict[str, dict[str, tuple[Count, Count]]] = field(default_factory=dict)
@@ -262,7 +264,8 @@ class State:
 
 @record
 class LinkQuery:
-    """Of the gateway of this name and ID; sent: type -> packets so far."""
+    """Of the gateway of this name and ID; sent: type -> packets so far, which the other one then
+    asks for itself, if it has not all of them."""
 
     name: Name
     id: Text
@@ -272,12 +275,14 @@ class LinkQuery:
 @record
 class LinkAnswer:
     """Of the gateway of this ID. received_ns, sent_ns: of the query and the answer, by its clock.
-    streams: type -> received and lost; empty where the query came from a gateway not known yet."""
+    streams: type -> received and lost; sent: type -> packets to who asks. Both are empty where the
+    query came from a gateway not known yet."""
 
     id: Text
-    received_ns: int
-    sent_ns: int
+    received_ns: Count
+    sent_ns: Count
     streams: dict[str, tuple[Count, Count]] = field(default_factory=dict)
+    sent: dict[str, Count] = field(default_factory=dict)
 
 
 @record
@@ -288,8 +293,8 @@ class AirSent:
     air: Text
     station: Text
     owner: Text | None = None
-    air_time_ns: Count = 0
-    line_ns: Count = 0
+    air_time_ns: Duration = 0
+    line_ns: Duration = 0
 
 
 @record
@@ -313,10 +318,10 @@ class NetworkCounts:
 
     name: Name
     id: Text
-    ledger: dict[str, Any]
-    losses: dict[str, Any]
+    ledger: dict[Text, Any]
+    losses: dict[Text, Any]
     violations: list[Text]
-    members: dict[str, Any]
+    members: dict[Text, Any]
 
 
 def id_text(id: int) -> str:

@@ -18,6 +18,7 @@ from collections import deque
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from enum import Enum
+from hashlib import sha256
 
 AIR_TIME_NS = 1_000_000_000
 """Longest time from handing a packet to one module until another module reports it."""
@@ -29,6 +30,7 @@ LIMIT = 1024
 """Transmissions remembered, times the number of airs; the oldest is dropped first."""
 
 _UNIQUE_DIGITS = 12
+_LONGEST = 4096  # bytes remembered as they are
 
 OnSent = Callable[[str, bytes, str, int, str | None, int], object]
 
@@ -40,6 +42,11 @@ class Origin(Enum):
     FOREIGN = "foreign"
     ECHO = "echo"
     SIBLING = "sibling"
+
+
+def _content(data: bytes) -> bytes:
+    """What the same bytes have in common, in bounded memory."""
+    return data if len(data) <= _LONGEST else sha256(data).digest()
 
 
 def normal(address: str) -> str:
@@ -153,7 +160,8 @@ class Airs:
             if self.on_sent is not None:
                 self.on_sent(air, data, station, air_time_ns, owner, line_ns)
             expires_ns, left_ns = now + air_time_ns, now + line_ns
-            self._sent.add(_Transmission(data, station, expires_ns, {station}, air, owner, left_ns))
+            key = _content(data)
+            self._sent.add(_Transmission(key, station, expires_ns, {station}, air, owner, left_ns))
 
     def origin(
         self, air: str, station: str, address: str | None, data: bytes, now: int
@@ -166,7 +174,7 @@ class Airs:
         if not self._ours.get(source, 0) if is_certain else here is None:
             return Origin.FOREIGN, None
         found: _Transmission | None = None
-        for transmission in self._sent.find(data, now):
+        for transmission in self._sent.find(_content(data), now):
             if station in transmission.reported_by:
                 continue
             if not _possible(self._airs[transmission.air], transmission.station, source):
@@ -198,7 +206,7 @@ class Airs:
         here = self._airs.get(air)
         if here is None or len(here.addresses) < 2:
             return False
-        key = (normal(address) if address else "", data)
+        key = (normal(address) if address else "", _content(data))
         for transmission in here.received.find(key, now):
             if station not in transmission.reported_by:
                 transmission.reported_by.add(station)

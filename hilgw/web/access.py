@@ -116,12 +116,24 @@ class Guard:
             return await self._refuse(send, status, NO_TOKEN, FORM, is_http=is_http)
         scope[GRANT] = grant
 
+        has_left = False
+
         async def answer(message: Message) -> None:
             if message["type"] == "http.response.start":
                 message["headers"] = [*message["headers"], *_encoded(self._headers)]
             await send(message)
 
-        return await self._app(scope, receive, answer if is_http else send)
+        async def question() -> Message:
+            nonlocal has_left
+            message = await receive()
+            has_left |= message["type"] == "http.disconnect"
+            return message
+
+        try:
+            await self._app(scope, question, answer if is_http else send)
+        except RuntimeError:  # Starlette's, where a visitor leaves before the answer
+            if not has_left:
+                raise
 
     async def _enter(self, scope: Scope, given: dict[str, str], send: Send) -> None:
         """Turns a token into the cookie, and leads to the page without the token."""

@@ -26,9 +26,12 @@ class Actions:
     """Makes the place of the answers, which a screen reader reads out."""
 
     def __init__(self, page: Page) -> None:
-
         self._page, self._running = page, set[str]()
         self._answer = content().props("role=status")
+
+    def lacks(self, text: str) -> None:
+        """Shows what a visitor has to do before."""
+        self._answer.set_content(state(text, "warn"))
 
     async def do(self, what: str, request: Callable[..., object], *given: object) -> bool:
         """Sends a request of `hilgw.client.Gateway`, beside the event loop, and shows what became

@@ -1,5 +1,26 @@
-// As NiceGUI's html.js, but only what differs from before is changed: what a visitor presses,
-// selects or has in focus stays where it is.
+// As NiceGUI's html.js, but only what differs from before is changed: what a visitor selects or has
+// in focus stays where it is. Between press and release, what is pressed does not change at all: the
+// click is of what the visitor saw.
+const CLICK_MS = 5000; // who presses for longer does not click
+const late = new Set(); // those that changed meanwhile
+let pressed = null;
+let timer = 0;
+
+function release() {
+  pressed = null;
+  late.forEach((each) => each.render());
+  late.clear();
+}
+
+addEventListener("pointerdown", (event) => {
+  if (event.button) return;
+  pressed = event.target;
+  clearTimeout(timer);
+  timer = setTimeout(release, CLICK_MS);
+}, true);
+for (const each of ["pointerup", "pointercancel"])
+  addEventListener(each, () => setTimeout(release), true); // the click comes first
+
 function replaceChildren(element, other) {
   const before = [...element.childNodes];
   const now = [...other.childNodes];
@@ -34,6 +55,7 @@ export default {
   },
   methods: {
     render() {
+      if (this.$el.contains(pressed)) return late.add(this);
       const other = document.createElement(this.tag);
       if (this.sanitize) other.setHTML(this.innerHTML);
       else other.innerHTML = this.innerHTML;

@@ -23,10 +23,10 @@ from hilgw.web.model import GONE, LOGGED, NAMED, REFUSED, Bench, GatewayView
 KINDS = frozenset(NAMED) | LOGGED | {"packet", "delivered", "left_out"}
 """What all pages need; `Live.need` adds to them."""
 NEED_NS = 3 * NS_PER_S
-FIND_S = PULSE_S = 0.25
+FIND_S, PULSE_S = 0.25, 0.2
 ANSWER_S = 0.5
 STATUS_NS = NS_PER_S
-MESSAGE_NS = 200 * NS_PER_MS
+MESSAGE_NS = 150 * NS_PER_MS
 
 
 class Live:

@@ -12,14 +12,16 @@ from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from itertools import islice
+from sys import intern
 from typing import Any, NamedTuple
 
 from hilgw.protocols.gateway.events import KINDS, is_lost
+from hilgw.record.events import TIMES
 from hilgw.units import NS_PER_MS, NS_PER_S
 from hilgw.web.series import Points, collect, of_event, of_status
 
 Event = dict[str, Any]
-SILENT_NS = 800 * NS_PER_MS  # a gateway that hangs is shown within 1 s
+SILENT_NS = 600 * NS_PER_MS  # a gateway that hangs is shown within 1 s
 MOST_GONE = 8
 MOST_NAMES = 4096
 SERIES_NS = 3 * NS_PER_S  # a page that is closed leaves nothing
@@ -38,6 +40,7 @@ NAMED = {
 """The kinds of events of which the newest is kept for each name, and the keys that are the name: of
 the body only where a robot has two."""
 LOGGED = {"refused", "port", "armed", "mode", "stopped", "output", "notice"}
+REPEATED = {"port", "armed", "mode"}  # by each new subscription
 TRACES = {"frame", "delivered", "refused"}
 NO_TOPOLOGY: dict[str, Any] = {"robots": {}, "stations": {}, "mocks": []}
 NO_SCENE: dict[str, Any] = {"mono_ns": 0, "up": 2, "cone": 0} | {
@@ -82,6 +85,8 @@ class Ring:
         self._events: deque[tuple[int, Event]] = deque()
 
     def add(self, event: Event) -> None:
+        """Keeps a copy, with keys that all share: each event came with keys of its own."""
+        event = {intern(key): value for key, value in event.items()}
         size = 64 + sum(len(each) for each in event.values() if isinstance(each, str))
         size += sum(32 * len(event.get(key, ())) for key in ("received_by", "missed"))
         self._events.append((size, event))
@@ -192,15 +197,17 @@ class GatewayView:
     def take(self, event: Event, now: int) -> None:
         """An event, with the keys of `hilgw.protocols.gateway.events`."""
         self.received(now)
-        kind = event["event"]
+        kind, is_new = event["event"], True
         if kind in self.shown:
             self.shown[kind].add(now)
         if kind in NAMED:
             name = ".".join(event[key] for key in NAMED[kind] if event[key])
+            known = self.newest[kind].get(name)
+            is_new = kind not in REPEATED or known is None or _untimed(known) != _untimed(event)
             self.newest[kind].put(name, event)
         self.wall_ns = round(event.get("wall_s", 0) * NS_PER_S) - event.get("mono_ns", 0)
         collect(self.series, event.get("mono_ns", 0), of_event(event, self.newest["value"]))
-        if kind in LOGGED:
+        if kind in LOGGED and is_new:
             self.log.add(event)
         if kind == "packet":
             self.packets.add(event)
@@ -227,6 +234,10 @@ class GatewayView:
             counts = {(kind, why): n for kind, found in known.items() for why, n in found.items()}
         rows = [Loss(*name, count, self.lost.get(name[1])) for name, count in counts.items()]
         return sorted(rows, key=lambda loss: -loss.packets)
+
+
+def _untimed(event: Event) -> Event:
+    return {key: value for key, value in event.items() if key not in TIMES}
 
 
 class Bench:

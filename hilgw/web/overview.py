@@ -32,7 +32,7 @@ def build(page: Page) -> None:
     from nicegui import ui  # the HTML of the page needs no server
 
     top, cards = content(), ui.element("div")
-    shown: dict[str, dict[str, Any]] = {}
+    shown: dict[str, tuple[Any, dict[str, Any]]] = {}
 
     def update() -> None:
         bench = page.bench
@@ -40,17 +40,19 @@ def build(page: Page) -> None:
             bench.gateways.values(), key=lambda each: (each.ended == GONE, each.config, each.pid)
         )
         top.set_content(general(views, bench.problem))
-        if list(shown) != [view.key for view in views]:
-            cards.clear()
-            shown.clear()
-            for view in views:
-                with cards, ui.element("section").classes("gateway"):
-                    shown[view.key] = {"": content()} | {name: scrolling(name) for name in TABLES}
-        for view in views:
+        for key in shown.keys() - bench.gateways.keys():
+            shown.pop(key)[0].delete()
+        for at, view in enumerate(views):
+            if view.key not in shown:
+                with cards, ui.element("section").classes("gateway") as card:
+                    places = {"": content()} | {name: scrolling(name) for name in TABLES}
+                    shown[view.key] = card, places
+            card, places = shown[view.key]
+            if list(cards)[at] is not card:
+                card.move(target_index=at)
             for name, text in parts(view, bench.now()).items():
-                found = shown[view.key][name]
-                found.set_content(text)
-                found.set_visibility(bool(text))
+                places[name].set_content(text)
+                places[name].set_visibility(bool(text))
 
     page.refresh(update)
 
@@ -114,7 +116,9 @@ def _map(view: GatewayView) -> Markup:
             airs.setdefault(air, []).append(station)
     for air, stations in airs.items():
         title = f"air {air}" if air else "stations"
-        chain = element("div", *(_port_state(view, each, each) for each in stations))
+        chain = element(
+            "div", *(_port_state(view, each, each) for each in stations), class_="chain"
+        )
         found.append(element("li", element("h3", title), chain))
     if parts["mocks"]:
         mocks = element("div", ", ".join(parts["mocks"]), class_="dim")

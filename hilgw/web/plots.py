@@ -26,6 +26,7 @@ MOST_LISTED, MOST_CURVES, MOST_NEEDED = 4096, 12, 64  # of a page; of one gatewa
 MOST_AXES, AXIS_PX, LONGEST = 3, 48, 80
 DRAWN, DRAWN_PAUSED = 500, 4000  # points of a curve: those of a pause are for zooming in
 HELD = ("(commanded)", "(applied)")  # how names end of what stays so until the next point
+MEASURE = (Path(__file__).parent / "plots.html").read_text(encoding="utf-8")
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a text begins that a spreadsheet would execute
 LOOK: dict[str, Any] = {  # on light and on dark ground
     "animation": False,
@@ -191,6 +192,7 @@ def build(page: Page) -> None:
 
     plots, bench = Plots(), page.bench
     drawn = [None, None]
+    ui.add_body_html(MEASURE)
 
     async def save() -> None:
         with bench.lock:
@@ -208,7 +210,6 @@ def build(page: Page) -> None:
         ui.html(f"Choose up to {MOST_CURVES} series. Zoom: wheel, or the bar below.").classes("dim")
         chart = ui.echart({}, renderer="svg").classes("plots")
         chart.props('role=img aria-label="The chosen series over time; the table has their values"')
-    with ui.element("section").classes("gateway"):
         newest = scrolling("Newest values")
 
     def update() -> None:

@@ -114,7 +114,6 @@ def add_download(app: Starlette, bench: Bench) -> None:
 
 
 def build(page: Page) -> None:
-
     top, shown = content(), dict[str, Section]()
 
     def update() -> None:
@@ -158,11 +157,19 @@ class Section:
             button("End", self._end)
         with ui.element("div").classes("tools"):
             text = ui.input("Note").props("dense outlined")
-            button("Write", lambda: do(f"noted: {text.value}", gateway.note, text.value))
+            button("Write", lambda: self._write(text.value))
+
+    async def _write(self, text: str) -> None:
+        if text:
+            await self._actions.do(f"noted: {text}", self._gateway.note, text)
+        else:
+            self._actions.lacks("the note is empty")
 
     async def _end(self) -> None:
         if name := self._running.value:
             await self._actions.do(f"recorded {name}", self._gateway.end_record, name)
+        else:
+            self._actions.lacks("no recording runs")
 
     def update(self, view: GatewayView) -> None:
         """All of it is as the gateway is now."""

@@ -41,7 +41,7 @@ def build(page: Page) -> None:
     with ui.element("section").classes("gateway"):
         top = content()
         with ui.element("div").classes("tools"):
-            chosen = ui.select({}, label="Robot").props("dense outlined")
+            chosen = ui.select({}, label="Robot").props("dense outlined").classes("series")
         place = ui.element("div")
 
     def update() -> None:
@@ -79,7 +79,6 @@ class Robot:
     """What the page shows of one robot. Only for a visitor who may, there is what it is to do."""
 
     def __init__(self, page: Page, key: tuple[str, str]) -> None:
-
         self.key, self._page = key, page
         self._name, self._gateway = key[1], Gateway(Path(key[0]))
         self._head = content()
@@ -274,4 +273,6 @@ def output(view: GatewayView, name: str) -> Markup:
     ]
     if not lines:
         return Markup("")
-    return joined([element("h3", "Program output"), element("pre", "\n".join(lines[-SHOWN:]))])
+    return element(
+        "div", element("h3", "Program output"), element("pre", "\n".join(lines[-SHOWN:]))
+    )

@@ -42,7 +42,6 @@ position of a robot or of an adapter."""
 
 
 def build(page: Page) -> None:
-
     top, shown = content(), dict[str, Section]()
 
     def update() -> None:
@@ -145,7 +144,9 @@ class Section:
 
     async def _submit(self) -> None:
         name, *fields = (each.value for each in self._form)
-        if name is not None:
+        if name is None:
+            self._actions.lacks("choose an object, or drag one")
+        else:
             right, second = (float(each or 0) for each in fields)
             await self._place(name, right, self._drawing.down[1] * second)
 

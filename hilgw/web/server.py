@@ -178,4 +178,13 @@ def _run(app: Guard, page: socket.socket, context: ssl.SSLContext | None) -> Non
     )
     config.load()
     config.ssl = context
+    if context is not None:
+
+        class Http(config.http_protocol_class):  # type: ignore[misc,name-defined]
+            def shutdown(self) -> None:
+                super().shutdown()
+                if self.transport.is_closing():  # TLS would wait for the browser, here too
+                    self.transport.abort()
+
+        config.http_protocol_class = Http
     uvicorn.Server(config).run(sockets=[page])

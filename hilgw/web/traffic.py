@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -18,8 +19,10 @@ if TYPE_CHECKING:
     from hilgw.web.page import Page
 
 SHOWN, DATA_BYTES = 100, 24
-# Rows may be replaced between press and release: the press chooses; from the keyboard, the click.
-CHOOSE = "(e) => { const b = e.target.closest('[data-key]'); if (b) emit(b.dataset.key); }"
+UPDATES = 8  # a click comes when the table has others: of so many, each packet can be chosen
+# The press chooses: it comes sooner than the click, which is that of the keyboard.
+CHOOSE = """(e) => { const b = e.target.closest('[data-key]');
+if (b && !e.button && (e.type == 'mousedown' || !e.detail)) emit(b.dataset.key); }"""
 
 
 Row = tuple[Capture, Event]
@@ -33,6 +36,7 @@ class Traffic:
         self.filter = Filter()
         self.rows: list[Row] = []
         self.chosen: Row | None = None
+        self._shown: deque[dict[str, Row]] = deque(maxlen=UPDATES)
 
     def update(self, views: Sequence[GatewayView], chosen: Filter, *, paused: bool) -> None:
         old = self.captures if paused else {}
@@ -46,10 +50,15 @@ class Traffic:
             (at, each) for at in self.captures.values() for each in at.packets if chosen.takes(each)
         )
         self.rows = sorted(found, key=lambda row: -row[1]["mono_ns"])
+        self._shown.append({str(id(row[1])): row for row in self.rows[:SHOWN]})
 
     def choose(self, key: str) -> None:
-        """Shows this packet of the table, if it is still there."""
-        self.chosen = next((row for row in self.rows if str(id(row[1])) == key), self.chosen)
+        """Shows this packet of the table, with all that was there beside it."""
+        for rows in reversed(self._shown):
+            if key in rows:
+                self.chosen = at, _ = rows[key]
+                self.captures[at.control] = at
+                return
 
     def packets(self) -> Markup:
         rows = [self._row(packet) for _, packet in self.rows[:SHOWN]]

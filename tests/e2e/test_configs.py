@@ -31,6 +31,7 @@ ROBOTS = ["epuck", "create2", "dynamixel", "khepera", "gcode", "webots-plugin", 
 # busy machine delays the programs of the others.
 AS_SHIPPED = ["xbee", "webots-proxy", "create2", "dynamixel", "khepera"]
 AS_SHIPPED += ["epuck", "gcode", "python-controller"]
+TOGETHER = ["lab-simulator", "lab-bench"]  # tests/docs/test_distributed.py
 
 
 def drives(report: dict[str, Any]) -> bool:
@@ -53,7 +54,9 @@ def without_link(config: Path) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("name", [path.stem for path in CONFIGS if path.stem not in AS_SHIPPED])
+@pytest.mark.parametrize(
+    "name", [path.stem for path in CONFIGS if path.stem not in AS_SHIPPED + TOGETHER]
+)
 def test_it_runs(name: str, tmp_path: Path) -> None:
     simulated = ["--speed", "max", "--duration", "5s", *without_link(ROOT / f"configs/{name}.yaml")]
     report = report_of(tmp_path, "--config", name, *simulated)

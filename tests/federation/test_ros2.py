@@ -29,18 +29,8 @@ from hilgw.federation.ros2 import FIRST_SEQUENCE, LONGEST_TOPIC, Node, Publisher
 from hilgw.medium.packet import BROADCAST
 from hilgw.testing.sim import wait_until
 from tests.e2e.running import HOST, free_port
+from tests.federation.ros2_library import ARRAY, DEFINITION, HASH, MESSAGE, PARTS, ros2_library
 
-MESSAGE = "std_msgs/msg/UInt8MultiArray"
-# github.com/ros2/common_interfaces, std_msgs/msg, without comments.
-ARRAY = "MultiArrayLayout layout\nuint8[] data\n"
-PARTS = {
-    "std_msgs/msg/MultiArrayLayout": "MultiArrayDimension[] dim\nuint32 data_offset\n",
-    "std_msgs/msg/MultiArrayDimension": "string label\nuint32 size\nuint32 stride\n",
-}
-SEPARATOR = "=" * 80 + "\nMSG: "
-DEFINITION = ARRAY + "".join(f"{SEPARATOR}{key}\n{text}" for key, text in PARTS.items())
-# __EXPECTED_HASH of std_msgs__msg__UInt8MultiArray in code that rosidl generated.
-HASH = "RIHS01_5687e861b8d307a5e48b7515467ae7a5fc2daf805bd0ce6d8e9e604bade9f385"
 SESSION = "8b20917502ee955ac4476e0266340d5c"
 TALKER = Publisher(Node(0, SESSION, "talker", "/"), "/chatter", 10)
 ALL_BYTES = bytes(range(256))
@@ -210,22 +200,16 @@ def test_another_library_reads_the_payload(data: bytes) -> None:
 
 
 @pytest.fixture
-def sessions(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Any, Any]]:
-    """Ours, on a port of HOST, and the only one of the library, which connects to nothing else."""
-    for variable in ("ROS_DOMAIN_ID", "ZENOH_SESSION_CONFIG_URI"):
-        monkeypatch.delenv(variable, raising=False)
-    theirs = "listen/endpoints=[];scouting/gossip/enabled=false;scouting/delay=0"
-    monkeypatch.setenv("ZENOH_CONFIG_OVERRIDE", theirs)
+def sessions() -> Iterator[tuple[Any, Any]]:
+    """Ours, on a port of HOST, and that of the library."""
     port = free_port()
     settings = zenoh.Config()
     settings.insert_json5("mode", '"peer"')
     settings.insert_json5("listen/endpoints", f'["tcp/{HOST}:{port}"]')
     settings.insert_json5("scouting/multicast/enabled", "false")
     settings.insert_json5("scouting/gossip/enabled", "false")
-    with zenoh.open(settings) as session:
-        library = sdk.ZenohSession.get_instance(HOST, port)
+    with zenoh.open(settings) as session, ros2_library(port) as library:
         yield session, library.session
-        library.close()
 
 
 @pytest.mark.wall_clock("Zenoh on a real socket")

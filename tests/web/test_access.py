@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -100,6 +101,24 @@ def test_from_other_hosts_every_visitor_needs_a_token() -> None:
     assert ask(local=False)[::2] == (401, "")
     assert ask(local=False, cookie=cookie("m" * 32))[::2] == (200, "monitor")
     assert "Secure" in ask(path=f"/?token={TOKEN}", local=False)[1]["set-cookie"]
+
+
+@pytest.mark.parametrize("kind", ["http.disconnect", "http.request"])
+def test_a_visitor_who_leaves_before_the_answer_raises_nothing(kind: str) -> None:
+    async def page(_scope: Any, receive: Any, _send: Any) -> None:
+        await receive()
+        raise RuntimeError("No response returned.")
+
+    async def receive() -> dict[str, Any]:
+        return {"type": kind}
+
+    async def send(_message: Any) -> None:
+        raise AssertionError
+
+    scope = {"type": "http", "method": "GET", "path": "/", "query_string": b""}
+    headers = [(b"host", f"127.0.0.1:{PORT}".encode())]
+    with nullcontext() if kind == "http.disconnect" else pytest.raises(RuntimeError):
+        asyncio.run(Guard(page, visitors(), "")({**scope, "headers": headers}, receive, send))
 
 
 def test_the_page_loads_from_itself_alone_and_passes_its_address_to_no_other() -> None:

@@ -53,6 +53,17 @@ def test_the_rate_is_that_of_the_last_second_and_names_what_was_left_out() -> No
     assert seen.rate("packet", 3 * NS_PER_S) == (0, 0)
 
 
+def test_a_state_that_a_new_subscription_repeats_is_logged_once_and_is_as_new() -> None:
+    seen = view()
+    for time, is_armed in enumerate((True, True, False, True)):
+        armed = {"event": "armed", "robot": "rover", "armed": is_armed, "text": ""}
+        seen.take({**armed, "mono_ns": time, "time_ns": time, "wall_s": time}, time)
+    assert [each["mono_ns"] for each in seen.log.since(0)] == [0, 2, 3]
+    seen.take({**armed, "mono_ns": 9, "time_ns": 9, "wall_s": 9}, 9)
+    assert seen.newest["armed"]["rover"]["mono_ns"] == 9
+    assert seen.log.end == 3
+
+
 def test_memory_is_bounded_by_packets_by_their_size_and_by_names() -> None:
     seen = view()
     for number in range(PACKETS + 10):

@@ -10,7 +10,7 @@ import pytest
 from hilgw.reasons import NotReceivedReason, PacketRefused
 from hilgw.web.model import PACKETS, Bench, GatewayView
 from hilgw.web.packets import Filter, capture, hops, send_command
-from hilgw.web.traffic import SHOWN, Traffic
+from hilgw.web.traffic import SHOWN, UPDATES, Traffic
 
 EVIL = "<img src=x onerror=alert(1)>"
 MS = 1_000_000
@@ -151,6 +151,24 @@ def test_pause_keeps_the_view_and_follows_its_packets() -> None:
     assert "confirmed" in traffic.details()  # still, as it was
 
 
+def test_a_packet_that_the_table_shows_no_more_is_chosen_with_those_beside_it() -> None:
+    """At 2,000 packets/s a click comes when the table has others."""
+    view, traffic = seen(packet(), packet(1, data="00")), Traffic()
+    traffic.update([view], Filter(), paused=False)
+    key = str(id(traffic.rows[1][1]))
+    for count in range(1, UPDATES):
+        for at in range(PACKETS):
+            view.take(packet(count * PACKETS + at, "rover.other"), 0)
+        traffic.update([view], Filter(), paused=False)
+    assert "Details of rover.tx" not in traffic.packets()
+    traffic.choose(key)
+    traffic.update([view], Filter(), paused=True)
+    assert "rover.tx" in traffic.details()
+    assert traffic.packets().count("<tr>") == 3
+    assert traffic.packets().count('aria-pressed="true"') == 1
+    assert "rover.other" not in traffic.packets()
+
+
 def test_it_is_bounded_and_shows_of_how_many() -> None:
     view, traffic = seen(*(packet(at) for at in range(PACKETS + 9))), Traffic()
     view.take(event("left_out", 0, slow=0, sampled={"packet": 5000}), 0)
@@ -165,7 +183,7 @@ def test_texts_of_others_are_text_and_the_frames_are_decoded() -> None:
     evil = packet(1, EVIL, received_by=[EVIL], data=EVIL.encode().hex())
     traffic = Traffic()
     traffic.update([seen(evil, frame(1, EVIL, text=EVIL))], Filter(), paused=False)
-    traffic.choose(str(id(evil)))
+    traffic.choose(str(id(traffic.rows[0][1])))
     html = traffic.packets() + traffic.frames() + traffic.details()
     assert "<img" not in html
     assert "-&gt; 7e 00 70 69 6e 67 ff  | &lt;img" in traffic.frames()

@@ -342,12 +342,15 @@ class XBeeSession(XBeeModuleSession):
     # --- as text ------------------------------------------------------------------------------
 
     def describe(self, frame: bytes) -> str:
-        """Wire bytes (one or more frames, from 7E on) or frame data as text; never raises."""
-        if frame[:1] != b"\x7e":
-            return words.describe(frame)
-        decoder = FrameDecoder(self._escaped)
-        found = decoder.feed(frame)
-        found += decoder.flush()
+        """Wire bytes (one or more frames; the begin of the first, 7E or 7E 00, may have come before
+        them) or frame data as text; never raises."""
+        begins = frame[:1] == b"\x7e"
+        for head in (b"",) if begins else (b"\x7e", b"\x7e\x00"):
+            decoder = FrameDecoder(self._escaped)
+            found = decoder.feed(head + frame)
+            found += decoder.flush()
+            if found:
+                break
         if not found:
-            return f"no complete XBee frame: {len(frame)} B"
+            return f"no complete XBee frame: {len(frame)} B" if begins else words.describe(frame)
         return "; ".join(words.describe(data) for data in found)

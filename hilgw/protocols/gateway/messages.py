@@ -154,7 +154,8 @@ def _converted(hint: Any, value: Any) -> Any:
     elif kind is tuple and isinstance(value, list | tuple) and len(value) == len(parts):
         return tuple(_converted(part, each) for part, each in zip(parts, value, strict=True))
     elif kind is dict and isinstance(value, dict):
-        return {str(key): _converted(parts[1], each) for key, each in value.items()}
+        key_type, each_type = parts
+        return {_converted(key_type, str(key)): _converted(each_type, value[key]) for key in value}
     elif hint is float and type(value) in (int, float):
         return float(value)
     elif hint is bytes and type(value) is str:

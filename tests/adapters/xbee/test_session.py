@@ -382,6 +382,10 @@ def test_describe_takes_wire_bytes_frame_data_and_text() -> None:
     assert session.describe(b"\x89\x01\x00") == "transmit status: delivered [id 1]"
     assert session.describe(b"+++") == "text '+++'"
     assert session.describe(b"\x7e\x00") == "no complete XBee frame: 2 B"
+    # The begin of the next frame may come with the bytes before it.
+    assert session.describe(frame("890100") + b"\x7e") == "transmit status: delivered [id 1]"
+    for size in (1, 2):
+        assert session.describe(frame("8A00")[size:]) == "modem status: hardware reset or power-up"
     assert session.describe(b"") == "the frame is empty: "
     escaped = ready(api_mode=2).session
     assert "-17 dBm" in escaped.describe(frame(f"81 1234 11 00 {PING}", escaped=True))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -41,17 +41,29 @@ def browser() -> Iterator[Any]:
             found.close()
 
 
+CONTEXTS: dict[tuple[object, ...], Any] = {}
+
+
 @contextmanager
-def opened(chromium: Any, url: str, **more: Any) -> Iterator[Any]:
-    """A page in a context of its own: no cookie of another test."""
-    context = chromium.new_context(viewport={"width": 1280, "height": 800}, **more)
-    page = context.new_page()
-    page.set_default_timeout(LONG_MS)
+def opened(
+    chromium: Any, url: str, prepare: Callable[[Any], object] = lambda page: None, **more: Any
+) -> Iterator[Any]:
+    """A page. Visitors with a token share a context, and those without one another: no cookie of
+    others, and files that are loaded once. prepare: what is done before the page is loaded. more:
+    of the context."""
+    address, _, token = url.partition("?")
+    who = chromium, address.split("/")[2], token, *more.items()
+    if who not in CONTEXTS:
+        size = {"width": 1280, "height": 800}
+        CONTEXTS[who] = chromium.new_context(viewport=size, **more)
+        CONTEXTS[who].set_default_timeout(LONG_MS)
+    page = CONTEXTS[who].new_page()
     try:
+        prepare(page)
         page.goto(url)
         yield page
     finally:
-        context.close()
+        page.close()
 
 
 class Web:
@@ -68,6 +80,11 @@ class Web:
         )
         assert self.process.stdout is not None
         self.url = self.process.stdout.readline().strip()
+
+    def at(self, path: str, *, acts: bool = True) -> str:
+        """The URL of one of its pages; acts: with its token."""
+        where, _, token = self.url.partition("?")
+        return f"{where.rstrip('/')}/{path.lstrip('/')}" + f"?{token}" * (acts and bool(token))
 
     def end(self) -> tuple[int, str]:
         """Ctrl-C; the exit code and the rest of the output."""

@@ -27,6 +27,11 @@ robots:
     safety: {armed: true}
 """
 NAME = "plots <i>"
+# A browser keeps each text that is measured: a page that measures new ones fills its memory.
+MEASURES = """{ const measure = CanvasRenderingContext2D.prototype.measureText;
+    CanvasRenderingContext2D.prototype.measureText = function (text) {
+        (window.measured ??= new Set()).add(text);
+        return measure.call(this, text); }; }"""
 NEWEST = """() => {
     const id = Number(document.querySelector(".plots").id.slice(1));
     const data = getElement(id).chart.getOption().series[0]?.data ?? [];
@@ -49,12 +54,15 @@ def gateway(folder: Path) -> Any:
 def test_a_sensor_is_chosen_drawn_paused_and_saved(
     folder: Path, web: Web, chromium: Any, gateway: Any
 ) -> None:
-    with opened(chromium, web.url) as page:
-        requests: list[str] = []
-        errors: list[str] = []
+    requests: list[str] = []
+    errors: list[str] = []
+
+    def prepare(page: Any) -> None:
+        page.add_init_script(MEASURES)
         page.on("request", lambda request: requests.append(request.url))
         page.on("console", lambda line: errors.append(line.text) if line.type == "error" else None)
-        page.get_by_role("link", name="Plots").click()
+
+    with opened(chromium, web.at("plots"), prepare) as page:
         series = page.get_by_role("combobox", name="Series")
         series.click()
         series.fill("ds_front")
@@ -75,6 +83,7 @@ def test_a_sensor_is_chosen_drawn_paused_and_saved(
         assert {row[1] for row in saved[1:]} == {f"{NAME} · plotted: ds_front"}
         assert len(saved) > 4
         assert all(float(row[2]) >= 0 for row in saved[1:])
+        assert page.evaluate("Math.max(...[...window.measured].map((e) => [...e].length))") == 1
         held = page.evaluate(NEWEST)
         assert float(saved[-1][0]) * 1000 == pytest.approx(held[1], abs=1)
         more = values_in(gateway) + 30

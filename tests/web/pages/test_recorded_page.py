@@ -65,12 +65,15 @@ def go_to_the_end(page: Any) -> None:
     wait_until(is_there, what="the end of the recording")
 
 
-def test_the_slider_leads_to_each_time_and_play_goes_on(shown: Web, chromium: Any) -> None:
-    with opened(chromium, shown.url) as page:
+def test_the_slider_leads_to_each_time_and_play_goes_on_on_each_page(
+    recording: Path, shown: Web, chromium: Any
+) -> None:
+    assert Recording(recording).head["scene"]["objects"].keys() >= {"rover", "xbee0"}
+    with opened(chromium, shown.at("robot")) as page:
+        page.set_viewport_size({"width": 390, "height": 800})
         page.get_by_text("a recording").wait_for()
         page.locator(".playhead").get_by_text(NAME).wait_for()
         wheel = page.get_by_role("region", name="Motors").get_by_role("row").filter(has_text="left")
-        page.get_by_role("link", name="Robot").click()
         go_to_the_end(page)
         wheel.first.wait_for()
         assert page.get_by_role("button", name=re.compile("arm", re.IGNORECASE)).count() == 0
@@ -86,32 +89,29 @@ def test_the_slider_leads_to_each_time_and_play_goes_on(shown: Web, chromium: An
         wheel.first.wait_for()
         page.get_by_role("button", name="Play").wait_for()  # it stands at its end
         assert times(page) == (end, end)
-        page.get_by_role("link", name="Traffic").click()
         packets = page.get_by_role("region", name="Packets").get_by_role("row")
-        packets.filter(has_text="rover.tx").first.wait_for()
-        page.get_by_role("region", name="Decoded frames").get_by_text("xbee0").first.wait_for()
-
-
-def test_each_page_shows_the_recording_and_a_visitor_moves_nothing(
-    recording: Path, shown: Web, chromium: Any
-) -> None:
-    assert Recording(recording).head["scene"]["objects"].keys() >= {"rover", "xbee0"}
-    with opened(chromium, shown.url) as page:
-        page.set_viewport_size({"width": 390, "height": 800})
-        go_to_the_end(page)
+        frames = page.get_by_role("region", name="Decoded frames")
         has = {
-            "Overview": page.get_by_text("robot rover"),
-            "Robot": page.get_by_role("region", name="Sensors").get_by_text("ds_left"),
-            "Scene": page.locator("[data-object=xbee0]"),
-            "Traffic": page.get_by_role("region", name="Packets").get_by_text("rover.tx").first,
-            "Plots": page.get_by_role("combobox", name="Series"),
-            "Recordings": page.get_by_text(NAME).last,
+            "Robot": [page.get_by_role("region", name="Sensors").get_by_text("ds_left")],
+            "Overview": [page.get_by_text("robot rover")],
+            "Scene": [page.locator("[data-object=xbee0]")],
+            "Traffic": [
+                packets.filter(has_text="rover.tx").first,
+                frames.get_by_text("xbee0").first,
+            ],
+            "Plots": [page.get_by_role("combobox", name="Series")],
+            "Recordings": [page.get_by_text(NAME).last],
         }
-        for _, name, _ in PAGES:
+        assert has.keys() == {name for _, name, _ in PAGES}
+        for name, all_of in has.items():
             page.get_by_role("link", name=name, exact=True).click()
-            has[name].wait_for()
+            for each in all_of:
+                each.wait_for()
             page.wait_for_function("document.documentElement.scrollWidth <= innerWidth")
-    with opened(chromium, shown.url.partition("?")[0]) as page:
+
+
+def test_a_visitor_without_the_token_moves_nothing(shown: Web, chromium: Any) -> None:
+    with opened(chromium, shown.at("/", acts=False)) as page:
         page.get_by_role("button", name="Play").wait_for()
         assert page.get_by_role("button", name="Play").is_disabled()
         assert page.get_by_role("slider").is_disabled()

@@ -34,14 +34,8 @@ def gateway(folder: Path) -> Iterator[Gateway]:
         yield found
 
 
-def page_of(page: Any, web: Web) -> Any:
-    """The gateway of these tests on the page."""
-    page.goto(web.url)
-    page.get_by_role("link", name="Recordings").click()
-    return own(page)
-
-
 def own(page: Any) -> Any:
+    """The gateway of these tests on the page."""
     heading = page.get_by_role("heading", name=FILE.removesuffix(".yaml"), exact=True)
     found = page.locator(".gateway", has=heading)
     found.wait_for()
@@ -51,8 +45,12 @@ def own(page: Any) -> Any:
 def test_a_recording_is_made_ended_and_downloaded(
     folder: Path, gateway: Gateway, web: Web, chromium: Any
 ) -> None:
-    with opened(chromium, "about:blank", accept_downloads=True) as page:
-        at = page_of(page, web)
+    with opened(chromium, web.at("recordings")) as page:
+        at = own(page)
+        at.get_by_role("button", name="End").click()
+        at.get_by_text("no recording runs").wait_for()
+        at.get_by_role("button", name="Write").click()
+        at.get_by_text("the note is empty").wait_for()
         at.get_by_label("Name").fill("../evil")
         at.get_by_role("button", name="Record", exact=True).click()
         at.get_by_text("a name of 1 to 64").wait_for()
@@ -79,11 +77,11 @@ def test_a_visitor_without_a_token_sees_names_and_gets_no_file(
 ) -> None:
     (folder / "kept").mkdir(exist_ok=True)
     (folder / "kept" / "secret.pcapng").write_bytes(b"x")
-    with opened(chromium, web.url.partition("?")[0] + "recordings") as page:
+    with opened(chromium, web.at("recordings", acts=False)) as page:
         at = own(page)
         at.get_by_text("secret.pcapng").wait_for()
         assert at.get_by_role("link").count() == at.get_by_role("button").count() == 0
         (control,) = (folder / "run").rglob("*.sock")
         given = urlencode({"gateway": str(control), "name": "secret.pcapng"})
-        url = web.url.partition("?")[0] + f"recordings/file?{given}"
-        assert page.request.get(url).status == 403
+        url = web.at("recordings/file", acts=False)
+        assert page.request.get(f"{url}?{given}").status == 403

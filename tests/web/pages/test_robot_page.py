@@ -106,7 +106,7 @@ def test_a_robot_is_armed_driven_by_keys_and_disarmed(
 def test_a_visitor_without_a_token_sees_the_robot_and_has_no_controls(
     gateway: Gateway, web: Web, chromium: Any
 ) -> None:
-    with opened(chromium, web.url.partition("?")[0]) as page:
+    with opened(chromium, web.at("/", acts=False)) as page:
         opened_from_overview(page)
         page.get_by_role("region", name="Sensors").get_by_text("ds_left").wait_for()
         assert page.get_by_role("button", name=re.compile("arm", re.IGNORECASE)).count() == 0

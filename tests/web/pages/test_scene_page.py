@@ -34,6 +34,12 @@ robots:
 obstacles: {wall: {shape: box, size: [0.2, 1, 1], position: [2, 0, 0]}}
 """
 FILE = "scene <b>.yaml"
+# Where the 3-D view has the label of an object.
+IN_3D = """([name, ...at]) => { const id = document.querySelector(".nicegui-scene").id, found = [];
+    window[`scene_${id}`].traverse((each) => {
+        if (each.element?.textContent === name)
+            found.push(each.getWorldPosition(each.position.clone())); });
+    return found.length === 1 && found[0].distanceTo({x: at[0], y: at[1], z: at[2]}) < 0.01; }"""
 
 
 @pytest.fixture(scope="module")
@@ -41,10 +47,6 @@ def gateway(folder: Path) -> Iterator[Gateway]:
     (folder / FILE).write_text(CONFIG)
     with Gateway(folder, [FILE]) as found:
         yield found
-
-
-def scene_of(web: Web, *, acts: bool = True) -> str:
-    return web.url.replace("/?", "/scene?") if acts else web.url.partition("?")[0] + "scene"
 
 
 def own(page: Any) -> Any:
@@ -57,7 +59,9 @@ def own(page: Any) -> Any:
 
 def drag(page: Any, name: str, right: float, down: float) -> None:
     """By so many pixels."""
-    box = own(page).locator(f"[data-object={name}] i").bounding_box()
+    arrow = own(page).locator(f"[data-object={name}] i")
+    arrow.scroll_into_view_if_needed()
+    box = arrow.bounding_box()
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     page.mouse.move(x, y)
     page.mouse.down()
@@ -74,8 +78,10 @@ def pose_of(gateway: Gateway, name: str) -> Any:
 def test_an_object_is_dragged_and_placed_by_the_form(
     gateway: Gateway, web: Web, chromium: Any
 ) -> None:
-    with opened(chromium, scene_of(web)) as page:
+    with opened(chromium, web.at("scene")) as page:
         at, answer = own(page), own(page).get_by_role("status")
+        at.get_by_role("button", name="Place").click()
+        answer.get_by_text("choose an object").wait_for()
         for width in (390, 1280):
             page.set_viewport_size({"width": width, "height": 800})
             fits = "width => document.documentElement.scrollWidth <= width"
@@ -111,16 +117,19 @@ def test_an_object_is_dragged_and_placed_by_the_form(
         answer.get_by_text("is not a valid position").wait_for()
 
 
-def test_a_packet_that_is_lost_shows_why_in_the_plan_and_in_3d(
+def test_in_3d_an_object_is_where_it_was_dragged_and_a_lost_packet_shows_why_there_too(
     gateway: Gateway, web: Web, chromium: Any
 ) -> None:
-    with opened(chromium, scene_of(web)) as page:
+    with opened(chromium, web.at("scene")) as page:
         at = own(page)
         at.locator(".plan .why").get_by_text("range").wait_for()
         at.get_by_role("row", name=re.compile("rover.tx other.rx .* out of range")).wait_for()
+        drag(page, "rover", 30, -50)
+        at.get_by_role("status").get_by_text("rover is at").wait_for()
         at.get_by_role("button", name="3-D").click()
         at.locator("canvas").wait_for()
-        at.locator(".nicegui-scene").get_by_text("rover").wait_for()
+        for name in ("rover", "other"):
+            page.wait_for_function(IN_3D, arg=[name, *pose_of(gateway, name)[0]])
         at.locator(".nicegui-scene").get_by_text("range").wait_for()
         at.get_by_role("button", name="Plan").click()
         at.locator("canvas").wait_for(state="detached")
@@ -129,9 +138,10 @@ def test_a_packet_that_is_lost_shows_why_in_the_plan_and_in_3d(
 def test_without_a_token_nothing_is_placed_and_without_webgl_the_page_shows_it(
     gateway: Gateway, web: Web, chromium: Any
 ) -> None:
-    with opened(chromium, "about:blank") as page:
+    def without_webgl(page: Any) -> None:
         page.add_init_script("HTMLCanvasElement.prototype.getContext = () => null")
-        page.goto(scene_of(web, acts=False))
+
+    with opened(chromium, web.at("scene", acts=False), without_webgl) as page:
         at, before = own(page), pose_of(gateway, "rover")
         assert page.get_by_role("button", name="Place").count() == 0
         drag(page, "rover", 60, -40)

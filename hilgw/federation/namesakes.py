@@ -1,0 +1,51 @@
+"""Other gateways that have the name of this one: of two, the one that runs for less long ends."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from hilgw.federation import wire
+from hilgw.units import NS_PER_MS
+
+MOST = 64
+MOST_TIES = 5
+
+
+class Namesakes:
+    """id: of this gateway. began_ns: when it joined. ids: the tokens of the others that are there.
+
+    When the other one joined is known to within the time that its answer took. Where that does not
+    show who was first, and goes on to do so, the one with the smaller ID stays.
+    """
+
+    def __init__(self, id: int, began_ns: int) -> None:
+        self.ids: set[int] = set()
+        self._id = id
+        self._began_ns = began_ns
+        self._ties = 0
+
+    def token(self, id: int, is_there: bool) -> bool:
+        """A gateway of this name comes, or goes. Returns whether it is one to ask."""
+        if not is_there:
+            self.ids.discard(id)
+            return False
+        is_new = id != self._id and id not in self.ids and len(self.ids) < MOST
+        if is_new:
+            self.ids.add(id)
+        return is_new
+
+    def is_first(self, answer: bytes, asked: int, got: int) -> bool:
+        """Whether the gateway that answered the question for its state is there and was first.
+        Raises Malformed."""
+        other, id = wire.decode_json(wire.State, answer), 0
+        with suppress(ValueError):
+            id = int(other.id, 16)
+        if id not in self.ids:
+            return False
+        # How much earlier it joined, at least and at most; in ms, as the answer is.
+        least = other.uptime_ms - (got - self._began_ns) // NS_PER_MS - 1
+        most = other.uptime_ms - (asked - self._began_ns) // NS_PER_MS + 2
+        if least <= 0 <= most:
+            self._ties += 1
+            return id < self._id and self._ties >= MOST_TIES
+        return least > 0

@@ -1,0 +1,76 @@
+"""Which gateways are there, by the tokens that anyone can declare; in bounded memory.
+
+Of several with one name, such as one that was started anew before its last run is known to be gone,
+the first one counts until it is gone, or until it does not say what it has.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hilgw.federation import wire
+from hilgw.federation.wire import MemberKey
+from hilgw.units import NS_PER_S
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hilgw.federation.member import Member
+
+MOST_MEMBERS = 256
+MOST_FURTHER = 8  # tokens of one name
+ANSWER_NS = NS_PER_S  # within which a gateway says what it has
+
+
+class Roster:
+    """begin: called with each gateway that counts from now on. end: with one that is gone. forget:
+    with one that no gateway was behind, and that makes room. They and `refused` (a name more than
+    MOST_MEMBERS) are set after it was made."""
+
+    def __init__(self, now: Callable[[], int]) -> None:
+        self.members: dict[str, Member] = {}
+        self.begin: Callable[[MemberKey, Member | None], object]
+        self.end: Callable[[Member], object]
+        self.forget: Callable[[Member], object]
+        self.refused: Callable[[], object]
+        self._now = now
+        self._further: dict[str, list[MemberKey]] = {}
+
+    def token(self, at: MemberKey, is_there: bool) -> None:
+        """A gateway comes, or goes."""
+        member = self.members.get(at.name)
+        further = self._further.setdefault(at.name, []) if member is not None else []
+        if member is not None and member.id == at.id and not is_there:
+            self.end(member)
+            if further:
+                self.begin(further.pop(), member)
+        elif member is not None and member.id != at.id and (member.is_live or not is_there):
+            if at in further:
+                further.remove(at)
+            if is_there:
+                further.append(at)
+                del further[:-MOST_FURTHER]
+        elif is_there:
+            if member is None and len(self.members) >= MOST_MEMBERS and not self._forget_one():
+                self.refused()
+            else:
+                self.begin(at, member)
+
+    def late(self, member: Member) -> bool:
+        """Whether it does not say what it has; another one with its name counts then."""
+        if member.state is not None or self._now() - member.came_ns < ANSWER_NS:
+            return False
+        if further := self._further.get(member.name):
+            further.append(MemberKey(member.name, member.id, wire.VERSION))
+            self.begin(further.pop(0), member)
+        return True
+
+    def _forget_one(self) -> bool:
+        now = self._now()
+        for name, member in self.members.items():
+            is_new = member.is_live and now - member.came_ns < ANSWER_NS
+            if member.state is None and not member.neighbour.outlets and not is_new:
+                self._further.pop(name, None)
+                self.forget(self.members.pop(name))
+                return True
+        return False

@@ -1,0 +1,109 @@
+"""Clicks on what changes, in a real browser, at 2,000 packets/s: none is lost, and none is one on
+what came in its place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.running import Gateway
+from tests.web.pages.browser import Web, opened
+
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.wall_clock("a browser"),
+    pytest.mark.judge("chromium"),
+    pytest.mark.xdist_group("browser"),
+]
+CONFIG = """
+version: 1
+record: {at_start: false, folder: clicks}
+robots:
+  pressed: {body: {kind: wc2ec, connect: "tcp://127.0.0.1:1", backend: mock}}
+"""
+SENDER = """
+  {}:
+    devices: {{tx: {{node: Emitter, type: radio, channel: 1}}}}
+    controller: {{kind: beacon, emitter: tx, period_ms: 1}}
+"""
+NAME, SENDERS = "clicks", ("first", "second")  # each sends 1,000 packets/s
+CLICKS = 3
+
+
+@pytest.fixture(scope="module")
+def gateway(folder: Path) -> Iterator[Gateway]:
+    (folder / f"{NAME}.yaml").write_text(CONFIG + "".join(map(SENDER.format, SENDERS)))
+    with Gateway(folder, [f"{NAME}.yaml"]) as running:
+        yield running
+
+
+def press(page: Any, what: Any) -> None:
+    what.hover()
+    page.mouse.down()
+
+
+def release(page: Any) -> None:
+    """After the page has changed: its pulse comes once a second, tables four times as often."""
+    given = page.locator(".pulse").evaluate_handle("each => [each, each.textContent]")
+    page.wait_for_function("([e, before]) => e.textContent !== before", arg=given)
+    page.mouse.up()
+
+
+@pytest.fixture
+def page(
+    chromium: Any, web: Web, gateway: Gateway, request: pytest.FixtureRequest
+) -> Iterator[Any]:
+    """One with this path."""
+    with opened(chromium, web.at(request.param)) as found:
+        yield found
+
+
+@pytest.mark.parametrize("page", ["traffic"], indirect=True)
+def test_a_packet_is_the_one_that_was_pressed(page: Any) -> None:
+    page.get_by_label("Name").fill("first.tx")
+    packets = page.get_by_role("region", name="Packets")
+    details = packets.get_by_role("button", name=re.compile("^Details of first.tx"))
+    details.nth(99).wait_for()
+    for _ in range(CLICKS):
+        press(page, details.nth(2))
+        active = "document.querySelector('button:active')"
+        name, key = page.evaluate(f"[{active}.ariaLabel, {active}.dataset.key]")
+        release(page)
+        page.get_by_role("heading", name=name.removeprefix("Details of ")).wait_for()
+        packets.locator(f"[data-key='{key}'][aria-pressed=true]").wait_for()
+        page.get_by_role("checkbox", name="Pause", checked=True).click()
+        packets.locator(f"[data-key='{key}']").wait_for(state="detached")
+    details.nth(2).focus()
+    page.keyboard.press("Enter")
+    packets.get_by_role("button", pressed=True).wait_for()
+
+
+@pytest.mark.parametrize("page", ["/"], indirect=True)
+def test_a_robot_is_the_one_that_was_pressed(page: Any) -> None:
+    for _ in range(CLICKS):
+        link = page.get_by_role("region", name="Robots").get_by_role("link", name="pressed")
+        press(page, link)
+        release(page)
+        page.get_by_role("heading", name="pressed", exact=True).wait_for()
+        page.go_back()
+
+
+@pytest.mark.parametrize("page", ["recordings"], indirect=True)
+def test_a_file_is_the_one_that_was_pressed_and_what_came_meanwhile_follows(
+    page: Any, folder: Path
+) -> None:
+    kept = folder / "clicks"
+    kept.mkdir()
+    (kept / "0.pcapng").touch()
+    card = page.locator(".gateway", has=page.get_by_role("heading", name=NAME, exact=True))
+    for count in range(CLICKS):
+        press(page, card.get_by_role("link", name=f"{count}.pcapng"))
+        (kept / f"{count + 1}.pcapng").touch()  # it is newer: the first of the table
+        with page.expect_download() as download:
+            release(page)
+        assert download.value.suggested_filename == f"{count}.pcapng"
+        card.get_by_role("link", name=f"{count + 1}.pcapng").wait_for()

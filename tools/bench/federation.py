@@ -1,0 +1,352 @@
+#!/usr/bin/env python3
+"""Gateways on one medium over Zenoh: the way of a packet, packets per second, cost by members.
+
+All gateways are processes on loopback; what is compared takes turns, and the figures are medians.
+
+* One way: from the instant a packet is sent to a gateway's Emitter until it is delivered to a
+  listener of another gateway; compared with zenoh-python, from `put` in an event loop until the
+  other event loop has the bytes: its usual publisher, and one with express=True.
+* Packets/s: from an Emitter to the Receiver of a robot, read by its controller, as fast as it goes
+  without a loss: two gateways, compared with both robots in one gateway. And in one gateway with a
+  federation without members, compared with one without `federation`.
+* CPU time of the sending gateway per packet, by the number of members, and of those that listen,
+  beyond that while it sends nothing. Members share two processes; each has its own session.
+
+    python3 tools/bench/federation.py [--rounds 5] [--only way|rate|members]
+
+Exit 1 when a goal is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from socket import socket
+from typing import Any
+
+from federation_ends import CHANNEL
+from table import Row, show_all
+
+ENDS = Path(__file__).with_name("federation_ends.py")
+DEADLINE_S = 60.0
+ONE_WAY, RATE, GROWTH = 1.5, 0.7, 1.3  # the goals
+WAYS = ((100, 16), (100, 256), (1000, 16), (1000, 256))  # packets/s, bytes
+RATE_S, RATE_BYTES = 2.0, 16
+MEMBERS = ((1, 1), (9, 1), (49, 1), (9, 9), (49, 49))  # beside the sender; of them listen
+MEMBERS_RATE, MEMBERS_PACKETS = 1000, 1500
+MEMBER_PROCESSES = 2
+SENDER = f"""
+  sender: {{devices: {{tx: {{node: Emitter, type: radio, channel: {CHANNEL}, bufferSize: -1}}}}}}"""
+ROVER = f"""
+  rover:
+    devices:
+      tx: {{node: Emitter, type: radio, channel: {CHANNEL}}}
+      rx: {{node: Receiver, type: radio, channel: {CHANNEL}, bufferSize: -1, sampling_period_ms: 8}}
+    controller: {{kind: beacon, emitter: tx, receiver: rx, period_ms: 3600000, payload: "ping"}}"""
+ELSEWHERE = """
+  idle: {devices: {rx: {node: Receiver, type: serial, channel: 99}}}"""
+
+
+# --- the processes --------------------------------------------------------------------------------
+
+
+class Process:
+    """One of federation_ends.py."""
+
+    def __init__(self, settings: dict[str, Any]) -> None:
+        self._child = subprocess.Popen(
+            [sys.executable, str(ENDS), json.dumps(settings)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        if self._line() != "ready\n":
+            raise SystemExit("a process did not start")
+
+    def _line(self) -> str:
+        assert self._child.stdout is not None
+        return self._child.stdout.readline()
+
+    def ask(self, do: str, **more: Any) -> Any:
+        assert self._child.stdin is not None
+        self._child.stdin.write(json.dumps({"do": do, **more}) + "\n")
+        self._child.stdin.flush()
+        return json.loads(self._line())
+
+    def wait(self, until: Callable[[Any], bool]) -> Any:
+        """What it has counted, once this is true of it."""
+        deadline = time.monotonic() + DEADLINE_S
+        while not until(counted := self.ask("take")):
+            if time.monotonic() > deadline:
+                raise SystemExit(f"waited too long: {counted}")
+            time.sleep(0.05)
+        return counted
+
+    def close(self) -> None:
+        assert self._child.stdin is not None
+        self._child.stdin.close()
+        try:
+            self._child.wait(10)
+        except subprocess.TimeoutExpired:
+            self._child.kill()
+            self._child.wait()
+
+
+def free_endpoint() -> str:
+    with socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return f"tcp/127.0.0.1:{one.getsockname()[1]}"
+
+
+def gateway(robots: str, federation: str = "") -> str:
+    """A configuration."""
+    return f"version: 1\nguardian_ms: 10000\n{federation}robots:{robots}\n"
+
+
+def federation(name: str, word: str, endpoint: str) -> str:
+    return f"federation: {{name: {name}, {word}: [{endpoint}]}}\n"
+
+
+@contextmanager
+def processes(*settings: dict[str, Any]) -> Iterator[list[Process]]:
+    with ExitStack() as stack:
+        made = []
+        for each in settings:
+            made.append(Process(each))
+            stack.callback(made[-1].close)
+        yield made
+
+
+def two_gateways(**more: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    endpoint = free_endpoint()
+    a = gateway(SENDER, federation("a", "listen", endpoint))
+    b = gateway(ROVER, federation("b", "connect", endpoint))
+    return {"configurations": [a]}, {"configurations": [b], **more}
+
+
+def meet(a: Process, b: Process) -> None:
+    """Each has the state of the other, and packets arrive."""
+    for each in (a, b):
+        each.wait(lambda counted: counted["up"] == 1)
+    a.wait(lambda counted: counted["listeners"] == 1)
+
+
+def until_arrives(a: Process, b: Process) -> None:
+    """Packets are sent until one arrives: the way is open."""
+    deadline = time.monotonic() + DEADLINE_S
+    while not b.ask("take")["late_us"]:
+        assert time.monotonic() < deadline
+        a.ask("paced", rate=100, size=16, packets=1)
+        time.sleep(0.1)
+
+
+# --- one way --------------------------------------------------------------------------------------
+
+
+def programs(*, express: bool) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Two programs on zenoh-python."""
+    endpoint, closed = free_endpoint(), {"scouting/multicast/enabled": False}
+    listening = {**closed, "listen/endpoints": [endpoint]}
+    connecting = {**closed, "listen/endpoints": [], "connect/endpoints": [endpoint]}
+    return {"zenoh": listening, "express": express}, {"zenoh": connecting, "listens": True}
+
+
+def one_way(a: Process, b: Process, rate: int, size: int, packets: int) -> list[float]:
+    """Microseconds of each packet. zenoh-python may lose some: its publisher drops by default."""
+    a.wait(lambda counted: not counted["sending"])
+    b.ask("take")
+    a.ask("paced", rate=rate, size=size, packets=packets)
+    found: list[float] = []
+    time.sleep(packets / rate)
+    deadline = time.monotonic() + 5
+    while len(found) < packets and time.monotonic() < deadline:
+        found += b.ask("take")["late_us"]
+    return found
+
+
+def way_rows(rounds: int) -> list[Row]:
+    ours, usual, express = "hilgw", "zenoh-python", "zenoh-python, express"
+    pairs = {
+        ours: two_gateways(listens=True),
+        usual: programs(express=False),
+        express: programs(express=True),
+    }
+    found: dict[tuple[str, int, int], list[list[float]]] = {}
+    with ExitStack() as stack:
+        running = {name: stack.enter_context(processes(*pair)) for name, pair in pairs.items()}
+        meet(*running[ours])
+        for pair in running.values():
+            until_arrives(*pair)
+        for turn in range(rounds):
+            for rate, size in WAYS:
+                names = list(running)
+                for name in names[turn % 3 :] + names[: turn % 3]:
+                    packets = 60 if rate < 1000 else 400
+                    late = one_way(*running[name], rate, size, packets)
+                    if name == ours and len(late) < packets:
+                        raise SystemExit(f"{packets - len(late)} of {packets} packets are lost")
+                    cuts = statistics.quantiles(late, n=100)
+                    found.setdefault((name, rate, size), []).append([cuts[49], cuts[98]])
+    rows = []
+    for rate, size in WAYS:
+        for other in (usual, express):
+            for at, word in enumerate(("p50", "p99")):
+                mine, theirs = ([r[at] for r in found[n, rate, size]] for n in (ours, other))
+                rows.append(
+                    Row(
+                        f"one way, {size} B, {rate}/s: {word} µs",
+                        f"{statistics.median(mine):.0f}",
+                        f"{other} {statistics.median(theirs):.0f}",
+                        statistics.median(x / y for x, y in zip(mine, theirs, strict=True)),
+                        ONE_WAY if (word, other) == ("p50", usual) else None,
+                    )
+                )
+    return rows
+
+
+# --- packets per second ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Packets/s, and the CPU time per packet of the sending and the receiving process."""
+
+    per_s: float
+    sender_us: float
+    receiver_us: float
+
+
+def flood(a: Process, b: Process, progress: str) -> Rate:
+    """SystemExit when a packet is lost, or a ledger does not add up."""
+    before, begin_s = b.ask("take"), a.ask("take")["cpu_s"]
+    a.ask("flood", seconds=RATE_S, size=RATE_BYTES, progress=progress)
+    sent = a.wait(lambda counted: not counted["sending"])
+    sent = a.wait(lambda counted: not counted["unsettled"])
+    received = b.ask("take")
+    arrived = received["received"] - before["received"]
+    wrong = [each["violations"] or each["losses"].get("refused") for each in (sent, received)]
+    if arrived != sent["sent"] or any(wrong) or received["missed"]:
+        raise SystemExit(f"sent {sent['sent']}, received {arrived}: {sent}, {received}")
+    each_us = 1e6 / arrived
+    return Rate(
+        sent["sent"] / sent["took_s"],
+        (sent["cpu_s"] - begin_s) * each_us,
+        (received["cpu_s"] - before["cpu_s"]) * each_us,
+    )
+
+
+def rate_rows(rounds: int) -> list[Row]:
+    alone, empty, two = "one gateway", "without members", "two gateways"
+    found: dict[str, list[Rate]] = {alone: [], empty: [], two: []}
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        paths = {name: str(Path(folder) / name.replace(" ", "_")) for name in found}
+        for path in paths.values():
+            Path(path).write_bytes(bytes(8))
+        both, one = SENDER + ROVER, federation("a", "listen", free_endpoint())
+        ends = {
+            alone: [{"configurations": [gateway(both)], "progress": paths[alone]}],
+            empty: [{"configurations": [gateway(both, one)], "progress": paths[empty]}],
+            two: list(two_gateways(progress=paths[two])),
+        }
+        running = {name: stack.enter_context(processes(*each)) for name, each in ends.items()}
+        meet(*running[two])
+        for each in running[two]:
+            each.wait(lambda counted: not counted["unsettled"])
+        for turn in range(rounds):
+            names = list(found)
+            for name in names[turn % 3 :] + names[: turn % 3]:
+                found[name].append(flood(running[name][0], running[name][-1], paths[name]))
+
+    def row(what: str, name: str, of: Callable[[Rate], float], goal: float | None = None) -> Row:
+        ours, theirs = [of(each) for each in found[name]], [of(each) for each in found[alone]]
+        ratio = statistics.median(x / y for x, y in zip(ours, theirs, strict=True))
+        other = f"one gateway {statistics.median(theirs):.3g}"
+        return Row(what, f"{statistics.median(ours):.3g}", other, ratio, goal, at_least=True)
+
+    return [
+        row("packets/s, between two gateways, none lost", two, lambda each: each.per_s, RATE),
+        row("packets/s, `federation` without members", empty, lambda each: each.per_s),
+        row("CPU µs a packet, `federation` without members", empty, lambda each: each.sender_us),
+        row("CPU µs a packet, the sending one of two", two, lambda each: each.sender_us),
+        row("CPU µs a packet, the receiving one of two", two, lambda each: each.receiver_us),
+    ]
+
+
+# --- by members -----------------------------------------------------------------------------------
+
+
+def member_configurations(members: int, listeners: int, endpoint: str) -> list[dict[str, Any]]:
+    """The settings of the processes; members take turns."""
+    texts = [
+        gateway(
+            ROVER if number < listeners else ELSEWHERE,
+            federation(f"m{number}", "connect", endpoint),
+        )
+        for number in range(members)
+    ]
+    parts = [texts[at::MEMBER_PROCESSES] for at in range(MEMBER_PROCESSES)]
+    return [{"configurations": each} for each in parts if each]
+
+
+def cost_us(members: int, listeners: int) -> float:
+    """CPU time of the sender for each packet, beyond that of the time."""
+    endpoint = free_endpoint()
+    a = {"configurations": [gateway(SENDER, federation("a", "listen", endpoint))]}
+    with processes(a, *member_configurations(members, listeners, endpoint)) as (first, *_):
+        first.wait(lambda counted: counted["up"] == members)
+        first.wait(lambda counted: not counted["unsettled"])
+        seconds = MEMBERS_PACKETS / MEMBERS_RATE
+        time.sleep(1)  # what follows the arrival of so many is over
+        begin = first.ask("take")["cpu_s"]
+        time.sleep(seconds)
+        idle = first.ask("take")["cpu_s"]
+        first.ask("paced", rate=MEMBERS_RATE, size=16, packets=MEMBERS_PACKETS)
+        counted = first.wait(lambda counted: not counted["sending"])
+        first.wait(lambda counted: not counted["unsettled"])
+        if len(counted["links"]) != listeners or counted["losses"].get("refused"):
+            raise SystemExit(f"not all received: {counted}")
+        return float((counted["cpu_s"] - idle - (idle - begin)) * 1e6 / MEMBERS_PACKETS)
+
+
+def member_rows(rounds: int) -> list[Row]:
+    found: dict[tuple[int, int], list[float]] = {each: [] for each in MEMBERS}
+    for _ in range(rounds):
+        for members, listeners in MEMBERS:
+            found[members, listeners].append(cost_us(members, listeners))
+    first = found[MEMBERS[0]]
+    return [
+        Row(
+            f"CPU µs a packet, {members + 1} gateways, {listeners} listening",
+            f"{statistics.median(found[members, listeners]):.0f}",
+            f"2 gateways {statistics.median(first):.0f}",
+            statistics.median(x / y for x, y in zip(found[members, listeners], first, strict=True)),
+            GROWTH if listeners == 1 and members > 1 else None,
+        )
+        for members, listeners in MEMBERS
+    ]
+
+
+PARTS = {"way": way_rows, "rate": rate_rows, "members": member_rows}
+
+
+def main() -> int:
+    """Measures, prints the table; exit code 1 when a goal is missed."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--only", choices=PARTS)
+    args = parser.parse_args()
+    parts = [PARTS[args.only]] if args.only else list(PARTS.values())
+    return 0 if show_all([row for part in parts for row in part(args.rounds)]) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
