@@ -1,7 +1,7 @@
 """Listens to the packets of a network of gateways, and sends one: with zenoh-python, without hilgw.
 
-    pip install eclipse-zenoh
-    python zenoh_packets.py tcp/127.0.0.1:7447 lab radio 12 "ping"
+pip install eclipse-zenoh
+python zenoh_packets.py tcp/127.0.0.1:7447 lab radio 12 "ping"
 """
 
 from __future__ import annotations

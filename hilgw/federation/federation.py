@@ -227,12 +227,12 @@ class Federation(ObservedPort):
             reason = f"speaks version {at.version} of the federation, this gateway {wire.VERSION}"
             member.leave(State.FAILED, reason, now)
             return
-        member.state = member.farewell = None
+        member.state = member.last_state = None
         self._ask_state(member)
 
     def _goes(self, member: Member) -> None:
-        if member.farewell is not None:
-            self._part(member, member.farewell)
+        if member.last_state is not None:
+            self._part(member, member.last_state)
         elif member.neighbour.state is not State.CLOSED:
             self._leave(member, State.WAITING, "lost")
 
@@ -323,7 +323,7 @@ class Federation(ObservedPort):
             if member.is_live:
                 self._ask_state(member)
         elif member.is_live:
-            member.farewell = state
+            member.last_state = state
         elif member.neighbour.state is not State.CLOSED:
             self._part(member, state)
 
@@ -343,7 +343,7 @@ class Federation(ObservedPort):
 
     def _part(self, member: Member, state: wire.State) -> None:
         """It ends, and reports what it received: nothing more arrives there."""
-        member.farewell = None
+        member.last_state = None
         with suppress(ValueError):
             member.settle(state.acknowledged.get(wire.id_text(self.id), {}))
         member.give_up(PacketRefused.LINK)

@@ -29,7 +29,7 @@ MOST_SHOWN, LONGEST_SHOWN = 256, 256  # names of a gateway in its status, and th
 class Member:
     """A gateway of this name. id: of its run; with another one it has started anew, and its streams
     begin at 0. version: that it speaks. neighbour: what the engine has of it. state: what it has;
-    None: not known yet. is_stale: it may have another one by now. farewell: its last state, of a
+    None: not known yet. is_stale: it may have another one by now. last_state: its last state, of a
     gateway that ends. entered: its packets that are on the medium here; dropped: why others are
     not. unconfirmed: packets to it that were given up: it may have received them. offset_ns: this
     clock minus its clock; round_trip_ns: of the query that this was read from; None: not known."""
@@ -41,7 +41,7 @@ class Member:
         self.neighbour = neighbour
         self.state: wire.State | None = None
         self.is_stale = False
-        self.farewell: wire.State | None = None
+        self.last_state: wire.State | None = None
         self.is_live = True
         self.came_ns = self.left_ns = now
         self.outgoing: dict[str, OutStream] = {}

@@ -1,7 +1,7 @@
 """Which gateways are there, by the tokens that anyone can declare; in bounded memory.
 
 Of several with one name, such as one that was started anew before its last run is known to be gone,
-the first one counts until it is gone, or until it does not say what it has.
+the first one counts until it is gone, or until it does not report what it has.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MOST_MEMBERS = 256
 MOST_FURTHER = 8  # tokens of one name
-ANSWER_NS = NS_PER_S  # within which a gateway says what it has
+ANSWER_NS = NS_PER_S  # within which a gateway reports what it has
 
 
 class Roster:
@@ -57,7 +57,7 @@ class Roster:
                 self.begin(at, member)
 
     def late(self, member: Member) -> bool:
-        """Whether it does not say what it has; another one with its name counts then."""
+        """Whether it does not report what it has; another one with its name counts then."""
         if member.state is not None or self._now() - member.came_ns < ANSWER_NS:
             return False
         if further := self._further.get(member.name):

@@ -8,7 +8,7 @@ lost, and the sending end counts the same numbers.
 from __future__ import annotations
 
 LARGEST_GAP = 1024
-"""Packets that a packet may pass over: of more, only the sending end says that it sent them."""
+"""Packets that a packet may pass over: of more, only the report of the sending end counts."""
 
 
 class OutStream:

@@ -19,8 +19,10 @@ finally:
     print(*sys.modules, file=sys.stderr)
 """
 # What asyncio imports by itself, as ssl, costs nothing more.
-NOT_FOR_STATIONS = re.compile(r"webots|proxy|\.tls|security|control_loop\.loop|tcp\.stream|xml")
-NOT_FOR_BODIES_ON_LINES = re.compile(r"hilgw\..*(webots|proxy)|security")
+NOT_FOR_STATIONS = re.compile(
+    r"webots|proxy|\.tls|security|control_loop\.loop|tcp\.stream|xml|zenoh|federation\."
+)
+NOT_FOR_BODIES_ON_LINES = re.compile(r"hilgw\..*(webots|proxy)|security|zenoh|federation\.")
 
 
 @pytest.mark.process

@@ -97,7 +97,8 @@ class FakeQuery:
 class FakeSession:
     """As `ZenohSession`, and for a program that is none of hilgw."""
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: Network, now: Callable[[], int]) -> None:
+        self.now = now
         self.lost_arrivals = self.failed_puts = 0
         self.is_full = False
         self.network = network
@@ -143,18 +144,18 @@ class FakeSession:
 
     def get(self, key: str, make: Callable[[], bytes] | None, on_reply: Any) -> None:
         payload = b"" if make is None else make()
-        open_queries = 0
+        open_queries, asked = 0, self.now()
 
         def end() -> None:
             nonlocal open_queries
             open_queries -= 1
             if open_queries == 0:
-                self.waiting.append((self, lambda: on_reply(None, 0, 0)))
+                self.waiting.append((self, lambda: on_reply(None, asked, self.now())))
 
         def ask(other: FakeSession, handler: Callable[..., None]) -> None:
             def answer(data: bytes) -> None:
                 if self.network.reach(other, self):
-                    self.waiting.append((other, lambda: on_reply(data, 0, 0)))
+                    self.waiting.append((other, lambda: on_reply(data, asked, self.now())))
 
             handler(FakeQuery(payload, answer))
             end()
@@ -216,21 +217,15 @@ class Node:
             supervisors={},
             ledger=self.ledger,
         )
-        self.session = FakeSession(network)
+        self.session = FakeSession(network, clock.now)
         with patch.object(wire, "VERSION", version):
             config = FederationConfig(name=name)
-            self.federation = Federation(config, Any, self.gateway, self.shared_airs)  # type: ignore[arg-type]
+            settings: Any = self.session  # see `lab`
+            self.federation = Federation(config, settings, self.gateway, self.shared_airs)
         self.task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        async def run() -> None:
-            with patch.object(module, "ZenohSession", lambda _: self.session):
-                running = asyncio.ensure_future(self.federation.run(lambda: None))
-                await asyncio.sleep(0)
-                await asyncio.sleep(0)
-            await running
-
-        self.task = asyncio.ensure_future(run())
+        self.task = asyncio.ensure_future(self.federation.run(lambda: None))
 
     def kill(self) -> None:
         """It does nothing more, and its session is gone."""
@@ -260,9 +255,12 @@ class Node:
         on: str | None = None,
         **more: Any,
     ) -> None:
-        emitter = self.ledger.emitter(source)
-        emitter.offer(None)
-        emitter.depart()
+        if source in self.got:
+            self.ledger.station(source).receive()
+        else:
+            emitter = self.ledger.emitter(source)
+            emitter.offer(None)
+            emitter.depart()
         given = {"type": "radio", **more}
         packet = Packet(data, channel, source=source, sent_ns=self.clock.now(), **given)
         self.medium.transmit(packet, pose, mounted_on=on)
@@ -348,4 +346,5 @@ def lab(make: Callable[[Lab], Any], *names: str, seed: int = 0, **local: Iterabl
         finally:
             await bench.end()
 
-    asyncio.run(main())
+    with patch.object(module, "ZenohSession", lambda settings: settings):
+        asyncio.run(main())

@@ -27,6 +27,7 @@ OTHERS = {
     "control_loop": "",
     "record": "--rounds",
     "web": "",
+    "federation": "--rounds",
 }
 
 

@@ -3,9 +3,10 @@
 
 All gateways are processes on loopback; what is compared takes turns, and the figures are medians.
 
-* One way: from the instant a packet is sent to a gateway's Emitter until it is delivered to a
-  listener of another gateway; compared with zenoh-python, from `put` in an event loop until the
-  other event loop has the bytes: its usual publisher, and one with express=True.
+* One way: from the instant a packet is transmitted on the medium of a gateway until it is delivered
+  to a listener of another gateway; and from the instant its Emitter gets it. Compared with
+  zenoh-python, from `put` in an event loop until the other event loop has the bytes: its usual
+  publisher, and one with express=True.
 * Packets/s: from an Emitter to the Receiver of a robot, read by its controller, as fast as it goes
   without a loss: two gateways, compared with both robots in one gateway. And in one gateway with a
   federation without members, compared with one without `federation`.
@@ -40,6 +41,7 @@ ENDS = Path(__file__).with_name("federation_ends.py")
 DEADLINE_S = 60.0
 ONE_WAY, RATE, GROWTH = 1.5, 0.7, 1.3  # the goals
 WAYS = ((100, 16), (100, 256), (1000, 16), (1000, 256))  # packets/s, bytes
+PACKETS = {100: 60, 1000: 400}  # of a round, by rate
 RATE_S, RATE_BYTES = 2.0, 16
 MEMBERS = ((1, 1), (9, 1), (49, 1), (9, 9), (49, 49))  # beside the sender; of them listen
 MEMBERS_RATE, MEMBERS_PACKETS = 1000, 1500
@@ -160,11 +162,11 @@ def programs(*, express: bool) -> tuple[dict[str, Any], dict[str, Any]]:
     return {"zenoh": listening, "express": express}, {"zenoh": connecting, "listens": True}
 
 
-def one_way(a: Process, b: Process, rate: int, size: int, packets: int) -> list[float]:
+def one_way(a: Process, b: Process, rate: int, size: int, packets: int, way: str) -> list[float]:
     """Microseconds of each packet. zenoh-python may lose some: its publisher drops by default."""
     a.wait(lambda counted: not counted["sending"])
     b.ask("take")
-    a.ask("paced", rate=rate, size=size, packets=packets)
+    a.ask("paced", rate=rate, size=size, packets=packets, way=way)
     found: list[float] = []
     time.sleep(packets / rate)
     deadline = time.monotonic() + 5
@@ -173,44 +175,56 @@ def one_way(a: Process, b: Process, rate: int, size: int, packets: int) -> list[
     return found
 
 
+MEDIUM, EMITTER, USUAL, EXPRESS = "medium", "Emitter", "zenoh-python", "zenoh-python, express"
+
+
 def way_rows(rounds: int) -> list[Row]:
-    ours, usual, express = "hilgw", "zenoh-python", "zenoh-python, express"
-    pairs = {
-        ours: two_gateways(listens=True),
-        usual: programs(express=False),
-        express: programs(express=True),
-    }
     found: dict[tuple[str, int, int], list[list[float]]] = {}
     with ExitStack() as stack:
-        running = {name: stack.enter_context(processes(*pair)) for name, pair in pairs.items()}
-        meet(*running[ours])
-        for pair in running.values():
-            until_arrives(*pair)
+        ours = stack.enter_context(processes(*two_gateways(listens=True)))
+        running = {
+            MEDIUM: ours,
+            EMITTER: ours,
+            USUAL: stack.enter_context(processes(*programs(express=False))),
+            EXPRESS: stack.enter_context(processes(*programs(express=True))),
+        }
+        meet(*ours)
+        for a, b in running.values():
+            until_arrives(a, b)
         for turn in range(rounds):
             for rate, size in WAYS:
                 names = list(running)
-                for name in names[turn % 3 :] + names[: turn % 3]:
-                    packets = 60 if rate < 1000 else 400
-                    late = one_way(*running[name], rate, size, packets)
-                    if name == ours and len(late) < packets:
+                for name in names[turn % 4 :] + names[: turn % 4]:
+                    packets, way = PACKETS[rate], "transmit" if name == MEDIUM else "send"
+                    late = one_way(*running[name], rate, size, packets, way)
+                    if running[name] is ours and len(late) < packets:
                         raise SystemExit(f"{packets - len(late)} of {packets} packets are lost")
                     cuts = statistics.quantiles(late, n=100)
                     found.setdefault((name, rate, size), []).append([cuts[49], cuts[98]])
-    rows = []
-    for rate, size in WAYS:
-        for other in (usual, express):
-            for at, word in enumerate(("p50", "p99")):
-                mine, theirs = ([r[at] for r in found[n, rate, size]] for n in (ours, other))
-                rows.append(
-                    Row(
-                        f"one way, {size} B, {rate}/s: {word} µs",
-                        f"{statistics.median(mine):.0f}",
-                        f"{other} {statistics.median(theirs):.0f}",
-                        statistics.median(x / y for x, y in zip(mine, theirs, strict=True)),
-                        ONE_WAY if (word, other) == ("p50", usual) else None,
-                    )
-                )
-    return rows
+    return [
+        way_row(found, (name, other), rate_size, at)
+        for rate_size in WAYS
+        for name, other in ((MEDIUM, USUAL), (MEDIUM, EXPRESS), (EMITTER, USUAL))
+        for at in (0, 1)
+    ]
+
+
+def way_row(
+    found: dict[tuple[str, int, int], list[list[float]]],
+    names: tuple[str, str],
+    rate_size: tuple[int, int],
+    at: int,
+) -> Row:
+    """at: of the figures of a round."""
+    rate, size = rate_size
+    mine, theirs = ([each[at] for each in found[name, rate, size]] for name in names)
+    return Row(
+        f"one way from the {names[0]}, {size} B, {rate}/s: {('p50', 'p99')[at]} µs",
+        f"{statistics.median(mine):.0f}",
+        f"{names[1]} {statistics.median(theirs):.0f}",
+        statistics.median(x / y for x, y in zip(mine, theirs, strict=True)),
+        ONE_WAY if at == 0 and names == (MEDIUM, USUAL) else None,
+    )
 
 
 # --- packets per second ---------------------------------------------------------------------------

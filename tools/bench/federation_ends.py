@@ -56,13 +56,13 @@ class End:
     def received(self, data: bytes) -> None:
         self.late_us.append((time.monotonic_ns() - _TIME.unpack_from(data)[0]) / 1e3)
 
-    def paced(self, rate: float, size: int, packets: int) -> None:
-        """Sends so many, one at a time, at this rate."""
-        self.is_sending, padding = True, b"x" * (size - _TIME.size)
+    def paced(self, rate: float, size: int, packets: int, way: str = "send") -> None:
+        """Sends so many, one at a time, at this rate. way: the method that sends them."""
+        self.is_sending, padding, send = True, b"x" * (size - _TIME.size), getattr(self, way)
         step_ns = round(1e9 / rate)
 
         def turn(due: int, left: int) -> None:
-            self.send(_TIME.pack(time.monotonic_ns()) + padding)
+            send(_TIME.pack(time.monotonic_ns()) + padding)
             if left > 1:
                 self._timer.call_at(due + step_ns, lambda: turn(due + step_ns, left - 1))
             else:
@@ -162,6 +162,14 @@ class GatewayEnd(End):
         if settings.get("progress"):
             self._progress = Progress(settings["progress"])
             self._show()
+
+    def transmit(self, data: bytes) -> None:
+        """Onto the medium at once, as from the Emitter."""
+        from hilgw.medium.packet import Packet
+
+        now = time.monotonic_ns()
+        packet = Packet(data, CHANNEL, "radio", "sender.tx", "sender", sent_ns=now)
+        self.gateway.medium.transmit(packet, mounted_on="sender")
 
     def _show(self) -> None:
         assert self._progress is not None

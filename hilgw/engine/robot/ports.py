@@ -66,8 +66,7 @@ class EmitterPort:
         self._count.offer(reason)
         if reason is not None:
             return reason
-        self._departure.set(emitter.next_departure())
-        self._schedule.catch_up()
+        self._schedule.set_and_catch_up(self._departure, emitter.next_departure())
         return None
 
     def setChannel(self, channel: int) -> bool:

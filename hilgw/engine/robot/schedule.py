@@ -89,6 +89,20 @@ class Schedule(LazyHeap[tuple[int, tuple[int, int], int, Entry]]):
         finally:
             self._arm()
 
+    def set_and_catch_up(self, entry: Entry, due: int | None) -> None:
+        """Sets the time of an entry, then does as `catch_up`: without an alarm for what is due
+        already, which costs a lone packet more than all else here."""
+        if self._acting:
+            entry.set(due)
+            return
+        self._acting = True  # no alarm
+        try:
+            entry.set(due)
+            self._act(self.now())
+        finally:
+            self._acting = False
+            self._arm()
+
     def _act(self, now: int, *, by_instant: bool = False) -> None:
         """Does all that is due by `now`; by_instant: up to the first instant at which something is
         delivered to a controller."""

@@ -87,6 +87,7 @@ def test_the_slider_leads_to_each_time_and_play_goes_on_on_each_page(
         page.get_by_role("option", name="16 x").click()
         page.get_by_role("button", name="Play").click()
         wheel.first.wait_for()
+        is_at(page, f"{end:.2f}")
         page.get_by_role("button", name="Play").wait_for()  # it stands at its end
         assert times(page) == (end, end)
         packets = page.get_by_role("region", name="Packets").get_by_role("row")

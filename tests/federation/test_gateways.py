@@ -1,0 +1,642 @@
+"""Several gateways on one medium, on an in-memory network: who gets a packet, and the counts."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from hilgw.devices.steps import StepClock
+from hilgw.engine.observer import Observer
+from hilgw.engine.robot.schedule import Schedule
+from hilgw.engine.scene import Scene
+from hilgw.federation.federation import FORGET_NS
+from hilgw.federation.outgoing import LONGEST_PACKET
+from hilgw.medium.airs import Origin
+from hilgw.medium.ledger import Ledger
+from hilgw.medium.listeners import Listener
+from hilgw.medium.medium import Medium
+from hilgw.medium.obstacles import Obstacle, Sphere
+from hilgw.medium.packet import BROADCAST, Copy, Packet
+from hilgw.medium.pose import Pose
+from hilgw.testing.sim import Clock
+from tests.federation.fakes import Lab, lab
+
+NAMES = ("desk", "field", "tower")
+
+CHANNELS = st.one_of(
+    st.none(), st.frozensets(st.sampled_from([BROADCAST, 1, 2, 3]), min_size=1, max_size=2)
+)
+POSES = st.one_of(st.none(), st.builds(Pose, st.tuples(*[st.floats(-20, 20, allow_nan=False)] * 3)))
+LISTENERS = st.fixed_dictionaries(
+    {
+        "type": st.sampled_from(["radio", "infra-red"]),
+        "channels": CHANNELS,
+        "owner": st.sampled_from([None, "r0", "r1"]),
+        "air": st.sampled_from([None, None, "lab", "roof"]),
+        "relay": st.booleans(),
+        "enabled": st.sampled_from([True, True, True, False]),
+        "aperture": st.sampled_from([-1.0, 2.0]),
+        "pose": POSES,
+    }
+)
+PACKETS = st.fixed_dictionaries(
+    {
+        "channel": st.sampled_from([BROADCAST, 1, 2, 3]),
+        "type": st.sampled_from(["radio", "infra-red"]),
+        "owner": st.sampled_from([None, "r0", "r1"]),
+        "range": st.sampled_from([-1.0, 5.0, 20.0]),
+        "aperture": st.sampled_from([-1.0, 1.5]),
+        "air": st.sampled_from([None, None, None, "lab", "roof", "far"]),
+        "is_own": st.booleans(),
+    }
+)
+
+
+class One:
+    """The same listeners and packets on the medium of one gateway."""
+
+    def __init__(self) -> None:
+        self.medium = Medium(Ledger())
+        self.got: dict[str, list[Copy]] = {}
+        clock = Clock()
+        schedule = Schedule(clock, StepClock(clock.now(), 0))
+        self.scene = Scene(self.medium, clock, 2, schedule, Observer())
+
+    def listen(self, name: str, **more: Any) -> None:
+        copies = self.got.setdefault(name, [])
+        self.medium.attach(Listener(name=name, deliver=copies.append, **more))
+
+
+def signal(copy: Copy) -> tuple[Any, ...]:
+    """What a copy has, but times and names of sources."""
+    strength, ahead = copy.signal_strength, copy.direction
+    rounded = tuple(None if math.isnan(each) else round(each, 9) for each in ahead)
+    packet = copy.packet
+    return packet.data, packet.channel, None if math.isnan(strength) else strength, rounded
+
+
+@settings(max_examples=120, deadline=None)
+@given(
+    listeners=st.lists(st.tuples(st.sampled_from(NAMES), LISTENERS), max_size=8),
+    packets=st.lists(st.tuples(st.sampled_from(NAMES), POSES, PACKETS), max_size=8),
+)
+def test_it_is_as_if_all_were_on_one_medium(
+    listeners: list[tuple[str, dict[str, Any]]],
+    packets: list[tuple[str, Pose | None, dict[str, Any]]],
+) -> None:
+    """Each packet comes once to the same listeners, in order, with the same signal. Which of the
+    modules of an air sends it may differ: it is one of those that receive it."""
+
+    async def main(bench: Lab) -> None:
+        one = One()
+        for index, (name, given_) in enumerate(listeners):
+            bench[name].listen(f"l{index}", **given_)
+            one.listen(f"l{index}", **given_)
+        await bench.begin()
+        for index, (name, pose, given_) in enumerate(packets):
+            data = bytes([index])
+            bench[name].send(data, pose=pose, on="truck", source=f"tx.{name}", **given_)
+            one.medium.transmit(
+                Packet(data, source=f"tx.{name}", **given_), pose, mounted_on="truck"
+            )
+        await bench.run(2)
+        in_air: dict[tuple[str, bytes], int] = {}
+        for index, (name, given_) in enumerate(listeners):
+            here, there = bench[name].got[f"l{index}"], one.got[f"l{index}"]
+            if given_["air"] is None:
+                for copies in (here, there):  # the order is that of each Emitter
+                    copies.sort(key=lambda each: packets[each.packet.data[0]][0])
+                assert [signal(each) for each in here] == [signal(each) for each in there]
+            for step, copies in ((1, here), (-1, there)):
+                for each in copies:
+                    key = given_["air"], each.packet.data
+                    in_air[key] = in_air.get(key, 0) + step * (given_["air"] is not None)
+        reachable = all(given_["pose"] is None for _, given_ in listeners)
+        same = all(given_["enabled"] and given_["owner"] is None for _, given_ in listeners)
+        if reachable and same:
+            assert not any(in_air.values())
+        for name in NAMES:  # nothing comes to a gateway whose listeners are on other channels
+            for other in set(NAMES) - {name}:
+                member = bench[name].member(other)
+                assert member.unsettled == 0
+                assert sum(each.lost for each in member.outgoing.values()) == 0
+
+    lab(main, *NAMES)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 1 << 30),
+    lost=st.sampled_from([0.0, 0.1, 0.9]),
+    doubled=st.sampled_from([0.0, 0.3]),
+    swapped=st.sampled_from([0.0, 0.3]),
+    steps=st.lists(
+        st.tuples(st.sampled_from(NAMES), st.sampled_from(["send", "send", "part", "heal", "run"])),
+        max_size=25,
+    ),
+)
+def test_nothing_comes_twice_and_each_loss_is_counted(
+    seed: int, lost: float, doubled: float, swapped: float, steps: list[tuple[str, str]]
+) -> None:
+    async def main(bench: Lab) -> None:
+        for node in bench.nodes.values():
+            node.listen(f"rx.{node.name}")
+        await bench.begin()
+        bench.network.lost, bench.network.doubled, bench.network.swapped = lost, doubled, swapped
+        number = 0
+        pairs = {name: (bench[name].session, bench["desk"].session) for name in NAMES[1:]}
+        parted: set[str] = set()
+        for name, what in steps:
+            if what == "send":
+                for _ in range(4):
+                    bench[name].send(number.to_bytes(2), source=f"tx.{name}")
+                    number += 1
+            elif what == "run":
+                await bench.run()
+            elif what == "part" and name in pairs and name not in parted:
+                bench.network.part(*pairs[name])
+                parted.add(name)
+            elif what == "heal" and name in parted:
+                bench.network.heal(*pairs[name])
+                parted.remove(name)
+            bench.check()
+        for name in parted:
+            bench.network.heal(*pairs[name])
+        await bench.run(25)
+        for node in bench.nodes.values():
+            sources = [each.packet.source for each in node.got[f"rx.{node.name}"]]
+            data = node.data(f"rx.{node.name}")
+            for source in set(sources):
+                mine = [each for each, of in zip(data, sources, strict=True) if of == source]
+                assert mine == sorted(set(mine))
+            for other in set(NAMES) - {node.name}:
+                counts = node.counts(other)
+                there = bench[other].member(node.name).into("radio")
+                assert counts["queued"] == 0
+                assert counts["delivered"] == there.received
+                assert sum(counts["refused"].values()) == there.lost
+                from_here = f"tx.{node.name}@{node.name}"
+                came = [e for e in bench[other].got[f"rx.{other}"] if e.packet.source == from_here]
+                assert len(came) == there.received
+
+    lab(main, *NAMES, seed=seed)
+
+
+def test_payloads_and_their_limits() -> None:
+    async def main(bench: Lab) -> None:
+        bench["field"].listen("rx")
+        await bench.begin()
+        given_ = [bytes(range(256)), b"\0", b"\0" * 40, b"x" * LONGEST_PACKET]
+        for data in (*given_, b"x" * (LONGEST_PACKET + 1)):
+            bench["desk"].send(data)
+        await bench.run(2)
+        assert bench["field"].data("rx") == given_
+        counts = bench["desk"].counts("field")
+        assert (counts["delivered"], counts["refused"]) == (4, {"too_long": 1})
+
+    lab(main, "desk", "field")
+
+
+def test_a_full_queue_refuses_at_once() -> None:
+    async def main(bench: Lab) -> None:
+        bench["field"].listen("rx")
+        await bench.begin()
+        bench["desk"].session.is_full = True
+        bench["desk"].send(b"a")
+        bench["desk"].session.is_full = False
+        bench["desk"].send(b"b")
+        await bench.run(2)
+        assert bench["field"].data("rx") == [b"b"]
+        assert bench["desk"].counts("field")["refused"] == {"overflow": 1}
+
+    lab(main, "desk", "field")
+
+
+def test_a_packet_leaves_once_and_only_where_one_listens() -> None:
+    async def main(bench: Lab) -> None:
+        bench["field"].listen("rx")
+        bench["tower"].listen("rx")
+        bench["tower"].listen("rx2", channels=frozenset({2}))
+        await bench.begin()
+        bench.network.puts.clear()
+        for channel in (1, 2, 3):
+            bench["desk"].send(b"%d" % channel, channel)
+        await bench.run()
+        assert bench.network.puts == [f"hilgw/lab/packet/desk/radio/{each}" for each in (1, 2)]
+        assert bench["desk"].counts("field")["accepted"] == 1
+        assert bench["desk"].counts("tower")["accepted"] == 2
+
+    lab(main, "desk", "field", "tower")
+
+
+def test_receivers_are_retuned_disabled_and_go_while_packets_come() -> None:
+    async def main(bench: Lab) -> None:
+        desk, field = bench["desk"], bench["field"]
+        listener = field.listen("rx")
+        await bench.begin()
+        desk.send(b"a")
+        await bench.settle()
+        field.medium.retune("rx", frozenset({7}))
+        await bench.settle()
+        desk.send(b"not")
+        desk.send(b"b", 7)
+        await bench.settle()
+        field.medium.retune("rx", None)
+        await bench.settle()
+        desk.send(b"c", 999)
+        await bench.settle()
+        listener.enabled = False
+        desk.send(b"not")
+        await bench.settle()
+        listener.enabled = True
+        desk.send(b"d", BROADCAST)
+        await bench.settle()
+        field.medium.detach("rx")
+        await bench.settle()
+        desk.send(b"not")
+        await bench.run(2)
+        assert field.data("rx") == [b"a", b"b", b"c", b"d"]
+        # The disabled one is there: its gateway has the packet, and the reason.
+        assert desk.counts("field")["delivered"] == 5
+        assert field.ledger.as_dict()["medium"]["not_received"] == {"disabled": 1}
+
+    lab(main, "desk", "field")
+
+
+def test_more_channels_than_subscriptions() -> None:
+    async def main(bench: Lab) -> None:
+        bench["field"].listen("rx", channels=frozenset(range(0, 200, 2)))
+        await bench.begin()
+        for channel in range(200):
+            bench["desk"].send(bytes([channel]), channel)
+        await bench.run(2)
+        assert bench["field"].data("rx") == [bytes([each]) for each in range(0, 200, 2)]
+        assert bench["desk"].counts("field")["accepted"] == 100
+
+    lab(main, "desk", "field")
+
+
+def test_obstacles_are_judged_where_the_listener_is() -> None:
+    async def main(bench: Lab) -> None:
+        bench["field"].medium.obstruct(Obstacle(Sphere(0.5), Pose((1.0, 0.0, 0.0))))
+        for name in ("field", "tower"):
+            bench[name].listen("rx", type="infra-red", pose=Pose((2.0, 0.0, 0.0)))
+        await bench.begin()
+        bench["desk"].send(b"a", type="infra-red", pose=Pose())
+        await bench.run()
+        assert (bench["field"].data("rx"), bench["tower"].data("rx")) == ([], [b"a"])
+
+    lab(main, "desk", "field", "tower")
+
+
+# --- robots and airs ------------------------------------------------------------------------------
+
+
+def test_a_robot_hears_itself_nowhere() -> None:
+    """It is simulated here, its radio is there: neither gets what the other one sends."""
+
+    async def main(bench: Lab) -> None:
+        here, there = bench["desk"], bench["field"]
+        here.listen("rover.rx", owner="rover")
+        there.listen("xbee", owner="rover", air="lab")
+        there.listen("other.rx", owner="other")
+        await bench.begin()
+        here.send(b"a", source="rover.tx", owner="rover", on="rover")
+        there.send(b"b", source="xbee", owner="rover", air="lab")
+        await bench.run()
+        assert (here.data("rover.rx"), there.data("xbee")) == ([], [])
+        assert sorted(there.data("other.rx")) == [b"a", b"b"]
+
+    lab(main, "desk", "field")
+
+
+def test_one_module_of_an_air_sends_and_that_of_the_same_gateway_first() -> None:
+    async def main(bench: Lab) -> None:
+        for name in ("field", "tower"):
+            bench[name].listen(f"x.{name}", air="lab")
+            bench[name].listen(f"rx.{name}")
+        await bench.begin()
+        bench["desk"].send(b"a")
+        bench["tower"].send(b"b")
+        await bench.run()
+        assert bench["field"].data("x.field") == [b"a"]
+        assert bench["tower"].data("x.tower") == [b"b"]
+        for name in ("field", "tower"):
+            assert sorted(bench[name].data(f"rx.{name}")) == [b"a", b"b"]
+        bench["field"].kill()
+        await bench.run()
+        bench["desk"].send(b"c")
+        await bench.run()
+        assert bench["tower"].data("x.tower") == [b"b", b"c"]
+
+    lab(main, "desk", "field", "tower")
+
+
+@pytest.mark.parametrize("relay", [False, True])
+def test_what_came_from_an_air_does_not_go_back_and_relays_pass_it_on(relay: bool) -> None:
+    async def main(bench: Lab) -> None:
+        bench["desk"].listen("x0", air="lab", relay=relay)
+        bench["field"].listen("x1", air="lab", relay=relay)
+        bench["field"].listen("x2", air="roof", relay=relay)
+        bench["field"].listen("rx")
+        await bench.begin()
+        bench["desk"].send(b"a", source="x0", air="lab")
+        await bench.run()
+        assert bench["desk"].data("x0") == bench["field"].data("x1") == []
+        assert bench["field"].data("x2") == [b"a"] * relay
+        assert bench["field"].data("rx") == [b"a"]
+
+    lab(main, "desk", "field")
+
+
+def test_a_line_of_its_own_is_no_air_of_another_gateway() -> None:
+    """Both gateways have an adapter uart0: what comes on one line goes out on the other one."""
+
+    async def main(bench: Lab) -> None:
+        for node in bench.nodes.values():
+            node.listen("uart0", air="uart0", relay=True)
+        await bench.begin()
+        bench["desk"].send(b"a", source="uart0", air="uart0")
+        await bench.run()
+        assert bench["desk"].data("uart0") == []
+        assert bench["field"].data("uart0") == [b"a"]
+
+    lab(main, "desk", "field", desk=["uart0"], field=["uart0"])
+
+
+LONG = "0013A20040000001"
+
+
+def test_echoes_and_duplicates_are_recognised_across_gateways() -> None:
+    async def main(bench: Lab) -> None:
+        desk, field, tower = (bench[name] for name in ("desk", "field", "tower"))
+        for node in (desk, field):
+            node.listen(f"x.{node.name}", air="lab")
+            node.airs.own("lab", f"x.{node.name}", [])
+        tower.listen("rx")
+        await bench.begin()
+        # The module of the desk transmits; that of the field receives it: an echo.
+        desk.airs.sent("lab", b"ours", bench.clock.now(), "x.desk")
+        await bench.settle()
+        origin, _ = field.airs.origin("lab", "x.field", None, b"ours", bench.clock.now())
+        assert origin is Origin.ECHO
+        # A foreign module transmits once, both modules receive it: it comes once.
+        for node in (desk, field):
+            station = f"x.{node.name}"
+            now = bench.clock.now()
+            assert node.airs.origin("lab", station, LONG, b"new", now)[0] is Origin.FOREIGN
+            if not node.airs.is_duplicate("lab", station, LONG, b"new", now):
+                node.send(b"new", source=station, air="lab", address=LONG)
+            await bench.settle()
+        assert tower.data("rx") == [b"new"]
+
+    lab(main, "desk", "field", "tower")
+
+
+def test_two_modules_report_one_transmission_at_once() -> None:
+    """Each gateway has put it on its medium before it had that of the other one; a third one
+    drops the second."""
+
+    async def main(bench: Lab) -> None:
+        for node in (bench["desk"], bench["field"]):
+            node.listen(f"x.{node.name}", air="lab")
+            node.airs.own("lab", f"x.{node.name}", [])
+        bench["tower"].listen("rx")
+        await bench.begin()
+        for node in (bench["desk"], bench["field"]):
+            assert not node.airs.is_duplicate("lab", f"x.{node.name}", LONG, b"new", 0)
+            node.send(b"new", source=f"x.{node.name}", air="lab", address=LONG)
+        await bench.run(2)
+        assert bench["tower"].data("rx") == [b"new"]
+        dropped = [bench["tower"].member(name).dropped["duplicate"] for name in ("desk", "field")]
+        assert sum(dropped) == 1
+
+    lab(main, "desk", "field", "tower")
+
+
+# --- poses ----------------------------------------------------------------------------------------
+
+
+def test_the_pose_of_a_robot_comes_from_the_gateway_that_has_it() -> None:
+    async def main(bench: Lab) -> None:
+        here, there = bench["desk"], bench["field"]
+        here.scene.add("rover", Pose((1.0, 2.0, 3.0)))
+        there.scene.add("rover", None)
+        there.listen("rover.x", owner="rover")
+        await bench.begin()
+        found = there.scene.pose_of("rover")
+        assert found is not None
+        assert found.position == (1.0, 2.0, 3.0)
+        here.scene.place("rover", Pose((4.0, 0.0, 0.0)))
+        await bench.run()
+        assert there.scene.pose_of("rover") == Pose((4.0, 0.0, 0.0))
+        bench["tower"].send(b"near", pose=Pose((5.0, 0.0, 0.0)), range=2.0)
+        bench["tower"].send(b"far", pose=Pose((9.0, 0.0, 0.0)), range=2.0)
+        await bench.run()
+        assert there.data("rover.x") == [b"near"]
+        here.kill()
+        await bench.run()
+        assert there.scene.pose_of("rover") is None
+
+    lab(main, "desk", "field", "tower")
+
+
+# --- gateways come and go -------------------------------------------------------------------------
+
+
+def test_a_killed_gateway_and_its_next_run() -> None:
+    async def main(bench: Lab) -> None:
+        desk, field = bench["desk"], bench["field"]
+        field.listen("rx")
+        await bench.begin()
+        desk.send(b"a")
+        await bench.run()
+        desk.send(b"lost")
+        field.kill()
+        await bench.run()
+        assert desk.gateway.supervisors["gateway@field"].reason == "lost"
+        desk.send(b"nobody is there")
+        counts = desk.counts("field")
+        assert (counts["accepted"], counts["queued"], counts["delivered"]) == (2, 1, 1)
+        again = bench.add("field")
+        again.listen("rx")
+        again.start()
+        await bench.run(2)
+        desk.send(b"b")
+        await bench.run(2)
+        assert again.data("rx") == [b"b"]
+        counts = desk.counts("field")
+        assert (counts["accepted"], counts["queued"], counts["delivered"]) == (3, 0, 2)
+        assert counts["refused"] == {"unconfirmed": 1}
+
+    lab(main, "desk", "field")
+
+
+def test_the_next_run_is_there_before_the_last_one_is_known_to_be_gone() -> None:
+    async def main(bench: Lab) -> None:
+        desk, field = bench["desk"], bench["field"]
+        await bench.begin()
+        bench.network.sessions.remove(field.session)  # frozen: its token is still there
+        again = bench.add("field", "again")
+        again.listen("rx")
+        again.start()
+        await bench.run(3)
+        assert desk.member("field").id == field.federation.id
+        for token in field.session.tokens:
+            desk.session.see(field.session, token, is_there=False)
+            again.session.see(field.session, token, is_there=False)
+        await bench.run(2)
+        assert desk.member("field").id == again.federation.id
+        desk.send(b"a")
+        await bench.run(2)
+        assert again.data("rx") == [b"a"]
+
+    lab(main, "desk", "field")
+
+
+def test_what_a_lost_gateway_does_not_confirm_is_lost_until_it_is_back() -> None:
+    async def main(bench: Lab) -> None:
+        desk, field = bench["desk"], bench["field"]
+        field.listen("rx")
+        await bench.begin()
+        desk.send(b"a")
+        await bench.settle()  # it has it, and did not confirm it
+        bench.network.part(desk.session, field.session)
+        await bench.run()
+        assert desk.counts("field")["queued"] == 1
+        bench.clock.run(FORGET_NS)
+        await bench.run(2)
+        assert desk.counts("field")["refused"] == {"unconfirmed": 1}
+        bench.network.heal(desk.session, field.session)
+        await bench.run(3)
+        desk.send(b"b")
+        await bench.run(2)
+        assert field.data("rx") == [b"a", b"b"]
+        counts = desk.counts("field")
+        assert (counts["delivered"], sum(counts["refused"].values()), counts["queued"]) == (2, 0, 0)
+
+    lab(main, "desk", "field")
+
+
+def test_a_gateway_that_ends_loses_nothing_uncounted() -> None:
+    async def main(bench: Lab) -> None:
+        desk, field = bench["desk"], bench["field"]
+        desk.listen("rx")
+        field.listen("rx")
+        await bench.begin()
+        for index in range(20):
+            desk.send(b"%d" % index)
+            field.send(b"%d" % index)
+        assert field.task is not None
+        field.task.cancel()
+        while not field.task.done():
+            await bench.run()
+        await bench.run()
+        sent, got = desk.counts("field"), [e for e in field.got["rx"] if e.packet.gateway]
+        assert sent["queued"] == 0
+        assert sent["delivered"] == len(got) == field.member("desk").into("radio").received
+        assert sent["delivered"] + sum(sent["refused"].values()) == sent["accepted"] == 20
+        came = [each.packet.data for each in desk.got["rx"] if each.packet.gateway]
+        assert came == [b"%d" % index for index in range(20)]
+        assert desk.gateway.supervisors["gateway@field"].reason == "it ended"
+        mine = field.counts("desk")
+        assert mine["accepted"] == mine["delivered"] + mine["expired"] == 20
+
+    lab(main, "desk", "field")
+
+
+def test_another_version_is_refused_with_both_numbers_and_may_come_back() -> None:
+    async def main(bench: Lab) -> None:
+        other = bench.add("old", version=2)
+        other.listen("rx")
+        bench["desk"].listen("rx")
+        await bench.begin()
+        neighbour = bench["desk"].gateway.supervisors["gateway@old"]
+        assert (neighbour.state, neighbour.reason) == (
+            "failed",
+            "speaks version 2 of the federation, this gateway 1",
+        )
+        bench["desk"].send(b"a")
+        await bench.run(2)
+        assert other.data("rx") == []
+        other.kill()
+        await bench.run()
+        assert neighbour.reason == "lost"
+
+    lab(main, "desk", "field")
+
+
+@pytest.mark.parametrize("gap_ms", [0, 1, 3000])
+def test_of_two_gateways_of_one_name_exactly_the_newer_one_ends(gap_ms: int) -> None:
+    async def main(bench: Lab) -> None:
+        bench["field"].listen("rx")
+        await bench.begin()
+        older = bench.add("desk", "older")
+        older.start()
+        await bench.settle()
+        bench.clock.run(gap_ms * 1_000_000)
+        newer = bench.add("desk", "newer")
+        newer.start()
+        await bench.run(12)
+        tasks = [node.task for node in (older, newer)]
+        ended = [each for each in tasks if each is not None and each.done()]
+        assert len(ended) == 1
+        if gap_ms > 100:
+            assert ended[0] is newer.task
+        error = ended[0].exception()
+        assert str(error).startswith("federation: another gateway of this network has the name")
+        stays = newer if ended[0] is older.task else older
+        assert bench["field"].member("desk").id == stays.federation.id
+        stays.send(b"a")
+        await bench.run(2)
+        assert bench["field"].data("rx") == [b"a"]
+
+    lab(main, "field")
+
+
+def test_names_that_meet_after_a_partition() -> None:
+    async def main(bench: Lab) -> None:
+        first, second = bench.add("desk", "first"), bench.add("desk", "second")
+        first.start()
+        await bench.run(20)
+        bench.network.sessions.append(second.session)
+        bench.network.part(first.session, second.session)
+        bench.network.sessions.remove(second.session)
+        second.start()
+        await bench.run(20)
+        assert first.task is not None
+        assert second.task is not None
+        assert not first.task.done()
+        assert not second.task.done()
+        bench.network.heal(first.session, second.session)
+        await bench.run(3)
+        assert (first.task.done(), second.task.done()) == (False, True)
+
+    lab(main)
+
+
+def test_the_counts_of_all_gateways_add_up_together() -> None:
+    async def main(bench: Lab) -> None:
+        for name in ("field", "tower"):
+            bench[name].listen("rx")
+        await bench.begin()
+        bench.network.lost = 0.3
+        for index in range(50):
+            bench["desk"].send(bytes([index]))
+        await bench.run(3)
+        asking = asyncio.ensure_future(bench["desk"].federation.network())
+        await bench.settle()
+        counts = await asking
+        assert counts.keys() == {"desk", "field", "tower"}
+        for name in ("field", "tower"):
+            mine = counts["desk"]["members"][name]
+            its = counts[name]["members"]["desk"]
+            assert mine["sent"] == 50 == mine["delivered"] + mine["lost"]
+            assert (mine["delivered"], mine["lost"]) == (its["received"], its["missed"])
+            assert 0 < mine["lost"] < 50
+
+    lab(main, "desk", "field", "tower", seed=3)

@@ -1,0 +1,312 @@
+"""What another program puts on the keys of a federation: counted, without an effect."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from hilgw.federation import wire
+from hilgw.federation.incoming import MOST_SOURCES
+from hilgw.federation.roster import MOST_MEMBERS
+from hilgw.medium.airs import Origin
+from hilgw.medium.pose import Pose
+from hilgw.units import NS_PER_S
+from tests.federation.fakes import FakeSession, Lab, Node, lab
+
+KEY = "hilgw/lab/packet/desk/radio/1"
+
+
+def summary(node: Node) -> dict[str, Any]:
+    return node.federation.summary()
+
+
+async def begin(bench: Lab) -> FakeSession:
+    """The desk sends to the field; the session of another program."""
+    bench["field"].listen("rx")
+    await bench.begin()
+    bench["desk"].send(b"first")
+    await bench.run(2)
+    other = FakeSession(bench.network, bench.clock.now)
+    await other.open()
+    return other
+
+
+async def goes_on(bench: Lab, *more: bytes) -> None:
+    """The link works, and both ends count the same."""
+    bench["desk"].send(b"last")
+    await bench.run(12)
+    assert bench["field"].data("rx") == [b"first", *more, b"last"]
+    counts = bench["desk"].counts("field")
+    assert (counts["delivered"], counts["queued"], counts["refused"]) == (2, 0, {})
+    into = bench["field"].member("desk").into("radio")
+    assert (into.received, into.lost) == (2, 0)
+
+
+def attempt(make: Callable[[Lab, FakeSession], None]) -> dict[str, Any]:
+    """Another program does something between two packets; what the field counted."""
+    found: dict[str, Any] = {}
+
+    async def main(bench: Lab) -> None:
+        other = await begin(bench)
+        make(bench, other)
+        await bench.run(2)
+        await goes_on(bench)
+        found.update(summary(bench["field"]))
+
+    lab(main, "desk", "field")
+    return found
+
+
+def test_packets_with_bytes_that_are_no_attachment() -> None:
+    def make(bench: Lab, other: FakeSession) -> None:
+        for each in (b"x", b"{", b"\0", b"\0\1", b"\0\2" + bytes(16), b'{"range": NaN}'):
+            other.put(KEY, b"bad", each)
+        other.put("hilgw/lab/packet/desk/radio/1", b"", None)
+        other.put("hilgw/lab/packet/d!/radio/1", b"bad", None)
+
+    assert attempt(make)["outside"]["dropped"]["malformed"] == 8
+
+
+def test_packets_with_the_name_of_a_gateway() -> None:
+    def make(bench: Lab, other: FakeSession) -> None:
+        field = bench["field"].federation.id
+        other.put(KEY, b"bad", None)
+        other.put(KEY.replace("desk", "field"), b"bad", None)
+        other.put(KEY, b"bad", wire.trailer(99, 0, [(field, 2)]))
+        other.put(KEY.replace("desk", "field"), b"bad", wire.trailer(field, 0, [(field, 2)]))
+
+    dropped = attempt(make)["outside"]["dropped"]
+    assert dropped == {"wrong_sender": 2, "unknown_sender": 2}
+
+
+def test_numbers_that_no_packet_has() -> None:
+    def make(bench: Lab, other: FakeSession) -> None:
+        field, desk = bench["field"].federation.id, bench["desk"].federation.id
+        for number in (0, 1, 2000, 1 << 31, 1 << 63, (1 << 64) - 1):
+            other.put(KEY, b"bad", wire.trailer(desk, -1 << 63, [(field, number)]))
+
+    found = attempt(make)
+    assert found["outside"]["dropped"] == {"malformed": 4}
+    assert found["gateways"]["desk"]["late"] == 2
+
+
+def test_a_number_that_may_be_one_costs_as_many_packets_and_all_are_counted() -> None:
+    """Who may publish as a gateway can send as it: access control of Zenoh prevents that."""
+
+    async def main(bench: Lab) -> None:
+        other = await begin(bench)
+        field, desk = bench["field"], bench["desk"]
+        other.put(KEY, b"forged", wire.trailer(desk.federation.id, 0, [(field.federation.id, 12)]))
+        await bench.run()
+        for index in range(30):
+            desk.send(b"%d" % index)
+        await bench.run(3)
+        data = field.data("rx")
+        assert data == [b"first", b"forged", *(b"%d" % index for index in range(11, 30))]
+        counts = desk.counts("field")
+        assert counts["delivered"] + sum(counts["refused"].values()) == counts["accepted"] == 31
+        assert counts["queued"] == 0
+
+    lab(main, "desk", "field")
+
+
+def test_a_link_query_with_wrong_counts() -> None:
+    def make(bench: Lab, other: FakeSession) -> None:
+        id = wire.id_text(bench["desk"].federation.id)
+        for sent in (0, 5, 1 << 40):
+            query = wire.encode_json(wire.LinkQuery("desk", id, {"radio": sent, "nonsense": 5}))
+            other.get("hilgw/lab/link/field", lambda query=query: query, lambda *given: None)
+        other.get("hilgw/lab/link/field", lambda: b"\xff" * 9999, lambda *given: None)
+
+    assert attempt(make)["refused"] == {"malformed": 1}
+
+
+def test_states_that_a_gateway_has_not() -> None:
+    def make(bench: Lab, other: FakeSession) -> None:
+        for name in ("desk", "field"):
+            id = wire.id_text(bench[name].federation.id)
+            for state in (
+                wire.State(id, uptime_ms=1 << 60, revision=1 << 60),
+                wire.State("0" * 16, uptime_ms=1 << 60, revision=1 << 60),
+                wire.State(id, revision=1 << 61, leaving=True, acknowledged={"x": {}}),
+            ):
+                other.put(f"hilgw/lab/state/{name}", wire.encode_json(state))
+            other.put(f"hilgw/lab/state/{name}", b"{" * 3_000_000)
+        other.put("hilgw/lab/state/nobody", b"{")
+
+    assert attempt(make)["refused"] == {"malformed": 1}
+
+
+def test_a_false_farewell_does_not_settle_what_is_lost_later() -> None:
+    async def main(bench: Lab) -> None:
+        other = await begin(bench)
+        field, desk = bench["field"], bench["desk"]
+        false = {wire.id_text(desk.federation.id): {"radio": (1 << 50, 1 << 50)}}
+        id = wire.id_text(field.federation.id)
+        state = wire.State(id, revision=1 << 61, leaving=True, acknowledged=false)
+        other.put("hilgw/lab/state/field", wire.encode_json(state))
+        await bench.run()
+        desk.send(b"lost")
+        field.kill()
+        await bench.run()
+        counts = desk.counts("field")
+        assert (counts["delivered"], counts["refused"]) == (1, {"link": 1})
+
+    lab(main, "desk", "field")
+
+
+def test_tokens_with_the_names_of_gateways() -> None:
+    def make(bench: Lab, other: FakeSession) -> None:
+        for name in ("desk", "field"):
+            for id in range(300):
+                other.live(f"hilgw/lab/member/{name}/{id:016x}/1")
+                other.live(f"hilgw/lab/member/{name}/{id:016x}/9")
+        other.live("hilgw/lab/member/desk/x/1")
+
+    assert attempt(make)["refused"] == {"malformed": 1}
+
+
+def test_a_gateway_is_found_behind_false_tokens_of_its_name() -> None:
+    async def main(bench: Lab) -> None:
+        other = FakeSession(bench.network, bench.clock.now)
+        await other.open()
+        for id in range(5):
+            other.live(f"hilgw/lab/member/field/{id:016x}/1")
+        desk = bench["desk"]
+        desk.start()
+        await bench.run(2)
+        field = bench.add("field")
+        field.listen("rx")
+        field.start()
+        await bench.run(80)
+        desk.send(b"a")
+        await bench.run(2)
+        assert field.data("rx") == [b"a"]
+
+    lab(main, "desk")
+
+
+def test_many_tokens_leave_room_for_gateways() -> None:
+    async def main(bench: Lab) -> None:
+        other = await begin(bench)
+        for index in range(1000):
+            other.live(f"hilgw/lab/member/false{index}/{index:016x}/1")
+        await bench.run(2)
+        field = bench["field"]
+        assert len(field.federation.members) == MOST_MEMBERS
+        assert len(field.gateway.supervisors) == MOST_MEMBERS
+        assert summary(field)["refused"] == {"too_many_gateways": 1001 - MOST_MEMBERS}
+        bench.clock.run(2 * NS_PER_S)
+        await bench.run()
+        tower = bench.add("tower")
+        tower.start()
+        await bench.run(3)
+        tower.send(b"new")
+        await bench.run(2)
+        assert len(field.federation.members) == MOST_MEMBERS
+        await goes_on(bench, b"new")
+
+    lab(main, "desk", "field")
+
+
+def test_answers_of_another_program_are_no_answers() -> None:
+    """It answers what is asked of the gateways, before they do."""
+
+    async def main(bench: Lab) -> None:
+        other = FakeSession(bench.network, bench.clock.now)
+        await other.open()
+        for kind in ("state", "link", "status"):
+            for data in (b"", b"{}", b'{"id": "0000000000000000"}', b"[" * 5000):
+                other.answer(
+                    f"hilgw/lab/{kind}/*", lambda query, data=data: query.reply("", lambda: data)
+                )
+        await begin(bench)
+        asking = asyncio.ensure_future(bench["desk"].federation.network())
+        await bench.settle()
+        counts = await asking
+        assert counts["field"]["id"] == wire.id_text(bench["field"].federation.id)
+        await goes_on(bench)
+
+    lab(main, "desk", "field")
+
+
+def test_poses_and_airs_of_another_program() -> None:
+    async def main(bench: Lab) -> None:
+        field = bench["field"]
+        field.scene.add("rover", None)
+        field.scene.add("fixed", Pose((1.0, 0.0, 0.0)))
+        field.listen("x", air="air")
+        for node in (bench["desk"], field):
+            node.airs.own("air", f"x.{node.name}", [])
+        other = await begin(bench)
+        for name in ("rover", "fixed", "unknown"):
+            for gateway in ("nobody", "desk"):
+                key = f"hilgw/lab/pose/{gateway}/{name}"
+                for data in (b"", b'{"object": "rover", "position": [NaN, 0, 0]}', b"{" * 9999):
+                    other.put(key, data)
+                fixed = wire.PoseMessage("fixed", (9.0, 9.0, 9.0))
+                other.put(key, wire.encode_json(fixed))
+        sent = wire.AirSent("air", "x.nobody", None, NS_PER_S, 0)
+        for gateway in ("nobody", "desk"):
+            other.put(f"hilgw/lab/sent/{gateway}", b"foreign", wire.encode_json(sent))
+            other.put(f"hilgw/lab/sent/{gateway}", b"foreign", b"{")
+            other.put(f"hilgw/lab/sent/{gateway}", b"foreign", None)
+        await bench.run()
+        assert field.scene.pose_of("rover") is None
+        assert field.scene.pose_of("fixed") == Pose((1.0, 0.0, 0.0))
+        origin, _ = field.airs.origin("air", "x", None, b"foreign", bench.clock.now())
+        assert origin is Origin.FOREIGN
+        assert summary(field)["refused"]["malformed"] >= 7
+        await goes_on(bench)
+
+    lab(main, "desk", "field")
+
+
+def test_extreme_numbers_do_nothing_to_the_medium() -> None:
+    async def main(bench: Lab) -> None:
+        field = bench["field"]
+        field.listen("eye", type="infra-red", pose=Pose((1e9, -1e9, 0.0)), aperture=1.0)
+        for index in range(40):  # more than are looked at one by one
+            field.listen(f"rx{index}", channels=frozenset({2}), pose=Pose((float(index), 0.0, 0.0)))
+        other = await begin(bench)
+        extremes = (-1.7e308, -1e-320, 0.0, 1e-320, 1e9, 1.7e308)
+        for value in extremes:
+            for position in ((-1e9, 1e9, 0.0), (0.0, 0.0, 1e-320), (1e9, -1e9, 0.0)):
+                head = wire.Head(
+                    source="a",
+                    position=position,
+                    range=value,
+                    aperture=value,
+                    rssi_dbm=value if value < 0 else None,
+                    rssi_at_1m_dbm=-value,
+                )
+                data = wire.encode_json(head)
+                other.put("hilgw/lab/packet/probe/radio/2", b"x", data)
+                other.put("hilgw/lab/packet/probe/infra-red/all", b"x", data)
+        await bench.run()
+        assert summary(field)["outside"] == {"entered": 3 * 2 * len(extremes), "dropped": {}}
+        await goes_on(bench)
+
+    lab(main, "desk", "field")
+
+
+def test_names_of_sources_take_bounded_memory() -> None:
+    async def main(bench: Lab) -> None:
+        other = await begin(bench)
+        field = bench["field"]
+        field.medium.retune("rx", frozenset({9}))
+        await bench.settle()
+        for index in range(2 * MOST_SOURCES):
+            head = wire.encode_json(wire.Head(source=f"s{index}"))
+            other.put("hilgw/lab/packet/probe/radio/9", b"x", head)
+        await bench.settle()
+        sources = field.ledger.as_dict()["received_by"]
+        assert len(sources) == MOST_SOURCES + 1
+        assert sources["others"] == {"rx": MOST_SOURCES + 1}
+        field.medium.retune("rx", frozenset({1}))
+        field.got["rx"][1:] = []
+        await bench.settle()
+        await goes_on(bench)
+
+    lab(main, "desk", "field")

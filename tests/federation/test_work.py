@@ -1,0 +1,100 @@
+"""What a packet costs at the gateway that sends it, counted: no clock is read, nothing is sent."""
+
+from __future__ import annotations
+
+import pytest
+
+from hilgw.engine.lines import Lines
+from hilgw.engine.neighbour import Neighbour
+from hilgw.engine.observer import Observers
+from hilgw.federation.member import Member
+from hilgw.federation.outgoing import Outgoing
+from hilgw.federation.shared_airs import SharedAirs
+from hilgw.federation.wire import Keys, MemberKey, decode_attachment
+from hilgw.medium.airs import Airs
+from hilgw.medium.ledger import Ledger
+from hilgw.medium.medium import Medium
+from hilgw.medium.packet import Packet
+from tests import work
+
+FEW, MANY, MOST = 2, 10, 50
+CHANNEL = 12
+
+
+class Session:
+    """Keeps what is put."""
+
+    is_full = False
+
+    def __init__(self) -> None:
+        self.puts: list[tuple[str, bytes, bytes]] = []
+
+    def put(self, key: str, payload: bytes, attachment: bytes) -> None:
+        self.puts.append((key, payload, attachment))
+
+
+class Sender:
+    """A gateway among so many others, of which so many listen to the channel."""
+
+    def __init__(self, members: int, listening: int) -> None:
+        self.medium = Medium(Ledger())
+        self.session = Session()
+        self.members: dict[str, Member] = {}
+        outgoing = Outgoing(
+            Keys("lab", "sender"),
+            1,
+            self.session,  # type: ignore[arg-type]
+            self.members,
+            self.medium,
+            SharedAirs(Airs(), "sender", [], lambda: 0),
+            lambda call: None,  # what waits for a neighbour that does not get it
+        )
+        lines = Lines(Observers(), lambda: 0)
+        for number in range(members):
+            name = f"m{number}"
+            neighbour = Neighbour(name, lines, "", outgoing.carry, self.medium)
+            self.members[name] = Member(MemberKey(name, 100 + number, 1), neighbour, 0)
+            channel = CHANNEL if number < listening else CHANNEL + 1 + number
+            neighbour.listen({"radio": frozenset({channel})})
+        outgoing.changed()
+
+    def transmit(self) -> None:
+        self.medium.transmit(Packet(b"ping", CHANNEL, "radio", "robot.tx", "robot"))
+
+    def instructions(self) -> int:
+        """Of one packet, where the ones before have made what is made once."""
+        self.transmit()
+        return work.instructions(self.transmit)
+
+
+def test_members_that_do_not_listen_cost_a_packet_nothing() -> None:
+    counted = {members: Sender(members, 1).instructions() for members in (FEW, MANY, MOST)}
+    assert counted[FEW] > 0
+    assert counted[MOST] == counted[MANY] == counted[FEW]
+
+
+def test_each_listener_costs_a_packet_the_same() -> None:
+    one, few, many = (Sender(MOST, each).instructions() for each in (1, 1 + FEW, 1 + 2 * FEW))
+    assert 0 < many - few == few - one
+
+
+@pytest.mark.parametrize("listening", [1, MANY])
+def test_a_packet_leaves_once_with_a_number_for_each_listener(listening: int) -> None:
+    sender = Sender(MOST, listening)
+    sender.transmit()
+    sender.transmit()
+    assert [put[:2] for put in sender.session.puts] == [
+        (f"hilgw/lab/packet/sender/radio/{CHANNEL}", b"ping")
+    ] * 2
+    for member in range(MOST):
+        numbers = [decode_attachment(put[2], 100 + member).number for put in sender.session.puts]
+        assert numbers == ([1, 2] if member < listening else [None, None])
+
+
+def test_a_packet_costs_no_json_where_the_head_is_that_of_the_one_before() -> None:
+    sender = Sender(FEW, FEW)
+    sender.transmit()
+    calls = work.calls(sender.transmit)
+    assert calls["outgoing.flush"] > 0
+    assert not calls["wire.encode_json"]
+    assert not calls["outgoing._receivers"]
