@@ -18,7 +18,7 @@ pytestmark = [
     pytest.mark.judge("chromium"),
     pytest.mark.xdist_group("browser"),
 ]
-EVIL = "<img src=x onerror=\"document.title='run'\">\u202e"
+EVIL = "<img src=x onerror=\"document.title='run'\">"
 
 
 def test_the_overview_has_the_other_gateway_and_its_texts_are_text(
