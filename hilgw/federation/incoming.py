@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 OUTSIDE = "zenoh"  # the gateway of packets that another program on Zenoh sends
 OTHERS = "others"
+NOWHERE: frozenset[str] = frozenset()
 MOST_SOURCES = 1024  # names of sources from outside; further ones are counted together
 LONGEST_WAY_NS = NS_PER_S
 
@@ -52,7 +53,6 @@ class Incoming:
         self._now = now
         self._ask = ask
         self._sources: dict[tuple[str, str], str] = {}
-        self._served: dict[int, tuple[wire.Head, frozenset[str]]] = {}
 
     def sample(self, key: str, payload: bytes, attachment: bytes) -> None:
         """A sample on the key of a packet."""
@@ -122,7 +122,7 @@ class Incoming:
             rssi_uncertain=head.rssi_uncertain,
             is_own=head.is_own,
             gateway=gateway,
-            served=self._served_elsewhere(head) if head.served else frozenset(),
+            served=self._served_elsewhere(head) if head.served else NOWHERE,
         )
         self._scene.transmit_from(packet, given.pose, head.on, now)
 

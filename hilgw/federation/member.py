@@ -127,7 +127,7 @@ class Member:
         return min(self._clocks)[0] if self._clocks else None
 
     def joined(self, now: int) -> tuple[str, int]:
-        """Its ID, and how long ago it joined, in ms; ("", 0): it does not say."""
+        """Its ID, and how long ago it joined, in ms; ("", 0): it does not report it."""
         if self.state is None:
             return "", 0
         return self.state.id, self.state.uptime_ms + (now - self.learned_ns) // NS_PER_MS

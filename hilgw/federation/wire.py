@@ -42,6 +42,7 @@ LONGEST_STATE = 1 << 20
 _ALL = "all"
 _TRAILER = Struct("<BQq")
 _NUMBER = Struct("<QQ")
+_FOR_ONE = Struct("<BQqQQ")  # both, as most packets are for one gateway
 _CHANNEL = re.compile(r"0|[1-9][0-9]{0,9}")
 
 _ENCODE = json.JSONEncoder(allow_nan=False, separators=(",", ":"), default=keys_of).encode
@@ -199,6 +200,8 @@ def decode_json(kind: type[T], data: bytes, longest: int = LONGEST_STATE) -> T:
 
 def trailer(sender: int, sent_ns: int, numbers: list[tuple[int, int]]) -> bytes:
     """What a gateway adds to the head of a packet. numbers: ID and number for each receiver."""
+    if len(numbers) == 1:
+        return b"\0" + _FOR_ONE.pack(VERSION, sender, sent_ns, *numbers[0])
     found = b"".join([_NUMBER.pack(*each) for each in numbers])
     return b"\0" + _TRAILER.pack(VERSION, sender, sent_ns) + found
 
@@ -209,6 +212,10 @@ def decode_attachment(data: bytes, own: int) -> Given:
     found, pose = _head(head)
     if not zero:
         return Given(found, pose)
+    if len(rest) == _FOR_ONE.size:
+        version, sender, sent_ns, id, number = _FOR_ONE.unpack(rest)
+        if version == VERSION and id == own:
+            return Given(found, pose, sender, sent_ns, number)
     if (len(rest) - _TRAILER.size) % _NUMBER.size or len(rest) < _TRAILER.size:
         raise Malformed("the numbers are cut off")
     version, sender, sent_ns = _TRAILER.unpack_from(rest)

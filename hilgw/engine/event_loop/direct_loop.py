@@ -15,7 +15,6 @@ import selectors
 import time
 from collections.abc import Callable
 from contextvars import Context
-from socket import socket
 from typing import Any, Protocol, TypeVarTuple
 
 ASKS = 100  # before it sleeps although an event is expected: some 40 microseconds
@@ -165,14 +164,6 @@ class DirectLoop(asyncio.SelectorEventLoop):
         self._serving.on_fault = self._report_fault
         self._serving.call_soon = self.call_soon
         super().__init__(self._serving)
-        # Other threads wake it up without a turn of asyncio's selector.
-        awake: socket = self._ssock  # type: ignore[attr-defined]
-        self._serving.unregister(awake)
-        self._serving.serve(self._serving.readers, awake.fileno(), self._woken)
-
-    def _woken(self) -> None:
-        self._read_from_self()  # type: ignore[attr-defined]
-        self._serving.wanted = True
 
     def call_after_round(self, callback: Callable[[], object]) -> None:
         """As call_soon, but sooner and cheaper: after the callbacks of the descriptors that are
