@@ -7,7 +7,7 @@ from hilgw.units import NS_PER_MS
 
 MOST = 64
 MOST_TIES = 5
-SLACK_MS = 20  # a third gateway may say how long the other one is there
+SLACK_MS = 20  # a third gateway may report how long the other one is there
 
 
 class Namesakes:

@@ -47,8 +47,8 @@ def _refused(made: zenoh.Config, config: FederationConfig) -> Iterator[tuple[Key
         try:
             made.insert_json5("/".join(path), json.dumps(value))
         except zenoh.ZError as error:
-            said = _MESSAGE.search(str(error))
-            why = "" if said is None else f": {said[1]}"
+            found = _MESSAGE.search(str(error))
+            why = "" if found is None else f": {found[1]}"
             yield path, f"Zenoh refuses {'/'.join(path)}{why}"
 
 

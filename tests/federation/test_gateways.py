@@ -296,7 +296,7 @@ def test_obstacles_are_judged_where_the_listener_is() -> None:
 # --- robots and airs ------------------------------------------------------------------------------
 
 
-def test_a_robot_hears_itself_nowhere() -> None:
+def test_a_robot_receives_itself_nowhere() -> None:
     """It is simulated here, its radio is there: neither gets what the other one sends."""
 
     async def main(bench: Lab) -> None:
@@ -353,7 +353,7 @@ def test_what_came_from_an_air_does_not_go_back_and_relays_pass_it_on(relay: boo
     lab(main, "desk", "field")
 
 
-def test_a_line_of_its_own_is_no_air_of_another_gateway() -> None:
+def test_a_line_of_its_own_is_not_an_air_of_another_gateway() -> None:
     """Both gateways have an adapter uart0: what comes on one line goes out on the other one."""
 
     async def main(bench: Lab) -> None:

@@ -138,7 +138,7 @@ def test_states_that_a_gateway_has_not() -> None:
     assert attempt(make)["refused"] == {"malformed": 1}
 
 
-def test_a_false_farewell_does_not_settle_what_is_lost_later() -> None:
+def test_a_false_last_state_does_not_settle_what_is_lost_later() -> None:
     async def main(bench: Lab) -> None:
         other = await begin(bench)
         field, desk = bench["field"], bench["desk"]
