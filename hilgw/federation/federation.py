@@ -127,6 +127,7 @@ class Federation(ObservedPort):
             self._airs,
             loop.call_soon,
         )
+        self._outgoing.on_ahead = self._ask_all
         keys = self._keys
         session.answer(keys.own("link"), self._on_link_query)
         session.answer(keys.own("state"), self._on_state_query)
@@ -160,8 +161,7 @@ class Federation(ObservedPort):
                 session.withdraw(key)
             deadline = asyncio.get_running_loop().time() + SETTLE_S
             while self._unsettled() and asyncio.get_running_loop().time() < deadline:
-                for member in self._unsettled():
-                    self._ask(member)
+                self._ask_all()
                 await asyncio.sleep(0.01)
             self._incoming.is_open = False  # what comes now is not in the last state
             self._state = self._made_state(leaving=True)
@@ -194,6 +194,8 @@ class Federation(ObservedPort):
                 self._ask_state(member)
             elif member.unsettled or now - member.answered_ns >= IDLE_NS:
                 self._ask(member)
+        if self._outgoing is not None:
+            self._outgoing.settled()
         if (report := self._observer.link) is not None and now >= self._links_ns:
             self._links_ns = now + NS_PER_S
             for member in self.members.values():
@@ -437,11 +439,16 @@ class Federation(ObservedPort):
 
     # --- links ------------------------------------------------------------------------------------
 
+    def _ask_all(self) -> None:
+        for member in self._unsettled():
+            self._ask(member)
+
     def _ask(self, member: Member) -> None:
         """Asks a gateway what it received; its answer shows the clock and the way, too."""
         if self._outgoing is None or not self._may_ask(member) or self._session is None:
             return
         self._outgoing.flush()
+        member.asked_bytes = self._outgoing.bytes
         id = wire.id_text(self.id)
         query = wire.encode_json(wire.LinkQuery(self._member_name, id, member.sent()))
 
@@ -464,6 +471,9 @@ class Federation(ObservedPort):
                     self._end_as_second()
             member.reach(answer.sent)
             member.settle(answer.streams)
+            member.settled_bytes = member.asked_bytes
+            if self._outgoing is not None:
+                self._outgoing.settled()
             member.compare_clocks(asked, answer.received_ns, answer.sent_ns, got)
 
     def _on_link_query(self, query: Query) -> None:

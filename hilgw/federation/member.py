@@ -49,6 +49,7 @@ class Member:
         self.entered = self.unconfirmed = 0
         self.dropped: Counter[str] = Counter()
         self.asked_ns: int | None = None  # the last query; None: none is under way
+        self.asked_bytes = self.settled_bytes = 0  # `Outgoing.bytes` at that, and at one answered
         self.answered_ns = 0
         self._rival = "", 0
         self._clocks: deque[tuple[int, int]] = deque(maxlen=CLOCK_SAMPLES)

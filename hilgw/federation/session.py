@@ -1,8 +1,8 @@
 """A Zenoh session beside an event loop; the one module that imports zenoh.
 
-Nothing in the event loop waits for Zenoh, which blocks a sender while a receiver stands still: what
-is sent leaves in a thread, in order, from a bounded queue. What arrives is handed to the event
-loop, in order, from a bounded queue, too.
+Zenoh blocks a sender while a receiver stands still. So what is sent leaves in a thread, in order,
+from a bounded queue; in the event loop only what Zenoh has room for, which waits a millisecond at
+most. What arrives is handed to the event loop, in order, from a bounded queue, too.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ TURN_ITEMS = 64  # that one turn of the event loop handles
 MANY_ITEMS, PAUSE_S = 24, 0.001  # of a turn after which the event loop waits for more of them
 MOST_AHEAD, YIELD_S = 64, 0.002  # packets that wait until the thread that sends gets so long
 MOST_PUBLISHERS = 1024
+SLOW_NS, SLOW_S = 500_000, 1.0  # a put in the event loop that takes longer; then the thread sends
 GET_S = 1.0
 REMOTE = zenoh.Locality.REMOTE
 SOURCE_PLACE = re.compile(r" at /\S+:[0-9]+\.?")  # of Zenoh's own errors
@@ -78,6 +79,10 @@ class ZenohSession:
         self._leaving: SimpleQueue[Any] = SimpleQueue()
         self._put_bytes = self._left_bytes = 0  # counted by the event loop, and by the thread
         self._thread = threading.Thread(target=self._send_all, name="hilgw-zenoh", daemon=True)
+        self._queued = self._done = 0  # items: counted by the event loop, and by the thread
+        # For the event loop, made in the thread; None: not made yet.
+        self._direct: dict[str, zenoh.Publisher | None] = {}
+        self._is_slow = False
         self._all_left = threading.Event()
         self._is_yielding = False  # the event loop, to the thread
         self._yields_at = MOST_AHEAD  # packets that wait
@@ -146,6 +151,7 @@ class ZenohSession:
 
     def put(self, key: str, payload: bytes, attachment: bytes | None = None) -> None:
         """Publishes to other sessions, in order with all that is put."""
+        self._queued += 1
         self._put_bytes += len(payload)
         self._leaving.put((key, payload, attachment))
         waiting = self._leaving.qsize()
@@ -153,6 +159,38 @@ class ZenohSession:
             self._let_leave(waiting)
         elif waiting == 1:
             self._yields_at = MOST_AHEAD
+
+    def put_at_once(self, key: str, payload: bytes, attachment: bytes) -> None:
+        """As `put`, for what Zenoh has room for: where nothing waits, it leaves in this call, which
+        is faster than to wake the thread. A session that stands still, and for which there is no
+        room, does not get it; then the thread sends for a while."""
+        publisher = self._direct.get(key)
+        if publisher is None or self._queued != self._done or self._is_slow:
+            self.put(key, payload, attachment)
+            if key not in self._direct:
+                self._direct[key] = None
+                self.later(lambda: self._make_direct(key))
+            return
+        begin = time.monotonic_ns()
+        try:
+            publisher.put(payload, attachment=attachment)
+        except zenoh.ZError:
+            self.failed_puts += 1
+        if time.monotonic_ns() - begin > SLOW_NS:
+            self._is_slow = True
+            self._loop.call_later(SLOW_S, self._try_again)
+
+    def _make_direct(self, key: str) -> None:
+        """In the thread."""
+        if len(self._direct) > MOST_PUBLISHERS:
+            self._direct.clear()
+        assert self._session is not None
+        self._direct[key] = self._session.declare_publisher(
+            key, congestion_control=zenoh.CongestionControl.DROP, allowed_destination=REMOTE
+        )
+
+    def _try_again(self) -> None:
+        self._is_slow = False
 
     def _let_leave(self, waiting: int) -> None:
         """While the event loop runs, Python lets the thread send one packet at a time, and each of
@@ -180,6 +218,7 @@ class ZenohSession:
 
     def later(self, call: Callable[[], object]) -> None:
         """Calls this in the thread that sends, after what was put before."""
+        self._queued += 1
         self._leaving.put(call)
 
     def get(self, key: str, make: Callable[[], bytes] | None, on_reply: OnReply) -> None:
@@ -224,6 +263,7 @@ class ZenohSession:
                     item()
             except Exception:  # noqa: BLE001 - whatever it is, the next ones are sent
                 self.failed_puts += not self._closing
+            self._done += 1
             if self._is_yielding and leaving.empty():
                 self._all_left.set()
 
