@@ -482,7 +482,8 @@ class Federation(ObservedPort):
             member = self.members.get(asked.name)
             streams, sent, namesake = {}, {}, ("", 0)
             if member is not None and member.is_live and wire.id_text(member.id) != asked.id:
-                namesake = member.joined(self._timer.now())
+                namesake = member.rival(asked.id, self._timer.now())
+                self._ask(member)
             elif member is not None and wire.id_text(member.id) == asked.id:
                 if self._outgoing is not None:
                     self._outgoing.flush()

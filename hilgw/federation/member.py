@@ -51,6 +51,7 @@ class Member:
         self.asked_ns: int | None = None  # the last query; None: none is under way
         self.asked_bytes = self.settled_bytes = 0  # `Outgoing.bytes` at that, and at one answered
         self.answered_ns = 0
+        self._rival = "", 0
         self._clocks: deque[tuple[int, int]] = deque(maxlen=CLOCK_SAMPLES)
 
     def out(self, type: str) -> OutStream:
@@ -126,9 +127,12 @@ class Member:
     def round_trip_ns(self) -> int | None:
         return min(self._clocks)[0] if self._clocks else None
 
-    def joined(self, now: int) -> tuple[str, int]:
-        """Its ID, and how long ago it joined, in ms; ("", 0): it does not report it."""
-        if self.state is None:
+    def rival(self, id: str, now: int) -> tuple[str, int]:
+        """Another gateway has its name. Returns its own ID and how long ago it joined, in ms, once
+        it has answered since then; else ("", 0): it may be gone."""
+        if self._rival[0] != id:
+            self._rival = id, now
+        if self.state is None or self.answered_ns <= self._rival[1]:
             return "", 0
         return self.state.id, self.state.uptime_ms + (now - self.learned_ns) // NS_PER_MS
 

@@ -274,7 +274,7 @@ def tls(folder: Path, own: str | None, trusted: str = "lab", *, listens: bool = 
 
 
 def test_tls_with_certificates_of_both_ends(certificates: Path) -> None:
-    """Without a certificate of this laboratory no client is let in."""
+    """Without a certificate of this laboratory there is no connection."""
     endpoint = f"tls/{HOST}:{free_port()}"
     own = tls(certificates, "lab")
     first = {"name": "a", "listen": [endpoint], "zenoh": own, "rate": 50}

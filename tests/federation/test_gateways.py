@@ -296,7 +296,7 @@ def test_obstacles_are_judged_where_the_listener_is() -> None:
 # --- robots and airs ------------------------------------------------------------------------------
 
 
-def test_a_robot_receives_its_own_packets_nowhere() -> None:
+def test_a_robot_receives_itself_nowhere() -> None:
     """It is simulated here, its radio is there: neither gets what the other one sends."""
 
     async def main(bench: Lab) -> None:

@@ -73,7 +73,7 @@ class Node:
         self.received[copy.packet.gateway] += 1
 
     async def send(self) -> None:
-        """For ever, as fast as the rate says; nothing is made up for."""
+        """For ever, at the rate; nothing is made up for."""
         due = 0.0
         while True:
             begin = time.monotonic()

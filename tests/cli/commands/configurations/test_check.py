@@ -141,3 +141,16 @@ def test_a_check_imports_and_builds_what_the_file_uses() -> None:
     assert not UNNEEDED & set(modules)
     assert {"adapter xbee", "controller beacon", "Emitter", "Receiver"} <= set(schemas)
     assert not {"adapter uart", "controller wc2ec", "DistanceSensor", "LED"} & set(schemas)
+
+
+def test_settings_that_zenoh_refuses_are_found_where_they_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "f.yaml"
+    file.write_text("version: 1\nfederation:\n  name: bench\n  zenoh: {scouting: {nonsense: 1}}\n")
+    for command in ("check", "run"):
+        assert main([command, str(file)]) == 3
+        assert capsys.readouterr().err == (
+            f"{file}:4:32: federation.zenoh.scouting.nonsense: Zenoh refuses scouting/nonsense: "
+            "unknown key; see Zenoh's DEFAULT_CONFIG.json5 for its settings\n"
+        )
