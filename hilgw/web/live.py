@@ -18,6 +18,7 @@ from hilgw.errors import HilgwError, PeerError
 from hilgw.protocols.gateway import requests
 from hilgw.protocols.gateway.messages import VersionError
 from hilgw.units import NS_PER_MS, NS_PER_S
+from hilgw.web.memory import give_back
 from hilgw.web.model import GONE, LOGGED, NAMED, REFUSED, Bench, GatewayView
 
 KINDS = frozenset(NAMED) | LOGGED | {"packet", "delivered", "left_out"}
@@ -42,6 +43,7 @@ class Live:
 
     def start(self) -> None:
         _begin(self._find)
+        _begin(lambda: give_back(self._ended))
 
     @property
     def kinds(self) -> frozenset[str]:

@@ -76,8 +76,8 @@ def test_members_that_do_not_listen_cost_a_packet_nothing() -> None:
 
 
 def test_each_listener_costs_a_packet_the_same() -> None:
-    one, few, many = (Sender(MOST, each).instructions() for each in (1, 1 + FEW, 1 + 2 * FEW))
-    assert 0 < many - few == few - one
+    few, more, many = (Sender(MOST, each * FEW).instructions() for each in (1, 2, 3))
+    assert 0 < many - more == more - few
 
 
 @pytest.mark.parametrize("listening", [1, MANY])
