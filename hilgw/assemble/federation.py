@@ -23,7 +23,8 @@ def add_federation(
     except ModuleNotFoundError:
         fix = "pip install 'hilgw[zenoh]'"
         raise ConfigError("needs Eclipse Zenoh", where="federation", fix=fix) from None
-    from hilgw.federation.federation import NAME, Federation
+    from hilgw.federation.federation import Federation
+    from hilgw.federation.network import NAME
     from hilgw.federation.settings import zenoh_settings
     from hilgw.federation.shared_airs import SharedAirs
 

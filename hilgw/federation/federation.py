@@ -5,32 +5,28 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from hilgw import __version__
-from hilgw.devices.fields import TYPES
 from hilgw.engine.neighbour import Neighbour
 from hilgw.engine.observer import State
-from hilgw.engine.supervisor import ObservedPort
-from hilgw.errors import ConfigError, PortError
+from hilgw.errors import PortError
 from hilgw.federation import wire
-from hilgw.federation.incoming import Incoming
+from hilgw.federation.incoming import Incoming, Refusing
 from hilgw.federation.listening import channels_of, wanted_keys
 from hilgw.federation.member import Member
 from hilgw.federation.namesakes import Namesakes
-from hilgw.federation.network import counts_of
+from hilgw.federation.network import NAME, NetworkView
 from hilgw.federation.outgoing import Outgoing
 from hilgw.federation.roster import Roster
 from hilgw.federation.session import ZenohSession
 from hilgw.federation.shared_poses import SharedPoses
-from hilgw.protocols.gateway.messages import keys_of
 from hilgw.reasons import PacketRefused
 from hilgw.units import NS_PER_MS, NS_PER_S
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     import zenoh
 
@@ -43,7 +39,6 @@ if TYPE_CHECKING:
     from hilgw.reasons import RefusedReason
     from hilgw.transports.base import Handle
 
-NAME = "federation"
 TICK_NS = 100 * NS_PER_MS
 IDLE_NS = NS_PER_S  # between two queries of a link where no packet waits to be confirmed
 FORGET_NS = 30 * NS_PER_S  # what a lost gateway has not confirmed is lost
@@ -51,7 +46,7 @@ SETTLE_S, CLOSE_S = 0.4, 0.4  # longest waits at the end
 ASK_NS = 2 * NS_PER_S  # longest time that a query is under way
 
 
-class Federation(ObservedPort):
+class Federation(NetworkView):
     """This gateway among the others. settings: Zenoh's own. members: the others by name."""
 
     def __init__(
@@ -61,27 +56,21 @@ class Federation(ObservedPort):
         gateway: Gateway,
         airs: SharedAirs,
     ) -> None:
-        name, where = config.name, ", ".join((*config.endpoints, *config.connect))
-        super().__init__(NAME, gateway.lines, where)
+        name, now = config.name, gateway.real_timer.now
+        self._roster = Roster(now)
+        super().__init__(config, gateway, self._roster.members)
         self._ros2 = config.ros2
-        self._roster = Roster(gateway.real_timer.now)
-        self.members = self._roster.members
         # The time comes first: of two gateways of one name that start at once, the later one ends.
         self.id = (time.time_ns() >> 20 & 0xFFFF_FFFF) << 32 | secrets.randbits(32)
-        self._member_name = name
-        self._keys = wire.Keys(config.network, name)
         self._token = self._keys.own("member", wire.id_text(self.id), str(wire.VERSION))
         self._settings = settings
-        self._gateway = gateway
         self._timer = gateway.real_timer
         self._airs = airs
         self._poses = SharedPoses(gateway.scene, self._keys)
-        now = self._timer.now
         self._incoming = Incoming(name, self.id, self.members, gateway.scene, airs, now, self._ask)
         self._roster.begin, self._roster.end = self._comes, self._goes
         self._roster.forget, self._roster.refused = self._forget, self._refuse
         self._namesakes = Namesakes(self.id, 0)
-        self._session: ZenohSession | None = None
         self._outgoing: Outgoing | None = None
         self._state = wire.State(wire.id_text(self.id), __version__)
         self._subscribed: set[str] = set()
@@ -89,7 +78,6 @@ class Federation(ObservedPort):
         self._began_ns = self._links_ns = 0
         self._tick: Handle | None = None
         self._failed: asyncio.Future[None] | None = None
-        self._refused: Counter[str] = Counter()
 
     @property
     def ready(self) -> bool:
@@ -507,83 +495,6 @@ class Federation(ObservedPort):
         counts = wire.encode_json(wire.NetworkCounts(**self.counts()))
         query.reply(self._keys.own("status"), lambda: counts)
 
-    # --- what others see --------------------------------------------------------------------------
-
-    def counts(self) -> dict[str, Any]:
-        """The counts of this gateway, for `hilgw status --network`."""
-        ledger = self._gateway.ledger
-        return {
-            "name": self._member_name,
-            "id": wire.id_text(self.id),
-            "ledger": ledger.as_dict()["medium"],
-            "losses": ledger.losses(),
-            "violations": ledger.violations(),
-            "members": {name: each.counts() for name, each in self.members.items()},
-        }
-
-    async def network(self) -> dict[str, Any]:
-        """The counts of all gateways by name; None: it did not answer."""
-        session, live = self._session, [each for each in self.members.values() if each.is_live]
-        others = {} if session is None else await counts_of(session, self._keys, live)
-        return {self._member_name: self.counts(), **others}
-
-    def status(self) -> dict[str, Any]:
-        """For `hilgw status`."""
-        return {
-            "network": self._keys.base.partition("/")[2],
-            "name": self._member_name,
-            "id": self._state.id,
-            "version": wire.VERSION,
-            "robots": self._state.robots,
-            "listeners": {name: keys_of(each) for name, each in self._state.listeners.items()},
-            "gateways": {name: each.status() for name, each in self.members.items()},
-            "outside": {"entered": self._incoming.entered, "dropped": dict(self._incoming.dropped)},
-        }
-
-    def packets(self) -> dict[str, tuple[int, int]]:
-        """As of `Federated`."""
-        return {
-            each.neighbour.name: (
-                sum(stream.received for stream in each.incoming.values()),
-                sum(stream.delivered for stream in each.outgoing.values()),
-            )
-            for each in self.members.values()
-        }
-
-    def parts(self) -> Iterator[str]:
-        """As of `Federated`."""
-        for name, member in self.members.items():
-            state = member.state or wire.State("")
-            devices = [f"{robot}.{each}" for robot, its in state.robots.items() for each in its]
-            yield from (f"{each}@{name}" for each in (*devices, *state.listeners, *TYPES))
-
-    def summary(self) -> dict[str, Any]:
-        """For `--report`."""
-        session = self._session
-        return {
-            "name": self._member_name,
-            "gateways": {name: each.counts() for name, each in self.members.items()},
-            "outside": {"entered": self._incoming.entered, "dropped": dict(self._incoming.dropped)},
-            "refused": dict(self._refused),
-            "arrivals_lost": 0 if session is None else session.lost_arrivals,
-        }
-
 
 def _published(state: wire.State) -> tuple[Any, ...]:
     return state.listeners, state.unknown, state.robots
-
-
-class Refusing:
-    """Counts a malformed message, which then has no effect."""
-
-    def __init__(self, counts: Counter[str]) -> None:
-        self._counts = counts
-
-    def __enter__(self) -> None:
-        return
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
-        if isinstance(error, (wire.Malformed, ConfigError, ValueError)):
-            self._counts["malformed"] += 1
-            return True
-        return False

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from hilgw.errors import ConfigError
 from hilgw.federation import wire
 from hilgw.federation.outgoing import LONGEST_PACKET
 from hilgw.medium.packet import Packet
@@ -26,6 +27,22 @@ OTHERS = "others"
 NOWHERE: frozenset[str] = frozenset()
 MOST_SOURCES = 1024  # names of sources from outside; further ones are counted together
 LONGEST_WAY_NS = NS_PER_S
+
+
+class Refusing:
+    """Counts a malformed message, which then has no effect."""
+
+    def __init__(self, counts: Counter[str]) -> None:
+        self._counts = counts
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        if isinstance(error, (wire.Malformed, ConfigError, ValueError)):
+            self._counts["malformed"] += 1
+            return True
+        return False
 
 
 class Incoming:

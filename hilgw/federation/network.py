@@ -1,21 +1,105 @@
-"""The counts of all gateways of a network, for `hilgw status --network`."""
+"""What a gateway shows of its network: itself, the others, and the counts of all."""
 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from hilgw.devices.fields import TYPES
+from hilgw.engine.supervisor import ObservedPort
 from hilgw.federation import wire
 from hilgw.protocols.gateway.messages import keys_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
+    from hilgw.config.model import FederationConfig
+    from hilgw.engine.gateway import Gateway
+    from hilgw.federation.incoming import Incoming
     from hilgw.federation.member import Member
     from hilgw.federation.session import ZenohSession
 
+NAME = "federation"
 LONGEST_S = 2.0
+
+
+class NetworkView(ObservedPort):
+    """This gateway in its network, as others see it. members: the other gateways by name."""
+
+    _state: wire.State
+    _incoming: Incoming
+
+    def __init__(
+        self, config: FederationConfig, gateway: Gateway, members: dict[str, Member]
+    ) -> None:
+        super().__init__(NAME, gateway.lines, ", ".join((*config.endpoints, *config.connect)))
+        self.members = members
+        self._member_name = config.name
+        self._keys = wire.Keys(config.network, config.name)
+        self._gateway = gateway
+        self._session: ZenohSession | None = None
+        self._refused: Counter[str] = Counter()
+
+    def counts(self) -> dict[str, Any]:
+        """The counts of this gateway, for `hilgw status --network`."""
+        ledger = self._gateway.ledger
+        return {
+            "name": self._member_name,
+            "id": self._state.id,
+            "ledger": ledger.as_dict()["medium"],
+            "losses": ledger.losses(),
+            "violations": ledger.violations(),
+            "members": {name: each.counts() for name, each in self.members.items()},
+        }
+
+    async def network(self) -> dict[str, Any]:
+        """The counts of all gateways by name; None: it did not answer."""
+        session, live = self._session, [each for each in self.members.values() if each.is_live]
+        others = {} if session is None else await counts_of(session, self._keys, live)
+        return {self._member_name: self.counts(), **others}
+
+    def status(self) -> dict[str, Any]:
+        """For `hilgw status`."""
+        return {
+            "network": self._keys.base.partition("/")[2],
+            "name": self._member_name,
+            "id": self._state.id,
+            "version": wire.VERSION,
+            "robots": self._state.robots,
+            "listeners": {name: keys_of(each) for name, each in self._state.listeners.items()},
+            "gateways": {name: each.status() for name, each in self.members.items()},
+            "outside": {"entered": self._incoming.entered, "dropped": dict(self._incoming.dropped)},
+        }
+
+    def packets(self) -> dict[str, tuple[int, int]]:
+        """As of `Federated`."""
+        return {
+            each.neighbour.name: (
+                sum(stream.received for stream in each.incoming.values()),
+                sum(stream.delivered for stream in each.outgoing.values()),
+            )
+            for each in self.members.values()
+        }
+
+    def parts(self) -> Iterator[str]:
+        """As of `Federated`."""
+        for name, member in self.members.items():
+            state = member.state or wire.State("")
+            devices = [f"{robot}.{each}" for robot, its in state.robots.items() for each in its]
+            yield from (f"{each}@{name}" for each in (*devices, *state.listeners, *TYPES))
+
+    def summary(self) -> dict[str, Any]:
+        """For `--report`."""
+        session = self._session
+        return {
+            "name": self._member_name,
+            "gateways": {name: each.counts() for name, each in self.members.items()},
+            "outside": {"entered": self._incoming.entered, "dropped": dict(self._incoming.dropped)},
+            "refused": dict(self._refused),
+            "arrivals_lost": 0 if session is None else session.lost_arrivals,
+        }
 
 
 async def counts_of(
