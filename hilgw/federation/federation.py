@@ -304,7 +304,7 @@ class Federation(NetworkView):
 
     def _on_state(self, key: str, payload: bytes, attachment: bytes) -> None:
         """A gateway has another state. Anyone can publish one: it is asked whether it is so, and
-        one that ends, ends when its token is gone, too."""
+        one that ends, ends when its token is gone, too, which may come before its last state."""
         member = self.members.get(key.rpartition("/")[2])
         if member is None:
             return
@@ -323,8 +323,7 @@ class Federation(NetworkView):
     def _learn(self, member: Member, state: wire.State) -> None:
         """A gateway reports what it has."""
         before = member.state
-        # Its last state may come after the end of its token, which has a higher priority.
-        if state.id != wire.id_text(member.id) or not (member.is_live or state.leaving):
+        if state.id != wire.id_text(member.id) or not member.is_live or state.leaving:
             return
         if before is not None and state.revision <= before.revision:
             return
