@@ -35,7 +35,6 @@ def add_federation(
     ]
     shared = SharedAirs(airs, federation.name, local, gateway.real_timer.now)
     made = Federation(federation, zenoh_settings(federation), gateway, shared)
-    gateway.federation = gateway.supervisors[NAME] = made
-    gateway.reports[NAME] = made.summary
+    gateway.join(made)
     name, network = federation.name, federation.network
     gateway.description.append(f"  {NAME:<12} {name} in {network}, {federation.mode}: {made.where}")

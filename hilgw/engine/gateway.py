@@ -129,6 +129,11 @@ class Gateway:
         text = f"no request for {ns_to_s(hold.longest_ns):g} s: simulated time goes on without it"
         self.observer.notice(hold.holder, text)
 
+    def join(self, federation: Federated) -> None:
+        """It is among other gateways when it runs."""
+        self.federation = self.supervisors[federation.name] = federation
+        self.reports[federation.name] = federation.summary
+
     # --- life --------------------------------------------------------------------------------
 
     async def run(

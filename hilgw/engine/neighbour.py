@@ -9,8 +9,9 @@ when it is there.
 from __future__ import annotations
 
 import asyncio
+from abc import abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from hilgw.engine.observer import State
 from hilgw.engine.reporting.latency import Latency
@@ -32,24 +33,28 @@ Channels = frozenset[int] | None
 """Those that a neighbour listens to; None: all."""
 
 
-class Federated(Protocol):
+class Federated(ObservedPort):
     """The other gateways, in plain JSON types. Names in it are of the network: any texts."""
 
+    @abstractmethod
     def status(self) -> dict[str, Any]:
         """Who is there, what they have, and the counts of each link."""
-        ...
 
+    @abstractmethod
     def packets(self) -> dict[str, tuple[int, int]]:
         """By the name of the port of each: packets from it, and that it has confirmed."""
-        ...
 
+    @abstractmethod
     def parts(self) -> Iterable[str]:
         """The names of all that packets are from and for."""
-        ...
 
+    @abstractmethod
+    def summary(self) -> dict[str, Any]:
+        """For `--report`."""
+
+    @abstractmethod
     async def network(self) -> dict[str, Any]:
         """The counts of each gateway by name; None: it did not answer."""
-        ...
 
 
 class Outlet:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from hilgw.devices.fields import TYPES
-from hilgw.engine.supervisor import ObservedPort
+from hilgw.engine.neighbour import Federated
 from hilgw.federation import wire
 from hilgw.protocols.gateway.messages import keys_of
 
@@ -25,7 +25,7 @@ NAME = "federation"
 LONGEST_S = 2.0
 
 
-class NetworkView(ObservedPort):
+class NetworkView(Federated):
     """This gateway in its network, as others see it. members: the other gateways by name."""
 
     _state: wire.State
