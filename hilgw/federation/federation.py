@@ -115,7 +115,6 @@ class Federation(NetworkView):
             self._airs,
             loop.call_soon,
         )
-        self._outgoing.on_ahead = self._ask_all
         keys = self._keys
         session.answer(keys.own("link"), self._on_link_query)
         session.answer(keys.own("state"), self._on_state_query)
@@ -182,8 +181,6 @@ class Federation(NetworkView):
                 self._ask_state(member)
             elif member.unsettled or now - member.answered_ns >= IDLE_NS:
                 self._ask(member)
-        if self._outgoing is not None:
-            self._outgoing.settled()
         if (report := self._observer.link) is not None and now >= self._links_ns:
             self._links_ns = now + NS_PER_S
             for member in self.members.values():
@@ -435,7 +432,6 @@ class Federation(NetworkView):
         if self._outgoing is None or not self._may_ask(member) or self._session is None:
             return
         self._outgoing.flush()
-        member.asked_bytes = self._outgoing.bytes
         id = wire.id_text(self.id)
         query = wire.encode_json(wire.LinkQuery(self._member_name, id, member.sent()))
 
@@ -458,9 +454,6 @@ class Federation(NetworkView):
                     self._end_as_second()
             member.reach(answer.sent)
             member.settle(answer.streams)
-            member.settled_bytes = member.asked_bytes
-            if self._outgoing is not None:
-                self._outgoing.settled()
             member.compare_clocks(asked, answer.received_ns, answer.sent_ns, got)
 
     def _on_link_query(self, query: Query) -> None:

@@ -49,9 +49,10 @@ class Member:
         self.entered = self.unconfirmed = 0
         self.dropped: Counter[str] = Counter()
         self.asked_ns: int | None = None  # the last query; None: none is under way
-        self.asked_bytes = self.settled_bytes = 0  # `Outgoing.bytes` at that, and at one answered
         self.answered_ns = 0
         self._rival = "", 0
+        self.offset_ns: int | None = None
+        self.round_trip_ns: int | None = None
         self._clocks: deque[tuple[int, int]] = deque(maxlen=CLOCK_SAMPLES)
 
     def out(self, type: str) -> OutStream:
@@ -117,15 +118,8 @@ class Member:
         trip = (got - asked) - (answered - received)
         if trip >= 0:
             self._clocks.append((trip, ((asked - received) + (got - answered)) // 2))
-
-    @property
-    def offset_ns(self) -> int | None:
-        """Of the query with the shortest way: it was delayed least."""
-        return min(self._clocks)[1] if self._clocks else None
-
-    @property
-    def round_trip_ns(self) -> int | None:
-        return min(self._clocks)[0] if self._clocks else None
+            # Of the query with the shortest way: it was delayed least.
+            self.round_trip_ns, self.offset_ns = min(self._clocks)
 
     def rival(self, id: str, now: int) -> tuple[str, int]:
         """Another gateway has its name. Returns its own ID and how long ago it joined, in ms, once

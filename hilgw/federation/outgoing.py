@@ -19,10 +19,6 @@ if TYPE_CHECKING:
     from hilgw.medium.packet import Copy, Packet
 
 LONGEST_PACKET = 1 << 19
-AHEAD_BYTES = 48 << 10  # less than a batch of Zenoh, which always has room for two
-ASK_BYTES = 12 << 10
-SAMPLE_BYTES = 32  # of Zenoh's own, beside payload and attachment
-FEW = 8  # gateways that a packet is for; of more, to ask each costs more than it saves
 MOST_ROUTES, MOST_SOURCES = 4096, 4096
 
 
@@ -40,9 +36,6 @@ class Outgoing:
 
     The medium gives a packet to one neighbour after the other; what it has given to all of them
     leaves as one sample, with the number of the packet for each.
-
-    While less than AHEAD_BYTES are not confirmed, Zenoh has room for them, and they leave at once.
-    on_ahead: called when the others should confirm some. bytes: published so far.
     """
 
     def __init__(
@@ -55,10 +48,6 @@ class Outgoing:
         airs: SharedAirs,
         call_soon: Callable[[Callable[[], None]], object],
     ) -> None:
-        self.bytes = 0
-        self.on_ahead: Callable[[], None] = lambda: None
-        self._limit = AHEAD_BYTES  # of `bytes`, up to which packets leave at once
-        self._confirm_at = ASK_BYTES
         self._keys = keys
         self._id = id
         self._session = session
@@ -84,10 +73,7 @@ class Outgoing:
         if self._copy is None or self._copy.packet is not packet:
             self.flush()
             self._copy, self._route = copy, self._route_of(packet.type, packet.channel)
-        stream = member.out(packet.type)
-        if not stream.unsettled:
-            member.settled_bytes = self.bytes
-        self._numbers.append((member.id, stream.next()))
+        self._numbers.append((member.id, member.out(packet.type).next()))
         member.neighbour.passed.sent += len(packet.data)
         if len(self._numbers) >= self._route.receivers:
             self.flush()
@@ -108,22 +94,7 @@ class Outgoing:
             packet, key = copy.packet, self._route.key
             head = self._head(copy, self._route.served)
             attachment = head + wire.trailer(self._id, packet.sent_ns, numbers)
-            self.bytes += len(packet.data) + len(attachment) + SAMPLE_BYTES
-            if self.bytes <= self._limit:
-                self._session.put_at_once(key, packet.data, attachment)
-            else:
-                self._session.put(key, packet.data, attachment)
-            if self.bytes >= self._confirm_at:
-                self._confirm_at = self.bytes + ASK_BYTES
-                if len(numbers) <= FEW:
-                    self.on_ahead()
-
-    def settled(self) -> None:
-        """A gateway confirmed packets, or is gone."""
-        waiting = [
-            each.settled_bytes for each in self._members.values() if each.is_live and each.unsettled
-        ]
-        self._limit = min(waiting, default=self.bytes) + AHEAD_BYTES
+            self._session.put(key, packet.data, attachment)
 
     def _head(self, copy: Copy, served: dict[str, str]) -> bytes:
         """Mostly that of the packet before, of the same source."""

@@ -1,14 +1,15 @@
 """A Zenoh session beside an event loop; the one module that imports zenoh.
 
 Zenoh blocks a sender while a receiver stands still. So what is sent leaves in a thread, in order,
-from a bounded queue; in the event loop only what Zenoh has room for, which waits a millisecond at
-most. What arrives is handed to the event loop, in order, from a bounded queue, too.
+from a bounded queue; the event loop gives way to it for some milliseconds, and never waits for
+Zenoh. What arrives is handed to the event loop, in order, from a bounded queue, too.
 """
 
 from __future__ import annotations
 
 import asyncio
 import ctypes
+import os
 import re
 import threading
 import time
@@ -30,7 +31,6 @@ TURN_ITEMS = 64  # that one turn of the event loop handles
 MANY_ITEMS, PAUSE_S = 24, 0.001  # of a turn after which the event loop waits for more of them
 MOST_AHEAD, YIELD_S = 64, 0.002  # packets that wait until the thread that sends gets so long
 MOST_PUBLISHERS = 1024
-SLOW_NS, SLOW_S = 500_000, 1.0  # a put in the event loop that takes longer; then the thread sends
 GET_S = 1.0
 REMOTE = zenoh.Locality.REMOTE
 SOURCE_PLACE = re.compile(r" at /\S+:[0-9]+\.?")  # of Zenoh's own errors
@@ -79,16 +79,13 @@ class ZenohSession:
         self._leaving: SimpleQueue[Any] = SimpleQueue()
         self._put_bytes = self._left_bytes = 0  # counted by the event loop, and by the thread
         self._thread = threading.Thread(target=self._send_all, name="hilgw-zenoh", daemon=True)
-        self._queued = self._done = 0  # items: counted by the event loop, and by the thread
-        # For the event loop, made in the thread; None: not made yet.
-        self._direct: dict[str, zenoh.Publisher | None] = {}
-        self._is_slow = False
         self._all_left = threading.Event()
         self._is_yielding = False  # the event loop, to the thread
         self._yields_at = MOST_AHEAD  # packets that wait
         self._publishers: dict[tuple[str, bool], zenoh.Publisher] = {}
         self._declared: dict[str, Any] = {}
         self._lock = threading.Lock()
+        self._bell = Bell(self._loop, self._handle)
         self._arrived: list[Arrival] = []
         self._pending: deque[Arrival] = deque()  # taken by the event loop
         self._is_awaited = False  # `_handle` will be called
@@ -127,6 +124,7 @@ class ZenohSession:
     async def close(self, timeout_s: float) -> None:
         """Sends what waits, for so long at most, and closes."""
         if self._session is None:
+            self._bell.close()
             return
         session, done = self._session, asyncio.Event()
         self._leaving.put(lambda: self._loop.call_soon_threadsafe(done.set))
@@ -140,6 +138,7 @@ class ZenohSession:
         deadline = self._loop.time() + timeout_s
         while closing.is_alive() and self._loop.time() < deadline:
             await asyncio.sleep(0.005)
+        self._bell.close()
 
     # --- what leaves --------------------------------------------------------------------------
 
@@ -151,7 +150,6 @@ class ZenohSession:
 
     def put(self, key: str, payload: bytes, attachment: bytes | None = None) -> None:
         """Publishes to other sessions, in order with all that is put."""
-        self._queued += 1
         self._put_bytes += len(payload)
         self._leaving.put((key, payload, attachment))
         waiting = self._leaving.qsize()
@@ -159,38 +157,6 @@ class ZenohSession:
             self._let_leave(waiting)
         elif waiting == 1:
             self._yields_at = MOST_AHEAD
-
-    def put_at_once(self, key: str, payload: bytes, attachment: bytes) -> None:
-        """As `put`, for what Zenoh has room for: where nothing waits, it leaves in this call, which
-        is faster than to wake the thread. A session that stands still, and for which there is no
-        room, does not get it; then the thread sends for a while."""
-        publisher = self._direct.get(key)
-        if publisher is None or self._queued != self._done or self._is_slow:
-            self.put(key, payload, attachment)
-            if key not in self._direct:
-                self._direct[key] = None
-                self.later(lambda: self._make_direct(key))
-            return
-        begin = time.monotonic_ns()
-        try:
-            publisher.put(payload, attachment=attachment)
-        except zenoh.ZError:
-            self.failed_puts += 1
-        if time.monotonic_ns() - begin > SLOW_NS:
-            self._is_slow = True
-            self._loop.call_later(SLOW_S, self._try_again)
-
-    def _make_direct(self, key: str) -> None:
-        """In the thread."""
-        if len(self._direct) > MOST_PUBLISHERS:
-            self._direct.clear()
-        assert self._session is not None
-        self._direct[key] = self._session.declare_publisher(
-            key, congestion_control=zenoh.CongestionControl.DROP, allowed_destination=REMOTE
-        )
-
-    def _try_again(self) -> None:
-        self._is_slow = False
 
     def _let_leave(self, waiting: int) -> None:
         """While the event loop runs, Python lets the thread send one packet at a time, and each of
@@ -218,7 +184,6 @@ class ZenohSession:
 
     def later(self, call: Callable[[], object]) -> None:
         """Calls this in the thread that sends, after what was put before."""
-        self._queued += 1
         self._leaving.put(call)
 
     def get(self, key: str, make: Callable[[], bytes] | None, on_reply: OnReply) -> None:
@@ -263,7 +228,6 @@ class ZenohSession:
                     item()
             except Exception:  # noqa: BLE001 - whatever it is, the next ones are sent
                 self.failed_puts += not self._closing
-            self._done += 1
             if self._is_yielding and leaving.empty():
                 self._all_left.set()
 
@@ -354,8 +318,7 @@ class ZenohSession:
             is_first, self._is_awaited = not self._is_awaited, True
             self._arrived.append((size, handler, given))
         if is_first:
-            with suppress(RuntimeError):  # the event loop has ended
-                self._loop.call_soon_threadsafe(self._handle)
+            self._bell.ring()
 
     def _keep_thread(self) -> None:
         """Python makes its state of a thread that is not its own anew for each call, and unmaps the
@@ -389,6 +352,39 @@ class ZenohSession:
             self._loop.call_later(PAUSE_S, self._handle)
         elif goes_on:
             self._loop.call_soon(self._handle)
+
+
+class Bell:
+    """Calls this in the event loop when another thread rings. A descriptor of its own is served
+    without a turn of asyncio's selector, which `call_soon_threadsafe` costs."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
+        self._loop, self._call = loop, call
+        self._lock = threading.Lock()
+        self._read, self._write = os.pipe()
+        os.set_blocking(self._read, False)
+        os.set_blocking(self._write, False)
+        self._is_open = True
+        loop.add_reader(self._read, self._rung)
+
+    def ring(self) -> None:
+        """In any thread. Does nothing after `close`."""
+        with self._lock, suppress(BlockingIOError):  # it has rung already
+            if self._is_open:
+                os.write(self._write, b"!")
+
+    def _rung(self) -> None:
+        os.read(self._read, 4096)
+        self._call()
+
+    def close(self) -> None:
+        """Frees the descriptors."""
+        with self._lock:
+            was_open, self._is_open = self._is_open, False
+        if was_open:
+            self._loop.remove_reader(self._read)
+            os.close(self._read)
+            os.close(self._write)
 
 
 def _at_once(call: Callable[[Any], None], end: Callable[[], None] | None = None) -> Any:

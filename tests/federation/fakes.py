@@ -139,8 +139,6 @@ class FakeSession:
                     else:
                         other.waiting.append((self, call))
 
-    put_at_once = put
-
     def later(self, call: Callable[[], object]) -> None:
         call()
 

@@ -32,8 +32,6 @@ class Session:
     def put(self, key: str, payload: bytes, attachment: bytes) -> None:
         self.puts.append((key, payload, attachment))
 
-    put_at_once = put
-
 
 class Sender:
     """A gateway among so many others, of which so many listen to the channel."""
