@@ -268,10 +268,9 @@ class Medium:
     ) -> tuple[float, NotReceivedReason | None]:
         """Distance, and None or why the signal does not arrive. Unknown poses are in range."""
         there = listener.pose
-        if listener.is_neighbour:
-            return math.nan, None
         if pose is None or there is None:
-            self._note_unknown_pose(packet.source if pose is None else listener.name)
+            if not listener.is_neighbour:  # it judges by poses of its own
+                self._note_unknown_pose(packet.source if pose is None else listener.name)
             return math.nan, None
         distance = math.dist(pose.position, there.position)
         if 0.0 <= packet.range < distance:
