@@ -26,6 +26,8 @@ KINDS = frozenset(NAMED) | LOGGED | {"packet", "delivered", "left_out"}
 NEED_NS = 3 * NS_PER_S
 FIND_S, PULSE_S = 0.25, 0.2
 ANSWER_S = 0.5
+ENOUGH = 400
+"""Packets a second: more could not be looked at, and each costs the gateway and the page."""
 STATUS_NS = NS_PER_S
 MESSAGE_NS = 150 * NS_PER_MS
 
@@ -111,7 +113,7 @@ class Live:
         try:
             while not self._ended.is_set():
                 kinds = self.kinds
-                with closing(Gateway(path).events(kinds, states=True)) as events:  # type: ignore[type-var]
+                with closing(Gateway(path).events(kinds, states=True, per_second=ENOUGH)) as events:  # type: ignore[type-var]
                     for event in events:
                         with bench.lock:
                             view.take(event, bench.now())

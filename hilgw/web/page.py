@@ -11,6 +11,7 @@ from hilgw.web.model import Bench
 from hilgw.web.recorded import Recorded
 
 REFRESH_S = 0.25
+SLOWER_S = 0.5  # of pages that show much
 
 
 @dataclass(frozen=True, slots=True)

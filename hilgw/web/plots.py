@@ -190,6 +190,8 @@ def build(page: Page) -> None:
     """The elements of the page."""
     from nicegui import run, ui  # the options of the chart need no server
 
+    from hilgw.web.page import SLOWER_S
+
     plots, bench = Plots(), page.bench
     drawn = [None, None]
     ui.add_body_html(MEASURE)
@@ -226,4 +228,4 @@ def build(page: Page) -> None:
         if not pause.value:
             newest.set_content(plots.newest(now))
 
-    page.refresh(update)
+    page.refresh(update, SLOWER_S)

@@ -143,6 +143,8 @@ def _words(frame: Event) -> str:
 def build(page: Page) -> None:
     from nicegui import ui  # the HTML of the page needs no server
 
+    from hilgw.web.page import SLOWER_S
+
     traffic = Traffic()
 
     def choose(event: Any) -> None:
@@ -179,4 +181,4 @@ def build(page: Page) -> None:
         command.set_content(element("code", traffic.command()))
         again.set_visibility(traffic.chosen is not None)
 
-    page.refresh(update)
+    page.refresh(update, SLOWER_S)

@@ -14,19 +14,21 @@ import pytest
 
 from hilgw.protocols.gateway.messages import VERSION
 from hilgw.testing.sim import wait_until
-from hilgw.web.live import NEED_NS, Live
+from hilgw.web.live import ENOUGH, NEED_NS, Live
 from hilgw.web.model import GONE, REFUSED, SILENT, UP, Bench, GatewayView
 
 pytestmark = pytest.mark.wall_clock("the threads wait for sockets")
 
 
 class FakeGateway:
-    """Answers each request; `hangs`: none. watched: the kinds of each subscriber."""
+    """Answers each request; `hangs`: none. watched: the kinds of each subscriber;
+    enough: packets a second that it asks for."""
 
     def __init__(self, folder: Path, name: str, *, pid: int = 7, version: int = VERSION) -> None:
         self.path, self.pid, self.version = folder / f"{name}.sock", pid, version
         self.hangs = False
         self.watched: list[list[str]] = []
+        self.enough: list[int] = []
         self._open: list[socket.socket] = []
         self._listening = socket.socket(socket.AF_UNIX)
         self._listening.bind(str(self.path))
@@ -58,6 +60,7 @@ class FakeGateway:
                 file.flush()
                 if request["do"] == "watch":
                     self.watched.append(request["kinds"])
+                    self.enough.append(request["per_second"])
                     self.emit = lambda event: (
                         file.write(json.dumps(event).encode() + b"\n"),
                         file.flush(),
@@ -154,6 +157,7 @@ def test_more_kinds_of_events_from_the_next_one_on_while_a_page_needs_them(
     gateway.emit({"event": "notice", "source": "x", "text": "y"})
     wait_until(lambda: len(gateway.watched) == 3, what="the third subscription")
     assert set(gateway.watched[2]) == set(gateway.watched[0])
+    assert gateway.enough == [ENOUGH] * 3
     gateway.end()
 
 

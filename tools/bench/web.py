@@ -2,11 +2,10 @@
 """What the page of `hilgw web` costs a gateway that passes 2,000 packets a second, and STOP ALL.
 
 A controller asks for steps of 8 ms, as in tools/bench/watch.py. In turns: without `hilgw web`;
-with it and three of its pages open in one Chromium; and with programs that are not connected, but
-wake as often, and use as much CPU time, as each process of `hilgw web` and of Chromium did: what
-those cost is the machine's, and not the gateway's. Pages cost a step nothing where its p99 is that
-of the third, within what the p99 of the first and of the third vary from round to round, or within
-1 ms.
+with it and three of its pages open in one Chromium; and with the same pages open on a program that
+says again what the gateway said (tools/bench/saying_again.py): what those cost is the machine's,
+and not the gateway's. Pages cost a step nothing where its p99 is that of the third, within what the
+p99 of the first and of the third vary from round to round, or within 1 ms.
 
 STOP ALL is pressed while the three pages are open, as a browser does: the time until its answer is
 complete, at most 200 ms in its p99. Exit 1 when a goal is missed.
@@ -19,56 +18,34 @@ from __future__ import annotations
 import argparse
 import os
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from table import Row, show_all
-from watch import NOT_CONNECTED, Measured, percentiles
-from watching import watching
+from watch import Measured, Running, cpu_s, percentiles
 from web_load import chromium, gateway, pages, processes_of, web_of
 
+AGAIN = Path(__file__).parent / "saying_again.py"
+NOT_CONNECTED = "pages that are not connected"
 NAMES = ["Scene", "Traffic", "Plots"]
 SETTLED_S = 3.0  # after the pages have opened
 PRESSES, EACH_S = 40, 0.05
 STOP_MS = 200.0
 NOISE_MS = 1.0
-LEAST_SHARE = 0.005  # of a core: a process that uses less has no program that stands for it
-MOST_SHARE = 0.9  # that one program can use; a process with several threads gets more than one
-TICKS = os.sysconf("SC_CLK_TCK")
-Used = dict[int, tuple[float, float]]
 
 
-def used(pids: list[int]) -> Used:
-    """CPU time, and how often it woke, of each process that is there."""
-    found = {}
+def cpu_of(pids: list[int]) -> float:
+    """CPU time of all of these that are there."""
+    found = 0.0
     for pid in pids:
-        try:
-            text = Path(f"/proc/{pid}/stat").read_text(encoding="ascii")
-            fields = text.rpartition(")")[2].split()
-            threads = list(Path(f"/proc/{pid}/task").iterdir())
-            texts = [(each / "status").read_text(encoding="utf-8") for each in threads]
-        except OSError:
-            continue  # it has ended, or a thread of it
-        lines = [line for text in texts for line in text.splitlines()]
-        woken = sum(int(line.split()[1]) for line in lines if line.startswith("voluntary_"))
-        found[pid] = (int(fields[11]) + int(fields[12])) / TICKS, woken
-    return found
-
-
-def loads(before: Used, after: Used, for_s: float) -> list[tuple[float, float]]:
-    """How often each of the programs wakes in a second, and its share of a core."""
-    found = []
-    for pid, (cpu_s, woken) in after.items():
-        cpu_before, woken_before = before.get(pid, (cpu_s, woken))
-        share, per_s = (cpu_s - cpu_before) / for_s, (woken - woken_before) / for_s
-        count = int(share / MOST_SHARE) + 1
-        if share >= LEAST_SHARE:
-            found += [(max(per_s / count, 1), share / count)] * count
+        with suppress(OSError):  # it has ended
+            found += cpu_s(pid)
     return found
 
 
@@ -84,26 +61,37 @@ def press(url: str, action: str) -> float:
 
 
 class Round:
-    """One turn of each."""
+    """One turn of each. shares: cores that `hilgw web` and Chromium use, with the gateway and with
+    the other program."""
 
     def __init__(self, folder: Path, seconds: float) -> None:
-        with gateway(folder) as running, ExitStack() as stack:
+        self.shares: list[float] = []
+        self.stops: list[float] = []
+        with gateway(folder) as running:
             self.without = Measured(running, seconds)
-            os.environ["XDG_RUNTIME_DIR"] = str(folder / "run")
-            web = stack.enter_context(web_of(folder))
+            self.pages = self._with_pages(running, folder, seconds, PRESSES)
+            again = folder / "again"
+            (again / "run" / "hilgw").mkdir(mode=0o700, parents=True)
+            words = [sys.executable, str(AGAIN), str(running.path), str(again / "run/hilgw/1.sock")]
+            with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+                assert other.stdout is not None
+                assert other.stdout.readline() == b"ready\n"
+                self.alone = self._with_pages(running, again, seconds, presses=0)
+
+    def _with_pages(self, running: Running, of: Path, seconds: float, presses: int) -> Measured:
+        with ExitStack() as stack:
+            os.environ["XDG_RUNTIME_DIR"] = str(of / "run")
+            web = stack.enter_context(web_of(of))
             found, browser = stack.enter_context(chromium())
             opened = stack.enter_context(pages(found, web.url, NAMES))
             action = opened[NAMES[0]].locator("#stop form").get_attribute("action")
             time.sleep(SETTLED_S)
             pids = [*processes_of(web.process.pid), *processes_of(browser)]
-            begin_s, before = time.monotonic(), used(pids)
-            self.pages = Measured(running, seconds)
-            self.loads = loads(before, used(pids), time.monotonic() - begin_s)
-            self.stops = [self._pressed(web.url, action) for _ in range(PRESSES)]
-            stack.close()
-            for load in self.loads:
-                stack.enter_context(watching("--alone", list(map(str, load))))
-            self.alone = Measured(running, seconds)
+            begin_s, before = time.monotonic(), cpu_of(pids)
+            measured = Measured(running, seconds)
+            self.shares.append((cpu_of(pids) - before) / (time.monotonic() - begin_s))
+            self.stops += [self._pressed(web.url, action) for _ in range(presses)]
+            return measured
 
     def _pressed(self, url: str, action: str) -> float:
         time.sleep(EACH_S)
@@ -111,9 +99,8 @@ class Round:
 
 
 def rows_of(rounds: list[Round]) -> Iterator[Row]:
-    share = statistics.median(sum(load[1] for load in each.loads) for each in rounds)
-    programs = statistics.median(len(each.loads) for each in rounds)
-    yield Row("hilgw web and Chromium: cores", f"{share:.2f}", f"{programs:.0f}", share, None)
+    share, other = (statistics.median(each.shares[at] for each in rounds) for at in (0, 1))
+    yield Row("hilgw web and Chromium: cores", f"{share:.2f}", f"{other:.2f}", share - other, None)
     for what, unit in (("step_p50", "ms"), ("step_p99", "ms"), ("share", "cores")):
         found = {
             name: [getattr(getattr(each, name), what) for each in rounds]

@@ -283,7 +283,8 @@ class LookServer:
             what = f"nothing here has the name {quoted(unknown[0])}"
             raise HilgwError(what, fix=suggest(unknown[0], known))
         names, kinds = frozenset(request.names), frozenset(request.kinds or KINDS)
-        loop, chosen = asyncio.get_running_loop(), Filter(kinds, names, request.lost)
+        chosen = Filter(kinds, names, request.lost, request.per_second)
+        loop = asyncio.get_running_loop()
         self.subscriptions.encode()  # what passed before is for those who had asked for it
         if client.subscriber is None:
             client.subscriber = Subscriber(client.connection, chosen, loop)

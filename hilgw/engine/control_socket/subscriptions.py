@@ -3,7 +3,8 @@
 An event is encoded once, for all subscribers that take it, in a later turn of the event loop: few
 in each, so that nothing waits long for them. Nothing is built where no subscriber takes its kind. A
 subscriber that reads slowly loses events, which are counted; the gateway never waits for it. Of
-each kind, RATE events a second pass; what exceeds that is left out and counted.
+each kind, RATE events a second pass, and of those of TRAFFIC as many as a subscriber has enough of;
+what exceeds that is left out and counted.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from hilgw.engine.recording.event_stream import (
     packet_values,
 )
 from hilgw.protocols.gateway import events
+from hilgw.protocols.gateway.requests import RATE
 from hilgw.records import record
 from hilgw.units import NS_PER_MS, NS_PER_S
 
@@ -35,10 +37,9 @@ if TYPE_CHECKING:
     from hilgw.reasons import NotReceivedReason
     from hilgw.transports.base import Handle, Scheduler
 
-RATE = 2000
-"""Events of each kind and second that pass: full rate is 2,000 packets a second."""
 WINDOW_NS = 100 * NS_PER_MS
-IN_WINDOW = RATE * 5 // 4 * WINDOW_NS // NS_PER_S  # those of one second do not come evenly
+TRAFFIC = {events.Packet, events.Delivered, events.Frame, events.Bytes}
+"""The kinds of which some are enough for one who looks: not states, and not what programs print."""
 BUFFER_BYTES = 256 * 1024
 """What waits for a subscriber at most; and that of the data of events that are not encoded yet."""
 TOGETHER = 5
@@ -54,11 +55,13 @@ EVENT_BYTES = 512
 @record
 class Filter:
     """Which events a subscriber takes. kinds: their names. names: of robots, stations, other parts,
-    and devices as ROBOT.DEVICE; none: all. lost: only packets and requests that were lost."""
+    and devices as ROBOT.DEVICE; none: all. lost: only packets and requests that were lost.
+    per_second: so many of each kind of TRAFFIC are enough."""
 
     kinds: frozenset[str] = frozenset(events.KINDS)
     names: frozenset[str] = frozenset()
     lost: bool = False
+    per_second: int = RATE
 
     def takes(self, kind: str, names: Sequence[str], *, lost: bool) -> bool:
         """Whether an event of this kind about these names passes. lost: it reports a loss."""
@@ -69,9 +72,17 @@ class Filter:
         )
 
 
+def in_window(per_second: int) -> int:
+    """How many of so many a second pass in one window: they do not come evenly."""
+    return max(per_second * 5 // 4 * WINDOW_NS // NS_PER_S, 1)
+
+
+IN_WINDOW = in_window(RATE)
+
+
 class Subscriber:
     """One connection. slow: how many events it lost since the last `left_out`, as it reads too
-    slowly; sampled: those of each kind that it would have got, as more came than RATE."""
+    slowly; sampled: those of each kind that it would have got, as more came than may pass."""
 
     def __init__(
         self, connection: socket.socket, chosen: Filter, loop: asyncio.AbstractEventLoop
@@ -82,6 +93,23 @@ class Subscriber:
         self._connection, self._loop = connection, loop
         self._waiting = bytearray()
         self._will_send = self._is_blocked = False
+        self._passed: Counter[Any] = Counter()  # in this window: of each kind, and of each name
+
+    def passes(self, kind: type[Any], name: str, *, lost: bool) -> bool:
+        """Whether it gets an event that it takes, or has enough of this kind. The first of each
+        name, and the first lost one, always pass: who sends much hides no one who sends little."""
+        if kind not in TRAFFIC or (most := self.chosen.per_second) == RATE:
+            return True
+        self._passed[kind] += 1
+        self._passed[each := (kind, name, lost)] += 1
+        if self._passed[kind] <= in_window(most) or self._passed[each] == 1:
+            return True
+        self.sampled[events.NAMES[kind]] += 1
+        return False
+
+    def next_window(self) -> None:
+        """It has had nothing in the new one."""
+        self._passed.clear()
 
     def put(self, line: bytes, room: int = BUFFER_BYTES) -> bool:
         """The line waits for `send_soon`, or until enough of them do. False: it is lost, as too
@@ -195,6 +223,7 @@ class Subscriptions(EventStream):
             self._timer = None
             return
         for each in self._subscribers:
+            each.next_window()
             if each.sampled or each.slow:
                 self.emit([each], events.LeftOut(dict(each.sampled), each.slow))
                 each.slow, each.sampled = 0, Counter()
@@ -203,7 +232,11 @@ class Subscriptions(EventStream):
     def takers(self, kind: type[Any], *names: str, lost: bool = False) -> list[Subscriber]:
         """Who takes an event of this kind about these names; none where it is left out."""
         name = events.NAMES[kind]
-        takers = [each for each in self._subscribers if each.chosen.takes(name, names, lost=lost)]
+        takers = [
+            each
+            for each in self._subscribers
+            if each.chosen.takes(name, names, lost=lost) and each.passes(kind, names[0], lost=lost)
+        ]
         if takers:
             self._passed[kind] += 1
             if self._passed[kind] > IN_WINDOW:

@@ -31,6 +31,8 @@ from hilgw.records import record
 
 LONGEST_HOLD_S = 60.0
 LONGEST_LEASE_S = 86_400.0
+RATE = 2000
+"""Events of each kind and second that pass: full rate is 2,000 packets a second."""
 COMMAND_BYTES = 64
 
 MODES = ("simulation", "remote", "shadow")
@@ -45,6 +47,7 @@ Channel = Annotated[
 ]
 HoldS = Annotated[float, Must(f"0 to {LONGEST_HOLD_S:g} s", lambda s: 0 <= s <= LONGEST_HOLD_S)]
 LeaseS = Annotated[float, Must(f"up to {LONGEST_LEASE_S:g} s", lambda s: 0 < s <= LONGEST_LEASE_S)]
+PerSecond = Annotated[int, Must(f"1 to {RATE}", lambda n: 1 <= n <= RATE)]
 Address = Annotated[
     str,
     Must(
@@ -345,12 +348,14 @@ class ReleasePort(Request[PortReleased]):
 @record
 class Watch(Request[Done]):
     """The events of these kinds and names follow on this connection; without any: all. lost: only
-    packets and requests that were lost. states: first those of ports and robots, as they are."""
+    packets and requests that were lost. states: first those of ports and robots, as they are.
+    per_second: of packets, deliveries, frames and bytes, about so many of each kind are enough."""
 
     kinds: list[EventKind] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     lost: bool = False
     states: bool = False
+    per_second: PerSecond = RATE
 
 
 @record

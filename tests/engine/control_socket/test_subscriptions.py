@@ -25,6 +25,7 @@ from hilgw.engine.control_socket.subscriptions import (
     Filter,
     Subscriber,
     Subscriptions,
+    in_window,
 )
 from hilgw.engine.observer import (
     CommandEvent,
@@ -75,7 +76,8 @@ class Bench:
             end.setblocking(False)
             self.ends.append(end)
         chosen = {
-            name: value if name == "lost" else frozenset(value) for name, value in chosen.items()
+            name: value if isinstance(value, int) else frozenset(value)
+            for name, value in chosen.items()
         }
         self.subscriber = Subscriber(
             ours,
@@ -362,6 +364,40 @@ async def test_above_full_rate_the_rest_is_left_out_and_counted(bench: Bench) ->
     bench.real.run(WINDOW_NS)
     await sent(bench)
     assert read() == []
+
+
+async def test_who_asks_for_fewer_packets_gets_some_of_each_sender_and_of_each_loss(
+    bench: Bench,
+) -> None:
+    """Who sends much hides no one; who asks for all gets all; states are not sampled."""
+    few = bench.subscribe(kinds=["packet", "output"], per_second=200)
+    sampled = bench.subscriber
+    everything = bench.subscribe(kinds=["packet"])
+    for _ in range(2):
+        for _ in range(100):
+            transmit(bench)
+        for _ in range(3):
+            transmit(bench, source="quiet.emitter")
+            transmit(bench, lost=True)
+        for number in range(50):
+            bench.observers.output("rover", str(number))
+        await sent(bench)
+        got = [each for each in few() if each["event"] != "left_out"]
+        packets = [
+            (each["source"], each["not_received"]) for each in got if each["event"] == "packet"
+        ]
+        assert packets == [
+            *[("rover.emitter", "")] * in_window(200),
+            ("quiet.emitter", ""),
+            ("rover.emitter", "no_listener"),
+        ]
+        assert sum(each["event"] == "output" for each in got) == 50
+        assert sampled.sampled == {"packet": 106 - 27}
+        assert sum(each["event"] == "packet" for each in everything()) == 106
+        bench.real.run(WINDOW_NS)
+        await sent(bench)
+        (left_out,) = few()
+        assert left_out["sampled"] == {"packet": 106 - 27}
 
 
 async def test_a_subscriber_that_reads_nothing_loses_events_and_delays_no_other(

@@ -33,6 +33,7 @@ SPECIAL: dict[Any, st.SearchStrategy[Any]] = {
     requests.Channel: st.integers(-1, 2**31 - 1),
     requests.HoldS: st.floats(0, 60),
     requests.LeaseS: st.floats(0.001, 86_400),
+    requests.PerSecond: st.integers(1, requests.RATE),
     requests.Address: st.sampled_from(["0013A2004AB67FB2", "fffe"]),
     requests.AtCommand: st.sampled_from(["NI", "%V", "D4"]),
     requests.AtValue: st.binary(max_size=64),
@@ -108,6 +109,8 @@ def test_no_line_is_a_fault(line: bytes) -> None:
         ({"do": "say", "robot": "a", "text": 1}, "text must be a text"),
         ({"do": "say", "robot": "a", "text": "b", "txt": 1}, "'txt' is not a key of say; did you"),
         ({"do": "charge", "robot": "a", "energy_j": True}, "energy_j must be a number"),
+        ({"do": "watch", "per_second": 0}, "per_second must be 1 to 2000"),
+        ({"do": "watch", "per_second": 2001}, "per_second must be 1 to 2000"),
         ({"do": "charge", "robot": "a", "energy_j": 10**400}, "energy_j must be a number"),
         (
             {"do": "send", "station": "a", "data": "", "channel": 2**31},
