@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 OUTSIDE = "zenoh"  # the gateway of packets that another program on Zenoh sends
 OTHERS = "others"
 NOWHERE: frozenset[str] = frozenset()
+Before = tuple[int, str, str, str | None, str | None, float, float, float | None, str | None]
+After = tuple[float, bool, bool, str, frozenset[str]]
+"""The fields of a `Packet` between its data and its time, and after that."""
 MOST_SOURCES = 1024  # names of sources from outside; further ones are counted together
 LONGEST_WAY_NS = NS_PER_S
 
@@ -70,6 +73,7 @@ class Incoming:
         self._now = now
         self._ask = ask
         self._sources: dict[tuple[str, str], str] = {}
+        self._ways: dict[tuple[PacketKey, wire.Head, str], tuple[Before, After]] = {}
 
     def sample(self, key: str, payload: bytes, attachment: bytes) -> None:
         """A sample on the key of a packet."""
@@ -123,25 +127,22 @@ class Incoming:
         self, at: PacketKey, given: Given, payload: bytes, now: int, sent_ns: int, gateway: str
     ) -> None:
         head = given.head
-        packet = Packet(
-            data=payload,
-            channel=at.channel,
-            type=at.type,
-            source=self._source(head.source or at.sender, gateway),
-            owner=head.owner,
-            air=self._airs.inside(head.air, gateway),
-            range=head.range,
-            aperture=head.aperture,
-            rssi_dbm=head.rssi_dbm,
-            address=head.address,
-            sent_ns=sent_ns,
-            rssi_at_1m_dbm=head.rssi_at_1m_dbm,
-            rssi_uncertain=head.rssi_uncertain,
-            is_own=head.is_own,
-            gateway=gateway,
-            served=self._served_elsewhere(head) if head.served else NOWHERE,
-        )
+        way = self._ways.get((at, head, gateway)) or self._way(at, head, gateway)
+        packet = Packet(payload, *way[0], sent_ns, *way[1])
         self._scene.transmit_from(packet, given.pose, head.on, now)
+
+    def _way(self, at: PacketKey, head: wire.Head, gateway: str) -> tuple[Before, After]:
+        """Of all packets with this key and head. The decoder keeps the heads of the last ones."""
+        if len(self._ways) >= MOST_SOURCES:
+            self._ways.clear()
+        source = self._source(head.source or at.sender, gateway)
+        air = self._airs.inside(head.air, gateway)
+        served = self._served_elsewhere(head) if head.served else NOWHERE
+        limits = head.range, head.aperture
+        before = at.channel, at.type, source, head.owner, air, *limits, head.rssi_dbm, head.address
+        after = head.rssi_at_1m_dbm, head.rssi_uncertain, head.is_own, gateway, served
+        self._ways[at, head, gateway] = before, after
+        return before, after
 
     def _served_elsewhere(self, head: wire.Head) -> frozenset[str]:
         return frozenset(air for air, name in head.served.items() if name != self._name)

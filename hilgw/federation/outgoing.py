@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hilgw.federation import wire
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from hilgw.medium.packet import Copy, Packet
 
 LONGEST_PACKET = 1 << 19
+_FIELDS = attrgetter(
+    *("range", "aperture", "owner", "air", "address", "rssi_dbm"),
+    *("rssi_at_1m_dbm", "rssi_uncertain", "is_own"),
+)
 MOST_ROUTES, MOST_SOURCES = 4096, 4096
 
 
@@ -70,8 +75,9 @@ class Outgoing:
         if len(packet.data) > LONGEST_PACKET:
             return PacketRefused.TOO_LONG
         member = self._members[outlet.neighbour]
-        if self._copy is None or self._copy.packet is not packet:
-            self.flush()
+        if (before := self._copy) is None or before.packet is not packet:
+            if before is not None:
+                self.flush()
             self._copy, self._route = copy, self._route_of(packet.type, packet.channel)
         self._numbers.append((member.id, member.out(packet.type).next()))
         member.neighbour.passed.sent += len(packet.data)
@@ -179,17 +185,4 @@ def _takes(channels: Any, channel: int) -> bool:
 
 def _what(packet: Packet, copy: Copy, served: dict[str, str]) -> tuple[Any, ...]:
     """All that the head of a packet is made of."""
-    return (
-        copy.origin,
-        copy.mounted_on,
-        served,
-        packet.range,
-        packet.aperture,
-        packet.owner,
-        packet.air,
-        packet.address,
-        packet.rssi_dbm,
-        packet.rssi_at_1m_dbm,
-        packet.rssi_uncertain,
-        packet.is_own,
-    )
+    return copy.origin, copy.mounted_on, served, _FIELDS(packet)

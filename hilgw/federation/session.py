@@ -195,10 +195,10 @@ class ZenohSession:
             def reply(reply: zenoh.Reply) -> None:
                 if (sample := reply.ok) is not None:
                     data = sample.payload.to_bytes()
-                    self._arrive(len(data), on_reply, data, asked, time.monotonic_ns())
+                    self._arrive(len(data), on_reply, (data, asked, time.monotonic_ns()))
 
             def end() -> None:
-                self._arrive(0, on_reply, None, asked, time.monotonic_ns())
+                self._arrive(0, on_reply, (None, asked, time.monotonic_ns()))
 
             assert self._session is not None
             self._session.get(
@@ -217,13 +217,15 @@ class ZenohSession:
 
     def _send_all(self) -> None:
         """The thread. What is alone in the queue leaves at once, the others in one batch."""
-        leaving = self._leaving
+        leaving, publishers = self._leaving, self._publishers
         while (item := leaving.get()) is not None:
             try:
                 if type(item) is tuple:
                     key, payload, attachment = item
                     self._left_bytes += len(payload)
-                    self._publisher(key, self._leaving.empty()).put(payload, attachment=attachment)
+                    way = key, leaving.empty()
+                    publisher = publishers.get(way) or self._publisher(*way)
+                    publisher.put(payload, attachment=attachment)
                 else:
                     item()
             except Exception:  # noqa: BLE001 - whatever it is, the next ones are sent
@@ -232,31 +234,30 @@ class ZenohSession:
                 self._all_left.set()
 
     def _publisher(self, key: str, express: bool) -> zenoh.Publisher:
-        found = self._publishers.get((key, express))
-        if found is None:
-            if len(self._publishers) >= MOST_PUBLISHERS:
-                self._publishers.clear()  # undeclares them
-            assert self._session is not None
-            found = self._publishers[key, express] = self._session.declare_publisher(
-                key,
-                congestion_control=zenoh.CongestionControl.BLOCK,
-                express=express,
-                allowed_destination=REMOTE,
-            )
-        return found
+        if len(self._publishers) >= MOST_PUBLISHERS:
+            self._publishers.clear()  # undeclares them
+        assert self._session is not None
+        made = self._publishers[key, express] = self._session.declare_publisher(
+            key,
+            congestion_control=zenoh.CongestionControl.BLOCK,
+            express=express,
+            allowed_destination=REMOTE,
+        )
+        return made
 
     # --- what arrives -------------------------------------------------------------------------
 
     def subscribe(self, key: str, handler: OnSample) -> None:
         """Calls the handler in the event loop with each sample that another session puts."""
 
+        arrive = self._arrive
+
         def take(sample: zenoh.Sample) -> None:
-            if sample.kind == zenoh.SampleKind.PUT:
-                payload, more = sample.payload.to_bytes(), sample.attachment
-                attachment = b"" if more is None else more.to_bytes()
-                found = str(sample.key_expr)
-                size = len(payload) + len(attachment) + len(found)
-                self._arrive(size, handler, found, payload, attachment)
+            payload, more = sample.payload.to_bytes(), sample.attachment  # of DELETE: empty
+            attachment = b"" if more is None else more.to_bytes()
+            found = str(sample.key_expr)
+            size = len(payload) + len(attachment) + len(found)
+            arrive(size, handler, (found, payload, attachment))
 
         self._declare(
             key, lambda at: at.declare_subscriber(key, _at_once(take), allowed_origin=REMOTE)
@@ -267,7 +268,7 @@ class ZenohSession:
 
         def take(query: zenoh.Query) -> None:
             made = Query(self, query)
-            self._arrive(len(made.payload) + 1, handler, made)
+            self._arrive(len(made.payload) + 1, handler, (made,))
 
         self._declare(
             key, lambda at: at.declare_queryable(key, _at_once(take), allowed_origin=REMOTE)
@@ -278,7 +279,7 @@ class ZenohSession:
 
         def take(sample: zenoh.Sample) -> None:
             found, is_there = str(sample.key_expr), sample.kind == zenoh.SampleKind.PUT
-            self._arrive(len(found) if len(found) > LONGEST_KEY else 0, handler, found, is_there)
+            self._arrive(len(found) if len(found) > LONGEST_KEY else 0, handler, (found, is_there))
 
         self._declare(
             key, lambda at: at.liveliness().declare_subscriber(key, _at_once(take), history=True)
@@ -304,7 +305,7 @@ class ZenohSession:
 
         self.later(begin)
 
-    def _arrive(self, size: int, handler: Callable[..., None], *given: Any) -> None:
+    def _arrive(self, size: int, handler: Callable[..., None], given: tuple[Any, ...]) -> None:
         """In a thread of Zenoh. size 0: a change that comes once, for which there is more room."""
         if threading.get_ident() not in self._known_threads:
             self._keep_thread()

@@ -31,7 +31,7 @@ from hilgw.devices.fields import BROADCAST, CHANNEL_MAX, TYPES
 from hilgw.errors import ConfigError, HilgwError
 from hilgw.medium.pose import Pose
 from hilgw.protocols.gateway.messages import Must, decode, keys_of
-from hilgw.records import record
+from hilgw.records import record, unique_record
 from hilgw.units import NS_PER_S
 
 VERSION = 1
@@ -139,7 +139,7 @@ def member_key(key: str) -> MemberKey:
 # --- packets --------------------------------------------------------------------------------------
 
 
-@record
+@unique_record
 class Head:
     """What a packet is beside its bytes. source: the device that sent it. owner: the robot that
     counts as its sender. on: the object that carries the device. air: it came from; served: the
