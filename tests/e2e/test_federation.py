@@ -123,6 +123,37 @@ def test_of_two_of_one_name_that_start_at_once_one_stays(lab: Any) -> None:
     wait_until(lambda: not lab.nodes["a"].sees("d"))
 
 
+def test_of_two_of_one_name_that_meet_later_one_ends(lab: Any) -> None:
+    """Each was alone with the name until the network between them healed."""
+    proxy = tool.Proxy(lab.ports["a"])
+    proxy.cut()
+    connect = [f"tcp/{HOST}:{port}" for port in (proxy.port, lab.ports["a"])]
+    with nodes(*({"name": "g", "connect": [each]} for each in connect)) as both:
+        wait_until(lambda: lab.nodes["a"].sees("g"))
+        assert both[0].ask("counts")["gateways"] == {}
+        proxy.heal()
+        wait_until(lambda: any(each.process.poll() is not None for each in both))
+        (stays,) = (each for each in both if each.process.poll() is None)
+        wait_until(lambda: lab.nodes["a"].sees("g") and delivered(lab.nodes["a"], "g") > 0)
+        stays.end()
+    proxy.close()
+    wait_until(lambda: not lab.nodes["a"].sees("g"))
+    lab.check()
+
+
+def test_two_versions_refuse_each_other_with_both_numbers(lab: Any) -> None:
+    connect = [f"tcp/{HOST}:{lab.ports['a']}"]
+    with nodes({"name": "f", "connect": connect, "version": 2, "rate": 200}) as (other,):
+        a = lab.nodes["a"]
+        wait_until(lambda: "f" in a.states and "a" in other.states)
+        for states, mine, theirs in ((a.states["f"], 1, 2), (other.states["a"], 2, 1)):
+            reason = f"speaks version {theirs} of the federation, this gateway {mine}"
+            assert states[:2] == ("failed", reason)
+        assert a.ask("counts")["gateways"]["f"]["sent"] == 0
+        other.close()
+    lab.check()
+
+
 def test_a_gateway_that_ends_has_confirmed_what_it_received(lab: Any) -> None:
     connect = [f"tcp/{HOST}:{port}" for port in lab.ports.values()]
     with nodes({"name": "e", "connect": connect, "rate": 500}) as (node,):

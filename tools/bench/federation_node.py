@@ -3,7 +3,7 @@
 
     python3 tools/bench/federation_node.py '{"name": "a", "listen": [...], "rate": 200}'
 
-It prints a JSON line for each change of another gateway, with the monotonic time, and answers the
+version: another one, that it speaks. It prints a JSON line for each change of another gateway, with the monotonic time, and answers the
 words `counts`, `pause` and `go` on its stdin. It ends with its stdin, as with Ctrl-C; exit code 4:
 with an error, on stderr. See federation_lab.py.
 """
@@ -22,6 +22,7 @@ from hilgw.assemble.gateway import build
 from hilgw.config.load import load_text
 from hilgw.engine.observer import Observer
 from hilgw.errors import HilgwError
+from hilgw.federation import wire
 from hilgw.medium.listeners import Listener
 from hilgw.medium.packet import Copy
 
@@ -102,6 +103,7 @@ class Node:
 async def serve(settings: dict[str, Any]) -> None:
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
     rate, size = settings.pop("rate", 0), settings.pop("size", 1)
+    wire.VERSION = settings.pop("version", wire.VERSION)
     text = FILE.format(federation=json.dumps(settings))
     gateway = build(load_text(text, "node").config, loop, Shows())
     node = Node(gateway, settings["name"], rate, size)
