@@ -127,7 +127,7 @@ class Federation(NetworkView):
         session.live(self._token)
         self._gateway.medium.on_listeners = self._airs.on_own = self._changed
         if self._ros2 is not None:
-            from hilgw.federation.ros2_topics import Ros2Topics
+            from hilgw.federation.ros2.topics import Ros2Topics
 
             self._gateway.observer.add(Ros2Topics(self._ros2, self._member_name, session))
         self._enter(State.WAITING, "no other gateway is there")

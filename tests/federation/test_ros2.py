@@ -25,7 +25,14 @@ from zenoh_ros2_sdk.keyexpr import (
 from zenoh_ros2_sdk.qos import DEFAULT_QOS_PROFILE
 
 from hilgw.devices.fields import TYPES
-from hilgw.federation.ros2 import FIRST_SEQUENCE, LONGEST_TOPIC, Node, Publisher, name, topic
+from hilgw.federation.ros2.messages import (
+    FIRST_SEQUENCE,
+    LONGEST_TOPIC,
+    Node,
+    Publisher,
+    name,
+    topic,
+)
 from hilgw.medium.packet import BROADCAST
 from hilgw.testing.sim import wait_until
 from tests.e2e.running import HOST, free_port

@@ -3,9 +3,9 @@
 
     python3 tools/bench/federation_node.py '{"name": "a", "listen": [...], "rate": 200}'
 
-version: another one, that it speaks. It prints a JSON line for each change of another gateway, with the monotonic time, and answers the
-words `counts`, `pause` and `go` on its stdin. It ends with its stdin, as with Ctrl-C; exit code 4:
-with an error, on stderr. See federation_lab.py.
+It prints a JSON line for each change of another gateway, with the monotonic time, and answers the
+words `counts`, `pause` and `go` on its stdin. version: that it speaks. It ends with its stdin, as
+with Ctrl-C; exit code 4: with an error, on stderr. See federation_lab.py.
 """
 
 from __future__ import annotations

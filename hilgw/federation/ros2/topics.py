@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from hilgw.engine.observer import Observer
-from hilgw.federation import ros2
+from hilgw.federation.ros2 import messages
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,8 +28,8 @@ class Ros2Topics(Observer):
         self.left_out = 0
         self._session = session
         self._namespace = f"/{config.namespace}"
-        self._node = ros2.Node(config.domain, session.id, ros2.name(name), self._namespace)
-        self._publishers: dict[tuple[str, str, int], tuple[ros2.Publisher, int]] = {}
+        self._node = messages.Node(config.domain, session.id, messages.name(name), self._namespace)
+        self._publishers: dict[tuple[str, str, int], tuple[messages.Publisher, int]] = {}
         session.live(self._node.token)
 
     def transmitted(
@@ -47,10 +47,10 @@ class Ros2Topics(Observer):
             if len(self._publishers) >= MOST_TOPICS:
                 self.left_out += 1
                 return
-            topic = ros2.topic(*key, self._namespace)
-            made = ros2.Publisher(self._node, topic, len(self._publishers) + 1)
+            topic = messages.topic(*key, self._namespace)
+            made = messages.Publisher(self._node, topic, len(self._publishers) + 1)
             self._session.live(made.token)
-            found = made, ros2.FIRST_SEQUENCE
+            found = made, messages.FIRST_SEQUENCE
         publisher, sequence = found
         self._publishers[key] = publisher, sequence + 1
         attachment = publisher.attachment(sequence, time.time_ns())
