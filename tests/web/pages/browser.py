@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 
 from hilgw.testing.sim import DEADLINE_S
 from tests.e2e.running import COMMAND, environment, run_program
@@ -19,6 +20,7 @@ FLAGS = (
     "--headless",
     "--no-sandbox",
     "--disable-gpu",
+    "--process-per-site",  # with what its pages have compiled: see `opened`
     "--enable-unsafe-swiftshader",  # WebGL without a GPU
     "--disable-quic",
     "--no-first-run",
@@ -49,14 +51,16 @@ def opened(
     chromium: Any, url: str, prepare: Callable[[Any], object] = lambda page: None, **more: Any
 ) -> Iterator[Any]:
     """A page. Visitors with a token share a context, and those without one another: no cookie of
-    others, and files that are loaded once. prepare: what is done before the page is loaded. more:
-    of the context."""
+    others, and files that are loaded once. An icon stays open in each context, and with it the
+    process that has compiled these files. prepare: what is done before the page is loaded. more: of
+    the context."""
     address, _, token = url.partition("?")
     who = chromium, address.split("/")[2], token, *more.items()
     if who not in CONTEXTS:
         size = {"width": 1280, "height": 800}
         CONTEXTS[who] = chromium.new_context(viewport=size, **more)
         CONTEXTS[who].set_default_timeout(LONG_MS)
+        CONTEXTS[who].new_page().goto(urljoin(url, "/favicon.ico"))
     page = CONTEXTS[who].new_page()
     try:
         prepare(page)
@@ -91,6 +95,14 @@ class Web:
         self.process.send_signal(signal.SIGINT)
         rest, _ = self.process.communicate(timeout=DEADLINE_S)
         return self.process.returncode, rest
+
+
+def beside(folder: Path, name: str) -> Path:
+    """A folder for one more gateway of the user who has this one."""
+    other = folder / name
+    other.mkdir()
+    (other / "run").symlink_to(folder / "run")
+    return other
 
 
 def shell(folder: Path, line: str) -> None:

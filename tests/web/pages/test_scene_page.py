@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from hilgw import client
-from tests.e2e.running import Gateway
-from tests.web.pages.browser import Web, opened
+from tests.e2e.running import Gateway, run
+from tests.web.pages.browser import Web, beside, opened
 
 pytestmark = [
     pytest.mark.process,
@@ -49,10 +49,15 @@ def gateway(folder: Path) -> Iterator[Gateway]:
         yield found
 
 
+def section(page: Any, file: str) -> Any:
+    """The gateway of this file, and no other of this machine."""
+    heading = page.get_by_role("heading", name=file.removesuffix(".yaml"), exact=True)
+    return page.locator(".gateway", has=heading)
+
+
 def own(page: Any) -> Any:
-    """The gateway of these tests, and no other of this machine."""
-    heading = page.get_by_role("heading", name=FILE.removesuffix(".yaml"), exact=True)
-    found = page.locator(".gateway", has=heading)
+    """That of these tests."""
+    found = section(page, FILE)
     found.locator(".object").first.wait_for()
     return found
 
@@ -133,6 +138,21 @@ def test_in_3d_an_object_is_where_it_was_dragged_and_a_lost_packet_shows_why_the
         at.locator(".nicegui-scene").get_by_text("range").wait_for()
         at.get_by_role("button", name="Plan").click()
         at.locator("canvas").wait_for(state="detached")
+
+
+def test_the_3d_view_is_there_once_an_object_has_a_pose(
+    folder: Path, web: Web, chromium: Any
+) -> None:
+    file = beside(folder, "poses") / "poses.yaml"
+    file.write_text("version: 1\nrobots: {lone: {devices: {rx: {node: Receiver, type: radio}}}}\n")
+    with Gateway(file.parent, [file.name]), opened(chromium, web.at("scene")) as page:
+        at = section(page, file.name)
+        at.get_by_text("No object has a pose").wait_for()
+        at.get_by_role("button", name="3-D").click()
+        at.get_by_role("button", name="3-D", pressed=True).wait_for()
+        assert run("place", "lone", "1", "2", "0", cwd=file.parent).returncode == 0
+        at.locator("canvas").wait_for()
+        page.wait_for_function(IN_3D, arg=["lone", 1, 2, 0])
 
 
 def test_without_a_token_nothing_is_placed_and_without_webgl_the_page_shows_it(
