@@ -32,6 +32,10 @@ SENDER = """
 """
 NAME, SENDERS = "clicks", ("first", "second")  # each sends 1,000 packets/s
 CLICKS = 3
+# The HTML that `hilgw web` last sent for the table of what is pressed, if it is new.
+SENT = """([before]) => { const pressed = [...document.querySelectorAll(":active")].at(-1);
+    const sent = getElement(Number(pressed.closest(".scrolls").id.slice(1))).innerHTML;
+    return sent !== before && sent; }"""
 
 
 @pytest.fixture(scope="module")
@@ -47,9 +51,8 @@ def press(page: Any, what: Any) -> None:
 
 
 def release(page: Any) -> None:
-    """After the page has changed: its pulse comes once a second, tables four times as often."""
-    given = page.locator(".pulse").evaluate_handle("each => [each, each.textContent]")
-    page.wait_for_function("([e, before]) => e.textContent !== before", arg=given)
+    """After `hilgw web` has sent a new table, in place of that with what is pressed."""
+    page.wait_for_function(SENT, arg=[page.evaluate(f"({SENT})([])")])
     page.mouse.up()
 
 

@@ -1,4 +1,4 @@
-"""The page Plots in a real browser: choose, look, pause, save."""
+"""The page Plots in a real browser: choose, look, zoom, pause, save."""
 
 from __future__ import annotations
 
@@ -32,6 +32,12 @@ MEASURES = """{ const measure = CanvasRenderingContext2D.prototype.measureText;
     CanvasRenderingContext2D.prototype.measureText = function (text) {
         (window.measured ??= new Set()).add(text);
         return measure.call(this, text); }; }"""
+# From when to when the axis of time is drawn, and how much of all this is.
+DRAWN = """(() => {
+    const chart = getElement(Number(document.querySelector(".plots").id.slice(1))).chart;
+    const [from, to] = chart.getModel().getComponent("xAxis").axis.scale.getExtent();
+    const { start, end } = chart.getOption().dataZoom[0];
+    return [to - from, (end - start) / 100]; })()"""
 NEWEST = """() => {
     const id = Number(document.querySelector(".plots").id.slice(1));
     const data = getElement(id).chart.getOption().series[0]?.data ?? [];
@@ -51,7 +57,7 @@ def gateway(folder: Path) -> Any:
         yield running
 
 
-def test_a_sensor_is_chosen_drawn_paused_and_saved(
+def test_a_sensor_is_chosen_drawn_zoomed_paused_and_saved(
     folder: Path, web: Web, chromium: Any, gateway: Any
 ) -> None:
     requests: list[str] = []
@@ -72,6 +78,17 @@ def test_a_sensor_is_chosen_drawn_paused_and_saved(
         for count in (0, 3):
             before = page.evaluate(NEWEST)
             page.wait_for_function(f"() => ({NEWEST})()[0] > {before[0] + count}")
+        (whole_ms, share), newest = page.evaluate(DRAWN), page.evaluate(NEWEST)[1]
+        assert share == 1
+        page.get_by_role("img", name="The chosen series").hover()
+        page.mouse.wheel(0, -200)
+        page.wait_for_function(f"{DRAWN}[1] < 1")
+        page.wait_for_function(f"({NEWEST})()[1] > {newest}")  # and it stays so
+        drawn_ms, share = page.evaluate(DRAWN)
+        assert share < 1
+        assert drawn_ms == pytest.approx(share * whole_ms, rel=0.1)
+        page.mouse.wheel(0, 1000)
+        page.wait_for_function(f"{DRAWN}[1] === 1")
         table = page.get_by_role("region", name="Newest values")
         table.get_by_role("row").filter(has_text="ds_front").get_by_text("up").wait_for()
         page.get_by_role("checkbox", name="Pause").focus()
