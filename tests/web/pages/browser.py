@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ from hilgw.testing.sim import DEADLINE_S
 from tests.e2e.running import COMMAND, environment, run_program
 
 LONG_MS = DEADLINE_S * 1000
+LOOK_MS = 30
 
 FLAGS = (
     "--headless",
@@ -95,6 +97,20 @@ class Web:
         self.process.send_signal(signal.SIGINT)
         rest, _ = self.process.communicate(timeout=DEADLINE_S)
         return self.process.returncode, rest
+
+
+def wait_for(found: Any, state: str = "visible") -> None:
+    """Until this locator is "visible", "hidden" or "detached". Its own `wait_for` soon looks only
+    twice a second."""
+    states = {
+        "visible": found.is_visible,
+        "hidden": found.is_hidden,
+        "detached": lambda: found.count() == 0,
+    }
+    end = time.monotonic() + DEADLINE_S
+    while not states[state]():
+        assert time.monotonic() < end, f"not {state}: {found}"
+        found.page.wait_for_timeout(LOOK_MS)
 
 
 def beside(folder: Path, name: str) -> Path:

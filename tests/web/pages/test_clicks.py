@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.running import Gateway
-from tests.web.pages.browser import Web, opened
+from tests.web.pages.browser import Web, opened, wait_for
 
 pytestmark = [
     pytest.mark.process,
@@ -46,6 +46,7 @@ def gateway(folder: Path) -> Iterator[Gateway]:
 
 
 def press(page: Any, what: Any) -> None:
+    wait_for(what)
     what.hover()
     page.mouse.down()
 
@@ -70,19 +71,19 @@ def test_a_packet_is_the_one_that_was_pressed(page: Any) -> None:
     page.get_by_label("Name").fill("first.tx")
     packets = page.get_by_role("region", name="Packets")
     details = packets.get_by_role("button", name=re.compile("^Details of first.tx"))
-    details.nth(99).wait_for()
+    wait_for(details.nth(99))
     for _ in range(CLICKS):
         press(page, details.nth(2))
         active = "document.querySelector('button:active')"
         name, key = page.evaluate(f"[{active}.ariaLabel, {active}.dataset.key]")
         release(page)
-        page.get_by_role("heading", name=name.removeprefix("Details of ")).wait_for()
-        packets.locator(f"[data-key='{key}'][aria-pressed=true]").wait_for()
+        wait_for(page.get_by_role("heading", name=name.removeprefix("Details of ")))
+        wait_for(packets.locator(f"[data-key='{key}'][aria-pressed=true]"))
         page.get_by_role("checkbox", name="Pause", checked=True).click()
-        packets.locator(f"[data-key='{key}']").wait_for(state="detached")
+        wait_for(packets.locator(f"[data-key='{key}']"), "detached")
     details.nth(2).focus()
     page.keyboard.press("Enter")
-    packets.get_by_role("button", pressed=True).wait_for()
+    wait_for(packets.get_by_role("button", pressed=True))
 
 
 @pytest.mark.parametrize("page", ["/"], indirect=True)
@@ -91,7 +92,7 @@ def test_a_robot_is_the_one_that_was_pressed(page: Any) -> None:
         link = page.get_by_role("region", name="Robots").get_by_role("link", name="pressed")
         press(page, link)
         release(page)
-        page.get_by_role("heading", name="pressed", exact=True).wait_for()
+        wait_for(page.get_by_role("heading", name="pressed", exact=True))
         page.go_back()
 
 
@@ -109,4 +110,4 @@ def test_a_file_is_the_one_that_was_pressed_and_what_came_meanwhile_follows(
         with page.expect_download() as download:
             release(page)
         assert download.value.suggested_filename == f"{count}.pcapng"
-        card.get_by_role("link", name=f"{count + 1}.pcapng").wait_for()
+        wait_for(card.get_by_role("link", name=f"{count + 1}.pcapng"))

@@ -17,7 +17,7 @@ import pytest
 from hilgw.reasons import NotReceivedReason
 from hilgw.testing.sim import wait_until
 from tests.e2e.running import Gateway
-from tests.web.pages.browser import Web, beside, opened, shell
+from tests.web.pages.browser import Web, beside, opened, shell, wait_for
 
 pytestmark = [
     pytest.mark.process,
@@ -69,8 +69,8 @@ def test_the_page_shows_the_gateway_loads_nothing_from_elsewhere_and_the_end(
 
     with opened(chromium, web.url, listen) as page:
         with Gateway(folder, [FILE]):
-            state_of(page, "armed").wait_for()
-            page.get_by_text("can act").wait_for()
+            wait_for(state_of(page, "armed"))
+            wait_for(page.get_by_text("can act"))
             assert "token" not in page.url
             ports = page.get_by_role("region", name="Ports").first
             ports.focus()
@@ -80,7 +80,7 @@ def test_the_page_shows_the_gateway_loads_nothing_from_elsewhere_and_the_end(
             assert page.evaluate("document.querySelectorAll('.gateway b').length") == 0
             # A browser keeps each of these: a library that marks each update fills its memory.
             assert page.evaluate("performance.getEntriesByType('mark').length") == 0
-        state_of(page, "gone - .*").wait_for()
+        wait_for(state_of(page, "gone - .*"))
         took_s = [seconds_until_gone(folder, page)]
         while min(took_s) > 1 and len(took_s) < 3:  # a busy machine may stand still
             took_s.append(seconds_until_gone(folder, page))
@@ -92,7 +92,7 @@ def test_the_page_shows_the_gateway_loads_nothing_from_elsewhere_and_the_end(
 def seconds_until_gone(folder: Path, page: Any) -> float:
     """How long a killed gateway is not shown as gone. What it left behind is removed."""
     with Gateway(folder, [FILE]) as gateway:
-        state_of(page, "up").wait_for()
+        wait_for(state_of(page, "up"))
         (control,) = (folder / "run").rglob("*.sock")
         begin = time.time()
         gateway.process.kill()
@@ -112,27 +112,27 @@ def test_stop_all_works_while_the_page_is_frozen_and_names_each_gateway(
     with Gateway(folder, [FILE]) as gateway:
         (control,) = (folder / "run").rglob("*.sock")
         with opened(chromium, web.at("/", acts=False)) as page:
-            state_of(page, "armed").wait_for()
-            page.get_by_text("can only look").wait_for()
+            wait_for(state_of(page, "armed"))
+            wait_for(page.get_by_text("can only look"))
             stop = page.get_by_role("button", name="STOP ALL")
             answer = page.frame_locator("iframe[name=stop-answer]").locator("p")
             with frozen(web.process.pid):
                 stop.click()
-                answer.get_by_text("rover is disarmed").wait_for()
+                wait_for(answer.get_by_text("rover is disarmed"))
                 assert gateway.report()["control_loops"]["rover"]["armed"] is False
                 with Gateway(file.parent, [file.name]):
                     with frozen(gateway.process.pid):
                         stop.click()
-                        answer.get_by_text("second is disarmed").wait_for()
+                        wait_for(answer.get_by_text("second is disarmed"))
                         hangs, confirms = answer.all_inner_texts()
-                page.get_by_text("hilgw web does not answer").wait_for()
+                wait_for(page.get_by_text("hilgw web does not answer"))
             assert hangs.startswith(f"{control} ")
             assert "stop NOT confirmed" in hangs
             assert confirms.startswith(f"second is disarmed (gateway {file} at ")
-            state_of(page, "disarmed").wait_for()
-            page.get_by_text("hilgw web does not answer").wait_for(state="hidden")
+            wait_for(state_of(page, "disarmed"))
+            wait_for(page.get_by_text("hilgw web does not answer"), "hidden")
             with frozen(gateway.process.pid):
-                state_of(page, "silent - .*").wait_for()
+                wait_for(state_of(page, "silent - .*"))
 
 
 @contextmanager
@@ -148,7 +148,7 @@ def test_the_first_controls_have_names_and_the_page_fits_each_screen(
     web: Web, chromium: Any
 ) -> None:
     with opened(chromium, web.url) as page:
-        page.get_by_role("link", name="Overview").wait_for()
+        wait_for(page.get_by_role("link", name="Overview"))
         names = []
         for _ in range(2):
             page.keyboard.press("Tab")
@@ -178,21 +178,21 @@ def test_traffic_filter_pause_details_and_a_copied_command_line_that_sends_it_ag
         line = "hilgw send rover.tx --channel=3 '<b> $HOME'"
         shell(folder, line)
         shell(folder, "hilgw send rover.tx --channel=1 --hex ff00")
-        page.get_by_text("<b> $HOME").wait_for()
-        details.nth(1).wait_for()
+        wait_for(page.get_by_text("<b> $HOME"))
+        wait_for(details.nth(1))
         page.get_by_label("Name").fill("nobody")
-        details.last.wait_for(state="detached")
+        wait_for(details.last, "detached")
         page.get_by_label("Name").fill("ROVER")
         page.get_by_role("checkbox", name="Only lost").click()
         details.last.focus()
         page.keyboard.press("Enter")
         way = page.get_by_role("region", name="Details")
-        way.get_by_text("Emitter queue").wait_for()
-        way.get_by_text(NotReceivedReason.known("no_listener").doc).wait_for()
+        wait_for(way.get_by_text("Emitter queue"))
+        wait_for(way.get_by_text(NotReceivedReason.known("no_listener").doc))
         shell(folder, line)
         page.get_by_label("Kind").click()
         page.get_by_role("option", name="radio").click()
-        page.get_by_role("checkbox", name="Pause", checked=True).wait_for()
+        wait_for(page.get_by_role("checkbox", name="Pause", checked=True))
         wait_until(lambda: details.count() == 2, what="the packets before the pause")
         page.get_by_role("button", name="Copy as hilgw send").click()
         copied = "navigator.clipboard.readText()"

@@ -10,7 +10,7 @@ import pytest
 
 from hilgw.testing.sim import wait_until
 from tests.e2e.running import Gateway
-from tests.web.pages.browser import Web, opened
+from tests.web.pages.browser import Web, opened, wait_for
 
 pytestmark = [
     pytest.mark.process,
@@ -72,9 +72,11 @@ def test_a_sensor_is_chosen_drawn_zoomed_paused_and_saved(
         series = page.get_by_role("combobox", name="Series")
         series.click()
         series.fill("ds_front")
-        page.get_by_role("option").filter(has_text="plotted: ds_front").click()
+        option = page.get_by_role("option").filter(has_text="plotted: ds_front")
+        wait_for(option)
+        option.click()
         page.keyboard.press("Escape")
-        page.get_by_role("img", name="The chosen series").wait_for()
+        wait_for(page.get_by_role("img", name="The chosen series"))
         for count in (0, 3):
             before = page.evaluate(NEWEST)
             page.wait_for_function(f"() => ({NEWEST})()[0] > {before[0] + count}")
@@ -90,7 +92,7 @@ def test_a_sensor_is_chosen_drawn_zoomed_paused_and_saved(
         page.mouse.wheel(0, 1000)
         page.wait_for_function(f"{DRAWN}[1] === 1")
         table = page.get_by_role("region", name="Newest values")
-        table.get_by_role("row").filter(has_text="ds_front").get_by_text("up").wait_for()
+        wait_for(table.get_by_role("row").filter(has_text="ds_front").get_by_text("up"))
         page.get_by_role("checkbox", name="Pause").focus()
         page.keyboard.press("Space")
         with page.expect_download() as download:

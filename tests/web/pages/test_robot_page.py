@@ -13,7 +13,7 @@ import pytest
 from hilgw import client
 from hilgw.testing.sim import wait_until
 from tests.e2e.running import Gateway, patient
-from tests.web.pages.browser import Web, opened
+from tests.web.pages.browser import Web, opened, wait_for
 
 pytestmark = [
     pytest.mark.process,
@@ -79,7 +79,7 @@ def gateway(folder: Path) -> Iterator[Gateway]:
 
 def opened_from_overview(page: Any, name: str) -> None:
     page.get_by_role("link", name=name, exact=True).click()
-    page.get_by_role("heading", name=name, exact=True).wait_for()
+    wait_for(page.get_by_role("heading", name=name, exact=True))
 
 
 def test_a_robot_is_armed_driven_by_keys_and_disarmed(
@@ -87,17 +87,17 @@ def test_a_robot_is_armed_driven_by_keys_and_disarmed(
 ) -> None:
     with opened(chromium, web.url) as page:
         opened_from_overview(page, "driven")
-        page.get_by_role("region", name="Sensors").get_by_text("ds_left").wait_for()
+        wait_for(page.get_by_role("region", name="Sensors").get_by_text("ds_left"))
         page.get_by_role("button", name="Arm…").click()
         page.get_by_role("button", name="Cancel").click()
-        page.get_by_role("dialog").wait_for(state="detached")
+        wait_for(page.get_by_role("dialog"), "detached")
         assert gateway.report()["control_loops"]["driven"]["armed"] is False
         page.get_by_role("button", name="Arm…").click()
         page.get_by_role("button", name="Arm", exact=True).click()
-        page.get_by_text("driven is armed").wait_for()
+        wait_for(page.get_by_text("driven is armed"))
         motors = page.get_by_role("region", name="Motors")
         row = motors.get_by_role("row", name=re.compile("^left_wheel velocity"))
-        row.get_by_role("cell", name="-10 to 10").wait_for()
+        wait_for(row.get_by_role("cell", name="-10 to 10"))
         page.get_by_role("application").focus()
 
         def is_driven() -> bool:
@@ -105,13 +105,13 @@ def test_a_robot_is_armed_driven_by_keys_and_disarmed(
             return "\t3\t3\t" in row.inner_text()
 
         wait_until(is_driven, what="the speed of the key")
-        page.get_by_text("<b> key 315").first.wait_for()
+        wait_for(page.get_by_text("<b> key 315").first)
         page.keyboard.up("ArrowUp")
-        page.get_by_text("<b> key -1").first.wait_for()
+        wait_for(page.get_by_text("<b> key -1").first)
         page.get_by_role("button", name="Disarm").click()
-        page.get_by_text("driven is disarmed").wait_for()
+        wait_for(page.get_by_text("driven is disarmed"))
         assert gateway.report()["control_loops"]["driven"]["armed"] is False
-        page.get_by_role("region", name="Stop log").get_by_text("disarmed").first.wait_for()
+        wait_for(page.get_by_role("region", name="Stop log").get_by_text("disarmed").first)
         for width in (390, 1280):
             page.set_viewport_size({"width": width, "height": 800})
             fits = "width => document.documentElement.scrollWidth <= width"
@@ -125,21 +125,20 @@ def test_a_robot_with_two_bodies_takes_a_mode_and_its_controller_a_text(
     with opened(chromium, web.url) as page:
         opened_from_overview(page, "twin")
         mode = page.get_by_role("combobox", name="Mode")
-        page.locator(".q-field", has=mode).get_by_text("simulation").wait_for()
+        wait_for(page.locator(".q-field", has=mode).get_by_text("simulation"))
         for name in ("remote", "shadow"):
             mode.click()
             page.get_by_role("option", name=name).click()
-            page.get_by_text(f"twin: {name}").wait_for()
+            wait_for(page.get_by_text(f"twin: {name}"))
             assert client.Gateway(control).mode("twin").mode == name
             log = page.get_by_role("region", name="Stop log")
-            log.get_by_text(f"mode {name}").first.wait_for()
-            page.locator(".q-field", has=mode).get_by_text(name).wait_for()
+            wait_for(log.get_by_text(f"mode {name}").first)
+            wait_for(page.locator(".q-field", has=mode).get_by_text(name))
         page.get_by_label("Text for its controller").fill("<b> go")
         page.keyboard.press("Enter")
-        page.get_by_text("twin has the text").wait_for()
-        page.get_by_role("region", name="Program output").get_by_text(
-            "it was told <b> go"
-        ).wait_for()
+        wait_for(page.get_by_text("twin has the text"))
+        output = page.get_by_role("region", name="Program output")
+        wait_for(output.get_by_text("it was told <b> go"))
 
 
 def test_a_visitor_without_a_token_sees_the_robot_and_has_no_controls(
@@ -147,7 +146,7 @@ def test_a_visitor_without_a_token_sees_the_robot_and_has_no_controls(
 ) -> None:
     with opened(chromium, web.at("/", acts=False)) as page:
         opened_from_overview(page, "driven")
-        page.get_by_role("region", name="Sensors").get_by_text("ds_left").wait_for()
+        wait_for(page.get_by_role("region", name="Sensors").get_by_text("ds_left"))
         assert page.get_by_role("button", name=re.compile("arm", re.IGNORECASE)).count() == 0
         assert page.get_by_role("application").count() == 0
         assert page.get_by_label("Text for its controller").count() == 0
