@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 from hilgw.testing.sim import DEADLINE_S
 from tests.e2e.running import COMMAND, environment, run_program
@@ -52,17 +52,17 @@ CONTEXTS: dict[tuple[object, ...], Any] = {}
 def opened(
     chromium: Any, url: str, prepare: Callable[[Any], object] = lambda page: None, **more: Any
 ) -> Iterator[Any]:
-    """A page. Visitors with a token share a context, and those without one another: no cookie of
-    others, and files that are loaded once. An icon stays open in each context, and with it the
-    process that has compiled these files. prepare: what is done before the page is loaded. more: of
-    the context."""
-    address, _, token = url.partition("?")
-    who = chromium, address.split("/")[2], token, *more.items()
+    """A page. Visitors of one `hilgw web` share a context, with the files that are loaded once, but
+    no cookie: the URL of who has a token has it. An icon stays open in each context, and with it
+    the process that has compiled these files. prepare: what is done before the page is loaded.
+    more: of the context."""
+    who = chromium, urlsplit(url).netloc, *more.items()
     if who not in CONTEXTS:
         size = {"width": 1280, "height": 800}
         CONTEXTS[who] = chromium.new_context(viewport=size, **more)
         CONTEXTS[who].set_default_timeout(LONG_MS)
         CONTEXTS[who].new_page().goto(urljoin(url, "/favicon.ico"))
+    CONTEXTS[who].clear_cookies()
     page = CONTEXTS[who].new_page()
     try:
         prepare(page)

@@ -21,7 +21,7 @@ pytestmark = [
     pytest.mark.xdist_group("browser"),
 ]
 CONFIG = str(ROOT / "configs" / "python-controller.yaml")
-NAME, SECONDS = "a <b>.pcapng", 10
+NAME, SECONDS = "a <b>.pcapng", 5
 TIME = re.compile(r"([0-9.]+) of ([0-9.]+) s")
 
 
