@@ -50,6 +50,13 @@ def values_in(gateway: Gateway) -> int:
     return count
 
 
+def share_after_wheel(page: Any, down: int) -> float:
+    """How much of the time is drawn; what the wheel does may be seen the next time."""
+    page.mouse.wheel(0, down)
+    share: float = page.evaluate(DRAWN)[1]
+    return share
+
+
 @pytest.fixture
 def gateway(folder: Path) -> Any:
     (folder / f"{NAME}.yaml").write_text(CONFIG)
@@ -83,14 +90,12 @@ def test_a_sensor_is_chosen_drawn_zoomed_paused_and_saved(
         (whole_ms, share), newest = page.evaluate(DRAWN), page.evaluate(NEWEST)[1]
         assert share == 1
         page.get_by_role("img", name="The chosen series").hover()
-        page.mouse.wheel(0, -200)
-        page.wait_for_function(f"{DRAWN}[1] < 1")
+        wait_until(lambda: share_after_wheel(page, -200) < 1, what="a part of the time")
         page.wait_for_function(f"({NEWEST})()[1] > {newest}")  # and it stays so
         drawn_ms, share = page.evaluate(DRAWN)
         assert share < 1
         assert drawn_ms == pytest.approx(share * whole_ms, rel=0.1)
-        page.mouse.wheel(0, 1000)
-        page.wait_for_function(f"{DRAWN}[1] === 1")
+        wait_until(lambda: share_after_wheel(page, 200) > 0.999, what="all of the time")
         table = page.get_by_role("region", name="Newest values")
         wait_for(table.get_by_role("row").filter(has_text="ds_front").get_by_text("up"))
         page.get_by_role("checkbox", name="Pause").focus()
