@@ -1,5 +1,5 @@
 """The page Robot in a real browser: it arms and disarms a robot, drives it by keys, chooses between
-its bodies, and tells its controller a text."""
+its bodies, and sends its controller a text."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ robots:
   twin:
     body: {kind: wc2ec, connect: "tcp://127.0.0.1:2", backend: mock}
     remote: {kind: wc2ec, connect: "tcp://127.0.0.1:3", backend: mock}
-    controller: {kind: python, file: hears.py}
+    controller: {kind: python, file: prints.py}
 """
 PROGRAM = """
 from controller import Keyboard, Robot
@@ -57,13 +57,13 @@ while robot.step(32) != -1:
         print("<b> key", key, flush=True)
     wheel.setVelocity(3.0 if key == Keyboard.UP else 1.0)
 """
-HEARS = """
+PRINTS = """
 from controller import Robot
 
 robot = Robot()
 while robot.step(32) != -1:
     while (text := robot.wwiReceiveText()) is not None:
-        print("it was told", text, flush=True)
+        print("it received", text, flush=True)
 """
 FILE = "driven.yaml"
 
@@ -71,7 +71,7 @@ FILE = "driven.yaml"
 @pytest.fixture(scope="module")
 def gateway(folder: Path) -> Iterator[Gateway]:
     (folder / "drives.py").write_text(PROGRAM)
-    (folder / "hears.py").write_text(HEARS)
+    (folder / "prints.py").write_text(PRINTS)
     (folder / FILE).write_text(CONFIG)
     with Gateway(folder, [FILE, *patient("driven"), *patient("twin")]) as found:
         yield found
@@ -138,7 +138,7 @@ def test_a_robot_with_two_bodies_takes_a_mode_and_its_controller_a_text(
         page.keyboard.press("Enter")
         wait_for(page.get_by_text("twin has the text"))
         output = page.get_by_role("region", name="Program output")
-        wait_for(output.get_by_text("it was told <b> go"))
+        wait_for(output.get_by_text("it received <b> go"))
 
 
 def test_a_visitor_without_a_token_sees_the_robot_and_has_no_controls(
