@@ -66,6 +66,7 @@ class Section:
 
         self._page, self._gateway = page, Gateway(Path(view.key))
         self._box, self._views = list[complex](), list[View]()
+        self._background = ""  # of the 3-D view that is to be there
         self._drawing = drawing_of(view, page.bench.now())
         with ui.element("section").classes("gateway") as self.card:
             self._head = content()
@@ -113,6 +114,9 @@ class Section:
         if drawing.objects:
             self._box = box_of(drawing, self._box)
             self._plan.set_content(plan(drawing, self._box) if is_plan else "")
+        if self._background and self._box and not self._views:
+            with self._deep:
+                self._views.append(View(self._box, self._background))
         for each in self._views:
             each.update(drawing)
         names = sorted([*drawing.objects, *drawing.nowhere])
@@ -120,17 +124,17 @@ class Section:
             self._form[0].set_options(names)
 
     async def _switch(self) -> None:
-        """The 3-D view is there while it is shown."""
+        """The 3-D view is there while it is shown, from when on there is what it shows."""
         from nicegui import ui
 
         has_webgl, background = await ui.run_javascript(LOOK, timeout=10)
         self._deep.clear()
         self._views.clear()
-        with self._deep:
-            if self._kind.value != "Plan" and not has_webgl:
+        is_plan = self._kind.value == "Plan"
+        self._background = "" if is_plan or not has_webgl else background
+        if not is_plan and not has_webgl:
+            with self._deep:
                 ui.html(element("p", NO_WEBGL))
-            elif self._kind.value != "Plan" and self._box:
-                self._views.append(View(self._box, background))
 
     def _fill(self) -> None:
         """The form shows where the chosen object is."""

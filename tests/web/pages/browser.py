@@ -5,20 +5,24 @@ from __future__ import annotations
 import shlex
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin, urlsplit
 
 from hilgw.testing.sim import DEADLINE_S
 from tests.e2e.running import COMMAND, environment, run_program
 
 LONG_MS = DEADLINE_S * 1000
+LOOK_MS = 30
 
 FLAGS = (
     "--headless",
     "--no-sandbox",
     "--disable-gpu",
+    "--process-per-site",  # with what its pages have compiled: see `opened`
     "--enable-unsafe-swiftshader",  # WebGL without a GPU
     "--disable-quic",
     "--no-first-run",
@@ -48,15 +52,17 @@ CONTEXTS: dict[tuple[object, ...], Any] = {}
 def opened(
     chromium: Any, url: str, prepare: Callable[[Any], object] = lambda page: None, **more: Any
 ) -> Iterator[Any]:
-    """A page. Visitors with a token share a context, and those without one another: no cookie of
-    others, and files that are loaded once. prepare: what is done before the page is loaded. more:
-    of the context."""
-    address, _, token = url.partition("?")
-    who = chromium, address.split("/")[2], token, *more.items()
+    """A page. Visitors of one `hilgw web` share a context, with the files that are loaded once, but
+    no cookie: the URL of who has a token has it. An icon stays open in each context, and with it
+    the process that has compiled these files. prepare: what is done before the page is loaded.
+    more: of the context."""
+    who = chromium, urlsplit(url).netloc, *more.items()
     if who not in CONTEXTS:
         size = {"width": 1280, "height": 800}
         CONTEXTS[who] = chromium.new_context(viewport=size, **more)
         CONTEXTS[who].set_default_timeout(LONG_MS)
+        CONTEXTS[who].new_page().goto(urljoin(url, "/favicon.ico"))
+    CONTEXTS[who].clear_cookies()
     page = CONTEXTS[who].new_page()
     try:
         prepare(page)
@@ -91,6 +97,28 @@ class Web:
         self.process.send_signal(signal.SIGINT)
         rest, _ = self.process.communicate(timeout=DEADLINE_S)
         return self.process.returncode, rest
+
+
+def wait_for(found: Any, state: str = "visible") -> None:
+    """Until this locator is "visible", "hidden" or "detached". Its own `wait_for` soon looks only
+    twice a second."""
+    states = {
+        "visible": found.is_visible,
+        "hidden": found.is_hidden,
+        "detached": lambda: found.count() == 0,
+    }
+    end = time.monotonic() + DEADLINE_S
+    while not states[state]():
+        assert time.monotonic() < end, f"not {state}: {found}"
+        found.page.wait_for_timeout(LOOK_MS)
+
+
+def beside(folder: Path, name: str) -> Path:
+    """A folder for one more gateway of the user who has this one."""
+    other = folder / name
+    other.mkdir()
+    (other / "run").symlink_to(folder / "run")
+    return other
 
 
 def shell(folder: Path, line: str) -> None:

@@ -15,7 +15,7 @@ import pytest
 from hilgw.web.layout import PAGES
 from tests.conftest import NODE_MODULES
 from tests.e2e.running import Gateway, wait_until
-from tests.web.pages.browser import Web, opened, shell
+from tests.web.pages.browser import Web, opened, shell, wait_for
 
 pytestmark = [
     pytest.mark.process,
@@ -79,11 +79,11 @@ def test_each_page_is_reached_by_tab_and_axe_finds_nothing_serious(
         for path, name, _ in (*PAGES, ("", "STOP ALL", None)):
             page.goto(web.at(path, acts=False) if path else stop)
             if path:
-                page.get_by_role("heading", name=NAME).or_(page.locator(".tools")).first.wait_for()
+                wait_for(page.get_by_role("heading", name=NAME).or_(page.locator(".tools")).first)
                 wait_until(partial(walks, page), what=f"Tab through all of {name}")
                 assert page.evaluate("window.reached.size") > len(PAGES)  # links, STOP ALL, more
             else:
-                page.get_by_role("button", name="STOP ALL").wait_for()
+                wait_for(page.get_by_role("button", name="STOP ALL"))
             for width, scheme in ((390, "light"), (1280, "dark")):
                 page.set_viewport_size({"width": width, "height": 800})
                 page.emulate_media(color_scheme=scheme)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.running import Gateway
-from tests.web.pages.browser import Web, opened
+from tests.web.pages.browser import Web, opened, wait_for
 
 pytestmark = [
     pytest.mark.process,
@@ -31,7 +31,11 @@ SENDER = """
     controller: {{kind: beacon, emitter: tx, period_ms: 1}}
 """
 NAME, SENDERS = "clicks", ("first", "second")  # each sends 1,000 packets/s
-CLICKS = 3
+CLICKS = 2  # the second one is of what came after the first
+# The HTML that `hilgw web` last sent for the table of what is pressed, if it is new.
+SENT = """([before]) => { const pressed = [...document.querySelectorAll(":active")].at(-1);
+    const sent = getElement(Number(pressed.closest(".scrolls").id.slice(1))).innerHTML;
+    return sent !== before && sent; }"""
 
 
 @pytest.fixture(scope="module")
@@ -42,14 +46,14 @@ def gateway(folder: Path) -> Iterator[Gateway]:
 
 
 def press(page: Any, what: Any) -> None:
+    wait_for(what)
     what.hover()
     page.mouse.down()
 
 
 def release(page: Any) -> None:
-    """After the page has changed: its pulse comes once a second, tables four times as often."""
-    given = page.locator(".pulse").evaluate_handle("each => [each, each.textContent]")
-    page.wait_for_function("([e, before]) => e.textContent !== before", arg=given)
+    """After `hilgw web` has sent a new table, in place of that with what is pressed."""
+    page.wait_for_function(SENT, arg=[page.evaluate(f"({SENT})([])")])
     page.mouse.up()
 
 
@@ -67,19 +71,19 @@ def test_a_packet_is_the_one_that_was_pressed(page: Any) -> None:
     page.get_by_label("Name").fill("first.tx")
     packets = page.get_by_role("region", name="Packets")
     details = packets.get_by_role("button", name=re.compile("^Details of first.tx"))
-    details.nth(99).wait_for()
+    wait_for(details.nth(99))
     for _ in range(CLICKS):
         press(page, details.nth(2))
         active = "document.querySelector('button:active')"
         name, key = page.evaluate(f"[{active}.ariaLabel, {active}.dataset.key]")
         release(page)
-        page.get_by_role("heading", name=name.removeprefix("Details of ")).wait_for()
-        packets.locator(f"[data-key='{key}'][aria-pressed=true]").wait_for()
+        wait_for(page.get_by_role("heading", name=name.removeprefix("Details of ")))
+        wait_for(packets.locator(f"[data-key='{key}'][aria-pressed=true]"))
         page.get_by_role("checkbox", name="Pause", checked=True).click()
-        packets.locator(f"[data-key='{key}']").wait_for(state="detached")
+        wait_for(packets.locator(f"[data-key='{key}']"), "detached")
     details.nth(2).focus()
     page.keyboard.press("Enter")
-    packets.get_by_role("button", pressed=True).wait_for()
+    wait_for(packets.get_by_role("button", pressed=True))
 
 
 @pytest.mark.parametrize("page", ["/"], indirect=True)
@@ -88,7 +92,7 @@ def test_a_robot_is_the_one_that_was_pressed(page: Any) -> None:
         link = page.get_by_role("region", name="Robots").get_by_role("link", name="pressed")
         press(page, link)
         release(page)
-        page.get_by_role("heading", name="pressed", exact=True).wait_for()
+        wait_for(page.get_by_role("heading", name="pressed", exact=True))
         page.go_back()
 
 
@@ -106,4 +110,4 @@ def test_a_file_is_the_one_that_was_pressed_and_what_came_meanwhile_follows(
         with page.expect_download() as download:
             release(page)
         assert download.value.suggested_filename == f"{count}.pcapng"
-        card.get_by_role("link", name=f"{count + 1}.pcapng").wait_for()
+        wait_for(card.get_by_role("link", name=f"{count + 1}.pcapng"))

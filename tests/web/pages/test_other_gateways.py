@@ -10,7 +10,7 @@ import pytest
 from hilgw.federation import wire
 from tests.e2e.running import Gateway
 from tests.federation.test_survey import ID, Network
-from tests.web.pages.browser import Web, opened
+from tests.web.pages.browser import Web, opened, wait_for
 
 pytestmark = [
     pytest.mark.process,
@@ -33,7 +33,7 @@ def test_the_overview_has_the_other_gateway_and_its_texts_are_text(
     (folder / "federated.yaml").write_text(text)
     with Gateway(folder, ["federated.yaml"]), opened(chromium, web.url) as page:
         others = page.get_by_role("region", name="Other gateways").filter(has_text="gateway@bench")
-        others.locator(".state.good", has_text="up").wait_for()
+        wait_for(others.locator(".state.good", has_text="up"))
         row = others.locator("tr", has_text="gateway@bench")
         assert row.get_by_text("onerror").count() == 2  # robot and listener
         assert others.locator("img").count() == 0

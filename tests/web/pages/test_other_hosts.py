@@ -14,7 +14,7 @@ import trustme
 from hilgw import client
 from hilgw.testing.sim import DEADLINE_S
 from tests.e2e.running import HOST, Gateway
-from tests.web.pages.browser import Web, opened
+from tests.web.pages.browser import Web, opened, wait_for
 
 pytestmark = [
     pytest.mark.process,
@@ -93,35 +93,35 @@ def test_the_token_is_asked_for_and_a_monitor_looks_and_stops(tls: Web, chromium
     assert tls.url.startswith(f"https://{NAME}:")
     assert "token" not in tls.url
     with opened(chromium, tls.url, ignore_https_errors=True) as page:
-        page.get_by_text("This page needs a token").wait_for()
+        wait_for(page.get_by_text("This page needs a token"))
         for token in ("w" * 32, TOKENS["monitor"]):
             page.get_by_label("Token").fill(token)
             page.get_by_role("button", name="Open the page").click()
             if token != TOKENS["monitor"]:
-                page.get_by_text("is not valid").wait_for()
-        page.get_by_text("can only look").wait_for()
+                wait_for(page.get_by_text("is not valid"))
+        wait_for(page.get_by_text("can only look"))
         assert page.url == tls.url
         (cookie,) = page.context.cookies()
         assert (cookie["secure"], cookie["httpOnly"]) == (True, True)
         page.get_by_role("link", name="Scene").click()
-        page.locator("[data-object=rover]").wait_for()
+        wait_for(page.locator("[data-object=rover]"))
         assert page.get_by_role("button", name="Place").count() == 0
         page.get_by_role("button", name="STOP ALL").click()
         answer = page.frame_locator("iframe[name=stop-answer]")
-        answer.get_by_text("rover is disarmed").wait_for()
+        wait_for(answer.get_by_text("rover is disarmed"))
 
 
 def test_a_visitor_of_the_role_drive_acts(gateway: Gateway, tls: Web, chromium: Any) -> None:
     url = f"{tls.url}scene?token={TOKENS['drive']}"
     with opened(chromium, url, ignore_https_errors=True) as page:
-        page.get_by_text("can act").wait_for()
+        wait_for(page.get_by_text("can act"))
         assert "token" not in page.url
         own = page.locator(".gateway", has=page.get_by_role("heading", name="hosts", exact=True))
         own.get_by_role("combobox", name="Object").click()
         page.get_by_role("option", name="rover").click()
         own.get_by_label("x in m").fill("2")
         own.get_by_role("button", name="Place").click()
-        own.get_by_text("rover is at 2,").wait_for()
+        wait_for(own.get_by_text("rover is at 2,"))
         (control,) = (gateway.cwd / "run").rglob("*.sock")
         pose = client.Gateway(control).pose("rover")
         assert pose is not None

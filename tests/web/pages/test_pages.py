@@ -6,6 +6,9 @@ import os
 import re
 import shlex
 import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +17,7 @@ import pytest
 from hilgw.reasons import NotReceivedReason
 from hilgw.testing.sim import wait_until
 from tests.e2e.running import Gateway
-from tests.web.pages.browser import Web, opened, shell
+from tests.web.pages.browser import Web, beside, opened, shell, wait_for
 
 pytestmark = [
     pytest.mark.process,
@@ -31,6 +34,15 @@ robots:
     safety: {armed: true}
 """
 FILE = "lab <b>.yaml"
+SECOND = """
+version: 1
+robots:
+  second: {body: {kind: wc2ec, connect: "tcp://127.0.0.1:1", backend: mock}, safety: {armed: true}}
+"""
+# When the gateway of this name was shown as gone: since 1970, by the browser.
+GONE_MS = """(name) => [...document.querySelectorAll(".gateway header")].some((each) =>
+    each.querySelector("h2").textContent === name &&
+    each.querySelector(".state").textContent.startsWith("gone - ")) && Date.now()"""
 
 
 def state_of(page: Any, word: str) -> Any:
@@ -56,9 +68,9 @@ def test_the_page_shows_the_gateway_loads_nothing_from_elsewhere_and_the_end(
         page.on("console", lambda line: errors.append(line.text) if line.type == "error" else None)
 
     with opened(chromium, web.url, listen) as page:
-        with Gateway(folder, [FILE]):
-            state_of(page, "armed").wait_for()
-            page.get_by_text("can act").wait_for()
+        with Gateway(folder, [FILE]) as gateway:
+            wait_for(state_of(page, "armed"))
+            wait_for(page.get_by_text("can act"))
             assert "token" not in page.url
             ports = page.get_by_role("region", name="Ports").first
             ports.focus()
@@ -68,42 +80,75 @@ def test_the_page_shows_the_gateway_loads_nothing_from_elsewhere_and_the_end(
             assert page.evaluate("document.querySelectorAll('.gateway b').length") == 0
             # A browser keeps each of these: a library that marks each update fills its memory.
             assert page.evaluate("performance.getEntriesByType('mark').length") == 0
-        state_of(page, "gone - .*").wait_for()
+            took_s = [seconds_until_gone(page, gateway)]
+        while min(took_s) > 1 and len(took_s) < 3:  # a busy machine may stand still
+            with Gateway(folder, [FILE]) as gateway:
+                wait_for(state_of(page, "up"))
+                took_s.append(seconds_until_gone(page, gateway))
+        assert min(took_s) <= 1
         assert {url.split("/")[2] for url in requests} == {web.url.split("/")[2]}
         assert errors == []
 
 
-def test_stop_all_works_while_the_page_is_frozen(folder: Path, web: Web, chromium: Any) -> None:
-    """Without a token, too: a visitor may stop all."""
-    with Gateway(folder, [FILE]) as gateway:
-        with opened(chromium, web.at("/", acts=False)) as page:
-            state_of(page, "armed").wait_for()
-            page.get_by_text("can only look").wait_for()
-            os.kill(web.process.pid, signal.SIGSTOP)
-            try:
-                page.get_by_role("button", name="STOP ALL").click()
-                answer = page.frame_locator("iframe[name=stop-answer]")
-                answer.get_by_text("rover is disarmed").wait_for()
-                page.get_by_text("hilgw web does not answer").wait_for()
+def seconds_until_gone(page: Any, gateway: Gateway) -> float:
+    """How long a killed gateway is not shown as gone. What it left behind is removed."""
+    (control,) = (gateway.cwd / "run").rglob("*.sock")
+    begin = time.time()
+    gateway.process.kill()
+    shown = page.wait_for_function(GONE_MS, arg=FILE.removesuffix(".yaml"))
+    control.unlink()
+    seconds: float = shown.json_value() / 1000 - begin
+    return seconds
+
+
+def test_stop_all_works_while_the_page_is_frozen_and_names_each_gateway(
+    folder: Path, web: Web, chromium: Any
+) -> None:
+    """Without a token, too: a visitor may stop all. Of two gateways, one hangs: only the other one
+    confirms."""
+    file = beside(folder, "second") / "second.yaml"
+    file.write_text(SECOND)
+    with opened(chromium, web.at("/", acts=False)) as page:
+        with Gateway(folder, [FILE]) as gateway:
+            (control,) = (folder / "run").rglob("*.sock")
+            wait_for(state_of(page, "armed"))
+            wait_for(page.get_by_text("can only look"))
+            stop = page.get_by_role("button", name="STOP ALL")
+            answer = page.frame_locator("iframe[name=stop-answer]").locator("p")
+            with frozen(web.process.pid):
+                stop.click()
+                wait_for(answer.get_by_text("rover is disarmed"))
                 assert gateway.report()["control_loops"]["rover"]["armed"] is False
-            finally:
-                os.kill(web.process.pid, signal.SIGCONT)
-            state_of(page, "disarmed").wait_for()
-            page.get_by_text("hilgw web does not answer").wait_for(state="hidden")
-            os.kill(gateway.process.pid, signal.SIGSTOP)
-            try:
-                state_of(page, "silent - .*").wait_for()
-                page.get_by_role("button", name="STOP ALL").click()
-                answer.get_by_text("stop NOT confirmed").wait_for()
-            finally:
-                os.kill(gateway.process.pid, signal.SIGCONT)
+                with Gateway(file.parent, [file.name]):
+                    with frozen(gateway.process.pid):
+                        stop.click()
+                        wait_for(answer.get_by_text("second is disarmed"))
+                        hangs, confirms = answer.all_inner_texts()
+                wait_for(page.get_by_text("hilgw web does not answer"))
+            assert hangs.startswith(f"{control} ")
+            assert "stop NOT confirmed" in hangs
+            assert confirms.startswith(f"second is disarmed (gateway {file} at ")
+            wait_for(state_of(page, "disarmed"))
+            wait_for(page.get_by_text("hilgw web does not answer"), "hidden")
+            with frozen(gateway.process.pid):
+                wait_for(state_of(page, "silent - .*"))
+        wait_for(state_of(page, "gone - .*"))
+
+
+@contextmanager
+def frozen(pid: int) -> Iterator[None]:
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
 
 
 def test_the_first_controls_have_names_and_the_page_fits_each_screen(
     web: Web, chromium: Any
 ) -> None:
     with opened(chromium, web.url) as page:
-        page.get_by_role("link", name="Overview").wait_for()
+        wait_for(page.get_by_role("link", name="Overview"))
         names = []
         for _ in range(2):
             page.keyboard.press("Tab")
@@ -133,21 +178,22 @@ def test_traffic_filter_pause_details_and_a_copied_command_line_that_sends_it_ag
         line = "hilgw send rover.tx --channel=3 '<b> $HOME'"
         shell(folder, line)
         shell(folder, "hilgw send rover.tx --channel=1 --hex ff00")
-        page.get_by_text("<b> $HOME").wait_for()
-        details.nth(1).wait_for()
+        wait_for(page.get_by_text("<b> $HOME"))
+        wait_for(details.nth(1))
         page.get_by_label("Name").fill("nobody")
-        details.last.wait_for(state="detached")
+        wait_for(details.last, "detached")
         page.get_by_label("Name").fill("ROVER")
         page.get_by_role("checkbox", name="Only lost").click()
+        wait_for(details.last)
         details.last.focus()
         page.keyboard.press("Enter")
         way = page.get_by_role("region", name="Details")
-        way.get_by_text("Emitter queue").wait_for()
-        way.get_by_text(NotReceivedReason.known("no_listener").doc).wait_for()
+        wait_for(way.get_by_text("Emitter queue"))
+        wait_for(way.get_by_text(NotReceivedReason.known("no_listener").doc))
         shell(folder, line)
         page.get_by_label("Kind").click()
         page.get_by_role("option", name="radio").click()
-        page.get_by_role("checkbox", name="Pause", checked=True).wait_for()
+        wait_for(page.get_by_role("checkbox", name="Pause", checked=True))
         wait_until(lambda: details.count() == 2, what="the packets before the pause")
         page.get_by_role("button", name="Copy as hilgw send").click()
         copied = "navigator.clipboard.readText()"

@@ -1,4 +1,4 @@
-"""The page Plots in a real browser: choose, look, pause, save."""
+"""The page Plots in a real browser: choose, look, zoom, pause, save."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from hilgw.testing.sim import wait_until
 from tests.e2e.running import Gateway
-from tests.web.pages.browser import Web, opened
+from tests.web.pages.browser import Web, opened, wait_for
 
 pytestmark = [
     pytest.mark.process,
@@ -32,6 +32,12 @@ MEASURES = """{ const measure = CanvasRenderingContext2D.prototype.measureText;
     CanvasRenderingContext2D.prototype.measureText = function (text) {
         (window.measured ??= new Set()).add(text);
         return measure.call(this, text); }; }"""
+# From when to when the axis of time is drawn, and how much of all this is.
+DRAWN = """(() => {
+    const chart = getElement(Number(document.querySelector(".plots").id.slice(1))).chart;
+    const [from, to] = chart.getModel().getComponent("xAxis").axis.scale.getExtent();
+    const { start, end } = chart.getOption().dataZoom[0];
+    return [to - from, (end - start) / 100]; })()"""
 NEWEST = """() => {
     const id = Number(document.querySelector(".plots").id.slice(1));
     const data = getElement(id).chart.getOption().series[0]?.data ?? [];
@@ -44,6 +50,13 @@ def values_in(gateway: Gateway) -> int:
     return count
 
 
+def share_after_wheel(page: Any, down: int) -> float:
+    """How much of the time is drawn; what the wheel does may be seen the next time."""
+    page.mouse.wheel(0, down)
+    share: float = page.evaluate(DRAWN)[1]
+    return share
+
+
 @pytest.fixture
 def gateway(folder: Path) -> Any:
     (folder / f"{NAME}.yaml").write_text(CONFIG)
@@ -51,7 +64,7 @@ def gateway(folder: Path) -> Any:
         yield running
 
 
-def test_a_sensor_is_chosen_drawn_paused_and_saved(
+def test_a_sensor_is_chosen_drawn_zoomed_paused_and_saved(
     folder: Path, web: Web, chromium: Any, gateway: Any
 ) -> None:
     requests: list[str] = []
@@ -66,14 +79,25 @@ def test_a_sensor_is_chosen_drawn_paused_and_saved(
         series = page.get_by_role("combobox", name="Series")
         series.click()
         series.fill("ds_front")
-        page.get_by_role("option").filter(has_text="plotted: ds_front").click()
+        option = page.get_by_role("option").filter(has_text="plotted: ds_front")
+        wait_for(option)
+        option.click()
         page.keyboard.press("Escape")
-        page.get_by_role("img", name="The chosen series").wait_for()
+        wait_for(page.get_by_role("img", name="The chosen series"))
         for count in (0, 3):
             before = page.evaluate(NEWEST)
             page.wait_for_function(f"() => ({NEWEST})()[0] > {before[0] + count}")
+        (whole_ms, share), newest = page.evaluate(DRAWN), page.evaluate(NEWEST)[1]
+        assert share == 1
+        page.get_by_role("img", name="The chosen series").hover()
+        wait_until(lambda: share_after_wheel(page, -200) < 1, what="a part of the time")
+        page.wait_for_function(f"({NEWEST})()[1] > {newest}")  # and it stays so
+        drawn_ms, share = page.evaluate(DRAWN)
+        assert share < 1
+        assert drawn_ms == pytest.approx(share * whole_ms, rel=0.1)
+        wait_until(lambda: share_after_wheel(page, 200) > 0.999, what="all of the time")
         table = page.get_by_role("region", name="Newest values")
-        table.get_by_role("row").filter(has_text="ds_front").get_by_text("up").wait_for()
+        wait_for(table.get_by_role("row").filter(has_text="ds_front").get_by_text("up"))
         page.get_by_role("checkbox", name="Pause").focus()
         page.keyboard.press("Space")
         with page.expect_download() as download:

@@ -12,7 +12,7 @@ import pytest
 from hilgw.record.recording import Recording
 from hilgw.web.layout import PAGES
 from tests.e2e.running import COMMAND, ROOT, run, run_program, wait_until
-from tests.web.pages.browser import Web, opened
+from tests.web.pages.browser import Web, opened, wait_for
 
 pytestmark = [
     pytest.mark.process,
@@ -21,7 +21,7 @@ pytestmark = [
     pytest.mark.xdist_group("browser"),
 ]
 CONFIG = str(ROOT / "configs" / "python-controller.yaml")
-NAME, SECONDS = "a <b>.pcapng", 20
+NAME, SECONDS = "a <b>.pcapng", 5
 TIME = re.compile(r"([0-9.]+) of ([0-9.]+) s")
 
 
@@ -50,7 +50,7 @@ def times(page: Any) -> tuple[float, float]:
 
 
 def is_at(page: Any, seconds: str) -> None:
-    page.locator(".playhead").get_by_text(re.compile(rf" · {seconds} of ")).wait_for()
+    wait_for(page.locator(".playhead").get_by_text(re.compile(rf" · {seconds} of ")))
 
 
 def go_to_the_end(page: Any) -> None:
@@ -61,7 +61,7 @@ def go_to_the_end(page: Any) -> None:
         now, end = times(page)
         return end > 0 and end - now < 0.1
 
-    page.locator(".playhead").get_by_text(TIME).wait_for()
+    wait_for(page.locator(".playhead").get_by_text(TIME))
     wait_until(is_there, what="the end of the recording")
 
 
@@ -71,24 +71,24 @@ def test_the_slider_leads_to_each_time_and_play_goes_on_on_each_page(
     assert Recording(recording).head["scene"]["objects"].keys() >= {"rover", "xbee0"}
     with opened(chromium, shown.at("robot")) as page:
         page.set_viewport_size({"width": 390, "height": 800})
-        page.get_by_text("a recording").wait_for()
-        page.locator(".playhead").get_by_text(NAME).wait_for()
+        wait_for(page.get_by_text("a recording"))
+        wait_for(page.locator(".playhead").get_by_text(NAME))
         wheel = page.get_by_role("region", name="Motors").get_by_role("row").filter(has_text="left")
         go_to_the_end(page)
-        wheel.first.wait_for()
+        wait_for(wheel.first)
         assert page.get_by_role("button", name=re.compile("arm", re.IGNORECASE)).count() == 0
         now, end = times(page)
         assert now == pytest.approx(end, abs=0.1)
         assert end == pytest.approx(SECONDS, abs=0.5)
         page.keyboard.press("Home")
         is_at(page, "0.00")
-        wheel.first.wait_for(state="detached")
+        wait_for(wheel.first, "detached")
         page.get_by_role("combobox", name="Speed").click()
         page.get_by_role("option", name="16 x").click()
         page.get_by_role("button", name="Play").click()
-        wheel.first.wait_for()
+        wait_for(wheel.first)
         is_at(page, f"{end:.2f}")
-        page.get_by_role("button", name="Play").wait_for()  # it stands at its end
+        wait_for(page.get_by_role("button", name="Play"))  # it stands at its end
         assert times(page) == (end, end)
         packets = page.get_by_role("region", name="Packets").get_by_role("row")
         frames = page.get_by_role("region", name="Decoded frames")
@@ -107,13 +107,13 @@ def test_the_slider_leads_to_each_time_and_play_goes_on_on_each_page(
         for name, all_of in has.items():
             page.get_by_role("link", name=name, exact=True).click()
             for each in all_of:
-                each.wait_for()
+                wait_for(each)
             page.wait_for_function("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_a_visitor_without_the_token_moves_nothing(shown: Web, chromium: Any) -> None:
     with opened(chromium, shown.at("/", acts=False)) as page:
-        page.get_by_role("button", name="Play").wait_for()
+        wait_for(page.get_by_role("button", name="Play"))
         assert page.get_by_role("button", name="Play").is_disabled()
         assert page.get_by_role("slider").is_disabled()
 

@@ -11,7 +11,7 @@ import pytest
 
 from hilgw.record.recording import Recording
 from tests.e2e.running import Gateway
-from tests.web.pages.browser import Web, opened
+from tests.web.pages.browser import Web, opened, wait_for
 
 pytestmark = [
     pytest.mark.process,
@@ -38,7 +38,7 @@ def own(page: Any) -> Any:
     """The gateway of these tests on the page."""
     heading = page.get_by_role("heading", name=FILE.removesuffix(".yaml"), exact=True)
     found = page.locator(".gateway", has=heading)
-    found.wait_for()
+    wait_for(found)
     return found
 
 
@@ -48,21 +48,21 @@ def test_a_recording_is_made_ended_and_downloaded(
     with opened(chromium, web.at("recordings")) as page:
         at = own(page)
         at.get_by_role("button", name="End").click()
-        at.get_by_text("no recording runs").wait_for()
+        wait_for(at.get_by_text("no recording runs"))
         at.get_by_role("button", name="Write").click()
-        at.get_by_text("the note is empty").wait_for()
+        wait_for(at.get_by_text("the note is empty"))
         at.get_by_label("Name").fill("../evil")
         at.get_by_role("button", name="Record", exact=True).click()
-        at.get_by_text("a name of 1 to 64").wait_for()
+        wait_for(at.get_by_text("a name of 1 to 64"))
         at.get_by_label("Name").fill("bench.1")
         at.get_by_role("button", name="Record", exact=True).click()
-        at.get_by_role("region", name="Running").get_by_text("bench.1.pcapng").wait_for()
+        wait_for(at.get_by_role("region", name="Running").get_by_text("bench.1.pcapng"))
         at.get_by_label("Note").fill("antenna <turned>")
         at.get_by_role("button", name="Write").click()
-        at.get_by_text("noted: antenna <turned>").wait_for()
+        wait_for(at.get_by_text("noted: antenna <turned>"))
         at.get_by_role("button", name="End").click()
-        at.get_by_text("recorded bench.1").wait_for()
-        at.get_by_role("region", name="Running").wait_for(state="hidden")
+        wait_for(at.get_by_text("recorded bench.1"))
+        wait_for(at.get_by_role("region", name="Running"), "hidden")
         with page.expect_download() as download:
             at.get_by_role("link", name="bench.1.pcapng").click()
         kept = Path(download.value.path())
@@ -79,7 +79,7 @@ def test_a_visitor_without_a_token_sees_names_and_gets_no_file(
     (folder / "kept" / "secret.pcapng").write_bytes(b"x")
     with opened(chromium, web.at("recordings", acts=False)) as page:
         at = own(page)
-        at.get_by_text("secret.pcapng").wait_for()
+        wait_for(at.get_by_text("secret.pcapng"))
         assert at.get_by_role("link").count() == at.get_by_role("button").count() == 0
         (control,) = (folder / "run").rglob("*.sock")
         given = urlencode({"gateway": str(control), "name": "secret.pcapng"})

@@ -1,4 +1,5 @@
-"""The page Robot in a real browser: it arms and disarms a robot, and drives it by keys."""
+"""The page Robot in a real browser: it arms and disarms a robot, drives it by keys, chooses between
+its bodies, and sends its controller a text."""
 
 from __future__ import annotations
 
@@ -9,9 +10,10 @@ from typing import Any
 
 import pytest
 
+from hilgw import client
 from hilgw.testing.sim import wait_until
 from tests.e2e.running import Gateway, patient
-from tests.web.pages.browser import Web, opened
+from tests.web.pages.browser import Web, opened, wait_for
 
 pytestmark = [
     pytest.mark.process,
@@ -32,6 +34,10 @@ robots:
       limits: {left_wheel: {max_velocity: 10}}
     controller: {kind: python, file: drives.py}
     safety: {armed: false}
+  twin:
+    body: {kind: wc2ec, connect: "tcp://127.0.0.1:2", backend: mock}
+    remote: {kind: wc2ec, connect: "tcp://127.0.0.1:3", backend: mock}
+    controller: {kind: python, file: prints.py}
 """
 PROGRAM = """
 from controller import Keyboard, Robot
@@ -51,38 +57,47 @@ while robot.step(32) != -1:
         print("<b> key", key, flush=True)
     wheel.setVelocity(3.0 if key == Keyboard.UP else 1.0)
 """
+PRINTS = """
+from controller import Robot
+
+robot = Robot()
+while robot.step(32) != -1:
+    while (text := robot.wwiReceiveText()) is not None:
+        print("it received", text, flush=True)
+"""
 FILE = "driven.yaml"
 
 
 @pytest.fixture(scope="module")
 def gateway(folder: Path) -> Iterator[Gateway]:
     (folder / "drives.py").write_text(PROGRAM)
+    (folder / "prints.py").write_text(PRINTS)
     (folder / FILE).write_text(CONFIG)
-    with Gateway(folder, [FILE, *patient("driven")]) as found:
+    with Gateway(folder, [FILE, *patient("driven"), *patient("twin")]) as found:
         yield found
 
 
-def opened_from_overview(page: Any) -> None:
-    page.get_by_role("link", name="driven", exact=True).click()
-    page.get_by_role("region", name="Sensors").wait_for()
+def opened_from_overview(page: Any, name: str) -> None:
+    page.get_by_role("link", name=name, exact=True).click()
+    wait_for(page.get_by_role("heading", name=name, exact=True))
 
 
 def test_a_robot_is_armed_driven_by_keys_and_disarmed(
     gateway: Gateway, web: Web, chromium: Any
 ) -> None:
     with opened(chromium, web.url) as page:
-        opened_from_overview(page)
-        page.get_by_role("region", name="Sensors").get_by_text("ds_left").wait_for()
+        opened_from_overview(page, "driven")
+        wait_for(page.get_by_role("region", name="Sensors").get_by_text("ds_left"))
         page.get_by_role("button", name="Arm…").click()
         page.get_by_role("button", name="Cancel").click()
-        page.get_by_role("dialog").wait_for(state="detached")
+        wait_for(page.get_by_role("dialog"), "detached")
         assert gateway.report()["control_loops"]["driven"]["armed"] is False
         page.get_by_role("button", name="Arm…").click()
         page.get_by_role("button", name="Arm", exact=True).click()
-        page.get_by_text("driven is armed").wait_for()
+        wait_for(page.get_by_text("driven is armed"))
         motors = page.get_by_role("region", name="Motors")
         row = motors.get_by_role("row", name=re.compile("^left_wheel velocity"))
-        row.get_by_role("cell", name="-10 to 10").wait_for()
+        wait_for(row.get_by_role("cell", name="-10 to 10"))
         page.get_by_role("application").focus()
 
         def is_driven() -> bool:
@@ -90,24 +105,48 @@ def test_a_robot_is_armed_driven_by_keys_and_disarmed(
             return "\t3\t3\t" in row.inner_text()
 
         wait_until(is_driven, what="the speed of the key")
-        page.get_by_text("<b> key 315").first.wait_for()
+        wait_for(page.get_by_text("<b> key 315").first)
         page.keyboard.up("ArrowUp")
-        page.get_by_text("<b> key -1").first.wait_for()
+        wait_for(page.get_by_text("<b> key -1").first)
         page.get_by_role("button", name="Disarm").click()
-        page.get_by_text("driven is disarmed").wait_for()
+        wait_for(page.get_by_text("driven is disarmed"))
         assert gateway.report()["control_loops"]["driven"]["armed"] is False
-        page.get_by_role("region", name="Stop log").get_by_text("disarmed").first.wait_for()
+        wait_for(page.get_by_role("region", name="Stop log").get_by_text("disarmed").first)
         for width in (390, 1280):
             page.set_viewport_size({"width": width, "height": 800})
             fits = "width => document.documentElement.scrollWidth <= width"
             page.wait_for_function(fits, arg=width)
 
 
+def test_a_robot_with_two_bodies_takes_a_mode_and_its_controller_a_text(
+    gateway: Gateway, web: Web, chromium: Any
+) -> None:
+    (control,) = (gateway.cwd / "run").rglob("*.sock")
+    with opened(chromium, web.url) as page:
+        opened_from_overview(page, "twin")
+        mode = page.get_by_role("combobox", name="Mode")
+        wait_for(page.locator(".q-field", has=mode).get_by_text("simulation"))
+        for name in ("remote", "shadow"):
+            mode.click()
+            page.get_by_role("option", name=name).click()
+            wait_for(page.get_by_text(f"twin: {name}"))
+            assert client.Gateway(control).mode("twin").mode == name
+            log = page.get_by_role("region", name="Stop log")
+            wait_for(log.get_by_text(f"mode {name}").first)
+            wait_for(page.locator(".q-field", has=mode).get_by_text(name))
+        page.get_by_label("Text for its controller").fill("<b> go")
+        page.keyboard.press("Enter")
+        wait_for(page.get_by_text("twin has the text"))
+        output = page.get_by_role("region", name="Program output")
+        wait_for(output.get_by_text("it received <b> go"))
+
+
 def test_a_visitor_without_a_token_sees_the_robot_and_has_no_controls(
     gateway: Gateway, web: Web, chromium: Any
 ) -> None:
     with opened(chromium, web.at("/", acts=False)) as page:
-        opened_from_overview(page)
-        page.get_by_role("region", name="Sensors").get_by_text("ds_left").wait_for()
+        opened_from_overview(page, "driven")
+        wait_for(page.get_by_role("region", name="Sensors").get_by_text("ds_left"))
         assert page.get_by_role("button", name=re.compile("arm", re.IGNORECASE)).count() == 0
         assert page.get_by_role("application").count() == 0
+        assert page.get_by_label("Text for its controller").count() == 0

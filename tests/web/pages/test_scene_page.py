@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from hilgw import client
-from tests.e2e.running import Gateway
-from tests.web.pages.browser import Web, opened
+from tests.e2e.running import Gateway, run
+from tests.web.pages.browser import Web, beside, opened, wait_for
 
 pytestmark = [
     pytest.mark.process,
@@ -49,11 +49,16 @@ def gateway(folder: Path) -> Iterator[Gateway]:
         yield found
 
 
+def section(page: Any, file: str) -> Any:
+    """The gateway of this file, and no other of this machine."""
+    heading = page.get_by_role("heading", name=file.removesuffix(".yaml"), exact=True)
+    return page.locator(".gateway", has=heading)
+
+
 def own(page: Any) -> Any:
-    """The gateway of these tests, and no other of this machine."""
-    heading = page.get_by_role("heading", name=FILE.removesuffix(".yaml"), exact=True)
-    found = page.locator(".gateway", has=heading)
-    found.locator(".object").first.wait_for()
+    """That of these tests."""
+    found = section(page, FILE)
+    wait_for(found.locator(".object").first)
     return found
 
 
@@ -81,7 +86,7 @@ def test_an_object_is_dragged_and_placed_by_the_form(
     with opened(chromium, web.at("scene")) as page:
         at, answer = own(page), own(page).get_by_role("status")
         at.get_by_role("button", name="Place").click()
-        answer.get_by_text("choose an object").wait_for()
+        wait_for(answer.get_by_text("choose an object"))
         for width in (390, 1280):
             page.set_viewport_size({"width": width, "height": 800})
             fits = "width => document.documentElement.scrollWidth <= width"
@@ -93,10 +98,10 @@ def test_an_object_is_dragged_and_placed_by_the_form(
             active = "document.activeElement"
             names.append(page.evaluate(f"{active}.ariaLabel || {active}.innerText"))
         assert names == ["3-D", "Object", "x in m", "y in m", "Place"]
-        at.get_by_text("hilgw place lost 0 0 0").wait_for()
+        wait_for(at.get_by_text("hilgw place lost 0 0 0"))
         _, turn = pose_of(gateway, "rover")
         drag(page, "rover", 60, -40)
-        answer.get_by_text(re.compile("^rover is at 0.*, 0.* m$")).wait_for()
+        wait_for(answer.get_by_text(re.compile("^rover is at 0.*, 0.* m$")))
         (x, y, z), turned = pose_of(gateway, "rover")
         assert min(x, y) > 0.1
         assert z == 0.5
@@ -109,12 +114,12 @@ def test_an_object_is_dragged_and_placed_by_the_form(
         at.get_by_label("y in m").fill("-1")
         page.keyboard.press("Tab")
         page.keyboard.press("Enter")
-        answer.get_by_text("lost is at 3, -1, 0 m").wait_for()
+        wait_for(answer.get_by_text("lost is at 3, -1, 0 m"))
         assert pose_of(gateway, "lost")[0] == (3, -1, 0)
-        at.locator("[data-object=lost]").wait_for()
+        wait_for(at.locator("[data-object=lost]"))
         at.get_by_label("x in m").fill("2e9")
         at.get_by_role("button", name="Place").click()
-        answer.get_by_text("is not a valid position").wait_for()
+        wait_for(answer.get_by_text("is not a valid position"))
 
 
 def test_in_3d_an_object_is_where_it_was_dragged_and_a_lost_packet_shows_why_there_too(
@@ -122,17 +127,32 @@ def test_in_3d_an_object_is_where_it_was_dragged_and_a_lost_packet_shows_why_the
 ) -> None:
     with opened(chromium, web.at("scene")) as page:
         at = own(page)
-        at.locator(".plan .why").get_by_text("range").wait_for()
-        at.get_by_role("row", name=re.compile("rover.tx other.rx .* out of range")).wait_for()
+        wait_for(at.locator(".plan .why").get_by_text("range"))
+        wait_for(at.get_by_role("row", name=re.compile("rover.tx other.rx .* out of range")))
         drag(page, "rover", 30, -50)
-        at.get_by_role("status").get_by_text("rover is at").wait_for()
+        wait_for(at.get_by_role("status").get_by_text("rover is at"))
         at.get_by_role("button", name="3-D").click()
-        at.locator("canvas").wait_for()
+        wait_for(at.locator("canvas"))
         for name in ("rover", "other"):
             page.wait_for_function(IN_3D, arg=[name, *pose_of(gateway, name)[0]])
-        at.locator(".nicegui-scene").get_by_text("range").wait_for()
+        wait_for(at.locator(".nicegui-scene").get_by_text("range"))
         at.get_by_role("button", name="Plan").click()
-        at.locator("canvas").wait_for(state="detached")
+        wait_for(at.locator("canvas"), "detached")
+
+
+def test_the_3d_view_is_there_once_an_object_has_a_pose(
+    folder: Path, web: Web, chromium: Any
+) -> None:
+    file = beside(folder, "poses") / "poses.yaml"
+    file.write_text("version: 1\nrobots: {lone: {devices: {rx: {node: Receiver, type: radio}}}}\n")
+    with Gateway(file.parent, [file.name]), opened(chromium, web.at("scene")) as page:
+        at = section(page, file.name)
+        wait_for(at.get_by_text("No object has a pose"))
+        at.get_by_role("button", name="3-D").click()
+        wait_for(at.get_by_role("button", name="3-D", pressed=True))
+        assert run("place", "lone", "1", "2", "0", cwd=file.parent).returncode == 0
+        wait_for(at.locator("canvas"))
+        page.wait_for_function(IN_3D, arg=["lone", 1, 2, 0])
 
 
 def test_without_a_token_nothing_is_placed_and_without_webgl_the_page_shows_it(
@@ -146,5 +166,5 @@ def test_without_a_token_nothing_is_placed_and_without_webgl_the_page_shows_it(
         assert page.get_by_role("button", name="Place").count() == 0
         drag(page, "rover", 60, -40)
         at.get_by_role("button", name="3-D").click()
-        at.get_by_text("This browser has no WebGL").wait_for()
+        wait_for(at.get_by_text("This browser has no WebGL"))
         assert pose_of(gateway, "rover") == before
