@@ -9,11 +9,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from hilgw.web import overview, playhead, plots, recordings, robot, scene, traffic
 from hilgw.web.access import GRANT
 from hilgw.web.content import content
 from hilgw.web.markup import element, joined
 from hilgw.web.page import Page, Site
+from hilgw.web.pages import overview, playhead, plots, recordings, robot, scene, traffic
 from hilgw.web.recorded import Recorded
 
 STYLE = (Path(__file__).parent / "style.css").read_text(encoding="utf-8")

@@ -137,7 +137,7 @@ def _pages(live: Live | Recorded, stop_port: int) -> ASGIApp:
     from nicegui import ui
 
     from hilgw.web.layout import add_pages
-    from hilgw.web.recordings import add_download
+    from hilgw.web.pages.recordings import add_download
 
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     add_pages(Site(live.bench, live, stop_port))

@@ -99,7 +99,7 @@ TERMS = {
     ("say", "hilgw/protocols/gateway"): "the command `hilgw say`",
     ("say", "tests/controllers/webots/test_robot.py"): "the command `hilgw say`",
     ("say", "hilgw/engine/control_socket/control_server.py"): "the command `hilgw say`",
-    ("say", "hilgw/web/robot.py"): "the command `hilgw say`",
+    ("say", "hilgw/web/pages/robot.py"): "the command `hilgw say`",
     ("say", "hilgw/engine/control_loop/controller_steps.py"): "the command `hilgw say`",
     ("failsafe", "hilgw/config/diagnose.py"): "a key of earlier versions, suggested as safety",
     ("lamp", "firmware_mocks"): "a lamp in a room, not the LED of a robot",

@@ -8,7 +8,7 @@ from hilgw.reasons import NotReceivedReason
 from hilgw.units import NS_PER_S
 from hilgw.web.markup import age
 from hilgw.web.model import GONE, Bench, GatewayView
-from hilgw.web.overview import general, parts
+from hilgw.web.pages.overview import general, parts
 
 
 def overview(views: list[GatewayView], problem: str, now: int) -> str:

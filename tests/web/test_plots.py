@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 
 from hilgw.units import NS_PER_MS, NS_PER_S
 from hilgw.web.model import SERIES_NS, Bench, GatewayView
-from hilgw.web.plots import DRAWN, MOST_CURVES, MOST_LISTED, MOST_NEEDED, Plots, to_csv
+from hilgw.web.pages.plots import DRAWN, MOST_CURVES, MOST_LISTED, MOST_NEEDED, Plots, to_csv
 from hilgw.web.series import POINTS, Points, of_event, of_status
 
 EVIL = "=<img src=x onerror=alert(1)>\"',\n"

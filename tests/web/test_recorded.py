@@ -17,10 +17,11 @@ from hilgw.record.events import Writer
 from hilgw.record.pcapng import RecordingError
 from hilgw.testing.sim import wait_until
 from hilgw.units import NS_PER_MS, NS_PER_S
-from hilgw.web import overview, recorded, recordings, robot
-from hilgw.web.drawing import drawing_of
+from hilgw.web import recorded
 from hilgw.web.model import NAMED, UP, GatewayView
-from hilgw.web.plots import Plots
+from hilgw.web.pages import overview, recordings, robot
+from hilgw.web.pages.drawing import drawing_of
+from hilgw.web.pages.plots import Plots
 from hilgw.web.recorded import LEAST_NS, Events, Recorded
 from tests.cli.output.test_federation import gateway
 from tests.record.samples import COMMAND, PACKET, VALUE

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from hilgw.web.recordings import PIECE_BYTES, File, files_of, opened, pieces
+from hilgw.web.pages.recordings import PIECE_BYTES, File, files_of, opened, pieces
 
 
 def folder_with(path: Path, *names: str) -> Path:

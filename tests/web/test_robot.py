@@ -6,7 +6,7 @@ from typing import Any
 
 from hilgw.units import NS_PER_S
 from hilgw.web.model import Bench, GatewayView
-from hilgw.web.robot import head, motors, output, robots_of, sensors, stop_log
+from hilgw.web.pages.robot import head, motors, output, robots_of, sensors, stop_log
 
 EVIL = "<img src=x onerror=alert(1)>"
 NOW = 3 * NS_PER_S // 2

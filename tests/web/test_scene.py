@@ -10,10 +10,10 @@ import pytest
 from hilgw.medium.obstacles import Box, Capsule, Cylinder, Solid, Sphere
 from hilgw.medium.pose import Pose
 from hilgw.reasons import NotReceivedReason
-from hilgw.web.drawing import MOST_FLIGHTS, MOST_THINGS, Drawing, Thing, drawing_of
 from hilgw.web.model import Bench, GatewayView
-from hilgw.web.plan import box_of, lost, plan
-from hilgw.web.scene3d import forms
+from hilgw.web.pages.drawing import MOST_FLIGHTS, MOST_THINGS, Drawing, Thing, drawing_of
+from hilgw.web.pages.plan import box_of, lost, plan
+from hilgw.web.pages.scene3d import forms
 
 EVIL = "<img src=x onerror=alert(1)>"
 S = 1_000_000_000

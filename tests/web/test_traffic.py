@@ -9,8 +9,8 @@ import pytest
 
 from hilgw.reasons import NotReceivedReason, PacketRefused
 from hilgw.web.model import PACKETS, Bench, GatewayView
-from hilgw.web.packets import Filter, capture, hops, send_command
-from hilgw.web.traffic import SHOWN, UPDATES, Traffic
+from hilgw.web.pages.packets import Filter, capture, hops, send_command
+from hilgw.web.pages.traffic import SHOWN, UPDATES, Traffic
 
 EVIL = "<img src=x onerror=alert(1)>"
 MS = 1_000_000

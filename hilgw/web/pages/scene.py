@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from hilgw.client.gateway import Gateway
 from hilgw.web.actions import FLAT, Actions, button
 from hilgw.web.content import content, scrolling
-from hilgw.web.drawing import Drawing, drawing_of
 from hilgw.web.markup import Markup, age, element, joined, state, table
 from hilgw.web.model import UP, GatewayView
-from hilgw.web.overview import general
-from hilgw.web.plan import box_of, lost, plan
-from hilgw.web.scene3d import View
+from hilgw.web.pages.drawing import Drawing, drawing_of
+from hilgw.web.pages.overview import general
+from hilgw.web.pages.plan import box_of, lost, plan
+from hilgw.web.pages.scene3d import View
 
 if TYPE_CHECKING:
     from hilgw.web.page import Page

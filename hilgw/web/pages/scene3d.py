@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from hilgw.medium.pose import IDENTITY, Pose, Rows, Vector
-from hilgw.web.drawing import SIGNALS, Drawing
-from hilgw.web.overview import words
-from hilgw.web.plan import UNLIMITED
+from hilgw.web.pages.drawing import SIGNALS, Drawing
+from hilgw.web.pages.overview import words
+from hilgw.web.pages.plan import UNLIMITED
 
 COLOURS = {"robot": "#0d9488", "module": "#d97706", "emitter": "#0ea5e9", "receiver": "#f59e0b"}
 GREY, RECEIVED, LOST, INK = "#94a3b8", "#16a34a", "#dc2626", "#17202a"

@@ -13,8 +13,8 @@ from hilgw.web.actions import Actions, button
 from hilgw.web.content import content, scrolling
 from hilgw.web.markup import Markup, age, element, joined, state, table
 from hilgw.web.model import UP, Event, GatewayView
-from hilgw.web.overview import armed_state, general, words
-from hilgw.web.traffic import clock
+from hilgw.web.pages.overview import armed_state, general, words
+from hilgw.web.pages.traffic import clock
 
 if TYPE_CHECKING:
     from hilgw.web.page import Page

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from hilgw.protocols.gateway.events import is_lost
 from hilgw.units import NS_PER_MS, NS_PER_S
 from hilgw.web.model import NO_TOPOLOGY, PACKETS, Event, GatewayView
-from hilgw.web.overview import at_most, meaning, words
+from hilgw.web.pages.overview import at_most, meaning, words
 
 ANY_KIND = "all kinds"
 HOPS_NS = 10 * NS_PER_S  # what comes later is of another packet

@@ -8,9 +8,9 @@ from __future__ import annotations
 import cmath
 import math
 
-from hilgw.web.drawing import SIGNALS, Drawing, Thing
 from hilgw.web.markup import Markup, element, table
-from hilgw.web.overview import meaning, words
+from hilgw.web.pages.drawing import SIGNALS, Drawing, Thing
+from hilgw.web.pages.overview import meaning, words
 
 LINES = 12  # of the grid, at most, along the longer side
 MARGIN, LEAST_M, WIDEST = 0.15, 0.5, 2.0

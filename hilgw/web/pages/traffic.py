@@ -12,8 +12,8 @@ from hilgw.web.actions import button
 from hilgw.web.content import content, scrolling
 from hilgw.web.markup import Markup, element, joined, state, table
 from hilgw.web.model import Event, GatewayView
-from hilgw.web.overview import words
-from hilgw.web.packets import ANY_KIND, Capture, Filter, capture, frames, hops, send_command
+from hilgw.web.pages.overview import words
+from hilgw.web.pages.packets import ANY_KIND, Capture, Filter, capture, frames, hops, send_command
 
 if TYPE_CHECKING:
     from hilgw.web.page import Page

@@ -16,7 +16,7 @@ from hilgw.web.actions import Actions, button
 from hilgw.web.content import content, scrolling
 from hilgw.web.markup import Markup, element, joined, table
 from hilgw.web.model import UP, GatewayView
-from hilgw.web.overview import general
+from hilgw.web.pages.overview import general
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
