@@ -29,7 +29,8 @@ INBOX_ITEMS, INBOX_CHANGES, INBOX_BYTES = 16_384, 1 << 18, 16 << 20
 LONGEST_KEY = 512  # of a gateway
 TURN_ITEMS = 64  # that one turn of the event loop handles
 MANY_ITEMS, PAUSE_S = 24, 0.001  # of a turn after which the event loop waits for more of them
-MOST_AHEAD, YIELD_S = 64, 0.002  # packets that wait until the thread that sends gets so long
+MOST_AHEAD, YIELD_S = 200, 0.002  # packets that wait until the thread that sends gets so long
+MOST_WAITING_S = 0.001  # packets for each other, before it sends beside the event loop
 MOST_PUBLISHERS = 1024
 GET_S = 1.0
 REMOTE = zenoh.Locality.REMOTE
@@ -76,12 +77,16 @@ class ZenohSession:
         self._config = config
         self._loop = asyncio.get_running_loop()
         self._session: zenoh.Session | None = None
-        self._leaving: SimpleQueue[Any] = SimpleQueue()
+        self._leaving: deque[Any] = deque()
+        self._awake: SimpleQueue[bool] = SimpleQueue()  # of the thread; False: it ends
         self._put_bytes = self._left_bytes = 0  # counted by the event loop, and by the thread
         self._thread = threading.Thread(target=self._send_all, name="hilgw-zenoh", daemon=True)
         self._all_left = threading.Event()
         self._is_yielding = False  # the event loop, to the thread
         self._yields_at = MOST_AHEAD  # packets that wait
+        self._puts = self._puts_before = 0  # at the turn before
+        self._is_burst = False  # `_look` will be called
+        self._woken_s = 0.0
         self._publishers: dict[tuple[str, bool], zenoh.Publisher] = {}
         self._declared: dict[str, Any] = {}
         self._lock = threading.Lock()
@@ -127,11 +132,11 @@ class ZenohSession:
             self._bell.close()
             return
         session, done = self._session, asyncio.Event()
-        self._leaving.put(lambda: self._loop.call_soon_threadsafe(done.set))
+        self.later(lambda: self._loop.call_soon_threadsafe(done.set))
         with suppress(TimeoutError):
             await asyncio.wait_for(done.wait(), timeout_s)
         self._closing = True
-        self._leaving.put(None)
+        self._awake.put(False)
         # What blocks in Zenoh ends with the session, or with the process.
         closing = threading.Thread(target=session.close, daemon=True)
         closing.start()
@@ -146,24 +151,45 @@ class ZenohSession:
     def is_full(self) -> bool:
         """Whether the queue of what leaves has no room for packets."""
         waiting = self._put_bytes - self._left_bytes
-        return self._leaving.qsize() >= MOST_LEAVING or waiting >= MOST_LEAVING_BYTES
+        return len(self._leaving) >= MOST_LEAVING or waiting >= MOST_LEAVING_BYTES
 
     def put(self, key: str, payload: bytes, attachment: bytes | None = None) -> None:
         """Publishes to other sessions, in order with all that is put."""
         self._put_bytes += len(payload)
-        self._leaving.put((key, payload, attachment))
-        waiting = self._leaving.qsize()
-        if waiting >= self._yields_at:
-            self._let_leave(waiting)
-        elif waiting == 1:
-            self._yields_at = MOST_AHEAD
+        self._leaving.append((key, payload, attachment))
+        self._puts += 1
+        if not self._is_burst:
+            self._is_burst = True
+            self._wake()
+            self._loop.call_soon(self._look)
+        elif len(self._leaving) >= self._yields_at:
+            self._let_leave()
 
-    def _let_leave(self, waiting: int) -> None:
-        """While the event loop runs, Python lets the thread send one packet at a time, and each of
-        them waits for the event loop. So now and then the thread gets the time for all that wait,
-        but only where it sends: a few times until the queue is full, if Zenoh blocks it."""
+    def _look(self) -> None:
+        """The next turn of the event loop. While it runs, Python lets the thread send one packet at
+        a time, and each of them waits for the event loop. So packets that come in turn after turn
+        wait for each other; the first one did not wait."""
+        self._is_burst = self._puts != self._puts_before
+        self._puts_before = self._puts
+        if self._leaving:
+            if not self._is_burst or self._loop.time() - self._woken_s > MOST_WAITING_S:
+                self._wake()
+        elif not self._is_burst:
+            self._yields_at = MOST_AHEAD
+        if self._is_burst:
+            self._loop.call_soon(self._look)
+
+    def _wake(self) -> None:
+        self._woken_s = self._loop.time()
+        self._awake.put(True)
+
+    def _let_leave(self) -> None:
+        """The thread gets the time for all that wait, but only where it sends: a few times until
+        the queue is full, if Zenoh blocks it."""
+        waiting = len(self._leaving)
         self._all_left.clear()
         self._is_yielding = True
+        self._wake()
         self._yields_at = MOST_AHEAD if self._all_left.wait(YIELD_S) else 2 * waiting
         self._is_yielding = False
 
@@ -179,12 +205,13 @@ class ZenohSession:
             payload,
             attachment=attachment,
             congestion_control=zenoh.CongestionControl.DROP,
-            express=self._leaving.empty(),
+            express=not self._leaving,
         )
 
     def later(self, call: Callable[[], object]) -> None:
         """Calls this in the thread that sends, after what was put before."""
-        self._leaving.put(call)
+        self._leaving.append(call)
+        self._awake.put(True)
 
     def get(self, key: str, make: Callable[[], bytes] | None, on_reply: OnReply) -> None:
         """Queries another session. make: the payload, made when the query leaves."""
@@ -218,19 +245,21 @@ class ZenohSession:
     def _send_all(self) -> None:
         """The thread. What is alone in the queue leaves at once, the others in one batch."""
         leaving, publishers = self._leaving, self._publishers
-        while (item := leaving.get()) is not None:
-            try:
-                if type(item) is tuple:
-                    key, payload, attachment = item
-                    self._left_bytes += len(payload)
-                    way = key, leaving.empty()
-                    publisher = publishers.get(way) or self._publisher(*way)
-                    publisher.put(payload, attachment=attachment)
-                else:
-                    item()
-            except Exception:  # noqa: BLE001 - whatever it is, the next ones are sent
-                self.failed_puts += not self._closing
-            if self._is_yielding and leaving.empty():
+        while self._awake.get():
+            for _ in range(len(leaving)):
+                item = leaving.popleft()
+                try:
+                    if type(item) is tuple:
+                        key, payload, attachment = item
+                        self._left_bytes += len(payload)
+                        way = key, not leaving
+                        publisher = publishers.get(way) or self._publisher(*way)
+                        publisher.put(payload, attachment=attachment)
+                    else:
+                        item()
+                except Exception:  # noqa: BLE001 - whatever it is, the next ones are sent
+                    self.failed_puts += not self._closing
+            if self._is_yielding and not leaving:
                 self._all_left.set()
 
     def _publisher(self, key: str, express: bool) -> zenoh.Publisher:

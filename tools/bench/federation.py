@@ -241,10 +241,12 @@ class Rate:
 
 def flood(a: Process, b: Process, progress: str) -> Rate:
     """SystemExit when a packet is lost, or a ledger does not add up."""
+    b.ask("show", is_shown=True)
     before, begin_s = b.ask("take"), a.ask("take")["cpu_s"]
     a.ask("flood", seconds=RATE_S, size=RATE_BYTES, progress=progress)
     sent = a.wait(lambda counted: not counted["sending"])
     sent = a.wait(lambda counted: not counted["unsettled"])
+    b.ask("show", is_shown=False)
     received = b.ask("take")
     arrived = received["received"] - before["received"]
     wrong = [each["violations"] or each["losses"].get("refused") for each in (sent, received)]

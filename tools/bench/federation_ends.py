@@ -104,12 +104,17 @@ class End:
 
         turn()
 
+    def show(self, is_shown: bool) -> None:
+        raise NotImplementedError
+
     def answer(self, asked: dict[str, Any]) -> dict[str, Any]:
         match asked.pop("do"):
             case "paced":
                 self.paced(**asked)
             case "flood":
                 self.flood(asked["seconds"], asked["size"], Progress(asked["progress"]))
+            case "show":
+                self.show(**asked)
             case "take":
                 late, self.late_us = self.late_us, []
                 return {"late_us": late, "sending": self.is_sending, **self.counted()}
@@ -148,6 +153,7 @@ class GatewayEnd(End):
         super().__init__(lambda data: gateway.send("sender.tx", data, None))
         self.gateway = gateway
         self._progress: Progress | None = None
+        self._is_shown = False
         if settings.get("listens"):
             count = gateway.ledger.station("bench")
 
@@ -161,7 +167,6 @@ class GatewayEnd(End):
             )
         if settings.get("progress"):
             self._progress = Progress(settings["progress"])
-            self._show()
 
     def transmit(self, data: bytes) -> None:
         """Onto the medium at once, as from the Emitter."""
@@ -171,10 +176,17 @@ class GatewayEnd(End):
         packet = Packet(data, CHANNEL, "radio", "sender.tx", "sender", sent_ns=now)
         self.gateway.medium.transmit(packet, mounted_on="sender")
 
+    def show(self, is_shown: bool) -> None:
+        """Its progress is shown from now on: by those that are measured, as it wakes them often."""
+        self._is_shown = is_shown
+        if is_shown:
+            self._show()
+
     def _show(self) -> None:
         assert self._progress is not None
         self._progress.set(self.gateway.ledger.station("rover.rx").delivered)
-        asyncio.get_running_loop().call_later(POLL_S, self._show)
+        if self._is_shown:
+            asyncio.get_running_loop().call_later(POLL_S, self._show)
 
     def counted(self) -> dict[str, Any]:
         federation = self.gateway.federation
