@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hilgw.federation.session import ZenohSession
     from hilgw.federation.shared_airs import SharedAirs
     from hilgw.medium.medium import Medium
-    from hilgw.medium.packet import Copy, Packet
+    from hilgw.medium.packet import Copy
 
 LONGEST_PACKET = 1 << 19
 _FIELDS = attrgetter(
@@ -78,7 +78,8 @@ class Outgoing:
         if (before := self._copy) is None or before.packet is not packet:
             if before is not None:
                 self.flush()
-            self._copy, self._route = copy, self._route_of(packet.type, packet.channel)
+            way = packet.type, packet.channel
+            self._copy, self._route = copy, self._routes.get(way) or self._route_of(*way)
         self._numbers.append((member.id, member.out(packet.type).next()))
         member.neighbour.passed.sent += len(packet.data)
         if len(self._numbers) >= self._route.receivers:
@@ -105,7 +106,7 @@ class Outgoing:
     def _head(self, copy: Copy, served: dict[str, str]) -> bytes:
         """Mostly that of the packet before, of the same source."""
         packet = copy.packet
-        what = _what(packet, copy, served)
+        what = copy.origin, copy.mounted_on, served, _FIELDS(packet)  # all that it is made of
         before = self._heads.get(packet.source)
         if before is not None and before[0] == what:
             return before[1]
@@ -141,15 +142,12 @@ class Outgoing:
         self._routes.clear()
 
     def _route_of(self, type: str, channel: int) -> Route:
-        found = self._routes.get((type, channel))
-        if found is None:
-            if len(self._routes) >= MOST_ROUTES:
-                self._routes.clear()
-            key = self._keys.packet(type, channel)
-            receivers = sum(1 for _ in self._receivers(type, channel))
-            found = Route(key, receivers, self._served(type, channel))
-            self._routes[type, channel] = found
-        return found
+        if len(self._routes) >= MOST_ROUTES:
+            self._routes.clear()
+        key = self._keys.packet(type, channel)
+        receivers = sum(1 for _ in self._receivers(type, channel))
+        made = self._routes[type, channel] = Route(key, receivers, self._served(type, channel))
+        return made
 
     def _receivers(self, type: str, channel: int) -> Iterator[Member]:
         for member in self._members.values():
@@ -181,8 +179,3 @@ def _is_on(listener: Any, channel: int) -> bool:
 def _takes(channels: Any, channel: int) -> bool:
     """Whether what listens to these channels, None: all, receives on this one."""
     return channels is None or channel == BROADCAST or channel in channels or BROADCAST in channels
-
-
-def _what(packet: Packet, copy: Copy, served: dict[str, str]) -> tuple[Any, ...]:
-    """All that the head of a packet is made of."""
-    return copy.origin, copy.mounted_on, served, _FIELDS(packet)

@@ -158,12 +158,15 @@ class ZenohSession:
         self._put_bytes += len(payload)
         self._leaving.append((key, payload, attachment))
         self._puts += 1
-        if not self._is_burst:
+        if self._is_burst:
+            if len(self._leaving) >= self._yields_at:
+                self._let_leave()
+            return
+        before_s = self._woken_s
+        self._wake()
+        if self._woken_s - before_s < MOST_WAITING_S:
             self._is_burst = True
-            self._wake()
             self._loop.call_soon(self._look)
-        elif len(self._leaving) >= self._yields_at:
-            self._let_leave()
 
     def _look(self) -> None:
         """The next turn of the event loop. While it runs, Python lets the thread send one packet at
@@ -399,9 +402,12 @@ class Bell:
 
     def ring(self) -> None:
         """In any thread. Does nothing after `close`."""
-        with self._lock, suppress(BlockingIOError):  # it has rung already
+        with self._lock:
             if self._is_open:
-                os.write(self._write, b"!")
+                try:
+                    os.write(self._write, b"!")
+                except BlockingIOError:
+                    return  # it has rung already
 
     def _rung(self) -> None:
         os.read(self._read, 4096)

@@ -154,12 +154,15 @@ def until_arrives(a: Process, b: Process) -> None:
 # --- one way --------------------------------------------------------------------------------------
 
 
-def programs(*, express: bool) -> tuple[dict[str, Any], dict[str, Any]]:
+def programs(*, express: bool, thread: bool = False) -> tuple[dict[str, Any], dict[str, Any]]:
     """Two programs on zenoh-python."""
     endpoint, closed = free_endpoint(), {"scouting/multicast/enabled": False}
     listening = {**closed, "listen/endpoints": [endpoint]}
     connecting = {**closed, "listen/endpoints": [], "connect/endpoints": [endpoint]}
-    return {"zenoh": listening, "express": express}, {"zenoh": connecting, "listens": True}
+    return {"zenoh": listening, "express": express, "thread": thread}, {
+        "zenoh": connecting,
+        "listens": True,
+    }
 
 
 def one_way(a: Process, b: Process, rate: int, size: int, packets: int, way: str) -> list[float]:
@@ -176,6 +179,7 @@ def one_way(a: Process, b: Process, rate: int, size: int, packets: int, way: str
 
 
 MEDIUM, EMITTER, USUAL, EXPRESS = "medium", "Emitter", "zenoh-python", "zenoh-python, express"
+THREAD = "zenoh-python, express, a thread sends"
 
 
 def way_rows(rounds: int) -> list[Row]:
@@ -187,14 +191,15 @@ def way_rows(rounds: int) -> list[Row]:
             EMITTER: ours,
             USUAL: stack.enter_context(processes(*programs(express=False))),
             EXPRESS: stack.enter_context(processes(*programs(express=True))),
+            THREAD: stack.enter_context(processes(*programs(express=True, thread=True))),
         }
         meet(*ours)
         for a, b in running.values():
             until_arrives(a, b)
         for turn in range(rounds):
             for rate, size in WAYS:
-                names = list(running)
-                for name in names[turn % 4 :] + names[: turn % 4]:
+                names, at = list(running), turn % len(running)
+                for name in names[at:] + names[:at]:
                     packets, way = PACKETS[rate], "transmit" if name == MEDIUM else "send"
                     late = one_way(*running[name], rate, size, packets, way)
                     if running[name] is ours and len(late) < packets:
@@ -204,7 +209,10 @@ def way_rows(rounds: int) -> list[Row]:
     return [
         way_row(found, (name, other), rate_size, at)
         for rate_size in WAYS
-        for name, other in ((MEDIUM, USUAL), (MEDIUM, EXPRESS), (EMITTER, USUAL))
+        for name, other in (
+            *((MEDIUM, each) for each in (USUAL, EXPRESS, THREAD)),
+            (EMITTER, USUAL),
+        )
         for at in (0, 1)
     ]
 

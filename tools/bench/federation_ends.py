@@ -13,9 +13,12 @@ import mmap
 import os
 import struct
 import sys
+import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 CHANNEL = 12
@@ -23,6 +26,7 @@ TOGETHER = 10  # packets that one turn of the event loop sends
 WINDOW = 4096  # packets that are sent and have not been received, at most
 POLL_S = 0.001
 KEY = "bench/packet"
+ATTACHMENT = 96  # bytes, as a gateway sends with a packet
 _TIME = struct.Struct("<q")
 
 
@@ -241,12 +245,23 @@ async def plain(settings: dict[str, Any]) -> None:
         end = End(print)
 
         def take(sample: zenoh.Sample) -> None:
+            assert sample.attachment is not None
+            sample.attachment.to_bytes()
             loop.call_soon_threadsafe(end.received, sample.payload.to_bytes())
 
         session.declare_subscriber(KEY, take)
     else:
         publisher = session.declare_publisher(KEY, express=settings["express"])
-        end = End(publisher.put)
+        end = End(partial(publisher.put, attachment=bytes(ATTACHMENT)))
+        if settings.get("thread"):
+            leaving: SimpleQueue[bytes] = SimpleQueue()
+
+            def send_all() -> None:
+                while True:
+                    publisher.put(leaving.get(), attachment=bytes(ATTACHMENT))
+
+            threading.Thread(target=send_all, daemon=True).start()
+            end = End(leaving.put)
     await answer_all(end.answer)
     session.close()
 
