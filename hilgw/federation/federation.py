@@ -433,7 +433,8 @@ class Federation(NetworkView):
             return
         self._outgoing.flush()
         id = wire.id_text(self.id)
-        query = wire.encode_json(wire.LinkQuery(self._member_name, id, member.sent()))
+        made = wire.LinkQuery(self._member_name, id, member.sent(), self._uptime_ms())
+        query = wire.encode_json(made)
 
         def answered(data: bytes | None, asked: int, got: int) -> None:
             if data is None:
@@ -462,12 +463,16 @@ class Federation(NetworkView):
             member = self.members.get(asked.name)
             streams, sent, namesake = {}, {}, ("", 0)
             if member is not None and member.is_live and wire.id_text(member.id) != asked.id:
-                namesake = member.rival(asked.id, self._timer.now())
+                now = self._timer.now()
+                namesake = member.rival(asked.id, now)
+                if self._roster.has(asked.name, asked.id):
+                    member.meet(asked.id, asked.uptime_ms, now)
                 self._ask(member)
             elif member is not None and wire.id_text(member.id) == asked.id:
                 if self._outgoing is not None:
                     self._outgoing.flush()
                 streams, sent = member.acknowledged(), member.sent()
+                namesake = member.met(self._timer.now())
                 if member.lacks(asked.sent):
                     self._ask(member)
             received_ns, id = query.received_ns, wire.id_text(self.id)

@@ -12,7 +12,7 @@ from hilgw.federation import wire
 from hilgw.federation.streams import InStream, OutStream
 from hilgw.protocols.gateway.messages import keys_of
 from hilgw.reasons import PacketRefused
-from hilgw.units import NS_PER_MS, ns_to_ms, ns_to_s
+from hilgw.units import NS_PER_MS, NS_PER_S, ns_to_ms, ns_to_s
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 CLOCK_SAMPLES = 8
+MET_NS = 3 * NS_PER_S  # a gateway asks once a second, at least
 MOST_SHOWN, LONGEST_SHOWN = 256, 256  # names of a gateway in its status, and their characters
 
 
@@ -51,6 +52,7 @@ class Member:
         self.asked_ns: int | None = None  # the last query; None: none is under way
         self.answered_ns = 0
         self._rival = "", 0
+        self._met = "", 0, 0
         self.offset_ns: int | None = None
         self.round_trip_ns: int | None = None
         self._clocks: deque[tuple[int, int]] = deque(maxlen=CLOCK_SAMPLES)
@@ -129,6 +131,18 @@ class Member:
         if self.state is None or self.answered_ns <= self._rival[1]:
             return "", 0
         return self.state.id, self.state.uptime_ms + (now - self.learned_ns) // NS_PER_MS
+
+    def meet(self, id: str, uptime_ms: int, now: int) -> None:
+        """Another gateway that has its name and joined so long ago, has asked for something."""
+        self._met = id, uptime_ms, now
+
+    def met(self, now: int) -> tuple[str, int]:
+        """That gateway, for this one, as of `rival`: the two may not reach each other. ("", 0): it
+        is not there, or has not asked for long."""
+        id, uptime_ms, met_ns = self._met
+        if not id or now - met_ns > MET_NS:
+            return "", 0
+        return id, uptime_ms + (now - met_ns) // NS_PER_MS
 
     # --- as others see it -------------------------------------------------------------------------
 

@@ -56,6 +56,10 @@ class Roster:
             else:
                 self.begin(at, member)
 
+    def has(self, name: str, id: str) -> bool:
+        """Whether a further gateway of this name is there, with this ID."""
+        return any(wire.id_text(each.id) == id for each in self._further.get(name, ()))
+
     def late(self, member: Member) -> bool:
         """Whether it does not report what it has; another one with its name counts then."""
         if member.state is not None or self._now() - member.came_ns < ANSWER_NS:

@@ -271,12 +271,13 @@ class State:
 
 @record
 class LinkQuery:
-    """Of the gateway of this name and ID; sent: type -> packets so far, which the other one then
-    asks for itself, if it has not all of them."""
+    """Of the gateway of this name and ID, which joined so long ago; sent: type -> packets so far,
+    which the other one then asks for itself, if it has not all of them."""
 
     name: Name
     id: Text
     sent: dict[str, Count] = field(default_factory=dict)
+    uptime_ms: Count = 0
 
 
 @record

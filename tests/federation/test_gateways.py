@@ -619,6 +619,35 @@ def test_names_that_meet_after_a_partition() -> None:
     lab(main)
 
 
+@pytest.mark.parametrize("gap_ms", [0, 3000])
+def test_names_that_reach_a_third_gateway_and_not_each_other(gap_ms: int) -> None:
+    """The one that was first comes to the third gateway last: that one has to tell the other."""
+
+    async def main(bench: Lab) -> None:
+        await bench.begin()
+        first, second = bench.add("desk", "first"), bench.add("desk", "second")
+        field = bench["field"].session
+        bench.network.sessions += [first.session, second.session]
+        bench.network.part(first.session, second.session)
+        bench.network.part(first.session, field)
+        del bench.network.sessions[-2:]
+        first.start()
+        await bench.settle()
+        bench.clock.run(gap_ms * 1_000_000)
+        second.start()
+        await bench.run(20)
+        assert bench["field"].member("desk").id == second.federation.id
+        bench.network.heal(first.session, field)
+        await bench.run(80)
+        tasks = [node.task for node in (first, second)]
+        ended = [each for each in tasks if each is not None and each.done()]
+        assert len(ended) == 1
+        if gap_ms:
+            assert ended[0] is second.task
+
+    lab(main, "field")
+
+
 def test_the_counts_of_all_gateways_add_up_together() -> None:
     async def main(bench: Lab) -> None:
         for name in ("field", "tower"):

@@ -108,8 +108,9 @@ class Robot:
             button("Arm…", arm)
             self._mode = ui.select(list(MODES), label="Mode").props("dense outlined")
             self._mode.on(
-                "update:model-value",
-                lambda: do(f"{name}: {self._mode.value}", gateway.mode, name, self._mode.value),
+                "update:model-value",  # the value itself may be set anew before this is called
+                lambda event: do(f"{name}: {event.args}", gateway.mode, name, event.args),
+                js_handler="(choice) => emit(choice.label)",
             )
             text = ui.input("Text for its controller").props("dense outlined")
             text.on(
