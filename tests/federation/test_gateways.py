@@ -621,7 +621,7 @@ def test_names_that_meet_after_a_partition() -> None:
 
 @pytest.mark.parametrize("gap_ms", [0, 3000])
 def test_names_that_reach_a_third_gateway_and_not_each_other(gap_ms: int) -> None:
-    """The one that was first comes to the third gateway last: that one has to tell the other."""
+    """The one that was first comes to the third gateway last: that one reports it to the other."""
 
     async def main(bench: Lab) -> None:
         await bench.begin()
