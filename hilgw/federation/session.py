@@ -162,6 +162,8 @@ class ZenohSession:
             if len(self._leaving) >= self._yields_at:
                 self._let_leave()
             return
+        if len(self._leaving) == 1:
+            self._yields_at = MOST_AHEAD  # Zenoh took all that was before
         before_s = self._woken_s
         self._wake()
         if self._woken_s - before_s < MOST_WAITING_S:
@@ -174,11 +176,9 @@ class ZenohSession:
         wait for each other; the first one did not wait."""
         self._is_burst = self._puts != self._puts_before
         self._puts_before = self._puts
-        if self._leaving:
-            if not self._is_burst or self._loop.time() - self._woken_s > MOST_WAITING_S:
-                self._wake()
-        elif not self._is_burst:
-            self._yields_at = MOST_AHEAD
+        is_due = not self._is_burst or self._loop.time() - self._woken_s > MOST_WAITING_S
+        if is_due and self._leaving:
+            self._wake()
         if self._is_burst:
             self._loop.call_soon(self._look)
 

@@ -145,3 +145,7 @@ async def test_what_blocks_the_thread_does_not_block_the_event_loop() -> None:
         await turns(3)
         wait_until(lambda: len(bench.zenoh.puts) == number)
         assert bench.sent() == list(range(number))
+        before = bench.yields  # and later it gives way as often as ever
+        for further in range(3 * MOST_AHEAD):
+            bench.put(number + further)
+        assert bench.yields > before
