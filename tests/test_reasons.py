@@ -87,7 +87,7 @@ def test_a_word_that_is_not_declared_is_an_error() -> None:
         lambda: ledger.station("a").drop("bad_luck"),
         lambda: ledger.station("a").expire(1, "bad_luck"),  # type: ignore[arg-type]
         lambda: ledger.emitter("a").offer("bad_luck"),  # type: ignore[arg-type]
-        lambda: ledger.source("a").enter(0, "bad_luck"),  # type: ignore[arg-type]
+        lambda: ledger.enter("a", [], "bad_luck"),  # type: ignore[arg-type]
         lambda: PortError("?", reason="bad_luck"),  # type: ignore[arg-type]
         lambda: Flow().drop("bad_luck", 1),
         lambda: Refusal("bad_luck", "?"),

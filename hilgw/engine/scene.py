@@ -126,6 +126,8 @@ class Scene:
     # --- inside ------------------------------------------------------------------------------
 
     def _move(self, now: int) -> None:
+        if not self._motions:
+            return
         now = self._steps.last(now)
         if now == self._moved_ns:
             return

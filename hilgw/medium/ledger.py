@@ -17,7 +17,7 @@ An owner counts before it calls any other code, so the equations hold at any ins
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from hilgw.reasons import (
@@ -97,23 +97,16 @@ class EmitterCount:
 
 
 class SourceCount:
-    """Counts of the packets that one source put on the medium."""
+    """Counts of the packets that one source put on the medium. by_listener: the copies for each, in
+    bounded memory."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.packets = 0
         self.received = 0
         self.copies = 0
+        self.by_listener: dict[str, int] = {}
         self.not_received: Counter[str] = Counter()
-
-    def enter(self, copies: int, reason: NotReceivedReason | None) -> None:
-        """Counts one packet: received by `copies` listeners, or by none for this reason."""
-        self.packets += 1
-        if reason is None:
-            self.received += 1
-            self.copies += copies
-        else:
-            self.not_received[NotReceivedReason.check(reason)] += 1
 
     def violations(self) -> list[str]:
         """The equations that do not hold, as text."""
@@ -227,35 +220,6 @@ class StationCount:
         }
 
 
-class ReceivedBy:
-    """Counts copies by source and listener, in bounded memory: pairs beyond the limit are counted
-    together, as `others`."""
-
-    def __init__(self) -> None:
-        self._pairs: dict[str, dict[str, int]] = {}
-        self._count = 0
-        self._others = 0
-
-    def count(self, source: str, listeners: Iterable[str]) -> None:
-        """These listeners received one packet of this source."""
-        row = self._pairs.setdefault(source, {})
-        for name in listeners:
-            if name in row:
-                row[name] += 1
-            elif self._count < MOST_PAIRS:
-                row[name] = 1
-                self._count += 1
-            else:
-                self._others += 1
-
-    def as_dict(self) -> dict[str, dict[str, int]]:
-        """source -> listener -> copies, without the sources that no listener received."""
-        found = {source: dict(row) for source, row in self._pairs.items() if row}
-        if self._others:
-            found[OTHERS] = {OTHERS: self._others}
-        return found
-
-
 class _ByName(dict[str, C]):
     """Counts by name, made when they are first asked for."""
 
@@ -275,7 +239,9 @@ class Ledger:
         self._emitters = _ByName(EmitterCount)
         self._stations = _ByName(StationCount)
         self._sources = _ByName(SourceCount)
-        self._received_by = ReceivedBy()
+        self._pairs = self._other_copies = (
+            0  # of a source and a listener; of pairs beyond the limit
+        )
 
     def emitter(self, name: str, queued: Callable[[], int] | None = None) -> EmitterCount:
         """The counts of this emitter; `queued` returns the length of its queue."""
@@ -300,8 +266,22 @@ class Ledger:
     ) -> None:
         """Counts one packet on the medium: received by these listeners, or by none for this
         reason."""
-        self._sources[source].enter(len(listeners), reason)
-        self._received_by.count(source, listeners)
+        count = self._sources[source]
+        count.packets += 1
+        if reason is not None:
+            count.not_received[NotReceivedReason.check(reason)] += 1
+            return
+        count.received += 1
+        count.copies += len(listeners)
+        by_listener = count.by_listener
+        for name in listeners:
+            if name in by_listener:
+                by_listener[name] += 1
+            elif self._pairs < MOST_PAIRS:
+                by_listener[name] = 1
+                self._pairs += 1
+            else:
+                self._other_copies += 1
 
     def violations(self) -> list[str]:
         """All equations that do not hold, as text; empty when the counts are consistent."""
@@ -341,8 +321,15 @@ class Ledger:
                 "copies": sum(source.copies for source in sources),
                 "not_received": dict(not_received),
             },
-            "received_by": self._received_by.as_dict(),
+            "received_by": self._received_by(),
         }
+
+    def _received_by(self) -> dict[str, dict[str, int]]:
+        """source -> listener -> copies, without the sources that no listener received."""
+        found = {e.name: dict(e.by_listener) for e in self._sources.values() if e.by_listener}
+        if self._other_copies:
+            found[OTHERS] = {OTHERS: self._other_copies}
+        return found
 
     def losses(self) -> dict[str, dict[str, int]]:
         """All losses: kind -> reason -> packets."""

@@ -77,6 +77,7 @@ class Listeners:
         self._by_object: dict[str, dict[str, Listener]] = {}
         self._buckets: dict[tuple[str, int | None], Bucket] = {}
         self._owners: dict[str, Counter[str | None]] = {}
+        self._on_channel: dict[tuple[str, int], list[Listener]] = {}
         self._attached = 0
 
     def add(self, listener: Listener) -> None:
@@ -120,10 +121,17 @@ class Listeners:
 
     def on_channel(self, packet: Packet) -> list[Listener]:
         """All listeners of the packet's type on its channel, in order of attachment."""
+        way = packet.type, packet.channel
+        if (known := self._on_channel.get(way)) is not None:
+            return known
         buckets = self._listening(packet)
         if len(buckets) == 1:
-            return buckets[0].all()
-        return sorted((each for bucket in buckets for each in bucket.all()), key=_ORDER)
+            found = buckets[0].all()
+        else:
+            found = sorted((each for bucket in buckets for each in bucket.all()), key=_ORDER)
+        if way in self._buckets:  # else one of any number of channels
+            self._on_channel[way] = found
+        return found
 
     def near(self, packet: Packet, pose: Pose) -> list[Listener] | None:
         """The listeners on the channel that are in range or have no pose, in order of attachment.
@@ -162,10 +170,12 @@ class Listeners:
         return [each for each in (tuned, to_all) if each is not None]
 
     def _index(self, listener: Listener) -> None:
+        self._on_channel.clear()
         for key in self._keys(listener):
             self._buckets.setdefault(key, Bucket()).add(listener)
 
     def _unindex(self, listener: Listener) -> None:
+        self._on_channel.clear()
         for key in self._keys(listener):
             self._buckets[key].remove(listener)
             if not self._buckets[key]:

@@ -158,6 +158,8 @@ class Medium:
         for listener, distance in receivers:
             if listener.is_neighbour:
                 copy = Copy(packet, arrived_ns, origin=pose, mounted_on=mounted_on)
+            elif math.isnan(distance) and packet.rssi_dbm is None:
+                copy = Copy(packet, arrived_ns)
             else:
                 towards = direction(listener, pose, distance)
                 strength = signal_strength(packet, distance, listener)
@@ -302,29 +304,28 @@ class Medium:
 
     def _deliver_all(self) -> None:
         self._delivering = True
+        by_name, in_flight = self._listeners.by_name, self._in_flight
         try:
-            while self._in_flight:
-                self._deliver(*self._in_flight.popleft())
+            while in_flight:
+                listener, copy = in_flight.popleft()
+                count = listener.count
+                count.arrive()
+                if by_name.get(listener.name) is not listener:
+                    count.refuse(PacketRefused.DETACHED)
+                    continue
+                try:
+                    listener.deliver(copy)
+                except Exception as error:  # noqa: BLE001 - that of one station must not stop others
+                    self._lose(listener, PacketRefused.FAULT)
+                    if listener.on_fault is not None:
+                        listener.on_fault(error)
+                    else:
+                        self._observer.notice(listener.name, f"fault: {error!r:.200}")
+                except BaseException:  # the program is being stopped: keep the counts consistent
+                    self._lose(listener, PacketRefused.FAULT)
+                    raise
         finally:
             self._delivering = False
-
-    def _deliver(self, listener: Listener, copy: Copy) -> None:
-        count = listener.count
-        count.arrive()
-        if self._listeners.by_name.get(listener.name) is not listener:
-            count.refuse(PacketRefused.DETACHED)
-            return
-        try:
-            listener.deliver(copy)
-        except Exception as error:  # noqa: BLE001 - the fault of one station must not stop the others
-            self._lose(listener, PacketRefused.FAULT)
-            if listener.on_fault is not None:
-                listener.on_fault(error)
-            else:
-                self._observer.notice(listener.name, f"fault: {error!r:.200}")
-        except BaseException:  # the program is being stopped: keep the counts consistent
-            self._lose(listener, PacketRefused.FAULT)
-            raise
 
     def _lose(self, listener: Listener, reason: str) -> None:
         """Counts the copies that the listener took and had not counted when it raised."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from hilgw.medium import ledger as ledgers
-from hilgw.medium.ledger import Ledger, ReceivedBy
+from hilgw.medium.ledger import Ledger
 from hilgw.reasons import ExpiredReason, NotReceivedReason, RejectedReason
 
 
@@ -21,7 +21,7 @@ def test_a_ledger_in_order() -> None:
         emitter.offer(reason)
     emitter.depart()
     emitter.expire(1, ExpiredReason.STOPPED)
-    ledger.source("a.tx").enter(1, None)
+    ledger.enter("a.tx", ["b.rx"], None)
     station.accept()
     assert station.unaccounted() == -1  # one in flight, and the queue reports one
     station.arrive()
@@ -29,7 +29,7 @@ def test_a_ledger_in_order() -> None:
     queue.clear()
     station.deliver()
     emitter.depart()
-    ledger.source("a.tx").enter(0, NotReceivedReason.RANGE)
+    ledger.enter("a.tx", [], NotReceivedReason.RANGE)
     assert ledger.violations() == []
     report = ledger.as_dict()
     assert report["emitters"]["a.tx"] == {
@@ -53,7 +53,7 @@ def test_what_hardware_receives_enters_or_has_a_reason() -> None:
     ledger = Ledger()
     station = ledger.station("xbee0")
     station.receive()
-    ledger.source("xbee0").enter(0, NotReceivedReason.NO_LISTENER)
+    ledger.enter("xbee0", [], NotReceivedReason.NO_LISTENER)
     station.echo()
     station.drop("bad_frame")
     assert ledger.violations() == []
@@ -69,9 +69,7 @@ BREAKING: dict[str, Callable[[Ledger], object]] = {
     "departed": lambda ledger: ledger.emitter("a.tx").depart(),
     "expired": lambda ledger: ledger.emitter("a.tx").expire(1, ExpiredReason.STOPPED),
     "emitter a.tx: accepted": lambda ledger: ledger.emitter("a.tx", lambda: 5),
-    "entered the medium": lambda ledger: ledger.source("a.tx").enter(
-        0, NotReceivedReason.NO_LISTENER
-    ),
+    "entered the medium": lambda ledger: ledger.enter("a.tx", [], NotReceivedReason.NO_LISTENER),
     "received": lambda ledger: setattr(ledger.source("a.tx"), "packets", 9),
     "copies": lambda ledger: ledger.station("b.rx").accept(),
     "delivered": lambda ledger: ledger.station("b.rx").deliver(),
@@ -87,7 +85,7 @@ def test_each_equation_is_a_check(what: str) -> None:
     emitter = ledger.emitter("a.tx", lambda: 0)
     emitter.offer(None)
     emitter.depart()
-    ledger.source("a.tx").enter(1, None)
+    ledger.enter("a.tx", ["b.rx"], None)
     station = ledger.station("b.rx", lambda: 0)
     station.accept()
     station.arrive()
@@ -98,16 +96,18 @@ def test_each_equation_is_a_check(what: str) -> None:
 
 
 def test_copies_are_counted_by_source_and_listener() -> None:
-    counts = ReceivedBy()
-    counts.count("a.tx", ["b.rx", "c.rx"])
-    counts.count("a.tx", ["b.rx"])
-    counts.count("d.tx", [])
-    assert counts.as_dict() == {"a.tx": {"b.rx": 2, "c.rx": 1}}
+    ledger = Ledger()
+    ledger.enter("a.tx", ["b.rx", "c.rx"], None)
+    ledger.enter("a.tx", ["b.rx"], None)
+    ledger.enter("d.tx", [], NotReceivedReason.CHANNEL)
+    assert ledger.as_dict()["received_by"] == {"a.tx": {"b.rx": 2, "c.rx": 1}}
 
 
 def test_too_many_pairs_count_together(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ledgers, "MOST_PAIRS", 2)
-    counts = ReceivedBy()
+    ledger = Ledger()
     for _ in range(3):
-        counts.count("a.tx", ["b.rx", "c.rx", "d.rx"])
-    assert counts.as_dict() == {"a.tx": {"b.rx": 3, "c.rx": 3}, "others": {"others": 3}}
+        ledger.enter("a.tx", ["b.rx", "c.rx", "d.rx"], None)
+    found = ledger.as_dict()["received_by"]
+    assert found == {"a.tx": {"b.rx": 3, "c.rx": 3}, "others": {"others": 3}}
+    assert ledger.source("a.tx").copies == 9
