@@ -32,11 +32,8 @@ if TYPE_CHECKING:
 
     from hilgw.config.model import FederationConfig
     from hilgw.engine.gateway import Gateway
-    from hilgw.engine.neighbour import Outlet
     from hilgw.federation.session import Query
     from hilgw.federation.shared_airs import SharedAirs
-    from hilgw.medium.packet import Copy
-    from hilgw.reasons import RefusedReason
     from hilgw.transports.base import Handle
 
 TICK_NS = 100 * NS_PER_MS
@@ -230,7 +227,9 @@ class Federation(NetworkView):
         self._refused["too_many_gateways"] += 1
 
     def _neighbour(self, name: str) -> Neighbour:
-        made = Neighbour(name, self.lines, self.where, self._carry, self._gateway.medium)
+        assert self._outgoing is not None
+        carry = self._outgoing.carry
+        made = Neighbour(name, self.lines, self.where, carry, self._gateway.medium)
         self._gateway.supervisors[made.name] = made
         return made
 
@@ -394,10 +393,6 @@ class Federation(NetworkView):
         )
 
     # --- packets, airs, poses ---------------------------------------------------------------------
-
-    def _carry(self, copy: Copy, outlet: Outlet) -> RefusedReason | None:
-        assert self._outgoing is not None
-        return self._outgoing.carry(copy, outlet)
 
     def _on_air_sent(self, key: str, payload: bytes, attachment: bytes) -> None:
         sent = wire.decode_json(wire.AirSent, attachment, wire.LONGEST_HEAD)

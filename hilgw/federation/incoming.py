@@ -6,7 +6,7 @@ All of it comes from the network: what is not a packet is counted and has no eff
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from hilgw.errors import ConfigError
 from hilgw.federation import wire
@@ -20,16 +20,25 @@ if TYPE_CHECKING:
     from hilgw.engine.scene import Scene
     from hilgw.federation.member import Member
     from hilgw.federation.shared_airs import SharedAirs
-    from hilgw.federation.wire import Given, PacketKey
+    from hilgw.federation.wire import PacketKey
+    from hilgw.medium.pose import Pose
 
 OUTSIDE = "zenoh"  # the gateway of packets that another program on Zenoh sends
 OTHERS = "others"
 NOWHERE: frozenset[str] = frozenset()
-Before = tuple[int, str, str, str | None, str | None, float, float, float | None, str | None]
-After = tuple[float, bool, bool, str, frozenset[str]]
-"""The fields of a `Packet` between its data and its time, and after that."""
 MOST_SOURCES = 1024  # names of sources from outside; further ones are counted together
 LONGEST_WAY_NS = NS_PER_S
+
+
+class Way(NamedTuple):
+    """What the packets with one key and head share. before, after: the fields of a `Packet` between
+    its data and its time, and after that."""
+
+    at: PacketKey
+    head: wire.Head
+    pose: Pose | None
+    before: tuple[int, str, str, str | None, str | None, float, float, float | None, str | None]
+    after: tuple[float, bool, bool, str, frozenset[str]]
 
 
 class Refusing:
@@ -73,76 +82,81 @@ class Incoming:
         self._now = now
         self._ask = ask
         self._sources: dict[tuple[str, str], str] = {}
-        self._ways: dict[tuple[PacketKey, wire.Head, str], tuple[Before, After]] = {}
+        self._ways: dict[tuple[str, bytes, bytes], Way] = {}
 
     def sample(self, key: str, payload: bytes, attachment: bytes) -> None:
         """A sample on the key of a packet."""
         if not self.is_open:
             return
+        head, zero, trailer = attachment.partition(b"\0")
         try:
-            at = wire.packet_key(key)
-            given = wire.decode_attachment(attachment, self._id)
+            # Mostly that of the packet before: to decode it costs more than all else.
+            way = self._ways.get((key, head, zero)) or self._way(key, head, zero)
             if not payload or len(payload) > LONGEST_PACKET:
                 raise wire.Malformed(f"a packet of {len(payload)} B")
-            self._take(at, given, payload)
+            if zero:
+                self._take(way, payload, *wire.decode_trailer(trailer, self._id))
+            else:
+                self._take_from_outside(way, payload)
         except (wire.Malformed, ValueError):
             self.dropped["malformed"] += 1
 
-    def _take(self, at: PacketKey, given: Given, payload: bytes) -> None:
-        now, member = self._now(), self._members.get(at.sender)
-        if given.sender is None:
-            if at.sender == self._name or (member is not None and member.is_live):
-                self.dropped["wrong_sender"] += 1  # the name of a gateway, and not from it
-            else:
-                self.entered += 1
-                self._enter(at, given, payload, now, now, OUTSIDE)
-            return
-        if member is None or member.id != given.sender:
+    def _take_from_outside(self, way: Way, payload: bytes) -> None:
+        sender = way.at.sender
+        member = self._members.get(sender)
+        if sender == self._name or (member is not None and member.is_live):
+            self.dropped["wrong_sender"] += 1  # the name of a gateway, and not from it
+        else:
+            self.entered += 1
+            now = self._now()
+            packet = Packet(payload, *way.before, now, *way.after)
+            self._scene.transmit_from(packet, way.pose, way.head.on, now)
+
+    def _take(
+        self, way: Way, payload: bytes, sender: int, sent_ns: int, number: int | None
+    ) -> None:
+        now, member = self._now(), self._members.get(way.at.sender)
+        if member is None or member.id != sender:
             self.dropped["unknown_sender"] += 1
             return
-        if given.number is None:
+        if number is None:
             member.dropped["not_for_here"] += 1
             return
         try:
-            if not member.into(at.type).accept(given.number):
+            if not member.into(way.at.type).accept(number):
                 return
         except ValueError:
             self._ask(member)
             raise
-        sent_ns, offset = now, member.offset_ns
-        if offset is not None:
-            sent_ns = min(max(given.sent_ns + offset, now - LONGEST_WAY_NS), now)
+        passed, offset, head = member.neighbour.passed, member.offset_ns, way.head
+        if offset is None:
+            sent_ns = now
+        else:
+            sent_ns = min(max(sent_ns + offset, now - LONGEST_WAY_NS), now)
             member.neighbour.latency.add(now - sent_ns)
-        passed = member.neighbour.passed
         passed.received += len(payload)
         passed.last_ns = now
-        head = given.head
         if head.air is not None and self._airs.is_duplicate(member.name, head, payload, now):
             member.dropped["duplicate"] += 1
             return
         member.entered += 1
-        self._enter(at, given, payload, now, sent_ns, member.name)
+        packet = Packet(payload, *way.before, sent_ns, *way.after)
+        self._scene.transmit_from(packet, way.pose, head.on, now)
 
-    def _enter(
-        self, at: PacketKey, given: Given, payload: bytes, now: int, sent_ns: int, gateway: str
-    ) -> None:
-        head = given.head
-        way = self._ways.get((at, head, gateway)) or self._way(at, head, gateway)
-        packet = Packet(payload, *way[0], sent_ns, *way[1])
-        self._scene.transmit_from(packet, given.pose, head.on, now)
-
-    def _way(self, at: PacketKey, head: wire.Head, gateway: str) -> tuple[Before, After]:
-        """Of all packets with this key and head. The decoder keeps the heads of the last ones."""
-        if len(self._ways) >= MOST_SOURCES:
-            self._ways.clear()
+    def _way(self, key: str, data: bytes, zero: bytes) -> Way:
+        """zero: not empty for a packet of a gateway. Raises Malformed."""
+        at, (head, pose) = wire.packet_key(key), wire.decode_head(data)
+        gateway = at.sender if zero else OUTSIDE
         source = self._source(head.source or at.sender, gateway)
         air = self._airs.inside(head.air, gateway)
         served = self._served_elsewhere(head) if head.served else NOWHERE
         limits = head.range, head.aperture
         before = at.channel, at.type, source, head.owner, air, *limits, head.rssi_dbm, head.address
         after = head.rssi_at_1m_dbm, head.rssi_uncertain, head.is_own, gateway, served
-        self._ways[at, head, gateway] = before, after
-        return before, after
+        if len(self._ways) >= MOST_SOURCES:
+            self._ways.clear()
+        made = self._ways[key, data, zero] = Way(at, head, pose, before, after)
+        return made
 
     def _served_elsewhere(self, head: wire.Head) -> frozenset[str]:
         return frozenset(air for air, name in head.served.items() if name != self._name)

@@ -25,6 +25,8 @@ _FIELDS = attrgetter(
     *("rssi_at_1m_dbm", "rssi_uncertain", "is_own"),
 )
 MOST_ROUTES, MOST_SOURCES = 4096, 4096
+MOST_LIGHT = 256
+"""Packets that may be under way to a gateway, so that Zenoh has room for a further, small one."""
 
 
 class Route(NamedTuple):
@@ -65,6 +67,7 @@ class Outgoing:
         self._copy: Copy | None = None  # of the packet that the medium is giving to the neighbours
         self._numbers: list[tuple[int, int]] = []
         self._route = Route("", 0, {})
+        self._is_light = True
         self._is_flush_due = False
 
     def carry(self, copy: Copy, outlet: Outlet) -> RefusedReason | None:
@@ -80,7 +83,10 @@ class Outgoing:
                 self.flush()
             way = packet.type, packet.channel
             self._copy, self._route = copy, self._routes.get(way) or self._route_of(*way)
-        self._numbers.append((member.id, member.out(packet.type).next()))
+        stream = member.outgoing.get(packet.type) or member.out(packet.type)
+        self._numbers.append((member.id, stream.next()))
+        if stream.sent - stream.delivered - stream.lost > MOST_LIGHT:
+            self._is_light = False
         member.neighbour.passed.sent += len(packet.data)
         if len(self._numbers) >= self._route.receivers:
             self.flush()
@@ -101,7 +107,8 @@ class Outgoing:
             packet, key = copy.packet, self._route.key
             head = self._head(copy, self._route.served)
             attachment = head + wire.trailer(self._id, packet.sent_ns, numbers)
-            self._session.put(key, packet.data, attachment)
+            is_light, self._is_light = self._is_light, True
+            self._session.put(key, packet.data, attachment, is_light=is_light)
 
     def _head(self, copy: Copy, served: dict[str, str]) -> bytes:
         """Mostly that of the packet before, of the same source."""

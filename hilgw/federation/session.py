@@ -2,7 +2,8 @@
 
 Zenoh blocks a sender while a receiver stands still. So what is sent leaves in a thread, in order,
 from a bounded queue; the event loop gives way to it for some milliseconds, and never waits for
-Zenoh. What arrives is handed to the event loop, in order, from a bounded queue, too.
+Zenoh. A packet that is alone leaves from the event loop, in a way that does not block. What arrives
+is handed to the event loop, in order, from a bounded queue, too.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ import ctypes
 import os
 import re
 import threading
-import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from queue import SimpleQueue
+from time import monotonic, monotonic_ns
 from typing import Any
 
 import zenoh
@@ -31,6 +32,7 @@ TURN_ITEMS = 64  # that one turn of the event loop handles
 MANY_ITEMS, PAUSE_S = 24, 0.001  # of a turn after which the event loop waits for more of them
 MOST_AHEAD, YIELD_S = 200, 0.002  # packets that wait until the thread that sends gets so long
 MOST_WAITING_S = 0.001  # packets for each other, before it sends beside the event loop
+APART_S, MOST_ALONE_BYTES = 0.000_25, 512  # of a packet that leaves from the event loop
 MOST_PUBLISHERS = 1024
 GET_S = 1.0
 REMOTE = zenoh.Locality.REMOTE
@@ -49,7 +51,7 @@ class Query:
     """A query of another session. received_ns: monotonic time when it came."""
 
     def __init__(self, session: ZenohSession, query: zenoh.Query) -> None:
-        self.received_ns = time.monotonic_ns()
+        self.received_ns = monotonic_ns()
         self.payload = b"" if query.payload is None else query.payload.to_bytes()
         self._session = session
         self._query: zenoh.Query | None = query
@@ -86,8 +88,12 @@ class ZenohSession:
         self._yields_at = MOST_AHEAD  # packets that wait
         self._puts = self._puts_before = 0  # at the turn before
         self._is_burst = False  # `_look` will be called
-        self._woken_s = 0.0
+        self._is_sending = False  # the thread
+        self._left_s = 0.0  # it was woken, or a packet left without it
+        # A router sends for others, too, and may wait where they block.
+        self._may_send = config.get_json("mode") != '"router"'  # the event loop
         self._publishers: dict[tuple[str, bool], zenoh.Publisher] = {}
+        self._alone: dict[str, zenoh.Publisher] = {}  # of packets that leave from the event loop
         self._declared: dict[str, Any] = {}
         self._lock = threading.Lock()
         self._bell = Bell(self._loop, self._handle)
@@ -153,8 +159,27 @@ class ZenohSession:
         waiting = self._put_bytes - self._left_bytes
         return len(self._leaving) >= MOST_LEAVING or waiting >= MOST_LEAVING_BYTES
 
-    def put(self, key: str, payload: bytes, attachment: bytes | None = None) -> None:
-        """Publishes to other sessions, in order with all that is put."""
+    def put(
+        self, key: str, payload: bytes, attachment: bytes | None = None, *, is_light: bool = False
+    ) -> None:
+        """Publishes to other sessions, in order with all that is put. is_light: all of them have
+        taken nearly all that was put, so that Zenoh has room for this. It may leave from the event
+        loop then, some 50 us earlier; where Zenoh has no room, it is lost."""
+        if (
+            is_light
+            and self._may_send
+            and not (self._is_burst or self._leaving or self._is_sending)
+        ):
+            publisher, now = self._alone.get(key), monotonic()
+            if publisher is None:  # to declare it may block
+                self.later(partial(self._declare_alone, key))
+            elif len(payload) <= MOST_ALONE_BYTES and now - self._left_s >= APART_S:
+                self._left_s = now
+                try:
+                    publisher.put(payload, attachment=attachment)
+                except Exception:  # noqa: BLE001 - as in the thread
+                    self.failed_puts += 1
+                return
         self._put_bytes += len(payload)
         self._leaving.append((key, payload, attachment))
         self._puts += 1
@@ -164,9 +189,9 @@ class ZenohSession:
             return
         if len(self._leaving) == 1:
             self._yields_at = MOST_AHEAD  # Zenoh took all that was before
-        before_s = self._woken_s
+        before_s = self._left_s
         self._wake()
-        if self._woken_s - before_s < MOST_WAITING_S:
+        if self._left_s - before_s < MOST_WAITING_S:
             self._is_burst = True
             self._loop.call_soon(self._look)
 
@@ -176,14 +201,14 @@ class ZenohSession:
         wait for each other; the first one did not wait."""
         self._is_burst = self._puts != self._puts_before
         self._puts_before = self._puts
-        is_due = not self._is_burst or self._loop.time() - self._woken_s > MOST_WAITING_S
+        is_due = not self._is_burst or monotonic() - self._left_s > MOST_WAITING_S
         if is_due and self._leaving:
             self._wake()
         if self._is_burst:
             self._loop.call_soon(self._look)
 
     def _wake(self) -> None:
-        self._woken_s = self._loop.time()
+        self._left_s = monotonic()
         self._awake.put(True)
 
     def _let_leave(self) -> None:
@@ -220,15 +245,15 @@ class ZenohSession:
         """Queries another session. make: the payload, made when the query leaves."""
 
         def send() -> None:
-            asked = time.monotonic_ns()
+            asked = monotonic_ns()
 
             def reply(reply: zenoh.Reply) -> None:
                 if (sample := reply.ok) is not None:
                     data = sample.payload.to_bytes()
-                    self._arrive(len(data), on_reply, (data, asked, time.monotonic_ns()))
+                    self._arrive(len(data), on_reply, (data, asked, monotonic_ns()))
 
             def end() -> None:
-                self._arrive(0, on_reply, (None, asked, time.monotonic_ns()))
+                self._arrive(0, on_reply, (None, asked, monotonic_ns()))
 
             assert self._session is not None
             self._session.get(
@@ -249,6 +274,7 @@ class ZenohSession:
         """The thread. What is alone in the queue leaves at once, the others in one batch."""
         leaving, publishers = self._leaving, self._publishers
         while self._awake.get():
+            self._is_sending = True
             for _ in range(len(leaving)):
                 item = leaving.popleft()
                 try:
@@ -262,6 +288,7 @@ class ZenohSession:
                         item()
                 except Exception:  # noqa: BLE001 - whatever it is, the next ones are sent
                     self.failed_puts += not self._closing
+            self._is_sending = False
             if self._is_yielding and not leaving:
                 self._all_left.set()
 
@@ -276,6 +303,16 @@ class ZenohSession:
             allowed_destination=REMOTE,
         )
         return made
+
+    def _declare_alone(self, key: str) -> None:
+        """Not express: what Zenoh has not taken to the network yet takes less room in its queue."""
+        if len(self._alone) >= MOST_PUBLISHERS:
+            self._alone.clear()
+        if key not in self._alone:
+            assert self._session is not None
+            self._alone[key] = self._session.declare_publisher(
+                key, congestion_control=zenoh.CongestionControl.DROP, allowed_destination=REMOTE
+            )
 
     # --- what arrives -------------------------------------------------------------------------
 

@@ -22,7 +22,6 @@ import json
 import math
 import re
 from dataclasses import field
-from functools import lru_cache
 from struct import Struct
 from typing import Annotated, Any, NamedTuple, TypeVar
 from urllib.parse import quote
@@ -107,7 +106,6 @@ class PacketKey(NamedTuple):
     channel: int
 
 
-@lru_cache(4096)
 def packet_key(key: str) -> PacketKey:
     """The parts of the key of a packet. Raises Malformed."""
     *_, sender, type, channel = key.split("/")
@@ -169,17 +167,6 @@ class Head:
         return Pose.from_quaternion(self.position, self.rotation)
 
 
-class Given(NamedTuple):
-    """A decoded attachment. sender: ID of the gateway, None for another program. number: of the
-    packet in the stream to this gateway; None: it is not for this gateway."""
-
-    head: Head
-    pose: Pose | None
-    sender: int | None = None
-    sent_ns: int = 0
-    number: int | None = None
-
-
 def encode_json(message: Any) -> bytes:
     """A message as JSON, without what is at its default."""
     return _ENCODE(keys_of(message)).encode()
@@ -199,37 +186,35 @@ def decode_json(kind: type[T], data: bytes, longest: int = LONGEST_STATE) -> T:
 
 
 def trailer(sender: int, sent_ns: int, numbers: list[tuple[int, int]]) -> bytes:
-    """What a gateway adds to the head of a packet. numbers: ID and number for each receiver."""
+    """What a gateway adds to the head of a packet, after a zero byte. numbers: ID and number for
+    each receiver."""
     if len(numbers) == 1:
         return b"\0" + _FOR_ONE.pack(VERSION, sender, sent_ns, *numbers[0])
     found = b"".join([_NUMBER.pack(*each) for each in numbers])
     return b"\0" + _TRAILER.pack(VERSION, sender, sent_ns) + found
 
 
-def decode_attachment(data: bytes, own: int) -> Given:
-    """own: the ID of this gateway. Raises Malformed."""
-    head, zero, rest = data.partition(b"\0")
-    found, pose = _head(head)
-    if not zero:
-        return Given(found, pose)
-    if len(rest) == _FOR_ONE.size:
-        version, sender, sent_ns, id, number = _FOR_ONE.unpack(rest)
+def decode_trailer(data: bytes, own: int) -> tuple[int, int, int | None]:
+    """The sender's ID, the time it was sent, and the number of the packet in the stream to the
+    gateway of the ID `own`; None: it is not for that one. Raises Malformed."""
+    if len(data) == _FOR_ONE.size:
+        version, sender, sent_ns, id, number = _FOR_ONE.unpack(data)
         if version == VERSION and id == own:
-            return Given(found, pose, sender, sent_ns, number)
-    if (len(rest) - _TRAILER.size) % _NUMBER.size or len(rest) < _TRAILER.size:
+            return sender, sent_ns, number
+    if (len(data) - _TRAILER.size) % _NUMBER.size or len(data) < _TRAILER.size:
         raise Malformed("the numbers are cut off")
-    version, sender, sent_ns = _TRAILER.unpack_from(rest)
+    version, sender, sent_ns = _TRAILER.unpack_from(data)
     if version != VERSION:
         raise Malformed(f"version {version} of the packet")
-    for at in range(_TRAILER.size, len(rest), _NUMBER.size):
-        id, number = _NUMBER.unpack_from(rest, at)
+    for at in range(_TRAILER.size, len(data), _NUMBER.size):
+        id, number = _NUMBER.unpack_from(data, at)
         if id == own:
-            return Given(found, pose, sender, sent_ns, number)
-    return Given(found, pose, sender, sent_ns)
+            return sender, sent_ns, number
+    return sender, sent_ns, None
 
 
-@lru_cache(1024)
-def _head(data: bytes) -> tuple[Head, Pose | None]:
+def decode_head(data: bytes) -> tuple[Head, Pose | None]:
+    """With the pose of the device; None: unknown. Raises Malformed."""
     if not data:
         return Head(), None
     head = decode_json(Head, data, LONGEST_HEAD)

@@ -128,7 +128,9 @@ class FakeSession:
             if matches(pattern, token):
                 self.waiting.append((sender, partial(watcher, token, is_there)))
 
-    def put(self, key: str, payload: bytes, attachment: bytes | None = None) -> None:
+    def put(
+        self, key: str, payload: bytes, attachment: bytes | None = None, *, is_light: bool = False
+    ) -> None:
         self.network.puts.append(key)
         for other in self.network.others(self):
             for pattern, handler in other.subscribers.items():

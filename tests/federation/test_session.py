@@ -1,4 +1,4 @@
-"""The thread that sends, beside an event loop, without a network: when it is woken."""
+"""What leaves from a thread beside an event loop, or from the event loop, without a network."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ import zenoh
 
 from hilgw.federation import session
 from hilgw.federation.session import (
+    APART_S,
     MOST_AHEAD,
+    MOST_ALONE_BYTES,
     MOST_LEAVING,
     MOST_WAITING_S,
     YIELD_S,
@@ -27,20 +29,31 @@ pytestmark = pytest.mark.wall_clock("a thread sends")
 
 class Zenoh:
     """Keeps what is put: with the key, and whether nothing waited behind it, so that it left at
-    once. open: cleared, it blocks."""
+    once. open: cleared, it blocks who may be blocked. senders: the threads."""
 
     def __init__(self) -> None:
+        self.senders: list[threading.Thread] = []
         self.puts: list[tuple[str, bool, bytes]] = []
         self.open = threading.Event()
         self.open.set()
 
-    def declare_publisher(self, key: str, *, express: bool, **_: Any) -> Any:
-        zenoh = self
+    def declare_publisher(
+        self,
+        key: str,
+        *,
+        congestion_control: zenoh.CongestionControl,
+        express: bool = False,
+        **_: Any,
+    ) -> Any:
+        assert threading.current_thread() is not threading.main_thread()  # it may block
+        blocks, zenoh_ = congestion_control == zenoh.CongestionControl.BLOCK, self
 
         class Publisher:
             def put(self, payload: bytes, attachment: bytes | None) -> None:
-                zenoh.open.wait()
-                zenoh.puts.append((key, express, payload))
+                if blocks:
+                    zenoh_.open.wait()
+                zenoh_.senders.append(threading.current_thread())
+                zenoh_.puts.append((key, express, payload))
 
         return Publisher()
 
@@ -49,10 +62,10 @@ class Zenoh:
 
 
 class Bench:
-    """now: the time of the event loop. wakes: how often the thread got something to do; yields: and
+    """now: the time. wakes: how often the thread got something to do; yields: and
     the event loop gave way to it."""
 
-    def __init__(self, patches: pytest.MonkeyPatch) -> None:
+    def __init__(self, patches: pytest.MonkeyPatch, mode: str) -> None:
         self.zenoh, self.now, self.wakes, self.yields = Zenoh(), 0.0, 0, 0
         bench = self
 
@@ -62,12 +75,14 @@ class Bench:
                 super().put(*given)
 
         patches.setattr(session, "SimpleQueue", Counted)
-        self.session = ZenohSession(zenoh.Config())
+        config = zenoh.Config()
+        config.insert_json5("mode", f'"{mode}"')
+        self.session = ZenohSession(config)
 
     async def open(self, patches: pytest.MonkeyPatch) -> None:
         patches.setattr(zenoh, "open", lambda config: self.zenoh)
         await self.session.open()
-        patches.setattr(asyncio.get_running_loop(), "time", lambda: self.now)
+        patches.setattr(session, "monotonic", lambda: self.now)
         wait = threading.Event.wait
 
         def counted(event: threading.Event, timeout: float | None = None) -> bool:
@@ -76,17 +91,23 @@ class Bench:
 
         patches.setattr(threading.Event, "wait", counted)
 
-    def put(self, number: int) -> None:
-        self.session.put("key", str(number).encode())
+    def put(self, number: int, *, is_light: bool = False, size: int = 0) -> None:
+        payload = str(number).encode().rjust(size)
+        self.session.put("key", payload, is_light=is_light)
+
+    def from_loop(self) -> list[int]:
+        """The numbers of what left from the event loop."""
+        own = threading.main_thread()
+        return [n for n, by in zip(self.sent(), self.zenoh.senders, strict=True) if by is own]
 
     def sent(self) -> list[int]:
         return [int(payload) for _, _, payload in self.zenoh.puts]
 
 
 @asynccontextmanager
-async def running() -> AsyncIterator[Bench]:
+async def running(mode: str = "peer") -> AsyncIterator[Bench]:
     with pytest.MonkeyPatch.context() as patches:
-        made = Bench(patches)
+        made = Bench(patches, mode)
         await made.open(patches)
         yield made
         made.zenoh.open.set()
@@ -103,6 +124,74 @@ async def test_a_lone_packet_leaves_at_once() -> None:
     async with running() as bench:
         bench.put(1)
         wait_until(lambda: bench.zenoh.puts == [("key", True, b"1")])
+
+
+async def light_packets(bench: Bench, count: int = 0) -> int:
+    """Sends light ones, far apart, until one leaves from the event loop; returns how many. The
+    first one finds nothing declared, and to declare it may block."""
+    while not bench.from_loop():
+        bench.now += 1
+        bench.put(count, is_light=True)
+        count += 1
+        wait_until(lambda made=count: len(bench.sent()) == made)  # type: ignore[misc]
+    assert count > 1
+    bench.now += 1
+    return count
+
+
+async def test_a_light_packet_leaves_from_the_event_loop() -> None:
+    """No thread is woken for it."""
+    async with running() as bench:
+        count = await light_packets(bench)
+        before = bench.wakes
+        bench.zenoh.open.clear()  # what may block, would do so
+        for number in range(count, count + 3):
+            bench.put(number, is_light=True)
+            assert bench.from_loop()[-1] == number
+            bench.now += APART_S * 1.01
+        assert bench.wakes == before
+        assert bench.sent() == list(range(count + 3))
+
+
+async def test_a_packet_leaves_from_the_thread_if_it_might_wait_or_costs_more_so() -> None:
+    """Where it is not light, long, soon after another one, or in a burst."""
+    async with running() as bench:
+        count = await light_packets(bench)
+        bench.put(count)
+        bench.now += 1
+        bench.put(count + 1, is_light=True, size=MOST_ALONE_BYTES + 1)
+        bench.now += APART_S / 2
+        bench.put(count + 2, is_light=True)
+        for number in range(3, 10):
+            bench.now += MOST_WAITING_S / 2
+            bench.put(count + number, is_light=True)
+        await turns(3)
+        wait_until(lambda: bench.sent() == list(range(count + 10)))
+        assert bench.from_loop() == [count - 1]
+
+
+async def test_a_light_packet_passes_none_that_waits() -> None:
+    """Zenoh has blocked the thread: what follows waits behind it, and the event loop does not."""
+    async with running() as bench:
+        count = await light_packets(bench)
+        bench.zenoh.open.clear()
+        bench.put(count)
+        for number in range(count + 1, count + 4):
+            bench.now += 1
+            bench.put(number, is_light=True)
+            await turns(2)
+        assert bench.sent() == list(range(count))
+        bench.zenoh.open.set()
+        wait_until(lambda: bench.sent() == list(range(count + 4)))
+
+
+async def test_a_router_may_wait_where_others_block_so_all_leaves_from_the_thread() -> None:
+    async with running("router") as bench:
+        for number in range(5):
+            bench.now += 1
+            bench.put(number, is_light=True)
+            wait_until(lambda made=number: bench.sent() == list(range(made + 1)))
+        assert not bench.from_loop()
 
 
 async def test_packets_of_many_turns_leave_in_few_batches_and_keep_their_order() -> None:

@@ -59,18 +59,24 @@ def test_messages_come_back(message: Any) -> None:
     assert astuple(made) == astuple(message)
 
 
+def attachment(data: bytes) -> tuple[tuple[Any, Any], tuple[int, int, int | None] | None]:
+    """Head and trailer, decoded."""
+    head, zero, trailer = data.partition(b"\0")
+    return wire.decode_head(head), wire.decode_trailer(trailer, OWN) if zero else None
+
+
 @given(HEADS, IDS, st.integers(-(2**63), 2**63 - 1), st.lists(st.tuples(IDS, IDS), max_size=4))
 def test_attachments_come_back(
     head: wire.Head, sender: int, sent_ns: int, numbers: list[tuple[int, int]]
 ) -> None:
     data = wire.encode_json(head)
-    found, *rest = wire.decode_attachment(data, OWN)
-    assert (astuple(found), rest) == (astuple(head), [head.pose(), None, 0, None])
-    found, *rest = wire.decode_attachment(data + wire.trailer(sender, sent_ns, numbers), OWN)
+    (found, pose), trailer = attachment(data)
+    assert (astuple(found), pose, trailer) == (astuple(head), head.pose(), None)
+    (found, pose), trailer = attachment(data + wire.trailer(sender, sent_ns, numbers))
     mine = dict(reversed(numbers)).get(OWN)
-    assert (astuple(found), rest) == (astuple(head), [head.pose(), sender, sent_ns, mine])
-    ours = wire.trailer(sender, sent_ns, [*numbers, (OWN, 5)])
-    assert wire.decode_attachment(data + ours, OWN).number == (5 if mine is None else mine)
+    assert (astuple(found), pose, trailer) == (astuple(head), head.pose(), (sender, sent_ns, mine))
+    _, trailer = attachment(data + wire.trailer(sender, sent_ns, [*numbers, (OWN, 5)]))
+    assert trailer == (sender, sent_ns, 5 if mine is None else mine)
 
 
 @given(st.sampled_from(sorted(TYPES)), st.integers(-1, CHANNEL_MAX))
@@ -91,8 +97,8 @@ def malformed_or_fine(call: Any, *given_: Any) -> None:
 @given(st.binary(max_size=80), st.sampled_from(KINDS))
 def test_random_bytes_are_malformed_at_worst(data: bytes, kind: type[Any]) -> None:
     malformed_or_fine(wire.decode_json, kind, data)
-    malformed_or_fine(wire.decode_attachment, data, OWN)
-    malformed_or_fine(wire.decode_attachment, b"\0\1" + data, OWN)
+    malformed_or_fine(attachment, data)
+    malformed_or_fine(wire.decode_trailer, b"\1" + data, OWN)
 
 
 @given(st.dictionaries(st.sampled_from(["id", "source", "position", "listeners", "x"]), JSON))
@@ -151,9 +157,9 @@ def test_hostile_heads(head: bytes) -> None:
     for data in (head, head + more):
         if head:
             with pytest.raises(wire.Malformed):
-                wire.decode_attachment(data, OWN)
+                attachment(data)
         else:
-            assert astuple(wire.decode_attachment(data, OWN).head) == astuple(wire.Head())
+            assert astuple(attachment(data)[0][0]) == astuple(wire.Head())
 
 
 @pytest.mark.parametrize(
@@ -189,7 +195,7 @@ def test_messages_are_not_longer_than_their_limit() -> None:
 @pytest.mark.parametrize("rest", [b"", b"\1", b"\1" * 16, b"\1" * 18, b"\2" + bytes(16)])
 def test_trailers_that_are_cut_off_or_of_another_version(rest: bytes) -> None:
     with pytest.raises(wire.Malformed, match=r"cut off|version 2"):
-        wire.decode_attachment(b"\0" + rest, OWN)
+        wire.decode_trailer(rest, OWN)
 
 
 @pytest.mark.parametrize(

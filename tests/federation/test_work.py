@@ -8,9 +8,9 @@ from hilgw.engine.lines import Lines
 from hilgw.engine.neighbour import Neighbour
 from hilgw.engine.observer import Observers
 from hilgw.federation.member import Member
-from hilgw.federation.outgoing import Outgoing
+from hilgw.federation.outgoing import MOST_LIGHT, Outgoing
 from hilgw.federation.shared_airs import SharedAirs
-from hilgw.federation.wire import Keys, MemberKey, decode_attachment
+from hilgw.federation.wire import Keys, MemberKey, decode_trailer
 from hilgw.medium.airs import Airs
 from hilgw.medium.ledger import Ledger
 from hilgw.medium.medium import Medium
@@ -27,10 +27,10 @@ class Session:
     is_full = False
 
     def __init__(self) -> None:
-        self.puts: list[tuple[str, bytes, bytes]] = []
+        self.puts: list[tuple[str, bytes, bytes, bool]] = []
 
-    def put(self, key: str, payload: bytes, attachment: bytes) -> None:
-        self.puts.append((key, payload, attachment))
+    def put(self, key: str, payload: bytes, attachment: bytes, *, is_light: bool) -> None:
+        self.puts.append((key, payload, attachment, is_light))
 
 
 class Sender:
@@ -87,8 +87,24 @@ def test_a_packet_leaves_once_with_a_number_for_each_listener(listening: int) ->
         (f"hilgw/lab/packet/sender/radio/{CHANNEL}", b"ping")
     ] * 2
     for member in range(MOST):
-        numbers = [decode_attachment(put[2], 100 + member).number for put in sender.session.puts]
+        trailers = [put[2].partition(b"\0")[2] for put in sender.session.puts]
+        numbers = [decode_trailer(each, 100 + member)[2] for each in trailers]
         assert numbers == ([1, 2] if member < listening else [None, None])
+
+
+def test_a_packet_is_light_while_few_others_are_under_way_to_each_listener() -> None:
+    sender = Sender(MOST, MANY)
+    for _ in range(MOST_LIGHT + 2):
+        sender.transmit()
+    assert [put[3] for put in sender.session.puts] == [True] * MOST_LIGHT + [False] * 2
+    slow, *others = (sender.members[f"m{number}"] for number in range(MANY))
+    for member in others:
+        member.settle({"radio": (MOST_LIGHT + 2, 0)})
+    slow.settle({"radio": (1, 0)})
+    sender.transmit()
+    slow.settle({"radio": (3, 1)})
+    sender.transmit()
+    assert [put[3] for put in sender.session.puts[-2:]] == [False, True]
 
 
 def test_a_packet_costs_no_json_where_the_head_is_that_of_the_one_before() -> None:

@@ -128,10 +128,10 @@ def processes(*settings: dict[str, Any]) -> Iterator[list[Process]]:
         yield made
 
 
-def two_gateways(**more: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+def two_gateways(receiver: str, **more: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     endpoint = free_endpoint()
     a = gateway(SENDER, federation("a", "listen", endpoint))
-    b = gateway(ROVER, federation("b", "connect", endpoint))
+    b = gateway(receiver, federation("b", "connect", endpoint))
     return {"configurations": [a]}, {"configurations": [b], **more}
 
 
@@ -185,7 +185,7 @@ THREAD = "zenoh-python, express, a thread sends"
 def way_rows(rounds: int) -> list[Row]:
     found: dict[tuple[str, int, int], list[list[float]]] = {}
     with ExitStack() as stack:
-        ours = stack.enter_context(processes(*two_gateways(listens=True)))
+        ours = stack.enter_context(processes(*two_gateways(ELSEWHERE, listens=True)))
         running = {
             MEDIUM: ours,
             EMITTER: ours,
@@ -279,7 +279,7 @@ def rate_rows(rounds: int) -> list[Row]:
         ends = {
             alone: [{"configurations": [gateway(both)], "progress": paths[alone]}],
             empty: [{"configurations": [gateway(both, one)], "progress": paths[empty]}],
-            two: list(two_gateways(progress=paths[two])),
+            two: list(two_gateways(ROVER, progress=paths[two])),
         }
         running = {name: stack.enter_context(processes(*each)) for name, each in ends.items()}
         meet(*running[two])

@@ -153,9 +153,11 @@ class GatewayEnd(End):
 
     def __init__(self, gateway: Any, settings: dict[str, Any]) -> None:
         from hilgw.medium.listeners import Listener
+        from hilgw.medium.packet import Packet
 
         super().__init__(lambda data: gateway.send("sender.tx", data, None))
         self.gateway = gateway
+        self._packet = Packet
         self._progress: Progress | None = None
         self._is_shown = False
         if settings.get("listens"):
@@ -174,10 +176,8 @@ class GatewayEnd(End):
 
     def transmit(self, data: bytes) -> None:
         """Onto the medium at once, as from the Emitter."""
-        from hilgw.medium.packet import Packet
-
         now = time.monotonic_ns()
-        packet = Packet(data, CHANNEL, "radio", "sender.tx", "sender", sent_ns=now)
+        packet = self._packet(data, CHANNEL, "radio", "sender.tx", "sender", sent_ns=now)
         self.gateway.medium.transmit(packet, mounted_on="sender")
 
     def show(self, is_shown: bool) -> None:
