@@ -155,11 +155,12 @@ class Medium:
         receivers, reason, listeners = self._match(packet, pose, mounted_on)
         names = [each.name for each, _ in receivers]
         self.ledger.enter(packet.source, names, reason)
+        is_plain = packet.rssi_dbm is None
         for listener, distance in receivers:
             if listener.is_neighbour:
                 copy = Copy(packet, arrived_ns, origin=pose, mounted_on=mounted_on)
-            elif math.isnan(distance) and packet.rssi_dbm is None:
-                copy = Copy(packet, arrived_ns)
+            elif is_plain and math.isnan(distance) and not listener.signal_strength_noise:
+                copy = Copy(packet, arrived_ns)  # all unknown, and no noise is drawn
             else:
                 towards = direction(listener, pose, distance)
                 strength = signal_strength(packet, distance, listener)
