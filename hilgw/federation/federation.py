@@ -428,7 +428,8 @@ class Federation(NetworkView):
             return
         self._outgoing.flush()
         id = wire.id_text(self.id)
-        made = wire.LinkQuery(self._member_name, id, member.sent(), self._uptime_ms())
+        reaches = member.asks_reach(self._timer.now())
+        made = wire.LinkQuery(self._member_name, id, member.sent(), self._uptime_ms(), reaches)
         query = wire.encode_json(made)
 
         def answered(data: bytes | None, asked: int, got: int) -> None:
@@ -451,6 +452,8 @@ class Federation(NetworkView):
             member.reach(answer.sent)
             member.settle(answer.streams)
             member.compare_clocks(asked, answer.received_ns, answer.sent_ns, got)
+            if answer.reaches is not None:
+                self._compare_reach(member, answer.reaches)
 
     def _on_link_query(self, query: Query) -> None:
         with self._refusing():
@@ -471,10 +474,11 @@ class Federation(NetworkView):
                 if member.lacks(asked.sent):
                     self._ask(member)
             received_ns, id = query.received_ns, wire.id_text(self.id)
+            reaches = self._reached() if asked.reaches else None
 
             def make() -> bytes:
                 now = time.monotonic_ns()
-                answer = wire.LinkAnswer(id, received_ns, now, streams, sent, *namesake)
+                answer = wire.LinkAnswer(id, received_ns, now, streams, sent, *namesake, reaches)
                 return wire.encode_json(answer)
 
             query.reply(self._keys.own("link"), make)

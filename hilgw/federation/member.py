@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 CLOCK_SAMPLES = 8
+REACH_NS = 2 * NS_PER_S
 MET_NS = 3 * NS_PER_S  # a gateway asks once a second, at least
 MOST_SHOWN, LONGEST_SHOWN = 256, 256  # names of a gateway in its status, and their characters
 
@@ -32,7 +33,8 @@ class Member:
     begin at 0. version: that it speaks. neighbour: what the engine has of it. state: what it has;
     None: not known yet. is_stale: it may have another one by now. last_state: its last state, of a
     gateway that ends. entered: its packets that are on the medium here; dropped: why others are
-    not. unconfirmed: packets to it that were given up: it may have received them. offset_ns: this
+    not. unconfirmed: packets to it that were given up: it may have received them. unreached:
+    gateways that it reaches, and this one does not, so that no packet passes. offset_ns: this
     clock minus its clock; round_trip_ns: of the query that this was read from; None: not known."""
 
     def __init__(self, key: wire.MemberKey, neighbour: Neighbour, now: int) -> None:
@@ -51,6 +53,9 @@ class Member:
         self.dropped: Counter[str] = Counter()
         self.asked_ns: int | None = None  # the last query; None: none is under way
         self.answered_ns = 0
+        self.unreached: frozenset[str] = frozenset()
+        self._missing: frozenset[str] = frozenset()
+        self._reaches_ns = -REACH_NS
         self._rival = "", 0
         self._met = "", 0, 0
         self.offset_ns: int | None = None
@@ -122,6 +127,20 @@ class Member:
             self._clocks.append((trip, ((asked - received) + (got - answered)) // 2))
             # Of the query with the shortest way: it was delayed least.
             self.round_trip_ns, self.offset_ns = min(self._clocks)
+
+    def asks_reach(self, now: int) -> bool:
+        """Whether it is time to ask it which gateways it reaches."""
+        if now - self._reaches_ns < REACH_NS:
+            return False
+        self._reaches_ns = now
+        return True
+
+    def reaches(self, missing: frozenset[str]) -> frozenset[str]:
+        """It reaches these, and this gateway does not. Returns those of which that is new: it was
+        so the last time, too, and not before."""
+        before, self.unreached = self.unreached, missing & self._missing
+        self._missing = missing
+        return self.unreached - before
 
     def rival(self, id: str, now: int) -> tuple[str, int]:
         """Another gateway has its name. Returns its own ID and how long ago it joined, in ms, once

@@ -70,8 +70,35 @@ class NetworkView(Federated):
             "robots": self._state.robots,
             "listeners": {name: keys_of(each) for name, each in self._state.listeners.items()},
             "gateways": {name: each.status() for name, each in self.members.items()},
+            "unreached": self._unreached(),
             "outside": {"entered": self._incoming.entered, "dropped": dict(self._incoming.dropped)},
         }
+
+    # --- whom it reaches --------------------------------------------------------------------------
+
+    def _reached(self) -> list[str]:
+        """The gateways that are there and report what they have."""
+        return [e.name for e in self.members.values() if e.is_live and e.state is not None]
+
+    def _compare_reach(self, member: Member, names: list[str]) -> None:
+        """A gateway reaches these: peers pass nothing on, so this one must reach them, too."""
+        if new := member.reaches(frozenset(names) - {self._member_name, *self._reached()}):
+            first, *others = sorted(new)
+            more = f" and {len(others)} more" if others else ""
+            self.notify(
+                f"{member.name} reaches {first}{more}, and this gateway does not: no packet passes "
+                "between the two; connect them, or all to one router"
+            )
+
+    def _unreached(self) -> dict[str, list[str]]:
+        """Gateways that this one does not reach -> those that do."""
+        found: dict[str, list[str]] = {}
+        for member in self.members.values():
+            for name in sorted(member.unreached) if member.is_live else ():
+                found.setdefault(name, []).append(member.name)
+        return found
+
+    # --- for others -------------------------------------------------------------------------------
 
     def packets(self) -> dict[str, tuple[int, int]]:
         """As of `Federated`."""

@@ -257,12 +257,14 @@ class State:
 @record
 class LinkQuery:
     """Of the gateway of this name and ID, which joined so long ago; sent: type -> packets so far,
-    which the other one then asks for itself, if it has not all of them."""
+    which the other one then asks for itself, if it has not all of them. reaches: it also asks which
+    gateways the other one reaches."""
 
     name: Name
     id: Text
     sent: dict[str, Count] = field(default_factory=dict)
     uptime_ms: Count = 0
+    reaches: bool = False
 
 
 @record
@@ -270,7 +272,7 @@ class LinkAnswer:
     """Of the gateway of this ID. received_ns, sent_ns: of the query and the answer, by its clock.
     streams: type -> received and lost; sent: type -> packets to who asks. Both are empty where the
     query came from a gateway not known yet. namesake: the ID of another gateway that has the name
-    of the one that asks, and joined so long ago."""
+    of the one that asks, and joined so long ago. reaches: by name; null: it was not asked."""
 
     id: Text
     received_ns: Count
@@ -279,6 +281,7 @@ class LinkAnswer:
     sent: dict[str, Count] = field(default_factory=dict)
     namesake: Text = ""
     namesake_uptime_ms: Count = 0
+    reaches: list[Name] | None = None
 
 
 @record

@@ -33,7 +33,8 @@ class Others:
     def status(self) -> dict[str, Any]:
         listeners = {EVIL: {"type": "radio", "channels": [1]}}
         gateways = {"bench": gateway(robots={EVIL: []}, listeners=listeners)}
-        about = {"name": "sim", "network": "lab", "outside": {"entered": 0, "dropped": {}}}
+        about = {"name": "sim", "network": "lab", "unreached": {}}
+        about["outside"] = {"entered": 0, "dropped": {}}
         return {**about, "gateways": gateways}
 
     def packets(self) -> dict[str, tuple[int, int]]:

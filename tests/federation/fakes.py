@@ -196,8 +196,18 @@ class FakeSession:
                 other.see(self, token, is_there=False)
 
 
+class Notices(Observer):
+    """Keeps the lines for the user."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def notice(self, source: str, text: str) -> None:
+        self.lines.append(text)
+
+
 class Node:
-    """A gateway with nothing but a medium, and its federation."""
+    """A gateway with nothing but a medium, and its federation. notices: lines for the user."""
 
     def __init__(
         self, network: Network, clock: Clock, name: str, local: Iterable[str] = (), version: int = 1
@@ -210,8 +220,10 @@ class Node:
         self.airs = Airs()
         self.shared_airs = SharedAirs(self.airs, name, local, clock.now)
         self.got: dict[str, list[Copy]] = {}
+        observer = Notices()
+        self.notices = observer.lines
         self.gateway: Any = SimpleNamespace(
-            lines=Lines(Observer(), clock.now),
+            lines=Lines(observer, clock.now),
             real_timer=clock,
             scene=self.scene,
             medium=self.medium,

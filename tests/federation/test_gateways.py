@@ -648,6 +648,45 @@ def test_names_that_reach_a_third_gateway_and_not_each_other(gap_ms: int) -> Non
     lab(main, "field")
 
 
+def test_gateways_that_only_a_third_one_reaches_are_named_once() -> None:
+    """Peers pass nothing on: each of the two would send, and nothing would ever come."""
+
+    async def main(bench: Lab) -> None:
+        field, tower = bench["field"], bench["tower"]
+        bench.network.sessions += [field.session, tower.session]
+        bench.network.part(field.session, tower.session)
+        bench.network.sessions.clear()
+        await bench.begin()
+        await bench.run(40)
+        assert not any("reaches" in text for text in bench["desk"].notices)
+        for node, other in ((field, "tower"), (tower, "field")):
+            (notice,) = (text for text in node.notices if "reaches" in text)
+            assert notice.startswith(f"desk reaches {other}, and this gateway does not: no packet")
+            assert node.federation.status()["unreached"] == {other: ["desk"]}
+        await bench.run(40)
+        assert sum("reaches" in text for text in field.notices) == 1
+        bench.network.heal(field.session, tower.session)
+        await bench.run(40)
+        assert field.federation.status()["unreached"] == {}
+
+    lab(main, "desk", "field", "tower")
+
+
+def test_a_gateway_that_goes_is_not_one_that_others_reach() -> None:
+    """Not all notice it at the same time."""
+
+    async def main(bench: Lab) -> None:
+        await bench.begin()
+        await bench.run(40)
+        bench["field"].kill()
+        await bench.run(40)
+        for name in ("desk", "tower"):
+            assert not any("reaches" in text for text in bench[name].notices)
+            assert bench[name].federation.status()["unreached"] == {}
+
+    lab(main, "desk", "field", "tower")
+
+
 def test_the_counts_of_all_gateways_add_up_together() -> None:
     async def main(bench: Lab) -> None:
         for name in ("field", "tower"):

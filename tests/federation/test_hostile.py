@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -307,6 +309,52 @@ def test_names_of_sources_take_bounded_memory() -> None:
         field.medium.retune("rx", frozenset({1}))
         field.got["rx"][1:] = []
         await bench.settle()
+        await goes_on(bench)
+
+    lab(main, "desk", "field")
+
+
+def test_what_others_send_takes_bounded_memory() -> None:
+    """On each key of a gateway, always with another name, head, ID or object."""
+
+    async def main(bench: Lab) -> None:
+        other, field = await begin(bench), bench["field"]
+
+        async def attack(first: int, count: int) -> None:
+            for index in range(first, first + count):
+                name, padding = f"g{index}", "x" * 200
+                id = wire.id_text(index)
+                head = wire.encode_json(wire.Head(source=f"s{index}", owner=padding, on=name))
+                for key in (f"packet/{name}/radio/1", f"packet/probe/radio/{index}"):
+                    other.put(f"hilgw/lab/{key}", b"x", head)
+                other.put(KEY, b"x", head + wire.trailer(index, 0, [(index, index)]))
+                state = wire.State(id, padding, robots={padding: [name]})
+                other.put(f"hilgw/lab/state/{name}", wire.encode_json(state))
+                sent = wire.AirSent("air", f"x.{name}", padding, NS_PER_S, 0)
+                other.put(f"hilgw/lab/sent/{name}", padding.encode(), wire.encode_json(sent))
+                pose = wire.PoseMessage(name, (1.0, 2.0, 3.0))
+                other.put(f"hilgw/lab/pose/{name}/{name}", wire.encode_json(pose))
+                asked = wire.encode_json(wire.LinkQuery(name, id, {"radio": index}))
+                other.get("hilgw/lab/link/field", lambda asked=asked: asked, lambda *_: None)
+                if index % 50 == 0:
+                    await bench.settle()
+            await bench.run()
+            del field.got["rx"][1:]
+            bench.network.puts.clear()
+            gc.collect()
+
+        peaks = []
+        await attack(0, 1200)
+        tracemalloc.start()
+        try:
+            for first in range(10_000, 40_000, 10_000):
+                tracemalloc.reset_peak()
+                await attack(first, 400)  # more than fill what is kept of each kind
+                peaks.append(tracemalloc.get_traced_memory()[1])
+        finally:
+            tracemalloc.stop()
+        assert peaks[2] - peaks[1] < 50_000, peaks
+        assert set(summary(field)["outside"]["dropped"]) == {"unknown_sender"}
         await goes_on(bench)
 
     lab(main, "desk", "field")

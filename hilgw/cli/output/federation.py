@@ -55,6 +55,9 @@ def status_lines(status: Found, style: Style) -> Iterator[str]:
     yield f"  federation: {where}, {len(gateways)} other gateway{'s' * (len(gateways) != 1)}"
     for name, each in gateways.items():
         yield from _gateway(name, each, style)
+    for name, reached_by in status["unreached"].items():
+        by = f"{printable(name)} is not reached, but by {printable(listing(reached_by))}"
+        yield f"    {style.bad(by)}: connect the two, or all to one router"
     outside = status["outside"]
     words = [f"{outside['entered']} packets of other programs"] if outside["entered"] else []
     words += [f"dropped {reason_counts(outside['dropped'])}"] if outside["dropped"] else []

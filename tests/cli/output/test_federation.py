@@ -43,7 +43,15 @@ def gateway(**more: Any) -> dict[str, Any]:
 
 def federation(**gateways: Any) -> dict[str, Any]:
     outside = {"entered": 3, "dropped": {"wrong_sender": 2}}
-    return {"name": "bench", "network": "lab", "gateways": gateways, "outside": outside}
+    found = {"name": "bench", "network": "lab", "gateways": gateways, "outside": outside}
+    return {**found, "unreached": {}}
+
+
+def test_the_status_names_gateways_that_only_others_reach() -> None:
+    status = {**federation(), "unreached": {"tower": ["desk", "field"]}}
+    assert [*status_lines(status, PLAIN)][1] == (
+        "    tower is not reached, but by desk, field: connect the two, or all to one router"
+    )
 
 
 def test_the_status_has_latency_clock_counts_robots_and_listeners() -> None:
