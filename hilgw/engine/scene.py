@@ -107,7 +107,8 @@ class Scene:
         """Puts a packet on the medium, from a device mounted there. All poses are those at the
         time it was sent; packets that departed before it come first."""
         self._catch_up()
-        self._move(packet.sent_ns)
+        if self._motions:
+            self._move(packet.sent_ns)
         name, pose = mount
         self._medium.transmit(packet, self._medium.pose_of(name, pose), mounted_on=name)
 
@@ -115,7 +116,8 @@ class Scene:
         """Puts a packet of another gateway on the medium, which arrives now: sent from this pose
         (None: unknown) by a device on the object `on`."""
         self._catch_up()
-        self._move(packet.sent_ns)
+        if self._motions:
+            self._move(packet.sent_ns)
         self._medium.transmit(packet, pose, now, on)
 
     def close(self) -> None:
@@ -126,8 +128,6 @@ class Scene:
     # --- inside ------------------------------------------------------------------------------
 
     def _move(self, now: int) -> None:
-        if not self._motions:
-            return
         now = self._steps.last(now)
         if now == self._moved_ns:
             return

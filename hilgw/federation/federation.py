@@ -442,7 +442,7 @@ class Federation(NetworkView):
         self._session.get(self._keys.of("link", member.name), lambda: query, answered)
 
     def _on_link_answer(self, member: Member, data: bytes, asked: int, got: int) -> None:
-        answer = wire.decode_json(wire.LinkAnswer, data)
+        answer = wire.decode_json(wire.LinkAnswer, data, wire.LONGEST_ANSWER)
         if answer.id == wire.id_text(member.id):
             member.answered_ns = self._timer.now()
             if answer.namesake:
@@ -452,7 +452,8 @@ class Federation(NetworkView):
             member.reach(answer.sent)
             member.settle(answer.streams)
             member.compare_clocks(asked, answer.received_ns, answer.sent_ns, got)
-            if answer.reaches is not None:
+            if answer.reaches is not None and member.is_reach_asked:
+                member.is_reach_asked = False  # once
                 self._compare_reach(member, answer.reaches)
 
     def _on_link_query(self, query: Query) -> None:

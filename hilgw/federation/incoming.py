@@ -6,7 +6,7 @@ All of it comes from the network: what is not a packet is counted and has no eff
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from hilgw.errors import ConfigError
 from hilgw.federation import wire
@@ -29,16 +29,19 @@ NOWHERE: frozenset[str] = frozenset()
 MOST_SOURCES = 1024  # names of sources from outside; further ones are counted together
 LONGEST_WAY_NS = NS_PER_S
 
+Before = tuple[int, str, str, str | None, str | None, float, float, float | None, str | None]
+After = tuple[float, bool, bool, str, frozenset[str]]
 
-class Way(NamedTuple):
-    """What the packets with one key and head share. before, after: the fields of a `Packet` between
-    its data and its time, and after that."""
 
-    at: PacketKey
-    head: wire.Head
-    pose: Pose | None
-    before: tuple[int, str, str, str | None, str | None, float, float, float | None, str | None]
-    after: tuple[float, bool, bool, str, frozenset[str]]
+class Way:
+    """What the packets with one key and head share. fields: of a `Packet`, between its data and its
+    time, and after that; None until one enters the medium."""
+
+    __slots__ = ("at", "fields", "head", "pose")
+
+    def __init__(self, at: PacketKey, head: wire.Head, pose: Pose | None) -> None:
+        self.at, self.head, self.pose = at, head, pose
+        self.fields: tuple[Before, After] | None = None
 
 
 class Refusing:
@@ -109,8 +112,7 @@ class Incoming:
         else:
             self.entered += 1
             now = self._now()
-            packet = Packet(payload, *way.before, now, *way.after)
-            self._scene.transmit_from(packet, way.pose, way.head.on, now)
+            self._enter(way, payload, now, now, OUTSIDE)
 
     def _take(
         self, way: Way, payload: bytes, sender: int, sent_ns: int, number: int | None
@@ -123,7 +125,8 @@ class Incoming:
             member.dropped["not_for_here"] += 1
             return
         try:
-            if not member.into(way.at.type).accept(number):
+            stream = member.incoming.get(way.at.type) or member.into(way.at.type)
+            if not stream.accept(number):
                 return
         except ValueError:
             self._ask(member)
@@ -140,23 +143,31 @@ class Incoming:
             member.dropped["duplicate"] += 1
             return
         member.entered += 1
-        packet = Packet(payload, *way.before, sent_ns, *way.after)
-        self._scene.transmit_from(packet, way.pose, head.on, now)
+        self._enter(way, payload, now, sent_ns, member.name)
+
+    def _enter(self, way: Way, payload: bytes, now: int, sent_ns: int, gateway: str) -> None:
+        before, after = way.fields or self._fields(way, gateway)
+        packet = Packet(payload, *before, sent_ns, *after)
+        self._scene.transmit_from(packet, way.pose, way.head.on, now)
 
     def _way(self, key: str, data: bytes, zero: bytes) -> Way:
         """zero: not empty for a packet of a gateway. Raises Malformed."""
-        at, (head, pose) = wire.packet_key(key), wire.decode_head(data)
-        gateway = at.sender if zero else OUTSIDE
+        made = Way(wire.packet_key(key), *wire.decode_head(data))
+        if len(self._ways) >= MOST_SOURCES:
+            self._ways.clear()
+        self._ways[key, data, zero] = made
+        return made
+
+    def _fields(self, way: Way, gateway: str) -> tuple[Before, After]:
+        at, head = way.at, way.head
         source = self._source(head.source or at.sender, gateway)
         air = self._airs.inside(head.air, gateway)
         served = self._served_elsewhere(head) if head.served else NOWHERE
         limits = head.range, head.aperture
         before = at.channel, at.type, source, head.owner, air, *limits, head.rssi_dbm, head.address
         after = head.rssi_at_1m_dbm, head.rssi_uncertain, head.is_own, gateway, served
-        if len(self._ways) >= MOST_SOURCES:
-            self._ways.clear()
-        made = self._ways[key, data, zero] = Way(at, head, pose, before, after)
-        return made
+        way.fields = before, after
+        return way.fields
 
     def _served_elsewhere(self, head: wire.Head) -> frozenset[str]:
         return frozenset(air for air, name in head.served.items() if name != self._name)

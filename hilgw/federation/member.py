@@ -34,7 +34,8 @@ class Member:
     None: not known yet. is_stale: it may have another one by now. last_state: its last state, of a
     gateway that ends. entered: its packets that are on the medium here; dropped: why others are
     not. unconfirmed: packets to it that were given up: it may have received them. unreached:
-    gateways that it reaches, and this one does not, so that no packet passes. offset_ns: this
+    gateways that it reaches, and this one does not, so that no packet passes. heavy: the stream and
+    number of the last long packet to it; None: it is known to have taken that. offset_ns: this
     clock minus its clock; round_trip_ns: of the query that this was read from; None: not known."""
 
     def __init__(self, key: wire.MemberKey, neighbour: Neighbour, now: int) -> None:
@@ -53,9 +54,11 @@ class Member:
         self.dropped: Counter[str] = Counter()
         self.asked_ns: int | None = None  # the last query; None: none is under way
         self.answered_ns = 0
+        self.heavy: tuple[OutStream, int] | None = None
         self.unreached: frozenset[str] = frozenset()
         self._missing: frozenset[str] = frozenset()
         self._reaches_ns = -REACH_NS
+        self.is_reach_asked = False
         self._rival = "", 0
         self._met = "", 0, 0
         self.offset_ns: int | None = None
@@ -80,6 +83,15 @@ class Member:
     def unsettled(self) -> int:
         """Packets to it of which it has reported nothing."""
         return sum(each.unsettled for each in self.outgoing.values())
+
+    def is_light(self) -> bool:
+        """Whether no long packet is under way to it."""
+        if self.heavy is not None:
+            stream, number = self.heavy
+            if stream.delivered + stream.lost < number:
+                return False
+            self.heavy = None
+        return True
 
     # --- what it reports ------------------------------------------------------------------------
 
@@ -132,7 +144,7 @@ class Member:
         """Whether it is time to ask it which gateways it reaches."""
         if now - self._reaches_ns < REACH_NS:
             return False
-        self._reaches_ns = now
+        self._reaches_ns, self.is_reach_asked = now, True
         return True
 
     def reaches(self, missing: frozenset[str]) -> frozenset[str]:
@@ -170,6 +182,7 @@ class Member:
         self.is_live = False
         self.left_ns = now
         self.asked_ns = None
+        self._missing = self.unreached = frozenset()
         self.neighbour.leave(state, reason)
 
     def counts(self) -> dict[str, Any]:

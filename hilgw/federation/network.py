@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hilgw.devices.fields import TYPES
 from hilgw.engine.neighbour import Federated
 from hilgw.federation import wire
+from hilgw.federation.roster import MOST_MEMBERS
 from hilgw.protocols.gateway.messages import keys_of
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class NetworkView(Federated):
         self._gateway = gateway
         self._session: ZenohSession | None = None
         self._refused: Counter[str] = Counter()
+        self._named: set[str] = set()  # gateways that only others reach
 
     def counts(self) -> dict[str, Any]:
         """The counts of this gateway, for `hilgw status --network`."""
@@ -82,7 +84,10 @@ class NetworkView(Federated):
 
     def _compare_reach(self, member: Member, names: list[str]) -> None:
         """A gateway reaches these: peers pass nothing on, so this one must reach them, too."""
-        if new := member.reaches(frozenset(names) - {self._member_name, *self._reached()}):
+        here = {self._member_name, *(each.name for each in self.members.values() if each.is_live)}
+        new = member.reaches(frozenset(names) - here) - self._named
+        if new and len(self.members) + len(self._named) < MOST_MEMBERS:
+            self._named |= new
             first, *others = sorted(new)
             more = f" and {len(others)} more" if others else ""
             self.notify(
@@ -93,8 +98,9 @@ class NetworkView(Federated):
     def _unreached(self) -> dict[str, list[str]]:
         """Gateways that this one does not reach -> those that do."""
         found: dict[str, list[str]] = {}
-        for member in self.members.values():
-            for name in sorted(member.unreached) if member.is_live else ():
+        live = [each for each in self.members.values() if each.is_live]
+        for member in live:
+            for name in sorted(member.unreached.difference(each.name for each in live)):
                 found.setdefault(name, []).append(member.name)
         return found
 

@@ -25,8 +25,8 @@ _FIELDS = attrgetter(
     *("rssi_at_1m_dbm", "rssi_uncertain", "is_own"),
 )
 MOST_ROUTES, MOST_SOURCES = 4096, 4096
-MOST_LIGHT = 256
-"""Packets that may be under way to a gateway, so that Zenoh has room for a further, small one."""
+MOST_LIGHT, LONGEST_LIGHT = 256, 512
+"""So many packets of so many bytes may be under way to a gateway: Zenoh has room for one more."""
 
 
 class Route(NamedTuple):
@@ -85,7 +85,10 @@ class Outgoing:
             self._copy, self._route = copy, self._routes.get(way) or self._route_of(*way)
         stream = member.outgoing.get(packet.type) or member.out(packet.type)
         self._numbers.append((member.id, stream.next()))
-        if stream.sent - stream.delivered - stream.lost > MOST_LIGHT:
+        if len(packet.data) > LONGEST_LIGHT:
+            member.heavy = stream, stream.sent
+        settled = stream.delivered + stream.lost
+        if stream.sent - settled > MOST_LIGHT or (member.heavy and not member.is_light()):
             self._is_light = False
         member.neighbour.passed.sent += len(packet.data)
         if len(self._numbers) >= self._route.receivers:
@@ -104,23 +107,24 @@ class Outgoing:
         copy, self._copy = self._copy, None
         if copy is not None:
             numbers, self._numbers = self._numbers, []
-            packet, key = copy.packet, self._route.key
-            head = self._head(copy, self._route.served)
+            packet, key, served = copy.packet, self._route.key, self._route.served
+            # Mostly that of the packet before, of the same source. First all that it is made of.
+            what = copy.origin, copy.mounted_on, served, _FIELDS(packet)
+            before = self._heads.get(packet.source)
+            if before is not None and before[0] == what:
+                head = before[1]
+            else:
+                head = self._new_head(copy, served)
+                self._heads[packet.source] = what, head
             attachment = head + wire.trailer(self._id, packet.sent_ns, numbers)
             is_light, self._is_light = self._is_light, True
             self._session.put(key, packet.data, attachment, is_light=is_light)
 
-    def _head(self, copy: Copy, served: dict[str, str]) -> bytes:
-        """Mostly that of the packet before, of the same source."""
-        packet = copy.packet
-        what = copy.origin, copy.mounted_on, served, _FIELDS(packet)  # all that it is made of
-        before = self._heads.get(packet.source)
-        if before is not None and before[0] == what:
-            return before[1]
+    def _new_head(self, copy: Copy, served: dict[str, str]) -> bytes:
+        packet, pose = copy.packet, copy.origin
         if len(self._heads) >= MOST_SOURCES:
             self._heads.clear()
-        pose = copy.origin
-        data = wire.encode_json(
+        return wire.encode_json(
             wire.Head(
                 source=packet.source,
                 owner=packet.owner,
@@ -138,8 +142,6 @@ class Outgoing:
                 is_own=packet.is_own,
             )
         )
-        self._heads[packet.source] = what, data
-        return data
 
     # --- who gets them --------------------------------------------------------------------------
 

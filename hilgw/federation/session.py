@@ -2,14 +2,15 @@
 
 Zenoh blocks a sender while a receiver stands still. So what is sent leaves in a thread, in order,
 from a bounded queue; the event loop gives way to it for some milliseconds, and never waits for
-Zenoh. A packet that is alone leaves from the event loop, in a way that does not block. What arrives
-is handed to the event loop, in order, from a bounded queue, too.
+Zenoh. A lone packet leaves from the event loop, which Zenoh holds for 1 ms at most. What arrives is
+handed to the event loop, in order, from a bounded queue, too.
 """
 
 from __future__ import annotations
 
 import asyncio
 import ctypes
+import json
 import os
 import re
 import threading
@@ -32,8 +33,8 @@ TURN_ITEMS = 64  # that one turn of the event loop handles
 MANY_ITEMS, PAUSE_S = 24, 0.001  # of a turn after which the event loop waits for more of them
 MOST_AHEAD, YIELD_S = 200, 0.002  # packets that wait until the thread that sends gets so long
 MOST_WAITING_S = 0.001  # packets for each other, before it sends beside the event loop
-APART_S, MOST_ALONE_BYTES = 0.000_25, 512  # of a packet that leaves from the event loop
-MOST_PUBLISHERS = 1024
+APART_S = 0.000_25  # of packets that leave from the event loop
+MOST_PUBLISHERS, MOST_ROUTES = 1024, 1024
 GET_S = 1.0
 REMOTE = zenoh.Locality.REMOTE
 SOURCE_PLACE = re.compile(r" at /\S+:[0-9]+\.?")  # of Zenoh's own errors
@@ -90,10 +91,16 @@ class ZenohSession:
         self._is_burst = False  # `_look` will be called
         self._is_sending = False  # the thread
         self._left_s = 0.0  # it was woken, or a packet left without it
-        # A router sends for others, too, and may wait where they block.
-        self._may_send = config.get_json("mode") != '"router"'  # the event loop
+        mode = json.loads(config.get_json("mode"))
+        self._is_client = mode == "client"
+        # Why the event loop may not send: Zenoh may hold the way to a reader that stands still.
+        self._barred = {"router"} if mode == "router" else set()
+        if json.loads(config.get_json("transport/unicast/lowlatency")):
+            self._barred.add("lowlatency")
         self._publishers: dict[tuple[str, bool], zenoh.Publisher] = {}
-        self._alone: dict[str, zenoh.Publisher] = {}  # of packets that leave from the event loop
+        self._light_publishers: dict[str, zenoh.Publisher] = {}
+        self._routes: dict[str, Any] = {}
+        self._seen: set[str] = set()  # keys of what arrived
         self._declared: dict[str, Any] = {}
         self._lock = threading.Lock()
         self._bell = Bell(self._loop, self._handle)
@@ -124,7 +131,19 @@ class ZenohSession:
             fix = "check the endpoints of `federation`, and that no other program uses them"
             what = SOURCE_PLACE.sub("", str(error))
             raise PortError(what, reason=PortError.BUSY, where="federation", fix=fix) from None
+        if not self._is_client:
+            see = _at_once(self._see_transport)
+            self._transports = self._session.info.declare_transport_events_listener(
+                see, history=True
+            )
         self._thread.start()
+
+    def _see_transport(self, event: Any) -> None:
+        """In a thread of Zenoh. A peer sends for its clients, too: where they block, it waits."""
+        transport = event.transport
+        if transport.whatami != zenoh.WhatAmI.PEER:
+            is_there = event.kind == zenoh.SampleKind.PUT
+            (self._barred.add if is_there else self._barred.discard)(str(transport.zid))
 
     @property
     def id(self) -> str:
@@ -162,23 +181,23 @@ class ZenohSession:
     def put(
         self, key: str, payload: bytes, attachment: bytes | None = None, *, is_light: bool = False
     ) -> None:
-        """Publishes to other sessions, in order with all that is put. is_light: all of them have
+        """Publishes to other sessions, in order with all that is put. is_light: all gateways have
         taken nearly all that was put, so that Zenoh has room for this. It may leave from the event
-        loop then, some 50 us earlier; where Zenoh has no room, it is lost."""
+        loop then, some 50 us earlier; a link that has no room for 1 ms loses it."""
         if (
             is_light
-            and self._may_send
+            and not self._barred
             and not (self._is_burst or self._leaving or self._is_sending)
         ):
-            publisher, now = self._alone.get(key), monotonic()
+            publisher, now = self._light_publishers.get(key), monotonic()
             if publisher is None:  # to declare it may block
-                self.later(partial(self._declare_alone, key))
-            elif len(payload) <= MOST_ALONE_BYTES and now - self._left_s >= APART_S:
+                self.later(partial(self._declare_light, key))
+            elif now - self._left_s >= APART_S:
                 self._left_s = now
                 try:
                     publisher.put(payload, attachment=attachment)
                 except Exception:  # noqa: BLE001 - as in the thread
-                    self.failed_puts += 1
+                    self.failed_puts += not self._closing
                 return
         self._put_bytes += len(payload)
         self._leaving.append((key, payload, attachment))
@@ -297,34 +316,47 @@ class ZenohSession:
             self._publishers.clear()  # undeclares them
         assert self._session is not None
         made = self._publishers[key, express] = self._session.declare_publisher(
-            key,
+            self._routed(key),
             congestion_control=zenoh.CongestionControl.BLOCK,
             express=express,
             allowed_destination=REMOTE,
         )
         return made
 
-    def _declare_alone(self, key: str) -> None:
-        """Not express: what Zenoh has not taken to the network yet takes less room in its queue."""
-        if len(self._alone) >= MOST_PUBLISHERS:
-            self._alone.clear()
-        if key not in self._alone:
+    def _declare_light(self, key: str) -> None:
+        """Not express: what Zenoh has not taken to the network yet leaves together."""
+        if len(self._light_publishers) >= MOST_PUBLISHERS:
+            self._light_publishers.clear()
+        if key not in self._light_publishers:
             assert self._session is not None
-            self._alone[key] = self._session.declare_publisher(
-                key, congestion_control=zenoh.CongestionControl.DROP, allowed_destination=REMOTE
+            self._light_publishers[key] = self._session.declare_publisher(
+                self._routed(key),
+                congestion_control=zenoh.CongestionControl.DROP,
+                allowed_destination=REMOTE,
             )
+
+    def _routed(self, key: str) -> Any:
+        """The key as Zenoh has it, which keeps its routes; those of an unknown key, it looks up for
+        each sample, which costs about as much as all else of it."""
+        if key not in self._routes and len(self._routes) < MOST_ROUTES:
+            assert self._session is not None
+            self._routes[key] = self._session.declare_keyexpr(key)
+        return self._routes.get(key, key)
 
     # --- what arrives -------------------------------------------------------------------------
 
     def subscribe(self, key: str, handler: OnSample) -> None:
         """Calls the handler in the event loop with each sample that another session puts."""
 
-        arrive = self._arrive
+        seen, arrive = self._seen, self._arrive
 
         def take(sample: zenoh.Sample) -> None:
             payload, more = sample.payload.to_bytes(), sample.attachment  # of DELETE: empty
             attachment = b"" if more is None else more.to_bytes()
             found = str(sample.key_expr)
+            if found not in seen and len(seen) < MOST_ROUTES:
+                seen.add(found)
+                self.later(partial(self._routed, found))
             size = len(payload) + len(attachment) + len(found)
             arrive(size, handler, (found, payload, attachment))
 

@@ -68,9 +68,7 @@ def _own(config: FederationConfig) -> Iterator[tuple[str, Any]]:
     yield "connect/retry", _RETRY
     yield "transport/link/tx/lease", LEASE_MS
     yield "transport/link/tx/queue/congestion_control/block/wait_before_close", 200_000  # us
-    # What may not block waits so long for room, once: Zenoh's own threads may be late as well. Each
-    # message that leaves at once takes one of these.
-    yield "transport/link/tx/queue/congestion_control/drop/wait_before_drop", 10_000  # us
+    # Each message that leaves at once takes one of these: what may not block finds one.
     yield "transport/link/tx/queue/size/data", 16
     yield "transport/link/rx/max_message_size", LARGEST_MESSAGE
 

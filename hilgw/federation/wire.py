@@ -37,7 +37,7 @@ VERSION = 1
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 LONGEST_HEAD = 4096
 LONGEST_TEXT = 256
-LONGEST_STATE = 1 << 20
+LONGEST_STATE, LONGEST_ANSWER = 1 << 20, 1 << 15
 _ALL = "all"
 _TRAILER = Struct("<BQq")
 _NUMBER = Struct("<QQ")
@@ -57,6 +57,11 @@ Number = Annotated[float, Must("a finite number", math.isfinite)]
 Vector = tuple[Number, Number, Number]
 Quaternion = tuple[Number, Number, Number, Number]
 Channels = list[int] | None
+MOST_REACHED = 256
+Reached = Annotated[
+    list[Name] | None,
+    Must("at most 256 names", lambda names: names is None or len(names) <= MOST_REACHED),
+]
 
 
 class Malformed(HilgwError):
@@ -281,7 +286,7 @@ class LinkAnswer:
     sent: dict[str, Count] = field(default_factory=dict)
     namesake: Text = ""
     namesake_uptime_ms: Count = 0
-    reaches: list[Name] | None = None
+    reaches: Reached = None
 
 
 @record

@@ -272,8 +272,10 @@ class Medium:
         """Distance, and None or why the signal does not arrive. Unknown poses are in range."""
         there = listener.pose
         if pose is None or there is None:
-            if not listener.is_neighbour:  # it judges by poses of its own
-                self._note_unknown_pose(packet.source if pose is None else listener.name)
+            name = packet.source if pose is None else listener.name
+            if name not in self._noticed and not listener.is_neighbour:  # it has poses of its own
+                self._noticed.add(name)
+                self._notices.append(name)
             return math.nan, None
         distance = math.dist(pose.position, there.position)
         if 0.0 <= packet.range < distance:
@@ -289,11 +291,6 @@ class Medium:
         owners = (packet.owner, mounted_on, listener.owner, listener.mounted_on)
         blocked = self._obstacles.block(pose.position, there.position, owners, reach)
         return distance, NotReceivedReason.OBSTACLE if blocked else None
-
-    def _note_unknown_pose(self, name: str) -> None:
-        if name not in self._noticed:
-            self._noticed.add(name)
-            self._notices.append(name)
 
     def _send_notices(self) -> None:
         names, self._notices = self._notices, []

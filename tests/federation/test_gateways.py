@@ -673,16 +673,41 @@ def test_gateways_that_only_a_third_one_reaches_are_named_once() -> None:
 
 
 def test_a_gateway_that_goes_is_not_one_that_others_reach() -> None:
-    """Not all notice it at the same time."""
+    """Not all notice it at the same time: for some time it is as if only the tower reached it."""
 
     async def main(bench: Lab) -> None:
         await bench.begin()
+        desk, field = bench["desk"], bench["field"]
         await bench.run(40)
-        bench["field"].kill()
+        bench.network.part(desk.session, field.session)
+        await bench.run(19)  # the tower is asked once in this time
+        field.kill()
         await bench.run(40)
-        for name in ("desk", "tower"):
-            assert not any("reaches" in text for text in bench[name].notices)
-            assert bench[name].federation.status()["unreached"] == {}
+        assert not any("reaches" in text for text in desk.notices)
+        assert desk.federation.status()["unreached"] == {}
+
+    lab(main, "desk", "field", "tower")
+
+
+def test_what_a_gateway_reached_is_forgotten_when_it_goes() -> None:
+    """It is back before the other one, which it reached before."""
+
+    async def main(bench: Lab) -> None:
+        await bench.begin()
+        desk, field, tower = (bench[name] for name in ("desk", "field", "tower"))
+        await bench.run(40)
+        bench.network.part(field.session, tower.session)
+        await bench.run(40)
+        assert field.federation.status()["unreached"] == {"tower": ["desk"]}
+        bench.network.part(field.session, desk.session)
+        await bench.run(3)
+        assert field.federation.status()["unreached"] == {}
+        bench.network.heal(field.session, desk.session)
+        await bench.run(3)
+        assert field.federation.status()["unreached"] == {}
+        bench.network.heal(field.session, tower.session)
+        await bench.run(40)
+        assert field.federation.status()["unreached"] == {}
 
     lab(main, "desk", "field", "tower")
 

@@ -8,6 +8,8 @@ import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from hilgw.federation import wire
 from hilgw.federation.incoming import MOST_SOURCES
 from hilgw.federation.roster import MOST_MEMBERS
@@ -229,6 +231,58 @@ def test_answers_of_another_program_are_no_answers() -> None:
         counts = await asking
         assert counts["field"]["id"] == wire.id_text(bench["field"].federation.id)
         await goes_on(bench)
+
+    lab(main, "desk", "field")
+
+
+def test_false_answers_on_whom_a_gateway_reaches_print_a_bounded_number_of_lines() -> None:
+    """Another program answers for the desk, and before it, with other names each time."""
+
+    async def main(bench: Lab) -> None:
+        other, field = await begin(bench), bench["field"]
+        bench.network.sessions.insert(0, bench.network.sessions.pop())
+        turn = asked = 0
+
+        def answered(query: Any) -> None:
+            nonlocal turn, asked
+            turn += 1
+            asked += wire.decode_json(wire.LinkQuery, query.payload).reaches
+            for first in range(turn * 10, turn * 10 + 60, 10):  # more often than asked
+                names = [f"x{number}" for number in range(first, first + 100)]
+                id = wire.id_text(bench["desk"].federation.id)
+                answer = wire.LinkAnswer(id, 0, 0, reaches=names)
+                query.reply("", lambda answer=answer: wire.encode_json(answer))
+
+        other.answer("hilgw/lab/link/*", answered)
+        while asked < 1:
+            await bench.run()
+        assert not any("reaches" in text for text in field.notices)  # one question, one answer
+        for _ in range(60):
+            await bench.run(20)
+        assert asked > 60
+        lines = [text for text in field.notices if "reaches" in text]
+        assert 0 < len(lines) <= 20
+        await bench.run(20)
+        assert len(field.federation.status()["unreached"]) <= 100
+        too_many = [f"x{number}" for number in range(MOST_MEMBERS + 1)]
+        with pytest.raises(wire.Malformed, match="at most 256 names"):
+            found = wire.LinkAnswer("0", 0, 0, reaches=too_many)
+            wire.decode_json(wire.LinkAnswer, wire.encode_json(found))
+
+    lab(main, "desk", "field")
+
+
+def test_packets_that_are_dropped_take_no_name_of_a_source() -> None:
+    async def main(bench: Lab) -> None:
+        other, field = await begin(bench), bench["field"]
+        for index in range(2 * MOST_SOURCES):
+            head = wire.encode_json(wire.Head(source=f"s{index}"))
+            other.put(KEY, b"bad", head + b"\0")
+            other.put(KEY, b"bad", head + wire.trailer(index, 0, [(index, 1)]))
+            other.put(KEY, b"", head)
+        await bench.settle()
+        await goes_on(bench)
+        assert [*field.ledger.as_dict()["received_by"]] == ["tx@desk"]
 
     lab(main, "desk", "field")
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from queue import SimpleQueue
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,8 +18,8 @@ from hilgw.federation import session
 from hilgw.federation.session import (
     APART_S,
     MOST_AHEAD,
-    MOST_ALONE_BYTES,
     MOST_LEAVING,
+    MOST_ROUTES,
     MOST_WAITING_S,
     YIELD_S,
     ZenohSession,
@@ -29,13 +31,26 @@ pytestmark = pytest.mark.wall_clock("a thread sends")
 
 class Zenoh:
     """Keeps what is put: with the key, and whether nothing waited behind it, so that it left at
-    once. open: cleared, it blocks who may be blocked. senders: the threads."""
+    once. open: cleared, it blocks who may be blocked. senders: the threads. blocked: puts that are,
+    or were."""
 
     def __init__(self) -> None:
         self.senders: list[threading.Thread] = []
+        self.blocked = 0
+        self.declared: list[str] = []
+        self.take: Callable[[Any], None] | None = None
+        self.info = self
+        self._see: Callable[[Any], None] = print
         self.puts: list[tuple[str, bool, bytes]] = []
         self.open = threading.Event()
         self.open.set()
+
+    def declare_keyexpr(self, key: str) -> str:
+        self.declared.append(key)
+        return key
+
+    def declare_subscriber(self, key: str, handler: Any, **_: Any) -> None:
+        self.take = handler.callback
 
     def declare_publisher(
         self,
@@ -50,12 +65,22 @@ class Zenoh:
 
         class Publisher:
             def put(self, payload: bytes, attachment: bytes | None) -> None:
-                if blocks:
+                if blocks and not zenoh_.open.is_set():
+                    zenoh_.blocked += 1
                     zenoh_.open.wait()
                 zenoh_.senders.append(threading.current_thread())
                 zenoh_.puts.append((key, express, payload))
 
         return Publisher()
+
+    def declare_transport_events_listener(self, handler: Any, *, history: bool) -> None:
+        assert history
+        self._see = handler.callback
+
+    def see(self, zid: str, kind: zenoh.WhatAmI, *, is_there: bool) -> None:
+        """Another session connects, or goes."""
+        what = zenoh.SampleKind.PUT if is_there else zenoh.SampleKind.DELETE
+        self._see(SimpleNamespace(kind=what, transport=SimpleNamespace(zid=zid, whatami=kind)))
 
     def close(self) -> None:
         """Nothing is open."""
@@ -65,7 +90,7 @@ class Bench:
     """now: the time. wakes: how often the thread got something to do; yields: and
     the event loop gave way to it."""
 
-    def __init__(self, patches: pytest.MonkeyPatch, mode: str) -> None:
+    def __init__(self, patches: pytest.MonkeyPatch, settings: Mapping[str, Any]) -> None:
         self.zenoh, self.now, self.wakes, self.yields = Zenoh(), 0.0, 0, 0
         bench = self
 
@@ -76,7 +101,8 @@ class Bench:
 
         patches.setattr(session, "SimpleQueue", Counted)
         config = zenoh.Config()
-        config.insert_json5("mode", f'"{mode}"')
+        for key, value in settings.items():
+            config.insert_json5(key, json.dumps(value))
         self.session = ZenohSession(config)
 
     async def open(self, patches: pytest.MonkeyPatch) -> None:
@@ -91,9 +117,8 @@ class Bench:
 
         patches.setattr(threading.Event, "wait", counted)
 
-    def put(self, number: int, *, is_light: bool = False, size: int = 0) -> None:
-        payload = str(number).encode().rjust(size)
-        self.session.put("key", payload, is_light=is_light)
+    def put(self, number: int, *, is_light: bool = False) -> None:
+        self.session.put("key", str(number).encode(), is_light=is_light)
 
     def from_loop(self) -> list[int]:
         """The numbers of what left from the event loop."""
@@ -105,9 +130,9 @@ class Bench:
 
 
 @asynccontextmanager
-async def running(mode: str = "peer") -> AsyncIterator[Bench]:
+async def running(settings: Mapping[str, Any] = {}) -> AsyncIterator[Bench]:
     with pytest.MonkeyPatch.context() as patches:
-        made = Bench(patches, mode)
+        made = Bench(patches, settings)
         await made.open(patches)
         yield made
         made.zenoh.open.set()
@@ -126,25 +151,27 @@ async def test_a_lone_packet_leaves_at_once() -> None:
         wait_until(lambda: bench.zenoh.puts == [("key", True, b"1")])
 
 
-async def light_packets(bench: Bench, count: int = 0) -> int:
-    """Sends light ones, far apart, until one leaves from the event loop; returns how many. The
-    first one finds nothing declared, and to declare it may block."""
-    while not bench.from_loop():
+async def calm(bench: Bench) -> int:
+    """Sends light packets, far apart, until one leaves from the event loop: the thread has nothing
+    to do. Returns how many there are now. The first one of all finds nothing declared, and to
+    declare it may block."""
+    before, count = bench.from_loop(), len(bench.zenoh.puts)
+    while bench.from_loop() == before:
         bench.now += 1
         bench.put(count, is_light=True)
         count += 1
-        wait_until(lambda made=count: len(bench.sent()) == made)  # type: ignore[misc]
-    assert count > 1
+        wait_until(lambda sent=count: len(bench.zenoh.puts) == sent)  # type: ignore[misc]
     bench.now += 1
     return count
 
 
 async def test_a_light_packet_leaves_from_the_event_loop() -> None:
-    """No thread is woken for it."""
+    """No thread is woken for it, and it does not block."""
     async with running() as bench:
-        count = await light_packets(bench)
+        count = await calm(bench)
+        assert count > 1
         before = bench.wakes
-        bench.zenoh.open.clear()  # what may block, would do so
+        bench.zenoh.open.clear()
         for number in range(count, count + 3):
             bench.put(number, is_light=True)
             assert bench.from_loop()[-1] == number
@@ -153,45 +180,98 @@ async def test_a_light_packet_leaves_from_the_event_loop() -> None:
         assert bench.sent() == list(range(count + 3))
 
 
-async def test_a_packet_leaves_from_the_thread_if_it_might_wait_or_costs_more_so() -> None:
-    """Where it is not light, long, soon after another one, or in a burst."""
+async def test_a_packet_that_is_not_light_leaves_from_the_thread() -> None:
     async with running() as bench:
-        count = await light_packets(bench)
+        count = await calm(bench)
         bench.put(count)
-        bench.now += 1
-        bench.put(count + 1, is_light=True, size=MOST_ALONE_BYTES + 1)
-        bench.now += APART_S / 2
-        bench.put(count + 2, is_light=True)
-        for number in range(3, 10):
-            bench.now += MOST_WAITING_S / 2
-            bench.put(count + number, is_light=True)
-        await turns(3)
-        wait_until(lambda: bench.sent() == list(range(count + 10)))
-        assert bench.from_loop() == [count - 1]
+        wait_until(lambda: bench.sent() == list(range(count + 1)))
+        assert count not in bench.from_loop()
 
 
-async def test_a_light_packet_passes_none_that_waits() -> None:
-    """Zenoh has blocked the thread: what follows waits behind it, and the event loop does not."""
+async def test_light_packets_soon_after_each_other_leave_from_the_thread() -> None:
+    """There, many cost less."""
     async with running() as bench:
-        count = await light_packets(bench)
+        count = await calm(bench)
+        bench.put(count, is_light=True)
+        bench.now += APART_S / 2
+        bench.put(count + 1, is_light=True)
+        await turns(3)
+        wait_until(lambda: bench.sent() == list(range(count + 2)))
+        assert count in bench.from_loop()
+        assert count + 1 not in bench.from_loop()
+
+
+async def test_a_light_packet_in_a_burst_leaves_with_it() -> None:
+    async with running() as bench:
+        count = await calm(bench)
+        bench.put(count)
+        bench.put(count + 1)  # soon after that one: others may follow
+        wait_until(lambda: bench.sent() == list(range(count + 2)))
+        bench.now += 1
+        bench.put(count + 2, is_light=True)
+        await turns(3)
+        wait_until(lambda: bench.sent() == list(range(count + 3)))
+        assert count + 2 not in bench.from_loop()
+
+
+async def test_a_light_packet_passes_none_that_the_thread_has_begun_to_send() -> None:
+    """Zenoh blocks that one: what follows waits behind it, and the event loop does not."""
+    async with running() as bench:
+        count = await calm(bench)
         bench.zenoh.open.clear()
         bench.put(count)
-        for number in range(count + 1, count + 4):
-            bench.now += 1
-            bench.put(number, is_light=True)
-            await turns(2)
+        wait_until(lambda: bench.zenoh.blocked == 1)  # nothing waits in the queue
+        bench.now += 1
+        bench.put(count + 1, is_light=True)
+        bench.now += 1
+        bench.put(count + 2, is_light=True)
+        await turns(3)
         assert bench.sent() == list(range(count))
         bench.zenoh.open.set()
-        wait_until(lambda: bench.sent() == list(range(count + 4)))
+        wait_until(lambda: bench.sent() == list(range(count + 3)))
 
 
-async def test_a_router_may_wait_where_others_block_so_all_leaves_from_the_thread() -> None:
-    async with running("router") as bench:
+@pytest.mark.parametrize("bar", [{"mode": "router"}, {"transport/unicast/lowlatency": True}])
+async def test_the_event_loop_sends_nothing_where_zenoh_may_block_it(bar: dict[str, Any]) -> None:
+    """A router waits where what it sends for others blocks; with low latency a put is a write."""
+    async with running(bar) as bench:
         for number in range(5):
             bench.now += 1
             bench.put(number, is_light=True)
-            wait_until(lambda made=number: bench.sent() == list(range(made + 1)))
+            wait_until(lambda made=number: len(bench.zenoh.puts) == made + 1)  # type: ignore[misc]
         assert not bench.from_loop()
+
+
+async def test_the_event_loop_of_a_peer_sends_nothing_while_it_has_clients() -> None:
+    """It sends for them, as a router does."""
+    async with running() as bench:
+        bench.zenoh.see("other", zenoh.WhatAmI.PEER, is_there=True)
+        count = await calm(bench)
+        bench.zenoh.see("bench", zenoh.WhatAmI.CLIENT, is_there=True)
+        bench.zenoh.see("other", zenoh.WhatAmI.PEER, is_there=False)
+        bench.put(count, is_light=True)
+        wait_until(lambda: len(bench.zenoh.puts) == count + 1)
+        assert count not in bench.from_loop()
+        bench.zenoh.see("bench", zenoh.WhatAmI.CLIENT, is_there=False)
+        await calm(bench)
+
+
+async def test_zenoh_keeps_the_routes_of_a_bounded_number_of_keys() -> None:
+    """Of what leaves and arrives: else it looks for the subscribers of each sample anew."""
+    async with running() as bench:
+        bench.session.subscribe("hilgw/*", lambda *sample: None)
+        wait_until(lambda: bench.zenoh.take is not None)
+        take, payload = bench.zenoh.take, SimpleNamespace(to_bytes=lambda: b"x")
+        assert take is not None
+        for key in [f"hilgw/{number}" for number in range(2 * MOST_ROUTES)] * 2:
+            take(SimpleNamespace(payload=payload, attachment=None, key_expr=key))
+        bench.put(0)
+        wait_until(lambda: bench.sent() == [0])
+        assert bench.zenoh.declared == [f"hilgw/{number}" for number in range(MOST_ROUTES)]
+    async with running() as bench:
+        bench.put(0)
+        wait_until(lambda: bench.sent() == [0])
+        assert bench.zenoh.declared == ["key"]
 
 
 async def test_packets_of_many_turns_leave_in_few_batches_and_keep_their_order() -> None:

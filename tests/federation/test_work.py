@@ -8,7 +8,7 @@ from hilgw.engine.lines import Lines
 from hilgw.engine.neighbour import Neighbour
 from hilgw.engine.observer import Observers
 from hilgw.federation.member import Member
-from hilgw.federation.outgoing import MOST_LIGHT, Outgoing
+from hilgw.federation.outgoing import LONGEST_LIGHT, MOST_LIGHT, Outgoing
 from hilgw.federation.shared_airs import SharedAirs
 from hilgw.federation.wire import Keys, MemberKey, decode_trailer
 from hilgw.medium.airs import Airs
@@ -58,8 +58,8 @@ class Sender:
             neighbour.listen({"radio": frozenset({channel})})
         outgoing.changed()
 
-    def transmit(self) -> None:
-        self.medium.transmit(Packet(b"ping", CHANNEL, "radio", "robot.tx", "robot"))
+    def transmit(self, data: bytes = b"ping") -> None:
+        self.medium.transmit(Packet(data, CHANNEL, "radio", "robot.tx", "robot"))
 
     def instructions(self) -> int:
         """Of one packet, where the ones before have made what is made once."""
@@ -105,6 +105,22 @@ def test_a_packet_is_light_while_few_others_are_under_way_to_each_listener() -> 
     slow.settle({"radio": (3, 1)})
     sender.transmit()
     assert [put[3] for put in sender.session.puts[-2:]] == [False, True]
+
+
+def test_a_packet_is_not_light_behind_a_long_one() -> None:
+    sender = Sender(FEW, FEW)
+    sender.transmit()
+    sender.transmit(bytes(LONGEST_LIGHT))
+    sender.transmit(bytes(LONGEST_LIGHT + 1))
+    sender.transmit()
+    first, second = sender.members.values()
+    first.settle({"radio": (3, 0)})
+    second.settle({"radio": (2, 0)})
+    sender.transmit()
+    second.settle({"radio": (2, 1)})
+    sender.transmit()
+    light = [put[3] for put in sender.session.puts]
+    assert light == [True, True, False, False, False, True]
 
 
 def test_a_packet_costs_no_json_where_the_head_is_that_of_the_one_before() -> None:
