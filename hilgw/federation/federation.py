@@ -443,7 +443,7 @@ class Federation(NetworkView):
 
     def _on_link_answer(self, member: Member, data: bytes, asked: int, got: int) -> None:
         answer = wire.decode_json(wire.LinkAnswer, data, wire.LONGEST_ANSWER)
-        if answer.id == wire.id_text(member.id):
+        if answer.id == wire.id_text(member.id) and member.is_live:  # not after its last state
             member.answered_ns = self._timer.now()
             if answer.namesake:
                 other = int(answer.namesake, 16), answer.namesake_uptime_ms

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -545,6 +547,41 @@ def test_a_gateway_that_ends_loses_nothing_uncounted() -> None:
         assert desk.gateway.supervisors["gateway@field"].reason == "it ended"
         mine = field.counts("desk")
         assert mine["accepted"] == mine["delivered"] + mine["expired"] == 20
+
+    lab(main, "desk", "field")
+
+
+def test_an_answer_after_the_last_state_does_not_make_lost_packets_wait_again() -> None:
+    async def main(bench: Lab) -> None:
+        desk, field = bench["desk"], bench["field"]
+        field.listen("rx")
+        await bench.begin()
+        desk.send(b"first")
+        await bench.run(2)
+        bench.network.lost = 1.0
+        for index in range(5):
+            desk.send(b"%d" % index)
+        late: list[Callable[[], None]] = []
+        get = desk.session.get
+
+        def later(key: str, make: Any, on_reply: Callable[..., None]) -> None:
+            is_link = "/link/" in key
+            get(key, make, (lambda *a: late.append(partial(on_reply, *a))) if is_link else on_reply)
+
+        desk.session.get = later  # type: ignore[method-assign]
+        field.session.get = lambda *_: None  # type: ignore[method-assign]  # it learns of no loss
+        await bench.run()
+        assert late
+        assert field.task is not None
+        field.task.cancel()
+        while not field.task.done():
+            await bench.run()
+        await bench.run()
+        assert desk.counts("field")["refused"] == {"link": 5}
+        for call in late:
+            call()
+        counts = desk.counts("field")
+        assert (counts["queued"], counts["refused"]) == (0, {"link": 5})
 
     lab(main, "desk", "field")
 
