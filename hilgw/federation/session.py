@@ -354,7 +354,7 @@ class ZenohSession:
             payload, more = sample.payload.to_bytes(), sample.attachment  # of DELETE: empty
             attachment = b"" if more is None else more.to_bytes()
             found = str(sample.key_expr)
-            if found not in seen and len(seen) < MOST_ROUTES:
+            if found not in seen and len(seen) < MOST_ROUTES and len(found) <= LONGEST_KEY:
                 seen.add(found)
                 self.later(partial(self._routed, found))
             size = len(payload) + len(attachment) + len(found)

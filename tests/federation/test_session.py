@@ -17,6 +17,7 @@ import zenoh
 from hilgw.federation import session
 from hilgw.federation.session import (
     APART_S,
+    LONGEST_KEY,
     MOST_AHEAD,
     MOST_LEAVING,
     MOST_ROUTES,
@@ -263,7 +264,8 @@ async def test_zenoh_keeps_the_routes_of_a_bounded_number_of_keys() -> None:
         wait_until(lambda: bench.zenoh.take is not None)
         take, payload = bench.zenoh.take, SimpleNamespace(to_bytes=lambda: b"x")
         assert take is not None
-        for key in [f"hilgw/{number}" for number in range(2 * MOST_ROUTES)] * 2:
+        far = [f"hilgw/{'x' * LONGEST_KEY}{number}" for number in range(3)]
+        for key in [*far, *(f"hilgw/{number}" for number in range(2 * MOST_ROUTES))] * 2:
             take(SimpleNamespace(payload=payload, attachment=None, key_expr=key))
         bench.put(0)
         wait_until(lambda: bench.sent() == [0])
