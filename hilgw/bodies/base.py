@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -62,16 +62,30 @@ class BodySession(LinkSession, Protocol):
         them for later reports `StopSent` then."""
 
     def stop(self, reason: StopReason, now: int) -> list[Event]:
-        """Sets every motor to its default; does nothing unless a command came since the last."""
+        """Set every motor to its default. The control loop decides when a stop is due: the session
+        writes each, also to a robot that it has never commanded."""
+
+    @property
+    def stop_copies(self) -> int:
+        """How often the control loop writes a stop, at least 30 ms apart, as a serial line may
+        damage it and the robot acknowledges none. 0: the stream is reliable, or the session itself
+        repeats a stop until the robot has acknowledged it (`is_idle`)."""
+
+    def stop_again(self, motors: Collection[int] | None, now: int) -> list[Event]:
+        """Write the last stop once more: the same bytes, also where it holds a position. motors:
+        the indices of those that it still holds; None: all."""
 
     def stop_motor(self, index: int, now: int) -> list[Event] | None:
         """Stops one motor as `stop` does: the bytes that leave now, which may be none where they
-        leave with the next request. None: it was not commanded since the last stop, and nothing is
-        done. The session writes goals only (velocity 0, or the last position), never torque or a
+        leave with the next request. None: the robot has no such motor, and nothing is done. The
+        session writes goals only (velocity 0, or the last position), never torque or a
         mode, and never refuses: this has to work when the motor refuses every command."""
 
     def stop_bytes(self) -> bytes:
         """The bytes that stop every motor now, for the emergency stop. Changes nothing."""
+
+    def leave(self, now: int) -> list[Event]:
+        """Leave the robot, as the gateway ends: what is written after the last stop."""
 
     def faults(self) -> list[str]:
         """The hardware faults that the robot has reported and still has, in words."""
@@ -118,6 +132,10 @@ class Body(Protocol):
 
     def check(self, settings: Any) -> list[Problem]:
         """Errors that span fields."""
+        return []
+
+    def doubts(self, settings: Any) -> list[Problem]:
+        """Return warnings about settings that are legal and probably not meant."""
         return []
 
     def line_load(self, settings: Any) -> LineLoad | None:

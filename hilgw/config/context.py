@@ -88,7 +88,7 @@ class Inspection:
     def errors(self, path: Path, problems: Iterable[Problem]) -> None:
         """Reports errors of settings below `path`: (dotted key, what, fix) each."""
         for dotted, what, fix in problems:
-            self.error(self._below(path, dotted), what, fix)
+            self.error(self.below(path, dotted), what, fix)
 
     def config_error(self, path: Path, error: ConfigError) -> None:
         """Reports a ConfigError whose `where` is a dotted key below `path`."""
@@ -108,7 +108,7 @@ class Inspection:
         """Whether an error was reported at `path` or below it."""
         return self.document.has_bad_below(path)
 
-    def _below(self, path: Path, dotted: str) -> Path:
+    def below(self, path: Path, dotted: str) -> Path:
         """The path `dotted` means below `path`. Keys may be numbers, and may contain dots."""
         parts = dotted.split(".") if dotted else []
         while parts:

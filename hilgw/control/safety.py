@@ -27,15 +27,21 @@ DISARM_AT_REST = (
 """Reasons that disarm a robot that latches, also while no motor moves."""
 ALWAYS_LATCH = (StopReason.HARDWARE, StopReason.GUARDIAN)
 """Those that latch whatever `latch` is, also while no motor moves."""
+BY_HAND = (StopReason.DISARMED, StopReason.ESTOP, StopReason.RELEASED)
+"""A person or the switch asks for these stops: they are written in any case."""
+SAG_RAD, SAG_M = 0.2, 0.02
+"""A loaded motor that holds a position gives way a little. Within this, the next stop holds the
+same position: a new one each time would lower the load step by step."""
 
 
 class SafetyState:
-    """The safety of one body. moving: a motor was commanded since the last stop. armed: whether
-    motors may move. latch: whether a stop disarms. latched: the reason of the stop that disarmed
-    it, None without one. disarmed_by: what disarmed it last, None while it is armed; disarms: how
-    often that happened. stops: counted by reason. stops_on_fault: whether a hardware fault of the
-    body stops and latches, whatever `latch` is. waits_for_us: a controller that is stepped waits
-    for the end of its step; its silence means nothing."""
+    """The safety of one body. moving: a motor was commanded since the last stop. was_commanded: one
+    was in this run. armed: whether motors may move. latch: whether a stop disarms. latched: the
+    reason of the stop that disarmed it, None without one. disarmed_by: what disarmed it last,
+    None while it is armed; disarms: how often that happened. stops: counted by reason.
+    stops_on_fault: whether a hardware fault of the body stops and latches, whatever `latch` is.
+    waits_for_us: a controller that is stepped waits for the end of its step; its silence means
+    nothing."""
 
     def __init__(self, settings: SafetySettings, *, simulated: bool, stepped: bool = False) -> None:
         """simulated: whether the body is. stepped: whether the controller asks for steps."""
@@ -46,7 +52,7 @@ class SafetyState:
             timeout_s = timeout_s if simulated else REAL_BODY_TIMEOUT_S
         self.timeout_ns = s_to_ns(timeout_s)
         self.late_ns = s_to_ns(settings.late_s)
-        self.moving = self.waits_for_us = False
+        self.moving = self.was_commanded = self.waits_for_us = False
         self.latched: StopReason | None = None
         self.disarmed_by: StopReason | None = None
         self.disarms = 0
@@ -96,6 +102,13 @@ class SafetyState:
             self.disarm(reason)
             self.latched = reason
         return True
+
+    def owes_stop(self, reason: StopReason, *, by_hand: bool) -> bool:
+        """Return whether a stop for this reason is written. It needs no memory of a command, as a
+        robot may move from before this run, or by another program: only a simulated robot that this
+        run has not commanded gets none, unless a person asks for it (by_hand: ends the run)."""
+        is_spared = self.simulated and not self.was_commanded
+        return by_hand or reason in BY_HAND or not is_spared
 
     def arm(self) -> bool:
         """Lets the motors move; whether they could not before."""

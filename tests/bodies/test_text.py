@@ -379,7 +379,10 @@ def test_a_stop_that_is_never_acknowledged_is_reported() -> None:
     hand.take(hand.session.stop(StopReason.SILENCE, hand.now))
     hand.run(600)
     notices = [event for event in hand.events if isinstance(event, Notice)]
-    assert Notice("the robot does not acknowledge its stop", once=False) in notices
+    assert (
+        Notice("stop sent 3 times, not confirmed: the robot does not acknowledge it", once=False)
+        in notices
+    )
     assert hand.session.counts["unanswered"] == 3
 
 

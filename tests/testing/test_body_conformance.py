@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, ClassVar
 
 import pytest
@@ -148,9 +148,14 @@ class ShowsRawBytes(Create2Session):
         return data.decode("latin-1")
 
 
-class StopsWithoutACommand(Create2Session):
+class StopsAfterCommandsOnly(Create2Session):
     def stop(self, reason: StopReason, now: int) -> list[Event]:
-        return super().stop(reason, now) or [Write(self._stop_data())]
+        return super().stop(reason, now) if self.counts["commands"] else []
+
+
+class RepeatsNoStop(Create2Session):
+    def stop_again(self, motors: Collection[int] | None, now: int) -> list[Event]:
+        return []
 
 
 DEFECTS: list[tuple[type[Create2Session], Callable[[BodyConformance], None]]] = [
@@ -160,7 +165,8 @@ DEFECTS: list[tuple[type[Create2Session], Callable[[BodyConformance], None]]] = 
     (StopsAtTheRate, BodyConformance.test_a_rate_limit_does_not_slow_a_stop),
     (StopsNoMotor, BodyConformance.test_each_motor_stops_alone),
     (HasNoEmergencyStop, BodyConformance.test_the_emergency_stop),
-    (StopsWithoutACommand, BodyConformance.test_a_stop_without_a_command_writes_nothing),
+    (StopsAfterCommandsOnly, BodyConformance.test_a_stop_needs_no_command),
+    (RepeatsNoStop, BodyConformance.test_a_stop_that_is_lost_is_written_again),
     (AcceptsAtOnce, BodyConformance.test_no_command_before_the_robot_is_up),
     (CountsNoRefusal, BodyConformance.test_requests_that_the_robot_does_not_have),
     (EnablesAnything, BodyConformance.test_requests_that_the_robot_does_not_have),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from enum import Enum
 from typing import ClassVar
 
@@ -27,10 +27,14 @@ from hilgw.control.events import (
     PacketOut,
     Refused,
     StopReason,
+    Write,
 )
 from hilgw.control.safety import Mode
 from hilgw.devices.kinds import LED, MOTOR, SENSOR, Device, Devices, Refusal
 from hilgw.reasons import RequestRefused
+
+STOP_COPIES = 3
+"""A serial line may damage one."""
 
 
 class MotorSession(ABC):
@@ -61,9 +65,10 @@ class MotorSession(ABC):
     def _is_motor(self, device: Device) -> bool:
         return device.role == MOTOR
 
-    def _may_move(self, index: int) -> bool:
-        """Whether this motor may move, after a command to one of the motors."""
-        return index in self._commanded
+    def _has_motor(self, index: int) -> bool:
+        """Whether the robot has this motor."""
+        device = self.devices.by_index(index)
+        return device is not None and self._is_motor(device)
 
     @abstractmethod
     def _move(self, device: Device, command: Command, now: int) -> list[Event] | Refusal:
@@ -94,7 +99,7 @@ class MotorSession(ABC):
             return counted(self.counts, device), []
         notices: list[Event] = []
         left, stops = self._missing.reduce(device, command, notices)
-        if stops and (stop := self.stop_motor(index, now)) is not None:
+        if stops and self._commanded and (stop := self.stop_motor(index, now)) is not None:
             return Accepted.SENT, stop + notices
         if left is None:
             return Accepted.DROPPED, notices
@@ -106,28 +111,41 @@ class MotorSession(ABC):
         return Accepted.SENT, events + notices
 
     def stop(self, reason: StopReason, now: int) -> list[Event]:
-        """Stops all motors; does nothing unless a command came since the last stop."""
+        """Stop all motors, whether or not one was commanded; count it where one was."""
         self._missing.stopped(reason)
-        if not self._must_stop:
+        if not self._can_stop:
             return []
-        self.counts["stops"] += 1
-        self.counts[f"stop_{reason}"] += 1
+        if self._commanded:
+            self.counts["stops"] += 1
+            self.counts[f"stop_{reason}"] += 1
         events = self._halt(reason, now)
         self._commanded.clear()
         return events
 
     def stop_motor(self, index: int, now: int) -> list[Event] | None:
-        """Stops one motor; None: it was not commanded since the last stop."""
-        must_stop = self._must_stop and self._may_move(index)
-        return self._halt_motor(index, now) if must_stop else None
+        """Stop one motor; None: the robot has no such motor, or cannot be given a stop now."""
+        return self._halt_motor(index, now) if self._can_stop and self._has_motor(index) else None
+
+    @property
+    def stop_copies(self) -> int:
+        """How often the control loop writes a stop: the robot acknowledges none."""
+        return STOP_COPIES
+
+    def stop_again(self, motors: Collection[int] | None, now: int) -> list[Event]:
+        """Write the last stop once more; motors: of these only."""
+        if not self._can_stop:
+            return []
+        if motors is None:
+            return [Write(self._stop_data())]
+        return [event for index in motors for event in self.stop_motor(index, now) or ()]
 
     def stop_bytes(self) -> bytes:
         """The bytes that stop the motors now. Changes nothing."""
-        return self._stop_data() if self._must_stop else b""
+        return self._stop_data() if self._can_stop else b""
 
-    @property
-    def _must_stop(self) -> bool:
-        return bool(self._commanded) and self._can_stop
+    def leave(self, now: int) -> list[Event]:
+        """Say goodbye: there is nothing to say to most robots."""
+        return []
 
     def is_idle(self) -> bool:
         """Nothing that this session writes waits, unless the robot's own session reports it."""
@@ -253,7 +271,7 @@ class RobotSession(MotorSession):
     def stop_commands(self) -> list[Command]:
         """The commands that `stop` would send now. Changes nothing."""
         commands = (self.stop_command(index, Mode.VELOCITY) for index in self._motor_indices)
-        return [each for each in commands if each is not None] if self._must_stop else []
+        return [each for each in commands if each is not None] if self._can_stop else []
 
     # --- other devices ------------------------------------------------------------------------
 

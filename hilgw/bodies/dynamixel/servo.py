@@ -14,6 +14,7 @@ from hilgw.bodies.dynamixel.packet import SERIES, P
 from hilgw.bodies.dynamixel.settings import ServoSettings
 from hilgw.control.events import Command, MotorCommand, MotorField, MotorSettings
 from hilgw.control.limits import Slew
+from hilgw.control.safety import SAG_RAD
 from hilgw.devices.kinds import Device, Refusal
 from hilgw.reasons import RequestRefused
 
@@ -36,9 +37,9 @@ Writes = dict[int, int]
 
 class Servo:
     """mode: the operating mode of the servo now, None while it is unknown or the torque is off.
-    changing: the mode that it is being set to. torque: as it was set last, None: unknown. pulses:
-    its last position. waiting: what is to be written of the newest command. offset: of its
-    registers (`packet`)."""
+    changing: the mode that it is being set to. torque: as it was set last, None: unknown.
+    pulses: its last position. held: the goal of the last stop, None after a command. waiting:
+    what is to be written of the newest command. offset: of its registers (`packet`)."""
 
     def __init__(self, device: Device, settings: ServoSettings, counts: Counter[str]) -> None:
         self.device = device
@@ -53,6 +54,7 @@ class Servo:
         self.wanted = 0.0
         self._slew = Slew(device.limits.rate)
         self.pulses: int | None = None
+        self.held: int | None = None
         self.answered_ns = 0
         self.waiting: Writes = {}
         self.forget()
@@ -73,6 +75,7 @@ class Servo:
 
     def let_go(self) -> None:
         """Its torque is off: the next command sets its mode."""
+        self.held = None  # it may be moved by hand
         self.mode: int | None = None
         self.changing: int | None = None
         self._target: int | None = None
@@ -204,7 +207,7 @@ class Servo:
         if self.waiting.keys() & (GOALS if mode is not None else writes.keys()):
             self._counts["superseded"] += 1
         if mode is not None:
-            self.waiting, self._target = {}, mode
+            self.waiting, self._target, self.held = {}, mode, None
         self.waiting |= writes
 
     def _limit_force(self, mode: int | None) -> Writes:
@@ -297,17 +300,26 @@ class Servo:
         if mode is None or mode == VELOCITY_MODE or self.pulses is None:
             goal = {packet.GOAL_VELOCITY: 0}
         else:
-            goal = {packet.GOAL_POSITION: self.held_pulses()}
+            goal = {packet.GOAL_POSITION: self.hold_position()}
         if self.waiting.keys() & GOALS:
             self._counts["superseded"] += 1
         self.waiting, self._target = goal, mode
 
     def held_pulses(self) -> int:
-        """The goal that holds the last position: beyond its limits a servo takes none."""
+        """The goal that holds the position: that of the last stop as long as the servo is there,
+        else its last position, within its limits, beyond which it takes none. Changes nothing."""
         assert self.pulses is not None
+        sag = SAG_RAD / self._rad_per_pulse
+        if self.held is not None and self.torque and abs(self.pulses - self.held) <= sag:
+            return self.held
         if self.mode != POSITION_MODE:
             return self.pulses
         return max(self._positions[0], min(self._positions[1], self.pulses))
+
+    def hold_position(self) -> int:
+        """A stop holds the position, and the next one the same: returns its goal."""
+        self.held = self.held_pulses()
+        return self.held
 
     def stop_command(self) -> MotorCommand | None:
         """The command that stops it in its present mode; None: it has not moved."""

@@ -337,14 +337,20 @@ class DynamixelSession(RobotSession):
 
     def stop_commands(self) -> list[Command]:
         """The commands that `stop` would send now. Changes nothing."""
-        if not self._must_stop:
+        if not self._can_stop:
             return []
         commands = (self._servos[index].stop_command() for index in sorted(self._commanded))
         return [command for command in commands if command is not None]
 
     def _halt(self, reason: StopReason, now: int) -> list[Event]:
-        """Stops every servo that was commanded."""
-        self._halt_now(self._commanded, now)
+        """Stops every servo, also one that another program has moved."""
+        self._halt_now(self._servos, now)
+        return self._flush(now)
+
+    def stop_again(self, motors: Collection[int] | None, now: int) -> list[Event]:
+        """The goals of the stop, when the line is free."""
+        if self._can_stop:
+            self._stopping.update(self._servos if motors is None else motors)
         return self._flush(now)
 
     def _halt_motor(self, index: int, now: int) -> list[Event]:
@@ -362,6 +368,9 @@ class DynamixelSession(RobotSession):
         servos = self._these(indices)
         for servo in servos:
             self._goals.drop(servo)
+        for servo in servos:
+            if servo.pulses is not None:
+                servo.hold_position()
         data = self._goals.of_stop(servos)
         self._stopping.update(indices)
         self._stopped.update(indices)
@@ -369,7 +378,7 @@ class DynamixelSession(RobotSession):
         self._bus.occupy(len(data), now)
 
     def _stop_data(self) -> bytes:
-        return self._goals.of_stop(self._these(self._commanded))
+        return self._goals.of_stop(self._these(self._servos))
 
     def _enable(self, index: int, period_ms: float | None, now: int) -> list[Event]:
         """All positions are read in any case: a stop needs them."""

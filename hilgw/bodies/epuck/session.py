@@ -9,6 +9,7 @@ speeds anew by a line of text, and goes on.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -65,6 +66,7 @@ class EPuckSession(WheeledSession):
         self._sent = (0, 0)  # the speeds that the robot has
         self._shown: dict[int, int] = {}  # the LEDs that it has
         self._has_echo = self._is_hurried = False
+        self._is_stopping = False  # no valid answer since the last stop
         self._sensors = Sensors(settings, self.devices, self._always_on)
         self._lines = LineSplitter(sercom.LINE_ENDS, sercom.LONGEST_LINE, keeps_tail=True)
         self._lines_seen: deque[bytes] = deque(maxlen=8)  # lines in a handshake
@@ -244,6 +246,7 @@ class EPuckSession(WheeledSession):
             self.counts["damaged"] += 1
             return self._reset_seen(bytes(exchange.received), now) or self._missed(now)
         self._good_ns = now
+        self._is_stopping = False  # the robot has the speeds that were set
         events: list[Event] = []
         if self._phase is Phase.CHECK:
             self._phase = Phase.UP
@@ -295,7 +298,20 @@ class EPuckSession(WheeledSession):
 
     def _halt(self, reason: StopReason, now: int) -> list[Event]:
         self._rest()
+        self._is_stopping = True
         return self._resync(now) if self._phase is Phase.UP else [Write(sercom.STOP)]
+
+    @property
+    def stop_copies(self) -> int:
+        """None of a robot that is up: its speeds are set anew until it shows that it has them."""
+        return 0 if self._phase is Phase.UP else super().stop_copies
+
+    def stop_again(self, motors: Collection[int] | None, now: int) -> list[Event]:
+        return [] if self._phase is Phase.UP else super().stop_again(motors, now)
+
+    def is_idle(self) -> bool:
+        """Whether the robot has shown that it got the last stop."""
+        return not (self._phase is Phase.UP and self._is_stopping)
 
     def _stop_data(self) -> bytes:
         return sercom.STOP

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from hilgw.bodies._common.body import SerialRobot
-from hilgw.bodies.text.check import line_load, problems_of
+from hilgw.bodies.text.check import latching_stops, line_load, problems_of
 from hilgw.bodies.text.lines import sendable, to_bytes
 from hilgw.bodies.text.session import TextBodySession
 from hilgw.bodies.text.settings import DEFAULT_MOCK, TextBodySettings
@@ -28,6 +28,10 @@ class TextBody(SerialRobot):
     def check(self, settings: TextBodySettings) -> list[Problem]:
         """Errors that span fields: (path below the body, message, fix)."""
         return problems_of(settings)
+
+    def doubts(self, settings: TextBodySettings) -> list[Problem]:
+        """Stops after which the robot takes no commands."""
+        return [*latching_stops(settings)]
 
     def line_load(self, settings: TextBodySettings) -> LineLoad:
         """A line of each motion, and all requests with their answers."""

@@ -38,6 +38,22 @@ def problems_of(settings: TextBodySettings) -> list[Problem]:
     return problems
 
 
+LATCHING = {"M112": "M112", "\x18": "0x18 (reset)"}
+"""Stops of 3D printers and of Grbl that end in an alarm: the robot takes no command after them."""
+
+
+def latching_stops(settings: TextBodySettings) -> Iterator[Problem]:
+    """Yield a warning for each stop that latches the robot, and so is no stop of everyday."""
+    for place, line in enumerate(settings.stop):
+        for text, name in LATCHING.items():
+            if text in line.send.upper():
+                what = (
+                    f"{name} resets the robot, which then takes no commands and loses its position"
+                )
+                fix = "stop it by a line after which it goes on, or set stop_repeats: 1"
+                yield f"stop.{place}.send", what, fix
+
+
 def _lines(settings: TextBodySettings) -> Iterator[tuple[str, Line]]:
     """Every line and its path."""
     for name, lines in (

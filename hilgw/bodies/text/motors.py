@@ -178,7 +178,8 @@ def _wanted(command: Command) -> tuple[float | None, float | None]:
 
 
 class Motions:
-    """motors: by the index of the device. stops: the lines that stop all of them."""
+    """motors: by the index of the device. stops: the lines that stop all of them. lines: those that
+    move them."""
 
     def __init__(self, settings: TextBodySettings, devices: Devices, end: bytes) -> None:
         named: dict[str, Motor] = {}
@@ -188,8 +189,8 @@ class Motions:
             named[name] = Motor(device, each)
         self.motors = {motor.device.index: motor for motor in named.values()}
         self.stops = [sendable(each, end, settings.failed) for each in settings.stop]
-        self._lines = [MotionLine(each, named, end, settings.failed) for each in settings.commands]
-        self._line_of = {motor.device.index: line for line in self._lines for motor in line.motors}
+        self.lines = [MotionLine(each, named, end, settings.failed) for each in settings.commands]
+        self._line_of = {motor.device.index: line for line in self.lines for motor in line.motors}
         self._again_ns = ms_to_ns(settings.watchdog_ms) // 3
         self._waiting: dict[int, MotionLine] = {}  # by their place: lines with a new command
         self._must_halt = False  # for one motor that is held
@@ -211,6 +212,14 @@ class Motions:
         self._must_halt |= motor.by_position and line.active
         self._wait(line)
 
+    def hold_again(self, index: int) -> None:
+        """The line of a motor that was stopped may be damaged on its way: it is sent again."""
+        line = self._line_of[index]
+        if line.active:
+            self.lost(line)
+        else:
+            self._must_halt = True
+
     def line_of(self, index: int) -> MotionLine:
         """The line of this motor."""
         return self._line_of[index]
@@ -225,11 +234,11 @@ class Motions:
         for motor in line.motors:
             motor.hold()
         line.rest()
-        self._waiting.pop(self._lines.index(line), None)
+        self._waiting.pop(self.lines.index(line), None)
         self._must_halt = True
 
     def _wait(self, line: MotionLine) -> None:
-        self._waiting[self._lines.index(line)] = line
+        self._waiting[self.lines.index(line)] = line
 
     def next_deadline(self) -> int | None:
         """When the rate of a motor allows its next velocity, or a watchdog needs a line again."""
@@ -241,7 +250,7 @@ class Motions:
         if not self._again_ns:
             return []
         waiting = self._waiting.values()
-        return [line for line in self._lines if line.active and line not in waiting]
+        return [line for line in self.lines if line.active and line not in waiting]
 
     def expire(self, now: int) -> None:
         for index, motor in self.motors.items():
@@ -274,7 +283,7 @@ class Motions:
         for motor in line.motors:
             if not motor.by_position or motor.moves:
                 motor.sent = motor.text()
-        self._waiting.pop(self._lines.index(line), None)
+        self._waiting.pop(self.lines.index(line), None)
         return [motor.device.name for motor in line.motors if motor.cut]
 
     def lost(self, line: MotionLine) -> None:
@@ -285,7 +294,7 @@ class Motions:
 
     def active(self) -> list[MotionLine]:
         """The lines that were sent since the last stop."""
-        return [line for line in self._lines if line.active]
+        return [line for line in self.lines if line.active]
 
     # --- stops --------------------------------------------------------------------------------
 
@@ -317,7 +326,7 @@ class Motions:
         self._must_halt = False
         for motor in self.motors.values():
             motor.rest()
-        for line in self._lines:
+        for line in self.lines:
             line.rest()
 
     def stop_commands(self) -> list[Command]:

@@ -6,6 +6,7 @@ traffic of a robot that is up. A robot that answers nothing is gone.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import ClassVar
 
 from hilgw.bodies._common.missing import ACCELERATION, AVAILABLE, GAINS
@@ -46,6 +47,7 @@ class TextBodySession(RobotSession):
             for text in (settings.restarted, settings.ignore)
         )
         self._reported_unexpected = False
+        self._owes_stop = False  # one came during the setup
 
     # --- the connection -----------------------------------------------------------------------
 
@@ -150,7 +152,9 @@ class TextBodySession(RobotSession):
         self._phase = Phase.UP
         self._traffic.start(now)
         events.append(Connected(setup.result))
-        if setup.repeated:  # the stop before the setup may be lost, and the robot may drive
+        if setup.repeated or self._owes_stop:
+            # The stop before the setup may be lost, and the robot may drive.
+            self._owes_stop = False
             events.append(Write(self._traffic.stop(now)))
         return events + self._traffic.pump(now)
 
@@ -182,7 +186,17 @@ class TextBodySession(RobotSession):
         return data if isinstance(data, Refusal) else _written(data)
 
     def _halt(self, reason: StopReason, now: int) -> list[Event]:
-        return [Write(self._traffic.stop(now))]
+        """During the setup it begins anew, as an answer to the stop is none to a step."""
+        self._owes_stop = not self._is_up
+        return self._begin(now) if self._owes_stop else [Write(self._traffic.stop(now))]
+
+    @property
+    def stop_copies(self) -> int:
+        """None before it is up: the stop is written again when the setup has begun or ended."""
+        return self._traffic.stop_copies if self._is_up else 0
+
+    def stop_again(self, motors: Collection[int] | None, now: int) -> list[Event]:
+        return self._traffic.stop_again(motors, now) if self._is_up else []
 
     def _halt_motor(self, index: int, now: int) -> list[Event]:
         """The line leaves as that of a command; where positions are controlled, the stop does."""

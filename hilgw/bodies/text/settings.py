@@ -204,6 +204,13 @@ class TextBodySettings(RobotSettings):
     stop: tuple[Line, ...] = setting(
         "lines that stop all motors, in whatever they do; needed where there are motors", ()
     )
+    stop_repeats: int = setting(
+        "how often a stop is written, at least 30 ms apart, until the robot acknowledges it; 1 for "
+        "a stop that latches the robot",
+        3,
+        ge=1,
+        le=10,
+    )
     requests: tuple[Request, ...] = setting(
         "lines that ask for sensors, in this order; one without an enabled sensor is not sent", ()
     )

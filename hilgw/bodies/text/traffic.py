@@ -7,6 +7,7 @@ time ends the exchange of all lines, until the robot is silent.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 
 from hilgw.bodies._common.session import refused
 from hilgw.bodies.text.devices import Leds, RequestLine, Requests, Sensor
@@ -28,7 +29,6 @@ from hilgw.devices.kinds import Devices, Refusal, Value
 from hilgw.reasons import RequestReason
 from hilgw.units import ms_to_ns, s_to_ns
 
-STOP_TRIES = 3
 # Subjects of lines in the exchange, beside those with an object or a name of their own.
 _STOP, _ALIVE = object(), object()
 
@@ -118,6 +118,24 @@ class Traffic:
         self._motions.hold(self._motions.motors[index])
         self._work_ns = now
         return self._halt(index, now)
+
+    @property
+    def stop_copies(self) -> int:
+        """How often the control loop writes a stop: not where all lines that stop a motor are
+        answered, as those without an answer are written again here."""
+        lines = [*self._motions.stops, *(each.line for each in self._motions.lines)]
+        return self._settings.stop_repeats if any(each.expect is None for each in lines) else 0
+
+    def stop_again(self, motors: Collection[int] | None, now: int) -> list[Event]:
+        """The stop once more; motors: the line of each, and the stop where all motors of a line
+        stand."""
+        if motors is None:
+            return [Write(self._send_stop(now))]
+        for index in motors:
+            self._motions.hold_again(index)
+        self._work_ns = now
+        stop = self._send_stop(now) if self._motions.halt() else b""
+        return [*([Write(stop)] if stop else []), *self.pump(now)]
 
     def _halt(self, index: int, now: int) -> bytes:
         """The stop, which leaves beside the window, where a motor may not wait for its line; the
@@ -246,7 +264,7 @@ class Traffic:
         line before."""
         text = f"the robot answered {shown(line)}"
         if subject is _STOP:
-            self._stop_again = self._stop_tries < STOP_TRIES
+            self._stop_again = self._stop_tries < self._settings.stop_repeats
             return [Notice(f"{text} to its stop", once=False)]
         index: int | None = None
         if isinstance(subject, MotionLine):
@@ -271,9 +289,11 @@ class Traffic:
         if isinstance(subject, MotionLine):
             self._motions.lost(subject)
         elif subject is _STOP:
-            self._stop_again = self._stop_tries < STOP_TRIES
+            self._stop_again = self._stop_tries < self._settings.stop_repeats
             if not self._stop_again:
-                return [Notice("the robot does not acknowledge its stop", once=False)]
+                tries = "once" if self._stop_tries == 1 else f"{self._stop_tries} times"
+                text = f"stop sent {tries}, not confirmed: the robot does not acknowledge it"
+                return [Notice(text, once=False)]
         elif isinstance(subject, str):
             self._leds.lost(subject)
         return []

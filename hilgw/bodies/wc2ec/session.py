@@ -33,7 +33,7 @@ from hilgw.control.events import (
     Write,
 )
 from hilgw.control.limits import check_settings
-from hilgw.control.safety import Mode
+from hilgw.control.safety import SAG_M, Mode
 from hilgw.devices.kinds import (
     DISTANCE_SENSOR,
     EMITTER,
@@ -67,6 +67,7 @@ class Wc2ecBodySession(MotorSession):
         missing = (ACCELERATION, AVAILABLE, GAINS) if settings.original_peer else (GAINS,)
         super().__init__(Devices(), missing)
         self.positions: dict[int, float] = {}
+        self._held: dict[int, float] = {}  # positions of the last stop
         self._settings = settings
         self._framing = framing
         self._silence_ns = s_to_ns(settings.silence_s)
@@ -84,6 +85,7 @@ class Wc2ecBodySession(MotorSession):
         """The connection is up: devices of an earlier robot are forgotten."""
         self.devices.clear()
         self.positions.clear()
+        self._held.clear()
         self._types.clear()
         self._link.kinds.clear()
         self._motors.clear()
@@ -147,31 +149,39 @@ class Wc2ecBodySession(MotorSession):
     def _can_stop(self) -> bool:
         return self._link.can_write
 
-    def _may_move(self, index: int) -> bool:
-        """Any motor: the robot's own program may have set it."""
-        return True
+    @property
+    def stop_copies(self) -> int:
+        """None on TCP, which loses nothing."""
+        return super().stop_copies if self._link.framed else 0
 
     def _move(self, device: Device, command: Command, now: int) -> list[Event] | Refusal:
         position = self.positions.get(command.index)
-        return self._send(self._motors.command(device, command, position, now), now)
+        events = self._send(self._motors.command(device, command, position, now), now)
+        if not isinstance(events, Refusal):
+            self._held.pop(command.index, None)
+        return events
 
     def stop_command(self, index: int, mode: Mode) -> Command | None:
         """The command that would stop this motor in this mode now; None: there is none."""
-        return self._motors.stop_command(index, mode, self.positions.get(index))
+        return self._motors.stop_command(index, mode, self._resting().get(index))
 
     def stop_commands(self) -> list[Command]:
         """The commands that `stop` would send now. Changes nothing."""
-        return self._motors.stop_commands(self.positions) if self._must_stop else []
+        return self._motors.stop_commands(self._resting()) if self._can_stop else []
 
     def _halt(self, reason: StopReason, now: int) -> list[Event]:
         """Sets every motor to its default."""
+        self._held = self._resting()
         return self._write(self._motors.adopt(self._defaults()), now)
 
     def _halt_motor(self, index: int, now: int) -> list[Event] | None:
         """Sets one motor to its default; None where it has none."""
-        command = self._motors.stop_now(index, self.positions.get(index))
+        position = self._resting().get(index)
+        command = self._motors.stop_now(index, position)
         if command is None:
             return None
+        if position is not None:
+            self._held[index] = position
         return self._write([self._motors.adopt_one(self._motors.message(command))], now)
 
     def _stop_data(self) -> bytes:
@@ -330,8 +340,17 @@ class Wc2ecBodySession(MotorSession):
 
     def _defaults(self) -> list[wc2ec.SetValue | wc2ec.SetMotor]:
         return [
-            self._motors.message(command) for command in self._motors.stop_commands(self.positions)
+            self._motors.message(command) for command in self._motors.stop_commands(self._resting())
         ]
+
+    def _resting(self) -> dict[int, float]:
+        """The positions that a stop holds: those of the stop before, where the motors are still."""
+        kept = {
+            index: position
+            for index, position in self._held.items()
+            if abs(self.positions[index] - position) <= SAG_M
+        }
+        return self.positions | kept
 
     def _keepalive_due(self) -> int | None:
         if not (self._link.framed and self._link.is_open and len(self.devices)):

@@ -52,8 +52,10 @@ ANSWER_BYTES = 16 * 1024 * 1024
 HELLO_NS = 10 * NS_PER_S
 """The deadline of Webots' acknowledgement in the handshake. Later answers have none: Webots may be
 paused."""
-GOODBYE_NS = 500 * NS_PER_MS
+GOODBYE_NS = 300 * NS_PER_MS
 """The deadline of the answer before the last request, which then leaves without it."""
+
+STANDS_STILL = "the simulation stands still: the robot gets its stop when it goes on"
 
 _REFUSALS = {
     Acknowledgement.FAILED: "no such robot, or its controller is not <extern>",
@@ -272,9 +274,13 @@ class WebotsBodySession(MotorSession):
         """`_move` refuses a device that Webots did not configure as a motor."""
         return True
 
-    def _may_move(self, index: int) -> bool:
-        """Any motor: an earlier controller may have set it."""
+    def _has_motor(self, index: int) -> bool:
         return index in self._robot.motors
+
+    @property
+    def stop_copies(self) -> int:
+        """TCP loses nothing, and the next request carries the stop."""
+        return 0
 
     def _move(self, device: Device, command: Command, now: int) -> list[Event] | Refusal:
         """The command leaves with the next request."""
@@ -291,21 +297,21 @@ class WebotsBodySession(MotorSession):
         """None: a stop leaves with the next request, and `StopSent` reports it then."""
         return []
 
-    def stop(self, reason: StopReason, now: int) -> list[Event]:
-        """Stops all motors. At the end of the gateway the controller leaves the robot, too."""
-        events = super().stop(reason, now)
-        if reason is StopReason.ENDED and self._state is _State.RUNNING:
+    def leave(self, now: int) -> list[Event]:
+        """The controller leaves the robot, with its next request."""
+        if self._state is _State.RUNNING:
             self._is_leaving = True
             self._due_ns = now + GOODBYE_NS
-        return events
+        return []
 
     def _halt(self, reason: StopReason, now: int) -> list[Event]:
         """Every motor stops with the next request. After the gateway was late, the emergency stop
         may have been written between two requests, so that answers no longer match their requests:
         the session begins anew."""
-        if reason is StopReason.LATE:
+        if reason is StopReason.LATE and self._commanded:
             return self._end("the gateway was late")
-        self._stopping = reason, tuple(self._robot.stop())
+        commands = tuple(self._robot.stop())
+        self._stopping = reason, commands if self._commanded else ()
         return []
 
     def _halt_motor(self, index: int, now: int) -> list[Event]:
@@ -322,6 +328,7 @@ class WebotsBodySession(MotorSession):
         events: list[Event] = []
         if self._state is _State.RUNNING:
             self._ask(0, [*self._robot.waiting.take(), ClientExitNotify()], events)
+            events.append(Notice(STANDS_STILL))
         self._state = _State.OVER
         self._is_leaving = False
         return [*events, Write(LEAVE)]

@@ -5,17 +5,18 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from hilgw import __version__
 from hilgw.cli.commands.configurations import loading
 from hilgw.cli.help import RUN, add_options_of_run
-from hilgw.errors import HilgwError, SafetyError, UsageError, printable
+from hilgw.errors import HilgwError, PeerError, SafetyError, UsageError, printable
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from hilgw.cli.output.console import ConsoleWriter
     from hilgw.cli.output.terminal import Terminal
@@ -120,7 +121,7 @@ async def _run(args: argparse.Namespace, config: GatewayConfig, out: TextIO) -> 
         gateway = _build(config, terminals)
         for terminal in terminals:
             terminal.expect(gateway.stations)
-        stop.at_once = gateway.control_loops.end
+        stop.at_once = partial(gateway.control_loops.end, by_hand=True)
         try:
             await _serve(gateway, args, terminals, stop.event, config)
         except HilgwError as error:
@@ -130,6 +131,8 @@ async def _run(args: argparse.Namespace, config: GatewayConfig, out: TextIO) -> 
         # A latched safety stop takes precedence over a signal.
         if fatal is not None and stop.code is not None and not isinstance(fatal, SafetyError):
             fatal = None
+        if unconfirmed := gateway.control_loops.unconfirmed:
+            fatal = _not_confirmed(unconfirmed)
         code = fatal.exit_code if fatal else stop.code or 0
         stop.last_words()
         report = {"hilgw": __version__, "config": args.config, "exit_code": code}
@@ -141,6 +144,12 @@ async def _run(args: argparse.Namespace, config: GatewayConfig, out: TextIO) -> 
     if fatal is not None:
         raise fatal
     return code
+
+
+def _not_confirmed(whys: Mapping[str, str]) -> PeerError:
+    """The error of stops that may not have left: why, by the name of the body."""
+    bodies = "; ".join(f"{name}: {why}" for name, why in whys.items())
+    return PeerError(f"stop NOT confirmed: {bodies}", fix="switch the robot off: it may move")
 
 
 def _screen(

@@ -79,9 +79,13 @@ def _run_own_check(
     *settings: Any,
 ) -> None:
     own: Callable[..., list[Problem]] | None
-    own = getattr(plugins.load(group, config.kind), "check", None)
+    doubts: Callable[..., list[Problem]] | None
+    kind = plugins.load(group, config.kind)
+    own, doubts = getattr(kind, "check", None), getattr(kind, "doubts", None)
     if own is not None:
         inspection.errors(path, own(*settings))
+    for dotted, what, fix in doubts(*settings) if doubts is not None else ():
+        inspection.warn(inspection.below(path, dotted), what, fix)
 
 
 # --- serial ports: what they name, and that each has one user -------------------------------------

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from hilgw.control.events import StopReason
 from hilgw.control.safety_settings import DEFAULT_GUARDIAN_MS
 from hilgw.engine.control_loop.watchdog import Watchdog
+from hilgw.engine.simulated.event_loop import sleep_in_real_time
 from hilgw.errors import HilgwError, SafetyError, suggest
 from hilgw.units import s_to_ns
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from hilgw.engine.control_loop.safety import Safety
     from hilgw.transports.base import Scheduler
 
-DRAIN_S = 1.0  # time for the last commands to leave
+DRAIN_S = 2.0  # time for the last commands to leave
 DRAIN_POLL_S = 0.002
 
 
@@ -55,6 +56,9 @@ class ControlLoops:
         self.estop: Interlock | None = None
         self._ended: set[str] = set()  # robots whose motors were stopped for good
         self.unstopped: set[str] = set()  # those of them whose body took no stop
+        self.unconfirmed: dict[
+            str, str
+        ] = {}  # by the name of a body: why its stop may not have left
 
     def add(self, loop: ControlLoop) -> None:
         self._loops[loop.name] = loop
@@ -106,13 +110,13 @@ class ControlLoops:
         for loop in self._loops.values():
             loop.start()
 
-    def end(self) -> None:
+    def end(self, *, by_hand: bool = False) -> None:
         """Stops all motors for good, and writes it now, while the connections are still up; the
-        first step of a shutdown. A second call does nothing."""
+        first step of a shutdown. A second call does nothing. by_hand: a person ends the run."""
         for name, loop in self._loops.items():
             if name not in self._ended:
                 self._ended.add(name)
-                loop.end()
+                loop.end(by_hand=by_hand)
                 if loop.unstopped:
                     self.unstopped.add(name)
 
@@ -124,6 +128,17 @@ class ControlLoops:
             if self._scheduler.now() > end_ns:
                 break
             await asyncio.sleep(DRAIN_POLL_S)
+        for loop in self._loops.values():
+            self.unconfirmed |= loop.unconfirmed
+
+    async def stops_left(self, *robots: str) -> dict[str, str]:
+        """Return when the last stops of these robots have left: the robots of which that is not
+        known, with the reason."""
+        loops = {robot: self._loops[robot] for robot in robots}
+        while any(loop.is_stopping for loop in loops.values()):
+            await sleep_in_real_time(DRAIN_POLL_S)
+        whys = {robot: ", ".join(loop.unconfirmed.values()) for robot, loop in loops.items()}
+        return {robot: why for robot, why in whys.items() if why}
 
     def close(self) -> None:
         self.watchdog.stop()

@@ -151,20 +151,17 @@ class ControlLoop(PeerListener):
             self._registration.complete(self._context.scheduler.now())
         self._status.start()
 
-    def end(self) -> None:
+    def end(self, *, by_hand: bool = False) -> None:
         """Stops the motors for good, and has a stepped controller end. The connections are closed
-        later, by their supervisors."""
+        later, by their supervisors. by_hand: a person ends the run."""
         now = self._context.scheduler.now()
-        self._bodies.end(now)
+        self._bodies.end(now, by_hand=by_hand)
         self.steps.end(now)
 
     def has_drained(self) -> bool:
-        """Whether the body's connection has taken all that its session has for it, and a stepped
-        controller has left."""
-        links = [end.link for end in self._bodies]
-        return self.steps.has_left() and all(
-            link.ask(True, link.session.is_idle) and link.has_drained() for link in links
-        )
+        """Whether the bodies' connections have taken all that their sessions have for them, with
+        all copies of the last stop, and a stepped controller has left."""
+        return self.steps.has_left() and all(safety.has_drained() for safety in self.safeties)
 
     def close(self) -> None:
         self._status.stop()
@@ -218,11 +215,22 @@ class ControlLoop(PeerListener):
         return self.unstopped
 
     @property
+    def unconfirmed(self) -> dict[str, str]:
+        """Why the last stop is not known to have left, by the names of the links to its bodies."""
+        whys = {end.link.name: end.safety.stops.unconfirmed for end in self._bodies}
+        return {name: why for name, why in whys.items() if why}
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether a stop is on its way."""
+        return any(safety.stops.is_leaving for safety in self.safeties)
+
+    @property
     def unstopped(self) -> list[str]:
         """After a stop: the names of the links to bodies that get commands in this mode, and were
         lost, or whose connection did not take it."""
         ends = [end for end in self._bodies if end.safety in self._bodies.commanded]
-        lost = (end for end in ends if end.was_lost or (end.is_up and not end.safety.took_stop))
+        lost = (end for end in ends if end.was_lost or (end.is_up and not end.safety.stops.took))
         return [end.link.name for end in lost]
 
     # --- the controller -----------------------------------------------------------------------

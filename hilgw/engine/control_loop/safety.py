@@ -10,12 +10,14 @@ import os
 import socket
 import threading
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
-from hilgw.control.events import BrakeDamping, StopReason, Write
+from hilgw.control.events import BrakeDamping, StopReason
 from hilgw.control.limits import check_command, check_value
 from hilgw.control.safety import Mode, mode_of
 from hilgw.devices.kinds import MOTOR, Refusal
+from hilgw.engine.control_loop.stops import Stops
 from hilgw.engine.reporting.statistics import ControlLoopStatistics, motions
 from hilgw.errors import PeerError, PortError
 from hilgw.reasons import RequestRefused
@@ -24,7 +26,7 @@ from hilgw.transports.threads import start_thread
 from hilgw.units import NS_PER_MS, ns_to_s
 
 if TYPE_CHECKING:
-    from hilgw.control.events import Command, Event, LedValue, StopSent
+    from hilgw.control.events import Command, LedValue, StopSent
     from hilgw.engine.control_loop.context import LoopContext
     from hilgw.engine.control_loop.guardian import Guardian
     from hilgw.engine.control_loop.parts import LoopBody, LoopController
@@ -45,7 +47,8 @@ class Safety:
 
     Implements `hilgw.engine.control_loop.watchdog.Watched`. has_controller: the controller moves
     this body, so a stop for a fault of the controller disconnects it. statistics: of the commands
-    that were given to this body. released: to whom its port is; it cannot be armed then.
+    that were given to this body. released: to whom its port is; it cannot be armed then. stops: how
+    they are written.
     """
 
     def __init__(
@@ -56,7 +59,6 @@ class Safety:
         self.emergency_stop = EmergencyStop()
         self.late_ns = state.late_ns
         self.ending = False
-        self.took_stop = True  # the connection, of the last one
         self.stop_calls = 0  # a command that waited meanwhile is void
         self.has_controller = False
         self.released = ""
@@ -72,6 +74,7 @@ class Safety:
         self._controller = controller.link
         self._clock, self._scheduler = controller.clock, context.scheduler
         self._observer = context.observer
+        self.stops = Stops(body.link, context.scheduler, self._inform)
         self._deadline: Handle | None = None
         self._modes: dict[int, Mode | None] = {}  # of the motors since the last stop
         self._refusal_shown = False  # since the robot was disarmed
@@ -138,6 +141,7 @@ class Safety:
     def arm(self) -> None:
         """Lets the motors move."""
         self._refusal_shown = False
+        self.stops.end()
         if self.state.arm():
             self._observer.armed(self._source, True, "armed: its motors may move")
 
@@ -205,12 +209,16 @@ class Safety:
 
     # --- stops --------------------------------------------------------------------------------
 
-    def stop(self, reason: StopReason, now: int, *, latch: bool = True) -> None:
-        """Sets every motor to its default; reported when one was commanded since the last stop."""
+    def stop(
+        self, reason: StopReason, now: int, *, latch: bool = True, by_hand: bool = False
+    ) -> None:
+        """Sets every motor to its default, where a stop is due (`SafetyState.owes_stop`); counted
+        and reported when one was commanded since the last stop. by_hand: a person ends the run."""
         self.stop_calls += 1
         was_armed = self.state.armed
+        is_due = self.state.owes_stop(reason, by_hand=by_hand)
         moved = self.state.stop(reason, latch=latch and not self.ending)
-        sent = self._stop_body(reason, now)
+        sent = self.stops.write(reason, now) if is_due else []
         if not moved:
             if was_armed and not self.state.armed:
                 self._show_disarmed(f"{reason.doc}: disarmed until `hilgw arm {self._name}`")
@@ -221,15 +229,26 @@ class Safety:
             self._deadline.cancel()
             self._deadline = None
         text = reason.doc if sent else self._unsent(reason)
-        self.statistics.stopped(sent)
         if self.state.latched:
             text += f"; latched until `hilgw arm {self._name}`"
         if sent and reason is not StopReason.BODY:
-            self._observer.stopped(self._source, reason, text)
+            self.stops.when_left(partial(self._report_stop, reason, sent, text))
         else:
-            self._observer.notice(self._source, f"safety stop: {text}")
+            self.statistics.stopped(sent)
+            self._inform(f"safety stop: {text}")
         if was_armed and not self.state.armed:
             self._show_disarmed("")  # the text of the stop contains it
+
+    def _report_stop(self, reason: StopReason, sent: list[Command], text: str, why: str) -> None:
+        """Reports a stop that has left; why: it is not known to have left."""
+        if why:
+            self._inform(f"safety stop: {text}; stop not confirmed: {why}")
+            return
+        self.statistics.stopped(sent)
+        self._observer.stopped(self._source, reason, text)
+
+    def _inform(self, text: str) -> None:
+        self._observer.notice(self._source, text)
 
     def _unsent(self, reason: StopReason) -> str:
         """What the robot does whose stop was not written, as its body is gone."""
@@ -241,30 +260,12 @@ class Safety:
         return f"{reason.doc}, and drives on at {moving}" if moving else f"{reason.doc}, at rest"
 
     def stop_sent(self, event: StopSent) -> None:
-        """The body had to keep the commands of a stop until now."""
-        self.statistics.stopped(event.commands)
-        self._observer.stopped(self._source, event.reason, event.reason.doc)
-
-    def _stop_body(self, reason: StopReason, now: int) -> list[Command]:
-        """Sends the body its stop; returns the commands that were written for it."""
-        self.took_stop = False
-        if self._body.transport is None:
-            return []
-        answer = self._body.ask(None, self._stop_of_body, reason, now)
-        if answer is None:
-            return []
-        commands, events = answer
-        self.took_stop = self._body.handle(events, now)
-        return commands if self.took_stop else []
-
-    def _stop_of_body(self, reason: StopReason, now: int) -> tuple[list[Command], list[Event]]:
-        """The commands of a stop, and the session's events for it."""
-        body = self._body
-        commands = body.session.stop_commands()
-        cut = body.session.stop_bytes() if body.discard_unsent(now) else b""
-        stop = body.session.stop(reason, now)
-        # The robot may take the first stop for the end of a frame that was cut.
-        return commands, [Write(cut), *stop] if cut else stop
+        """The body had to keep the commands of a stop until now; none of a robot that was not
+        commanded."""
+        self.stops.left()
+        if event.commands:
+            self.statistics.stopped(event.commands)
+            self._observer.stopped(self._source, event.reason, event.reason.doc)
 
     def stop_after_body_fault(self, now: int) -> None:
         """The body's session raised. It may not stop the motors now: the bytes prepared before
@@ -272,10 +273,12 @@ class Safety:
         self.emergency_stop.trigger()
         self.stop(StopReason.FAULT, now)
 
-    def end(self, now: int) -> None:
+    def end(self, now: int, *, by_hand: bool) -> None:
         """The gateway ends in order, which latches nothing."""
         self.ending = True
-        self.stop(StopReason.ENDED, now, latch=False)
+        self.stop(StopReason.ENDED, now, latch=False, by_hand=by_hand)
+        if self._body.transport is not None:
+            self._body.call(now, self._body.session.leave, now)
 
     def _watch_deadline(self) -> None:
         due = self.state.deadline()
@@ -308,13 +311,14 @@ class Safety:
     def in_time(self) -> None:
         if self.state.moving:
             self._body.ask(None, self._prepare_emergency_stop)
-        elif self.emergency_stop.is_kept and self._has_drained():
+        elif self.emergency_stop.is_kept and self.has_drained():
             self.emergency_stop.forget()
 
-    def _has_drained(self) -> bool:
-        """Whether the last stop has left."""
+    def has_drained(self) -> bool:
+        """Whether the last stop has left, with all its copies."""
         body = self._body
-        return body.has_drained() and body.ask(False, body.session.is_idle)
+        is_idle = self.stops.is_over and body.has_drained()
+        return is_idle and body.ask(False, body.session.is_idle)
 
     def was_late(self, now: int) -> None:
         self.stop(StopReason.LATE, now)

@@ -220,12 +220,16 @@ class ControlServer(LookServer):
         not_sent = dict.fromkeys(lease.not_sent, BODY_DOWN)
         return requests.LeaseState(reason, text, lease.robots, not_sent)
 
-    def _disarm(self, request: requests.Disarm, client: Client) -> Any:
-        """Disarms those of these robots that are here (all: all)."""
+    async def _disarm(self, request: requests.Disarm, client: Client) -> Any:
+        """Disarms those of these robots that are here (all: all); the answer follows when the stops
+        have left."""
         known = dict.fromkeys(self._loops)
         robots = list(known) if request.all else list(dict.fromkeys(request.robots))
         stopped = [robot for robot in robots if robot in known]
-        not_sent = dict.fromkeys(self._loops.disarm(*stopped), BODY_DOWN)
+        down = self._loops.disarm(*stopped)
+        whys = await self._loops.stops_left(*stopped)
+        not_sent = {robot: f"stop not confirmed: {why}" for robot, why in whys.items()}
+        not_sent |= dict.fromkeys(down, BODY_DOWN)
         unknown = [robot for robot in robots if robot not in known]
         if not unknown:
             return requests.Disarmed(stopped, not_sent)

@@ -59,11 +59,12 @@ class Handover:
         more = f"; no stop was sent to {', '.join(others)}, which is down" if others else ""
         if not was_up:
             return f"; {robot} is disarmed; no stop was sent, as {self.name} was down{more}"
-        sent = body.safety.took_stop
-        while sent and not (link.ask(True, link.session.is_idle) and link.has_drained()):
+        sent = body.safety.stops.took
+        while sent and not body.safety.has_drained():
             await sleep_in_real_time(POLL_S)
             left_s -= POLL_S
             sent = left_s > 0
+        sent = sent and not body.safety.stops.unconfirmed
         if not sent or link.transport is not transport:
             what = "not handed over: the stop of its motors was not sent"
             raise SafetyError(what, where=self.name, fix="stop it by hand, then try again")

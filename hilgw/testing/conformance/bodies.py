@@ -65,6 +65,12 @@ def pattern(frame: StopFrame) -> re.Pattern[bytes]:
     return re.compile(b"(?:" + form + b")+" if frame.each_motor else form, re.DOTALL)
 
 
+REPEATED_MS = 2000
+"""A session that repeats its stop itself has this long for it."""
+STOPPED_AFTER_MS = (1, 10, 100)
+"""A stop comes that soon after the connection."""
+
+
 class BodyConformance:
     """The declarations of a test, with defaults, and all rules.
 
@@ -137,19 +143,33 @@ class BodyConformance:
 
     # --- stops --------------------------------------------------------------------------------
 
-    def test_a_stop_without_a_command_writes_nothing(self) -> None:
-        """Before the connection, in each state of the handshake, when the robot is up, and after
-        the end of the connection."""
+    def test_a_stop_needs_no_command(self) -> None:
+        """It is written to a robot that was never commanded, and disturbs no handshake; without a
+        connection nothing is written."""
         line = self._simulation()
-        self._has_nothing_to_stop(line, "before the connection")
-        line.connect()
-        for _ in self._handshake(line):
-            self._has_nothing_to_stop(line, "in the handshake")
-        line.run(SETTLE_MS)
-        self._has_nothing_to_stop(line, "without a command")
-        line = self._moving()
+        self._writes_no_stop(line, "before the connection")
+        for delay_ms in STOPPED_AFTER_MS:
+            line = self._simulation()
+            line.connect()
+            line.run(delay_ms)
+            line.handle(line.session.stop(StopReason.DISARMED, line.now))
+            self._comes_up(line)
+        line = self._ready()
+        self._stops(line, lambda line: line.session.stop(StopReason.DISARMED, line.now))
+        require("stops" not in line.session.counts, "counts", line.session.counts, "no stop")
         line.disconnect()
-        self._has_nothing_to_stop(line, "after the connection")
+        self._writes_no_stop(line, "after the connection")
+
+    def test_a_stop_that_is_lost_is_written_again(self) -> None:
+        """By the control loop, as often as the session says, or by the session itself."""
+        line = self._moving()
+        line.session.stop(StopReason.DISARMED, line.now)  # its bytes do not arrive
+        copies = line.session.stop_copies
+        if copies > 1:
+            self._stops(line, lambda line: line.session.stop_again(None, line.now))
+        elif line.on_line:
+            line.run(REPEATED_MS)
+            self._stands(line, "a stop that the session repeats")
 
     def test_a_stop_stops_every_motor(self) -> None:
         """With the declared bytes, which the session reports, and once."""
@@ -159,7 +179,6 @@ class BodyConformance:
             self._stops(line, lambda line, reason=reason: line.session.stop(reason, line.now))
             reported += [each for each in line.events if isinstance(each, StopSent)]
             require(reported, "a stop is reported", "nothing", "stop_commands, or StopSent")
-            self._has_nothing_to_stop(line, "after a stop")
             require(line.session.counts[f"stop_{reason}"] == 1, "counts", "none", "one stop")
 
     def test_a_rate_limit_does_not_slow_a_stop(self) -> None:
@@ -219,7 +238,8 @@ class BodyConformance:
         ):
             expected = "one Refused event, and no bytes"
             require([*map(type, events)] == [Refused], "requests to no device", events, expected)
-        self._has_nothing_to_stop(line, "after refused commands")
+        line.handle(session.stop(StopReason.SILENCE, now))
+        require("stops" not in session.counts, "counts", session.counts, "no stop of a motion")
 
     def test_limits_reach_the_motors(self) -> None:
         """The control loop checks each command with the limits of the device."""
@@ -272,7 +292,6 @@ class BodyConformance:
                 require(not self.moves(line.mock), "noise", "a motor turns", "none turns")
             if not was_connected:
                 require(not line.is_connected, "noise", "Connected", "no robot is there")
-            self._has_nothing_to_stop(line, "after noise")
 
         explore(st.lists(st.binary(max_size=200), max_size=10), check, self.examples)
 
@@ -329,12 +348,15 @@ class BodyConformance:
             line.run(1)
         broken("the robot comes up", shown(line.events[-4:]), f"Connected within {self.ready_s} s")
 
-    def _ready(self, **changes: Any) -> BodyLine:
-        line = self._simulation(**changes)
-        line.connect()
+    def _comes_up(self, line: BodyLine) -> None:
         for _ in self._handshake(line):
             pass
         line.run(SETTLE_MS)
+
+    def _ready(self, **changes: Any) -> BodyLine:
+        line = self._simulation(**changes)
+        line.connect()
+        self._comes_up(line)
         require(self._motors(line), "the robot comes up", "no motor", "a mock with a motor")
         return line
 
@@ -367,21 +389,16 @@ class BodyConformance:
         require(not self.moves(line.mock), rule, "a motor turns", "every motor stands")
 
     def _comes_back(self, line: BodyLine, rule: str) -> None:
-        for _ in self._handshake(line):
-            pass
-        line.run(SETTLE_MS)
+        self._comes_up(line)
         require(not self.moves(line.mock), rule, "a motor turns", "every motor stands")
-        self._has_nothing_to_stop(line, f"after {rule}")
 
-    def _has_nothing_to_stop(self, line: BodyLine, when: str) -> None:
+    def _writes_no_stop(self, line: BodyLine, when: str) -> None:
         session, now = line.session, line.now
         rule = f"a stop {when}"
         data = [event for event in session.stop(StopReason.SILENCE, now) if type(event) is Write]
         require(not data, rule, data, "no bytes")
         require(session.stop_bytes() == b"", rule, session.stop_bytes(), "no emergency stop")
         require(session.stop_commands() == [], rule, session.stop_commands(), "no report")
-        for device in self._motors(line):
-            require(session.stop_motor(device.index, now) is None, rule, device.name, "None")
 
     def _refuses(self, line: BodyLine, command: Command) -> None:
         counts = line.session.counts

@@ -119,6 +119,14 @@ class ScriptedBody(ScriptedSession):
             for each in self.devices.of_role("motor")
         ]
 
+    stop_copies = 0
+
+    def leave(self, now: int) -> list[control.Event]:
+        return []
+
+    def stop_again(self, motors: Any, now: int) -> list[control.Event]:
+        return self.record("stop_again", motors)
+
     def stop(self, reason: str, now: int) -> list[control.Event]:
         self.commanded.clear()
         return self.record("stop", reason)

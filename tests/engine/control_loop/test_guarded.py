@@ -115,6 +115,7 @@ def test_after_a_stop_the_guardian_has_it_until_it_has_left(guardian: FakeGuardi
     robot.loop.loop.safety.in_time()
     assert guardian.kept[BODY]
     robot.loop.robot.accept()
+    robot.run(100)  # with its copies
     robot.loop.loop.safety.in_time()
     assert guardian.kept[BODY] == b""
 

@@ -287,7 +287,7 @@ def test_periods_of_the_controller_hold_for_the_body_that_is_taken() -> None:
     run.controller_sends(SensorSwitch(1, 64.0), FeedbackSwitch(0, 32.0))
     run.calls.clear()
     run.loop.modes.switch(REMOTE)
-    assert of(run, "body")[1:] == [("switch", 1, None), ("tune", FeedbackSwitch(0, 0))]
+    assert of(run, "body") == [("switch", 1, None), ("tune", FeedbackSwitch(0, 0))]
     assert of(run, "remote") == [("switch", 1, 64.0), ("tune", FeedbackSwitch(2, 32.0))]
 
 

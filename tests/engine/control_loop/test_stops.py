@@ -49,7 +49,6 @@ def test_a_controller_that_leaves_stops_the_motors_once(
             way(controller)
             assert stop_after(running, begin) == 0
         assert running.stops() == {"disconnected": ROUNDS}
-        assert robot_of(running).received == b""  # once each
         assert running.report()["motors"]["left"] == {"velocity": 0.0}
 
 
@@ -70,8 +69,8 @@ def test_a_controller_that_moved_nothing_stops_nothing(tmp_path: Path) -> None:
         running.until(lambda: running.log.states[-1][:2] == ("cab.controller", State.WAITING))
         driving(running).finish()
         robot_of(running).wait_for(STOP)
-        assert running.stops() == {"disconnected": 1}
-        assert robot_of(running).received == b""
+        assert running.stops() == {"disconnected": 1}  # one that moved
+        assert robot_of(running).received == b""  # a simulated robot gets no other
 
 
 @pytest.mark.parametrize(
@@ -140,7 +139,6 @@ def test_a_controller_that_commands_no_more_is_stopped_and_disconnected(tmp_path
         assert stop_after(running, begin) == pytest.approx(0.2, abs=0.001)
         controller.wait_for_end()
         assert running.stops() == {"command_timeout": 1}
-        assert robot_of(running).received == b""
         driving(running).finish()
 
 

@@ -117,6 +117,7 @@ class BodyEnd(PeerListener):
 
     def detached(self, now: int) -> None:
         self.safety.emergency_stop.detach()
+        self.safety.stops.lost()
         self._deferred.clear()
         self._held.clear()
         self._owner.body_detached(self, now)
@@ -136,6 +137,7 @@ class BodyEnd(PeerListener):
             refusal = self.safety.check(command, now)
             waits = may_wait and (link.is_busy(now) or self._deferred.has(command.index))
             if refusal is None and not waits:
+                self.safety.state.was_commanded = True
                 outcome, events = link.session.command(command, now)
         except Exception as error:  # noqa: BLE001 - PeerLink.ask costs 0.7 us of 13.3 us per command
             link.fault(error)
@@ -161,6 +163,7 @@ class BodyEnd(PeerListener):
             self._settle(command, settled)
         if outcome is Accepted.SENT:
             self._held.discard(command.index)
+            self.safety.stops.commanded(command.index)
             if self._repeater is not None:
                 self._repeater.keep(command, now, first=not self.safety.state.moving)
             self.safety.commanded(command, now)
@@ -225,10 +228,12 @@ class BodyEnd(PeerListener):
         return self._settle(command, Accepted.WAITS)
 
     def stop_motor(self, index: int, now: int) -> bool:
-        """Stops one motor that was commanded since the last stop; whether it stands now."""
-        link = self.link
+        """Stops one motor, of a simulated robot where this run has commanded it; whether it has got
+        its stop, which counts where a motor was commanded since the last stop of all."""
+        link, state = self.link, self.safety.state
         self._deferred.drop(index, *MOTIONS)
-        if index in self._held or link.transport is None:
+        owes_stop = state.was_commanded or not state.simulated
+        if index in self._held or link.transport is None or not owes_stop:
             return index in self._held
         stops, events = link.ask(((), None), self._stop_of_motor, index, now)
         if events is not None and link.discard_unsent(now):
@@ -237,7 +242,8 @@ class BodyEnd(PeerListener):
         stopped = events is not None and link.handle(events, now)
         if stopped:
             self._hold(index)
-        self._motor_stopped(index, stops if stopped else (), now)
+            self.safety.stops.repeat_motor(index, now)
+        self._motor_stopped(index, stops if stopped and state.moving else (), now)
         return stopped
 
     def _stop_of_motor(self, index: int, now: int) -> tuple[Sequence[Command], list[Event] | None]:
@@ -248,7 +254,7 @@ class BodyEnd(PeerListener):
 
     def _motor_stopped(self, index: int, stops: Sequence[Command], now: int) -> None:
         """A command to this motor was refused. stops: the commands that were written to stop it;
-        none where it was not commanded since the last stop."""
+        none where no motor was commanded since the last stop."""
         statistics, is_controllers = self.safety.statistics, self.safety.has_controller
         if stops:
             statistics.counts["motor_stops"] += 1

@@ -101,10 +101,10 @@ class BodyEnds:
         for safety in self.safeties:
             safety.stop(reason, now, latch=latch)
 
-    def end(self, now: int) -> None:
+    def end(self, now: int, *, by_hand: bool) -> None:
         """The gateway ends: stops all bodies for good."""
         for safety in self.safeties:
-            safety.end(now)
+            safety.end(now, by_hand=by_hand)
 
     def alive(self, now: int) -> None:
         """The controller sent a valid message."""

@@ -26,7 +26,7 @@ from hilgw.devices.kinds import Devices, Refusal
 from hilgw.reasons import RequestRefused
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from hilgw.bodies.base import BodySession
     from hilgw.control.events import (
@@ -159,10 +159,22 @@ class RenumberedSession:
     def stop(self, reason: StopReason, now: int) -> list[Event]:
         return self._out(self._session.stop(reason, now))
 
+    @property
+    def stop_copies(self) -> int:
+        return self._session.stop_copies
+
+    def stop_again(self, motors: Collection[int] | None, now: int) -> list[Event]:
+        if motors is not None:
+            motors = [own for own in map(self._own, motors) if own is not None]
+        return self._out(self._session.stop_again(motors, now))
+
     def stop_motor(self, index: int, now: int) -> list[Event] | None:
         own = self._own(index)
         events = None if own is None else self._session.stop_motor(own, now)
         return None if events is None else self._out(events)
+
+    def leave(self, now: int) -> list[Event]:
+        return self._out(self._session.leave(now))
 
     def faults(self) -> list[str]:
         return self._session.faults()

@@ -1,0 +1,215 @@
+"""The stops of one body: how often each is written, and whether it has left.
+
+A serial line may damage a stop, so it is written several times, REPEAT_NS apart. The copies end
+with the next accepted command of their motor, or when the robot is armed. A session that knows by
+itself when its robot has stopped (`BodySession.stop_copies` is 0) is only watched until the stop
+has left.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hilgw.control.events import Write
+from hilgw.control.safety import BY_HAND
+from hilgw.devices.kinds import MOTOR
+from hilgw.engine.timing import Wakeup
+from hilgw.units import NS_PER_MS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hilgw.bodies.base import BodySession
+    from hilgw.control.events import Command, Event, StopReason
+    from hilgw.engine.control_loop.peer_link import PeerLink
+    from hilgw.transports.base import Scheduler
+
+REPEAT_NS = 30 * NS_PER_MS
+LOOK_NS = 5 * NS_PER_MS
+LEAVE_NS = 700 * NS_PER_MS
+"""A line that has not sent a stop after this time takes no bytes."""
+STEP_NS = 300 * NS_PER_MS
+"""A stop waits this long for the next step of a simulation."""
+STALLED = "the line takes no bytes"
+STANDS_STILL = "the simulation stands still, and gets the stop with its next step"
+LOST = "the connection was lost"
+
+
+class Stops:
+    """took: whether the connection took the last stop of all motors. unconfirmed: why that stop is
+    not known to have left; empty where it has, and as long as it may."""
+
+    def __init__(
+        self, body: PeerLink[BodySession], scheduler: Scheduler, inform: Callable[[str], None]
+    ) -> None:
+        """inform: shows the user a line about this body."""
+        self.took = True
+        self.unconfirmed = ""
+        self._body = body
+        self._inform = inform
+        self._wakeup = Wakeup(scheduler, self._look)
+        self._again = 0  # copies to come of a stop of all motors
+        self._motors: dict[int, int] = {}  # copies to come, by the index of a single motor
+        self._copies = 0  # written of a stop of all motors; 0: its session watches the robot
+        self._waits = False  # the stop waits in the session
+        self._reason: StopReason | None = None  # of the last stop, None after a command
+        self._written_ns = self._late_ns = 0
+        self._on_left: Callable[[str], None] | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the last stop has left with all its copies, or never will."""
+        return self._wakeup.at is None
+
+    @property
+    def is_leaving(self) -> bool:
+        """Whether the last stop may still leave, and has not yet."""
+        return not self.is_over and not self._has_left()
+
+    # --- stops ----------------------------------------------------------------------------------
+
+    def write(self, reason: StopReason, now: int) -> list[Command]:
+        """Write a stop of all motors, unless one was written just now. Return its commands; none
+        where the connection took none, or where they follow with the next request (`StopSent`)."""
+        if self._is_fresh(reason, now):
+            return []
+        self.end()
+        body, self._reason = self._body, None
+        self.took, self.unconfirmed = False, ""
+        if body.transport is None:
+            return []
+        answer = body.ask(None, self._stop_of_body, reason, now)
+        if answer is None:
+            return []
+        commands, events = answer
+        self._waits = not any(type(event) is Write for event in events)
+        self.took = body.handle(events, now)
+        if not self.took:
+            return []
+        self._reason = reason
+        self._copies = body.session.stop_copies
+        self._again = max(0, self._copies - 1)
+        self._wait(now)
+        return commands
+
+    def _is_fresh(self, reason: StopReason, now: int) -> bool:
+        """Whether the stop before, of the same event, serves for this one: one by hand never does,
+        since the controller stays after it."""
+        by_hand = {reason, self._reason} & {None, *BY_HAND}
+        return not by_hand and now < self._written_ns + REPEAT_NS
+
+    def _stop_of_body(self, reason: StopReason, now: int) -> tuple[list[Command], list[Event]]:
+        """Return the commands of a stop, and the session's events for it."""
+        body = self._body
+        commands = body.session.stop_commands()
+        cut = body.session.stop_bytes() if body.discard_unsent(now) else b""
+        stop = body.session.stop(reason, now)
+        # The robot may take the first stop for the end of a frame that was cut.
+        return commands, [Write(cut), *stop] if cut else stop
+
+    def when_left(self, report: Callable[[str], None]) -> None:
+        """Call report("") once the stop that was just written has left: at once where the kernel
+        has taken it, or the driver of the line has sent it; report(why) where it never does."""
+        if self._has_left():
+            report("")
+        else:
+            self._on_left = report
+
+    def left(self) -> None:
+        """The session has written the stop that it kept."""
+        if self._waits:
+            self._waits = False
+            self._wait(self._written_ns)
+
+    def repeat_motor(self, index: int, now: int) -> None:
+        """Repeat the stop of this motor, which was just written."""
+        copies = self._body.session.stop_copies - 1
+        if copies > 0:
+            self._motors[index] = copies
+            if self.is_over:
+                self._wait(now)
+
+    # --- their end ------------------------------------------------------------------------------
+
+    def commanded(self, index: int) -> None:
+        """End the copies for this motor, as it follows a command that was accepted."""
+        self._reason = None
+        if self.is_over:
+            return
+        self._report("")  # the line carries it before the command
+        if self._again:
+            motors = self._body.session.devices.of_role(MOTOR)
+            self._motors |= dict.fromkeys([each.index for each in motors], self._again)
+            self._again = 0
+        self._motors.pop(index, None)
+
+    def end(self) -> None:
+        """End all copies: the robot is armed, or another stop follows."""
+        self._again = self._copies = 0
+        self._motors.clear()
+
+    def lost(self) -> None:
+        """The connection is gone."""
+        self._reason = None
+        if not self.is_over:
+            self._give_up(LOST)
+
+    # --- time -----------------------------------------------------------------------------------
+
+    def _wait(self, now: int) -> None:
+        self._written_ns = now
+        self._late_ns = now + (STEP_NS if self._waits else LEAVE_NS)
+        is_over = not (self._copies or self._motors) and self._has_left()
+        self._wakeup.set(None if is_over else now + LOOK_NS)
+
+    def _has_left(self) -> bool:
+        body = self._body
+        return body.has_drained() and not (self._waits and self._is_kept())
+
+    def _is_kept(self) -> bool:
+        """Whether the session keeps the stop, for its next request or the robot's answer."""
+        return not self._body.ask(True, self._body.session.is_idle)
+
+    def _look(self, due: int) -> None:
+        now = self._body.checked_now()
+        if not self._has_left():
+            if now < self._late_ns:
+                self._wakeup.set(now + LOOK_NS)
+            else:
+                self._give_up(STANDS_STILL if self._waits else STALLED)
+            return
+        self._report("")
+        if not (self._again or self._motors):
+            if self._copies:
+                times = "once" if self._copies == 1 else f"{self._copies} times"
+                self._inform(f"stop sent {times}, not confirmed by the robot")
+        elif now < self._written_ns + REPEAT_NS:
+            self._wakeup.set(self._written_ns + REPEAT_NS)
+        else:
+            self._write_again(now)
+
+    def _write_again(self, now: int) -> None:
+        body = self._body
+        motors = None if self._again else list(self._motors)
+        if self._again:
+            self._again -= 1
+        else:
+            self._motors = {index: left - 1 for index, left in self._motors.items() if left > 1}
+        if body.call(now, body.session.stop_again, motors, now):
+            self._wait(now)
+        else:
+            self._give_up(STALLED)
+
+    def _give_up(self, why: str) -> None:
+        """The stop is not known to have left."""
+        self.unconfirmed = why
+        self.end()
+        self._wakeup.set(None)
+        if self._on_left is None:
+            self._inform(f"stop not confirmed: {why}")
+        self._report(why)
+
+    def _report(self, why: str) -> None:
+        report, self._on_left = self._on_left, None
+        if report is not None:
+            report(why)
