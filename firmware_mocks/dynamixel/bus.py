@@ -40,6 +40,7 @@ PARAMETERS: dict[str, str] = {
     "resumes": "yes: a servo that its bus watchdog has stopped goes on to its old goal when that "
     "is cleared; no: it waits for a new one (default yes)",
     "temperature": "degrees Celsius of all servos (default 31)",
+    "sag": "pulses by which a load pulls a servo away from the position that it holds (default 0)",
 }
 DEFAULTS: dict[str, Any] = {
     "ids": "1, 2",
@@ -53,6 +54,7 @@ DEFAULTS: dict[str, Any] = {
     "registers": "none",
     "resumes": "yes",
     "temperature": 31,
+    "sag": 0,
 }
 PING, READ, WRITE, REG_WRITE, ACTION, FACTORY, REBOOT, CLEAR = 1, 2, 3, 4, 5, 6, 8, 16
 SYNC_READ, SYNC_WRITE, BULK_READ, BULK_WRITE = 0x82, 0x83, 0x92, 0x93
@@ -61,7 +63,7 @@ MANY = (SYNC_READ, SYNC_WRITE, BULK_READ, BULK_WRITE, FAST_SYNC_READ, FAST_BULK_
 KEEP_ID, KEEP_ID_AND_RATE = 1, 2  # of a factory reset
 STEP_NS = 5 * MS
 STATES = (
-    "echo", "hardware_error", "volts", "temperature", "brown_out_s", "registers", "resumes"
+    "echo", "hardware_error", "volts", "temperature", "brown_out_s", "registers", "resumes", "sag"
 )  # fmt: skip
 """Parameters that leave the servos as they are."""
 
@@ -104,9 +106,10 @@ class Bus(Adjustable):
         heat = values.whole("temperature", settings["temperature"], 0, 255)
         brown_out_ns = round(values.number("brown_out_s", settings["brown_out_s"], 0, 1e6) * 1e9)
         resumes = values.choice("resumes", settings["resumes"], ("no", "yes")) == "yes"
+        sag = values.whole("sag", settings["sag"], -2048, 2048)
         fitted = _registers(settings["registers"], self._fitted)
         for number, servo in self._fitted.items():
-            servo.brown_out_ns, servo.resumes = brown_out_ns, resumes
+            servo.brown_out_ns, servo.resumes, servo.sag = brown_out_ns, resumes, sag
             servo.table[TEMPERATURE] = heat
             servo.volts = volts
             servo.fail(error)

@@ -65,7 +65,8 @@ SERIES_P = (2000, 2020)
 class Servo:
     """tripped: its bus watchdog has stopped it. resumes: when that is cleared, it goes on to its
     old goal. brown_out_ns: so long it turns until its supply fails for a moment; 0: never. fitted:
-    registers that have these values at power on."""
+    registers that have these values at power on. sag: the pulses by which a load pulls it away from
+    the position that it holds."""
 
     def __init__(self, number: int, model: int, return_delay_us: int, baud_rate: int) -> None:
         self.model = model
@@ -79,6 +80,7 @@ class Servo:
         self.resumes = True
         self.brown_out_ns = self._turned_ns = 0
         self.volts = 12.0
+        self.sag = 0
         self.fitted: dict[int, int] = {}
         self._error = 0  # what is wrong beside the supply
         self._rates = list(BAUD_RATES)
@@ -276,7 +278,7 @@ class Servo:
         seconds, self.moved_ns = max(0, now - self.moved_ns) / 1e9, max(now, self.moved_ns)
         goal = self._goal_speed()
         if self.table[MODE] in (3, 4, 5):
-            way = self.get(GOAL_POSITION, 4) - self.pulses
+            way = self.get(GOAL_POSITION, 4) - self.sag - self.pulses
             reach = min(abs(way), abs(goal) * seconds)
             self.pulses += math.copysign(reach, way)
             self.speed = math.copysign(goal, way) if goal and reach < abs(way) else 0.0

@@ -144,7 +144,7 @@ class MotorSession(ABC):
         return self._stop_data() if self._can_stop else b""
 
     def leave(self, now: int) -> list[Event]:
-        """Say goodbye: there is nothing to say to most robots."""
+        """Leave the robot: most need no goodbye."""
         return []
 
     def is_idle(self) -> bool:

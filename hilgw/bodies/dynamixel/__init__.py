@@ -87,7 +87,7 @@ class DynamixelBody(SerialRobot):
         return len({servo.series for servo in servos_of(settings).values()}) > 1
 
     def stop_frame(self, settings: DynamixelSettings) -> StopFrame:
-        """The stop of all servos; a stop in motion has only those that were commanded."""
+        """The stop of all servos."""
         offsets = {each.id: SERIES[each.series].offset for each in servos_of(settings).values()}
         still = write_all(GOAL_VELOCITY, dict.fromkeys(offsets, 0), offsets)
         hold = write_all(GOAL_POSITION, dict.fromkeys(offsets, 0), offsets)

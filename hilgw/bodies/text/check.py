@@ -43,7 +43,7 @@ LATCHING = {"M112": "M112", "\x18": "0x18 (reset)"}
 
 
 def latching_stops(settings: TextBodySettings) -> Iterator[Problem]:
-    """Yield a warning for each stop that latches the robot, and so is no stop of everyday."""
+    """Yield a warning for each stop that latches the robot."""
     for place, line in enumerate(settings.stop):
         for text, name in LATCHING.items():
             if text in line.send.upper():

@@ -1,9 +1,9 @@
 """The stops of one body: how often each is written, and whether it has left.
 
 A serial line may damage a stop, so it is written several times, REPEAT_NS apart. The copies end
-with the next accepted command of their motor, or when the robot is armed. A session that knows by
-itself when its robot has stopped (`BodySession.stop_copies` is 0) is only watched until the stop
-has left.
+with the next accepted command of their motor, or when the robot is armed. A session that
+repeats its stop itself, or needs no copies (`BodySession.stop_copies` is 0), is only watched until
+the stop has left.
 """
 
 from __future__ import annotations

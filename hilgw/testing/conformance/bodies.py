@@ -161,7 +161,7 @@ class BodyConformance:
         self._writes_no_stop(line, "after the connection")
 
     def test_a_stop_that_is_lost_is_written_again(self) -> None:
-        """By the control loop, as often as the session says, or by the session itself."""
+        """By the control loop, as often as the session declares, or by the session itself."""
         line = self._moving()
         line.session.stop(StopReason.DISARMED, line.now)  # its bytes do not arrive
         copies = line.session.stop_copies

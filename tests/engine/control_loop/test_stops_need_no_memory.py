@@ -1,0 +1,280 @@
+"""A stop is written to a robot that hilgw has not commanded, and again where the line may damage it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from firmware_mocks.dynamixel.servo import TORQUE
+from hilgw.control.events import MotorCommand, MotorField, StopReason
+from hilgw.engine.control_loop.stops import LEAVE_NS, REPEAT_NS
+from hilgw.units import NS_PER_MS
+from tests.engine.control_loop.on_mocks import OnMock, declared, kinds
+
+LIMIT_MS = 40
+ON_LINES = [kind for kind in kinds() if OnMock(kind).on_line]
+NOT_CONFIRMED = "stop sent 3 times, not confirmed by the robot"
+
+
+def disarm(robot: OnMock, reason: StopReason = StopReason.DISARMED) -> None:
+    robot.loop.loop.disarm(robot.loop.scheduler.now(), reason)
+
+
+def send(robot: OnMock, command: MotorCommand) -> None:
+    robot.loop.loop.events([command], robot.loop.scheduler.now())
+
+
+def leave(robot: OnMock) -> None:
+    robot.loop.controller_leaves()
+
+
+BY_HAND: dict[str, Callable[[OnMock], None]] = {
+    "hilgw disarm": disarm,
+    "the switch": lambda robot: disarm(robot, StopReason.ESTOP),
+    "a port that is handed over": lambda robot: disarm(robot, StopReason.RELEASED),
+    "Ctrl-C": lambda robot: robot.loop.loop.end(by_hand=True),
+}
+AT_AN_END: dict[str, Callable[[OnMock], None]] = {
+    "the end of the run": lambda robot: robot.loop.loop.end(),
+    "the end of the controller": leave,
+    "the end of a lease": lambda robot: disarm(robot, StopReason.LEASE_ENDED),
+    "a lease that expires": lambda robot: disarm(robot, StopReason.LEASE_EXPIRED),
+}
+
+
+def resting(kind: str, *, simulated: bool) -> OnMock:
+    """A robot that is up, and that this run has not commanded."""
+    robot = OnMock(kind, simulated=simulated, armed=simulated).start()
+    robot.run(100)
+    robot.written = b""
+    return robot
+
+
+def stops_in(robot: OnMock) -> int:
+    return len(robot.stop.findall(robot.written))
+
+
+# --- without memory -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", kinds())
+@pytest.mark.parametrize("cause", BY_HAND)
+@pytest.mark.parametrize("simulated", [True, False], ids=["simulated", "real"])
+def test_a_person_stops_a_robot_that_was_never_commanded(
+    kind: str, cause: str, simulated: bool
+) -> None:
+    robot = resting(kind, simulated=simulated)
+    BY_HAND[cause](robot)
+    assert 0 <= robot.ms_to_stop(LIMIT_MS)
+    robot.run(200)
+    assert robot.loop.observer.stops == [] and not robot.loop.safety.stops  # none that moved
+    assert robot.loop.safety.latched is None
+
+
+@pytest.mark.parametrize("kind", kinds())
+@pytest.mark.parametrize("cause", AT_AN_END)
+def test_an_end_stops_a_real_robot_that_was_never_commanded(kind: str, cause: str) -> None:
+    robot = resting(kind, simulated=False)
+    AT_AN_END[cause](robot)
+    assert 0 <= robot.ms_to_stop(LIMIT_MS)
+
+
+@pytest.mark.parametrize("kind", kinds())
+@pytest.mark.parametrize("cause", AT_AN_END)
+def test_an_end_stops_a_simulated_robot_that_this_run_has_commanded(kind: str, cause: str) -> None:
+    robot = resting(kind, simulated=True)
+    AT_AN_END[cause](robot)
+    robot.run(100)
+    assert not stops_in(robot)
+    robot = resting(kind, simulated=True)
+    robot.drive()
+    disarm(robot)
+    robot.run(500)
+    robot.written = b""
+    AT_AN_END[cause](robot)
+    assert 0 <= robot.ms_to_stop(LIMIT_MS)
+
+
+@pytest.mark.parametrize("kind", ON_LINES)
+def test_a_robot_that_another_program_drives_is_stopped(kind: str) -> None:
+    driver = OnMock(kind).start()
+    driver.run(100)
+    driver.written = b""
+    driver.command()
+    driver.run(100)
+    robot = resting(kind, simulated=False)
+    robot.mock.receive(driver.written, robot.loop.scheduler.now())
+    disarm(robot)
+    robot.run(500)
+    assert not robot.moves
+
+
+@pytest.mark.parametrize("kind", kinds())
+def test_no_stop_is_added_when_a_robot_connects(kind: str) -> None:
+    """Apart from the handshake's own: the robot was stopped while it was away."""
+    first, second = OnMock(kind), OnMock(kind, simulated=False)
+    disarm(second)
+    for robot in (first, second):
+        robot.start()
+        robot.run(200)
+    assert stops_in(first) == stops_in(second)
+
+
+# --- as often as the line may damage it -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ON_LINES)
+@pytest.mark.parametrize("cause", [*BY_HAND, *AT_AN_END])
+def test_a_robot_whose_first_stop_is_damaged_stops(kind: str, cause: str) -> None:
+    robot = OnMock(kind, simulated=False, armed=True).start()
+    robot.drive()
+    robot.is_cut = True
+    (BY_HAND | AT_AN_END)[cause](robot)
+    assert 0 <= robot.ms_to_stop(LIMIT_MS)
+    robot.is_cut = False
+    robot.run(1_500, until=robot.loop.loop.has_drained)
+    assert not robot.moves
+
+
+def copies_of(robot: OnMock) -> list[int]:
+    """When the stops of the next 200 ms leave, in ms."""
+    times, seen = [], 0
+    for milliseconds in range(200):
+        robot.carry()
+        if stops_in(robot) > seen:
+            seen = stops_in(robot)
+            times.append(milliseconds)
+        robot.run(1)
+    return times
+
+
+def test_copies_leave_30_ms_apart_and_the_run_waits_for_them() -> None:
+    robot = OnMock("create2", simulated=False, armed=True).start()
+    robot.drive()
+    robot.loop.loop.end(by_hand=True)
+    assert not robot.loop.loop.has_drained()
+    times = copies_of(robot)
+    assert len(times) == 3 and times[0] == 0
+    gaps_ms = [later - earlier for earlier, later in zip(times, times[1:], strict=False)]
+    assert min(gaps_ms) >= REPEAT_NS // NS_PER_MS and max(gaps_ms) < 50
+    assert robot.loop.loop.has_drained()
+    assert NOT_CONFIRMED in robot.loop.observer.notices
+
+
+def test_arming_ends_the_copies() -> None:
+    robot = OnMock("create2", simulated=False, armed=True).start()
+    robot.drive()
+    disarm(robot)
+    robot.run(10)
+    robot.loop.loop.arm()
+    robot.run(200)
+    assert stops_in(robot) == 1 and NOT_CONFIRMED not in robot.loop.observer.notices
+
+
+def test_a_command_ends_the_copies_of_its_motor() -> None:
+    robot = OnMock("dynamixel", latch=False).start()
+    robot.drive()
+    leave(robot)
+    robot.run(10)
+    robot.loop.controller_comes()
+    robot.command(0.5)  # the first motor only
+    robot.run(300)
+    moving, *others = robot.mock.servos.values()
+    assert moving.moves and not any(servo.moves for servo in others)
+
+
+def test_one_motor_that_a_refusal_stops_gets_its_stop_three_times() -> None:
+    robot = OnMock("create2", simulated=False, armed=True).start()
+    robot.drive()
+    robot.is_cut = True
+    send(robot, MotorCommand(robot.motors[0].index, MotorField.TORQUE, 1.0))  # it has velocities
+    robot.run(10)
+    robot.is_cut = False
+    robot.run(100)
+    assert robot.moves and 0 in robot.mock.drive
+
+
+# --- a position that is held ----------------------------------------------------------------------
+
+
+SAG = 20  # pulses, 1.8 degrees
+
+
+def arm_with_a_load() -> OnMock:
+    """Its servos hold a position, from which the load pulls them away."""
+    settings = replace(declared("dynamixel").settings_with(), mock={"sag": SAG})
+    robot = OnMock("dynamixel", settings, simulated=False, armed=True).start()
+    for motor in robot.motors:
+        send(robot, MotorCommand(motor.index, MotorField.POSITION, 0.5))
+    robot.run(1_000)
+    assert min(positions(robot)) > 2200
+    return robot
+
+
+def positions(robot: OnMock) -> list[float]:
+    return [servo.pulses for servo in robot.mock.servos.values()]
+
+
+def test_a_loaded_arm_does_not_sag_from_stop_to_stop() -> None:
+    robot = arm_with_a_load()
+    disarm(robot)
+    robot.run(500)
+    before = positions(robot)
+    for _ in range(20):
+        robot.loop.loop.arm()
+        disarm(robot)
+        robot.run(500)
+    assert positions(robot) == before
+
+
+def test_each_copy_of_a_stop_holds_the_same_position() -> None:
+    robot = arm_with_a_load()
+    robot.written = b""
+    disarm(robot)
+    robot.run(200)
+    assert len({*robot.stop.findall(robot.written)}) == 1 and stops_in(robot) >= 3
+
+
+def test_an_arm_that_was_moved_by_hand_does_not_swing_back() -> None:
+    robot = arm_with_a_load()
+    disarm(robot)
+    robot.run(500)
+    for servo in robot.mock.servos.values():
+        servo.table[TORQUE] = 0  # another program lets it go
+        servo.pulses += 400
+    moved = positions(robot)
+    robot.run(100)
+    disarm(robot)
+    robot.run(500)
+    assert not any(servo.torque for servo in robot.mock.servos.values())
+    assert positions(robot) == moved
+
+
+# --- whether it has left --------------------------------------------------------------------------
+
+
+def test_a_stop_on_a_stalled_line_is_not_reported_as_one() -> None:
+    robot = OnMock("create2", simulated=False, armed=True).start()
+    robot.drive()
+    robot.loop.robot.stalled = True
+    disarm(robot)
+    robot.run(100)
+    assert robot.loop.observer.stops == [] and robot.loop.loop.is_stopping
+    robot.run(LEAVE_NS // NS_PER_MS)
+    assert robot.loop.observer.stops == [] and not robot.loop.loop.is_stopping
+    assert robot.loop.loop.unconfirmed == {"cab.body": "the line takes no bytes"}
+    assert any("stop not confirmed: the line takes" in each for each in robot.loop.observer.notices)
+
+
+def test_motors_are_stopped_once_the_bytes_have_left() -> None:
+    robot = OnMock("create2", simulated=False, armed=True).start()
+    robot.drive()
+    robot.loop.robot.stalled = True
+    disarm(robot)
+    robot.run(100)
+    robot.loop.robot.accept()
+    robot.run(20)
+    assert robot.loop.observer.stops == [("disarmed", "the user disarmed the robot")]
+    assert robot.loop.loop.unconfirmed == {}
