@@ -1,4 +1,4 @@
-"""A run says which robot may still move, and a disarm waits until the stop has left."""
+"""A run names the robots that may still move, and a disarm waits until the stop has left."""
 
 from __future__ import annotations
 
