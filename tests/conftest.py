@@ -59,6 +59,7 @@ REAL = {  # file of tests/real: the option that names its device
 NODE_MODULES = Path(sys.prefix) / "npm" / "node_modules"
 NODE_TESTS = {"test_npm_xbee_api.py": "xbee-api", "test_axe.py": "axe-core"}  # and their package
 SEARCH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
+os.environ["PATH"] = SEARCH  # of an ordinary user, too: judges are started by their names
 
 
 # nohup ignores the first of them, and a shell ignores the second in a background job. Programs that
