@@ -202,6 +202,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("needs_root") and os.geteuid() != 0:
+        pytest.skip("only root can do this")
     for mark in item.iter_markers("judge"):
         for program in mark.args:
             if shutil.which(program, path=SEARCH) is None:

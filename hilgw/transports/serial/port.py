@@ -189,7 +189,7 @@ def _prepare(port: _Device, name: str, line: LineSettings) -> None:
 
 
 def _await_guardian(name: str, end: float) -> bool:
-    """Wait until a guardian, if one alone has the port, lets go of it; return whether one had it."""
+    """Wait until a guardian that alone has the port lets go of it; return whether one had it."""
     from hilgw.transports.serial import tty
 
     is_seen = False
