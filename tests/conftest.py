@@ -9,15 +9,12 @@ import inspect
 import os
 import shutil
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
-from zlib import crc32
 
 import pytest
 from hypothesis import given, settings
@@ -26,7 +23,6 @@ from hypothesis.strategies import none
 from hilgw.engine.control_loop.guardian import Guardian
 from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.testing.sim import Clock, SimEventLoop
-from tests import fork_server
 from tests.cases import part_of
 
 # How long one example takes shows nothing on a busy machine. The suite's cases are the same in each
@@ -63,6 +59,7 @@ REAL = {  # file of tests/real: the option that names its device
 NODE_MODULES = Path(sys.prefix) / "npm" / "node_modules"
 NODE_TESTS = {"test_npm_xbee_api.py": "xbee-api", "test_axe.py": "axe-core"}  # and their package
 SEARCH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
+os.environ["PATH"] = SEARCH  # of an ordinary user, too: judges are started by their names
 
 
 # nohup ignores the first of them, and a shell ignores the second in a background job. Programs that
@@ -155,59 +152,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path not in waits)
 
 
-def start(popen: Any, *given: Any) -> None:
-    words = [*given[0]] if isinstance(given[0], list | tuple) else []
+def no_program(event: str, details: tuple[Any, ...]) -> None:
+    """An audit hook: only a test with the mark `process` starts a program."""
+    if event != "subprocess.Popen" or not at_work or at_work[0].get_closest_marker("process"):
+        return
     # On a new machine matplotlib lists the fonts, in whichever test imports it first.
-    if words[:1] != ["fc-list"] and at_work and at_work[0].get_closest_marker("process") is None:
+    if details[0] != "fc-list":
         pytest.fail(UNMARKED)
-    if at_work and words[:3] == fork_server.COMMAND:
-        server = forks.server_for(at_work[0], words)
-        if server is not None and server.start(popen, *given):
-            return
-    start_process(popen, *given)
 
 
-start_process = getattr(subprocess.Popen, "_execute_child")  # noqa: B009 - typeshed has no such
-patch.object(subprocess.Popen, "_execute_child", start).start()
-
-
-class Forks:
-    """Which starts of hilgw are forks: none of a test with the marker `real_start` and of every
-    eighth other test, and not the first one of a command."""
-
-    def __init__(self) -> None:
-        self._server: fork_server.ForkServer | None = None
-        self._commands: set[str] = set()
-        self._wanted = 0
-
-    def server_for(self, item: pytest.Item, words: Sequence[str]) -> fork_server.ForkServer | None:
-        """The server that does this start, if one does."""
-        command = next((word for word in words[3:4] if word.isalpha()), "run")
-        known = command in self._commands
-        self._commands.add(command)
-        of_name = crc32(item.nodeid.encode())  # the same tests in each run, and in each order
-        if not known or of_name % 8 == 0 or item.get_closest_marker("real_start") is not None:
-            return None
-        self._wanted += 1
-        return self._server
-
-    def prepare(self) -> None:
-        """Between two tests. A server costs as much as some real starts."""
-        if self._server is None and self._wanted > 3 and sys.platform == "linux":
-            self._wanted = 0
-            with suppress(OSError):
-                self._server = fork_server.ForkServer()
-
-    def close(self) -> None:
-        if self._server is not None:
-            self._server.close()
-
-
-forks = Forks()
-
-
-def pytest_unconfigure() -> None:
-    forks.close()
+sys.addaudithook(no_program)
 
 
 class NoGuardian:
@@ -240,7 +194,6 @@ for each in ("demand", "take", "keep", "drop"):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    forks.prepare()
     at_work[:] = [item]
     try:
         return (yield)
@@ -249,6 +202,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("needs_root") and os.geteuid() != 0:
+        pytest.skip("only root can do this")
     for mark in item.iter_markers("judge"):
         for program in mark.args:
             if shutil.which(program, path=SEARCH) is None:

@@ -34,7 +34,6 @@ def test_parts_are_used_by_their_protocols() -> None:
 TESTS = Path(__file__).parent
 PRIVATE_STILL = {
     "firmware_mocks/xbee/test_zigpy.py",
-    "fork_server.py",
     "protocols/test_rfc2217.py",
 }
 

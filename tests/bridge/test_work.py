@@ -1,25 +1,18 @@
-"""What the bridge does for a message and for a pause, counted: no clock is read."""
+"""What a pause of a stream sets and watches: no clock is read."""
 
 from __future__ import annotations
 
 import asyncio
-import os
 import socket
 import struct
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hilgw.transports.tcp.stream import TcpStream
-from tests import work
-from tests.bridge.rig import Rig, run_bridge
 
-MESSAGE = bytes(4096)
-MESSAGES = 200
 CYCLES = 1000
 
 
@@ -32,52 +25,6 @@ def connected() -> Iterator[tuple[socket.socket, socket.socket]]:
             ours.setblocking(False)
             with ours:
                 yield ours, theirs
-
-
-class Sender:
-    """Sends the next message when the device has received the one before, all in one event loop."""
-
-    def __init__(self, rig: Rig, connection: socket.socket) -> None:
-        self.done = asyncio.Event()
-        self._left = MESSAGES
-        self._missing = 0
-        self._master = rig.device.master
-        self._connection = connection
-        asyncio.get_running_loop().add_reader(self._master, self._received)
-        self._send()
-
-    def _send(self) -> None:
-        self._missing = len(MESSAGE)
-        self._left -= 1
-        assert self._connection.send(MESSAGE) == len(MESSAGE)
-
-    def _received(self) -> None:
-        self._missing -= len(os.read(self._master, 65536))
-        if self._missing:
-            return
-        if self._left:
-            self._send()
-        else:
-            asyncio.get_running_loop().remove_reader(self._master)
-            self.done.set()
-
-
-def test_a_message_to_the_port_takes_few_calls(tmp_path: Path) -> None:
-    counted: list[Counter[str]] = []
-
-    async def scenario(rig: Rig) -> None:
-        with socket.create_connection(rig.address) as connection:
-            first = Sender(rig, connection)  # the first bytes are held: they may be telnet
-            await first.done.wait()
-            sender = Sender(rig, connection)
-            counts: Counter[str] = Counter()
-            with work.counting(counts):
-                await sender.done.wait()
-            counted.append(counts)
-
-    run_bridge(tmp_path, scenario)
-    # Read, and written: _readable, _read_on, received, write, write; pending when it is written.
-    assert counted[0].total() <= 7 * MESSAGES, counted
 
 
 def pause_often(stream: TcpStream) -> None:

@@ -254,8 +254,6 @@ def test_a_number_out_of_range_is_an_error() -> None:
 # --- A file with thousands of errors is refused with work in proportion to its length -------------
 
 
-MOST_CALLS = 2000
-"""Of functions for one entry; PyYAML without libyaml needs about 100 for each key and value."""
 HEAD = "version: 1\nwebots: R2025a\nbackend: mock\n"
 ROVERS = "robots:\n" + "".join(f"  rover{number}: {{}}\n" for number in range(60))
 UART = "adapters:\n  a:\n    kind: uart\n    port: /dev/x\n"
@@ -306,7 +304,6 @@ def test_work_grows_with_the_number_of_wrong_entries_alone(shape: str) -> None:
     assert refused(file_of(shape, 10)) >= 9  # and everything is imported
     few, many = (all_calls(lambda n=n: refused(file_of(shape, n))) for n in (100, 300))
     assert many <= 3.1 * few
-    assert (many - few) / 200 <= MOST_CALLS
 
 
 @pytest.mark.parametrize("shape", ["unknown kinds", "adapters with mocks", "listeners"])

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from hilgw.testing.sim import DEADLINE_S, until
 
 LOCKS = Path("/var/lock")
-PATH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
 Keys = dict[str, tuple[int, int]]  # name of a key -> address, command
 
 # LIRC has the bits of a code in the order in which they are sent, the first one highest. Its idea
@@ -97,6 +97,18 @@ def remote(name: str, keys: Keys) -> str:
     return REMOTE.format(name=name, bits=bits, flags=flags, timing=timing, codes=codes)
 
 
+def with_own_locks(folder: Path) -> list[str]:
+    """Words before a command of LIRC that give it a folder of locks of its own: an ordinary user
+    may not write into that of the system, nor remove what root has left there. None where no file
+    system can be mounted."""
+    locks = folder / "locks"
+    locks.mkdir(exist_ok=True)
+    space = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]
+    words = [*space, "sh", "-c", f'mount --bind "$0" {LOCKS.resolve()} && exec "$@"', str(locks)]
+    can_mount = subprocess.run([*words, "true"], capture_output=True, check=False).returncode == 0
+    return words if can_mount else []
+
+
 class Program:
     """A program that runs in the background; what it prints, so far."""
 
@@ -118,7 +130,6 @@ async def running(log: Path, *command: str) -> AsyncIterator[Program]:
             stdin=asyncio.subprocess.DEVNULL,
             stdout=output,
             stderr=asyncio.subprocess.STDOUT,
-            env={**os.environ, "PATH": PATH},
         )
     program = Program(process, log)
     try:
@@ -142,7 +153,6 @@ async def output_of(*command: str, cwd: Path) -> str:
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
-        env={**os.environ, "PATH": PATH},
     )
     try:
         out, _ = await asyncio.wait_for(process.communicate(), DEADLINE_S)
@@ -192,20 +202,21 @@ async def lircd(folder: Path, port: Path, *remotes: str) -> AsyncIterator[Path]:
     conf.write_text("\n".join(remotes))
     command = ["lircd", "-n", "-O", options, "-H", "irtoy", "-d", port.resolve(), "-o", socket]
     command += ["-P", folder / "lircd.pid", "-L", folder / "lircd.log", conf]
-    async with running(folder / "lircd.out", *map(str, command)):
+    async with running(folder / "lircd.out", *with_own_locks(folder), *map(str, command)):
         await until(socket.exists, what="lircd's socket")
         yield socket
 
 
 @asynccontextmanager
 async def mode2_on(folder: Path, port: Path) -> AsyncIterator[Program]:
-    """mode2 on a port. It does not remove its lock when it is ended, so that is done here."""
-    path = port.resolve()
-    async with running(folder / "mode2", "mode2", "-H", "irtoy", "-d", str(path), "-m") as mode2:
+    """mode2 on a port."""
+    command = ["mode2", "-H", "irtoy", "-d", str(port.resolve()), "-m"]
+    async with running(folder / "mode2", *with_own_locks(folder), *command) as mode2:
         try:
             yield mode2
-        finally:
-            (LOCKS / f"LCK..{path.name}").unlink(missing_ok=True)
+        finally:  # it does not remove its lock when it is ended
+            with suppress(OSError):
+                (LOCKS / f"LCK..{port.resolve().name}").unlink()
 
 
 def mode2_lines(text: str) -> list[list[int]]:

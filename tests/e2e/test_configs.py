@@ -65,7 +65,6 @@ def test_it_runs(name: str, tmp_path: Path) -> None:
         assert drives(report), report
 
 
-@pytest.mark.real_start
 @pytest.mark.parametrize("name", AS_SHIPPED)
 def test_it_runs_as_shipped(name: str, tmp_path: Path) -> None:
     robots = yaml.safe_load((ROOT / "configs" / f"{name}.yaml").read_text())["robots"]

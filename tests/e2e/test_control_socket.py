@@ -8,8 +8,6 @@ import signal
 import socket
 from pathlib import Path
 
-import pytest
-
 from hilgw.testing.sim import wait_until
 from tests.e2e.running import Gateway, run
 
@@ -73,7 +71,6 @@ def test_several_gateways_are_distinguished_by_their_configuration(tmp_path: Pat
         assert send("--config", "one")[0] == 5
 
 
-@pytest.mark.real_start
 def test_a_stopped_gateway_is_named_and_the_other_disarms_its_robot(tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / f"{name}.yaml").write_text(

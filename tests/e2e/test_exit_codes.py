@@ -171,7 +171,6 @@ def test_nohup_outlives_its_terminal(tmp_path: Path) -> None:
         process.kill()
 
 
-@pytest.mark.real_start
 @pytest.mark.wall_clock("any moment after the first output is right: there is no condition")
 @pytest.mark.parametrize(
     ("delay_ms", "number"),

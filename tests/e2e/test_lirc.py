@@ -316,10 +316,9 @@ def test_lirc_and_a_simulated_robot_receive_each_other(tmp_path: Path) -> None:
     gateway = Gateway(tmp_path, ["--config", CONFIG, "--report", "report.json"])
 
     async def scenario() -> None:
-        async with lircd(tmp_path, tmp_path / "ir-spare", conf) as socket:
-            async with running(tmp_path / "irw", "irw", str(socket)) as irw:
-                await until(lambda: " 00 KEY_L nec\n" in irw.text, what="the robot")
-                await until(lambda: " 00 KEY_K nec\n" in irw.text, what="the lamp")
+        wanted = [" 00 KEY_L nec\n", " 00 KEY_K nec\n"]  # both senders of the file
+        shows_all = lambda text: all(line in text for line in wanted)  # noqa: E731
+        await shown_by_irw(tmp_path, tmp_path / "ir-spare", [conf], shows_all)
         came = lambda: '"Y"' in gateway.text()  # noqa: E731
         await sent_by_irsend(tmp_path, tmp_path / "ir-spare", conf, "KEY_Y", came)
 

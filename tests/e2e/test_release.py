@@ -161,12 +161,15 @@ def test_what_cannot_be_handed_over_is_refused_and_changes_nothing(gateway: Gate
     broken = gateway.cwd / "broken"
     broken.write_text("no program")
     broken.chmod(0o700)
+    locked = gateway.cwd / "locked"  # as a folder of root in the PATH of an ordinary user
+    locked.mkdir(mode=0, exist_ok=True)
+    path = f"{locked}:{os.environ['PATH']}"
     for words, code, text in (
         (("uart1",), 1, "no port 'uart1' here; did you mean 'uart0'?"),
         (("uart0", "--", "no-such-tool"), 2, "cannot start no-such-tool: No such file"),
         (("uart0", "--", str(broken)), 2, "uart0 is up again"),
     ):
-        done = run("release", *words, cwd=gateway.cwd)
+        done = run("release", *words, cwd=gateway.cwd, PATH=path)
         assert done.returncode == code and text in done.stderr, done.stderr
     assert is_up(gateway)
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import gc
 import os
+import termios
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
@@ -80,6 +82,11 @@ class Pty:
         if self.master >= 0:
             os.close(self.master)
             self.master = -1
+
+    def unlock(self) -> None:
+        """What the kernel does when the last program closes a real port: here the test still has
+        its slave open."""
+        fcntl.ioctl(self.slave, termios.TIOCNXCL)
 
     def read(self) -> bytes:
         try:

@@ -105,6 +105,7 @@ async def test_all_values_pass_on_a_fresh_pty_and_again_after_it_was_cooked(
             assert await client.received(256) == ALL_VALUES
             assert pty.read() == b"", "the tty echoes"
             await client.close()
+            pty.unlock()
             termios.tcsetattr(pty.slave, termios.TCSANOW, cooked)
 
 
@@ -521,6 +522,7 @@ async def test_a_second_opener_is_refused_with_the_name_of_the_first(
         assert f"pid {os.getpid()}" in error.what
         first.close()
         await first.wait_closed()
+        pty.unlock()
         again = await open_on(pty.path, path)
         again.close()
         await again.wait_closed()
@@ -607,6 +609,7 @@ async def test_modem_lines_are_left_alone(
         transport.close()
         await transport.wait_closed()
         assert changes == []
+        pty.unlock()
         asked = LineSettings(9600, dtr=False, rts=True)
         transport = await open_on(pty.path, path, asked)
         transport.close()

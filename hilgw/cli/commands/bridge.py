@@ -265,7 +265,6 @@ def _ready(args: argparse.Namespace, terminal: Any) -> None:
     from hilgw.cli.output import files
 
     # Objects of the start stay for good: scanning them for garbage would only cost pauses.
-    gc.collect()
     gc.freeze()
     if not args.quiet:
         terminal.line("ready")

@@ -178,7 +178,6 @@ def _build(config: GatewayConfig, observers: Sequence[Observer]) -> Gateway:
     from hilgw.assemble.gateway import build
 
     gateway = build(config, asyncio.get_running_loop(), *observers)
-    gc.collect()
     gc.freeze()  # objects of the start stay for good: scanning them would only delay packets
     return gateway
 

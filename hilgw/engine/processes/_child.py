@@ -5,6 +5,7 @@ kernel keeps the request over the exec.
 """
 
 import ctypes
+import errno
 import os
 import sys
 
@@ -20,7 +21,13 @@ def main() -> None:
     try:
         os.execvp(program[0], program)
     except OSError as error:
-        sys.exit(f"cannot run {program[0]}: {error.strerror}")
+        import shutil
+
+        reason = error.strerror
+        # A folder of PATH that this user must not enter is the error, whatever the others have.
+        if "/" not in program[0] and shutil.which(program[0], os.F_OK) is None:
+            reason = os.strerror(errno.ENOENT)
+        sys.exit(f"cannot run {program[0]}: {reason}")
 
 
 if __name__ == "__main__":

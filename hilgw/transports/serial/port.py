@@ -121,8 +121,23 @@ def _configure(port: Any, name: str, line: LineSettings, **more: Any) -> None:
 
 
 def _open_device(name: str, line: LineSettings) -> _Device:
-    """Runs in a thread; errors of pyserial and the kernel are not converted, but for a port that is
-    in use."""
+    """Open a port that the guardian of a killed gateway may have for some milliseconds more.
+
+    Runs in a thread; errors of pyserial and the kernel are not converted, but for a port that is in
+    use."""
+    end = time.monotonic() + GUARDIAN_S
+    is_guarded = os.name == "posix" and _await_guardian(name, end)
+    while True:
+        try:
+            return _open_once(name, line)
+        except PortError as error:
+            # Only root sees which ports a process still has open while it ends.
+            if not is_guarded or error.reason != PortError.BUSY or time.monotonic() >= end:
+                raise
+        time.sleep(GUARDIAN_POLL_S)
+
+
+def _open_once(name: str, line: LineSettings) -> _Device:
     port = _Device()
     port.notices = []
     if os.name != "posix":
@@ -131,7 +146,6 @@ def _open_device(name: str, line: LineSettings) -> _Device:
         return port
     from hilgw.transports.serial import tty
 
-    _await_guardian(name)
     port.is_pty = tty.is_pseudo_terminal_path(name)
     supported = supported_by_pty(line, port.notices) if port.is_pty else line
     _configure(port, name, supported, timeout=0, exclusive=True)
@@ -174,13 +188,15 @@ def _prepare(port: _Device, name: str, line: LineSettings) -> None:
         pass  # a driver without this mode
 
 
-def _await_guardian(name: str) -> None:
-    """The guardian of a gateway that was killed has the port for some milliseconds more."""
+def _await_guardian(name: str, end: float) -> bool:
+    """Wait until a guardian that alone has the port lets go of it; return whether one had it."""
     from hilgw.transports.serial import tty
 
-    end = time.monotonic() + GUARDIAN_S
+    is_seen = False
     while {each.command for each in tty.holders(name)} == {tty.GUARDIAN} and time.monotonic() < end:
+        is_seen = True
         time.sleep(GUARDIAN_POLL_S)
+    return is_seen
 
 
 def _held(name: str, but: int | None = None) -> PortError | None:

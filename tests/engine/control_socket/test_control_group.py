@@ -24,8 +24,6 @@ from hilgw.engine.control_socket.listener import ControlListener, closed_to, con
 from hilgw.errors import ConfigError, PeerError
 from hilgw.protocols.gateway import paths
 
-ROOT = hasattr(os, "getuid") and os.getuid() == 0
-needs_root = pytest.mark.skipif(not ROOT, reason="only root becomes another user")
 SERVICE, MEMBER, STRANGER = 64001, 64002, 64003  # users that no system has
 GROUP = 64010
 
@@ -141,7 +139,7 @@ def arms() -> str:
     return ", ".join(arm("cab"))
 
 
-@needs_root
+@pytest.mark.needs_root
 def test_a_service_is_found_in_run_and_serves_its_group_alone(folder: Path, lab: None) -> None:
     own = folder / "hilgw" / "lab"
     own.mkdir(mode=0o750)
@@ -158,7 +156,7 @@ def test_a_service_is_found_in_run_and_serves_its_group_alone(folder: Path, lab:
         assert find_gateway(None) == own / "hilgw.sock"  # of root
 
 
-@needs_root
+@pytest.mark.needs_root
 def test_without_a_group_a_service_serves_its_user_alone(folder: Path) -> None:
     own = folder / "hilgw" / "lab"
     own.mkdir(mode=0o755)
@@ -168,7 +166,7 @@ def test_without_a_group_a_service_serves_its_user_alone(folder: Path) -> None:
         assert "no gateway of yours" in as_user(MEMBER, [MEMBER, GROUP], arms)
 
 
-@needs_root
+@pytest.mark.needs_root
 def test_its_own_folder_is_passable_for_the_group_and_no_more(folder: Path, lab: None) -> None:
     with Service(None) as service:
         path = Path(service.answer)
@@ -184,7 +182,7 @@ def test_its_own_folder_is_passable_for_the_group_and_no_more(folder: Path, lab:
         assert "no gateway of yours" in as_user(MEMBER, [MEMBER, GROUP], arms)
 
 
-@needs_root
+@pytest.mark.needs_root
 def test_a_user_who_is_not_in_the_group_cannot_give_it_the_socket(folder: Path) -> None:
     with Service(None, group="root") as service:
         assert "control.group: this user is not in the group 'root'" in service.answer
@@ -213,7 +211,7 @@ def planted(folder: Path) -> Iterator[Path]:
         yield own
 
 
-@needs_root
+@pytest.mark.needs_root
 def test_the_folder_of_services_is_trusted_only_when_root_alone_can_change_it(
     folder: Path, planted: Path
 ) -> None:
@@ -226,7 +224,7 @@ def test_the_folder_of_services_is_trusted_only_when_root_alone_can_change_it(
     assert control_sockets() == []
 
 
-@needs_root
+@pytest.mark.needs_root
 def test_links_and_folders_that_others_can_change_are_passed_by(
     folder: Path, planted: Path
 ) -> None:

@@ -168,16 +168,23 @@ def test_a_program_that_waits_for_its_body_ends_with_the_gateway(
     asyncio.run(main())
 
 
-def test_a_program_that_is_not_there_is_reported() -> None:
+@pytest.mark.parametrize("program", ["/no/such/program", "no-such-program"])
+def test_a_program_that_is_not_there_is_reported(
+    program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    locked = tmp_path / "locked"  # as a folder of root in the PATH of an ordinary user
+    locked.mkdir(mode=0)
+    monkeypatch.setenv("PATH", f"{locked}:{os.environ['PATH']}")
+
     async def main() -> Recorder:
         seen = Recorder()
-        one = Child("rover.controller", Program(["/no/such/program"]), seen)
+        one = Child("rover.controller", Program([program]), seen)
         one.start({})
         await one.join()
         return seen
 
     seen = asyncio.run(main())
-    assert seen.lines == ["cannot run /no/such/program: No such file or directory"]
+    assert seen.lines == [f"cannot run {program}: No such file or directory"]
     assert seen.notices == ["the program ended with exit code 1"]
 
 

@@ -23,7 +23,7 @@ version: 1
 robots:
   plotted:
     body: {kind: wc2ec, connect: "tcp://127.0.0.1:1", backend: mock}
-    controller: {kind: wc2ec, listen: "tcp://127.0.0.1:2", backend: mock}
+    controller: {kind: wc2ec, listen: "tcp://127.0.0.1:20002", backend: mock}
     safety: {armed: true}
 """
 NAME = "plots <i>"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -77,7 +79,11 @@ def _use(words: list[str], path: str) -> int:
     try:
         process = subprocess.Popen(command, env=os.environ | environment)
     except OSError as error:
-        raise UsageError(f"cannot start {printable(words[0])}: {error.strerror}") from None
+        reason = error.strerror
+        # A folder of PATH that this user must not enter is the error, whatever the others have.
+        if "/" not in command[0] and shutil.which(command[0], os.F_OK) is None:
+            reason = os.strerror(errno.ENOENT)
+        raise UsageError(f"cannot start {printable(words[0])}: {reason}") from None
 
     def pass_on(number: int, _: object) -> None:
         if number != signal.SIGINT or not any(map(os.isatty, (0, 1, 2))):  # whose Ctrl-C both get
