@@ -34,6 +34,7 @@ from hilgw.control.events import (
     PacketOut,
     ProtocolFailure,
     ReceiverSettings,
+    Refused,
     Registered,
     SensorSwitch,
     SensorValue,
@@ -73,7 +74,7 @@ if TYPE_CHECKING:
     Handlers = Mapping[type[Any], Callable[[Any, int], None]]
 
 # These events of a controller are no signs of life.
-_SHOW_NO_LIFE = frozenset((Connected, Disconnected, Stop))
+_SHOW_NO_LIFE = frozenset((Connected, Disconnected, Refused, Stop))
 
 
 class ControlLoop(PeerListener):
@@ -237,6 +238,7 @@ class ControlLoop(PeerListener):
             MotorCommand: self._command,
             MotorSettings: self._command,
             MotorPid: self._command,
+            Refused: self._refused,
             SensorSwitch: requests.switch,
             FeedbackSwitch: requests.switch,
             LedValue: requests.set_value,
@@ -266,6 +268,12 @@ class ControlLoop(PeerListener):
         outcome = self._bodies.command(command, now)
         if isinstance(outcome, Refusal) and outcome.reason != RequestRefused.ENDED:
             self._requests.report_fault(command.index)
+
+    def _refused(self, event: Refused, now: int) -> None:
+        """The session of the controller refused a request of its peer."""
+        self._context.notices.show(self._controller.name, event)
+        if event.moves and event.index is not None:
+            self._bodies.refuse_motion(event.index, event.reason, now)
 
     def refused_late(self, index: int) -> None:
         """See BodyOwner: the controller learns of this refusal, too."""
@@ -330,8 +338,8 @@ class ControlLoop(PeerListener):
             MotorFeedback: self._readings.report_feedback,
             PacketIn: self.packets.from_body,
             StopSent: lambda event, now: self.safety.stop_sent(event),
-            DeviceFault: lambda event, now: self._requests.report_fault(event.index),
-            MotorHeld: self._motor_held,
+            DeviceFault: self._failed_or_held,
+            MotorHeld: self._failed_or_held,
             HardwareFault: self._hardware_fault,
             ProtocolFailure: self._body_failed,
         }
@@ -370,8 +378,8 @@ class ControlLoop(PeerListener):
             self._forwarder.adopt(event.device)
         self._registration.add(event.device, now)
 
-    def _motor_held(self, event: MotorHeld, now: int) -> None:
-        """The robot refused a command to a motor."""
+    def _failed_or_held(self, event: DeviceFault | MotorHeld, now: int) -> None:
+        """A device failed, or the robot refused a command to it."""
         self._bodies.active.note(event, now)
         self._requests.report_fault(event.index)
 

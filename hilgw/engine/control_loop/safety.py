@@ -12,7 +12,7 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from hilgw.control.events import BrakeDamping, StopReason, Write
+from hilgw.control.events import BrakeDamping, MotorSettings, StopReason, Write
 from hilgw.control.limits import check_command, check_value
 from hilgw.control.safety import Mode, mode_of
 from hilgw.devices.kinds import MOTOR, Refusal
@@ -97,6 +97,9 @@ class Safety:
         refusal = check_command(device, command)
         if refusal is not None:
             return refusal
+        if isinstance(command, MotorSettings) and command.is_stale and not self.state.simulated:
+            text = f"'{device.name}': its last position or velocity was refused"
+            return Refusal(RequestRefused.NAN, text)
         mode = mode_of(command)
         if mode is not None and session.stop_command(command.index, mode) is None:
             text = f"'{device.name}' could not be stopped in {mode} mode; set its default_position"

@@ -87,7 +87,7 @@ class FakeLoop:
     """`robot` and `pilot` are the connections of the two ends. serial: both are lines. body:
     settings of the body besides its connection. session: of another body, on a line. deadlines:
     the clock of the controller's deadline. advice: how to get a controller.
-    guardian: of its body. has_watchdog: of the robot."""
+    guardian: of its body. has_watchdog: of the robot. simulated: the body is."""
 
     def __init__(
         self,
@@ -102,6 +102,7 @@ class FakeLoop:
         advice: str = "",
         guardian: FakeGuardian | None = None,
         has_watchdog: bool = False,
+        simulated: bool = True,
         **safety: Any,
     ) -> None:
         self.devices = devices
@@ -134,7 +135,7 @@ class FakeLoop:
             baud_rate if serial else 0,
         )
         self.controller.dropped = pilot_framing.dropped if serial else {}
-        self.safety = SafetyState(SafetySettings(**safety), simulated=True)
+        self.safety = SafetyState(SafetySettings(**safety), simulated=simulated)
         self.loop = ControlLoop(
             LoopContext("cab", self.scheduler, self.observer, self.watchdog),
             LoopBody(
