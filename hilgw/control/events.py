@@ -46,7 +46,7 @@ class StopReason(Reason):
     PROTOCOL = "protocol", "the controller sent invalid data"
     COMMAND_TIMEOUT = "command_timeout", "the controller sends no messages"
     BEHIND = "behind", "the serial line to the body is full"
-    LATE = "late", "the gateway was late"
+    LATE = "late", "hilgw itself was late, by more than safety.late_s"
     SWAMPED = "swamped", "the controller sends commands too fast"
     BODY = "body", "the body is gone"
     EXCHANGED = "exchanged", "another body takes its place"

@@ -304,7 +304,7 @@ class WebotsBodySession(MotorSession):
         may have been written between two requests, so that answers no longer match their requests:
         the session begins anew."""
         if reason is StopReason.LATE:
-            return self._end("the gateway was late")
+            return self._end(reason.doc)
         self._stopping = reason, tuple(self._robot.stop())
         return []
 

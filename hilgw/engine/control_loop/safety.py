@@ -319,9 +319,22 @@ class Safety:
         body = self._body
         return body.has_drained() and body.ask(False, body.session.is_idle)
 
-    def was_late(self, now: int) -> None:
+    def was_late(self, now: int, gap_ns: int) -> None:
+        """Commands that came meanwhile are out of date. hilgw ends the controller: a program starts
+        again, and finds a real robot disarmed."""
+        if not self._body.session.devices.of_role(MOTOR):
+            return
         self.stop(StopReason.LATE, now)
-        self._drop_controller("the gateway was late; commands sent meanwhile are out of date")
+        if not self.has_controller or self._controller.transport is None:
+            return
+        self.statistics.counts["late_ends"] += 1
+        if self.state.latch and self.state.armed:
+            self.disarm(now, StopReason.LATE)
+        if (program := self._controller.supervisor.program) is not None:
+            program.dismissed()
+        limit_s = ns_to_s(self.late_ns)
+        text = f"hilgw itself was late by {ns_to_s(gap_ns):.1f} s (safety.late_s: {limit_s:g} s)"
+        self._drop_controller(f"{text}; commands sent meanwhile are out of date")
 
     def emergency(self) -> None:
         self.emergency_stop.trigger()

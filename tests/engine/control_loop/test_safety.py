@@ -334,7 +334,7 @@ class Watched:
     def in_time(self) -> None:
         self.checks += 1
 
-    def was_late(self, now: int) -> None:
+    def was_late(self, now: int, gap_ns: int) -> None:
         self.late += 1
 
     def emergency(self) -> None:
