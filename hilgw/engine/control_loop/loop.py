@@ -273,14 +273,14 @@ class ControlLoop(PeerListener):
         """The session of the controller refused a request of its peer."""
         self._context.notices.show(self._controller.name, event)
         if event.moves and event.index is not None:
-            self._bodies.refuse_motion(event.index, event.reason, now)
+            self._bodies.active.refuse_motion(event.index, event.reason, now)
 
     def refused_late(self, index: int) -> None:
         """See BodyOwner: the controller learns of this refusal, too."""
         self._requests.report_fault(index)
 
     def motor_stopped(self, index: int, now: int) -> None:
-        """See BodyOwner: the same motor of the shadow stops, too."""
+        """See BodyOwner: the same motor of the shadow stops."""
         if self._bodies.shadow is not None:
             self._bodies.shadow.stop_motor(index, now)
 

@@ -195,10 +195,12 @@ class BodyEnd(PeerListener):
 
     def refuse_motion(self, index: int, reason: str, now: int) -> None:
         """A command that would have moved this motor was refused, wherever that was: it stops, as
-        it cannot go where the controller wants it to go. Simulated ones ignore NaN, as in Webots:
-        they go on."""
+        it cannot go where the controller wants it to go. A simulated one ignores NaN, as in Webots,
+        and goes on, but for that of a shadow."""
         if self._may_move and not (self.safety.state.simulated and reason == RequestRefused.NAN):
             self.stop_motor(index, now)
+        elif self.safety.has_controller:
+            self._owner.motor_stopped(index, now)
 
     def _settle(self, command: Command, outcome: Outcome) -> Outcome:
         """Counts what became of a command, and reports it to the observers."""

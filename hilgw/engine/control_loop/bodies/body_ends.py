@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hilgw.control.modes import RobotMode, differing, of_one_only
-from hilgw.control.safety import mode_of
 from hilgw.devices.kinds import Refusal
 from hilgw.engine.control_loop.bodies.body_end import BodyEnd
 from hilgw.engine.reporting.statistics import ControlLoopStatistics
@@ -85,19 +84,9 @@ class BodyEnds:
         the command."""
         self._context.statistics.counts["commands_in"] += 1
         outcome = self.active.command(command, now)
-        if self.shadow is None:
-            return outcome
-        if not isinstance(outcome, Refusal):
+        if self.shadow is not None and not isinstance(outcome, Refusal):
             self.shadow.command(command, now)
-        elif mode_of(command) is not None:
-            self.shadow.refuse_motion(command.index, outcome.reason, now)
         return outcome
-
-    def refuse_motion(self, index: int, reason: str, now: int) -> None:
-        """A command that would have moved this motor was refused before it came here."""
-        self.active.refuse_motion(index, reason, now)
-        if self.shadow is not None:
-            self.shadow.refuse_motion(index, reason, now)
 
     def repeat(self, now: int) -> None:
         """Sends the last commands again."""

@@ -78,11 +78,6 @@ class Shadow:
         if self.is_ready(now):
             self.end.stop_motor(index, now)
 
-    def refuse_motion(self, index: int, reason: str, now: int) -> None:
-        """A command that would have moved this motor was refused on its way to the first body."""
-        if self.is_ready(now):
-            self.end.refuse_motion(index, reason, now)
-
     def tune(self, command: LedValue | BrakeDamping, now: int) -> None:
         """A value for an LED or a brake."""
         if not self.is_ready(now):
