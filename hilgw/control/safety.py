@@ -14,12 +14,7 @@ from hilgw.control.events import (
     MotorSettings,
     StopReason,
 )
-from hilgw.control.safety_settings import (
-    REAL_BODY_LATE_S,
-    REAL_BODY_TIMEOUT_S,
-    STEPPED_TIMEOUT_S,
-    SafetySettings,
-)
+from hilgw.control.safety_settings import REAL_BODY_TIMEOUT_S, STEPPED_TIMEOUT_S, SafetySettings
 from hilgw.devices.kinds import LINEAR_MOTOR, ROTATIONAL_MOTOR, Device
 from hilgw.units import ns_to_s, s_to_ns
 
@@ -50,7 +45,7 @@ class SafetyState:
             timeout_s = STEPPED_TIMEOUT_S if stepped else 0.0
             timeout_s = timeout_s if simulated else REAL_BODY_TIMEOUT_S
         self.timeout_ns = s_to_ns(timeout_s)
-        late_s = STEPPED_TIMEOUT_S if simulated else REAL_BODY_LATE_S
+        late_s = STEPPED_TIMEOUT_S if simulated else REAL_BODY_TIMEOUT_S
         self.late_ns = s_to_ns(late_s if settings.late_s is None else settings.late_s)
         self.moving = self.waits_for_us = False
         self.latched: StopReason | None = None

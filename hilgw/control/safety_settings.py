@@ -8,7 +8,6 @@ from typing import Literal
 from hilgw.settings import setting
 
 REAL_BODY_TIMEOUT_S = 0.5
-REAL_BODY_LATE_S = 0.5
 STEPPED_TIMEOUT_S = 5.0
 DEFAULT_GUARDIAN_MS = 300
 
@@ -29,8 +28,8 @@ class SafetySettings:
     )
     late_s: float | None = setting(
         "delay of hilgw itself at which the motors stop, the robot is disarmed if it latches, and "
-        "its controller ends (`restart` of a program starts it again); of a robot that has motors; "
-        f"not set: {REAL_BODY_LATE_S:g} for a real body, {STEPPED_TIMEOUT_S:g} for a simulated one",
+        "its controller ends (`restart` of a program starts it again), where it has motors; not "
+        f"set: {REAL_BODY_TIMEOUT_S:g} for a real body, {STEPPED_TIMEOUT_S:g} for a simulated one",
         None,
         ge=0.05,
         le=60,

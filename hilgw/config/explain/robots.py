@@ -308,10 +308,11 @@ def _freeze(controller: ControllerFacts, body: BodyFacts, *, several: bool) -> S
 def _of_gateway(
     robot: str, bodies: Sequence[BodyFacts], estop: EstopConfig | None
 ) -> Iterator[StopRule]:
-    for body in bodies:
-        of_body = f" ({body.key})" if len(bodies) > 1 else ""
-        late_s = ns_to_s(body.safety.late_ns)
-        yield _rule(f"hilgw itself is late or hangs{of_body}", StopReason.LATE, after_s=late_s)
+    yield _rule(
+        "hilgw itself is late or hangs",
+        StopReason.LATE,
+        after_s=ns_to_s(min(body.safety.late_ns for body in bodies)),
+    )
     yield _rule("an exception in a session", StopReason.FAULT)
     yield _rule(f"`hilgw disarm {robot}`", StopReason.DISARMED)
     for body in bodies:

@@ -57,7 +57,7 @@ from hilgw.engine.control_loop.devices.requests import Requests
 from hilgw.engine.control_loop.peer_link import PeerListener
 from hilgw.engine.control_loop.presence import Presence
 from hilgw.engine.control_loop.report import StatusTimer, mode_report, report_of, state_of
-from hilgw.errors import SafetyError
+from hilgw.errors import PeerError, SafetyError
 from hilgw.reasons import RequestRefused
 
 if TYPE_CHECKING:
@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from hilgw.engine.control_loop.devices.radios import Radios
     from hilgw.engine.control_loop.parts import LoopBody, LoopController, RemoteBody
     from hilgw.engine.control_loop.safety import Safety
+    from hilgw.engine.observer import State
 
     Handlers = Mapping[type[Any], Callable[[Any, int], None]]
 
@@ -186,9 +187,15 @@ class ControlLoop(PeerListener):
 
     # --- armed --------------------------------------------------------------------------------
 
-    def demand_no_fault(self) -> None:
+    @property
+    def away(self) -> list[State]:
+        """The states of the ports of real bodies that get commands in this mode and are not up."""
+        return [safety.away for safety in self._bodies.commanded if safety.away]
+
+    def demand_armable(self) -> None:
         """SafetyError where a body that gets commands in this mode reports a hardware fault, which
-        keeps it from being armed; or where another program has its port."""
+        keeps it from being armed; or where another program has its port. PeerError where a real one
+        is not up: it would move at once when it is plugged in."""
         for safety in self._bodies.commanded:
             if safety.released:
                 what = f"not armed: the port of its body is released {safety.released}"
@@ -196,11 +203,14 @@ class ControlLoop(PeerListener):
             if faults := safety.faults():
                 fix = "correct it, then arm; `safety: {on_fault: report}` arms in spite of it"
                 raise SafetyError(f"not armed: {'; '.join(faults)}", where=self.name, fix=fix)
+        if self.away:
+            what, fix = "not armed: its body is down", "connect it, then arm"
+            raise PeerError(what, where=self.name, fix=fix)
 
     def arm(self) -> None:
-        """Lets the motors of the bodies that get commands in this mode move. SafetyError as
-        `demand_no_fault`."""
-        self.demand_no_fault()
+        """Lets the motors of the bodies that get commands in this mode move; raises what
+        `demand_armable` raises."""
+        self.demand_armable()
         for safety in self._bodies.commanded:
             safety.arm()
         if text := self.presence.absence():

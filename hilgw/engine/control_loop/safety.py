@@ -16,7 +16,9 @@ from hilgw.control.events import BrakeDamping, MotorSettings, StopReason, Write
 from hilgw.control.limits import check_command, check_value
 from hilgw.control.safety import Mode, mode_of
 from hilgw.devices.kinds import MOTOR, Refusal
+from hilgw.engine.observer import State
 from hilgw.engine.reporting.statistics import ControlLoopStatistics, motions
+from hilgw.engine.supervisor import ObservedPort
 from hilgw.errors import PeerError, PortError
 from hilgw.reasons import RequestRefused
 from hilgw.transports.base import NOT_SET
@@ -24,6 +26,8 @@ from hilgw.transports.threads import start_thread
 from hilgw.units import NS_PER_MS, ns_to_s
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from hilgw.control.events import Command, Event, LedValue, StopSent
     from hilgw.engine.control_loop.context import LoopContext
     from hilgw.engine.control_loop.guardian import Guardian
@@ -46,6 +50,7 @@ class Safety:
     Implements `hilgw.engine.control_loop.watchdog.Watched`. has_controller: the controller moves
     this body, so a stop for a fault of the controller disconnects it. statistics: of the commands
     that were given to this body. released: to whom its port is; it cannot be armed then.
+    is_guarded: the body is real. on_up: called when it is up.
     """
 
     def __init__(
@@ -60,6 +65,8 @@ class Safety:
         self.stop_calls = 0  # a command that waited meanwhile is void
         self.has_controller = False
         self.released = ""
+        self.is_guarded = body.is_guarded
+        self.on_up: Callable[[], None] = lambda: None
         self.statistics = ControlLoopStatistics()
         self._name = context.name
         self._source = source
@@ -137,6 +144,18 @@ class Safety:
         """The body reports a fault of its hardware."""
         if self.state.stops_on_fault:
             self.stop(StopReason.HARDWARE, now)
+
+    @property
+    def away(self) -> State | None:
+        """The state of the port of a real body that is not up, and is not armed then; else None."""
+        port = self._body.supervisor
+        state = port.state if isinstance(port, ObservedPort) else State.CLOSED
+        return state if self.is_guarded and state is not State.UP else None
+
+    def gave_up(self, within_s: float) -> None:
+        """`--arm` arms it no more."""
+        text = f"--arm: not armed, as its body was not up within {within_s:g} s of the start"
+        self._observer.notice(self._source, f"{text}; `hilgw arm {self._name}` once it is up")
 
     def arm(self) -> None:
         """Lets the motors move."""
@@ -330,11 +349,10 @@ class Safety:
         self.statistics.counts["late_ends"] += 1
         if self.state.latch and self.state.armed:
             self.disarm(now, StopReason.LATE)
-        if (program := self._controller.supervisor.program) is not None:
-            program.dismissed()
         limit_s = ns_to_s(self.late_ns)
         text = f"hilgw itself was late by {ns_to_s(gap_ns):.1f} s (safety.late_s: {limit_s:g} s)"
-        self._drop_controller(f"{text}; commands sent meanwhile are out of date")
+        text += "; commands sent meanwhile are out of date"
+        self._controller.dismiss(text, restarts=True)
 
     def emergency(self) -> None:
         self.emergency_stop.trigger()

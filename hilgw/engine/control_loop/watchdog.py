@@ -69,7 +69,6 @@ class Watchdog:
     def start(self) -> None:
         if not self._watched:
             return
-        self.checked_ns = self._scheduler.now()  # a slow start is not late
         self._check_periodically()
         if not self.threaded:
             return

@@ -54,7 +54,7 @@ class Rig:
         self.switch.event_loop = self  # type: ignore[assignment]
         self.loop.robot_comes()
         self.loop.controller_comes()
-        self.switch.hold_back()
+        self.loops.hold_back()
 
     def never(self) -> Any:
         raise AssertionError("not opened here")

@@ -10,9 +10,7 @@ from hilgw.cli.output.summary import control_loop_lines
 from hilgw.control.events import StopReason
 from hilgw.control.safety import SafetyState
 from hilgw.control.safety_settings import SafetySettings
-from hilgw.engine.control_loop.watchdog import Watchdog
 from hilgw.engine.observer import State
-from hilgw.testing.sim import Clock
 from tests.e2e.control_loop_peers import CAB, DISTANCE
 from tests.engine.control_loop.running import GO, STOP, RunningLoop, driving, robot_of
 from tests.engine.control_loop.test_webots_controllers import Running
@@ -96,26 +94,3 @@ def test_the_line_of_a_stop_names_the_setting(tmp_path: Path) -> None:
         controller.wait_for_end()
         text = "hilgw itself was late, by more than safety.late_s"
         assert running.log.stops == [(StopReason.LATE, text)]
-
-
-def test_a_slow_start_is_not_late() -> None:
-    clock, lates = Clock(), []
-
-    class Watched:
-        late_ns = 100
-
-        def in_time(self) -> None: ...
-
-        def was_late(self, now: int, gap_ns: int) -> None:
-            lates.append(gap_ns)
-
-        def emergency(self) -> None: ...
-
-    watchdog = Watchdog(clock, threaded=False)
-    watchdog.watch(Watched())
-    clock.time += 1000
-    watchdog.start()
-    watchdog.check(clock.now() + 99)
-    assert not lates
-    watchdog.check(clock.now() + 99 + 250)
-    assert lates == [250]

@@ -322,6 +322,7 @@ class BodyEnd(PeerListener):
             case Connected(identity):
                 self.is_up, self.was_lost, self._registered_ns = True, False, now
                 self.link.ready(identity)
+                self.safety.on_up()
             case Registered():
                 self._registered_ns = now
             case MotorHeld(index):
