@@ -406,7 +406,7 @@ webots: R2020a
 network_ports: true
 estop: {port: "URL", line: cts}
 robots:
-  cab: {body: {kind: wc2ec, connect: "tcp://127.0.0.1:1"}, safety: {armed: true}}
+  cab: {body: {kind: wc2ec, connect: "tcp://127.0.0.1:1", simulated: true}}
 """
 
 
