@@ -98,7 +98,11 @@ def test_a_program_starts_again_with_its_body_and_moves_nothing_until_it_is_arme
         running.shows("the program ended with exit code 0; starts again once the body is up")
         assert running.program()["runs"] == 1
         done = run("arm", "cab", cwd=tmp_path)
-        assert done.stderr.startswith("cab: no controller runs: the program starts again")
+        assert (done.returncode, done.stdout) == (5, "")
+        assert "cab: not armed: its body is down; connect it, then arm" in done.stderr
+        done = run("arm", "--all", cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (5, "")
+        assert "cab: not armed: its body is down" in done.stderr
         done = run("disarm", "cab", cwd=tmp_path)
         assert (done.returncode, done.stdout) == (5, "cab: disarmed\n")
         assert "cab: stop not sent: body down" in done.stderr  # the robot may move
