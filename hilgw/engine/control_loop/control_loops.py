@@ -22,10 +22,9 @@ if TYPE_CHECKING:
     from hilgw.transports.base import Scheduler
 
 DRAIN_S = 1.0  # time for the last commands to leave
-DRAIN_POLL_S = 0.002
+POLL_S = 0.002
 ARM_S = 10.0  # from the start: `--arm` arms a real body that is up by then
 HANDSHAKE_NS = 2 * NS_PER_S  # `hilgw arm` waits so long for a body on its way, and for the guardian
-COMING_POLL_S = 0.01
 COMING = (State.CLOSED, State.OPENING, State.HANDSHAKE)
 
 
@@ -110,8 +109,9 @@ class ControlLoops:
         self.watchdog.guardian.demand()
         self.hold_back()
         if self.arm_within_s is not None:
-            due = self._scheduler.now() + s_to_ns(self.arm_within_s)
-            self._scheduler.call_at(due, self._give_up)
+            self._scheduler.call_at(
+                self._scheduler.now() + s_to_ns(self.arm_within_s), self._give_up
+            )
         self.watchdog.start()
         if self.estop is not None:
             self.estop.start()
@@ -135,7 +135,7 @@ class ControlLoops:
         while not all(loop.has_drained() for loop in self._loops.values()):
             if self._scheduler.now() > end_ns:
                 break
-            await asyncio.sleep(DRAIN_POLL_S)
+            await asyncio.sleep(POLL_S)
 
     def close(self) -> None:
         self.watchdog.stop()
@@ -184,7 +184,7 @@ class ControlLoops:
             not self.watchdog.guardian.confirmed()
             or any(state in COMING for loop in loops for state in loop.away)
         ):
-            await sleep_in_real_time(COMING_POLL_S)
+            await sleep_in_real_time(POLL_S)
         if disarms != [loop.disarms for loop in loops]:
             raise SafetyError("not armed: it was disarmed meanwhile", fix="arm it again")
 
@@ -196,9 +196,8 @@ class ControlLoops:
         if self.estop is not None:
             self.estop.demand_released()
         loops = [self[robot] for robot in robots]
-        guardian = self.watchdog.guardian
-        guardian.demand()
-        if not guardian.confirmed():
+        self.watchdog.guardian.demand()
+        if not self.watchdog.guardian.confirmed():
             raise SafetyError("not armed: the guardian has not answered yet", fix="arm again")
         for loop in loops:
             loop.demand_armable()

@@ -204,8 +204,9 @@ class ControlLoop(PeerListener):
                 fix = "correct it, then arm; `safety: {on_fault: report}` arms in spite of it"
                 raise SafetyError(f"not armed: {'; '.join(faults)}", where=self.name, fix=fix)
         if self.away:
-            what, fix = "not armed: its body is down", "connect it, then arm"
-            raise PeerError(what, where=self.name, fix=fix)
+            raise PeerError(
+                "not armed: its body is down", where=self.name, fix="connect it, then arm"
+            )
 
     def arm(self) -> None:
         """Lets the motors of the bodies that get commands in this mode move; raises what

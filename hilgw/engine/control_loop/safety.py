@@ -349,9 +349,10 @@ class Safety:
         self.statistics.counts["late_ends"] += 1
         if self.state.latch and self.state.armed:
             self.disarm(now, StopReason.LATE)
-        limit_s = ns_to_s(self.late_ns)
-        text = f"hilgw itself was late by {ns_to_s(gap_ns):.1f} s (safety.late_s: {limit_s:g} s)"
-        text += "; commands sent meanwhile are out of date"
+        text = (
+            f"hilgw itself was late by {ns_to_s(gap_ns):.1f} s (safety.late_s: "
+            f"{ns_to_s(self.late_ns):g} s); commands sent meanwhile are out of date"
+        )
         self._controller.dismiss(text, restarts=True)
 
     def emergency(self) -> None:
