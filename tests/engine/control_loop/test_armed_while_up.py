@@ -57,7 +57,7 @@ def test_arm_at_the_start_arms_at_the_first_coming_up(tmp_path: Path, after_s: f
         assert not any("--arm" in text for text in running.log.notices)
 
 
-def test_it_arms_not_later_and_says_so(tmp_path: Path) -> None:
+def test_it_arms_not_later_and_reports_it(tmp_path: Path) -> None:
     with ArmOption(tmp_path, body=REAL, away=True) as running:
         running.advance(ARM_S + 0.1)
         text = "--arm: not armed, as its body was not up within 10 s of the start; `hilgw arm cab`"
