@@ -169,6 +169,9 @@ class NoGuardian:
 
     def demand(self) -> None: ...
 
+    def confirmed(self) -> bool:
+        return True
+
     def take(self, name: str, fd: int) -> bool:
         return True
 
@@ -188,7 +191,7 @@ def no_guardian(name: str) -> Any:
     return call
 
 
-for each in ("demand", "take", "keep", "drop"):
+for each in ("demand", "confirmed", "take", "keep", "drop"):
     patch.object(Guardian, each, no_guardian(each)).start()
 
 

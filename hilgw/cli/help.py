@@ -31,7 +31,7 @@ RUN = (
     ("-c --config", "FILE", "the configuration to run, or a shipped one, as xbee"),
     *LOADING,
     ("--duration", "TIME", "stop after e.g. 10s, 500ms, 2min; of simulated time with --speed"),
-    ("--arm", "", "arm all robots at the start, real ones too"),
+    ("--arm", "", "arm all robots at the start, real ones once up"),
     ("--report", "FILE", "write counts and latencies as JSON; -: to stdout"),
     ("--ready-file", "FILE", "write this file when every required part is up"),
     ("--control", "PATH", "control socket for `hilgw send` (default: found by it)"),

@@ -20,7 +20,7 @@ from hilgw.client.gateway import (
     not_sent,
     stop_answer,
 )
-from hilgw.errors import HilgwError, PeerError, quoted
+from hilgw.errors import HilgwError, PeerError, printable, quoted
 from hilgw.protocols.gateway import requests
 
 __all__ = ["NOT_CONFIRMED", "arm", "disarm"]
@@ -37,8 +37,9 @@ def arm(
     control: the path of the control socket; None: that of the only running gateway, of the one that
     runs `config`, or of those that have these robots. HilgwError when a robot is unknown or several
     gateways have it, UsageError for all robots of several gateways, PeerError when a gateway does
-    not answer; then none is armed. on_note: called with a robot and what keeps it from moving
-    though it is armed, such as that no controller runs.
+    not answer, or the real body of a robot is down; then none is armed. PeerError also when the
+    bodies of some of all robots are down; then the others are armed. on_note: called with a robot
+    and what keeps it from moving though it is armed, such as that no controller runs.
     """
     return [robot for robot, _ in arm_each(robots, control, config, on_note)]
 
@@ -50,6 +51,7 @@ def arm_each(
     on_note: Callable[[str, str], None] | None = None,
 ) -> Iterator[tuple[str, Gateway]]:
     """Arms as `arm` does; yields each robot with its gateway when it is armed."""
+    down: list[str] = []
     for gateway, names in chosen_gateways(robots, control, config).items():
         answer = gateway.arm(*names)
         for robot in answer.robots:
@@ -57,6 +59,9 @@ def arm_each(
         for robot, text in answer.notes.items():
             if on_note is not None:
                 on_note(robot, text)
+        down += [f"{printable(robot)}{gateway.suffix()}" for robot in answer.down]
+    if down:
+        raise PeerError("not armed: its body is down", where=", ".join(down), fix="connect it")
 
 
 def chosen_gateways(

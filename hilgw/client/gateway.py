@@ -175,7 +175,8 @@ class Gateway:
         return self.ask(requests.Report()).report
 
     def arm(self, *robots: str) -> requests.MayMove:
-        """Lets the motors of these robots move; none: of all."""
+        """Lets the motors of these robots move; none: of all whose bodies are up. PeerError where
+        the real body of a named one is down."""
         return self.ask(requests.Arm(list(robots), not robots), ", ".join(robots))
 
     def disarm(self, *robots: str) -> list[str]:

@@ -18,7 +18,7 @@ from hilgw.protocols.gateway.requests import Request
 
 __all__ = ["RENEW_S", "Ended", "Holding", "take"]
 
-ANSWER_S = 2.0
+ANSWER_S = 4.0  # a gateway waits 2 s for a body that is on its way
 MOVES = "stop its robots by hand if they move"
 
 

@@ -46,7 +46,7 @@ class StopReason(Reason):
     PROTOCOL = "protocol", "the controller sent invalid data"
     COMMAND_TIMEOUT = "command_timeout", "the controller sends no messages"
     BEHIND = "behind", "the serial line to the body is full"
-    LATE = "late", "the gateway was late"
+    LATE = "late", "hilgw itself was late, by more than safety.late_s"
     SWAMPED = "swamped", "the controller sends commands too fast"
     BODY = "body", "the body is gone"
     EXCHANGED = "exchanged", "another body takes its place"
@@ -100,11 +100,13 @@ class ProtocolFailure:
 @record
 class Refused:
     """A request of the peer or of the control loop was refused. reason: declared as a
-    RequestReason."""
+    RequestReason. moves: it would have moved the motor of this index, which the control loop
+    stops."""
 
     index: int | None
     reason: str
     text: str
+    moves: bool = False
 
     def __post_init__(self) -> None:
         RequestReason.check(self.reason)
@@ -172,7 +174,9 @@ class MotorCommand:
 @record
 class MotorSettings:
     """All settings of a motor at once. available: force in N, or torque in N m. velocity_set: the
-    controller set this velocity; false: it is the motor's default."""
+    controller set this velocity; false: it is the motor's default. is_stale: the controller's last
+    position or velocity was refused, and this has the one before: a real motor stands still, a
+    simulated one goes on as in Webots."""
 
     index: int
     position: float
@@ -180,6 +184,7 @@ class MotorSettings:
     acceleration: float
     available: float
     velocity_set: bool = True
+    is_stale: bool = False
 
 
 @record
@@ -279,7 +284,7 @@ DeviceSettings = EmitterSettings | ReceiverSettings | LedValue | BrakeDamping | 
 
 @record
 class DeviceFault:
-    """The device failed."""
+    """The device failed, or the robot itself refused a command to it."""
 
     index: int
 

@@ -51,7 +51,8 @@ class SafetyState:
             timeout_s = STEPPED_TIMEOUT_S if stepped else 0.0
             timeout_s = timeout_s if simulated else REAL_BODY_TIMEOUT_S
         self.timeout_ns = s_to_ns(timeout_s)
-        self.late_ns = s_to_ns(settings.late_s)
+        late_s = STEPPED_TIMEOUT_S if simulated else REAL_BODY_TIMEOUT_S
+        self.late_ns = s_to_ns(late_s if settings.late_s is None else settings.late_s)
         self.moving = self.was_commanded = self.waits_for_us = False
         self.latched: StopReason | None = None
         self.disarmed_by: StopReason | None = None

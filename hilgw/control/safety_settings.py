@@ -26,10 +26,11 @@ class SafetySettings:
         le=3600,
         unit="s",
     )
-    late_s: float = setting(
-        "delay of the gateway itself at which the motors stop and commands that came meanwhile are "
-        "dropped",
-        0.5,
+    late_s: float | None = setting(
+        "delay of hilgw itself at which the motors stop, the robot is disarmed if it latches, and "
+        "its controller ends (`restart` of a program starts it again), where it has motors; not "
+        f"set: {REAL_BODY_TIMEOUT_S:g} for a real body, {STEPPED_TIMEOUT_S:g} for a simulated one",
+        None,
         ge=0.05,
         le=60,
         unit="s",

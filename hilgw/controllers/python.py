@@ -23,8 +23,8 @@ class PythonControllerSettings(HasBattery, RunsProgram):
 
     restart: Literal["never", "on-failure", "with-body"] = setting(
         "when it starts again; with-body: when hilgw has ended it because its body was lost, once "
-        "the body is up, but never on a real body with `latch: false`; on-failure: also when it "
-        "ends by itself with another exit code than 0",
+        "the body is up, or because hilgw was late, but never on a real body with `latch: false`; "
+        "on-failure: also when it ends by itself with another exit code than 0",
         "with-body",
     )
     synchronization: bool = setting(

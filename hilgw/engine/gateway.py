@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hilgw.control.safety_settings import DEFAULT_GUARDIAN_MS
 from hilgw.engine.control_loop.control_loops import ControlLoops
+from hilgw.engine.control_loop.guardian import START_NS
 from hilgw.engine.lines import Lines
 from hilgw.engine.neighbour import Neighbour
 from hilgw.engine.observer import FrameEvent, Kind
@@ -179,6 +180,7 @@ class Gateway:
     async def _supervise(self, supervisor: ObservedPort, *, is_needed: bool) -> None:
         """Runs one supervisor. An error that ends it ends the gateway without delaying others."""
         try:
+            await self.control_loops.await_bodies(limit_ns=START_NS)  # for the guardian alone
             await supervisor.run(self.check_ready, is_needed=is_needed)
         except HilgwError as error:
             self.end(error)

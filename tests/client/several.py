@@ -25,7 +25,7 @@ def with_robots(*names: str) -> str:
     """A configuration whose robots have a control loop, an emitter, and are armed."""
     robots = "".join(
         f"  {name}:\n"
-        f'    body: {{kind: wc2ec, connect: "tcp://127.0.0.1:{port}"}}\n'
+        f'    body: {{kind: wc2ec, connect: "tcp://127.0.0.1:{port}", simulated: true}}\n'
         "    safety: {armed: true}\n"
         "    devices: {tx: {node: Emitter}, rx: {node: Receiver}}\n"
         for port, name in enumerate(names, 1)

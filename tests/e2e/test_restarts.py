@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import select
+import signal
 import struct
 import time
 from pathlib import Path
@@ -25,7 +26,7 @@ robots:
   cab:
     body: {{kind: wc2ec, connect: "tcp://127.0.0.1:{port}", simulated: false}}
     controller: {{kind: python, file: brain.py, {restart}}}
-    safety: {{command_timeout_s: 60, late_s: 20{safety}}}
+    safety: {{command_timeout_s: 60, late_s: {late_s}{safety}}}
 """
 BRAIN = """
 import math
@@ -39,6 +40,7 @@ while robot.step() != -1:
 """
 LEAVES = "from controller import Robot; Robot().step()"
 WHEEL = wire.types_of("R2025a").rotational_motor
+STANDS = wire.value(wire.SET_VALUE, WHEEL, 0, 0.0)
 GO = struct.pack("<dd", math.inf, 5.0)  # position and velocity, in a message of all settings
 
 
@@ -52,11 +54,14 @@ def received(robot: Peer) -> bytes:
 class Unplugged:
     """A gateway with a real robot that the test plays; `with`."""
 
-    def __init__(self, folder: Path, *, restart: str = "", safety: str = "", brain: str) -> None:
+    def __init__(
+        self, folder: Path, *, restart: str = "", safety: str = "", late_s: float = 20, brain: str
+    ) -> None:
         self.folder = folder
         self.server = RobotServer()
         self.robots: list[Peer] = []
-        text = ROBOT.format(port=self.server.port, restart=restart, safety=safety)
+        port = self.server.port
+        text = ROBOT.format(port=port, restart=restart, safety=safety, late_s=late_s)
         (folder / "brain.py").write_text(brain)
         config = write_configuration(folder, text)
         self.gateway = Gateway(folder, ["--config", config, "--arm"], ready=False)
@@ -93,7 +98,11 @@ def test_a_program_starts_again_with_its_body_and_moves_nothing_until_it_is_arme
         running.shows("the program ended with exit code 0; starts again once the body is up")
         assert running.program()["runs"] == 1
         done = run("arm", "cab", cwd=tmp_path)
-        assert done.stderr.startswith("cab: no controller runs: the program starts again")
+        assert (done.returncode, done.stdout) == (5, "")
+        assert "cab: not armed: its body is down; connect it, then arm" in done.stderr
+        done = run("arm", "--all", cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (5, "")
+        assert "cab: not armed: its body is down" in done.stderr
         done = run("disarm", "cab", cwd=tmp_path)
         assert (done.returncode, done.stdout) == (5, "cab: disarmed\n")
         assert "cab: stop not sent: body down" in done.stderr  # the robot may move
@@ -102,6 +111,30 @@ def test_a_program_starts_again_with_its_body_and_moves_nothing_until_it_is_arme
         running.shows("`hilgw arm cab` lets the motors move")  # a command was refused
         assert running.program()["state"] == "running" and running.program()["runs"] == 2
         assert GO not in received(robot)
+        done = run("arm", "cab", cwd=tmp_path)
+        assert (done.stdout, done.stderr) == ("cab: armed\n", "")
+        robot.wait_for(GO)
+
+
+@pytest.mark.wall_clock("the gateway is frozen")
+@pytest.mark.parametrize("restart", ["", "restart: on-failure"])
+def test_a_program_starts_again_after_hilgw_was_late_and_moves_nothing_until_it_is_armed(
+    tmp_path: Path, restart: str
+) -> None:
+    with Unplugged(tmp_path, restart=restart, late_s=1.5, brain=BRAIN) as running:
+        robot = running.plug()
+        robot.wait_for(GO)
+        running.gateway.process.send_signal(signal.SIGSTOP)
+        time.sleep(2.0)  # less than guardian_ms
+        running.gateway.process.send_signal(signal.SIGCONT)
+        running.shows("(safety.late_s: 1.5 s); commands sent meanwhile are out of date")
+        robot.wait_for(STANDS)
+        running.shows("the program ended with exit code 0; starts again in 0.5 s")
+        running.shows("`hilgw arm cab` lets the motors move")  # a command was refused
+        assert running.program()["state"] == "running" and running.program()["runs"] == 2
+        assert GO not in received(robot)
+        loop = running.gateway.report()["control_loops"]["cab"]
+        assert loop["late_ends"] == loop["stops"]["late"] == 1 and not loop["armed"]
         done = run("arm", "cab", cwd=tmp_path)
         assert (done.stdout, done.stderr) == ("cab: armed\n", "")
         robot.wait_for(GO)

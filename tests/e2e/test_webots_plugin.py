@@ -269,7 +269,7 @@ def test_a_gateway_that_freezes_fails_the_controller_and_stops_the_robot_when_it
             assert bench.host.has_failed
             assert "does not answer" in bench.host.text()
             bench.gateway.process.send_signal(signal.SIGCONT)
-            bench.wait_for_stop("motors stopped: the gateway was late")
+            bench.wait_for_stop("motors stopped: hilgw itself was late")
             bench.drive()
     finally:
         bench.gateway.process.send_signal(signal.SIGCONT)

@@ -309,7 +309,7 @@ class WebotsBodySession(MotorSession):
         may have been written between two requests, so that answers no longer match their requests:
         the session begins anew."""
         if reason is StopReason.LATE and self._commanded:
-            return self._end("the gateway was late")
+            return self._end(reason.doc)
         commands = tuple(self._robot.stop())
         self._stopping = reason, commands if self._commanded else ()
         return []

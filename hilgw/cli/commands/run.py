@@ -111,6 +111,7 @@ async def _run(args: argparse.Namespace, config: GatewayConfig, out: TextIO) -> 
     from hilgw.cli.output.console import console_writer, finish
     from hilgw.cli.output.terminal import log_terminal, open_log
     from hilgw.cli.signals import StopSignal
+    from hilgw.engine.control_loop.control_loops import ARM_S
 
     stop = StopSignal()
     console = console_writer(out)
@@ -122,6 +123,8 @@ async def _run(args: argparse.Namespace, config: GatewayConfig, out: TextIO) -> 
         for terminal in terminals:
             terminal.expect(gateway.stations)
         stop.at_once = partial(gateway.control_loops.end, by_hand=True)
+        if getattr(args, "arm", False):
+            gateway.control_loops.arm_within_s = ARM_S
         try:
             await _serve(gateway, args, terminals, stop.event, config)
         except HilgwError as error:

@@ -118,6 +118,8 @@ def control_loop_lines(loops: Mapping[str, Any]) -> list[str]:
             text += f", {loop['values_superseded']} values superseded"
         if loop.get("late_steps"):
             text += f", {loop['late_steps']} late steps"
+        if loop.get("late_ends"):
+            text += f", controller ended as hilgw was late: {loop['late_ends']}"
         if loop["refused"]:
             text += f", refused {reason_counts(loop['refused'])}"
         latency = loop["sensor_to_motor"]

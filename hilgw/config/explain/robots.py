@@ -311,7 +311,7 @@ def _of_gateway(
     yield _rule(
         "hilgw itself is late or hangs",
         StopReason.LATE,
-        after_s=ns_to_s(bodies[0].safety.late_ns),
+        after_s=ns_to_s(min(body.safety.late_ns for body in bodies)),
     )
     yield _rule("an exception in a session", StopReason.FAULT)
     yield _rule(f"`hilgw disarm {robot}`", StopReason.DISARMED)

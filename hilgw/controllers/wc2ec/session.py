@@ -29,7 +29,7 @@ from hilgw.control.events import (
     StopReason,
     Write,
 )
-from hilgw.devices.kinds import Device, Devices, Refusal, Value
+from hilgw.devices.kinds import MOTOR, Device, Devices, Refusal, Value
 from hilgw.errors import FrameError, HilgwError
 from hilgw.protocols.wc2ec import (
     MOST_DEVICES,
@@ -152,6 +152,7 @@ class Sampling:
 REGISTER_NS = NS_PER_S
 """On a serial line, registrations are repeated at this period until a good frame comes."""
 _FIELDS = {str(each): each for each in MotorField}
+_MOVE = (Command.SET_VALUE, Command.SET_SENSOR)  # the commands that move a motor
 
 
 class Wc2ecControllerSession:
@@ -358,7 +359,9 @@ class Wc2ecControllerSession:
         return device
 
     def _refuse(self, command: int, number: int, index: int, refusal: Refusal) -> list[Event]:
-        refused = self._count(Refused(index, refusal.reason, refusal.text))
+        device = self.devices.by_index(index)
+        moves = command in _MOVE and device is not None and device.role == MOTOR
+        refused = self._count(Refused(index, refusal.reason, refusal.text, moves))
         if command == Command.ERROR:
             return [refused]  # the echo of our own Error: an answer would repeat forever
         return [refused, Write(self._link.wrap(Error(number, index)))]

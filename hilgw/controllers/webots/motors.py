@@ -34,7 +34,8 @@ _ROTATIONAL_FIELDS = _FIELDS | {SetAvailableForce: MotorField.AVAILABLE_TORQUE}
 
 class MotorState:
     """What the controller has set on one motor. A value that is not a number, or infinite where
-    Webots allows it not, is never kept: it goes on alone, to be refused and counted."""
+    Webots allows it not, is never kept: it goes on alone, to be refused and counted. Where it is a
+    position or a velocity, all settings `is_stale` until a request sets what the motor follows."""
 
     def __init__(self, device: Device) -> None:
         self.device = device
@@ -53,20 +54,22 @@ class MotorState:
         self._acceleration = self._own.acceleration
         self._available = self._own.maxForce
         self._in_force_control = False
+        self._is_stale = False
 
     def apply(self, commands: Iterable[Command]) -> list[Event]:
         """The commands of one request, in their order, as events."""
         events: list[Event] = []
-        moved = changed = False
+        moved: set[type] = set()  # position and velocity, where the request sets them
+        changed = refused = False
         for command in commands:
             match command:
                 case SetPosition(_, value) if value == math.inf or math.isfinite(value):
                     self._position = self._clip_position(value, events)
-                    moved = True
+                    moved.add(SetPosition)
                 case SetVelocity(_, value) if math.isfinite(value):
                     self._velocity = self._clip("velocity", value, self._own.maxVelocity, events)
                     self._velocity_set = True
-                    moved = True
+                    moved.add(SetVelocity)
                 case SetAcceleration(_, value) if math.isfinite(value):
                     self._acceleration = value
                     changed = True
@@ -76,8 +79,8 @@ class MotorState:
                     changed = True
                 case SetForce(_, value):
                     if moved or changed:
-                        events += self._settings(moved=moved)
-                    moved = changed = False
+                        events += self._settings(moved=bool(moved))
+                    moved, changed = set(), False
                     self._in_force_control = True
                     events.append(MotorCommand(self.device.index, self._force, value))
                 case SetControlPid(_, p, i, d):
@@ -90,8 +93,11 @@ class MotorState:
                 ):  # not usable
                     field = self._fields[type(command)]
                     events.append(MotorCommand(self.device.index, field, value))
+                    refused |= field in (MotorField.POSITION, MotorField.VELOCITY)
+        follows = SetVelocity if self._position == math.inf else SetPosition
+        self._is_stale = refused or (self._is_stale and follows not in moved)
         if moved or changed:
-            events += self._settings(moved=moved)
+            events += self._settings(moved=bool(moved))
         return events
 
     def follow(self, commands: Iterable[Command], tag: int) -> list[Event]:
@@ -131,6 +137,7 @@ class MotorState:
                 self._acceleration,
                 self._available,
                 self._velocity_set,
+                self._is_stale,
             )
         ]
 

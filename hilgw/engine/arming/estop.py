@@ -55,7 +55,6 @@ class EmergencySwitch:
         self._loops, self._clock, self._observer = loops, clock, observer
         self._open_line = open_line
         self._reported: tuple[bool, str] | None = None  # by the thread
-        self._held: list[tuple[Any, int]] = []  # to be armed by the first reading
         self._timer: Handle | None = None
         self._seen, self._missed = 0, 0
         self.event_loop: asyncio.AbstractEventLoop | None = None
@@ -65,18 +64,10 @@ class EmergencySwitch:
     # --- in the event loop ------------------------------------------------------------------------
 
     def start(self) -> None:
-        self.hold_back()
         self.event_loop = asyncio.get_running_loop()
         self._thread = threading.Thread(target=self._read, name="hilgw-estop", daemon=True)
         self._thread.start()
         self.watch()
-
-    def hold_back(self) -> None:
-        """No robot is armed from here on until the switch was read: closed."""
-        for state in (safety.state for safety in self._loops.safeties()):
-            if state.armed:
-                state.armed = False
-                self._held.append((state, state.disarms))
 
     def stop(self) -> None:
         self._end.set()
@@ -95,15 +86,12 @@ class EmergencySwitch:
     def judge(self, closed: bool, cause: str) -> None:
         """The switch was read, or could not be read for this cause."""
         if closed:
-            for state, disarms in self._held:  # armed from the start, and not disarmed meanwhile
-                state.armed |= state.disarms == disarms
             if self.pressed and self.cause != UNREAD:
                 self._observer.notice(NAME, "released; `hilgw arm` lets the motors move again")
-            self._held.clear()
             self.pressed, self.cause = False, ""
+            self._loops.arm_held()
             return
         is_new = not self.pressed or self.cause == UNREAD
-        self._held.clear()
         self.pressed, self.cause = True, cause
         if not is_new:
             return

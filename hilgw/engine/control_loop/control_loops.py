@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 from hilgw.control.events import StopReason
 from hilgw.control.safety_settings import DEFAULT_GUARDIAN_MS
 from hilgw.engine.control_loop.watchdog import Watchdog
-from hilgw.engine.simulated.event_loop import sleep_in_real_time
+from hilgw.engine.observer import State
+from hilgw.engine.simulated.event_loop import real_time, sleep_in_real_time
 from hilgw.errors import HilgwError, SafetyError, suggest
-from hilgw.units import s_to_ns
+from hilgw.units import NS_PER_S, ns_to_s, s_to_ns
 
 if TYPE_CHECKING:
     from hilgw.devices.kinds import Device
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
     from hilgw.transports.base import Scheduler
 
 DRAIN_S = 2.0  # time for the last commands to leave
-DRAIN_POLL_S = 0.002
+POLL_S = 0.002
+ARM_S = 10.0  # from the start: `--arm` arms a real body that is up by then
+HANDSHAKE_NS = 2 * NS_PER_S  # `hilgw arm` waits so long for a body on its way, and for the guardian
+COMING = (State.CLOSED, State.OPENING, State.HANDSHAKE)
 
 
 class Interlock(Protocol):
@@ -54,11 +58,11 @@ class ControlLoops:
         self._scheduler = scheduler
         self._loops: dict[str, ControlLoop] = {}
         self.estop: Interlock | None = None
+        self.arm_within_s: float | None = None  # of the start; None: whenever it comes up
+        self._held: dict[Safety, int] = {}  # armed from the start, but not yet -> its disarms then
         self._ended: set[str] = set()  # robots whose motors were stopped for good
         self.unstopped: set[str] = set()  # those of them whose body took no stop
-        self.unconfirmed: dict[
-            str, str
-        ] = {}  # by the name of a body: why its stop may not have left
+        self.unconfirmed: dict[str, str] = {}  # body -> why its last stop may not have left
 
     def add(self, loop: ControlLoop) -> None:
         self._loops[loop.name] = loop
@@ -104,6 +108,11 @@ class ControlLoops:
     def start(self) -> None:
         """Raises SafetyError where there are real bodies, and their guardian cannot start."""
         self.watchdog.guardian.demand()
+        self.hold_back()
+        if self.arm_within_s is not None:
+            self._scheduler.call_at(
+                self._scheduler.now() + s_to_ns(self.arm_within_s), self._give_up
+            )
         self.watchdog.start()
         if self.estop is not None:
             self.estop.start()
@@ -127,7 +136,7 @@ class ControlLoops:
         while not all(loop.has_drained() for loop in self._loops.values()):
             if self._scheduler.now() > end_ns:
                 break
-            await asyncio.sleep(DRAIN_POLL_S)
+            await asyncio.sleep(POLL_S)
         for loop in self._loops.values():
             self.unconfirmed |= loop.unconfirmed
 
@@ -136,7 +145,7 @@ class ControlLoops:
         known, with the reason."""
         loops = {robot: self._loops[robot] for robot in robots}
         while any(loop.is_stopping for loop in loops.values()):
-            await sleep_in_real_time(DRAIN_POLL_S)
+            await sleep_in_real_time(POLL_S)
         whys = {robot: ", ".join(loop.unconfirmed.values()) for robot, loop in loops.items()}
         return {robot: why for robot, why in whys.items() if why}
 
@@ -148,17 +157,62 @@ class ControlLoops:
             loop.close()
         self.watchdog.guardian.close()
 
+    # --- armed from the start -----------------------------------------------------------------
+
+    def hold_back(self) -> None:
+        """No robot is armed from here on before the emergency-stop switch was read: closed; no real
+        one before it is up for the first time."""
+        for safety in self.safeties():
+            if safety.state.armed and (safety.is_guarded or self.estop is not None):
+                safety.state.armed, safety.on_up = False, self.arm_held
+                self._held[safety] = safety.state.disarms
+
+    def arm_held(self) -> None:
+        """Arms those that are held back no more, unless they were disarmed meanwhile."""
+        if not self.watchdog.guardian.confirmed() or (self.estop is not None and self.estop.cause):
+            return
+        for safety, disarms in list(self._held.items()):
+            if not safety.away:
+                del self._held[safety]
+                if safety.state.disarms == disarms:
+                    safety.arm()
+
+    def _give_up(self) -> None:
+        """The time of `--arm` is over."""
+        for safety in [each for each in self._held if each.away]:
+            del self._held[safety]
+            safety.gave_up(self.arm_within_s or 0)
+
+    # --- by the user --------------------------------------------------------------------------
+
+    async def await_bodies(self, *robots: str, limit_ns: int = HANDSHAKE_NS) -> None:
+        """Returns when the guardian has answered and no real body of these robots is on its way;
+        SafetyError where one was disarmed meanwhile. After this time it returns in any case."""
+        self.watchdog.guardian.demand()
+        loops = [self[robot] for robot in robots]
+        disarms, event_loop = [loop.disarms for loop in loops], asyncio.get_running_loop()
+        end_s = real_time(event_loop) + ns_to_s(limit_ns)
+        while real_time(event_loop) < end_s and (
+            not self.watchdog.guardian.confirmed()
+            or any(state in COMING for loop in loops for state in loop.away)
+        ):
+            await sleep_in_real_time(POLL_S)
+        if disarms != [loop.disarms for loop in loops]:
+            raise SafetyError("not armed: it was disarmed meanwhile", fix="arm it again")
+
     def arm(self, *robots: str) -> None:
-        """Lets the motors of these robots move. HilgwError for a robot without a control loop, or
-        with a hardware fault, where the guardian does not start, and while the emergency-stop
-        switch is pressed: none is armed then.
+        """Lets the motors of these robots move. HilgwError for a robot without a control loop, with
+        a hardware fault, or whose real body is down, while the guardian has not answered, and while
+        the emergency-stop switch is pressed: none is armed then.
         """
         if self.estop is not None:
             self.estop.demand_released()
         loops = [self[robot] for robot in robots]
         self.watchdog.guardian.demand()
+        if not self.watchdog.guardian.confirmed():
+            raise SafetyError("not armed: the guardian has not answered yet", fix="arm again")
         for loop in loops:
-            loop.demand_no_fault()
+            loop.demand_armable()
         for loop in loops:
             loop.arm()
 

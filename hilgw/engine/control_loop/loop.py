@@ -34,6 +34,7 @@ from hilgw.control.events import (
     PacketOut,
     ProtocolFailure,
     ReceiverSettings,
+    Refused,
     Registered,
     SensorSwitch,
     SensorValue,
@@ -56,7 +57,7 @@ from hilgw.engine.control_loop.devices.requests import Requests
 from hilgw.engine.control_loop.peer_link import PeerListener
 from hilgw.engine.control_loop.presence import Presence
 from hilgw.engine.control_loop.report import StatusTimer, mode_report, report_of, state_of
-from hilgw.errors import SafetyError
+from hilgw.errors import PeerError, SafetyError
 from hilgw.reasons import RequestRefused
 
 if TYPE_CHECKING:
@@ -69,11 +70,12 @@ if TYPE_CHECKING:
     from hilgw.engine.control_loop.devices.radios import Radios
     from hilgw.engine.control_loop.parts import LoopBody, LoopController, RemoteBody
     from hilgw.engine.control_loop.safety import Safety
+    from hilgw.engine.observer import State
 
     Handlers = Mapping[type[Any], Callable[[Any, int], None]]
 
 # These events of a controller are no signs of life.
-_SHOW_NO_LIFE = frozenset((Connected, Disconnected, Stop))
+_SHOW_NO_LIFE = frozenset((Connected, Disconnected, Refused, Stop))
 
 
 class ControlLoop(PeerListener):
@@ -182,9 +184,15 @@ class ControlLoop(PeerListener):
 
     # --- armed --------------------------------------------------------------------------------
 
-    def demand_no_fault(self) -> None:
+    @property
+    def away(self) -> list[State]:
+        """The states of the ports of real bodies that get commands in this mode and are not up."""
+        return [safety.away for safety in self._bodies.commanded if safety.away]
+
+    def demand_armable(self) -> None:
         """SafetyError where a body that gets commands in this mode reports a hardware fault, which
-        keeps it from being armed; or where another program has its port."""
+        keeps it from being armed; or where another program has its port. PeerError where a real one
+        is not up: it would move at once when it is plugged in."""
         for safety in self._bodies.commanded:
             if safety.released:
                 what = f"not armed: the port of its body is released {safety.released}"
@@ -192,11 +200,15 @@ class ControlLoop(PeerListener):
             if faults := safety.faults():
                 fix = "correct it, then arm; `safety: {on_fault: report}` arms in spite of it"
                 raise SafetyError(f"not armed: {'; '.join(faults)}", where=self.name, fix=fix)
+        if self.away:
+            raise PeerError(
+                "not armed: its body is down", where=self.name, fix="connect it, then arm"
+            )
 
     def arm(self) -> None:
-        """Lets the motors of the bodies that get commands in this mode move. SafetyError as
-        `demand_no_fault`."""
-        self.demand_no_fault()
+        """Lets the motors of the bodies that get commands in this mode move; raises what
+        `demand_armable` raises."""
+        self.demand_armable()
         for safety in self._bodies.commanded:
             safety.arm()
         if text := self.presence.absence():
@@ -245,6 +257,7 @@ class ControlLoop(PeerListener):
             MotorCommand: self._command,
             MotorSettings: self._command,
             MotorPid: self._command,
+            Refused: self._refused,
             SensorSwitch: requests.switch,
             FeedbackSwitch: requests.switch,
             LedValue: requests.set_value,
@@ -275,12 +288,18 @@ class ControlLoop(PeerListener):
         if isinstance(outcome, Refusal) and outcome.reason != RequestRefused.ENDED:
             self._requests.report_fault(command.index)
 
+    def _refused(self, event: Refused, now: int) -> None:
+        """The session of the controller refused a request of its peer."""
+        self._context.notices.show(self._controller.name, event)
+        if event.moves and event.index is not None:
+            self._bodies.active.refuse_motion(event.index, event.reason, now)
+
     def refused_late(self, index: int) -> None:
         """See BodyOwner: the controller learns of this refusal, too."""
         self._requests.report_fault(index)
 
     def motor_stopped(self, index: int, now: int) -> None:
-        """See BodyOwner: the same motor of the shadow stops, too."""
+        """See BodyOwner: the same motor of the shadow stops."""
         if self._bodies.shadow is not None:
             self._bodies.shadow.stop_motor(index, now)
 
@@ -338,8 +357,8 @@ class ControlLoop(PeerListener):
             MotorFeedback: self._readings.report_feedback,
             PacketIn: self.packets.from_body,
             StopSent: lambda event, now: self.safety.stop_sent(event),
-            DeviceFault: lambda event, now: self._requests.report_fault(event.index),
-            MotorHeld: self._motor_held,
+            DeviceFault: self._failed_or_held,
+            MotorHeld: self._failed_or_held,
             HardwareFault: self._hardware_fault,
             ProtocolFailure: self._body_failed,
         }
@@ -378,8 +397,8 @@ class ControlLoop(PeerListener):
             self._forwarder.adopt(event.device)
         self._registration.add(event.device, now)
 
-    def _motor_held(self, event: MotorHeld, now: int) -> None:
-        """The robot refused a command to a motor."""
+    def _failed_or_held(self, event: DeviceFault | MotorHeld, now: int) -> None:
+        """A device failed, or the robot refused a command to it."""
         self._bodies.active.note(event, now)
         self._requests.report_fault(event.index)
 

@@ -290,11 +290,14 @@ class PeerLink(Generic[S]):
         kind = PeerError if by_peer else AdapterError
         self.fail(kind(f"the session failed: {error!r:.200}", where=self.name))
 
-    def dismiss(self, text: str) -> None:
+    def dismiss(self, text: str, *, restarts: bool = False) -> None:
         """Ends the peer's session now; nothing it has sent counts any more. A serial line cannot
-        be closed for that: its peer has to show itself anew."""
+        be closed for that: its peer has to show itself anew. restarts: a program is not to blame,
+        and its `restart` decides whether it starts again."""
         if self.transport is None:
             return
+        if restarts and self.supervisor.program is not None:
+            self.supervisor.program.dismissed()
         if self.supervisor.disconnect(PeerError(text, where=self.name)):
             return
         now = self._scheduler.now()

@@ -41,11 +41,6 @@ class Presence:
         advice = self._link.supervisor.advice if self._advice is None else self._advice
         return f"{NONE_RUNS}: {advice}" if advice else ""
 
-    def dismissed(self) -> None:
-        """hilgw ends the controller's connection, because its body is lost."""
-        if (program := self._link.supervisor.program) is not None:
-            program.dismissed()
-
     def body_lost(self) -> None:
         self._body_was_lost = True
         self.close()

@@ -13,12 +13,14 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from hilgw.control.events import BrakeDamping, StopReason
+from hilgw.control.events import BrakeDamping, MotorSettings, StopReason
 from hilgw.control.limits import check_command, check_value
 from hilgw.control.safety import Mode, mode_of
 from hilgw.devices.kinds import MOTOR, Refusal
 from hilgw.engine.control_loop.stops import Stops
+from hilgw.engine.observer import State
 from hilgw.engine.reporting.statistics import ControlLoopStatistics, motions
+from hilgw.engine.supervisor import ObservedPort
 from hilgw.errors import PeerError, PortError
 from hilgw.reasons import RequestRefused
 from hilgw.transports.base import NOT_SET
@@ -26,6 +28,8 @@ from hilgw.transports.threads import start_thread
 from hilgw.units import NS_PER_MS, ns_to_s
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from hilgw.control.events import Command, LedValue, StopSent
     from hilgw.engine.control_loop.context import LoopContext
     from hilgw.engine.control_loop.guardian import Guardian
@@ -48,7 +52,7 @@ class Safety:
     Implements `hilgw.engine.control_loop.watchdog.Watched`. has_controller: the controller moves
     this body, so a stop for a fault of the controller disconnects it. statistics: of the commands
     that were given to this body. released: to whom its port is; it cannot be armed then. stops: how
-    they are written.
+    they are written. is_guarded: the body is real. on_up: called when it is up.
     """
 
     def __init__(
@@ -62,6 +66,8 @@ class Safety:
         self.stop_calls = 0  # a command that waited meanwhile is void
         self.has_controller = False
         self.released = ""
+        self.is_guarded = body.is_guarded
+        self.on_up: Callable[[], None] = lambda: None
         self.statistics = ControlLoopStatistics()
         self._name = context.name
         self._source = source
@@ -100,6 +106,9 @@ class Safety:
         refusal = check_command(device, command)
         if refusal is not None:
             return refusal
+        if isinstance(command, MotorSettings) and command.is_stale and not self.state.simulated:
+            text = f"'{device.name}': its last position or velocity was refused"
+            return Refusal(RequestRefused.NAN, text)
         mode = mode_of(command)
         if mode is not None and session.stop_command(command.index, mode) is None:
             text = f"'{device.name}' could not be stopped in {mode} mode; set its default_position"
@@ -137,6 +146,18 @@ class Safety:
         """The body reports a fault of its hardware."""
         if self.state.stops_on_fault:
             self.stop(StopReason.HARDWARE, now)
+
+    @property
+    def away(self) -> State | None:
+        """The state of the port of a real body that is not up, and is not armed then; else None."""
+        port = self._body.supervisor
+        state = port.state if isinstance(port, ObservedPort) else State.CLOSED
+        return state if self.is_guarded and state is not State.UP else None
+
+    def gave_up(self, within_s: float) -> None:
+        """`--arm` arms it no more."""
+        text = f"--arm: not armed, as its body was not up within {within_s:g} s of the start"
+        self._observer.notice(self._source, f"{text}; `hilgw arm {self._name}` once it is up")
 
     def arm(self) -> None:
         """Lets the motors move."""
@@ -320,9 +341,22 @@ class Safety:
         is_idle = self.stops.is_over and body.has_drained()
         return is_idle and body.ask(False, body.session.is_idle)
 
-    def was_late(self, now: int) -> None:
+    def was_late(self, now: int, gap_ns: int) -> None:
+        """Commands that came meanwhile are out of date. hilgw ends the controller: a program starts
+        again, and finds a real robot disarmed."""
+        if not self._body.session.devices.of_role(MOTOR):
+            return
         self.stop(StopReason.LATE, now)
-        self._drop_controller("the gateway was late; commands sent meanwhile are out of date")
+        if not self.has_controller or self._controller.transport is None:
+            return
+        self.statistics.counts["late_ends"] += 1
+        if self.state.latch and self.state.armed:
+            self.disarm(now, StopReason.LATE)
+        text = (
+            f"hilgw itself was late by {ns_to_s(gap_ns):.1f} s (safety.late_s: "
+            f"{ns_to_s(self.late_ns):g} s); commands sent meanwhile are out of date"
+        )
+        self._controller.dismiss(text, restarts=True)
 
     def emergency(self) -> None:
         self.emergency_stop.trigger()

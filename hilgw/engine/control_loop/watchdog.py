@@ -36,8 +36,8 @@ class Watched(Protocol):
     def in_time(self) -> None:
         """In the event loop, which is in time: prepare what `emergency` needs."""
 
-    def was_late(self, now: int) -> None:
-        """In the event loop, which was late: called before anything else happens."""
+    def was_late(self, now: int, gap_ns: int) -> None:
+        """In the event loop, which did nothing for so long: called before anything else happens."""
 
     def emergency(self) -> None:
         """In the watchdog's thread: the event loop is late, and may go on at any moment."""
@@ -92,7 +92,7 @@ class Watchdog:
         self.late_until_ns = now + STALE_INPUT_NS
         for watched in self._watched:
             if gap >= watched.late_ns:
-                watched.was_late(now)
+                watched.was_late(now, gap)
 
     def _check_periodically(self) -> None:
         now = self._scheduler.now()

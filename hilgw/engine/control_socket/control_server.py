@@ -190,14 +190,19 @@ class ControlServer(LookServer):
             modes.switch(RobotMode(request.mode))
         return requests.RobotState(request.robot, modes.mode, modes.states())
 
-    def _arm(self, request: requests.Arm, client: Client) -> requests.MayMove:
+    async def _arm(self, request: requests.Arm, client: Client) -> requests.MayMove:
+        """Arms these robots; of all, those whose bodies are up."""
         robots = robots_in(request) or self._loops.names()
+        await self._loops.await_bodies(*robots)
+        down = [] if robots_in(request) else [each for each in robots if self._loops[each].away]
+        robots = [each for each in robots if each not in down]
         self._loops.arm(*robots)
-        return requests.MayMove(robots, self._loops.absences(*robots))
+        return requests.MayMove(robots, self._loops.absences(*robots), down)
 
-    def _hold(self, request: requests.Hold, client: Client) -> requests.MayMove:
+    async def _hold(self, request: requests.Hold, client: Client) -> requests.MayMove:
         """Arms these robots for as long as the client renews its lease."""
         robots = robots_in(request) or self._loops.names()
+        await self._loops.await_bodies(*robots)
         if client.lease is not None:
             raise UsageError("this connection holds robots already")
         client.lease = Lease(self._loops, self._gateway.real_timer, robots, request.limit_s)

@@ -47,8 +47,8 @@ class Restarts:
     whatever ended it: neither a program nor a body that comes and goes restarts it for ever."""
 
     def __init__(self, restart: Restart, *, latches: bool = True) -> None:
-        """latches: the loss of a body disarms the robot, or the body is simulated. Else a program
-        that was dismissed stays down: it would move the robot again without a human."""
+        """latches: what makes hilgw end the program disarms the robot, or the body is simulated.
+        Else a program that was dismissed stays down: it would move the robot without a human."""
         self._restart = restart
         self._latches = latches
         self._failures = 0  # in a row
@@ -60,7 +60,7 @@ class Restarts:
         self._begun_ns, self._dismissed = now, False
 
     def dismiss(self) -> None:
-        """hilgw dismisses the program, which runs, because its body is lost."""
+        """hilgw ends the program, which runs: its body is lost, or hilgw was late."""
         self._dismissed = True
 
     def end(self, code: int, now: int) -> Verdict:
@@ -159,7 +159,7 @@ class Child:
         return self._process is not None and self._process.returncode is None
 
     def dismissed(self) -> None:
-        """Its body is lost; `quit_sent` follows. A program that has ended did so by itself."""
+        """hilgw ends it; `quit_sent` follows. A program that has ended did so by itself."""
         if self.is_alive:
             self._restarts.dismiss()
 

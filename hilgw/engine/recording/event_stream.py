@@ -186,7 +186,7 @@ def given_by(command: Command) -> dict[str, Any]:
     return {
         name: events.number(value)
         for name, value in values.items()
-        if name not in ("index", "velocity_set")
+        if name not in ("index", "velocity_set", "is_stale")
     }
 
 

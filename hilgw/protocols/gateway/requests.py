@@ -129,10 +129,12 @@ class RobotState:
 
 @record
 class MayMove:
-    """robots: those that are armed. notes: what keeps one from moving."""
+    """robots: those that are armed. notes: what keeps one from moving. down: of all robots, those
+    that are not armed, as their bodies are down."""
 
     robots: list[str]
     notes: dict[str, str] = field(default_factory=dict)
+    down: list[str] = field(default_factory=list)
 
 
 @record

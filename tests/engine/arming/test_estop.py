@@ -54,7 +54,7 @@ class Rig:
         self.switch.event_loop = self  # type: ignore[assignment]
         self.loop.robot_comes()
         self.loop.controller_comes()
-        self.switch.hold_back()
+        self.loops.hold_back()
 
     def never(self) -> Any:
         raise AssertionError("not opened here")
@@ -406,7 +406,7 @@ webots: R2020a
 network_ports: true
 estop: {port: "URL", line: cts}
 robots:
-  cab: {body: {kind: wc2ec, connect: "tcp://127.0.0.1:1"}, safety: {armed: true}}
+  cab: {body: {kind: wc2ec, connect: "tcp://127.0.0.1:1", simulated: true}}
 """
 
 

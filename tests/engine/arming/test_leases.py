@@ -206,8 +206,8 @@ CONFIG = """
 version: 1
 webots: R2020a
 robots:
-  cab: {body: {kind: wc2ec, connect: "tcp://127.0.0.1:1"}, safety: {armed: false}}
-  bus: {body: {kind: wc2ec, connect: "tcp://127.0.0.1:2"}, safety: {armed: false}}
+  cab: {body: {kind: wc2ec, connect: "tcp://127.0.0.1:1", simulated: true}, safety: {armed: false}}
+  bus: {body: {kind: wc2ec, connect: "tcp://127.0.0.1:2", simulated: true}, safety: {armed: false}}
 """
 
 

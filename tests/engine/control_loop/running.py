@@ -70,7 +70,8 @@ class RunningLoop:
     """`with RunningLoop(tmp_path) as running:` robot and gateway are connected.
 
     more: further keys of the robot, or of the file; body: of its body. text: the whole file
-    instead; PORT in it is the robot's port. robot: False leaves the robot's server alone.
+    instead; PORT in it is the robot's port. robot: False leaves the robot's server alone; away:
+    there is none before `accept`.
     controller: False for none.
     """
 
@@ -83,6 +84,7 @@ class RunningLoop:
         text: str | None = None,
         devices: Devices = CAB,
         robot: bool = True,
+        away: bool = False,
         controller: bool = True,
     ) -> None:
         self.devices = devices
@@ -92,15 +94,18 @@ class RunningLoop:
         self.robot: SimPeer | None = None
         self._ends = contextlib.ExitStack()
         self._ends.enter_context(local_sockets())
-        self._listening = self._ends.enter_context(socket.create_server(("127.0.0.1", 0)))
+        self._listening = self._ends.enter_context(socket.socket())
+        self._listening.bind(("127.0.0.1", 0))
         self._listening.setblocking(False)
+        if not away:
+            self._listening.listen()
         port = self._listening.getsockname()[1]
         if text is None:
             text = configuration(port, body=body, more=more, controller=controller)
         file = write_configuration(folder, text.replace("PORT", str(port)))
         self._stop = asyncio.Event()
         self.gateway = self.loop.run_until_complete(self._build(file))
-        self._accept = robot
+        self._accept = robot and not away
 
     def __enter__(self) -> RunningLoop:
         self._running = self.loop.create_task(self._run())
@@ -166,6 +171,7 @@ class RunningLoop:
     def accept(self) -> SimPeer:
         """The gateway connects to the robot, and the robot registers its devices."""
         found: list[socket.socket] = []
+        self._listening.listen()
 
         def accepted() -> bool:
             with contextlib.suppress(BlockingIOError):

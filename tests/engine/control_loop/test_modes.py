@@ -10,11 +10,13 @@ import pytest
 
 from hilgw.control.events import (
     Command,
+    Event,
     FeedbackSwitch,
     LedValue,
     MotorCommand,
     MotorPid,
     MotorSettings,
+    Refused,
     SensorSwitch,
     SensorValue,
     Stop,
@@ -426,7 +428,7 @@ def test_every_cause_stops_every_body_that_moves(mode: RobotMode, cause: str) ->
         run.controller_sends(Stop(StopReason.SILENCE))
     elif cause == "late":
         for safety in run.loop.safeties:
-            safety.was_late(run.scheduler.now())
+            safety.was_late(run.scheduler.now(), safety.late_ns)
     elif cause == "end":
         run.loop.end()
     else:
@@ -487,6 +489,18 @@ def test_a_command_that_the_first_body_refuses_stops_the_motor_of_the_shadow_too
         ("controller", "fault", 0),
     ]
     assert run.controller_sends(slow_only_here) == [("controller", "fault", 0)]  # both stand still
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [MotorCommand(0, "velocity", math.nan), Refused(0, "nan", "?", moves=True)],
+    ids=["in the loop", "in the session of the controller"],
+)
+def test_nan_stops_the_motor_of_a_real_shadow_and_no_simulated_one(refused: Event) -> None:
+    run = shadowed()
+    run.controller_sends(FORWARD)
+    calls = [call for call in run.controller_sends(refused) if call[0] != "controller"]
+    assert calls == [("remote", "stop_motor", 2)]
 
 
 def test_a_shadow_that_faults_or_is_lost_disturbs_nothing() -> None:

@@ -33,7 +33,8 @@ class Driving:
     """A robot of this kind, both wheels turning, under a controller that sends `commands`."""
 
     def __init__(self, kind: str, **safety: Any) -> None:
-        self.robot = OnMock(kind, **safety).start()
+        real = {"simulated": False, "armed": True, "command_timeout_s": 0, "late_s": 1.0}
+        self.robot = OnMock(kind, **real, **safety).start()
         self.left, self.right = self.robot.motors[:2]
         self._speeds = SPEEDS[kind]
         self.send(*(MotorCommand(each.index, "velocity", 2.0) for each in (self.left, self.right)))

@@ -23,6 +23,7 @@ from hilgw.engine.control_loop.safety import EmergencyStop
 from hilgw.engine.control_loop.watchdog import Watchdog
 from hilgw.engine.observer import Observer, State
 from hilgw.engine.simulated.clock import SimulatedClock
+from hilgw.errors import PeerError
 from hilgw.testing.sim import Clock
 from hilgw.transports.serial import tty as serial_tty
 from tests.e2e.control_loop_peers import ROTATIONAL, sensor_data, set_value
@@ -276,11 +277,14 @@ def test_a_real_body_that_comes_back_stays_disarmed(tmp_path: Path, moves: bool)
         running.end()  # an orderly end latches nothing
 
 
-def test_an_armed_robot_that_has_not_been_up_yet_stays_armed(tmp_path: Path) -> None:
-    with RunningLoop(tmp_path, body=REAL, robot=False) as running:
-        running.gateway.control_loops.arm("cab")
+def test_a_real_robot_is_not_armed_before_it_is_up(tmp_path: Path) -> None:
+    with RunningLoop(tmp_path, body=REAL, away=True) as running:
+        with pytest.raises(PeerError, match="cab: not armed: its body is down; connect it"):
+            running.gateway.control_loops.arm("cab")
         running.robot = running.accept()
         running.until(lambda: running.log.saw("cab.body", State.UP))
+        assert not running.report()["armed"]
+        running.gateway.control_loops.arm("cab")
         driving(running)
         running.end()
 
@@ -334,7 +338,7 @@ class Watched:
     def in_time(self) -> None:
         self.checks += 1
 
-    def was_late(self, now: int) -> None:
+    def was_late(self, now: int, gap_ns: int) -> None:
         self.late += 1
 
     def emergency(self) -> None:

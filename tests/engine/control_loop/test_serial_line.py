@@ -141,7 +141,7 @@ def test_a_silent_controller_stops_the_motors_and_is_registered_anew() -> None:
 
 
 def test_a_dropped_peer_on_a_line_is_not_listened_to_for_a_moment() -> None:
-    loop = on_lines()
+    loop = on_lines(late_s=0.5)
     loop.controller.data_received(frame(GO))
     frames(loop.robot)
     loop.scheduler.time += 2_000 * MS  # the gateway was suspended

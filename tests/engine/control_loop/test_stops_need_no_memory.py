@@ -1,4 +1,4 @@
-"""A stop is written to a robot that hilgw has not commanded, and again where the line may damage it."""
+"""A stop is written to a robot that hilgw has not commanded, and again where a line damages it."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_a_person_stops_a_robot_that_was_never_commanded(
 ) -> None:
     robot = resting(kind, simulated=simulated)
     BY_HAND[cause](robot)
-    assert 0 <= robot.ms_to_stop(LIMIT_MS)
+    assert robot.ms_to_stop(LIMIT_MS) >= 0
     robot.run(200)
     assert robot.loop.observer.stops == [] and not robot.loop.safety.stops  # none that moved
     assert robot.loop.safety.latched is None
@@ -78,7 +78,7 @@ def test_a_person_stops_a_robot_that_was_never_commanded(
 def test_an_end_stops_a_real_robot_that_was_never_commanded(kind: str, cause: str) -> None:
     robot = resting(kind, simulated=False)
     AT_AN_END[cause](robot)
-    assert 0 <= robot.ms_to_stop(LIMIT_MS)
+    assert robot.ms_to_stop(LIMIT_MS) >= 0
 
 
 @pytest.mark.parametrize("kind", kinds())
@@ -94,7 +94,7 @@ def test_an_end_stops_a_simulated_robot_that_this_run_has_commanded(kind: str, c
     robot.run(500)
     robot.written = b""
     AT_AN_END[cause](robot)
-    assert 0 <= robot.ms_to_stop(LIMIT_MS)
+    assert robot.ms_to_stop(LIMIT_MS) >= 0
 
 
 @pytest.mark.parametrize("kind", ON_LINES)
@@ -132,7 +132,7 @@ def test_a_robot_whose_first_stop_is_damaged_stops(kind: str, cause: str) -> Non
     robot.drive()
     robot.is_cut = True
     (BY_HAND | AT_AN_END)[cause](robot)
-    assert 0 <= robot.ms_to_stop(LIMIT_MS)
+    assert robot.ms_to_stop(LIMIT_MS) >= 0
     robot.is_cut = False
     robot.run(1_500, until=robot.loop.loop.has_drained)
     assert not robot.moves

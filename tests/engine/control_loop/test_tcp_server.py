@@ -78,7 +78,7 @@ def test_who_sends_nothing_gives_way_to_the_next_but_not_at_once(tmp_path: Path)
 def test_who_connects_while_the_gateway_is_late_stays_unless_what_it_sent_is_old(
     tmp_path: Path,
 ) -> None:
-    with RunningLoop(tmp_path) as running:
+    with RunningLoop(tmp_path, "    safety: {late_s: 0.5}") as running:
         first, fresh = running.knock(), running.knock()
         first.send(GO)
         running.hang(1.0)

@@ -16,7 +16,9 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "arm",
         description="Lets the motors of robots move, in the gateway that has them: of real robots "
         "at the start, and again after a latched safety stop. It refuses a name that several "
-        "gateways have; --all needs --config or --control where several run.",
+        "gateways have, and a real robot whose body is down (exit code 5; during a handshake it "
+        "waits for 2 s); --all arms those that are up and names the others, and needs --config or "
+        "--control where several gateways run.",
         epilog="examples: hilgw arm rover\n"
         "          hilgw arm rover --hold\n"
         "          hilgw arm rover --for 60s\n\n" + holding.HELP,
@@ -45,23 +47,20 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 
 def run_arm(args: argparse.Namespace) -> int:
-    """Returns 0 when the motors are enabled. Raises HilgwError for an unknown name. With --hold
-    or --for it returns at the end of the lease, as `holding.run`."""
+    """Returns 0 when the motors are enabled. Raises HilgwError for an unknown name, PeerError for a
+    robot whose body is down. With --hold or --for it returns at the end of the lease, as
+    `holding.run`."""
     from hilgw.client.arming import arm_each
 
     limit_s: float | None = getattr(args, "for")
     if args.hold or limit_s is not None:
         return holding.run(_chosen(args), limit_s, gateway_request.selected(args))
 
-    notes: list[str] = []
+    def show(robot: str, text: str) -> None:
+        print(f"{printable(robot)}: {printable(text)}", file=sys.stderr)
 
-    def add(robot: str, text: str) -> None:
-        notes.append(f"{printable(robot)}: {printable(text)}")
-
-    for robot, gateway in arm_each(_chosen(args), **gateway_request.selected(args), on_note=add):
+    for robot, gateway in arm_each(_chosen(args), **gateway_request.selected(args), on_note=show):
         print(f"{printable(robot)}: armed{gateway.suffix()}", flush=True)
-    for note in notes:
-        print(note, file=sys.stderr)
     return 0
 
 

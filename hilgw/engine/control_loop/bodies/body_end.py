@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from hilgw.control.events import (
     Accepted,
     Connected,
+    DeviceFault,
     Disconnected,
     HardwareFault,
     MotorCommand,
@@ -46,8 +47,6 @@ REGISTRATION_PAUSE_NS = 100 * NS_PER_MS
 _NO_GUARDIAN = Refusal(
     RequestRefused.NO_GUARDIAN, "the guardian does not run, which stops the motors if hilgw cannot"
 )
-# Refusals that stop no motor: earlier stops have stopped all motors then.
-_STOPS_NOTHING = (RequestRefused.ENDED, RequestRefused.DISARMED, RequestRefused.LATCHED)
 
 
 class BodyOwner(Protocol):
@@ -181,7 +180,7 @@ class BodyEnd(PeerListener):
     def _turn_down(self, command: Command, refusal: Refusal, now: int) -> Outcome:
         """The safety refused a command. Velocity 0 is what this does to a motor, so that one is
         accepted."""
-        stops = refusal.reason not in _STOPS_NOTHING and mode_of(command) is not None
+        stops = self._may_move and mode_of(command) is not None
         if stops and stands_still(command) and self.stop_motor(command.index, now):
             return self._settle(command, Accepted.SENT)
         if self.safety.has_controller:
@@ -189,8 +188,22 @@ class BodyEnd(PeerListener):
         else:
             self.safety.statistics.refused[refusal.reason] += 1
         if stops:
-            self.stop_motor(command.index, now)
+            self.refuse_motion(command.index, refusal.reason, now)
         return self._settle(command, refusal)
+
+    @property
+    def _may_move(self) -> bool:
+        """Whether a motor may move: where none may, an earlier stop has stopped all."""
+        return self.safety.state.armed and not self.safety.ending
+
+    def refuse_motion(self, index: int, reason: str, now: int) -> None:
+        """A command that would have moved this motor was refused, wherever that was: it stops, as
+        it cannot go where the controller wants it to go. A simulated one ignores NaN, as in Webots,
+        and goes on, but for that of a shadow."""
+        if self._may_move and not (self.safety.state.simulated and reason == RequestRefused.NAN):
+            self.stop_motor(index, now)
+        elif self.safety.has_controller:
+            self._owner.motor_stopped(index, now)
 
     def _settle(self, command: Command, outcome: Outcome) -> Outcome:
         """Counts what became of a command, and reports it to the observers."""
@@ -315,12 +328,15 @@ class BodyEnd(PeerListener):
             case Connected(identity):
                 self.is_up, self.was_lost, self._registered_ns = True, False, now
                 self.link.ready(identity)
+                self.safety.on_up()
             case Registered():
                 self._registered_ns = now
             case MotorHeld(index):
                 self._hold(index)
                 still = MotorCommand(index, MotorField.VELOCITY, 0.0)
                 self._motor_stopped(index, [still], now)
+            case DeviceFault(index) if not self.safety.state.simulated:
+                self.refuse_motion(index, RequestRefused.NOT_SETTABLE, now)
             case HardwareFault():
                 self.safety.stop_after_hardware_fault(now)
             case Disconnected(reason):

@@ -130,9 +130,7 @@ class Registration:
         """The devices that the controller has are void: it has to connect anew."""
         controller = self._controller
         self._are_stale = True
-        if controller.transport is not None:
-            self._presence.dismissed()
-        controller.dismiss(text)
+        controller.dismiss(text, restarts=True)
         if controller.transport is None:
             self.controller_left()
 

@@ -1,0 +1,213 @@
+"""A real robot is armed only while its body is up: what is away would move when it comes back."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hilgw.assemble.gateway import build
+from hilgw.client import Gateway as Client
+from hilgw.client.arming import arm
+from hilgw.config.load import load_config, load_text
+from hilgw.config.model import armed
+from hilgw.engine.control_loop.control_loops import ARM_S
+from hilgw.engine.control_socket.control_server import ControlServer
+from hilgw.engine.observer import State
+from hilgw.errors import HilgwError, PeerError, SafetyError
+from hilgw.testing.sim import Recorder, until
+from tests.engine.control_loop.running import GO, RunningLoop, driving, robot_of
+
+REAL = "simulated: false"
+ARMED = "    safety: {armed: true}"
+
+
+def state(running: RunningLoop) -> bool:
+    return bool(running.report()["armed"])
+
+
+# --- armed from the start -------------------------------------------------------------------------
+
+
+class ArmOption(RunningLoop):
+    """As with `--arm`."""
+
+    async def _build(self, file: str) -> Any:
+        config = armed(load_config(file).config)
+        gateway = build(config, self.loop, self.log, timer=self.clock)
+        gateway.control_loops.arm_within_s = ARM_S
+        return gateway
+
+
+@pytest.mark.parametrize("after_s", [0.0, 9.0])
+def test_arm_at_the_start_arms_at_the_first_coming_up(tmp_path: Path, after_s: float) -> None:
+    with ArmOption(tmp_path, body=REAL, away=True) as running:
+        running.advance(after_s)
+        assert not state(running)
+        running.robot = running.accept()
+        running.until(lambda: running.log.saw("cab.body", State.UP))
+        assert state(running)
+        driving(running)
+        running.gateway.control_loops.disarm("cab")
+        running.advance(10.0)
+        assert not any("--arm" in text for text in running.log.notices)
+
+
+def test_it_arms_not_later_and_reports_it(tmp_path: Path) -> None:
+    with ArmOption(tmp_path, body=REAL, away=True) as running:
+        running.advance(ARM_S + 0.1)
+        text = "--arm: not armed, as its body was not up within 10 s of the start; `hilgw arm cab`"
+        assert any(each.startswith(text) for each in running.log.notices)
+        running.robot = running.accept()
+        running.until(lambda: running.log.saw("cab.body", State.UP))
+        controller = running.controller()
+        controller.send(GO)
+        running.advance(1.0)
+        assert not state(running) and GO not in robot_of(running).poll()
+
+
+def test_it_arms_at_the_first_coming_up_alone(tmp_path: Path) -> None:
+    with ArmOption(tmp_path, body=REAL) as running:
+        assert state(running)
+        robot_of(running).finish()
+        running.until(lambda: not state(running))
+        running.robot = running.accept()
+        running.until(lambda: running.log.saw("cab.body", State.UP) == 2)
+        assert not state(running)
+
+
+def test_who_is_disarmed_before_it_is_up_stays_disarmed(tmp_path: Path) -> None:
+    with ArmOption(tmp_path, body=REAL, away=True) as running:
+        running.gateway.control_loops.disarm("cab")
+        running.robot = running.accept()
+        running.until(lambda: running.log.saw("cab.body", State.UP))
+        assert not state(running)
+
+
+def test_a_file_that_arms_has_no_such_limit(tmp_path: Path) -> None:
+    with RunningLoop(tmp_path, ARMED, body=REAL, away=True) as running:
+        running.advance(60.0)
+        assert not state(running)
+        running.robot = running.accept()
+        running.until(lambda: running.log.saw("cab.body", State.UP))
+        assert state(running)
+
+
+def test_simulated_bodies_are_armed_from_the_start(tmp_path: Path) -> None:
+    with ArmOption(tmp_path, away=True) as running:
+        assert state(running)
+        running.gateway.control_loops.disarm("cab")
+        running.gateway.control_loops.arm("cab")
+        assert state(running)
+
+
+# --- by a command ---------------------------------------------------------------------------------
+
+TWO = """
+version: 1
+webots: R2020a
+robots:
+  cab: {body: {kind: wc2ec, connect: "tcp://127.0.0.1:PORT", simulated: false}}
+  bus: {body: {kind: wc2ec, connect: "tcp://127.0.0.1:1", simulated: false}}
+"""
+
+
+def with_two(folder: Path, script: Callable[[Any, str], Any]) -> None:
+    """A gateway that runs, with a robot that is up and another that is down. script: gets it, and
+    the path of its control socket."""
+    path = str(folder / "control")
+
+    async def run(port: int) -> None:
+        config = load_text(TWO.replace("PORT", str(port)), "f").config
+        gateway = build(config, asyncio.get_running_loop(), Recorder())
+        server, stop = ControlServer(gateway, path), asyncio.Event()
+        await server.start()
+        running = asyncio.create_task(gateway.run(stop))
+        try:
+            await until(lambda: gateway.supervisors["bus.body"].state is State.WAITING)
+            await until(lambda: gateway.supervisors["cab.body"].state is State.UP)
+            await script(gateway, path)
+        finally:
+            stop.set()
+            await running
+            await server.close()
+            gateway.close()
+
+    with socket.create_server(("127.0.0.1", 0)) as robot:  # a connection is all that it takes
+        asyncio.run(run(robot.getsockname()[1]))
+
+
+def armed_in(gateway: Any) -> set[str]:
+    loops = gateway.control_loops
+    return {name for name in loops if loops[name].safety.state.armed}
+
+
+WAYS: dict[str, Callable[[str], Any]] = {
+    "arm": lambda path: arm("bus", control=path),
+    "both": lambda path: arm("cab", "bus", control=path),
+    "Gateway.arm": lambda path: Client(Path(path)).arm("bus"),
+}
+
+
+@pytest.mark.parametrize("ask", WAYS.values(), ids=WAYS)
+def test_a_robot_whose_body_is_down_is_refused(tmp_path: Path, ask: Callable[[str], Any]) -> None:
+    async def script(gateway: Any, path: str) -> None:
+        with pytest.raises(HilgwError, match="bus: not armed: its body is down") as caught:
+            await asyncio.to_thread(ask, path)
+        assert caught.value.exit_code == 5 and armed_in(gateway) == set()
+
+    with_two(tmp_path, script)
+
+
+def test_all_arms_those_that_are_up_and_names_the_others(tmp_path: Path) -> None:
+    async def script(gateway: Any, path: str) -> None:
+        with pytest.raises(PeerError, match="bus: not armed: its body is down"):
+            await asyncio.to_thread(arm, control=path)
+        assert armed_in(gateway) == {"cab"}
+        gateway.control_loops.disarm("cab")
+        answer = await asyncio.to_thread(Client(Path(path)).arm)
+        assert (answer.robots, answer.down) == (["cab"], ["bus"])
+
+    with_two(tmp_path, script)
+
+
+def test_in_a_handshake_it_waits_and_a_disarm_meanwhile_counts(tmp_path: Path) -> None:
+    async def script(gateway: Any, path: str) -> None:
+        port, loops = gateway.supervisors["bus.body"], gateway.control_loops
+        port.state = State.HANDSHAKE
+        asked = asyncio.create_task(asyncio.to_thread(arm, "bus", control=path))
+        await asyncio.sleep(0.2)
+        assert not asked.done() and armed_in(gateway) == set()
+        loops.disarm("bus")
+        port.state = State.UP
+        with pytest.raises(HilgwError, match="disarmed meanwhile"):
+            await asked
+        assert armed_in(gateway) == set()
+        port.state = State.HANDSHAKE
+        asked = asyncio.create_task(asyncio.to_thread(arm, "bus", control=path))
+        await asyncio.sleep(0.2)
+        port.state = State.UP
+        assert await asked == ["bus"]
+
+    with_two(tmp_path, script)
+
+
+def test_no_motor_is_armed_before_the_guardian_has_answered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def script(gateway: Any, path: str) -> None:
+        guardian = gateway.control_loops.watchdog.guardian
+        monkeypatch.setattr(guardian, "confirmed", lambda: False)
+        with pytest.raises(SafetyError, match="the guardian has not answered yet"):
+            gateway.control_loops.arm("cab")
+        asked = asyncio.create_task(asyncio.to_thread(arm, "cab", control=path))
+        await asyncio.sleep(0.2)
+        assert not asked.done() and armed_in(gateway) == set()
+        monkeypatch.setattr(guardian, "confirmed", lambda: True)
+        assert await asked == ["cab"]
+
+    with_two(tmp_path, script)
