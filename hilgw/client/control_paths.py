@@ -6,8 +6,7 @@ from __future__ import annotations
 import os
 import socket
 import sys
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable
 from pathlib import Path
 
 from hilgw.errors import HilgwError, PeerError, printable
@@ -43,18 +42,18 @@ def control_sockets(
     on_problem: called for each folder that is open to other users, in place of HilgwError.
     """
     user = os.getuid()
-    found: dict[tuple[int, int], Path] = {}  # by file: two names may lead to one folder
+    found: list[Path] = []
     for folder in _places(everywhere=everywhere):
         try:
             if is_private(folder, user, Path.lstat):
-                _add(found, folder.glob(f"*{suffix}"))
+                found += [path for path in sorted(folder.glob(f"*{suffix}")) if path.is_socket()]
         except HilgwError as error:
             if on_problem is None:
                 raise
             on_problem(error)
     if suffix != LOOK:
-        _add(found, _sockets_of_services())
-    return list(found.values())
+        found += _sockets_of_services()
+    return list({path.resolve(): path for path in found}.values())  # two names of one folder
 
 
 def none_found(*, everywhere: bool) -> PeerError:
@@ -77,15 +76,6 @@ def _places(*, everywhere: bool) -> list[Path]:
     first, *more = folders(user, os.environ, Path.stat, Path.glob, everywhere=everywhere)
     apart = not everywhere and first != shared_folder(user)  # XDG_RUNTIME_DIR keeps gateways apart
     return [first] if apart and is_private(first, user, Path.lstat) else [first, *more]
-
-
-def _add(found: dict[tuple[int, int], Path], sockets: Iterable[Path]) -> None:
-    """Add those of these paths that are sockets, each file once."""
-    for path in sorted(sockets):
-        with suppress(OSError):  # its gateway has ended
-            if path.is_socket():
-                status = path.stat()
-                found.setdefault((status.st_dev, status.st_ino), path)
 
 
 def _sockets_of_services() -> list[Path]:

@@ -35,9 +35,9 @@ def find_gateway(
         return found[0]
     listed = ", ".join(label(path, configs[path]) for path in found or live)
     if not found:
-        named = next(files_here(config or ""), config)
         raise PeerError(
-            f"no running gateway has the configuration {named}", fix=f"there is {listed}"
+            f"no running gateway has the configuration {next(files_here(config or ''), config)}",
+            fix=f"there is {listed}",
         )
     same = len({configs[path] for path in found}) < len(found)
     raise UsageError(

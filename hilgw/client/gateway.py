@@ -11,7 +11,6 @@ for event in gateway.events(["packet"]):
 from __future__ import annotations
 
 import os
-import time
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -34,7 +33,7 @@ from hilgw.client.control_paths import is_live, live_sockets, program_at
 from hilgw.client.control_socket import config_of, find_gateway, in_parallel, label
 from hilgw.errors import HilgwError, PeerError, UsageError, printable, quoted
 from hilgw.protocols.gateway import requests
-from hilgw.protocols.gateway.messages import CROWDED, VersionError, decode, hints_of
+from hilgw.protocols.gateway.messages import VersionError, decode, hints_of
 from hilgw.protocols.gateway.paths import LOOK
 from hilgw.protocols.gateway.requests import Request, RobotState, Row, answer_of
 
@@ -317,17 +316,11 @@ def decoded(kind: type[A], answer: Mapping[str, Any], gateway: Gateway) -> A:
 
 
 def stop_answer(path: Path, request: Request[Any], timeout_s: float) -> Answer:
-    """The answer to what stops robots, of any version; or why there is none. Among many clients a
-    newer one may have taken its place: then it is sent again."""
-    end_s = time.monotonic() + timeout_s
-    while True:
-        try:
-            answer: Answer = ask(path, request, end_s - time.monotonic(), any_version=True)
-            crowded = str(answer.get("error")).startswith(CROWDED)
-        except PeerError as error:
-            return error
-        if not crowded or time.monotonic() >= end_s:
-            return answer
+    """The answer to what stops robots, of any version; or why there is none."""
+    try:
+        return ask(path, request, timeout_s, any_version=True)
+    except PeerError as error:
+        return error
 
 
 def not_sent(answer: dict[str, Any], gateway: Gateway) -> list[HilgwError]:

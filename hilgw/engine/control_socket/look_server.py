@@ -30,7 +30,6 @@ from hilgw.errors import HilgwError, PeerError, UsageError, known_here, quoted, 
 from hilgw.protocols.gateway import requests
 from hilgw.protocols.gateway.events import KINDS
 from hilgw.protocols.gateway.messages import (
-    CROWDED,
     LINE_BYTES,
     VERSION,
     VersionError,
@@ -53,6 +52,7 @@ MAX_CLIENTS = 64
 MAX_STOPS, STOP_S = 128, 1.0  # beside them, each for a single request, `disarm`
 URGENT = (b'"disarm"', b'"renew"', b'"end_hold"')  # in a request that waits for no other
 READ_BYTES = 65536
+CROWDED = "too many connections to the gateway"
 TOO_LONG = b"too long\n"  # instead of a line
 SUGGESTED = 4  # unknown names of one request that get a suggestion each
 

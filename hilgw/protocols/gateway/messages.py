@@ -27,9 +27,6 @@ ANSWER_BYTES = 16 * 1024 * 1024
 """The longest answer that a client accepts: the status of a hundred robots is longer than a line of
 a request."""
 
-CROWDED = "too many connections to the gateway"
-"""What an error begins with where the socket has no place for a client."""
-
 RENEW_S = 0.1
 """A holder renews its lease so often."""
 LEASE_S = 0.3

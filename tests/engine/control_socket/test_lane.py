@@ -29,8 +29,8 @@ def clients() -> Iterator[ExitStack]:
 
 def client(path: Path, clients: ExitStack, data: bytes = b"") -> socket.socket:
     made = clients.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
-    made.connect(str(path))
     made.setblocking(False)
+    made.connect(str(path))
     made.send(data)
     return made
 
@@ -43,7 +43,7 @@ async def test_a_disarm_is_answered_while_others_take_every_place_again_and_agai
     await gateway.start()
     for number in range(MANY):
         client(path, clients, said)
-        await asyncio.sleep(0)
+        await elapse(0.001)
         if number % 3 == 0:
             assert (await answer_at(path, STOP))["ok"] is True
     await gateway.close()
@@ -76,8 +76,7 @@ async def test_a_queue_full_of_those_that_left_is_empty_soon(
         for _ in range(BACKLOG):
             client(path, clients).close()
         stop = client(path, clients, STOP)
-        for _ in range(8):  # turns of the event loop
-            await asyncio.sleep(0)
+        await elapse(0.001)
         assert b'"ok": true' in stop.recv(1000)
     await gateway.close()
 
@@ -106,8 +105,7 @@ async def test_requests_without_end_do_not_delay_a_disarm(
     gateway.handlers[type(flood)] = counted  # type: ignore[assignment]
     await gateway.start()
     flooding = [client(path, clients, 50 * line_of(flood)) for _ in range(BACKLOG)]
-    for _ in range(20):
-        await asyncio.sleep(0)
+    await elapse(0.001)
     for _ in range(10):
         before = answered
         assert (await answer_at(path, STOP))["ok"] is True

@@ -105,7 +105,9 @@ def statuses(args: argparse.Namespace) -> list[Status]:
 
     options = selected(args)
     paths = [] if any(options.values()) else live_sockets(everywhere=True)
-    return in_parallel(_status, paths or [find_gateway(**options, everywhere=True)])
+    return in_parallel(
+        _status, paths or [find_gateway(options["control"], options["config"], everywhere=True)]
+    )
 
 
 def _status(path: Path) -> Status:
