@@ -169,11 +169,19 @@ async def test_readers_that_never_read_are_few_and_closed_at_their_deadline(
     idle = [socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) for _ in range(MAX_STOPS)]
     for number, each in enumerate(idle):
         each.connect(str(path))
+        each.setblocking(False)
         each.send(b'{"do": "dis' if number % 2 else b"")
         await elapse(0.001)
     for first in idle[:3]:  # a new one takes the place of the one that says nothing for longest
         assert (await answer_at(path, stop))["ok"] is True
+        await elapse(0.001)
         assert b"too many connections" in first.recv(1000) and not first.recv(1000)
+        first.close()
+        await elapse(0.001)
+        replaced = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        replaced.connect(str(path))  # the place of that `disarm`
+        idle.append(replaced)
+        await elapse(0.001)
     await elapse(STOP_S)
     assert not idle[3].recv(1000)  # its time was over: no other needed its place
     for each in idle:
