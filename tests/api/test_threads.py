@@ -21,11 +21,15 @@ from hilgw.testing.sim import DEADLINE_S, wait_until
 from tests.api.simulator import Simulator, robot_of
 
 
+def motor(tag: int) -> MotorConfiguration:
+    return MotorConfiguration(tag, 0, -3.0, 3.0, 10.0, -1.0, 8.0, 10.0, 0.0, 0.0, 0.5, 10.0, 1.0)
+
+
 class Slow(Simulator):
     """Answers a step when the test lets it."""
 
     def __init__(self) -> None:
-        super().__init__([("RotationalMotor", "motor", MotorConfiguration)])
+        super().__init__([("RotationalMotor", "motor", motor)])
         self.asked = threading.Semaphore(0)
         self.answer = threading.Semaphore(1)  # the configuration
 
@@ -100,30 +104,6 @@ def test_the_end_of_a_step_that_was_not_begun_waits_for_nothing(
     assert "wb_robot_step_end() called before wb_robot_step_begin()" in capsys.readouterr().err
 
 
-def test_a_signal_handler_of_the_stepping_thread_may_step(slow: Slow, robot: Robot) -> None:
-    """One that stops the motors, such as of SIGTERM."""
-    results = []
-    before = signal.signal(signal.SIGTERM, lambda *_: results.append(robot.step(0)))
-    try:
-        slow.answer.release()
-        slow.asked.acquire(timeout=0)
-        real = slow.wait
-        slow.answer.release()
-        with pytest.MonkeyPatch.context() as patch:
-            sent = slow.send
-
-            def send(data: bytes) -> None:
-                patch.undo()
-                sent(data)
-                signal.raise_signal(signal.SIGTERM)
-
-            patch.setattr(slow, "send", send)
-            robot.step(32)
-        assert results == [0] and real(0)
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
 def test_ctrl_c_reaches_the_main_thread_while_another_one_steps(slow: Slow, robot: Robot) -> None:
     thread, results = begun(lambda: robot.step(32))
     assert slow.asked.acquire(timeout=DEADLINE_S)
@@ -138,7 +118,11 @@ def test_closing_wakes_a_thread_that_steps(capsys: pytest.CaptureFixture[str]) -
     """The program ends in one thread while another one waits for a simulator that is silent."""
     ours, theirs = socket.socketpair()
     codec = Codec("R2025a")
-    theirs.sendall(encode_answer(0, codec.encode_messages([RobotConfiguration(name="rover")]), []))
+    theirs.sendall(
+        encode_answer(
+            0, codec.encode_messages([RobotConfiguration(name="rover", basicTimeStep=32.0)]), []
+        )
+    )
     with theirs:
         robot = Robot(session=Session(Connection(ours, local=True)))
         thread, results = begun(lambda: robot.step(32))
