@@ -124,7 +124,7 @@ def test_closing_wakes_a_thread_that_steps(capsys: pytest.CaptureFixture[str]) -
         )
     )
     with theirs:
-        robot = Robot(session=Session(Connection(ours, local=True)))
+        robot = Robot(session=Session(Connection(ours, local=False)))
         thread, results = begun(lambda: robot.step(32))
         step = b"\x08\0\0\0\x20\0\0\0"
         wait_until(lambda: theirs.recv(1000, socket.MSG_PEEK).endswith(step))
