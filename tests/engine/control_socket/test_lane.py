@@ -92,6 +92,8 @@ async def test_requests_without_end_do_not_delay_a_disarm(
     assert len(flooding) == MAX_CLIENTS
     await elapse(0.001)
     for _ in range(10):
+        for each in flooding:
+            each.send(5 * line_of(Report()))
         stop, before = client(path, clients, STOP), len(answered)
         while not received(stop):
             assert len(answered) - before <= 8
