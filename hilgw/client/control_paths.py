@@ -38,7 +38,7 @@ def control_sockets(
 ) -> list[Path]:
     """Return the control sockets of this user, and those that killed gateways left; ask no program.
 
-    everywhere: of the gateways that any shell of this user started, as whoever stops them needs it.
+    everywhere: of the gateways that any shell of this user started, as a stop needs them.
     on_problem: called for each folder that is open to other users, in place of HilgwError.
     """
     user = os.getuid()
