@@ -10,6 +10,7 @@ import os
 import shutil
 import signal
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -22,6 +23,7 @@ from hypothesis.strategies import none
 
 from hilgw.engine.control_loop.guardian import Guardian
 from hilgw.engine.event_loop.scheduler import Timer
+from hilgw.protocols.gateway import paths
 from hilgw.testing.sim import Clock, SimEventLoop
 from tests.cases import part_of
 
@@ -100,6 +102,20 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     if config.option.markexpr == FAST and all_wait(collection_path):
         return True  # what it imports takes longer than many tests
     return None
+
+
+# --- gateways of the user who runs the tests -----------------------------------------------------
+
+
+@pytest.fixture(scope="session", autouse=True)
+def apart() -> Iterator[None]:
+    """No gateway of this user is found, and none of a test is left where other tests look."""
+    with tempfile.TemporaryDirectory(prefix="hilgw-") as folder, pytest.MonkeyPatch.context() as to:
+        (Path(folder) / "run").mkdir(mode=0o700)
+        to.setattr(paths, "SHARED", Path(folder))
+        to.setattr(paths, "SESSIONS", Path(folder, "sessions"))
+        to.setenv("XDG_RUNTIME_DIR", f"{folder}/run")
+        yield
 
 
 # --- tests that start programs -------------------------------------------------------------------

@@ -101,6 +101,7 @@ class Connection:
         """Ends the session and closes the connection."""
         with suppress(OSError):  # the simulator has left first
             self._socket.sendall(LEAVE)
+            self._socket.shutdown(socket.SHUT_RDWR)  # another thread may wait for an answer
         self._socket.close()
 
     def close(self) -> None:

@@ -24,6 +24,11 @@ def end() -> None:
     _session, _objects = None, {}
 
 
+def open_session() -> Session | None:
+    """None: no robot was made, or it was closed."""
+    return _session
+
+
 def session() -> Session:
     """Raises RuntimeError when no robot was made."""
     if _session is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from types import FrameType, TracebackType
@@ -13,7 +14,7 @@ from typing import NoReturn
 class Interrupts:
     """While a block of `with` runs, Ctrl-C waits for its end: for so long as `wait` does, which
     returns False when nothing came, and until a second Ctrl-C. Blocks may be nested. Only where
-    Python's own handler is set."""
+    Python's own handler is set, and for blocks of the main thread, which gets it."""
 
     def __init__(self, wait: Callable[[], bool]) -> None:
         self._wait = wait
@@ -37,7 +38,7 @@ class Interrupts:
             sys.excepthook = self._hook
 
     def __enter__(self) -> None:
-        self._depth += 1
+        self._depth += _gets_signals()
 
     def __exit__(
         self,
@@ -45,7 +46,7 @@ class Interrupts:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._depth -= 1
+        self._depth -= _gets_signals()
         if self._pending and not self._depth:
             self._pending = False
             if error is None:
@@ -69,3 +70,7 @@ class Interrupts:
         """An interrupted step needs no traceback."""
         if error is not self._raised:
             self._hook(kind, error, trace)
+
+
+def _gets_signals() -> bool:
+    return threading.get_ident() == threading.main_thread().ident

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import atexit
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any, Protocol
 
 from hilgw.api._errors import report
@@ -79,7 +81,9 @@ class Session:
     """The robot: `step` sends what the program asked for, and takes what comes back.
 
     After the simulator has ended the controller, or the connection is lost, `step` returns -1. A
-    request follows the answer to the one before it, whatever ended the program's wait for that.
+    request follows the answer to the one before it, whatever ended the program's wait for that. One
+    thread steps at a time: in another one a step raises RuntimeError, at once. has_gateway: of
+    hilgw; a simulator names its world.
     """
 
     def __init__(self, connection: Link, version: str = NEWEST) -> None:
@@ -98,7 +102,7 @@ class Session:
         self.joystick_state = JoystickState((), (), ())
         self.window_messages: list[bytes] = []
         self.user_input = 0
-        self.ended = False
+        self.ended = self.has_gateway = False
         self.steps = 0
         self._connection = connection
         self.version = version
@@ -110,6 +114,7 @@ class Session:
         self.warn = Warnings()
         self._is_owed = False  # the answer to the last request
         self._interrupts = Interrupts(lambda: connection.wait(CLOSING_S))
+        self._stepping = threading.RLock()
         self.step(0)
         if self.ended and not hasattr(self, "configuration"):  # on a local socket
             raise PeerError(
@@ -127,10 +132,12 @@ class Session:
 
     def step(self, duration_ms: int) -> int:
         """One step, 0 for an immediate request: the delay in ms, or -1 at the end."""
-        if self._begun:
-            report("wb_robot_step() called between wb_robot_step_begin() and wb_robot_step_end().")
-            return 0
-        with self._interrupts:
+        with self._alone():
+            if self._begun:
+                report(
+                    "wb_robot_step() called between wb_robot_step_begin() and wb_robot_step_end()."
+                )
+                return 0
             self.begin(duration_ms)
             return self.finish()
 
@@ -138,7 +145,7 @@ class Session:
         """Sends the request of a step."""
         if duration_ms < 0:
             raise ValueError(f"a step of {duration_ms} ms")
-        with self._interrupts:
+        with self._alone():
             if self._is_owed and not (self.ended or self._begun):
                 self._receive()
             if self.ended or self._begun:
@@ -153,9 +160,26 @@ class Session:
 
     def finish(self) -> int:
         """Waits for the answer of `begin`."""
-        self._begun = False
-        with self._interrupts:
+        with self._alone():
+            self._begun = False
+            if not (self.ended or self._is_owed):
+                report("wb_robot_step_end() called before wb_robot_step_begin().")
+                return 0
             return ENDED if self.ended else self._receive()
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """No other thread steps meanwhile; Ctrl-C waits for the end. Raises RuntimeError."""
+        if not self._stepping.acquire(blocking=False):
+            raise RuntimeError(
+                f"{threading.current_thread().name} steps the robot while another thread does, "
+                "which gets the answer: call robot.step() in one thread at a time"
+            )
+        try:
+            with self._interrupts:
+                yield
+        finally:
+            self._stepping.release()
 
     def close(self) -> None:
         """Leaves the simulator, at the latest after CLOSING_S; further steps return -1."""
@@ -166,7 +190,8 @@ class Session:
                 self._connection.limit(CLOSING_S)
                 self._robot_commands.append(ClientExitNotify())
                 self._begun = False  # a step that was begun ends here, too
-                self.step(0)
+                with suppress(RuntimeError):  # the step of another thread ends, and returns -1
+                    self.step(0)
         finally:
             self._interrupts.end()
             self.ended = True
@@ -235,14 +260,15 @@ class Session:
                 self._take_of_robot(message)
 
     def _lose(self, what: str) -> int:
-        report(f"{what}: the controller ends.")
+        if not self.ended:
+            report(f"{what}: the controller ends.")
         self.ended = True
         return ENDED
 
     # --- messages of the robot ----------------------------------------------------------------
 
     def _configure(self, message: RobotConfiguration) -> None:
-        self.configuration = message
+        self.configuration, self.has_gateway = message, not message.worldPath
         self.time, self.model = message.time, message.model
         self.custom_data = message.customData
         unknown = []

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hilgw.client.control_paths import control_sockets
+from hilgw.client.control_paths import control_sockets, none_found
 from hilgw.client.control_socket import ASK_ALL_S, find_gateway, in_parallel, is_named, label
 from hilgw.client.gateway import (
     ANSWER_S,
@@ -76,10 +76,10 @@ def chosen_gateways(
 def disarm(*robots: str, control: str | None = None, config: str | None = None) -> list[str]:
     """Stops these robots, or all; their motors do not move until `arm`. Returns their names.
 
-    All running gateways are asked at the same time, and each stops those of these robots that it
-    has; control, config: one gateway, as in `arm`. HilgwError when no gateway has a robot,
-    PeerError when a gateway did not confirm the stop, or could not send it as the body is down; the
-    others were stopped then.
+    All running gateways of this user, whichever shell started them, are asked at the same time, and
+    each stops those of these robots that it has; control, config: one gateway, as in `arm`.
+    HilgwError when no gateway has a robot, PeerError when a gateway did not confirm the stop, or
+    could not send it as the body is down; the others were stopped then.
     """
     stopped = disarm_each(robots, control, config)
     if stopped.errors:
@@ -110,9 +110,14 @@ def disarm_each(robots: Sequence[str], control: str | None, config: str | None) 
     if control is not None:
         path = Path(control)
         return _judge(robots, {path: stop_answer(path, request, ANSWER_S)})
-    paths = control_sockets()
+    problems: list[HilgwError] = []  # of one folder: the gateways in others are stopped
+    paths = control_sockets(on_problem=problems.append)
     answers = in_parallel(lambda path: _answer_of_config(path, request, config), paths)
-    return _judge(robots, _concerned(dict(zip(paths, answers, strict=True)), config))
+    if not paths and problems:
+        return Disarmed(errors=problems)
+    done = _judge(robots, _concerned(dict(zip(paths, answers, strict=True)), config))
+    done.errors += problems
+    return done
 
 
 def _answer_of_config(path: Path, request: requests.Disarm, config: str | None) -> Answer | None:
@@ -136,8 +141,8 @@ def _concerned(answers: dict[Path, Answer | None], config: str | None) -> dict[P
     else:
         gone = {path for path in silent if not path.exists()}
     if gone == given.keys():
-        find_gateway(None, config)  # its error
-        raise PeerError("no gateway of yours is running", fix="start one with hilgw --config FILE")
+        find_gateway(None, config, everywhere=True)  # its error
+        raise none_found(everywhere=True)
     return {path: answer for path, answer in given.items() if path not in gone}
 
 

@@ -25,7 +25,7 @@ from hilgw.protocols.gateway.messages import (
 from hilgw.protocols.gateway.requests import Request, encode_request
 
 NO_ANSWER = "the gateway does not answer"
-CONNECT_AGAIN_S = 0.01  # its queue of connections is full
+CONNECT_AGAIN_S = 0.001  # its queue of connections is full, and others wait for a place, too
 Asked = Request[Any] | Mapping[str, Any]
 """A request, or its keys without `version`."""
 

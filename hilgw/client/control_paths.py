@@ -6,9 +6,10 @@ from __future__ import annotations
 import os
 import socket
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
-from hilgw.errors import printable
+from hilgw.errors import HilgwError, PeerError, printable
 from hilgw.protocols.gateway import paths
 from hilgw.protocols.gateway.paths import (
     GATEWAY,
@@ -20,25 +21,61 @@ from hilgw.protocols.gateway.paths import (
 )
 
 
-def live_sockets(suffix: str = GATEWAY) -> list[Path]:
-    """The control sockets of this user's running gateways; with LOOK of the programs that are only
-    watched, `hilgw bridge` and `mock`. HilgwError: their folder is open to other users."""
-    return [path for path in control_sockets(suffix) if is_live(path)]
+def live_sockets(suffix: str = GATEWAY, *, everywhere: bool = False) -> list[Path]:
+    """Return the control sockets of this user's running gateways, where a gateway of this shell is.
+
+    With LOOK: of the programs that are only watched, `hilgw bridge` and `mock`. everywhere: as
+    `control_sockets`. HilgwError: their folder is open to other users.
+    """
+    return [path for path in control_sockets(suffix, everywhere=everywhere) if is_live(path)]
 
 
-def control_sockets(suffix: str = GATEWAY) -> list[Path]:
-    """The paths of live_sockets(), and those that killed gateways left behind; asks no program."""
+def control_sockets(
+    suffix: str = GATEWAY,
+    *,
+    everywhere: bool = True,
+    on_problem: Callable[[HilgwError], None] | None = None,
+) -> list[Path]:
+    """Return the control sockets of this user, and those that killed gateways left; ask no program.
+
+    everywhere: of the gateways that any shell of this user started, as a stop needs them.
+    on_problem: called for each folder that is open to other users, in place of HilgwError.
+    """
     user = os.getuid()
     found: list[Path] = []
-    for folder in folders(user, os.environ, Path.stat, Path.glob):
-        if not is_private(folder, user, Path.lstat):
-            continue
-        found += [path for path in sorted(folder.glob(f"*{suffix}")) if path.is_socket()]
-        if folder.parent != shared_folder(user).parent:
-            break  # XDG_RUNTIME_DIR keeps gateways apart
-    if suffix == LOOK:
-        return found
-    return found + [each for each in _sockets_of_services() if each not in found]
+    for folder in _places(everywhere=everywhere):
+        try:
+            if is_private(folder, user, Path.lstat):
+                found += [path for path in sorted(folder.glob(f"*{suffix}")) if path.is_socket()]
+        except HilgwError as error:
+            if on_problem is None:
+                raise
+            on_problem(error)
+    if suffix != LOOK:
+        found += _sockets_of_services()
+    return list({path.resolve(): path for path in found}.values())  # two names of one folder
+
+
+def none_found(*, everywhere: bool) -> PeerError:
+    """Return the error that no gateway runs: where hilgw looked, and one that runs elsewhere."""
+    shared = shared_folder(os.getuid())
+    places = [
+        f"{shared}*" if each.parent == shared.parent else str(each)
+        for each in _places(everywhere=everywhere)
+    ]
+    looked = ", ".join(dict.fromkeys([*places, f"{paths.SERVICES}/*"]))
+    fix = "start one with hilgw --config FILE"
+    if other := next(filter(is_live, control_sockets(on_problem=lambda _: None)), None):
+        fix = f"one that another shell started is at {other}: name it with --control"
+    return PeerError(f"no gateway of yours is running: looked in {looked}", fix=fix)
+
+
+def _places(*, everywhere: bool) -> list[Path]:
+    """Return the folders to look in, without those of services. Another user may own one."""
+    user = os.getuid()
+    first, *more = folders(user, os.environ, Path.stat, Path.glob, everywhere=everywhere)
+    apart = not everywhere and first != shared_folder(user)  # XDG_RUNTIME_DIR keeps gateways apart
+    return [first] if apart and is_private(first, user, Path.lstat) else [first, *more]
 
 
 def _sockets_of_services() -> list[Path]:

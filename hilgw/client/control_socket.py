@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from hilgw.client.connection import ask
-from hilgw.client.control_paths import live_sockets
+from hilgw.client.control_paths import live_sockets, none_found
 from hilgw.errors import PeerError, UsageError, printable
 from hilgw.protocols.gateway import requests
 from hilgw.protocols.gateway.paths import LOOK
@@ -16,15 +16,17 @@ ASK_ALL_S = 1.0  # for the answer of each gateway, where all are asked at the sa
 T = TypeVar("T")
 
 
-def find_gateway(control: str | None, config: str | None = None, *, look: bool = False) -> Path:
+def find_gateway(
+    control: str | None, config: str | None = None, *, look: bool = False, everywhere: bool = False
+) -> Path:
     """The socket at the path `control`; without one, that of the only running gateway, or of the
     one that runs `config`: a path, or the name of a file without its suffix. look: where no gateway
-    runs, that of a program that is only watched."""
+    runs, that of a program that is only watched. everywhere: as `live_sockets`."""
     if control is not None:
         return Path(control)
-    live = live_sockets() or (live_sockets(LOOK) if look else [])
+    live = live_sockets(everywhere=everywhere) or (live_sockets(LOOK) if look else [])
     if not live:
-        raise PeerError("no gateway of yours is running", fix="start one with hilgw --config FILE")
+        raise none_found(everywhere=everywhere)
     if len(live) == 1 and config is None:
         return live[0]
     configs = dict(zip(live, in_parallel(config_of, live), strict=True))
@@ -34,7 +36,8 @@ def find_gateway(control: str | None, config: str | None = None, *, look: bool =
     listed = ", ".join(label(path, configs[path]) for path in found or live)
     if not found:
         raise PeerError(
-            f"no running gateway has the configuration {config}", fix=f"there is {listed}"
+            f"no running gateway has the configuration {next(files_here(config or ''), config)}",
+            fix=f"there is {listed}",
         )
     same = len({configs[path] for path in found}) < len(found)
     raise UsageError(
@@ -68,6 +71,15 @@ def in_parallel(work: Callable[[Path], T], paths: Sequence[Path]) -> list[T]:
 
 
 def is_named(running: str, config: str) -> bool:
-    """Whether `config`, a path or a name without a suffix, names the file that is running."""
-    file = Path(running)
-    return bool(running) and (Path(config).resolve() == file or config in (file.stem, file.name))
+    """Whether `config`, a path or a name without a suffix, names the file that is running. A file
+    of this name here is meant before one elsewhere."""
+    file, here = Path(running), list(files_here(config))
+    by_name = not here and config in (file.stem, file.name)
+    return bool(running) and (by_name or file in (*here, Path(config).resolve()))
+
+
+def files_here(config: str) -> Iterator[Path]:
+    """The files that `config`, a path or a name without a suffix, names from the current folder."""
+    for suffix in ("", ".yaml", ".yml"):
+        if (file := Path(f"{config}{suffix}")).is_file():
+            yield file.resolve()

@@ -90,8 +90,10 @@ class Gateway:
 
     @classmethod
     def find_all(cls) -> list[Gateway]:
-        """All running gateways of this user, with their labels; without bridges and mocks."""
-        return [cls(path, label(path, config_of(path))) for path in live_sockets()]
+        """All running gateways of this user, whichever shell started them, with their labels;
+        without bridges and mocks."""
+        found = live_sockets(everywhere=True)
+        return [cls(path, label(path, config_of(path))) for path in found]
 
     # --- requests ---------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from typing import Any
 
 # Without a free descriptor accept() fails at once, repeatedly: pause after a failure.
 ACCEPT_PAUSE_S = 0.1
+AT_ONCE = 16  # in one turn of the event loop: who connects again and again fills no queue for long
 
 
 class Accepting:
@@ -34,18 +35,19 @@ class Accepting:
             self._loop.add_reader(self._listening, self._accept)
 
     def _accept(self) -> None:
-        if self._closed:
-            return
-        try:
-            connection, address = accept(self._listening)
-        except (BlockingIOError, InterruptedError, ConnectionError):
-            return
-        except OSError:
-            self._loop.remove_reader(self._listening)
-            self._loop.call_later(ACCEPT_PAUSE_S, self._watch)
-            return
-        connection.setblocking(False)
-        self._on_connection(connection, address)
+        for _ in range(AT_ONCE):
+            if self._closed:
+                return
+            try:
+                connection, address = accept(self._listening)
+            except (BlockingIOError, InterruptedError, ConnectionError):
+                return
+            except OSError:
+                self._loop.remove_reader(self._listening)
+                self._loop.call_later(ACCEPT_PAUSE_S, self._watch)
+                return
+            connection.setblocking(False)
+            self._on_connection(connection, address)
 
 
 def accept(listening: socket.socket) -> tuple[socket.socket, Any]:

@@ -63,12 +63,13 @@ class Live:
 
     def _find(self) -> None:
         while True:
+            problems: list[Exception] = []
             try:
-                paths, problem = control_sockets(), ""
-            except (HilgwError, OSError) as error:
-                paths, problem = [], str(error)
+                paths = control_sockets(on_problem=problems.append)
+            except OSError as error:
+                paths, problems = [], [error]
             with self.bench.lock:
-                self.bench.problem = problem
+                self.bench.problem = "; ".join(map(str, problems))
                 new = [path for path in paths if path not in self._followed]
                 for view in self.bench.gateways.values():
                     if view.ended == REFUSED and Path(view.key) not in paths:

@@ -21,8 +21,14 @@ class Simulator:
     the next answers; then 0.
     """
 
-    def __init__(self, devices: Iterable[tuple[str, str, Any]] = (), version: str = "R2025a"):
-        """devices: kind, name, and a function that makes the configuration of the tag, or None."""
+    def __init__(
+        self,
+        devices: Iterable[tuple[str, str, Any]] = (),
+        version: str = "R2025a",
+        world: str = "/project/worlds/w.wbt",
+    ):
+        """devices: kind, name, and a function that makes the configuration of the tag, or None.
+        world: a gateway has none."""
         self.codec = Codec(version)
         self.requests: list[Request] = []
         self.raw: list[bytes] = []
@@ -42,7 +48,7 @@ class Simulator:
             devices=entries,
             basicTimeStep=32.0,
             projectPath="/project",
-            worldPath="/project/worlds/w.wbt",
+            worldPath=world,
             model="m",
             customData="data",
         )

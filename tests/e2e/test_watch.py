@@ -69,6 +69,6 @@ def test_ctrl_c_ends_it_and_not_the_gateway(tmp_path: Path) -> None:
 def test_without_a_gateway_it_is_one_clear_error(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(control_socket, "live_sockets", lambda *_: [])
+    monkeypatch.setattr(control_socket, "live_sockets", lambda *_, **__: [])
     assert main(["watch"]) == 5
     assert "no gateway of yours is running" in capsys.readouterr().err

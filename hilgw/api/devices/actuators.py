@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from hilgw.api import current
 from hilgw.api._errors import report, report_disabled
 from hilgw.api.arguments import integer, period
 from hilgw.api.devices.base import Device, HasBrake, HasMotor, HasPositionSensor
@@ -18,6 +19,8 @@ from hilgw.protocols.webots.device_messages import (
     SetPosition,
     SetVelocity,
 )
+
+Motion = SetPosition | SetVelocity | SetForce
 
 
 def _is_valid(
@@ -41,18 +44,21 @@ class Motor(HasBrake, HasPositionSensor):
     _state: MotorState
 
     def setPosition(self, position: float) -> None:
-        if not self._refused("position", "position", position):
+        if self._moves(SetPosition, "position", position):
             self._state.position = float(position)
             self._state.put(SetPosition(self.tag, position))
 
     def setVelocity(self, velocity: float) -> None:
         target = self._state.position
+        if not self._moves(SetVelocity, "velocity", velocity):
+            return
         if velocity < 0 and not math.isinf(target):
             report(
                 "wb_motor_set_velocity() called with negative 'velocity' argument in position "
                 f"control mode ({target:g})."
             )
-        elif not self._refused("velocity", "velocity", velocity):
+            self._report_refusal(SetVelocity)
+        else:
             self._state.velocity = float(velocity)
             self._state.put(SetVelocity(self.tag, velocity))
 
@@ -162,8 +168,27 @@ class Motor(HasBrake, HasPositionSensor):
         """checked: as of `_is_valid`. A motor that the robot does not have takes nothing."""
         return not (_is_valid(f"motor_set_{setter}", *checked) and self.tag)
 
+    def _moves(self, kind: type[Motion], name: str, value: float) -> bool:
+        """Whether the motor takes this motion. kind: its command."""
+        valid = False
+        try:
+            valid = not self._refused(name, name, value)
+        finally:  # also where the program catches the error of a wrong type
+            if not valid:
+                self._report_refusal(kind)
+        return valid
+
+    def _report_refusal(self, kind: type[Motion]) -> None:
+        """A motion was refused here. A gateway learns that from NaN, and stops a real motor, which
+        would go on with the last one; Webots' own library sends nothing."""
+        session = current.open_session()
+        if self.tag and session is not None and session.has_gateway:
+            other = self._state.waiting.find(kind, self.tag)  # a simulated motor still gets it
+            put = self._state.put if other is None else session.put
+            put(kind(self.tag, math.nan))
+
     def _apply_force(self, name: str, force: float) -> None:
-        if not self._refused(name, name, force):
+        if self._moves(SetForce, name, force):
             self._state.put(SetForce(self.tag, force))
 
     def _limit_force(self, name: str, force: float) -> None:

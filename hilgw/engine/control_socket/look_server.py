@@ -49,7 +49,8 @@ if TYPE_CHECKING:
 
 IDLE_S = 10.0
 MAX_CLIENTS = 64
-MAX_STOPS, STOP_S = 16, 1.0  # beside them, each for a single request, `disarm`
+MAX_STOPS, STOP_S = 128, 1.0  # beside them, each for a single request, `disarm`
+URGENT = (b'"disarm"', b'"renew"', b'"end_hold"')  # in a request that waits for no other
 READ_BYTES = 65536
 CROWDED = "too many connections to the gateway"
 TOO_LONG = b"too long\n"  # instead of a line
@@ -59,10 +60,12 @@ SUGGESTED = 4  # unknown names of one request that get a suggestion each
 @dataclass(slots=True)
 class Client:
     """One connection. lease: of the robots that it holds armed. subscriber: that gets events.
-    handover: of the port that is released to it. is_extra: it may only disarm."""
+    handover: of the port that is released to it. is_extra: it may only disarm; yields: it has
+    sent nothing, and gives its place to a new one."""
 
     connection: socket.socket
     is_extra: bool = False
+    yields: bool = False
     lease: Lease | None = None
     subscriber: Subscriber | None = None
     handover: Handover | None = None
@@ -125,9 +128,11 @@ class LookServer:
     """Serves a control socket. handlers: by the class of their request; a subclass adds its own.
 
     A client has IDLE_S, in real time, for each request and IDLE_S to read its answer; beside
-    MAX_CLIENTS connections further ones may disarm, and are else refused and counted. path: where
-    the socket is; None: in the folder of `hilgw.client.control_paths`, with this suffix. config:
-    the file that the gateway runs. group: whose users may connect, too.
+    MAX_CLIENTS connections further ones may disarm, and are else refused and counted: of those that
+    send nothing, the oldest one gives its place to a new one. One turn of the event loop answers
+    one request, and any that is urgent. path: where the socket is; None: in the folder of
+    `hilgw.client.control_paths`, with this suffix. config: the file that the gateway runs. group:
+    whose users may connect, too.
     """
 
     suffix = LOOK
@@ -140,6 +145,7 @@ class LookServer:
         self._listener = ControlListener(self._admit, path, group=group, suffix=self.suffix)
         self._clients: dict[asyncio.Task[None], Client] = {}
         self._refused = 0
+        self._turn = asyncio.Lock()
         self.handlers: dict[type[Any], Handler] = {
             requests.Identify: lambda request, client: requests.Identity(os.getpid()),
             requests.Find: self._find,
@@ -195,11 +201,17 @@ class LookServer:
     def _admit(self, connection: socket.socket) -> None:
         if len(self._clients) >= MAX_CLIENTS + MAX_STOPS:
             self._refused += 1
-            with connection, suppress(OSError):  # the client left
-                error = {"error": CROWDED, "version": VERSION}
-                connection.send(encode(error))
-            return
-        client = Client(connection, len(self._clients) >= MAX_CLIENTS)
+            silent = next((each for each in self._clients.items() if each[1].yields), None)
+            refused = connection if silent is None else silent[1].connection
+            with suppress(OSError):  # the client left
+                refused.send(encode({"error": CROWDED, "version": VERSION}))
+            if silent is None:
+                connection.close()
+                return
+            silent[0].cancel()
+            silent[1].yields = False
+        is_extra = len(self._clients) >= MAX_CLIENTS
+        client = Client(connection, is_extra, yields=is_extra)
         task = asyncio.get_running_loop().create_task(self._serve(client))
         self._clients[task] = client
         task.add_done_callback(lambda task: self._clients.pop(task).connection.close())
@@ -208,6 +220,7 @@ class LookServer:
         received = bytearray()
         try:
             while line := await self._next_line(client, received):
+                client.yields = False
                 await self._send(client, self._line(await self._answer(line, client)))
                 if client.is_extra:
                     break
@@ -246,8 +259,11 @@ class LookServer:
             if line is TOO_LONG:
                 what = f"not a valid request: longer than {LINE_BYTES} bytes"
                 raise UsageError(what, fix="send less in one request")
+            if not (client.is_extra or any(word in line for word in URGENT)):
+                async with self._turn:  # one that asks without end delays no other by more
+                    await asyncio.sleep(0)
             request = requests.decode_request(line)
-            if client.is_extra and type(request) is not requests.Disarm:
+            if client.is_extra and not isinstance(request, requests.Disarm | requests.Identify):
                 self._refused += 1
                 raise PeerError(CROWDED, fix="end some, such as `hilgw watch`")
             if (handler := self.handlers.get(type(request))) is None:

@@ -1,9 +1,11 @@
 """Where the control sockets of a user's gateways are.
 
 A gateway and its clients choose the same folder: $XDG_RUNTIME_DIR/hilgw; /tmp/hilgw-UID where that
-variable is not set or names a folder of another user; /tmp/hilgw-UID-* where that belongs to
-another user, too. Each has mode 0700, or 0710 where a group may pass it. Those of services are in
-/run/hilgw/NAME, which only root can make: a folder of another user elsewhere is never trusted.
+variable is not set, is relative, or names a folder of another user; /tmp/hilgw-UID-* where that
+belongs to another user, too. Each has mode 0700, or 0710 where a group may pass it. Those of
+services are in /run/hilgw/NAME, which only root can make: a folder of another user elsewhere is
+never trusted. The variable differs between the shells of one user (cron, su, ssh, a service): who
+looks for something to stop looks in all of these, and in /run/user/UID/hilgw.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from typing import Protocol
 from hilgw.errors import HilgwError
 
 SHARED = Path("/tmp")
+SESSIONS = Path("/run/user")
 SERVICES = Path("/run/hilgw")
 PASS = 0o010  # a group passes the folder, and neither lists nor changes it
 GATEWAY, LOOK = ".sock", ".look"
@@ -59,11 +62,16 @@ def folders(
     environment: Mapping[str, str],
     status_of: StatusOf,
     glob: Callable[[Path, str], Iterable[Path]],
+    *,
+    everywhere: bool = False,
 ) -> Iterator[Path]:
-    """The folders to try, in this order. status_of, glob: `Path.stat` and `Path.glob`."""
-    runtime = environment.get("XDG_RUNTIME_DIR")
-    if runtime and _owner(Path(runtime), status_of) in (None, user):
-        yield Path(runtime) / "hilgw"
+    """The folders to try, in this order; everywhere: also those that another shell of this user
+    chooses. status_of, glob: `Path.stat` and `Path.glob`."""
+    runtime = Path(environment.get("XDG_RUNTIME_DIR", ""))
+    if runtime.is_absolute() and _owner(runtime, status_of) in (None, user):
+        yield runtime / "hilgw"
+    if everywhere:
+        yield SESSIONS / str(user) / "hilgw"
     yield shared_folder(user)
     yield from sorted(glob(SHARED, f"{shared_folder(user).name}-*"))
 

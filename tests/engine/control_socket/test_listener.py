@@ -154,24 +154,36 @@ async def test_readers_that_never_read_are_few_and_closed_at_their_deadline(
 
     gateway = server(path)
     await gateway.start()
-    identify = b'{"do": "identify", "version": 2}\n'
+    report = b'{"do": "report", "version": 2}\n'
     clients = [socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) for _ in range(MAX_CLIENTS)]
     for client in clients:
         client.connect(str(path))
-        client.send(b'{"do": "report", "version": 2}\n')
+        client.send(report)
         await elapse(0.001)
     assert gateway.report() == {"refused": 0}
-    assert "too many connections" in (await answer_at(path, identify))["error"]
+    assert "too many connections" in (await answer_at(path, report))["error"]
     assert gateway.report() == {"refused": 1}
+    assert (await answer_at(path, b'{"do": "identify", "version": 2}\n'))["ok"] is True
     stop = b'{"do": "disarm", "all": true, "speed": 3}\n'
     assert await answer_at(path, stop) == {"ok": True, "robots": [], "version": 2}
     idle = [socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) for _ in range(MAX_STOPS)]
-    for each in idle:
+    for number, each in enumerate(idle):
         each.connect(str(path))
-    await elapse(0.001)
-    assert "too many connections" in (await answer_at(path, b""))["error"]
+        each.setblocking(False)
+        each.send(b'{"do": "dis' if number % 2 else b"")
+        await elapse(0.001)
+    for first in idle[:3]:  # a new one takes the place of the one that says nothing for longest
+        assert (await answer_at(path, stop))["ok"] is True
+        await elapse(0.001)
+        assert b"too many connections" in first.recv(1000) and not first.recv(1000)
+        first.close()
+        await elapse(0.001)
+        replaced = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        replaced.connect(str(path))  # the place of that `disarm`
+        idle.append(replaced)
+        await elapse(0.001)
     await elapse(STOP_S)
-    assert (await answer_at(path, stop))["ok"] is True
+    assert not idle[3].recv(1000)  # its time was over: no other needed its place
     for each in idle:
         each.close()
     await elapse(IDLE_S + 1)

@@ -104,8 +104,10 @@ def statuses(args: argparse.Namespace) -> list[Status]:
     from hilgw.client.control_socket import find_gateway, in_parallel
 
     options = selected(args)
-    paths = [] if any(options.values()) else live_sockets()
-    return in_parallel(_status, paths or [find_gateway(options["control"], options["config"])])
+    paths = [] if any(options.values()) else live_sockets(everywhere=True)
+    return in_parallel(
+        _status, paths or [find_gateway(options["control"], options["config"], everywhere=True)]
+    )
 
 
 def _status(path: Path) -> Status:

@@ -1,0 +1,162 @@
+"""A motion that the API refuses: a gateway learns of it on the wire, Webots does not."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from hilgw.api import Motor, Robot
+from hilgw.control import events as control
+from hilgw.controllers.webots.session import WebotsControllerSession
+from hilgw.devices.kinds import ROTATIONAL_MOTOR, Device
+from hilgw.protocols.webots.device_messages import MotorConfiguration
+from hilgw.protocols.webots.robot_messages import RobotConfiguration
+from tests.api.simulator import Simulator, robot_of
+
+NAN, INF = math.nan, math.inf
+POSITION, VELOCITY, FORCE = 1, 2, 4  # the numbers of the commands on the wire
+
+
+def connected(world: str) -> tuple[Simulator, Robot]:
+    limits = (0, -3.0, 3.0, 10.0, -1.0, 8.0, 10.0, 0.0, 0.0, INF, 0.0, 1.0)
+    motor = ("RotationalMotor", "motor", lambda tag: MotorConfiguration(tag, *limits))
+    simulator = Simulator([motor], world=world)
+    return simulator, robot_of(simulator)
+
+
+@pytest.fixture
+def gateway() -> Iterator[tuple[Simulator, Robot]]:
+    simulator, robot = connected("")
+    yield simulator, robot
+    robot.close()
+
+
+def told(simulator: Simulator) -> list[tuple[int, float]]:
+    """The motor's commands in the last request: number and value, as they are on the wire."""
+    data, found = b"".join(block.data for block in simulator.requests[-1].blocks if block.tag), []
+    while data:
+        found.append(struct.unpack("<Hd", data[:10]))
+        data = data[10:]
+    return found
+
+
+def refused(found: list[tuple[int, float]]) -> list[int]:
+    assert all(math.isnan(value) for _, value in found)
+    return [number for number, _ in found]
+
+
+Call = Callable[[Motor], Any]
+REFUSED: list[tuple[Call, int]] = [
+    (lambda motor: motor.setVelocity(NAN), VELOCITY),
+    (lambda motor: motor.setPosition(NAN), POSITION),
+    (lambda motor: motor.setForce(NAN), FORCE),
+    (lambda motor: motor.setTorque(NAN), FORCE),
+    (lambda motor: setattr(motor, "target_velocity", NAN), VELOCITY),
+    (lambda motor: motor.setVelocity("fast"), VELOCITY),  # type: ignore[arg-type]
+    (lambda motor: motor.setPosition(None), POSITION),  # type: ignore[arg-type]
+]
+
+
+@pytest.mark.parametrize(("call", "number"), REFUSED)
+def test_a_gateway_learns_of_it(
+    call: Call, number: int, gateway: tuple[Simulator, Robot], capsys: pytest.CaptureFixture[str]
+) -> None:
+    simulator, robot = gateway
+    motor = robot.getDevice("motor")
+    motor.setPosition(INF)
+    motor.setVelocity(2.0)
+    robot.step(32)
+    with suppress(TypeError):
+        call(motor)
+    robot.step(32)
+    assert refused(told(simulator)) == [number]
+    assert (motor.getVelocity(), motor.getTargetPosition()) == (2.0, INF)  # as before
+    robot.step(32)
+    assert told(simulator) == []
+    motor.setVelocity(1.0)
+    robot.step(32)
+    assert told(simulator) == [(VELOCITY, 1.0)]
+
+
+def test_so_it_does_of_a_negative_velocity_in_position_control(
+    gateway: tuple[Simulator, Robot], capsys: pytest.CaptureFixture[str]
+) -> None:
+    simulator, robot = gateway
+    motor = robot.getDevice("motor")
+    motor.setPosition(1.0)
+    robot.step(32)
+    motor.setVelocity(-1.0)
+    robot.step(32)
+    assert refused(told(simulator)) == [VELOCITY]
+    assert "negative 'velocity' argument in position control" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("value", [INF, -INF])
+def test_infinity_is_sent_as_it_is(value: float, gateway: tuple[Simulator, Robot]) -> None:
+    simulator, robot = gateway
+    robot.getDevice("motor").setVelocity(value)
+    robot.getDevice("motor").setForce(value)
+    robot.step(32)
+    assert told(simulator) == [(VELOCITY, value), (FORCE, value)]
+
+
+def test_of_several_in_one_step_the_last_valid_one_is_kept(
+    gateway: tuple[Simulator, Robot],
+) -> None:
+    simulator, robot = gateway
+    motor = robot.getDevice("motor")
+    motor.setVelocity(NAN)
+    motor.setVelocity(1.0)
+    robot.step(32)
+    assert told(simulator) == [(VELOCITY, 1.0)]  # the newest one counts
+    motor.setVelocity(3.0)
+    motor.setVelocity(NAN)
+    robot.step(32)
+    (number, value), kept = told(simulator)
+    assert math.isnan(value) and (number, kept) == (VELOCITY, (VELOCITY, 3.0))
+
+
+def test_limits_gains_and_what_is_no_motor_tell_nothing(gateway: tuple[Simulator, Robot]) -> None:
+    simulator, robot = gateway
+    motor = robot.getDevice("motor")
+    motor.setAcceleration(NAN)
+    motor.setAvailableForce(NAN)
+    motor.setControlPID(NAN, 0.0, 0.0)
+    Motor("none").setVelocity(NAN)
+    robot.step(32)
+    assert told(simulator) == []
+    robot.close()
+    motor.setVelocity(NAN)  # a line, as before
+
+
+@pytest.mark.parametrize(("call", "number"), REFUSED)
+def test_webots_gets_what_its_own_library_sends(call: Call, number: int) -> None:
+    simulator, robot = connected("/project/worlds/w.wbt")
+    with suppress(TypeError):
+        call(robot.getDevice("motor"))
+    robot.step(32)
+    assert told(simulator) == []
+    robot.close()
+
+
+def test_the_gateway_reads_it_as_a_motion_that_is_not_a_number() -> None:
+    """Its own session of a Webots controller reads the requests of the API."""
+    robot = RobotConfiguration(name="rover", basicTimeStep=32.0)
+    session = WebotsControllerSession(robot)
+    session.register(Device(index=0, kind=ROTATIONAL_MOTOR, name="motor"))
+    simulator, program = connected("")
+    session.open(0)
+    program.getDevice("motor").setVelocity(NAN)
+    program.step(32)
+    program.close()
+    found = []
+    for data in simulator.raw:
+        found += session.receive(data, 0)
+        session.answer(0)
+    (command,) = (each for each in found if isinstance(each, control.MotorCommand))
+    assert command.field == "velocity" and math.isnan(command.value)
