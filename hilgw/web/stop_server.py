@@ -130,7 +130,7 @@ def tls_of(files: Sequence[str] | None) -> ssl.SSLContext | None:
 
 def start(listening: socket.socket, settings: dict[str, Any]) -> subprocess.Popen[bytes]:
     """The process. settings: of `visitors_of`, and `tls`. It ends when its stdin does."""
-    command = [sys.executable, "-m", "hilgw.web.stop_server", str(listening.fileno())]
+    command = [sys.executable, "-P", "-m", "hilgw.web.stop_server", str(listening.fileno())]
     process = subprocess.Popen(
         command, stdin=subprocess.PIPE, pass_fds=[listening.fileno()], start_new_session=True
     )
