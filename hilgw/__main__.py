@@ -4,21 +4,15 @@ import gc
 import os
 import sys
 
-
-def _leave_out_current_folder() -> None:
-    """Undo what `python -m` does: no file of this folder, such as html.py, is a module of hilgw."""
-    try:
-        if sys.path[0] == os.getcwd():  # noqa: PTH109 - a file pathlib.py may be there
+if __name__ == "__main__" and not sys.flags.safe_path:
+    try:  # no file of the current folder, such as html.py, is a module of hilgw
+        if sys.path[0] == os.getcwd():  # noqa: PTH109 - nor is pathlib.py
             del sys.path[0]
     except OSError:  # the folder was removed, and Python has not added it
         pass
 
-
-if __name__ == "__main__" and not sys.flags.safe_path:
-    _leave_out_current_folder()
-
-from hilgw.cli import streams  # noqa: E402
-from hilgw.cli.signals import leave_at_once_on_signals  # noqa: E402
+from hilgw.cli import streams
+from hilgw.cli.signals import leave_at_once_on_signals
 
 
 def main() -> int:
