@@ -21,7 +21,7 @@ FORM = Markup(
     '<form method="post"><button aria-describedby="hint">STOP ALL</button>'
     '<p id="hint">Disarms all robots of all gateways</p></form>'
 )
-_BUTTON = "form{display:grid;gap:.5rem}button{font:800 16vw/1.1 system-ui,sans-serif;color:#fff;\
+_BUTTON = "form{display:grid;gap:.5rem}button{font:800 14vw/1.1 system-ui,sans-serif;color:#fff;\
 background:#c81e1e;border:3px solid;border-radius:1.5rem;padding:2rem 0;cursor:pointer}"
 BEFORE = Markup(  # the button fills the screen, and nothing looks like a stop that was done
     f"<style>{_BUTTON}body{{margin:0}}form{{grid-template-rows:1fr auto;box-sizing:border-box;"
@@ -55,7 +55,7 @@ def described(stopped: Disarmed) -> Markup:
 
 
 class StopAll:
-    """Answers requests; run_id: of this run of `hilgw web`, by which a page knows its own."""
+    """Answers requests; run_id: of this run of `hilgw web`, by which a page recognizes its own."""
 
     def __init__(
         self, visitors: Visitors, run_id: str, stop: Callable[[], Disarmed] = stop_all

@@ -178,7 +178,7 @@ def test_a_process_that_ends_is_started_again_and_the_page_stops_meanwhile(
             wait_for(alone.get_by_text("rover is disarmed"))
 
 
-def test_a_page_without_any_answer_says_so_in_place_of_the_button(
+def test_a_page_without_any_answer_shows_that_in_place_of_the_button(
     robot: Gateway, chromium: Any
 ) -> None:
     with page_on(robot.cwd) as (web, _), opened(chromium, web.at("/", acts=False)) as page:
