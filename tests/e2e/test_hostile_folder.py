@@ -130,7 +130,7 @@ class Folder:
 
     @contextmanager
     def running(self, line: str, command: list[str] = MODULE) -> Iterator[subprocess.Popen[str]]:
-        """A command that a signal ends; once it is ready, where it tells."""
+        """Runs a command that a signal ends; waits until it is ready, where it writes that."""
         (self.path / "ready").unlink(missing_ok=True)
         process = subprocess.Popen(
             [*command, *line.split()],
