@@ -21,6 +21,7 @@ from hilgw.client.arming import Disarmed
 from hilgw.client.gateway import Gateway
 from hilgw.errors import PeerError
 from hilgw.testing.sim import DEADLINE_S, wait_until
+from hilgw.web import stop_server
 from hilgw.web.stop_answer import StopAll, stop_all
 from hilgw.web.stop_server import ACCEPT_PAUSE_S, MOST, StopServer
 from tests.e2e.running import environment
@@ -127,7 +128,11 @@ def slow_clients(port: int) -> Iterator[list[socket.socket]]:
             each.close()
 
 
-def test_slow_clients_do_not_block_it_and_few_of_them_stay() -> None:
+def test_slow_clients_do_not_block_it_and_few_of_them_stay(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each gives way to a newer one, long before its time is over."""
+    monkeypatch.setattr(stop_server, "REQUEST_S", 1000.0)
     with serving(DONE) as (port, _), slow_clients(port) as clients:
         assert ask(port, "POST", Origin=OWN)[0] == 200
         wait_until(lambda: sum(map(is_open, clients)) <= MOST, what="the bound")
