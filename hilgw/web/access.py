@@ -7,8 +7,9 @@ URL or in the form of the page that refuses; from then on a cookie has it.
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 GRANT = "hilgw.grant"  # of the visitor, in the scope of a request
+Answering = Callable[[str, str, Mapping[str, str]], tuple[HTTPStatus, str, dict[str, str]]]
+STOP_PATH = "/stop/"
 LOOKS = Grant("no token", "monitor")
 DEFAULT_PORTS = {"http": 80, "https": 443}
 NO_TOKEN = "This page needs a token. The person who started hilgw web has it, in a file."
@@ -36,7 +39,8 @@ class Visitors:
     def __init__(
         self, access: Access, hosts: Iterable[str], ports: Iterable[int], *, local: bool
     ) -> None:
-        self.local, self.scheme = local, "http" if local else "https"
+        self.local = local
+        self._schemes = ("http", "https") if local else ("https",)
         self._access, self._hosts = access, frozenset(each.lower() for each in hosts)
         self.ports = tuple(ports)
         self.check = TokenCheck(access, "monitor", time.monotonic_ns)
@@ -50,14 +54,29 @@ class Visitors:
         except ValueError:
             return False
 
-    def is_own_origin(self, origin: str | None) -> bool:
-        """Whether the header Origin is that of the page."""
+    def is_own_origin(self, origin: str | None, host: str | None) -> bool:
+        """Return whether the header Origin is that of the page: it equals Host, whose name is ours,
+        or has a port of this run. `ssh -L` and a proxy have another port, and a proxy TLS."""
         try:
-            parts = urlsplit(origin or "")
-            known = parts.scheme == self.scheme and parts.hostname in self._hosts
-            return known and (parts.port or DEFAULT_PORTS[self.scheme]) in self.ports
+            given = urlsplit(origin or "")
+            if given.hostname not in self._hosts or given.scheme not in self._schemes:
+                return False
+            usual = DEFAULT_PORTS[given.scheme]
+            port, asked = given.port or usual, urlsplit(f"//{host}")
+            return port in self.ports or (given.hostname, port) == (
+                asked.hostname,
+                asked.port or usual,
+            )
         except ValueError:
             return False
+
+    def may_stop(self, headers: Mapping[str, str], token: str | None) -> bool:
+        """Return whether STOP ALL is done for this request. token: of its URL. The page itself may,
+        on a loopback address without a token; who has one may in any case."""
+        if self._access.grant(token) or self.grant(headers.get("cookie")) not in (None, LOOKS):
+            return True
+        host, origin = headers.get("host"), headers.get("origin")
+        return self.local and self.is_known_host(host) and self.is_own_origin(origin, host)
 
     def grant(self, cookies: str | None) -> Grant | None:
         """What the visitor with this header may do; None: nothing."""
@@ -84,9 +103,10 @@ def visitors_of(settings: Mapping[str, Any]) -> Visitors:
 class Guard:
     """Asks `Visitors` before every request and every websocket of the page."""
 
-    def __init__(self, app: ASGIApp, visitors: Visitors, policy: str) -> None:
-        """policy: where the page may load from, as a header."""
-        self._app, self._visitors = app, visitors
+    def __init__(self, app: ASGIApp, visitors: Visitors, policy: str, stopping: Answering) -> None:
+        """policy: where the page may load from, as a header. stopping: answers below STOP_PATH, as
+        at the port of STOP ALL, which a proxy or `ssh -L` need not lead to."""
+        self._app, self._visitors, self._stopping = app, visitors, stopping
         self._headers = {
             "content-security-policy": policy,
             "referrer-policy": "strict-origin",
@@ -99,12 +119,16 @@ class Guard:
             return await self._app(scope, receive, send)
         visitors, headers = self._visitors, _headers(scope)
         is_http = scope["type"] == "http"
+        if is_http and scope["path"].startswith(STOP_PATH):
+            target = f"{scope['path']}?{scope['query_string'].decode('latin-1')}"
+            asked = scope["method"], target, headers
+            return await self._answer(send, *await asyncio.to_thread(self._stopping, *asked))
         reads = is_http and scope["method"] in ("GET", "HEAD")
         if not visitors.is_known_host(headers.get("host")):
             text = "This page has another name: open the URL that hilgw web printed."
             return await self._refuse(send, HTTPStatus.MISDIRECTED_REQUEST, text, is_http=is_http)
         origin = headers.get("origin")
-        if not (visitors.is_own_origin(origin) or (reads and origin is None)):
+        if not (visitors.is_own_origin(origin, headers.get("host")) or (reads and origin is None)):
             text = "Another page sent this request; it was not done."
             return await self._refuse(send, HTTPStatus.FORBIDDEN, text, is_http=is_http)
         query = dict(parse_qsl(scope["query_string"].decode("latin-1")))

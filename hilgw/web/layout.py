@@ -42,15 +42,13 @@ def add_pages(site: Site) -> None:
 def _add(site: Site, path: str, name: str, build: Callable[[Page], None]) -> None:
     from nicegui import ui  # it starts a program when it is imported
 
+    stop = STOP.replace("$PORT", str(site.stop_port)).replace("$RUN", site.run_id)
+
     @ui.page(path, title=f"{name} - hilgw")
     def show() -> None:
-        request = ui.context.client.request
-        page = Page(site, request.scope[GRANT])
-        action = f"{request.url.scheme}://{request.url.hostname}:{site.stop_port}/"
-        if ":" in (host := request.url.hostname or ""):
-            action = action.replace(host, f"[{host}]")
+        page = Page(site, ui.context.client.request.scope[GRANT])
         ui.add_head_html(f"<style>{STYLE}</style>")
-        ui.add_body_html(STOP.replace("$ACTION", action) + STALE)
+        ui.add_body_html(stop + STALE)
         with ui.element("header").classes("top"):
             ui.html(_navigation(path, page), tag="nav").props('aria-label="Pages"')
             pulse = content().classes("pulse unseen").props("aria-hidden=true")

@@ -16,11 +16,12 @@ SLOWER_S = 0.5  # of pages that show much
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What all pages share. stop_port: where STOP ALL is."""
+    """What all pages share. stop_port: where STOP ALL is. run_id: of this run, which it names."""
 
     bench: Bench
     live: Live | Recorded
     stop_port: int
+    run_id: str
 
 
 @dataclass(frozen=True, slots=True)

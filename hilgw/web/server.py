@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 from hilgw.errors import PortError, UsageError
 from hilgw.security.access import read_token
 from hilgw.transports.tcp.address import is_loopback
-from hilgw.web import stop_server
 from hilgw.web.access import Guard, visitors_of
 from hilgw.web.live import Live
 from hilgw.web.model import Bench
 from hilgw.web.page import Site
 from hilgw.web.recorded import Recorded
-from hilgw.web.stop_server import tls_of
+from hilgw.web.stop_answer import StopAll
+from hilgw.web.stop_server import StopProcess, tls_of
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -47,11 +47,14 @@ class WebSettings:
 
 
 def serve(
-    settings: WebSettings, show: Callable[[str], None], recorded: Recorded | None = None
+    settings: WebSettings,
+    show: Callable[[str], None],
+    notify: Callable[[str], None],
+    recorded: Recorded | None = None,
 ) -> None:
-    """Until Ctrl-C (KeyboardInterrupt) or SIGTERM. show: gets the URL. recorded: what it shows in
-    place of running gateways. UsageError: the package `nicegui` is missing, or the address needs
-    tokens and TLS; PortError, ConfigError."""
+    """Until Ctrl-C (KeyboardInterrupt) or SIGTERM. show: gets the URL. notify: gets what failed.
+    recorded: what it shows in place of running gateways. UsageError: the package `nicegui` is
+    missing, or the address needs tokens and TLS; PortError, ConfigError."""
     if importlib.util.find_spec("nicegui") is None:
         raise UsageError("hilgw web needs a package", fix="pip install 'hilgw[web]'")
     live = recorded or Live(Bench(time.monotonic_ns))
@@ -65,22 +68,21 @@ def serve(
             "ports": ports,
             "local": local,
             "tls": None if local else _tls(settings),
+            "id": secrets.token_urlsafe(12),
         }
-        context = tls_of(given["tls"])
-        worker = stop_server.start(stop, given)
-        stop.close()
+        context, visitors = tls_of(given["tls"]), visitors_of(given)
+        stopping = StopProcess(stop, given, notify)
         live.start()
         name = f"[{host}]" if ":" in host else host
         token = f"?token={own[0][2]}" if local else ""
         show(f"{'http' if local else 'https'}://{name}:{ports[0]}/{token}")
         try:
-            guard = Guard(_pages(live, ports[1]), visitors_of(given), _policy(ports[1]))
-            _run(guard, page, context)
+            site = Site(live.bench, live, ports[1], given["id"])
+            answer = StopAll(visitors, given["id"]).answer
+            _run(Guard(_pages(site), visitors, _policy(ports[1]), answer), page, context)
         finally:
             live.close()
-            assert worker.stdin is not None
-            worker.stdin.close()
-            worker.wait()
+            stopping.close()
 
 
 def _tokens(settings: WebSettings) -> list[tuple[str, str, str]]:
@@ -93,11 +95,11 @@ def _tls(settings: WebSettings) -> list[str | None]:
 
 
 def _policy(stop_port: int) -> str:
-    """Where the page may load from: itself; and what it may show in a frame and post to."""
+    """Where the page may load from: itself; and where it may ask for a stop."""
     return (
         "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; object-src 'none'; "
-        "base-uri 'self'; frame-ancestors 'none'; "
-        f"frame-src *:{stop_port}; form-action 'self' *:{stop_port}"
+        "base-uri 'self'; frame-ancestors 'none'; form-action 'self'; "
+        f"connect-src 'self' *:{stop_port}"
     )
 
 
@@ -131,7 +133,7 @@ def _listening(settings: WebSettings) -> Iterator[tuple[bool, socket.socket, soc
         yield local, found[0], found[1]
 
 
-def _pages(live: Live | Recorded, stop_port: int) -> ASGIApp:
+def _pages(site: Site) -> ASGIApp:
     """The pages as an application."""
     from fastapi import FastAPI
     from nicegui import ui
@@ -140,8 +142,8 @@ def _pages(live: Live | Recorded, stop_port: int) -> ASGIApp:
     from hilgw.web.pages.recordings import add_download
 
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    add_pages(Site(live.bench, live, stop_port))
-    add_download(app, live.bench)
+    add_pages(site)
+    add_download(app, site.bench)
     ui.run_with(
         app,
         title="hilgw",

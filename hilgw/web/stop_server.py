@@ -1,120 +1,103 @@
 """STOP ALL: a server of its own, in a process of its own, so that it works while the page is busy.
 
-A POST disarms all robots of all gateways of this user, as `hilgw disarm --all` does. Its answer
-names each gateway that did not confirm. A GET shows the button and does nothing.
+No slow client keeps others from it: a connection has REQUEST_S for its request, and a further one
+than MOST takes the place of the oldest whose request has not come.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import socket
 import ssl
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
-from http import HTTPStatus
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from hilgw.client.arming import NOT_CONFIRMED, Disarmed, disarm_each
-from hilgw.errors import HilgwError
 from hilgw.security.access import server_context
-from hilgw.web.access import Visitors, visitors_of
-from hilgw.web.markup import Markup, element, joined, plain_page
+from hilgw.web.access import visitors_of
+from hilgw.web.stop_answer import StopAll
 
-REQUEST_S = 2.0  # a client that sends nothing for so long is disconnected
-FORM = Markup('<form method="post" action="/"><button>STOP ALL</button></form>')
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'"
-_ALONE = "; frame-ancestors 'none'"  # no page may have the button in a frame
-_STYLE = Markup(
-    "<style>body{margin:0;padding:.75rem 1rem;color:#fff;background:#14532d}"
-    "body:has(.bad){background:#991b1b}p{margin:0 0 .25rem}button{font:inherit}</style>"
-)
-
-
-def stop_all() -> Disarmed:
-    """Asks all gateways to disarm all robots. An error of another kind is one more error."""
-    try:
-        return disarm_each((), None, None)
-    except HilgwError as error:
-        return Disarmed(errors=[error])
-    except OSError as error:
-        return Disarmed(errors=[HilgwError(f"{NOT_CONFIRMED}: {error}")])
-
-
-def described(stopped: Disarmed) -> Markup:
-    """Which robots are disarmed, and each stop that is not confirmed."""
-    lines = [element("p", error, class_="bad") for error in stopped.errors]
-    for name, gateway in stopped.robots:
-        lines.append(element("p", f"{name} is disarmed{gateway.suffix()}"))
-    return joined(lines)
+REQUEST_S = 5.0  # from the connection to the end of its request
+MOST = 32  # connections
+ACCEPT_PAUSE_S = 0.1  # without a free descriptor, accept() fails at once, repeatedly
+RESTART_S = 0.5
 
 
 class Handler(BaseHTTPRequestHandler):
-    """server: has `visitors` and `stop`."""
+    """One connection: a request and its answer."""
 
     server: StopServer
     timeout = REQUEST_S
     protocol_version = "HTTP/1.0"
 
     def do_GET(self) -> None:
-        self._answer(HTTPStatus.OK, FORM)
-
-    def do_POST(self) -> None:
-        visitors, headers = self.server.visitors, self.headers
-        ours = visitors.is_known_host(headers["host"]) and visitors.is_own_origin(headers["origin"])
-        if not ours or visitors.grant(headers["cookie"]) is None:
-            text = "NOT stopped: this request did not come from the page of hilgw web."
-            self._answer(HTTPStatus.FORBIDDEN, element("p", text, class_="bad"))
-            return
-        stopped = self.server.stop()
-        status = HTTPStatus.BAD_GATEWAY if stopped.errors else HTTPStatus.OK
-        self._answer(status, described(stopped))
-
-    def _answer(self, status: HTTPStatus, text: Markup) -> None:
-        body = plain_page(joined([_STYLE, text])).encode()
+        self.server.deadlines[self.request] = math.inf  # it stays until its answer has left
+        given = {name.lower(): value for name, value in self.headers.items()}
+        status, text, headers = self.server.stopping.answer(self.command, self.path, given)
         self.send_response(status)
-        for name, value in (
-            ("Content-Type", "text/html; charset=utf-8"),
-            ("Content-Length", str(len(body))),
-            ("Content-Security-Policy", _POLICY + _ALONE * (self.command == "GET")),
-            ("Cache-Control", "no-store"),
-        ):
+        for name, value in headers.items():
             self.send_header(name, value)
         self.end_headers()
-        self.wfile.write(body)
+        self.wfile.write(text.encode())
+
+    do_POST = do_GET
 
     def log_message(self, format: str, *args: object) -> None:
         """Nothing: who pressed it sees the answer."""
 
 
 class StopServer(ThreadingHTTPServer):
-    """On a socket that listens. context: TLS."""
+    """On a socket that listens. context: TLS. deadlines: of the open connections, oldest first."""
 
     daemon_threads = True
 
     def __init__(
         self,
         listening: socket.socket,
-        visitors: Visitors,
+        stopping: StopAll,
         context: ssl.SSLContext | None = None,
-        stop: Callable[[], Disarmed] = stop_all,
     ) -> None:
         super().__init__(listening.getsockname()[:2], Handler, bind_and_activate=False)
         self.socket.close()
-        self.socket, self.visitors, self.stop = listening, visitors, stop
+        self.socket, self.stopping, self.deadlines = listening, stopping, dict[Any, float]()
         self._context = context
 
     def get_request(self) -> tuple[Any, Any]:
-        connection, peer = super().get_request()
+        try:
+            connection, peer = super().get_request()
+        except OSError:
+            time.sleep(ACCEPT_PAUSE_S)
+            raise
         connection.settimeout(REQUEST_S)
         if self._context is not None:  # the handshake is in the thread of this connection
             connection = self._context.wrap_socket(
                 connection, server_side=True, do_handshake_on_connect=False
             )
+        self.deadlines[connection] = time.monotonic() + REQUEST_S
         return connection, peer
+
+    def verify_request(self, request: Any, client_address: Any) -> bool:
+        """False where more than MOST get their answers: of all others there are at most MOST."""
+        return len(self.deadlines) <= 2 * MOST
+
+    def service_actions(self) -> None:
+        """Ends connections whose time is over, and the oldest where there are more than MOST."""
+        now, surplus = time.monotonic(), len(self.deadlines) - MOST
+        for number, (connection, deadline) in enumerate(list(self.deadlines.items())):
+            if deadline <= now or (number < surplus and deadline < math.inf):
+                with suppress(OSError):  # it has ended
+                    socket.socket.shutdown(connection, socket.SHUT_RDWR)
+
+    def close_request(self, request: Any) -> None:
+        super().close_request(request)
+        self.deadlines.pop(request, None)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that left, or does not speak TLS: it needs no message."""
@@ -128,22 +111,50 @@ def tls_of(files: Sequence[str] | None) -> ssl.SSLContext | None:
     return server_context(Path(certificate), Path(key) if key else None)
 
 
-def start(listening: socket.socket, settings: dict[str, Any]) -> subprocess.Popen[bytes]:
-    """The process. settings: of `visitors_of`, and `tls`. It ends when its stdin does."""
-    command = [sys.executable, "-m", "hilgw.web.stop_server", str(listening.fileno())]
-    process = subprocess.Popen(
-        command, stdin=subprocess.PIPE, pass_fds=[listening.fileno()], start_new_session=True
-    )
-    assert process.stdin is not None
-    process.stdin.write(json.dumps(settings).encode() + b"\n")
-    process.stdin.flush()
-    return process
+class StopProcess:
+    """The process, until `close`. Where it ends, another one takes its place at the same socket,
+    where connections wait meanwhile."""
+
+    def __init__(
+        self, listening: socket.socket, settings: dict[str, Any], notify: Callable[[str], None]
+    ) -> None:
+        """settings: of `visitors_of`, and `tls` and `id`. notify: gets what failed."""
+        self._listening, self._settings, self._notify = listening, settings, notify
+        self._closing = threading.Event()
+        self._process = self._started()
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def close(self) -> None:
+        self._closing.set()
+        self._process.kill()
+        self._process.wait()
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        """It ends when its stdin does."""
+        number = self._listening.fileno()
+        command = [sys.executable, "-P", "-m", "hilgw.web.stop_server", str(number)]
+        process = subprocess.Popen(
+            command, 0, stdin=subprocess.PIPE, pass_fds=[number], start_new_session=True
+        )
+        assert process.stdin is not None
+        process.stdin.write(json.dumps(self._settings).encode() + b"\n")
+        return process
+
+    def _watch(self) -> None:
+        while True:
+            code = self._process.wait()
+            if self._closing.wait(RESTART_S):
+                return
+            with suppress(OSError):  # nothing is free for a process: it is tried again
+                self._process = self._started()
+                self._notify(f"the process of STOP ALL ended ({code}) and was started again")
 
 
 def main() -> None:
     settings = json.loads(sys.stdin.buffer.readline())
     listening = socket.socket(fileno=int(sys.argv[1]))
-    server = StopServer(listening, visitors_of(settings), tls_of(settings["tls"]))
+    stopping = StopAll(visitors_of(settings), settings["id"])
+    server = StopServer(listening, stopping, tls_of(settings["tls"]))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     sys.stdin.buffer.read()  # until the page has ended, however it did
 

@@ -276,6 +276,23 @@ class TestListening:
             for peer in peers:
                 peer.close()
 
+    async def test_a_client_replaces_the_oldest_where_that_is_asked_for(self, path: str) -> None:
+        async with serving(limits=Limits(clients=3, replaces=True)) as server:
+            peers = []
+            for count in range(1, 7):
+                peers.append(socket.create_connection(("127.0.0.1", server.listener.port)))
+                await until(lambda: len(server.clients) == count)  # noqa: B023
+            await until(lambda: server.listener.clients.total() == 3)
+            assert server.listener.refused == 3
+            for peer, ended in zip(peers, [True] * 3 + [False] * 3, strict=True):
+                peer.setblocking(False)
+                if ended:
+                    assert peer.recv(1) == b""
+                else:
+                    with pytest.raises(BlockingIOError):
+                        peer.recv(1)
+                peer.close()
+
     async def test_one_address_does_not_take_all_places(self, path: str) -> None:
         async with serving(limits=Limits(clients=10, per_address=2)) as server:
             where = ("127.0.0.1", server.listener.port)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from contextlib import nullcontext
+from http import HTTPStatus
 from typing import Any
 
 import pytest
@@ -19,6 +21,14 @@ OWN = f"http://127.0.0.1:{PORT}"
 def visitors(*, local: bool = True) -> Visitors:
     access = Access([("run", "admin", TOKEN), ("class", "monitor", "m" * 32)])
     return Visitors(access, ["127.0.0.1", "localhost", "lab.local"], [PORT, STOP], local=local)
+
+
+def stopping(
+    method: str, target: str, headers: Mapping[str, str]
+) -> tuple[HTTPStatus, str, dict[str, str]]:
+    """Stands for STOP ALL."""
+    given = f"{method} {target} {headers['host']}"
+    return HTTPStatus.ACCEPTED, given, {"content-security-policy": "none", "x-seen": given}
 
 
 def ask(
@@ -53,7 +63,8 @@ def ask(
         "headers": [(name.encode(), value.encode()) for name, value in given.items() if value],
         "client": ("192.0.2.1", 5),
     }
-    asyncio.run(Guard(page, visitors(local=local), "default-src 'self'")(scope, receive, send))
+    guard = Guard(page, visitors(local=local), "default-src 'self'", stopping)
+    asyncio.run(guard(scope, receive, send))
     back = {name.decode(): value.decode() for name, value in sent[0].get("headers", ())}
     return sent[0].get("status", sent[0].get("code")), back, "".join(seen)
 
@@ -85,7 +96,7 @@ def test_another_host_is_refused(host: str) -> None:
 
 @pytest.mark.parametrize("kind", ["http", "websocket"])
 @pytest.mark.parametrize(
-    "origin", ["", "null", "http://evil.example", "http://127.0.0.1:9999", "https://127.0.0.1:8090"]
+    "origin", ["", "null", "http://evil.example", "http://127.0.0.1:9999", "ws://127.0.0.1:8090"]
 )
 def test_only_the_page_itself_sends_what_acts(kind: str, origin: str) -> None:
     status, _, seen = ask("POST", kind=kind, origin=origin, cookie=cookie(TOKEN))
@@ -95,6 +106,61 @@ def test_only_the_page_itself_sends_what_acts(kind: str, origin: str) -> None:
 @pytest.mark.parametrize("kind", ["http", "websocket"])
 def test_the_page_itself_may(kind: str) -> None:
     assert ask("POST", kind=kind, origin=OWN, cookie=cookie(TOKEN))[2] == "admin"
+
+
+FORWARDED = [  # Origin and Host, of `ssh -L` and of proxies
+    ("http://127.0.0.1:9000", "127.0.0.1:9000"),
+    ("http://localhost:9000", "LOCALHOST:9000"),
+    ("https://lab.local", "lab.local"),
+    ("http://lab.local", "lab.local:80"),
+]
+FOREIGN = [
+    ("http://evil.example:9000", "evil.example:9000"),  # a name that leads to this machine
+    ("http://127.0.0.1:9000", "127.0.0.1:9001"),
+    ("http://localhost:9000", "127.0.0.1:9000"),
+    ("https://lab.local", "lab.local:80"),
+    ("http://127.0.0.1:x", "127.0.0.1:9000"),
+    ("http://127.0.0.1:9000", "127.0.0.1:x"),
+]
+
+
+@pytest.mark.parametrize("kind", ["http", "websocket"])
+@pytest.mark.parametrize(("origin", "host"), FORWARDED)
+def test_a_page_whose_port_is_forwarded_is_the_page_itself(
+    origin: str, host: str, kind: str
+) -> None:
+    assert ask("POST", kind=kind, origin=origin, host=host, cookie=cookie(TOKEN))[2] == "admin"
+    assert visitors().may_stop({"origin": origin, "host": host}, None)
+
+
+@pytest.mark.parametrize(("origin", "host"), FOREIGN)
+def test_another_page_is_not(origin: str, host: str) -> None:
+    assert ask("POST", origin=origin, host=host, cookie=cookie(TOKEN))[2] == ""
+    assert not visitors().may_stop({"origin": origin, "host": host}, None)
+
+
+def test_elsewhere_only_a_page_over_tls_is() -> None:
+    token, host = cookie("m" * 32), "lab.local:9000"
+    for scheme, seen in (("https", "monitor"), ("http", "")):
+        given = {"origin": f"{scheme}://{host}", "host": host, "cookie": token}
+        assert ask("POST", local=False, **given)[2] == seen
+
+
+@pytest.mark.parametrize("local", [True, False])
+def test_who_has_a_token_may_stop_wherever_the_request_comes_from(local: bool) -> None:
+    known = visitors(local=local)
+    for headers in ({}, {"origin": "null"}, {"origin": "https://proxy.example", "host": "x"}):
+        assert known.may_stop(headers, TOKEN)
+        assert known.may_stop({**headers, "cookie": cookie("m" * 32)}, None)
+        assert not known.may_stop({**headers, "cookie": cookie("wrong")}, "wrong")
+    assert known.may_stop({"origin": OWN, "host": f"127.0.0.1:{STOP}"}, None) is local
+
+
+def test_stop_all_is_below_a_path_of_the_page_and_asks_for_itself_who_may() -> None:
+    status, headers, seen = ask("POST", "/stop/?a=b", host="proxy.example")
+    assert (status, seen) == (202, "")
+    assert headers["x-seen"] == "POST /stop/?a=b proxy.example"
+    assert headers["content-security-policy"] == "none"
 
 
 def test_from_other_hosts_every_visitor_needs_a_token() -> None:
@@ -118,7 +184,8 @@ def test_a_visitor_who_leaves_before_the_answer_raises_nothing(kind: str) -> Non
     scope = {"type": "http", "method": "GET", "path": "/", "query_string": b""}
     headers = [(b"host", f"127.0.0.1:{PORT}".encode())]
     with nullcontext() if kind == "http.disconnect" else pytest.raises(RuntimeError):
-        asyncio.run(Guard(page, visitors(), "")({**scope, "headers": headers}, receive, send))
+        guard = Guard(page, visitors(), "", stopping)
+        asyncio.run(guard({**scope, "headers": headers}, receive, send))
 
 
 def test_the_page_loads_from_itself_alone_and_passes_its_address_to_no_other() -> None:

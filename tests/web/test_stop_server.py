@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import http.client
+import json
+import resource
 import socket
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -14,11 +20,15 @@ import pytest
 from hilgw.client.arming import Disarmed
 from hilgw.client.gateway import Gateway
 from hilgw.errors import PeerError
-from hilgw.testing.sim import DEADLINE_S
-from hilgw.web.stop_server import StopServer, stop_all
+from hilgw.testing.sim import DEADLINE_S, wait_until
+from hilgw.web import stop_server
+from hilgw.web.stop_answer import StopAll, stop_all
+from hilgw.web.stop_server import ACCEPT_PAUSE_S, MOST, StopServer
+from tests.e2e.running import environment
 from tests.web.test_access import OWN, PORT, STOP, cookie, visitors
 
 GATEWAY = Gateway(Path("/run/1.sock"), "arm.yaml at /run/1.sock")
+RUN = "this run"
 DONE = Disarmed([("<b>arm</b>", GATEWAY)])
 
 
@@ -31,7 +41,8 @@ def serving(answer: Disarmed, *, local: bool = True) -> Iterator[tuple[int, list
         asked.append(answer)
         return answer
 
-    server = StopServer(socket.create_server(("127.0.0.1", 0)), visitors(local=local), stop=stop)
+    stopping = StopAll(visitors(local=local), RUN, stop)
+    server = StopServer(socket.create_server(("127.0.0.1", 0)), stopping)
     thread = threading.Thread(target=lambda: server.serve_forever(0.01))
     thread.start()
     try:
@@ -42,9 +53,9 @@ def serving(answer: Disarmed, *, local: bool = True) -> Iterator[tuple[int, list
         server.server_close()
 
 
-def ask(port: int, method: str, **headers: str) -> tuple[int, str]:
+def ask(port: int, method: str, *, target: str = "/", **headers: str) -> tuple[int, str]:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=DEADLINE_S)
-    connection.request(method, "/", headers={"Host": f"127.0.0.1:{STOP}", **headers})
+    connection.request(method, target, headers={"Host": f"127.0.0.1:{STOP}", **headers})
     answer = connection.getresponse()
     text = answer.read().decode()
     connection.close()
@@ -89,12 +100,121 @@ def test_from_other_hosts_it_needs_a_token() -> None:
         assert ask(port, "POST", Origin=own, Cookie=cookie("m" * 32))[0] == 200
 
 
-def test_a_client_that_sends_nothing_does_not_block_it() -> None:
-    with serving(DONE) as (port, _):
-        idle = [socket.create_connection(("127.0.0.1", port)) for _ in range(20)]
-        assert ask(port, "POST", Origin=OWN)[0] == 200
-        for each in idle:
+SLOW = 300  # connections
+
+
+@contextmanager
+def slow_clients(port: int) -> Iterator[list[socket.socket]]:
+    """Connections that send one byte of a request after the other, and no end."""
+    clients: list[socket.socket] = []
+    done = threading.Event()
+
+    def drip() -> None:
+        while not done.wait(0.2):
+            for each in clients:
+                with suppress(OSError):  # it was ended
+                    each.send(b"X")
+
+    dripping = threading.Thread(target=drip)
+    dripping.start()
+    try:
+        for _ in range(SLOW):
+            clients.append(socket.create_connection(("127.0.0.1", port)))
+        yield clients
+    finally:
+        done.set()
+        dripping.join()
+        for each in clients:
             each.close()
+
+
+def test_slow_clients_do_not_block_it_and_few_of_them_stay(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each gives way to a newer one, long before its time is over."""
+    monkeypatch.setattr(stop_server, "REQUEST_S", 1000.0)
+    with serving(DONE) as (port, _), slow_clients(port) as clients:
+        assert ask(port, "POST", Origin=OWN)[0] == 200
+        wait_until(lambda: sum(map(is_open, clients)) <= MOST, what="the bound")
+        assert ask(port, "POST", Origin=OWN)[0] == 200
+
+
+def is_open(client: socket.socket) -> bool:
+    client.setblocking(False)
+    try:
+        return client.recv(1) != b""
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+
+
+@pytest.mark.wall_clock("the time of a request is real")
+def test_a_request_has_its_time_however_it_comes() -> None:
+    with serving(DONE) as (port, _), slow_clients(port) as clients:
+        begin = time.monotonic()
+        wait_until(lambda: not any(map(is_open, clients)), what="their end")
+        assert time.monotonic() - begin < DEADLINE_S / 2
+
+
+def test_without_a_free_descriptor_it_pauses_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    tries = []
+    accept = socket.socket.accept
+
+    def fail(listening: socket.socket) -> object:
+        tries.append(time.monotonic())
+        if len(tries) <= 2:
+            raise OSError(errno.EMFILE, "Too many open files")
+        return accept(listening)
+
+    monkeypatch.setattr(socket.socket, "accept", fail)
+    with serving(DONE) as (port, _):
+        assert ask(port, "POST", Origin=OWN)[0] == 200
+    assert len(tries) == 3
+    assert tries[2] - tries[0] >= 2 * ACCEPT_PAUSE_S
+
+
+@pytest.mark.process
+def test_the_process_has_descriptors_for_the_stop_whatever_slow_clients_do(tmp_path: Path) -> None:
+    """Of few descriptors, none is left if a connection keeps one."""
+    environment_ = environment(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        number, port = listening.fileno(), listening.getsockname()[1]
+        command = [sys.executable, "-P", "-m", "hilgw.web.stop_server", str(number)]
+        with subprocess.Popen(
+            command, stdin=subprocess.PIPE, pass_fds=[number], env=environment_
+        ) as process:
+            assert process.stdin is not None
+            hosts = {"hosts": ["127.0.0.1"], "ports": [PORT, STOP], "local": True}
+            settings = {**hosts, "tokens": [], "tls": None, "id": RUN}
+            process.stdin.write(json.dumps(settings).encode() + b"\n")
+            process.stdin.flush()
+            assert ask(port, "GET")[0] == 200
+            resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (64, 64))
+            with slow_clients(port):
+                for _ in range(3):
+                    _, text = ask(port, "POST", Origin=OWN)
+                    assert "no gateway of yours is running" in text
+
+
+def test_a_page_at_another_port_reads_whether_its_own_stop_all_answers() -> None:
+    with serving(DONE) as (port, asked):
+        for origin, known in ((OWN, OWN), ("http://127.0.0.1:9000", None), ("http://evil", None)):
+            given = {"Host": f"127.0.0.1:{STOP}", "Origin": origin}
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=DEADLINE_S)
+            connection.request("GET", "/alive", headers=given)
+            answer = connection.getresponse()
+            assert answer.read().decode() == RUN
+            assert answer.getheader("Access-Control-Allow-Origin") == known
+            connection.close()
+    assert not asked
+
+
+def test_who_has_a_token_stops_without_an_origin() -> None:
+    with serving(DONE, local=False) as (port, asked):
+        assert ask(port, "POST", target="/?token=" + "w" * 32)[0] == 403
+        assert ask(port, "POST", target="/?token=" + "m" * 32)[0] == 200
+    assert asked == [DONE]
 
 
 def test_without_a_gateway_no_stop_is_reported(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,7 +51,12 @@ def run(args: argparse.Namespace) -> int:
     settings = {name: getattr(args, name) for name in names}
     recorded = None if args.file is None else _recorded(args.file)
     web = WebSettings(tokens=tuple(args.token), **settings)
-    serve(web, lambda url: print(url, flush=True), recorded)
+    serve(
+        web,
+        lambda url: print(url, flush=True),
+        lambda text: print(f"hilgw: {text}", file=sys.stderr, flush=True),
+        recorded,
+    )
     return 0
 
 

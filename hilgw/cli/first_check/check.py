@@ -83,7 +83,7 @@ def command_of(args: argparse.Namespace, config: GatewayConfig) -> list[str]:
     ]
     controller = f"{{kind: webots, library: {NEWEST}, ipc: true, backend: real}}"
     overrides.append(f"robots.{args.robot}.controller={controller}")
-    command = [sys.executable, "-m", "hilgw", "run", found(args.config), "--quiet"]
+    command = [sys.executable, "-P", "-m", "hilgw", "run", found(args.config), "--quiet"]
     command += [word for each in overrides for word in ("--set", each)]
     for option in ("backend", "speed"):
         if hasattr(args, option):

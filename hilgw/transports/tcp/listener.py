@@ -7,6 +7,7 @@ import socket
 import ssl
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -28,7 +29,8 @@ ClientHandler = Callable[[Transport, str], None]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Of the connections of one listener. clients, per_address: how many it accepts.
+    """Of the connections of one listener. clients, per_address: how many it accepts. replaces: a
+    further one takes the place of the oldest, in place of being refused.
 
     write_bytes: what may wait for a client that does not read. kernel_bytes: size of the kernel's
     buffer for it; None: the kernel's default, up to megabytes. silent_ms: a client that
@@ -38,6 +40,7 @@ class Limits:
 
     clients: int = 64
     per_address: int = 8
+    replaces: bool = False
     write_bytes: int = WRITE_LIMIT_BYTES
     kernel_bytes: int | None = None
     silent_ms: int = tcp.USER_TIMEOUT_MS
@@ -94,6 +97,7 @@ class TcpListener:
         self._loop = asyncio.get_running_loop()
         self._listening: list[Accepting | asyncio.Server] = []
         self.clients: Counter[str] = Counter()
+        self._open: dict[Any, str] = {}  # the socket and the host of each, oldest first
 
     @property
     def where(self) -> str:
@@ -162,7 +166,7 @@ class TcpListener:
             return
         host, number = str(address[0]), int(address[1])
         stream = TcpStream(connection, format_address(host, number), limit=self._limits.write_bytes)
-        self._admit(stream, host)
+        self._admit(stream, host, connection)
 
     # --- with asyncio, which accepts itself -------------------------------------------------------
 
@@ -183,18 +187,24 @@ class TcpListener:
             return
         host, number = stream.extra("peername")[:2]
         stream.name = format_address(host, number)
-        self._admit(stream, host)
+        self._admit(stream, host, stream.extra("socket"))
 
     # --- in both cases ----------------------------------------------------------------------------
 
-    def _admit(self, stream: TcpStream | AsyncioStream, host: str) -> None:
+    def _admit(self, stream: TcpStream | AsyncioStream, host: str, connection: Any) -> None:
         full = self.clients.total() >= self._limits.clients
         if full or self.clients[host] >= self._limits.per_address:
             self.refused += 1
-            stream.close()
-            return
+            if not self._limits.replaces:
+                stream.close()
+                return
+            oldest = next(each for each, other in self._open.items() if full or other == host)
+            del self._open[oldest]
+            with suppress(OSError):  # its peer has ended it; else who has it notices now
+                oldest.shutdown(socket.SHUT_RDWR)
         self.clients[host] += 1
-        stream.on_closed = lambda: self.clients.subtract({host: 1})
+        self._open[connection] = host
+        stream.on_closed = lambda: self._closed(connection, host)
         if self._tls is None:
             self._on_client(stream, stream.name)
         else:
@@ -206,6 +216,10 @@ class TcpListener:
                 limit=self._limits.write_bytes,
                 handshake_s=self._limits.tls_handshake_s,
             )
+
+    def _closed(self, connection: Any, host: str) -> None:
+        self.clients.subtract({host: 1})
+        self._open.pop(connection, None)
 
     def _secured(self, stream: TlsStream) -> None:
         self._on_client(stream, stream.name)

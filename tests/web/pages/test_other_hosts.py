@@ -107,7 +107,7 @@ def test_the_token_is_asked_for_and_a_monitor_looks_and_stops(tls: Web, chromium
         wait_for(page.locator("[data-object=rover]"))
         assert page.get_by_role("button", name="Place").count() == 0
         page.get_by_role("button", name="STOP ALL").click()
-        answer = page.frame_locator("iframe[name=stop-answer]")
+        answer = page.locator("#stop-answer")
         wait_for(answer.get_by_text("rover is disarmed"))
 
 

@@ -1,0 +1,88 @@
+"""What STOP ALL answers, at its own port and below /stop/ at that of the page.
+
+A POST disarms all robots of all gateways of this user, as `hilgw disarm --all` does. Its answer
+names each gateway that did not confirm. A GET of `alive` names this run of `hilgw web`; any other
+shows the button, and does nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from urllib.parse import parse_qsl
+
+from hilgw.client.arming import NOT_CONFIRMED, Disarmed, disarm_each
+from hilgw.errors import HilgwError
+from hilgw.web.access import Visitors
+from hilgw.web.markup import Markup, element, joined, plain_page
+
+REFUSED = "NOT stopped: this request did not come from the page of hilgw web."
+FORM = Markup(
+    '<form method="post"><button aria-describedby="hint">STOP ALL</button>'
+    '<p id="hint">Disarms all robots of all gateways</p></form>'
+)
+_BUTTON = "form{display:grid;gap:.5rem}button{font:800 14vw/1.1 system-ui,sans-serif;color:#fff;\
+background:#c81e1e;border:3px solid;border-radius:1.5rem;padding:2rem 0;cursor:pointer}"
+BEFORE = Markup(  # the button fills the screen, and nothing looks like a stop that was done
+    f"<style>{_BUTTON}body{{margin:0}}form{{grid-template-rows:1fr auto;box-sizing:border-box;"
+    "height:100vh;height:100dvh;padding:1rem}p{margin:0;text-align:center}</style>"
+)
+AFTER = Markup(
+    f"<style>{_BUTTON}body{{margin:0;padding:1rem;color:#fff;background:#14532d}}"
+    "body:has(.bad){background:#991b1b}p{margin:0 0 .5rem;overflow-wrap:anywhere}</style>"
+)
+_POLICY = (  # no page may have the button in a frame
+    "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'"
+)
+
+
+def stop_all() -> Disarmed:
+    """Ask all gateways to disarm all robots. An error of another kind is one more error."""
+    try:
+        return disarm_each((), None, None)
+    except HilgwError as error:
+        return Disarmed(errors=[error])
+    except OSError as error:
+        return Disarmed(errors=[HilgwError(f"{NOT_CONFIRMED}: {error}")])
+
+
+def described(stopped: Disarmed) -> Markup:
+    """Which robots are disarmed, and each stop that is not confirmed."""
+    lines = [element("p", error, class_="bad") for error in stopped.errors]
+    for name, gateway in stopped.robots:
+        lines.append(element("p", f"{name} is disarmed{gateway.suffix()}"))
+    return joined(lines)
+
+
+class StopAll:
+    """Answers requests; run_id: of this run of `hilgw web`, by which a page recognizes its own."""
+
+    def __init__(
+        self, visitors: Visitors, run_id: str, stop: Callable[[], Disarmed] = stop_all
+    ) -> None:
+        self._visitors, self._run_id, self._stop = visitors, run_id, stop
+
+    def answer(
+        self, method: str, target: str, headers: Mapping[str, str]
+    ) -> tuple[HTTPStatus, str, dict[str, str]]:
+        """Return status, text and headers, after the stop where one is asked for."""
+        path, _, query = target.partition("?")
+        may_stop = self._visitors.may_stop(headers, dict(parse_qsl(query)).get("token"))
+        origin, status = headers.get("origin", ""), HTTPStatus.OK
+        more = {"content-type": "text/html", "cache-control": "no-store"}
+        more["content-security-policy"] = _POLICY
+        if may_stop and self._visitors.is_known_host(origin.partition("//")[2]):
+            # A page at another port reads the answer.
+            more["access-control-allow-origin"] = origin
+            more["access-control-allow-credentials"] = "true"
+        if method == "POST":
+            if not may_stop:
+                status, text = HTTPStatus.FORBIDDEN, element("p", REFUSED, class_="bad")
+            else:
+                stopped = self._stop()
+                text = described(stopped)
+                status = HTTPStatus.BAD_GATEWAY if stopped.errors else status
+            return status, plain_page(joined([AFTER, text, FORM])), more
+        if path.endswith("/alive"):
+            return status, self._run_id, more | {"content-type": "text/plain"}
+        return status, plain_page(joined([BEFORE, FORM])), more

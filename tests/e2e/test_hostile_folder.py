@@ -1,0 +1,200 @@
+"""Every command in a folder whose files have the names of modules: none of them is imported."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+
+from hilgw.cli.commands import COMMANDS
+from hilgw.testing.sim import DEADLINE_S, wait_until
+from tests.e2e.running import HOST, environment, free_port, run_program
+from tests.e2e.test_first_check import STARTS, Terminal
+
+MODULE = [sys.executable, "-u", "-m", "hilgw"]  # -u: no fork of a process that has imported hilgw
+SCRIPT = [str(Path(sys.executable).with_name("hilgw"))]
+MARK = "imported.txt"
+HOSTILE = """
+with open({mark!r}, "a") as file:
+    file.write(__name__ + "\\n")
+raise SystemExit("imported " + __name__)
+"""
+CONFIG = """
+version: 1
+backend: mock
+robots:
+  rover:
+    position: [0, 0, 0]
+    devices: {tx: {node: Emitter, type: radio, channel: 3}}
+    body: {kind: wc2ec, connect: "tcp://127.0.0.1:27015", mock: {dialect: full}}
+    controller: {kind: python, file: brains/brain.py}
+  drone:
+    body: {kind: wc2ec, connect: "tcp://127.0.0.1:27016", mock: {dialect: full}}
+    controller: {kind: webots, ipc: true, backend: real}
+  twin:
+    body: {kind: wc2ec, connect: "tcp://127.0.0.1:27017", mock: {dialect: full}}
+    remote: {kind: wc2ec, connect: "tcp://127.0.0.1:27018", mock: {dialect: full}}
+    controller: {kind: webots, ipc: true}
+adapters:
+  xbee0: {kind: xbee, port: /dev/ttyUSB0, baudRate: 9600, channel: 12, pan_id: 0x3332}
+"""
+# The program has a module of its own, and one with the name of a module of Python.
+BRAIN = """
+import sys
+import colorsys, helper
+from controller import Robot
+robot = Robot()
+with open(f"{__file__}.{robot.getName()}", "w") as file:
+    file.write(helper.__file__ + " " + colorsys.__file__)
+while robot.step(32) != -1 and "--once" not in sys.argv:
+    pass
+"""
+WORLD = """#VRML_SIM R2025a utf8
+Robot { name "rover" controller "brain" children [ Emitter {} ] }
+"""
+BESIDE = {  # commands beside a gateway, with their exit codes
+    "status": 0,
+    "metrics": 0,
+    "send rover.tx hello": 0,
+    "place rover 1 0 0": 0,
+    "set rover.tx --channel 4": 0,
+    "mode twin": 0,
+    "key rover up": 1,  # the program reads no keyboard
+    "say rover hello": 0,
+    "disarm --all": 0,
+    "arm rover": 0,
+    "record more": 0,
+    "note turned": 0,
+    "release xbee0 -- true": 1,  # a mock
+    "exec --robot drone robot.yaml brains/brain.py --once": 0,
+}
+ALONE = {
+    "explain robot.yaml": 0,
+    "mocap-send 127.0.0.1:9763 --circle rover --duration 0.1": 0,
+    "doctor --json": 0,
+    "ports": 0,
+    "scan /dev/null": 4,  # no serial port
+    "adapters xbee": 0,
+    "check robot.yaml": 0,
+    "example xbee": 0,
+    "schema": 0,
+    "import-world arena.wbt": 0,
+    "new-adapter buzz --type serial --into adapter": 0,
+    "new-body trolley --into body": 0,
+    "token lab.token": 0,
+    "completion bash": 0,
+    "show run.pcapng": 0,
+    "plot run.pcapng --output run.svg": 0,
+    "diff run.pcapng run.pcapng": 0,
+    "twin run.pcapng --output twin.svg": 1,  # no packet came in again
+    "convert run.pcapng csv": 0,
+    "capture2test run.pcapng --output test_of_run.py": 3,  # a local socket has no speed
+}
+RUN = "run robot.yaml --arm --record run.pcapng --ready-file ready"
+WATCH = "watch rover"
+MOCK = "mock xbee --link link --ready-file ready"
+BRIDGE = f"bridge link --listen {HOST}:0 --ready-file ready"
+WEB = f"web --host {HOST} --port PORT"
+
+
+class Folder:
+    """The folder of a user, with his configuration and his programs."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.brains = path, path / "brains"
+        modules = {*sys.stdlib_module_names, *importlib.metadata.packages_distributions()}
+        for name in modules - {"hilgw"}:
+            (path / f"{name}.py").write_text(HOSTILE.format(mark=str(path / MARK)))
+        self.brains.mkdir()
+        for name, text in (("brain", BRAIN), ("helper", ""), ("colorsys", "")):
+            (self.brains / f"{name}.py").write_text(text)
+        (path / "robot.yaml").write_text(CONFIG)
+        (path / "arena.wbt").write_text(WORLD)
+
+    def imported(self) -> list[str]:
+        """The modules that were imported from this folder."""
+        mark = self.path / MARK
+        return mark.read_text().split() if mark.exists() else []
+
+    def run(self, line: str, code: int) -> None:
+        """Runs a command that ends by itself."""
+        done = run_program(*MODULE, *line.split(), cwd=self.path)
+        assert (self.imported(), done.returncode) == ([], code), f"{line}: {done.stderr}"
+
+    @contextmanager
+    def running(self, line: str, command: list[str] = MODULE) -> Iterator[subprocess.Popen[str]]:
+        """Runs a command that a signal ends; waits until it is ready, where it writes that."""
+        (self.path / "ready").unlink(missing_ok=True)
+        process = subprocess.Popen(
+            [*command, *line.split()],
+            cwd=self.path,
+            env=environment(self.path),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            if "ready" in line:
+                wait_until((self.path / "ready").exists, what=line)
+            yield process
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=DEADLINE_S)
+        assert (self.imported(), process.returncode) == ([], 130), line
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    return Folder(tmp_path)
+
+
+def test_the_lists_have_all_commands() -> None:
+    lines = [*BESIDE, *ALONE, RUN, WATCH, MOCK, BRIDGE, WEB]
+    assert {line.split()[0] for line in lines} == {*COMMANDS}
+
+
+def test_a_gateway_and_all_commands_beside_it_and_programs_keep_their_own_modules(
+    folder: Folder,
+) -> None:
+    with folder.running(RUN):
+        wait_until((folder.brains / "brain.py.rover").exists)
+        with folder.running(WATCH) as watch:
+            assert watch.stdout is not None
+            assert watch.stdout.readline()
+        for line, code in BESIDE.items():
+            folder.run(line, code)
+    for robot in ("rover", "drone"):
+        found = (folder.brains / f"brain.py.{robot}").read_text()
+        assert found == f"{folder.brains}/helper.py {folder.brains}/colorsys.py"
+    for line, code in ALONE.items():
+        folder.run(line, code)
+
+
+def test_a_mock_and_a_bridge(folder: Folder) -> None:
+    with folder.running(MOCK), folder.running(BRIDGE):
+        assert (folder.path / "ready").exists()
+
+
+@pytest.mark.parametrize("command", [MODULE, SCRIPT], ids=["module", "script"])
+def test_the_page_and_its_stop_server(folder: Folder, command: list[str]) -> None:
+    port = free_port()
+    with folder.running(WEB.replace("PORT", str(port)), command) as web:
+        assert web.stdout is not None
+        assert web.stdout.readline().startswith(f"http://{HOST}:{port}/")
+        for number, text in ((port, "Overview"), (port + 1, "STOP ALL")):
+            with urlopen(f"http://{HOST}:{number}/", timeout=DEADLINE_S) as answer:
+                assert text in answer.read().decode()
+
+
+def test_the_gateway_of_the_first_check(folder: Folder) -> None:
+    call = ["doctor", "--config", "robot.yaml", "rover", "--wheels-up"]
+    with Terminal(folder.path, *call) as terminal:
+        terminal.see(STARTS)
+    assert folder.imported() == []

@@ -1,0 +1,243 @@
+"""STOP ALL of the page where its own port is not reached, its process ends, or nothing answers."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trustme
+
+from hilgw.testing.sim import wait_until
+from tests.e2e.running import HOST, Gateway, free_port
+from tests.web.pages.browser import Web, opened, wait_for
+
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.wall_clock("a browser"),
+    pytest.mark.judge("chromium"),
+    pytest.mark.xdist_group("browser"),
+]
+ROOT = Path(__file__).parents[3]
+BEHIND = (ROOT / "docs" / "web.md").read_text("utf-8").partition("\n## Behind a proxy\n")[2]
+CONFIG = """
+version: 1
+robots:
+  rover:
+    body: {kind: wc2ec, connect: "tcp://127.0.0.1:1", backend: mock}
+    safety: {armed: true}
+"""
+DEAD = "STOP ALL does not answer"
+
+
+@pytest.fixture
+def robot(tmp_path: Path) -> Iterator[Gateway]:
+    (tmp_path / "stop.yaml").write_text(CONFIG)
+    with Gateway(tmp_path, ["stop.yaml"]) as running:
+        yield running
+
+
+@contextmanager
+def page_on(folder: Path, *more: str) -> Iterator[tuple[Web, int]]:
+    """`hilgw web` on an address of this process alone, and its port; STOP ALL has the next one."""
+    port = free_port()
+    web = Web(folder, "--host", HOST, "--port", str(port), *more)
+    try:
+        yield web, port
+    finally:
+        web.end()
+
+
+def is_armed(gateway: Gateway) -> bool:
+    armed: bool = gateway.report()["control_loops"]["rover"]["armed"]
+    return armed
+
+
+def press(page: Any, gateway: Gateway) -> None:
+    """The button, and its answer."""
+    assert is_armed(gateway)
+    page.get_by_role("button", name="STOP ALL").click()
+    wait_for(page.locator("#stop-answer").get_by_text("rover is disarmed"))
+    assert not is_armed(gateway)
+
+
+@contextmanager
+def forwarded(to: tuple[str, int]) -> Iterator[int]:
+    """A port of 127.0.0.1 that leads there, as that of `ssh -L`."""
+
+    def copy(source: socket.socket, target: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(65536):
+                target.sendall(data)
+        with suppress(OSError):
+            target.shutdown(socket.SHUT_RDWR)
+
+    def connect(one: socket.socket) -> None:
+        with one, socket.create_connection(to) as other:
+            back = threading.Thread(target=copy, args=(other, one))
+            back.start()
+            copy(one, other)
+            back.join()
+
+    def serve() -> None:
+        with suppress(OSError):
+            while True:
+                threading.Thread(target=connect, args=listening.accept()[:1], daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        accepting = threading.Thread(target=serve)
+        accepting.start()
+        yield listening.getsockname()[1]
+        listening.shutdown(socket.SHUT_RDWR)
+        accepting.join()
+
+
+@contextmanager
+def nginx(folder: Path, port: int) -> Iterator[tuple[str, int]]:
+    """With the lines of the documentation; its name and port."""
+    (block,) = re.findall(r"```nginx\n(.*?)```", BEHIND, re.S)
+    with socket.create_server(("127.0.0.1", 0)) as probe:  # where Chromium finds *.localhost
+        own: int = probe.getsockname()[1]
+    (name,) = re.findall(r"server_name (\S+);", block)
+    certificate = trustme.CA().issue_cert(name)
+    certificate.private_key_pem.write_to_path(folder / "lab.key")
+    certificate.cert_chain_pems[0].write_to_path(folder / "lab.pem")
+    text = block.replace("127.0.0.1:8080", f"{HOST}:{port}")
+    text = text.replace("listen 443 ssl;", f"listen 127.0.0.1:{own} ssl;")  # files: from its folder
+    assert {f"{HOST}:{port}", f"127.0.0.1:{own}"} <= {*re.findall(r"[\d.]+:\d+", text)}
+    paths = "".join(
+        f"{name}_temp_path {folder}/{name};"
+        for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    (folder / "nginx.conf").write_text(
+        f"pid {folder}/nginx.pid; daemon off; error_log {folder}/error.log; events {{}}"
+        f" http {{ access_log off; {paths} {text} }}"
+    )
+    program = shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin") or "nginx"
+    command = [program, "-e", str(folder / "error.log"), "-c", str(folder / "nginx.conf")]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    try:
+        wait_until(lambda: _listens(own), what="nginx")
+        yield name, own
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _listens(port: int) -> bool:
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+        return True
+    return False
+
+
+def test_behind_ssh_with_the_port_of_the_page_alone(robot: Gateway, chromium: Any) -> None:
+    ((ours, theirs),) = re.findall(r"ssh -L (\d+):127\.0\.0\.1:(\d+) ", BEHIND)
+    assert (ours != theirs, theirs) == (True, "8080")
+    with page_on(robot.cwd) as (_, port), forwarded((HOST, port)) as where:
+        with opened(chromium, f"http://127.0.0.1:{where}/") as page:
+            wait_for(page.get_by_text("can only look"))
+            wait_for(page.locator(".state", has_text="armed").first)  # it is live
+            press(page, robot)
+
+
+@pytest.mark.judge("nginx")
+def test_behind_nginx_with_the_lines_of_the_documentation(robot: Gateway, chromium: Any) -> None:
+    (name,) = re.findall(r"--name ([\w.]+)", BEHIND)
+    with page_on(robot.cwd, "--name", name) as (web, port), nginx(robot.cwd, port) as (known, own):
+        assert known == name
+        token = web.url.partition("?")[2]
+        with opened(chromium, f"https://{name}:{own}/?{token}", ignore_https_errors=True) as page:
+            wait_for(page.get_by_text("can act"))
+            wait_for(page.locator(".state", has_text="armed").first)
+            press(page, robot)
+
+
+def test_a_process_that_ends_is_started_again_and_the_page_stops_meanwhile(
+    robot: Gateway, chromium: Any
+) -> None:
+    with page_on(robot.cwd) as (web, port), opened(chromium, web.at("/", acts=False)) as page:
+        wait_for(page.get_by_text("can only look"))
+        (first,) = stop_servers(web)
+        os.kill(first, signal.SIGSTOP)  # it does not answer, and its port is open
+        press(page, robot)
+        os.kill(first, signal.SIGKILL)
+        wait_until(lambda: stop_servers(web) not in ([], [first]), what="another process")
+        assert page.get_by_text(DEAD).is_hidden()
+        assert page.get_by_role("button", name="STOP ALL").is_visible()
+        with opened(chromium, f"http://{HOST}:{port + 1}/") as alone:
+            alone.get_by_role("button", name="STOP ALL").click()
+            wait_for(alone.get_by_text("rover is disarmed"))
+
+
+def test_a_page_without_any_answer_shows_that_in_place_of_the_button(
+    robot: Gateway, chromium: Any
+) -> None:
+    with page_on(robot.cwd) as (web, _), opened(chromium, web.at("/", acts=False)) as page:
+        stop = page.get_by_role("button", name="STOP ALL")
+        wait_for(page.get_by_text("can only look"))
+        (process,) = stop_servers(web)
+        os.kill(web.process.pid, signal.SIGSTOP)
+        os.kill(process, signal.SIGSTOP)
+        wait_for(page.get_by_text(DEAD))
+        assert stop.is_hidden()
+        assert page.get_by_text("hilgw disarm --all").first.is_visible()
+        for pid in (process, web.process.pid):
+            os.kill(pid, signal.SIGCONT)
+        wait_for(stop)
+        assert page.get_by_text(DEAD).is_hidden()
+        press(page, robot)
+
+
+def stop_servers(web: Web) -> list[int]:
+    """The processes of STOP ALL of this `hilgw web`."""
+    found = []
+    for each in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            parent = each.joinpath("stat").read_text().rpartition(")")[2].split()[1]
+            words = each.joinpath("cmdline").read_bytes()
+            if parent == str(web.process.pid) and b"hilgw.web.stop_server" in words:
+                found.append(int(each.name))
+    return found
+
+
+def test_the_page_with_the_button_alone_fills_a_phone_and_is_green_after_the_stop(
+    robot: Gateway, chromium: Any
+) -> None:
+    phone = {"viewport": {"width": 390, "height": 844}}
+    with page_on(robot.cwd) as (_, port), chromium.new_context(**phone) as context:
+        page = context.new_page()
+        page.goto(f"http://{HOST}:{port + 1}/")
+        button = page.get_by_role("button", name="STOP ALL")
+        box = button.bounding_box()
+        assert box["width"] * box["height"] > 0.8 * 390 * 844
+        assert page.evaluate("document.documentElement.scrollHeight") <= 844
+        assert not is_green(page)
+        button.click()
+        wait_for(page.get_by_text("rover is disarmed"))
+        assert is_green(page)
+        robot.stop()
+        page.get_by_role("button", name="STOP ALL").click()
+        wait_for(page.get_by_text("no gateway of yours is running"))
+        assert not is_green(page)
+
+
+def is_green(page: Any) -> bool:
+    """Whether any large part of it is."""
+    color = "each => getComputedStyle(each).backgroundColor"
+    colors = [
+        page.locator("body").evaluate(color),
+        *page.locator("button").evaluate_all(
+            "all => all.map((each) => getComputedStyle(each).backgroundColor)"
+        ),
+    ]
+    parts = [tuple(map(int, re.findall(r"\d+", each)[:3])) for each in colors]
+    return any(green > max(red, blue) for red, green, blue in parts)
