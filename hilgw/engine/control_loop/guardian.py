@@ -104,6 +104,13 @@ class Guardian:
         """Of the process; None where it does not run."""
         return None if self._process is None else self._process.pid
 
+    def confirmed(self) -> bool:
+        """Return whether the process has echoed a beat since its start, or none is needed."""
+        if not self.guarded or not is_supported():
+            return True
+        shared = self._shared
+        return shared is not None and bool(shared[SEEN])
+
     def demand(self) -> None:
         """Starts it where it does not run and something is to be protected. Raises SafetyError."""
         if not self.guarded or self.runs or not is_supported():
@@ -142,9 +149,10 @@ class Guardian:
         ours.setblocking(False)
         self._socket, self.flag = ours, self._shared
         self._beat_ns = self._scheduler.now()
-        self._beats, self._seen_ns = 1, self._beat_ns + START_NS  # 0: none was seen
+        self._beats, self._seen_ns = 1, self._beat_ns + START_NS
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(ours, self._readable)
+        self._send(BEAT, self._beats)  # its echo shows that the process runs
 
     def close(self) -> None:
         """Ends it. What it still protects it stops."""
@@ -213,13 +221,13 @@ class Guardian:
             return
         self._seen_ns += max(now - self._beat_ns - 2 * BEAT_NS, 0)
         self._beat_ns = now
-        if shared[SEEN] == self._beats & 0xFF:
+        if shared[SEEN] == self._beats:
             self._seen_ns = now
         elif now - self._seen_ns > FROZEN_NS:
             self._kill()
             return
-        self._beats += 1
-        self._send(BEAT, self._beats & 0xFF)
+        self._beats = self._beats % 0xFF + 1  # 0: none was seen
+        self._send(BEAT, self._beats)
 
     def _send(self, kind: bytes, number: int, data: bytes = b"", fd: int = -1) -> bool:
         """Whether the socket has taken it whole. Where not, the guardian ends."""

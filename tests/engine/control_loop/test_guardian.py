@@ -522,6 +522,24 @@ async def test_one_that_ends_again_and_again_is_started_when_a_robot_is_armed(
     assert guardian.runs
 
 
+async def test_it_has_confirmed_once_the_process_has_echoed_a_beat(guardian: Guardian) -> None:
+    assert not guardian.confirmed()
+    guardian.demand()
+    assert not guardian.confirmed()  # its interpreter starts
+    await until(guardian.confirmed)
+    for _ in range(300):  # more than there are numbers of beats
+        guardian.beat(time.monotonic_ns())
+        assert guardian.confirmed()
+    send(guardian, signal.SIGKILL)
+    await until(lambda: happened(guardian) == ["guard", "died", "guard"])
+    assert not guardian.confirmed()  # the next one
+    await until(guardian.confirmed)
+
+
+def test_where_nothing_is_guarded_nothing_has_to_confirm() -> None:
+    assert Guardian(Monotonic()).confirmed()
+
+
 async def test_one_that_is_frozen_is_noticed_by_the_beats(guardian: Guardian) -> None:
     """The time is that of the scheduler, here made up."""
     guardian.demand()
