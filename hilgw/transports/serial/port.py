@@ -21,6 +21,7 @@ from typing import Any, Literal
 import serial
 
 from hilgw.errors import PortError
+from hilgw.guardian import NAME as GUARDIAN
 from hilgw.transports import threads
 from hilgw.transports.base import LineSettings, Scheduler, SwitchModemLine, Transport
 from hilgw.transports.open_errors import held_by, port_error
@@ -36,7 +37,7 @@ from hilgw.transports.serial.quirks import (
 from hilgw.transports.serial.urls import host_and_port, kind_of, unsupported
 
 OPEN_DEADLINE_S = 10.0
-GUARDIAN_S = 1.0
+GUARDIAN_S = 0.5
 GUARDIAN_POLL_S = 0.01
 READ_LIMIT_BYTES = 65536
 SYSFS = Path("/sys/class/tty")
@@ -131,7 +132,7 @@ def _open_device(name: str, line: LineSettings) -> _Device:
         return port
     from hilgw.transports.serial import tty
 
-    _await_guardian(name)
+    port.notices += _await_guardian(name)
     port.is_pty = tty.is_pseudo_terminal_path(name)
     supported = supported_by_pty(line, port.notices) if port.is_pty else line
     _configure(port, name, supported, timeout=0, exclusive=True)
@@ -174,13 +175,19 @@ def _prepare(port: _Device, name: str, line: LineSettings) -> None:
         pass  # a driver without this mode
 
 
-def _await_guardian(name: str) -> None:
-    """The guardian of a gateway that was killed has the port for some milliseconds more."""
+def _await_guardian(name: str) -> list[str]:
+    """The guardian of a gateway that was killed has the port for some milliseconds more; one that
+    is frozen is ended then. Returns notices."""
+    from hilgw.guardian import leftover
     from hilgw.transports.serial import tty
 
     end = time.monotonic() + GUARDIAN_S
-    while {each.command for each in tty.holders(name)} == {tty.GUARDIAN} and time.monotonic() < end:
+    found = tty.holders(name)
+    while {each.command for each in found} == {GUARDIAN} and time.monotonic() < end:
         time.sleep(GUARDIAN_POLL_S)
+        found = tty.holders(name)
+    guardians = [each.pid for each in found if each.command == GUARDIAN]
+    return [text for pid in guardians if (text := leftover.end(pid))]
 
 
 def _held(name: str, but: int | None = None) -> PortError | None:
@@ -189,7 +196,7 @@ def _held(name: str, but: int | None = None) -> PortError | None:
     from hilgw.transports.serial import tty
 
     others = [holder for holder in tty.holders(name) if holder.pid != but]
-    others.sort(key=lambda holder: holder.command == tty.GUARDIAN)
+    others.sort(key=lambda holder: holder.command == GUARDIAN)
     return held_by(others[0], name) if others else None
 
 
