@@ -38,21 +38,13 @@ def end(pid: int) -> str:
     A frozen one is woken: it stops its robots, and ends. Return what happened; empty: it is another
     process, which runs on.
     """
-    try:
-        process = os.pidfd_open(pid)
-    except OSError:
-        return ""
-    try:
+    with suppress(OSError), os.fdopen(os.pidfd_open(pid), "rb", buffering=0) as process:
         # What is looked at is the process of the descriptor: a signal reaches no later one.
         if _is_left(Path(f"/proc/{pid}")):
             for number, done in ENDINGS.items():
-                signal.pidfd_send_signal(process, number)
+                signal.pidfd_send_signal(process.fileno(), number)
                 if select.select([process], [], [], END_S)[0]:
                     return f"{NAME} (pid {pid}) of a gateway that was killed had the port: {done}"
-    except OSError:
-        pass
-    finally:
-        os.close(process)
     return ""
 
 

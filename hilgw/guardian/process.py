@@ -204,11 +204,8 @@ class Guardian:
             if left:
                 port.discard()
             port.close()
-        self._report([port.name for port in ports if port.stop], left, dead=dead)
-
-    def _report(self, names: list[str], left: int, *, dead: bool) -> None:
-        """Shows which process failed: a gateway that was killed shows nothing any more."""
-        if names:
+        # A gateway that was killed shows nothing any more.
+        if names := [port.name for port in ports if port.stop]:
             what = "was killed or has crashed" if dead else f"was frozen for {self._guardian_s:g} s"
             done = f"{', '.join(names)} stopped" + f", {left} bytes were NOT sent" * bool(left)
             with suppress(OSError):

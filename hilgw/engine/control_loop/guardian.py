@@ -220,7 +220,8 @@ class Guardian:
 
 class GuardianProcess:
     """One process, from its start to its end. seen_at: where it shows the last beat. pidfd: -1
-    before its hello; from then on it can be ended without a stop."""
+    before its hello; from then on it can be ended without a stop. memory: a descriptor. on_end: its
+    end, in the event loop; closes it."""
 
     def __init__(
         self,
@@ -229,7 +230,6 @@ class GuardianProcess:
         guardian_ms: int,
         on_end: Callable[[GuardianProcess], None],
     ) -> None:
-        """memory: its descriptor. on_end: called by the event loop, and closes it then."""
         self.seen_at = seen_at
         self.pidfd = -1
         self.loop = asyncio.get_running_loop()

@@ -36,6 +36,7 @@ LONGEST_DELAY_NS = 500 * NS_PER_MS
 # At a deadline: time for the event loop to read what the controller has sent.
 UNREAD_NS = 5 * NS_PER_MS
 
+_UNGUARDED = "nothing stops it if hilgw is killed or frozen: robot-guard cannot have its port"
 _NONE = object()
 _ENDED = Refusal(RequestRefused.ENDED, "")
 
@@ -352,7 +353,7 @@ class Safety:
         body.fail(PortError(text, reason=reason, where=body.name))
 
     def guardian_died(self) -> None:
-        self.stop(StopReason.GUARDIAN, self._scheduler.now())
+        self.stop(StopReason.GUARDIAN_ENDED, self._scheduler.now())
 
 
 class EmergencyStop:
@@ -397,8 +398,7 @@ class EmergencyStop:
         if self._guardian is not None and self._fd >= 0:
             self.flag = self._guardian.flag
             self._has_guardian = self._guardian.take(self._name, self._fd, is_line=self._is_line)
-            if self._kept:
-                self._keep(self._kept)
+            self._guardian.keep(self._name, self._kept)
 
     def detach(self) -> None:
         """The connection is gone: close our descriptor too, or the port would stay open."""
@@ -439,6 +439,12 @@ class EmergencyStop:
     def is_kept(self) -> bool:
         """Whether the guardian would stop the body, whose motors stand still."""
         return bool(self._kept)
+
+    @property
+    def unguarded(self) -> str:
+        """Return why nothing would stop this body, which is real and connected; else nothing."""
+        is_real = self._guardian is not None and self._transport is not None
+        return _UNGUARDED if is_real and not self._has_guardian else ""
 
     def _keep(self, stop_bytes: bytes) -> bool:
         if self._guardian is None or not self._guardian.keep(self._name, stop_bytes):

@@ -193,7 +193,7 @@ class ControlServer(LookServer):
     def _arm(self, request: requests.Arm, client: Client) -> requests.MayMove:
         robots = robots_in(request) or self._loops.names()
         self._loops.arm(*robots)
-        return requests.MayMove(robots, self._loops.absences(*robots))
+        return requests.MayMove(robots, self._loops.notes(*robots))
 
     def _hold(self, request: requests.Hold, client: Client) -> requests.MayMove:
         """Arms these robots for as long as the client renews its lease."""
@@ -201,7 +201,7 @@ class ControlServer(LookServer):
         if client.lease is not None:
             raise UsageError("this connection holds robots already")
         client.lease = Lease(self._loops, self._gateway.real_timer, robots, request.limit_s)
-        return requests.MayMove(robots, self._loops.absences(*robots))
+        return requests.MayMove(robots, self._loops.notes(*robots))
 
     def _renew(self, request: requests.Renew, client: Client) -> requests.LeaseState:
         lease = _lease_of(client)

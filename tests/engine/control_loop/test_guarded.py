@@ -196,7 +196,7 @@ def test_a_guardian_that_dies_stops_the_robots_and_latches_in_spite_of_the_file(
     robot.run(5)
     assert not robot.moves
     assert not robot.loop.safety.armed
-    assert robot.loop.safety.latched is StopReason.GUARDIAN
+    assert robot.loop.safety.latched is StopReason.GUARDIAN_ENDED
     assert robot.loop.failures == []  # the body is still there
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import contextlib
+import ctypes
 import os
 import pty
 import signal
@@ -498,6 +499,103 @@ async def test_it_uses_the_standard_library_only(guardian: Guardian) -> None:
         if isinstance(each, ast.Import | ast.ImportFrom)
     ]
     assert {str(name).partition(".")[0] for name in imports} <= sys.stdlib_module_names
+
+
+async def test_what_looks_for_hilgw_or_python_does_not_find_it(guardian: Guardian) -> None:
+    guardian.demand()
+    await until(lambda: pids(guardian))
+    (pid,) = pids(guardian)
+    process_folder = Path(f"/proc/{pid}")
+    assert (process_folder / "comm").read_text().strip() == NAME
+    words = (process_folder / "cmdline").read_bytes().rstrip(b"\0").split(b"\0")
+    assert words[:2] == [NAME.encode(), b"-sSPB"]
+    assert not any(name in word for word in words for name in (b"hilgw", b"python"))
+    home = (process_folder / "environ").read_bytes().rstrip(b"\0")
+    assert home == f"PYTHONHOME={sys.base_prefix}".encode()
+    assert os.getsid(pid) not in (pid, os.getsid(0))
+    assert os.getpgid(pid) != os.getpgid(0)
+    status = (process_folder / "status").read_text()
+    assert f"\nPPid:\t{os.getpid()}\n" not in status
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="prctl")
+async def test_where_the_gateway_is_pid_1_it_reaps(guardian: Guardian) -> None:
+    """As a subreaper, this process becomes the parent of the guardian, as PID 1 does."""
+    prctl = ctypes.CDLL(None).prctl
+    prctl(36, 1, 0, 0, 0)
+    try:
+        guardian.demand()
+        pid = await send(guardian, signal.SIGKILL)
+        await until(lambda: "died" in happened(guardian))
+        assert not Path(f"/proc/{pid}").exists()
+    finally:
+        prctl(36, 0, 0, 0, 0)
+
+
+async def test_behind_a_serial_server_the_stop_comes_before_the_end(
+    guardian: Guardian, stream: tuple[socket.socket, socket.socket]
+) -> None:
+    """Also where sensor values wait that nobody has read: they would make a reset of the end."""
+    ours, theirs = stream
+    ours.setblocking(False)
+    guardian.demand()
+    guardian.take("body", ours.fileno(), is_line=True)
+    guardian.keep("body", b"stop")
+    theirs.sendall(bytes(1000))
+    ours.send(b"half a mes")
+    ours.close()
+    await until(lambda: pids(guardian))
+    guardian.close()
+    read = b""
+    while data := await asyncio.to_thread(theirs.recv, 100):
+        read += data
+    assert read == b"half a messtopstop"
+
+
+async def test_behind_a_serial_server_a_frozen_gateway_gets_the_same(
+    guardian: Guardian, stream: tuple[socket.socket, socket.socket]
+) -> None:
+    ours, theirs = stream
+    ours.setblocking(False)
+    guardian.demand()
+    guardian.take("body", ours.fileno(), is_line=True)
+    guardian.keep("body", b"stop")
+    read = b""
+    while data := await asyncio.to_thread(theirs.recv, 100):
+        read += data
+    assert read == b"stopstop"
+    with pytest.raises(BrokenPipeError):
+        ours.send(b"go on")
+
+
+async def test_the_guardian_of_a_gateway_that_lives_is_not_ended(
+    guardian: Guardian, line: Wire
+) -> None:
+    guards(guardian, line.slave)
+    guardian.keep("body", b"")
+    await until(lambda: pids(guardian))
+    (pid,) = pids(guardian)
+    assert leftover.end(pid) == ""
+    assert leftover.end(os.getpid()) == ""
+    assert not is_gone(pid)
+    assert not line.has(b"s")
+
+
+async def test_a_guardian_is_ended_where_the_start_time_of_its_gateway_is_another(
+    guardian: Guardian, line: Wire
+) -> None:
+    """Its pid belongs to a later process now. A frozen guardian is woken, and stops its robot."""
+    guards(guardian, line.slave)
+    pid = await send(guardian, signal.SIGSTOP)
+    leftover.LOCK.pack_into(guardian.flag, leftover.LOCK_AT, os.getuid() + 1, os.getpid(), 1)  # type: ignore[arg-type]
+    assert leftover.end(pid) == ""  # of another user
+    leftover.LOCK.pack_into(guardian.flag, leftover.LOCK_AT, os.getuid(), os.getpid(), 1)  # type: ignore[arg-type]
+    text = leftover.end(pid)
+    assert text == f"{NAME} (pid {pid}) of a gateway that was killed had the port: " + (
+        "it has stopped the robot, and ended"
+    )
+    assert is_gone(pid)
+    await until(lambda: line.has(b"stopstop"))
 
 
 async def test_no_other_child_inherits_its_socket(guardian: Guardian) -> None:
