@@ -8,6 +8,7 @@ import contextlib
 import ctypes
 import os
 import pty
+import shutil
 import signal
 import socket
 import subprocess
@@ -530,6 +531,50 @@ async def test_where_the_gateway_is_pid_1_it_reaps(guardian: Guardian) -> None:
         assert not Path(f"/proc/{pid}").exists()
     finally:
         prctl(36, 0, 0, 0, 0)
+
+
+MOVED = """
+import asyncio, os, sys
+from pathlib import Path
+from hilgw.engine.control_loop.guardian import Guardian
+
+class Now:
+    def now(self): return 1
+
+async def main():
+    guardian = Guardian(Now())
+    guardian.guarded.append(type("Body", (), {"guard": lambda self: None})())
+    guardian.demand()
+    while not guardian.confirmed():
+        await asyncio.sleep(0.01)
+    info = Path(f"/proc/self/fdinfo/{guardian.processes[0].pidfd}").read_text()
+    pid = info.split("Pid:")[1].split()[0]
+    print(Path(f"/proc/{pid}/maps").read_text())
+    guardian.close()
+
+asyncio.run(asyncio.wait_for(main(), 20))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc")
+def test_a_python_that_was_moved_finds_its_library(tmp_path: Path) -> None:
+    """Not by its name, which the guardian has not."""
+    prefix, version = Path(sys.base_prefix), f"python{sys.version_info[0]}.{sys.version_info[1]}"
+    large = shutil.ignore_patterns("__pycache__", "test", "site-packages", "dist-packages", "*.a")
+    (tmp_path / "bin").mkdir()
+    shutil.copy(prefix / "bin" / version, tmp_path / "bin")
+    shutil.copytree(prefix / "lib" / version, tmp_path / "lib" / version, ignore=large)
+    root = PROGRAM.parent.parent.parent
+    done = subprocess.run(
+        (tmp_path / "bin" / version, "-B", "-c", MOVED),
+        env={"PYTHONPATH": str(root)},
+        capture_output=True,
+        text=True,
+        timeout=2 * LIMIT_S,
+    )
+    assert done.returncode == 0, done.stderr
+    assert f"{tmp_path}/lib/{version}/lib-dynload/" in done.stdout
+    assert f"{prefix}/lib/{version}/lib-dynload/" not in done.stdout
 
 
 async def test_behind_a_serial_server_the_stop_comes_before_the_end(
