@@ -98,8 +98,8 @@ class Port:
             termios.tcflush(self.fd, termios.TCOFLUSH)
 
     def close(self) -> None:
-        """Closes it; on TCP also where the gateway has it open, with all that was sent: bytes that
-        nobody has read would make a reset of the end of the stream."""
+        """Closes it; on TCP also where the gateway has it open. All that was sent arrives: unread
+        bytes would make a reset of the end."""
         with suppress(OSError), socket.socket(fileno=os.dup(self.fd)) as connection:
             connection.shutdown(socket.SHUT_RDWR)
             connection.recv(UNREAD_BYTES)
@@ -119,19 +119,19 @@ class Guardian:
         self._ports: dict[int, Port] = {}
         self._data = b""
         self._descriptors: list[int] = []
-        self._heard_s = time.monotonic()
+        self._received_s = time.monotonic()
 
     def run(self) -> None:
         poll = select.poll()
         poll.register(self._gateway, select.POLLIN)
         limit_s = self._guardian_s
         while True:
-            wait_s = self._heard_s + limit_s - time.monotonic() if self._watches() else None
+            wait_s = self._received_s + limit_s - time.monotonic() if self._watches() else None
             ready = poll.poll(None if wait_s is None else max(0.0, 1000 * wait_s))
             if ready and not self._read():
                 self._act(dead=True)
                 return
-            silent_s = time.monotonic() - self._heard_s
+            silent_s = time.monotonic() - self._received_s
             if not self._watches() or silent_s < self._guardian_s:
                 limit_s = self._guardian_s
             elif limit_s == self._guardian_s and silent_s > limit_s + STALL_S:
@@ -167,7 +167,7 @@ class Guardian:
             if len(self._data) < end:
                 return
             body, self._data = self._data[HEADER.size : end], self._data[end:]
-            self._heard_s = time.monotonic()
+            self._received_s = time.monotonic()
             if kind == BEAT:
                 self._shared[self._seen_at] = number
             elif kind in (PORT, LINE):

@@ -140,7 +140,7 @@ async def until(condition: Callable[[], Any]) -> None:
 
 
 def pids(guardian: Guardian) -> list[int]:
-    """The processes that have said hello."""
+    """The processes that have sent their hello."""
     known = [each.pidfd for each in guardian.processes if each.pidfd >= 0]
     infos = [Path(f"/proc/self/fdinfo/{each}").read_text() for each in known]
     return [int(info.split("Pid:")[1].split()[0]) for info in infos]
@@ -580,7 +580,7 @@ def test_a_python_that_was_moved_finds_its_library(tmp_path: Path) -> None:
 async def test_behind_a_serial_server_the_stop_comes_before_the_end(
     guardian: Guardian, stream: tuple[socket.socket, socket.socket]
 ) -> None:
-    """Also where sensor values wait that nobody has read: they would make a reset of the end."""
+    """Also where unread sensor values wait: they would make a reset of the end."""
     ours, theirs = stream
     ours.setblocking(False)
     guardian.demand()
