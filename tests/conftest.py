@@ -188,7 +188,7 @@ class NoGuardian:
     def confirmed(self) -> bool:
         return True
 
-    def take(self, name: str, fd: int) -> bool:
+    def take(self, name: str, fd: int, *, is_line: bool = False) -> bool:
         return True
 
     def keep(self, name: str, stop_bytes: bytes) -> bool:
@@ -200,9 +200,9 @@ class NoGuardian:
 def no_guardian(name: str) -> Any:
     with_process, without = getattr(Guardian, name), getattr(NoGuardian, name)
 
-    def call(self: Guardian, *given: Any) -> Any:
+    def call(self: Guardian, *given: Any, **named: Any) -> Any:
         unmarked = at_work and at_work[0].get_closest_marker("process") is None
-        return (without if unmarked else with_process)(self, *given)
+        return (without if unmarked else with_process)(self, *given, **named)
 
     return call
 

@@ -169,8 +169,8 @@ class _Assembly:
         if guardian.guarded:
             seconds = ns_to_s(self.config.guardian_ms * NS_PER_MS)
             self.describe(
-                f"  {'guardian':<12} stops the motors if hilgw is killed, or frozen for "
-                f"{seconds:g} s; not after {', '.join(UNGUARDED)}"
+                f"  {'guardian':<12} robot-guard stops the motors if hilgw is killed, or frozen "
+                f"for {seconds:g} s; not after {', '.join(UNGUARDED)}"
             )
 
     def add_estop(self, config: EstopConfig, ports: Ports) -> None:

@@ -23,9 +23,10 @@ DISARM_AT_REST = (
     StopReason.FAULT,
     StopReason.HARDWARE,
     StopReason.GUARDIAN,
+    StopReason.GUARDIAN_ENDED,
 )
 """Reasons that disarm a robot that latches, also while no motor moves."""
-ALWAYS_LATCH = (StopReason.HARDWARE, StopReason.GUARDIAN)
+ALWAYS_LATCH = (StopReason.HARDWARE, StopReason.GUARDIAN, StopReason.GUARDIAN_ENDED)
 """Those that latch whatever `latch` is, also while no motor moves."""
 BY_HAND = (StopReason.DISARMED, StopReason.ESTOP, StopReason.RELEASED)
 """A person or the switch asks for these stops: they are written in any case."""

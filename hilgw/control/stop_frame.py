@@ -8,9 +8,10 @@ UNGUARDED = (
     "a power failure",
     "an unplugged cable",
     "Bluetooth that is gone",
-    "hilgw as PID 1 of a container",
+    "the end of its container",
     "systemd-oomd",
-    "a port rfc2217:// or socket://",
+    "a kill of robot-guard, too",
+    "a port rfc2217://",
     "bytes in the buffers of a USB adapter",
 )
 """Where the guardian of a gateway cannot stop a robot."""

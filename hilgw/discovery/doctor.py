@@ -130,6 +130,8 @@ def _busy(machine: Machine) -> Iterator[Finding]:
                 continue
             pid = re.search(r"pid (\d+)", holder)
             fix = f"end the program, e.g. kill {pid[1]}" if pid else "end the program"
+            if holder.startswith("robot-guard "):
+                fix = "end its gateway: Ctrl-C, or hilgw release; it stops the robot of this port"
             yield Finding(port.name, ok=False, what=f"open in {holder}", fix=fix)
 
 

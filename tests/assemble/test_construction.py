@@ -55,4 +55,4 @@ def test_the_port_of_a_controller_has_its_program(tmp_path: Path) -> None:
         '    body: {kind: wc2ec, connect: "tcp://127.0.0.1:1"}\n'
     )
     assert gateway.supervisors["rover.controller"].program is gateway.children[0]
-    assert gateway.control_loops.absences("rover") == {}  # it is about to start
+    assert gateway.control_loops.notes("rover") == {}  # it is about to start

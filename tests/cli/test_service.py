@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import configparser
+import errno
 import os
+import platform
 import re
 import shutil
 import signal
 import socket
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -133,6 +136,61 @@ def test_the_unit_keeps_what_stops_the_robots_alive() -> None:
     assert settings["SupplementaryGroups"] == ["dialout"]
     never = {int(code) for code in settings["RestartPreventExitStatus"][0].split()}
     assert never == {UsageError.exit_code, ConfigError.exit_code}
+
+
+FILTERED = """
+import asyncio, ctypes, os, struct, sys
+from hilgw.engine.control_loop.watchdog import Watchdog
+from hilgw.engine.event_loop.scheduler import Timer
+
+number, action = map(int, sys.argv[1:])
+code = [(0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, action), (0x06, 0, 0, 0x7FFF0000)]
+filters = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *each) for each in code))
+program = ctypes.create_string_buffer(struct.pack("@HP", len(code), ctypes.addressof(filters)))
+prctl = ctypes.CDLL(None, use_errno=True).prctl
+assert prctl(38, 1, 0, 0, 0) == 0  # PR_SET_NO_NEW_PRIVS
+assert prctl(22, 2, program, 0, 0) == 0, ctypes.get_errno()  # PR_SET_SECCOMP
+
+class Body:
+    late_ns = 10**12
+    def in_time(self): ...
+    def guard(self): ...
+
+async def main():
+    watchdog = Watchdog(Timer(asyncio.get_running_loop()))
+    watchdog.watch(Body())
+    watchdog.guardian.guarded.append(Body())
+    watchdog.guardian.demand()
+    watchdog.start()
+    seen = set()
+    while len(seen) < 4:  # beats of the thread that the guardian has echoed
+        await asyncio.sleep(0.01)
+        seen.add(watchdog.guardian.flag[1])
+    watchdog.stop()
+    watchdog.guardian.close()
+
+asyncio.run(main())
+print("runs")
+"""
+SETPRIORITY = {"x86_64": 141, "aarch64": 140}
+KILL_PROCESS, ERRNO = 0x80000000, 0x00050000
+
+
+@pytest.mark.process
+@pytest.mark.skipif(platform.machine() not in SETPRIORITY, reason="the number of a system call")
+def test_under_the_filter_of_the_unit_a_thread_may_ask_for_its_priority() -> None:
+    """Without the error number the filter kills the whole process."""
+    settings = unit()
+    assert settings["Nice"] == ["-10"]
+    assert "@resources" in settings["SystemCallFilter"][-1]
+    (error,) = settings["SystemCallErrorNumber"]
+    ends = {}
+    for action in (ERRNO | getattr(errno, error), KILL_PROCESS):
+        numbers = (SETPRIORITY[platform.machine()], action)
+        command = [sys.executable, "-c", FILTERED, *map(str, numbers)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=ROOT)
+        ends[action] = done.returncode
+    assert ends == {ERRNO | errno.EPERM: 0, KILL_PROCESS: -signal.SIGSYS}, done.stderr
 
 
 def test_its_command_is_one_and_its_socket_is_where_commands_look() -> None:

@@ -96,6 +96,14 @@ def test_a_busy_port_and_by_whom(healthy: Path) -> None:
     assert "kill 77" in problem.fix
 
 
+def test_a_guardian_is_not_to_be_killed(healthy: Path) -> None:
+    """It would stop no robot any more."""
+    problem = the_problem(examine(machine(healthy, holders=lambda port: ["robot-guard (pid 78)"])))
+    assert problem.what == "open in robot-guard (pid 78)"
+    assert "kill" not in problem.fix
+    assert "end its gateway" in problem.fix
+
+
 def test_modem_manager(healthy: Path) -> None:
     put(healthy, "proc/412/cmdline", "/usr/sbin/ModemManager\0")
     assert "systemctl disable --now ModemManager" in the_problem(examine(machine(healthy))).fix

@@ -46,7 +46,7 @@ class Gateway:
     def __init__(self, bench: ModuleType, robots: dict[str, Any], folder: Path) -> None:
         self.robots = robots
         self._output = folder / "output.txt"
-        lines = ["version: 1", "backend: real", "webots: R2020a", "robots:"]
+        lines = ["version: 1", "network_ports: true", "backend: real", "webots: R2020a", "robots:"]
         for kind, robot in robots.items():
             body = ", ".join(
                 filter(None, (f"kind: {kind}", robot.address, bench.KINDS[kind].settings))

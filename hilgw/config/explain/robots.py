@@ -337,11 +337,13 @@ def _of_guardian(bodies: Sequence[BodyFacts], guardian_ms: int) -> Iterator[Stop
         if body.safety.simulated or body.connection.mock is not None:
             continue
         of_body = f" ({body.key})" if len(bodies) > 1 else ""
-        yield _rule(f"hilgw is killed or crashes{of_body}", StopReason.GUARDIAN)
-        freeze, frozen_s = f"hilgw does not run: a freeze{of_body}", guardian_ms / 1000
-        yield _rule(freeze, StopReason.GUARDIAN, after_s=frozen_s)
+        if not body.connection.address.startswith("rfc2217:"):
+            killed, frozen = "hilgw is killed or crashes", "hilgw does not run: a freeze"
+            by = f"; robot-guard stops the robot{of_body}"
+            yield _rule(killed + by, StopReason.GUARDIAN)
+            yield _rule(frozen + by, StopReason.GUARDIAN, after_s=guardian_ms / 1000)
         yield StopRule(
-            cause=f"what no guardian covers{of_body}: {', '.join(UNGUARDED)}",
+            cause=f"what robot-guard does not cover{of_body}: {', '.join(UNGUARDED)}",
             reasons=(),
             after_s=None,
             note=_alone(body),

@@ -216,10 +216,17 @@ class ControlLoops:
         for loop in loops:
             loop.arm()
 
-    def absences(self, *robots: str) -> dict[str, str]:
-        """Those of these robots for which no controller runs, with what to do."""
-        found = {robot: self[robot].presence.absence() for robot in robots}
-        return {robot: text for robot, text in found.items() if text}
+    def notes(self, *robots: str) -> dict[str, str]:
+        """Return those of these robots that no controller moves, with what to do, and those that no
+        guardian stops."""
+        found = {
+            robot: [
+                self[robot].presence.absence(),
+                *(each.emergency_stop.unguarded for each in self[robot].safeties),
+            ]
+            for robot in robots
+        }
+        return {robot: "; ".join(filter(None, some)) for robot, some in found.items() if any(some)}
 
     def disarm(self, *robots: str, reason: StopReason = StopReason.DISARMED) -> list[str]:
         """Stops these robots; their motors do not move until `arm`. HilgwError for robots without

@@ -82,6 +82,7 @@ class PeerLink(Generic[S]):
 
     listener: the control loop, which sets it before the first connection. supervisor: the
     supervisor or the TCP server. lock: held during a write. pacer: of a serial line, None on TCP.
+    is_on_line: on a serial line, perhaps behind a serial server.
     refused: connections that were refused, by reason. peer_confirmed: the peer of this connection
     has sent a valid message. is_absent: the robot does not have this end; nothing ever connects.
     flag: its first byte is set once the guardian has taken this process for dead, and has stopped
@@ -115,6 +116,7 @@ class PeerLink(Generic[S]):
         self._now, self._check = scheduler.now, watchdog.check  # bound once: each read calls both
         self._watchdog = watchdog
         self._pacer = pacer
+        self.is_on_line = pacer is not None
         self._wakeup = Wakeup(scheduler, self._wake)
         self._first_frame = FirstFrame()  # of a serial line
         self._first_frame_wakeup = Wakeup(scheduler, self._note_no_frame)

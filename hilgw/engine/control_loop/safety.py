@@ -42,6 +42,7 @@ LONGEST_DELAY_NS = 500 * NS_PER_MS
 # At a deadline: time for the event loop to read what the controller has sent.
 UNREAD_NS = 5 * NS_PER_MS
 
+_UNGUARDED = "nothing stops it if hilgw is killed or frozen: robot-guard cannot have its port"
 _NONE = object()
 _ENDED = Refusal(RequestRefused.ENDED, "")
 
@@ -76,7 +77,9 @@ class Safety:
         if body.is_guarded:
             guardian = context.watchdog.guardian
             guardian.guarded.append(self)
-            self.emergency_stop = EmergencyStop(body.link.name, guardian)
+            self.emergency_stop = EmergencyStop(
+                body.link.name, guardian, is_line=body.link.is_on_line
+            )
         self._controller = controller.link
         self._clock, self._scheduler = controller.clock, context.scheduler
         self._observer = context.observer
@@ -366,13 +369,14 @@ class Safety:
     def attached(self, transport: Transport) -> None:
         """The connection to the body is up."""
         self.emergency_stop.attach(transport)
-        self._body.flag = transport.flag = self.emergency_stop.flag
+        self.guard()
 
     def guard(self) -> None:
         """The connection of a body that the last guardian has stopped is closed next: what waits in
         it never leaves."""
         if (transport := self._body.transport) is not None and not self.emergency_stop.is_final:
-            self.attached(transport)
+            self.emergency_stop.guard()
+            self._body.flag = transport.flag = self.emergency_stop.flag
 
     def guardian_acted(self) -> None:
         """The body gets nothing but the stop any more: commands may have been written between the
@@ -387,7 +391,7 @@ class Safety:
         body.fail(PortError(text, reason=reason, where=body.name))
 
     def guardian_died(self) -> None:
-        self.stop(StopReason.GUARDIAN, self._scheduler.now())
+        self.stop(StopReason.GUARDIAN_ENDED, self._scheduler.now())
 
 
 class EmergencyStop:
@@ -400,13 +404,16 @@ class EmergencyStop:
     closing: closes the descriptor of the last connection.
     """
 
-    def __init__(self, name: str = "", guardian: Guardian | None = None) -> None:
-        """name: of the body."""
+    def __init__(
+        self, name: str = "", guardian: Guardian | None = None, *, is_line: bool = False
+    ) -> None:
+        """name: of the body. is_line: it is on a line, perhaps behind a serial server."""
         self.lock = threading.Lock()
         self.flag: Flag = NOT_SET
         self.is_final = False
         self._name = name
         self._guardian = guardian
+        self._is_line = is_line
         self._has_guardian = False
         self._kept = b""  # what the guardian would write
         self.triggered = 0
@@ -422,9 +429,14 @@ class EmergencyStop:
         with self.lock:
             self._transport = transport
             self._fd = os.dup(fd) if fd >= 0 else -1
-        if self._guardian is not None and fd >= 0:
+
+    def guard(self) -> None:
+        """Gives the connection to a guardian that runs now, with the stop that the last one kept:
+        it may be on its way."""
+        if self._guardian is not None and self._fd >= 0:
             self.flag = self._guardian.flag
-            self._has_guardian = self._guardian.take(self._name, fd)
+            self._has_guardian = self._guardian.take(self._name, self._fd, is_line=self._is_line)
+            self._guardian.keep(self._name, self._kept)
 
     def detach(self) -> None:
         """The connection is gone: close our descriptor too, or the port would stay open."""
@@ -466,6 +478,12 @@ class EmergencyStop:
         """Whether the guardian would stop the body, whose motors stand still."""
         return bool(self._kept)
 
+    @property
+    def unguarded(self) -> str:
+        """Return why nothing would stop this body, which is real and connected; else nothing."""
+        is_real = self._guardian is not None and self._transport is not None
+        return _UNGUARDED if is_real and not self._has_guardian else ""
+
     def _keep(self, stop_bytes: bytes) -> bool:
         if self._guardian is None or not self._guardian.keep(self._name, stop_bytes):
             return False
@@ -493,6 +511,8 @@ class EmergencyStop:
         with suppress(BlockingIOError):
             if not pending and os.write(self._fd, stop) == len(stop):
                 return
+            if self._is_line:  # behind a serial server: its robot sees no end
+                os.write(self._fd, 2 * stop)
         with socket.socket(fileno=os.dup(self._fd)) as connection:
             connection.shutdown(socket.SHUT_RDWR)
 

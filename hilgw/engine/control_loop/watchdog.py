@@ -13,11 +13,14 @@ see them at any moment, so there is none.
 
 from __future__ import annotations
 
+import os
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 from hilgw.control.safety_settings import DEFAULT_GUARDIAN_MS
 from hilgw.engine.control_loop.guardian import BEAT_NS, Guardian
+from hilgw.guardian.process import PRIORITY
 from hilgw.units import NS_PER_MS, ns_to_s
 
 if TYPE_CHECKING:
@@ -107,6 +110,8 @@ class Watchdog:
 
     def _guard(self) -> None:
         """The thread: sleeps until the event loop would be late, and looks."""
+        with suppress(OSError, AttributeError):  # not permitted; not POSIX
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), PRIORITY)
         longest_ns = min(self.shortest_ns, BEAT_NS) if self.guardian.guarded else self.shortest_ns
         wait_ns = longest_ns
         while not self._end.wait(ns_to_s(wait_ns)):

@@ -197,7 +197,7 @@ class ControlServer(LookServer):
         down = [] if robots_in(request) else [each for each in robots if self._loops[each].away]
         robots = [each for each in robots if each not in down]
         self._loops.arm(*robots)
-        return requests.MayMove(robots, self._loops.absences(*robots), down)
+        return requests.MayMove(robots, self._loops.notes(*robots), down)
 
     async def _hold(self, request: requests.Hold, client: Client) -> requests.MayMove:
         """Arms these robots for as long as the client renews its lease."""
@@ -206,7 +206,7 @@ class ControlServer(LookServer):
         if client.lease is not None:
             raise UsageError("this connection holds robots already")
         client.lease = Lease(self._loops, self._gateway.real_timer, robots, request.limit_s)
-        return requests.MayMove(robots, self._loops.absences(*robots))
+        return requests.MayMove(robots, self._loops.notes(*robots))
 
     def _renew(self, request: requests.Renew, client: Client) -> requests.LeaseState:
         lease = _lease_of(client)

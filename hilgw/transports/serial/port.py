@@ -21,6 +21,7 @@ from typing import Any, Literal
 import serial
 
 from hilgw.errors import PortError
+from hilgw.guardian import NAME as GUARDIAN
 from hilgw.transports import threads
 from hilgw.transports.base import LineSettings, Scheduler, SwitchModemLine, Transport
 from hilgw.transports.open_errors import held_by, port_error
@@ -36,7 +37,7 @@ from hilgw.transports.serial.quirks import (
 from hilgw.transports.serial.urls import host_and_port, kind_of, unsupported
 
 OPEN_DEADLINE_S = 10.0
-GUARDIAN_S = 1.0
+GUARDIAN_S = 0.5
 GUARDIAN_POLL_S = 0.01
 READ_LIMIT_BYTES = 65536
 SYSFS = Path("/sys/class/tty")
@@ -125,16 +126,19 @@ def _open_device(name: str, line: LineSettings) -> _Device:
 
     Runs in a thread; errors of pyserial and the kernel are not converted, but for a port that is in
     use."""
+    guarded, notices = _await_guardian(name) if os.name == "posix" else (False, [])
     end = time.monotonic() + GUARDIAN_S
-    is_guarded = os.name == "posix" and _await_guardian(name, end)
     while True:
         try:
-            return _open_once(name, line)
+            port = _open_once(name, line)
         except PortError as error:
             # Only root sees which ports a process still has open while it ends.
-            if not is_guarded or error.reason != PortError.BUSY or time.monotonic() >= end:
+            if not guarded or error.reason != PortError.BUSY or time.monotonic() >= end:
                 raise
-        time.sleep(GUARDIAN_POLL_S)
+            time.sleep(GUARDIAN_POLL_S)
+        else:
+            port.notices += notices
+            return port
 
 
 def _open_once(name: str, line: LineSettings) -> _Device:
@@ -188,15 +192,20 @@ def _prepare(port: _Device, name: str, line: LineSettings) -> None:
         pass  # a driver without this mode
 
 
-def _await_guardian(name: str, end: float) -> bool:
-    """Wait until a guardian that alone has the port lets go of it; return whether one had it."""
+def _await_guardian(name: str) -> tuple[bool, list[str]]:
+    """Wait until the guardian of a gateway that was killed lets go of the port, which takes some
+    milliseconds, and end one that is frozen. Return whether one had it, and notices."""
+    from hilgw.guardian import leftover
     from hilgw.transports.serial import tty
 
-    is_seen = False
-    while {each.command for each in tty.holders(name)} == {tty.GUARDIAN} and time.monotonic() < end:
-        is_seen = True
+    end = time.monotonic() + GUARDIAN_S
+    found = tty.holders(name)
+    is_seen = {each.command for each in found} == {GUARDIAN}
+    while {each.command for each in found} == {GUARDIAN} and time.monotonic() < end:
         time.sleep(GUARDIAN_POLL_S)
-    return is_seen
+        found = tty.holders(name)
+    guardians = [each.pid for each in found if each.command == GUARDIAN]
+    return is_seen, [text for pid in guardians if (text := leftover.end(pid))]
 
 
 def _held(name: str, but: int | None = None) -> PortError | None:
@@ -205,7 +214,7 @@ def _held(name: str, but: int | None = None) -> PortError | None:
     from hilgw.transports.serial import tty
 
     others = [holder for holder in tty.holders(name) if holder.pid != but]
-    others.sort(key=lambda holder: holder.command == tty.GUARDIAN)
+    others.sort(key=lambda holder: holder.command == GUARDIAN)
     return held_by(others[0], name) if others else None
 
 

@@ -160,10 +160,6 @@ def shorten_latency(port: str) -> list[str]:
 # --- processes that have a port open ------------------------------------------------------------
 
 
-GUARDIAN = "hilgw-guardian"
-"""How the process that stops the robots of a gateway is named."""
-
-
 @dataclass(frozen=True, slots=True)
 class Holder:
     """A process that has the port open."""

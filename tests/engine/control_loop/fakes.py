@@ -67,7 +67,7 @@ class FakeGuardian:
         self.works = True
         self.on_keep: Callable[[bytes], None] = lambda stop_bytes: None
 
-    def take(self, name: str, fd: int) -> bool:
+    def take(self, name: str, fd: int, *, is_line: bool = False) -> bool:
         self.kept[name] = b""
         return self.works
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from hilgw.control.events import MotorCommand, MotorField, StopReason
+from hilgw.engine.control_loop.control_loops import ControlLoops
 from hilgw.engine.control_loop.guardian import Guardian
 from hilgw.errors import PortError, SafetyError
 from hilgw.reasons import RequestRefused
@@ -197,7 +198,7 @@ def test_a_guardian_that_dies_stops_the_robots_and_latches_in_spite_of_the_file(
     robot.run(5)
     assert not robot.moves
     assert not robot.loop.safety.armed
-    assert robot.loop.safety.latched is StopReason.GUARDIAN
+    assert robot.loop.safety.latched is StopReason.GUARDIAN_ENDED
     assert robot.loop.failures == []  # the body is still there
 
 
@@ -246,6 +247,22 @@ def test_a_body_without_a_descriptor_moves_without_one(
     robot = robot_of("create2", guardian)
     robot.drive()
     assert robot.moves
+    stop = robot.loop.loop.safety.emergency_stop
+    assert "robot-guard cannot have its port" in stop.unguarded
+
+
+def test_arming_names_the_robots_that_nothing_guards(
+    guardian: FakeGuardian, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A port on rfc2217:// has no descriptor."""
+    loops = ControlLoops(Clock())
+    loops.add(robot_of("create2", guardian).loop.loop)
+    (name,) = loops
+    assert "robot-guard" not in loops.notes(name).get(name, "")
+    monkeypatch.setattr(Wire, "fileno", lambda self: -1)
+    loops = ControlLoops(Clock())
+    loops.add(robot_of("create2", guardian).loop.loop)
+    assert "nothing stops it if hilgw is killed" in loops.notes(name)[name]
 
 
 @pytest.mark.process

@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import asyncio
 import contextlib
+import ctypes
 import os
 import pty
+import shutil
 import signal
 import socket
 import subprocess
@@ -15,15 +17,23 @@ import termios
 import time
 import tty
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hilgw.engine.control_loop.guardian import BEAT_NS, FROZEN_NS, PROGRAM, START_NS, Guardian
+from hilgw.engine.control_loop.guardian import (
+    BEAT_NS,
+    FROZEN_NS,
+    PROGRAM,
+    SECOND_NS,
+    START_NS,
+    Guardian,
+)
 from hilgw.engine.control_loop.watchdog import Watchdog
 from hilgw.engine.event_loop.scheduler import Timer
-from hilgw.engine.processes import guardian_process
 from hilgw.errors import PortError
+from hilgw.guardian import NAME, leftover, process
 from hilgw.testing.sim import Clock
 from hilgw.transports.base import LineSettings
 from hilgw.transports.serial import port as serial_port, tty as serial_tty
@@ -53,6 +63,20 @@ class Body:
         self.happened.append("guard")
 
 
+class Gives(Body):
+    """Gives each guardian its line, with its stop."""
+
+    def __init__(self, guardian: Guardian, line: Wire) -> None:
+        super().__init__(guardian)
+        guardian.guarded.remove(self)
+        self._guardian, self._line = guardian, line
+
+    def guard(self) -> None:
+        super().guard()
+        self._guardian.take("body", self._line.slave)
+        self._guardian.keep("body", b"stop")
+
+
 class Monotonic(Clock):
     def now(self) -> int:
         return time.monotonic_ns()
@@ -65,8 +89,8 @@ def guardian(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     made = Guardian(Monotonic(), getattr(request, "param", GUARDIAN_MS))
     Body(made)
     yield made
-    if made.pid is not None:
-        os.kill(made.pid, signal.SIGKILL)  # it may be frozen
+    for pid in pids(made):
+        os.kill(pid, signal.SIGKILL)  # it may be frozen
     made.close()
 
 
@@ -115,23 +139,36 @@ async def until(condition: Callable[[], Any]) -> None:
         await asyncio.sleep(0.002)
 
 
-def send(guardian: Guardian, number: int) -> None:
-    """A signal to the process."""
-    assert guardian.pid is not None
-    os.kill(guardian.pid, number)
+def pids(guardian: Guardian) -> list[int]:
+    """The processes that have sent their hello."""
+    known = [each.pidfd for each in guardian.processes if each.pidfd >= 0]
+    infos = [Path(f"/proc/self/fdinfo/{each}").read_text() for each in known]
+    return [int(info.split("Pid:")[1].split()[0]) for info in infos]
+
+
+async def send(guardian: Guardian, number: int) -> int:
+    """A signal to the first process; returns its pid."""
+    await until(lambda: pids(guardian))
+    pid = pids(guardian)[0]
+    os.kill(pid, number)
+    return pid
+
+
+def is_gone(pid: int) -> bool:
+    """Whether this process has ended: none of this process waits for it as a child."""
+    return not leftover.started(pid)
 
 
 def happened(guardian: Guardian) -> list[str]:
     return [word for body in guardian.guarded for word in body.happened]  # type: ignore[attr-defined]
 
 
-def dies(guardian: Guardian) -> None:
+async def dies(guardian: Guardian) -> None:
     """As the kernel does it for a gateway that is killed; returns when the guardian has ended."""
-    pid = guardian.pid
+    await until(lambda: pids(guardian))
+    (pid,) = pids(guardian)
     guardian.close()
-    assert pid is not None
-    with pytest.raises(ProcessLookupError):
-        os.kill(pid, 0)
+    assert is_gone(pid)
 
 
 def guards(guardian: Guardian, fd: int) -> None:
@@ -155,7 +192,7 @@ async def test_a_dead_gateway_gets_its_lines_stopped_twice(guardian: Guardian, l
     assert guardian.take("body", line.slave)
     assert guardian.keep("body", b"go home")
     assert guardian.keep("body", b"stop\0")
-    dies(guardian)
+    await dies(guardian)
     await until(lambda: line.has(b"stop\0stop\0"))
     assert line.read == b"stop\0stop\0"
 
@@ -168,7 +205,7 @@ async def test_a_frozen_gateway_does_too_and_learns_of_it(guardian: Guardian, li
     assert flag[0] == 1
     await until(lambda: "acted" in happened(guardian))
     assert happened(guardian) == ["guard", "acted", "guard"]
-    assert guardian.runs
+    assert guardian.processes
     assert guardian.flag is not flag
     assert guardian.flag[0] == 0
 
@@ -191,7 +228,7 @@ class Late:
 
     def in_time(self) -> None: ...
 
-    def was_late(self, now: int, gap_ns: int) -> None: ...
+    def was_late(self, now: int) -> None: ...
 
     def emergency(self) -> None: ...
 
@@ -211,7 +248,7 @@ async def test_an_event_loop_that_hangs_is_none_of_its_business(line: Wire) -> N
     assert flag[0] == 0
     await guardian.drop("body")
     watchdog.stop()
-    dies(guardian)
+    await dies(guardian)
     assert body.happened == ["guard"]
     assert not line.has(b"s")
 
@@ -221,7 +258,7 @@ async def test_robots_that_stand_still_need_no_beat(guardian: Guardian, line: Wi
     guardian.keep("body", b"")
     await asyncio.sleep(2 * GUARDIAN_MS / 1000)
     assert happened(guardian) == ["guard"]
-    dies(guardian)
+    await dies(guardian)
     assert not line.has(b"stop")
 
 
@@ -235,7 +272,7 @@ async def test_a_connection_on_tcp_ends_and_gets_no_byte(
     with pytest.raises(BlockingIOError):
         theirs.recv(1)  # the guardian still has it
     theirs.settimeout(LIMIT_S)
-    dies(guardian)
+    await dies(guardian)
     assert theirs.recv(100) == b""
 
 
@@ -262,7 +299,7 @@ async def test_one_line_that_takes_nothing_holds_up_no_other(
     for name, wire in (("stuck", stuck), ("body", line)):
         guardian.take(name, wire.slave)
         guardian.keep(name, b"stop")
-    dies(guardian)
+    await dies(guardian)
     await until(lambda: line.has(b"stopstop"))
     stuck.close()
 
@@ -272,7 +309,7 @@ async def test_what_a_gateway_wrote_before_it_died_is_discarded(guardian: Guardi
     guardian.demand()
     seen: list[int] = []
 
-    class Slow(guardian_process.Port):
+    class Slow(process.Port):
         def discard(self) -> None:
             seen.append(self.fd)
 
@@ -299,7 +336,7 @@ def test_a_slow_uart_gets_the_time_for_what_is_in_its_fifo(
     now = 0.0
     unsent: list[int] = []
 
-    class Uart(guardian_process.Port):
+    class Uart(process.Port):
         def left(self) -> int:
             unsent[:] = [max(0, 24 - 16 * int(now / 0.033))]
             return unsent[0]
@@ -308,18 +345,18 @@ def test_a_slow_uart_gets_the_time_for_what_is_in_its_fifo(
         nonlocal now
         now += seconds
 
-    monkeypatch.setattr(guardian_process.time, "monotonic", lambda: now)
-    monkeypatch.setattr(guardian_process.time, "sleep", pause)
-    monkeypatch.setattr(guardian_process, "Port", Uart)
+    monkeypatch.setattr(process.time, "monotonic", lambda: now)
+    monkeypatch.setattr(process.time, "sleep", pause)
+    monkeypatch.setattr(process, "Port", Uart)
     gateway, theirs = socket.socketpair()
     with theirs:
         theirs.setblocking(False)
-        header, stop = guardian_process.HEADER, b"go straight!"
-        port = header.pack(guardian_process.PORT, 0, 0)
+        header, stop = process.HEADER, b"go straight!"
+        port = header.pack(process.PORT, 0, 0)
         with gateway:
             socket.send_fds(gateway, [port], [line.slave])
-            gateway.send(header.pack(guardian_process.STOP, 0, len(stop)) + stop)
-        guardian_process.Guardian(theirs, bytearray(2), 0.3).run()  # type: ignore[arg-type]
+            gateway.send(header.pack(process.STOP, 0, len(stop)) + stop)
+        process.Guardian(theirs, bytearray(2), 0.3).run()  # type: ignore[arg-type]
     assert unsent == [left]
 
 
@@ -342,7 +379,7 @@ async def test_a_dropped_port_is_not_held_and_gets_nothing(
 async def test_a_port_that_it_does_not_have_is_dropped_at_once(guardian: Guardian) -> None:
     guardian.demand()
     await guardian.drop("body")
-    assert guardian.runs
+    assert guardian.processes
 
 
 async def test_a_guardian_that_confirms_nothing_is_killed(
@@ -351,7 +388,7 @@ async def test_a_guardian_that_confirms_nothing_is_killed(
     guardian.demand()
     monkeypatch.setattr("hilgw.engine.control_loop.guardian.CONFIRM_S", 0.05)
     guardian.take("body", line.slave)
-    send(guardian, signal.SIGSTOP)
+    await send(guardian, signal.SIGSTOP)
     await guardian.drop("body")
     await until(lambda: happened(guardian) == ["guard", "died", "guard"])
 
@@ -376,11 +413,12 @@ async def test_a_locked_port_opens_again_once_it_was_dropped(
     transport = await serial_port.open_serial(path, LINE, Timer(asyncio.get_running_loop()))
     assert locked == [transport.fileno()]
     guardian.take("body", transport.fileno())
-    pid = guardian.pid
+    await until(lambda: pids(guardian))
+    (pid,) = pids(guardian)
     await until(lambda: [each.pid for each in serial_tty.holders(path)] == [pid])
     transport.close()
     await transport.wait_closed()
-    with pytest.raises(PortError, match=f"in use by hilgw-guardian \\(pid {pid}\\)"):
+    with pytest.raises(PortError, match=f"in use by robot-guard \\(pid {pid}\\)"):
         await serial_port.open_serial(path, LINE, Timer(asyncio.get_running_loop()))
     await guardian.drop("body")
     again = await serial_port.open_serial(path, LINE, Timer(asyncio.get_running_loop()))
@@ -415,7 +453,7 @@ async def test_a_restarted_gateway_waits_for_the_guardian_of_the_last_one(
 ) -> None:
     monkeypatch.setattr(serial_port, "GUARDIAN_S", LIMIT_S)
     timer = Timer(asyncio.get_running_loop())
-    with held(line, serial_tty.GUARDIAN) as process:
+    with held(line, NAME) as process:
         opening = asyncio.create_task(serial_port.open_serial(os.ttyname(line.slave), LINE, timer))
         await asyncio.sleep(0.1)
         assert not opening.done()
@@ -425,7 +463,7 @@ async def test_a_restarted_gateway_waits_for_the_guardian_of_the_last_one(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the name of a process: /proc")
-@pytest.mark.parametrize("name", ["screen", serial_tty.GUARDIAN])
+@pytest.mark.parametrize("name", ["screen", NAME])
 async def test_another_program_is_not_waited_for_and_a_guardian_not_for_ever(
     line: Wire, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -441,7 +479,7 @@ async def test_another_program_is_not_waited_for_and_a_guardian_not_for_ever(
     timer = Timer(asyncio.get_running_loop())
     with held(line, name), pytest.raises(PortError, match=f"in use by {name}"):
         await serial_port.open_serial(os.ttyname(line.slave), LINE, timer)
-    assert (len(looks) > 2) is (name == serial_tty.GUARDIAN)
+    assert (len(looks) > 2) is (name == NAME)
 
 
 # --- the process itself ---------------------------------------------------------------------------
@@ -450,28 +488,159 @@ async def test_another_program_is_not_waited_for_and_a_guardian_not_for_ever(
 async def test_signals_to_the_gateway_do_not_end_it(guardian: Guardian, line: Wire) -> None:
     """Sent at once: before it runs, they are blocked."""
     guards(guardian, line.slave)
-    for number in guardian_process.IGNORED:
-        send(guardian, number)
+    for number in process.IGNORED:
+        await send(guardian, number)
     await until(lambda: line.has(b"stopstop"))
 
 
-async def test_it_has_a_session_of_its_own_and_the_standard_library_only(
-    guardian: Guardian,
-) -> None:
-    guardian.demand()
-    pid = guardian.pid
-    assert pid is not None
-    assert os.getsid(pid) == pid != os.getsid(0)
-    command = subprocess.run(
-        ("ps", "-ww", "-o", "args=", "-p", str(pid)), capture_output=True, text=True
-    )
-    assert f" -IS {PROGRAM} " in command.stdout
+async def test_it_uses_the_standard_library_only(guardian: Guardian) -> None:
     imports = [
         each.module if isinstance(each, ast.ImportFrom) else each.names[0].name
         for each in ast.walk(ast.parse(PROGRAM.read_text(encoding="utf-8")))
         if isinstance(each, ast.Import | ast.ImportFrom)
     ]
     assert {str(name).partition(".")[0] for name in imports} <= sys.stdlib_module_names
+
+
+async def test_what_looks_for_hilgw_or_python_does_not_find_it(guardian: Guardian) -> None:
+    guardian.demand()
+    await until(lambda: pids(guardian))
+    (pid,) = pids(guardian)
+    process_folder = Path(f"/proc/{pid}")
+    assert (process_folder / "comm").read_text().strip() == NAME
+    words = (process_folder / "cmdline").read_bytes().rstrip(b"\0").split(b"\0")
+    assert words[:2] == [NAME.encode(), b"-sSPB"]
+    assert not any(name in word for word in words for name in (b"hilgw", b"python"))
+    home = (process_folder / "environ").read_bytes().rstrip(b"\0")
+    assert home == f"PYTHONHOME={sys.base_prefix}".encode()
+    assert os.getsid(pid) not in (pid, os.getsid(0))
+    assert os.getpgid(pid) != os.getpgid(0)
+    status = (process_folder / "status").read_text()
+    assert f"\nPPid:\t{os.getpid()}\n" not in status
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="prctl")
+async def test_where_the_gateway_is_pid_1_it_reaps(guardian: Guardian) -> None:
+    """As a subreaper, this process becomes the parent of the guardian, as PID 1 does."""
+    prctl = ctypes.CDLL(None).prctl
+    prctl(36, 1, 0, 0, 0)
+    try:
+        guardian.demand()
+        pid = await send(guardian, signal.SIGKILL)
+        await until(lambda: "died" in happened(guardian))
+        assert not Path(f"/proc/{pid}").exists()
+    finally:
+        prctl(36, 0, 0, 0, 0)
+
+
+MOVED = """
+import asyncio, os, sys
+from pathlib import Path
+from hilgw.engine.control_loop.guardian import Guardian
+
+class Now:
+    def now(self): return 1
+
+async def main():
+    guardian = Guardian(Now())
+    guardian.guarded.append(type("Body", (), {"guard": lambda self: None})())
+    guardian.demand()
+    while not guardian.confirmed():
+        await asyncio.sleep(0.01)
+    info = Path(f"/proc/self/fdinfo/{guardian.processes[0].pidfd}").read_text()
+    pid = info.split("Pid:")[1].split()[0]
+    print(Path(f"/proc/{pid}/maps").read_text())
+    guardian.close()
+
+asyncio.run(asyncio.wait_for(main(), 20))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc")
+def test_a_python_that_was_moved_finds_its_library(tmp_path: Path) -> None:
+    """Not by its name, which the guardian has not."""
+    prefix, version = Path(sys.base_prefix), f"python{sys.version_info[0]}.{sys.version_info[1]}"
+    large = shutil.ignore_patterns("__pycache__", "test", "site-packages", "dist-packages", "*.a")
+    (tmp_path / "bin").mkdir()
+    shutil.copy(prefix / "bin" / version, tmp_path / "bin")
+    shutil.copytree(prefix / "lib" / version, tmp_path / "lib" / version, ignore=large)
+    root = PROGRAM.parent.parent.parent
+    done = subprocess.run(
+        (tmp_path / "bin" / version, "-B", "-c", MOVED),
+        env={"PYTHONPATH": str(root)},
+        capture_output=True,
+        text=True,
+        timeout=2 * LIMIT_S,
+    )
+    assert done.returncode == 0, done.stderr
+    assert f"{tmp_path}/lib/{version}/lib-dynload/" in done.stdout
+    assert f"{prefix}/lib/{version}/lib-dynload/" not in done.stdout
+
+
+async def test_behind_a_serial_server_the_stop_comes_before_the_end(
+    guardian: Guardian, stream: tuple[socket.socket, socket.socket]
+) -> None:
+    """Also where unread sensor values wait: they would make a reset of the end."""
+    ours, theirs = stream
+    ours.setblocking(False)
+    guardian.demand()
+    guardian.take("body", ours.fileno(), is_line=True)
+    guardian.keep("body", b"stop")
+    theirs.sendall(bytes(1000))
+    ours.send(b"half a mes")
+    ours.close()
+    await until(lambda: pids(guardian))
+    guardian.close()
+    read = b""
+    while data := await asyncio.to_thread(theirs.recv, 100):
+        read += data
+    assert read == b"half a messtopstop"
+
+
+async def test_behind_a_serial_server_a_frozen_gateway_gets_the_same(
+    guardian: Guardian, stream: tuple[socket.socket, socket.socket]
+) -> None:
+    ours, theirs = stream
+    ours.setblocking(False)
+    guardian.demand()
+    guardian.take("body", ours.fileno(), is_line=True)
+    guardian.keep("body", b"stop")
+    read = b""
+    while data := await asyncio.to_thread(theirs.recv, 100):
+        read += data
+    assert read == b"stopstop"
+    with pytest.raises(BrokenPipeError):
+        ours.send(b"go on")
+
+
+async def test_the_guardian_of_a_gateway_that_lives_is_not_ended(
+    guardian: Guardian, line: Wire
+) -> None:
+    guards(guardian, line.slave)
+    guardian.keep("body", b"")
+    await until(lambda: pids(guardian))
+    (pid,) = pids(guardian)
+    assert leftover.end(pid) == ""
+    assert leftover.end(os.getpid()) == ""
+    assert not is_gone(pid)
+    assert not line.has(b"s")
+
+
+async def test_a_guardian_is_ended_where_the_start_time_of_its_gateway_is_another(
+    guardian: Guardian, line: Wire
+) -> None:
+    """Its pid belongs to a later process now. A frozen guardian is woken, and stops its robot."""
+    guards(guardian, line.slave)
+    pid = await send(guardian, signal.SIGSTOP)
+    leftover.LOCK.pack_into(guardian.flag, leftover.LOCK_AT, os.getuid() + 1, os.getpid(), 1)  # type: ignore[arg-type]
+    assert leftover.end(pid) == ""  # of another user
+    leftover.LOCK.pack_into(guardian.flag, leftover.LOCK_AT, os.getuid(), os.getpid(), 1)  # type: ignore[arg-type]
+    text = leftover.end(pid)
+    assert text == f"{NAME} (pid {pid}) of a gateway that was killed had the port: " + (
+        "it has stopped the robot, and ended"
+    )
+    assert is_gone(pid)
+    await until(lambda: line.has(b"stopstop"))
 
 
 async def test_no_other_child_inherits_its_socket(guardian: Guardian) -> None:
@@ -498,13 +667,13 @@ async def test_one_that_is_killed_is_replaced_once_the_robots_are_stopped(
 ) -> None:
     guardian.demand()
     guardian.take("body", line.slave)
-    first = guardian.pid
-    send(guardian, signal.SIGKILL)
+    first = await send(guardian, signal.SIGKILL)
     await until(lambda: happened(guardian) == ["guard", "died", "guard"])
-    assert guardian.pid not in (first, None)
+    await until(lambda: pids(guardian))
+    assert pids(guardian) != [first]
     assert guardian.take("body", line.slave)
     guardian.keep("body", b"stop")
-    dies(guardian)
+    await dies(guardian)
     await until(lambda: line.has(b"stopstop"))
 
 
@@ -512,14 +681,14 @@ async def test_one_that_ends_again_and_again_is_started_when_a_robot_is_armed(
     guardian: Guardian,
 ) -> None:
     guardian.demand()
-    send(guardian, signal.SIGKILL)
+    await send(guardian, signal.SIGKILL)
     await until(lambda: happened(guardian) == ["guard", "died", "guard"])
-    send(guardian, signal.SIGKILL)
+    await send(guardian, signal.SIGKILL)
     await until(lambda: happened(guardian) == ["guard", "died", "guard", "died"])
-    assert not guardian.runs
+    assert not guardian.processes
     assert not guardian.keep("body", b"stop")
     guardian.demand()
-    assert guardian.runs
+    assert guardian.processes
 
 
 async def test_it_has_confirmed_once_the_process_has_echoed_a_beat(guardian: Guardian) -> None:
@@ -530,7 +699,7 @@ async def test_it_has_confirmed_once_the_process_has_echoed_a_beat(guardian: Gua
     for _ in range(300):  # more than there are numbers of beats
         guardian.beat(time.monotonic_ns())
         assert guardian.confirmed()
-    send(guardian, signal.SIGKILL)
+    await send(guardian, signal.SIGKILL)
     await until(lambda: happened(guardian) == ["guard", "died", "guard"])
     assert not guardian.confirmed()  # the next one
     await until(guardian.confirmed)
@@ -540,38 +709,107 @@ def test_where_nothing_is_guarded_nothing_has_to_confirm() -> None:
     assert Guardian(Monotonic()).confirmed()
 
 
-async def test_one_that_is_frozen_is_noticed_by_the_beats(guardian: Guardian) -> None:
-    """The time is that of the scheduler, here made up."""
+async def seen(guardian: Guardian) -> None:
+    """Returns when a process has echoed the last beat."""
+    guardian.beat(time.monotonic_ns())
+    await until(guardian.confirmed)
+
+
+def silence(guardian: Guardian, begin: int, end: int) -> None:
+    """Beats for so long, without a pause: the time is that of the scheduler, here made up."""
+    for at_ns in range(begin, end, BEAT_NS):
+        guardian.beat(at_ns)
+
+
+async def one_is_left(guardian: Guardian, now: int) -> None:
+    """Beats, the next one after an echo of all that run, until there is one."""
+
+    def has_echoed() -> bool:
+        guardian.beat(now)
+        return len(guardian.processes) == 1
+
+    await until(has_echoed)
+
+
+async def test_one_that_is_frozen_is_replaced_and_no_robot_stops(
+    guardian: Guardian, line: Wire
+) -> None:
+    """The second one has all that the first had."""
+    guardian.guarded[0] = Gives(guardian, line)
     guardian.demand()
-    now = time.monotonic_ns()
+    guardian.keep("body", b"stop")
+    await seen(guardian)
+    first = await send(guardian, signal.SIGSTOP)
+    now = time.monotonic_ns() + BEAT_NS
+    silence(guardian, now, now + SECOND_NS)
+    await asyncio.sleep(0)
+    assert len(guardian.processes) == 1
+    now += SECOND_NS + BEAT_NS
     guardian.beat(now)
-    await until(lambda: guardian.flag[guardian_process.SEEN])
-    send(guardian, signal.SIGSTOP)
-    silent_ns = FROZEN_NS - BEAT_NS
-    for at_ns in range(0, silent_ns, BEAT_NS):
-        guardian.beat(now + at_ns)
+    await until(lambda: len(guardian.processes) == 2)
+    await one_is_left(guardian, now)
+    assert is_gone(first)
+    assert pids(guardian) not in ([], [first])
+    assert guardian.flag[0] == 0
+    assert not line.has(b"s")
+    await dies(guardian)
+    await until(lambda: line.has(b"stopstop"))
+
+
+async def test_the_first_one_may_come_back_and_stays(guardian: Guardian, line: Wire) -> None:
+    guardian.guarded[0] = Gives(guardian, line)
+    guardian.demand()
+    guardian.keep("body", b"stop")
+    await seen(guardian)
+    first = await send(guardian, signal.SIGSTOP)
+    now = time.monotonic_ns() + BEAT_NS
+    silence(guardian, now, now + SECOND_NS + 2 * BEAT_NS)
+    now += SECOND_NS + 2 * BEAT_NS
+    await until(lambda: len(guardian.processes) == 2)
+    os.kill(first, signal.SIGCONT)
+    await one_is_left(guardian, now)
+    assert pids(guardian) == [first]
+    assert not line.has(b"s")
+    await dies(guardian)
+    await until(lambda: line.has(b"stopstop"))
+
+
+async def test_where_none_echoes_within_a_second_the_robots_stop(
+    guardian: Guardian, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guardian.demand()
+    await seen(guardian)
+    first = await send(guardian, signal.SIGSTOP)
+    hangs = tmp_path / "hangs.py"
+    hangs.write_text("import signal; signal.pause()")
+    monkeypatch.setattr("hilgw.engine.control_loop.guardian.PROGRAM", hangs)
+    monkeypatch.setattr("hilgw.engine.control_loop.guardian.END_S", 0.1)
+    now = time.monotonic_ns() + BEAT_NS
+    silence(guardian, now, now + SECOND_NS + 2 * BEAT_NS)
+    await until(lambda: len(guardian.processes) == 2)
     now += 10 * FROZEN_NS  # the machine stood still
-    guardian.beat(now + silent_ns)
-    assert happened(guardian) == ["guard"]
-    for at_ns in range(silent_ns, silent_ns + 4 * BEAT_NS, BEAT_NS):
-        guardian.beat(now + at_ns)
-    await until(lambda: happened(guardian) == ["guard", "died", "guard"])
+    silence(guardian, now, now + FROZEN_NS - SECOND_NS - 4 * BEAT_NS)
+    await asyncio.sleep(0)
+    assert len(guardian.processes) == 2
+    now += FROZEN_NS
+    silence(guardian, now, now + 6 * BEAT_NS)
+    monkeypatch.setattr("hilgw.engine.control_loop.guardian.PROGRAM", PROGRAM)
+    await until(lambda: "died" in happened(guardian))
+    assert happened(guardian) == ["guard", "guard", "died", "guard"]
+    assert is_gone(first)
 
 
 async def test_one_that_starts_slowly_is_not_taken_for_frozen(guardian: Guardian) -> None:
     guardian.demand()
-    send(guardian, signal.SIGSTOP)  # before it has read a message
     now = time.monotonic_ns()
-    guardian.beat(now)
-    guardian.beat(now + START_NS)
-    send(guardian, signal.SIGCONT)
-    await until(lambda: guardian.flag[guardian_process.SEEN])
+    silence(guardian, now, now + START_NS)  # no echo is read meanwhile
+    await until(guardian.confirmed)
     assert happened(guardian) == ["guard"]
 
 
 async def test_a_full_socket_refuses_and_ends_the_guardian(guardian: Guardian, line: Wire) -> None:
     guardian.demand()
-    send(guardian, signal.SIGSTOP)
+    await send(guardian, signal.SIGSTOP)
     guardian.take("body", line.slave)
     taken = 0
     while guardian.keep("body", bytes(60_000)):
@@ -586,6 +824,6 @@ async def test_the_end_of_the_gateway_in_order_is_the_end_of_the_guardian(
     guardian.demand()
     guardian.take("body", line.slave)
     await guardian.drop("body")
-    dies(guardian)
+    await dies(guardian)
     assert not line.has(b"s")
     assert happened(guardian) == ["guard"]

@@ -186,7 +186,7 @@ def test_the_replug_names_a_controller_that_did_not_come_back(
         assert running.log.statuses[-1].controller is controlled
         where = f"{NONE_RUNS}; hilgw is listening on 127.0.0.1:{running.port}"
         assert running.log.notices.count(where) == (not controlled)
-        absences = running.gateway.control_loops.absences("cab")
+        absences = running.gateway.control_loops.notes("cab")
         assert absences == ({} if controlled else {"cab": where})
 
 
@@ -204,7 +204,7 @@ def test_a_body_that_comes_and_goes_gives_only_one_notice(tmp_path: Path) -> Non
 def test_a_robot_that_has_no_controller_reports_it(tmp_path: Path) -> None:
     with RunningLoop(tmp_path, controller=False) as running:
         where = "no controller runs: the configuration has none"
-        assert running.gateway.control_loops.absences("cab") == {"cab": where}
+        assert running.gateway.control_loops.notes("cab") == {"cab": where}
 
 
 SERIAL = """
@@ -229,7 +229,7 @@ def test_a_controller_on_a_serial_line_or_a_mock(backend: str, controller: str, 
     async def absences() -> dict[str, str]:
         config = load_text(SERIAL.format(backend=backend, controller=controller), "f").config
         gateway = build(config, asyncio.get_running_loop(), Observer())
-        found = gateway.control_loops.absences("cab")
+        found = gateway.control_loops.notes("cab")
         gateway.close()
         return found
 

@@ -1,20 +1,21 @@
 """The guardian: a process that stops the robots of a gateway that does not run any more.
 
-Called by path: SOCKET SHARED GUARDIAN_MS, the first two as descriptors. Standard library only, so
-that nothing of hilgw can keep it from its work. `hilgw.engine.control_loop.guardian` is the other
-end of the socket, and defines the messages. The guardian acts when that end is closed, or when no
-beat comes for GUARDIAN_MS while a robot may move:
+Called as a program from a descriptor: SOCKET SHARED SEEN GUARDIAN_MS, the first two as descriptors.
+Standard library only, so that nothing of hilgw can keep it from its work.
+`hilgw.engine.control_loop.guardian` is the other end of the socket, and defines the messages. The
+guardian acts when that end is closed, or when no message comes for GUARDIAN_MS while a robot may
+move:
 
 * it sets the flag in the shared memory, so that a gateway that goes on sends no more commands;
 * a connection on TCP is closed, or shut down where the gateway still has it open: the robot stops
   at the end of the stream. No byte is written to it, as it may hold half a message;
 * on a line it discards what is not sent yet, and writes the stop twice, as the robot may take the
-  first copy for the end of a frame that was cut.
+  first copy for the end of a frame that was cut. So it does with a line behind a serial server,
+  whose connection it ends then: no robot sees that end.
 """
 
 from __future__ import annotations
 
-import array
 import fcntl
 import mmap
 import os
@@ -28,12 +29,14 @@ import time
 from contextlib import suppress
 
 HEADER = struct.Struct("=cHH")  # kind, number of the port, length of what follows
-BEAT, PORT, STOP, DROP = b"b", b"p", b"s", b"d"
-ACTED, SEEN = 0, 1  # in the shared memory: the flag, the last beat
-SHARED_BYTES = 2
+ANSWER = struct.Struct("=cI")  # kind; number of the port
+BEAT, PORT, LINE, STOP, DROP, HELLO = b"b", b"p", b"l", b"s", b"d", b"h"
+ACTED, SEEN = 0, 1  # in the shared memory: the flag, the last beat of each of two guardians
 # A machine that stalls wakes both processes at once: the gateway gets the time for a beat.
 STALL_S = 0.05
 STUCK_S = 0.02  # the longest wait for lines that send no byte
+UNREAD_BYTES = 1 << 24
+STREAM_STUCK_S = 1.0  # for a serial server that has received none: TCP sends it again
 # A slow line sends the bytes of its UART's FIFO first, which is not seen: so many bits.
 FIFO_BITS = 32 * 10
 SPEEDS = {getattr(termios, each): int(each[1:]) for each in dir(termios) if each[1:].isdigit()}
@@ -46,24 +49,19 @@ IGNORED = (
     signal.SIGQUIT,
     signal.SIGABRT,
 )
-NAME = "hilgw-guardian"
+PRIORITY = -10
 
 
 class Port:
-    """A connection to a robot. stop: what stops its motors; empty while none moves."""
+    """A connection to the body of this name. is_line: a line, perhaps behind a serial server. stop:
+    what stops its motors; empty while none moves."""
 
-    def __init__(self, fd: int) -> None:
+    def __init__(self, fd: int, name: str = "", *, is_line: bool = False) -> None:
         self.fd = fd
-        self.is_line = os.isatty(fd)
+        self.name = name
+        self.is_line = is_line or os.isatty(fd)
         self.stop = b""
         self._rest = b""  # of the stop, which the line has not taken
-
-    def end_stream(self, *, dead: bool) -> None:
-        """Ends the connection: the peer reads the end of the stream."""
-        if not dead:  # the gateway has it open, so closing it here ends nothing
-            with suppress(OSError), socket.socket(fileno=os.dup(self.fd)) as connection:
-                connection.shutdown(socket.SHUT_RDWR)
-        os.close(self.fd)
 
     def begin_stop(self) -> None:
         """Begins to write the stop, twice."""
@@ -79,9 +77,9 @@ class Port:
         except BlockingIOError:
             pass
         except OSError:
-            self._rest = b""  # it is gone
+            self._rest = self.stop = b""  # it is gone, and was not stopped
         try:
-            unsent = fcntl.ioctl(self.fd, termios.TIOCOUTQ, bytes(4))
+            unsent = fcntl.ioctl(self.fd, termios.TIOCOUTQ, bytes(4))  # on TCP: not confirmed
         except OSError:
             unsent = bytes(4)
         return len(self._rest) + int(struct.unpack("=i", unsent)[0])
@@ -91,7 +89,7 @@ class Port:
         try:
             speed = SPEEDS.get(termios.tcgetattr(self.fd)[5], 0)
         except termios.error:
-            speed = 0  # it is gone
+            return STREAM_STUCK_S
         return max(STUCK_S, FIFO_BITS / speed) if speed else STUCK_S
 
     def discard(self) -> None:
@@ -99,30 +97,41 @@ class Port:
         with suppress(OSError, termios.error):
             termios.tcflush(self.fd, termios.TCOFLUSH)
 
+    def close(self) -> None:
+        """Closes it; on TCP also where the gateway has it open. All that was sent arrives: unread
+        bytes would make a reset of the end."""
+        with suppress(OSError), socket.socket(fileno=os.dup(self.fd)) as connection:
+            connection.shutdown(socket.SHUT_RDWR)
+            connection.recv(UNREAD_BYTES)
+        os.close(self.fd)
+
 
 class Guardian:
     """Reads the messages of the gateway; `run` returns when it has acted."""
 
-    def __init__(self, gateway: socket.socket, shared: mmap.mmap, guardian_s: float) -> None:
+    def __init__(
+        self, gateway: socket.socket, shared: mmap.mmap, guardian_s: float, seen_at: int = SEEN
+    ) -> None:
         self._gateway = gateway
         self._shared = shared
         self._guardian_s = guardian_s
+        self._seen_at = seen_at
         self._ports: dict[int, Port] = {}
         self._data = b""
         self._descriptors: list[int] = []
-        self._beat_s = time.monotonic()
+        self._received_s = time.monotonic()
 
     def run(self) -> None:
         poll = select.poll()
         poll.register(self._gateway, select.POLLIN)
         limit_s = self._guardian_s
         while True:
-            wait_s = self._beat_s + limit_s - time.monotonic() if self._watches() else None
+            wait_s = self._received_s + limit_s - time.monotonic() if self._watches() else None
             ready = poll.poll(None if wait_s is None else max(0.0, 1000 * wait_s))
             if ready and not self._read():
                 self._act(dead=True)
                 return
-            silent_s = time.monotonic() - self._beat_s
+            silent_s = time.monotonic() - self._received_s
             if not self._watches() or silent_s < self._guardian_s:
                 limit_s = self._guardian_s
             elif limit_s == self._guardian_s and silent_s > limit_s + STALL_S:
@@ -139,7 +148,7 @@ class Guardian:
         """Reads all that has come; False at the end of the stream."""
         while True:
             try:
-                data, descriptors = _receive(self._gateway)
+                data, descriptors, _, _ = socket.recv_fds(self._gateway, 4096, 16)
             except BlockingIOError:
                 return True
             except OSError:
@@ -151,36 +160,36 @@ class Guardian:
             self._take()
 
     def _take(self) -> None:
-        """Takes the whole messages out of what has come."""
+        """Takes the whole messages out of what has come. Each shows that the gateway runs."""
         while len(self._data) >= HEADER.size:
             kind, number, length = HEADER.unpack_from(self._data)
             end = HEADER.size + length
             if len(self._data) < end:
                 return
             body, self._data = self._data[HEADER.size : end], self._data[end:]
+            self._received_s = time.monotonic()
             if kind == BEAT:
-                self._beat_s = time.monotonic()
-                self._shared[SEEN] = number
-            elif kind == PORT:
-                self._ports[number] = Port(self._descriptors.pop(0))
+                self._shared[self._seen_at] = number
+            elif kind in (PORT, LINE):
+                fd = self._descriptors.pop(0)
+                self._ports[number] = Port(fd, body.decode(), is_line=kind == LINE)
             elif kind == STOP and number in self._ports:
-                if not self._watches():
-                    self._beat_s = time.monotonic()  # it was not watched before
                 self._ports[number].stop = body
             elif kind == DROP:
                 if (port := self._ports.pop(number, None)) is not None:
                     os.close(port.fd)
                 with suppress(OSError):
-                    self._gateway.send(HEADER.pack(DROP, number, 0))
+                    self._gateway.send(ANSWER.pack(DROP, number))
 
     def _act(self, *, dead: bool) -> None:
         """Stops all robots that may move, at once; then closes all ports. The driver of a line
         would wait with that for bytes that cannot leave: they are discarded."""
         self._shared[ACTED] = 1
-        lines = [port for port in self._ports.values() if port.is_line]
-        for port in self._ports.values():
+        ports = self._ports.values()
+        lines = [port for port in ports if port.is_line]
+        for port in ports:
             if not port.is_line:
-                port.end_stream(dead=dead)
+                port.close()
         for port in lines:
             port.begin_stop()
         last, end_s = -1, 0.0
@@ -194,32 +203,36 @@ class Guardian:
         for port in lines:
             if left:
                 port.discard()
-            os.close(port.fd)
-
-
-def _receive(connection: socket.socket) -> tuple[bytes, list[int]]:
-    """Bytes and the descriptors that came with them."""
-    descriptors = array.array("i")
-    data, ancillary, _, _ = connection.recvmsg(4096, socket.CMSG_SPACE(16 * descriptors.itemsize))
-    for level, kind, content in ancillary:
-        if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
-            whole = len(content) - len(content) % descriptors.itemsize
-            descriptors.frombytes(content[:whole])
-    return data, list(descriptors)
+            port.close()
+        # A gateway that was killed shows nothing any more.
+        if names := [port.name for port in ports if port.stop]:
+            what = "was killed or has crashed" if dead else f"was frozen for {self._guardian_s:g} s"
+            done = f"{', '.join(names)} stopped" + f", {left} bytes were NOT sent" * bool(left)
+            with suppress(OSError):
+                os.write(2, f"{sys.orig_argv[0]}: hilgw {what}: {done}\n".encode())
 
 
 def main() -> None:
     for each in IGNORED:
         signal.signal(each, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, IGNORED)
+    if os.fork():  # what ends the gateway and its children, or its session, does not find it
+        os._exit(0)
     with suppress(OSError), open("/proc/self/comm", "w") as name:  # noqa: PTH123
-        name.write(NAME)
+        name.write(sys.orig_argv[0])
     with suppress(OSError), open("/proc/self/oom_score_adj", "w") as score:  # noqa: PTH123
         score.write("-1000")  # the last to be killed, where that is permitted
+    with suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, 0, PRIORITY)
     gateway = socket.socket(fileno=int(sys.argv[1]))
+    own: list[int] = []
+    with suppress(AttributeError, OSError):  # not Linux
+        own.append(os.pidfd_open(os.getpid()))
+    socket.send_fds(gateway, [ANSWER.pack(HELLO, 0)], own)
     gateway.setblocking(False)
-    shared = mmap.mmap(int(sys.argv[2]), SHARED_BYTES)
-    Guardian(gateway, shared, int(sys.argv[3]) / 1000).run()
+    shared = mmap.mmap(int(sys.argv[2]), 0)
+    seen_at, guardian_ms = map(int, sys.argv[3:])
+    Guardian(gateway, shared, guardian_ms / 1000, seen_at).run()
     os._exit(0)
 
 

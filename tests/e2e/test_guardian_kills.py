@@ -1,0 +1,224 @@
+"""Kills that end a gateway with all that belongs to it: its guardian is not found, and stops the
+robots. And what a gateway does that finds the guardian of one that was killed."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import tty
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from hilgw.guardian import NAME, leftover
+from hilgw.testing.sim import wait_until
+from tests.e2e.running import COMMAND, environment
+from tests.e2e.test_guardian import Gateway, all_stop, bench
+
+__all__ = ["bench"]
+pytestmark = [pytest.mark.process, pytest.mark.wall_clock("serial ports, and processes that end")]
+
+ON_LINES = ("create2", "text")
+SEARCHES = (
+    ("pgrep", "hilgw"),
+    ("pgrep", "python"),
+    ("pgrep", "-f", "hilgw"),
+    ("pgrep", "-f", "python"),
+    ("pidof", "hilgw", "python", "python3", Path(sys.executable).name),
+)
+
+
+def children(pid: int) -> list[int]:
+    """The tree below a process, leaves first."""
+    found = []
+    for each in Path("/proc").iterdir():
+        with suppress(OSError):
+            if each.name.isdigit() and f"\nPPid:\t{pid}\n" in (each / "status").read_text():
+                found += [*children(int(each.name)), int(each.name)]
+    return found
+
+
+def guardians(pid: int) -> set[int]:
+    """The guardians of this gateway, by their lock."""
+    found = set()
+    for each in Path("/proc").iterdir():
+        with suppress(OSError):
+            if each.name.isdigit() and (each / "comm").read_text().strip() == NAME:
+                memories = [
+                    link.read_bytes()
+                    for link in (each / "fd").iterdir()
+                    if str(link.readlink()).startswith("/memfd:")
+                ]
+                locks = [leftover.LOCK.unpack_from(data, leftover.LOCK_AT) for data in memories]
+                found |= {int(each.name) for lock in locks if lock[1] == pid}
+    return found
+
+
+@contextmanager
+def driving(bench: ModuleType, folder: Path) -> Iterator[Gateway]:
+    """A gateway whose robots on lines move."""
+    robots = {kind: bench.Robot(kind) for kind in ON_LINES}
+    gateway = None
+    try:
+        for robot in robots.values():
+            robot.start()
+        gateway = Gateway(bench, robots, folder)
+        gateway.drive(bench)
+        yield gateway
+    finally:
+        if gateway is not None:
+            left = guardians(gateway.process.pid)
+            gateway.close()
+            for pid in left:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+        for robot in robots.values():
+            robot.close()
+
+
+def test_no_kill_by_name_tree_session_or_group_finds_the_guardian(
+    bench: ModuleType, tmp_path: Path
+) -> None:
+    """They are not run, as they would find other gateways, too: their lists are."""
+    with driving(bench, tmp_path) as gateway:
+        pid = gateway.process.pid
+        (guardian,) = guardians(pid)
+        found: set[int] = set()
+        for search in SEARCHES:
+            listed = subprocess.run(search, capture_output=True, text=True).stdout.split()
+            found |= set(map(int, listed))
+        assert pid in found
+        assert guardian not in found
+        tree = children(pid)
+        assert guardian not in tree
+        assert guardian not in children(os.getpid())
+        assert os.getsid(guardian) != os.getsid(pid)
+        assert os.getpgid(guardian) != os.getpgid(pid)
+        for each in (*tree, pid):
+            os.kill(each, signal.SIGKILL)
+        all_stop(gateway)
+        gateway.process.wait()
+        wait_until(lambda: f"{NAME}: hilgw was killed" in gateway.output)
+        wait_until(lambda: not guardians(pid))
+
+
+def test_a_gateway_that_starts_again_ends_a_frozen_guardian_and_the_robot_stops(
+    bench: ModuleType, tmp_path: Path
+) -> None:
+    """It would have ended with "in use", and the robots would drive on."""
+    with driving(bench, tmp_path) as gateway:
+        pid = gateway.process.pid
+        (guardian,) = guardians(pid)
+        os.kill(guardian, signal.SIGSTOP)
+        gateway.process.kill()
+        gateway.process.wait()
+        assert not any(robot.stopped_ns for robot in gateway.robots.values())
+        with again(tmp_path) as (process, output):
+            all_stop(gateway)
+            wait_until(
+                lambda: (
+                    f"{NAME} (pid {guardian}) of a gateway that was killed" in output.read_text()
+                )
+            )
+            assert process.poll() is None, output.read_text()
+            assert not leftover.started(guardian)
+
+
+def test_the_guardian_of_a_gateway_that_lives_is_left_alone(
+    bench: ModuleType, tmp_path: Path
+) -> None:
+    with driving(bench, tmp_path) as gateway:
+        (guardian,) = guardians(gateway.process.pid)
+        with again(tmp_path) as (process, output):
+            assert process.wait(60) == 4, output.read_text()
+        assert guardians(gateway.process.pid) == {guardian}
+        assert gateway.process.poll() is None
+
+
+@contextmanager
+def again(folder: Path) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
+    """A second gateway of the same file."""
+    output = folder / "again.txt"
+    with output.open("wb") as stream:
+        process = subprocess.Popen(
+            [*COMMAND, "--config", str(folder / "fleet.yaml")],
+            env=environment(folder),
+            stdout=stream,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        yield process, output
+    finally:
+        process.kill()
+        process.wait()
+
+
+class SerialServer(threading.Thread):
+    """Has the port of a robot, and one connection at a time. Its end stops no robot."""
+
+    def __init__(self, port: str) -> None:
+        super().__init__(daemon=True)
+        self._port = os.open(port, os.O_RDWR | os.O_NOCTTY)
+        tty.setraw(self._port)
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self.address = f"port: 'socket://127.0.0.1:{self._server.getsockname()[1]}'"
+        self._ended, self._end = socket.socketpair()
+        self._connection: socket.socket | None = None
+
+    def run(self) -> None:
+        while True:
+            ends = [self._ended, self._server, self._port, self._connection]
+            ready = select.select([each for each in ends if each is not None], [], [])[0]
+            if self._ended in ready:
+                return
+            if self._server in ready:
+                self._connection = self._server.accept()[0]
+            with suppress(OSError):
+                if self._port in ready:
+                    data = os.read(self._port, 4096)
+                    if self._connection is not None:
+                        self._connection.sendall(data)
+            if self._connection in ready and self._connection is not None:
+                data = b""
+                with suppress(OSError):
+                    data = self._connection.recv(4096)
+                if not data:
+                    self._connection.close()
+                    self._connection = None
+                os.write(self._port, data)
+
+    def close(self) -> None:
+        self._end.close()
+        self.join()
+        os.close(self._port)
+        for each in (self._server, self._ended, self._connection):
+            if each is not None:
+                each.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_robot_behind_a_serial_server_stops(
+    bench: ModuleType, tmp_path: Path, number: int
+) -> None:
+    robot = bench.Robot("create2")
+    robot.start()
+    server = SerialServer(robot.address.removeprefix("port: "))
+    server.start()
+    robot.address = server.address
+    gateway = Gateway(bench, {"create2": robot}, tmp_path)
+    try:
+        gateway.drive(bench)
+        os.kill(gateway.process.pid, number)
+        all_stop(gateway)
+    finally:
+        gateway.close()
+        server.close()
+        robot.close()
