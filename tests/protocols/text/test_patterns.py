@@ -67,7 +67,8 @@ PATTERNS = st.recursive(
     st.one_of(SETS, st.builds("(?:{}){}".format, SETS, st.sampled_from(COUNTS))), _more
 )
 LINES = st.tuples(
-    st.text("ab1,", min_size=1, max_size=4).map(str.encode), st.sampled_from([b"", b"!", b"a", b"!!"])
+    st.text("ab1,", min_size=1, max_size=4).map(str.encode),
+    st.sampled_from([b"", b"!", b"a", b"!!"]),
 )
 
 
