@@ -158,6 +158,6 @@ def test_it_installs_and_runs_the_shipped_example(wheel: Path, tmp_path: Path) -
     assert Path(done.stdout.strip()).is_relative_to(venv), done.stderr
     done = run_program(str(hilgw), "--version", cwd=tmp_path, PYTHONPATH="")
     assert done.returncode == 0 and "missing" not in done.stdout, done.stdout
-    example = [str(hilgw), "--config", "xbee", "--speed", "max", "--duration", "8s"]
+    example = [str(hilgw), "--config", "xbee", "--duration", "4s"]
     done = run_program(*example, cwd=tmp_path, PYTHONPATH="")
     assert done.returncode == 0 and "ready" in done.stdout, done.stderr

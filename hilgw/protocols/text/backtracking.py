@@ -52,9 +52,7 @@ def bound(items: Iterable[Any], follow: Bound, *, nested: bool = False) -> Bound
             part = Bound(begin if value is parser.AT_END_STRING else ANYTHING, tries + 1, 1)
         else:
             what = "a part that is not text, a set, a group, | or a repetition"
-            raise ConfigError(
-                what, fix="write it without lookaround, backreferences and conditions"
-            )
+            raise ConfigError(what, fix="leave out lookaround, backreferences and conditions")
         begin, tries = part.begin, part.tries
         steps, ways = part.steps + part.ways * steps, min(part.ways * ways, _HUGE)
     return Bound(begin, tries, steps, ways)
