@@ -43,7 +43,8 @@ def bound(items: Iterable[Any], follow: Bound, *, nested: bool = False) -> Bound
         if kind in _CHARACTER:
             part = Bound(_bytes(kind, tuple(value) if kind is parser.IN else value), steps=1)
         elif kind in (parser.MAX_REPEAT, parser.MIN_REPEAT):
-            part = _repeated(*value, after, nested)
+            low, high, body = value
+            part = _repeated(low, high, body, after, nested)
         elif kind is parser.BRANCH:
             part = _one_of([bound(each, after, nested=nested) for each in value[1]])
         elif kind is parser.SUBPATTERN and value[1] in (0, re.IGNORECASE) and not value[2]:
