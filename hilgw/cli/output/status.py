@@ -42,27 +42,27 @@ def short_status(status: ControlLoopStatus, width: int) -> str:
     as there is room for."""
     head = " | ".join(_head(status))
     is_up = status.body_down_s is None
-    rates = f"{status.values_per_s:.0f} values/s, {status.commands_per_s:.0f} commands/s" * is_up
+    rates = f"{status.values_per_s:.0f} in/s, {status.commands_per_s:.0f} out/s" * is_up
     room = max(width - sum(len(text) + 3 for text in (head, rates) if text), 0)
     if not is_up:
         moving = motions(status.past_motors)
         room -= len(_APPLIED)
-        applied = _fitting(moving.split(", ") if moving else [], room, "motors")
+        applied = _fitting(moving.split(", ") if moving else [], room)
         sensors, motors = "", _APPLIED + applied if applied else ""
     else:
         words = [f"{name} {motion(each)}" for name, each in status.motors.items()]
         words += [f"{name} {UNKNOWN}" for name in status.past_motors]
-        motors = _fitting(words, room if not status.sensors else room // 2, "motors")
-        sensors = _fitting(_sensors(status), room - len(motors) - 3, "sensors")
+        motors = _fitting(words, room if not status.sensors else room // 2)
+        sensors = _fitting(_sensors(status), room - len(motors) - 3)
     parts = [part for part in (head, sensors, motors, rates) if part]
     text = " | ".join(parts)
     return text if len(text) <= width else text[: max(width - 3, 0)] + "..."
 
 
-def _fitting(items: list[str], room: int, kind: str) -> str:
+def _fitting(items: list[str], room: int) -> str:
     """As many of them as there is room for, and the number of the others; nothing without one."""
     for shown in range(len(items), 0, -1):
-        more = f"{len(items) - shown} more {kind}" if shown < len(items) else ""
+        more = f"{len(items) - shown} more" if shown < len(items) else ""
         text = ", ".join([*items[:shown], *([more] if more else [])])
         if len(text) <= room:
             return text
