@@ -1,5 +1,6 @@
 # Sourced by tools/run and tools/test: makes .venv with what $1 ("" or "[test]") needs, once.
 # PYTHON=python3.13 selects another Python, which gets a .venv-3.13 of its own.
+# $here is the checkout, $started the folder of the user.
 # As root it installs missing programs with apt; otherwise it prints the command that installs them.
 
 say() { printf '%s\n' "$*" >&2; }
@@ -60,4 +61,41 @@ setup() { # extras
         exit 1
     }
     printf '%s\n' "$wanted" | tee "$venv/set-up" >"$stamp"
+    say "$(hint)"
+}
+
+hint() { # how to use hilgw without tools/run; nothing where it is on the path
+    [ "$(command -v hilgw || :)" != "$here/$venv/bin/hilgw" ] || return 0
+    if [ "$started" = "$here" ]; then folder=; else folder=$here/; fi
+    case $folder in *[!A-Za-z0-9/._-]*) folder="'$folder'" ;; esac
+    printf 'source %s%s/bin/activate   (from now on: hilgw)\n' "$folder" "$venv"
+}
+
+only_options() { # arguments...; whether they name neither a command nor a configuration
+    "$here/$venv/bin/python" -c '
+import sys
+from hilgw.cli.help import WITH_VALUE
+
+words = iter(sys.argv[1:])
+for word in words:
+    named = ("-c", "--config", "-h", "--help", "--version")
+    if word in named or word.startswith("--config=") or not word.startswith("-"):
+        sys.exit(1)
+    if word in WITH_VALUE:
+        next(words, None)
+' "$@"
+}
+
+run_module() { # module, arguments...: in this process, which gets the signals; ends with the hint
+    exec "$here/$venv/bin/python" -c '
+import contextlib, runpy, sys
+
+hint, sys.argv = sys.argv[1], sys.argv[2:]
+try:
+    runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+finally:
+    with contextlib.suppress(OSError):
+        if hint:
+            print(hint, file=sys.stderr, flush=True)
+' "$(hint)" "$@"
 }

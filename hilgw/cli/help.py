@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hilgw.cli.commands import GROUPS
+from hilgw.cli.commands import EVERYDAY, GROUPS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ RUN = (
     ("-q --quiet", "", "show only errors, notices and the summary"),
     ("-v --verbose", "", "show deliveries too"),
 )
+EVERYDAY_OPTIONS = ("-c --config", "--backend", "--duration", "--arm", "--report", "--record")
 WITH_VALUE = {name for names, metavar, _ in RUN if metavar for name in names.split()}
 
 
@@ -76,6 +77,7 @@ infra-red and radio hardware.
 
 options:
   -h, --help          show this help and exit
+  --help --all        show all options and commands
   --version           show versions, and which C forms are active
 """
 
@@ -113,12 +115,18 @@ EXIT_CODES = {
 }
 
 
-def help_text() -> str:
-    """The help of the command without a subcommand."""
-    options = "".join(_option(*option) for option in RUN)
+def help_text(*, everything: bool = False) -> str:
+    """Return the help of the command without a subcommand: of every day, or everything."""
+    options = "".join(
+        _option(*option) for option in RUN if everything or option[0] in EVERYDAY_OPTIONS
+    )
     commands = "".join(
         f"\n{PURPOSES[purpose]}:\n"
-        + "".join(f"  {name:<14}{summary}\n" for name, (_, summary) in group.items())
+        + "".join(
+            f"  {name:<14}{summary}\n"
+            for name, (_, summary) in group.items()
+            if everything or name in EVERYDAY
+        )
         for purpose, group in GROUPS.items()
     )
     codes = "".join(f"  {code:<4} {meaning}\n" for code, meaning in EXIT_CODES.items())

@@ -45,10 +45,11 @@ def _run(arguments: list[str]) -> int:
 
         print_version()
         return 0
-    if arguments in (["--help"], ["-h"]):
+    words = {*arguments}
+    if words & {"--help", "-h", "help"} and words <= {"--help", "-h", "help", "--all"}:
         from hilgw.cli.help import help_text
 
-        sys.stdout.write(help_text())
+        sys.stdout.write(help_text(everything="--all" in words))
         return 0
     from hilgw.cli.parser import parse
 

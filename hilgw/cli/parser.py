@@ -127,7 +127,7 @@ def _meant_command(word: str) -> str:
     if word in _INSTEAD:
         return f"; {_INSTEAD[word]}"
     near = nearest(word, [*COMMANDS, "--version"])
-    return f"; did you mean {near}?" if near else "; hilgw --help lists the commands"
+    return f"; did you mean {near}?" if near else "; hilgw --help --all lists the commands"
 
 
 def _refuse(own: argparse.ArgumentParser, rest: list[str]) -> NoReturn:

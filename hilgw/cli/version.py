@@ -14,7 +14,6 @@ LIBRARIES = (
     "cobs",
     "PyYAML",
     "pydantic",
-    "google-re2",
     "shtab",
 )
 

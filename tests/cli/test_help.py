@@ -1,4 +1,4 @@
-"""`--help` is complete, shows examples, and answers without the imports that make a start slow."""
+"""`--help` is short, `--help --all` complete; both answer without the imports of a slow start."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from hilgw.cli.commands import COMMANDS, GROUPS, run
+from hilgw.cli.commands import COMMANDS, EVERYDAY, GROUPS, run
 from hilgw.cli.help import PURPOSES, help_text
 from hilgw.cli.main import main
 
@@ -44,7 +44,7 @@ def imported(*command_lines: str) -> set[str]:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("option", ["--help", "-h"])
+@pytest.mark.parametrize("option", ["--help", "-h", "--help --all"])
 def test_the_help_imports_no_parser(option: str) -> None:
     found = imported(option)
     assert "hilgw" in found
@@ -58,29 +58,46 @@ def test_the_version_and_the_help_of_commands_import_nothing_heavy() -> None:
     assert not found & HEAVY
 
 
-def test_it_lists_every_option_and_command() -> None:
+def test_all_lists_every_option_and_command() -> None:
     parser = argparse.ArgumentParser()
     run.add_options(parser)
     options = set(re.findall(r"(?<!\S)--?\w[\w-]*", parser.format_help()))
     assert len(options) > 10
+    text = help_text(everything=True)
     for option in options:
-        assert f"{option} " in help_text() or f"{option}," in help_text(), option
-    for line in help_text().splitlines():
+        assert f"{option} " in text or f"{option}," in text, option
+    assert shown_commands(text) == list(COMMANDS)
+    for line in text.splitlines():
         assert len(line) <= 80, line
 
 
-def test_it_groups_the_commands_by_purpose() -> None:
+def shown_commands(text: str) -> list[str]:
+    """The commands, which stand below their purposes in the order of GROUPS."""
     assert list(GROUPS) == list(PURPOSES) == ["run", "look", "command", "hardware", "write"]
-    text = help_text()
-    for purpose, group in GROUPS.items():
+    shown: list[str] = []
+    for purpose in GROUPS:
         _, _, rest = text.partition(f"\n{PURPOSES[purpose]}:\n")
-        lines = rest.partition("\n\n")[0].splitlines()
-        assert [line.split()[0] for line in lines] == list(group)
+        shown += [line.split()[0] for line in rest.partition("\n\n")[0].splitlines()]
+    return shown
+
+
+def test_the_short_help_has_the_commands_of_every_day_on_a_screen() -> None:
+    text = help_text()
+    commands = shown_commands(text)
+    assert 13 <= len(commands) <= 17 and sorted(commands) == sorted(EVERYDAY)
+    assert {"run", "check", "watch", "arm", "disarm", "doctor"} < set(commands)
+    assert "--help --all" in text and "--duration" in text and "--on-departure" not in text
+    full = help_text(everything=True).splitlines()
+    assert all(line in full for line in text.splitlines())
 
 
 def test_all_ways_to_it_print_the_same(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--help"]) == 0
-    assert capsys.readouterr().out == help_text()
+    for words in (["--help"], ["-h"], ["help"]):
+        assert main(words) == 0
+        assert capsys.readouterr().out == help_text()
+        for both in ([*words, "--all"], ["--all", *words]):
+            assert main(both) == 0
+            assert capsys.readouterr().out == help_text(everything=True)
     with pytest.raises(SystemExit) as end:
         main(["--quiet", "-h"])
     assert (end.value.code, capsys.readouterr().out) == (0, help_text())

@@ -84,7 +84,11 @@ def test_a_file_of_this_name_goes_first(
     [
         (["chekc", "a.yaml"], "usage: hilgw [", "unknown command 'chekc'; did you mean check?"),
         (["xbee"], "usage: hilgw [", "did you mean hilgw --config xbee?"),
-        (["qqqq"], "usage: hilgw [", "unknown command 'qqqq'; hilgw --help lists the commands"),
+        (
+            ["qqqq"],
+            "usage: hilgw [",
+            "unknown command 'qqqq'; hilgw --help --all lists the ",
+        ),
         (["scan", "--jsn"], "usage: hilgw scan ", "unknown option --jsn; did you mean --json?"),
         (
             ["--cofnig", "a.yaml"],
@@ -137,16 +141,13 @@ def test_a_mistyped_argument_names_what_was_meant(
     assert error in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("words", "usage"), [(["help"], "usage: hilgw ["), (["help", "scan"], "usage: hilgw scan ")]
-)
-def test_help_is_a_word_too(
-    words: list[str], usage: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_help_is_a_word_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["help"]) == 0
+    assert capsys.readouterr().out.startswith("usage: hilgw [")
     with pytest.raises(SystemExit) as caught:
-        main(words)
+        main(["help", "scan"])
     assert caught.value.code == 0
-    assert capsys.readouterr().out.startswith(usage)
+    assert capsys.readouterr().out.startswith("usage: hilgw scan ")
 
 
 @pytest.mark.parametrize("own", [True, False])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import struct
 import subprocess
 from pathlib import Path
 
@@ -90,7 +91,6 @@ def test_the_settings_shown_exist_and_are_accepted() -> None:
 
 
 MAIN = """
-#include <stdio.h>
 #include <string.h>
 int main(void) {
   uint8_t message[300], out[300];
@@ -105,17 +105,40 @@ int main(void) {
   return open_frame(out, length - 1) ? 3 : 0;
 }
 """
+LISTING = blocks("c")[0]
+
+
+def compiled(source: str, tmp_path: Path) -> Path:
+    file, program = tmp_path / "listing.c", tmp_path / "listing"
+    file.write_text(source)
+    strict = ["gcc", "-std=c99", "-Wall", "-Wextra", "-Werror"]
+    subprocess.run([*strict, "-o", str(program), str(file)], check=True)
+    return program
 
 
 @pytest.mark.process
-@pytest.mark.judge("cc")
+@pytest.mark.judge("gcc")
 def test_the_c_code_makes_the_same_frames(tmp_path: Path) -> None:
-    source = tmp_path / "frame.c"
-    source.write_text(blocks("c")[0] + MAIN)
-    program = tmp_path / "frame"
-    subprocess.run(["cc", "-Wall", "-Wextra", "-Werror", "-o", program, source], check=True)
+    functions = LISTING[: LISTING.index("/* A controller on")]
+    program = compiled(functions + MAIN, tmp_path)
     messages = [bytes.fromhex(data) for _, data, _ in lines_of_messages()]
     for message in (*messages, bytes(11), bytes(range(250)), b"\0", b"\0\0x\0"):
         made = subprocess.run([program], input=message, capture_output=True, check=False)
         assert made.returncode == 0, message
         assert made.stdout == create("cobs-crc16").encode(message)
+
+
+@pytest.mark.process
+@pytest.mark.judge("gcc")
+def test_the_listing_is_a_program_that_controls(tmp_path: Path) -> None:
+    """As on the page: garbage and other messages are ignored; far: 5 rad/s, near: the stop."""
+    program = compiled(LISTING, tmp_path)
+    framing = create("cobs-crc16")
+    values = (250.0, 100.0, 99.9, 1.5, -3.0)
+    data = [b"\x01\x26\x01" + struct.pack("<d", value) for value in values]
+    other = [bytes.fromhex("00 26 01 08 64 73 5f 66 72 6f 6e 74"), b"\x01\x26\x02" + bytes(8)]
+    sent = b"\xffnoise\0" + b"".join(map(framing.encode, [*other, *data])) + bytes([9] * 400 + [0])
+    done = subprocess.run([program], input=sent, capture_output=True, check=True)
+    commands = [describe(each, Side.EXTERNAL, LAYOUTS) for each in FrameReader().feed(done.stdout)]
+    turn = "setValue RotationalMotor 3 = "
+    assert commands == [f"{turn}{number}" for number in (5, 5, 0, 0, 0)]

@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from hilgw.config.shipped import HEADER
-from tests.e2e.running import ROOT, run
+from tests.e2e.running import ROOT, run, run_program
 
 URL = "https://code.example.org/lab/hilgw"
 
@@ -138,3 +138,26 @@ def test_mocks_and_the_fixtures_of_pytest(unpacked: Path, tmp_path: Path) -> Non
         text=True,
     )
     assert tested.returncode == 0, tested.stdout
+
+
+def test_it_installs_and_runs_the_shipped_example(wheel: Path, tmp_path: Path) -> None:
+    """In a fresh venv; the libraries are those of the tests, so that it needs no network."""
+    venv = tmp_path / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True)
+    python, hilgw = venv / "bin" / "python", venv / "bin" / "hilgw"
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "-q", "--no-index"]
+    subprocess.run([*pip, "--no-deps", str(wheel)], check=True, capture_output=True)
+    where = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    (site, libraries) = (
+        subprocess.run([each, "-c", where], check=True, capture_output=True, text=True).stdout
+        for each in (str(python), sys.executable)
+    )
+    (Path(site.strip()) / "libraries.pth").write_text(libraries)
+    command = [str(python), "-c", "import hilgw; print(hilgw.__file__)"]
+    done = run_program(*command, cwd=tmp_path, PYTHONPATH="")
+    assert Path(done.stdout.strip()).is_relative_to(venv), done.stderr
+    done = run_program(str(hilgw), "--version", cwd=tmp_path, PYTHONPATH="")
+    assert done.returncode == 0 and "missing" not in done.stdout, done.stdout
+    example = [str(hilgw), "--config", "xbee", "--duration", "4s"]
+    done = run_program(*example, cwd=tmp_path, PYTHONPATH="")
+    assert done.returncode == 0 and "ready" in done.stdout, done.stderr

@@ -28,7 +28,7 @@ from hilgw.adapters.text.settings import TextSettings, filled, placeholders_in
 from hilgw.errors import PeerError
 from hilgw.framing.base import FrameDropped
 from hilgw.protocols.dialogue import LineScript, Pause
-from hilgw.protocols.text.patterns import Match, compiled, compiled_head, groups_of, split_at_data
+from hilgw.protocols.text.patterns import Match, compiled, compiled_head, split_at_data
 from hilgw.protocols.text.steps import Step, question
 from hilgw.reasons import PacketRefused, RefusedReason
 from hilgw.units import s_to_ns
@@ -46,7 +46,7 @@ class TextDecoder(LineDecoder):
         self._pattern = compiled(rest, whole=head is not None)  # of a line, or after the data
 
     def _packet(self, held: bytes, head: Match) -> tuple[Item, int] | None:
-        found = groups_of(head)
+        found = head.groupdict()
         digits = found["length"]
         size = int(digits) if digits and digits.isdigit() and len(digits) < 6 else self._longest
         if size >= self._longest:
@@ -60,14 +60,14 @@ class TextDecoder(LineDecoder):
         tail = self._pattern.search(held[end:over])
         if tail is None:
             return CUT_SHORT, start
-        groups = {**found, **groups_of(tail), "data": held[start:end]}
+        groups = {**found, **tail.groupdict(), "data": held[start:end]}
         return _received(groups), over + len(self._end)
 
     def _line(self, line: bytes) -> Item:
         if self._head is not None or len(line) > self._longest:
             return line
         found = self._pattern.search(line)
-        return line if found is None else _received(groups_of(found))
+        return line if found is None else _received(found.groupdict())
 
 
 def _received(groups: dict[str, bytes | None]) -> Item:

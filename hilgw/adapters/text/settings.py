@@ -17,11 +17,10 @@ from hilgw.adapters.declaration import (
     check_mapping,
 )
 from hilgw.errors import ConfigError
-from hilgw.protocols.text.patterns import checked, compiled_head, names_of_groups, split_at_data
+from hilgw.protocols.text.patterns import LONGEST_LINE, compiled, compiled_head, split_at_data
 from hilgw.protocols.text.steps import Step, pattern_problems
 from hilgw.settings import setting
 
-LONGEST_LINE = 1024
 PLACEHOLDERS = ("data", "hex", "length", "destination")
 _PLACEHOLDER = re.compile(rf"\{{({'|'.join(PLACEHOLDERS)})\}}")
 _ANY_PLACEHOLDER = re.compile(r"\{(\w+)\}")
@@ -30,7 +29,7 @@ _ANY_PLACEHOLDER = re.compile(r"\{(\w+)\}")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextSettings(HasMapping):
     """Settings of a text module, besides those of every adapter. Patterns are regular expressions
-    (RE2's: as Python's, without lookaround and backreferences) for one line."""
+    (Python's, without lookaround and backreferences) for one line."""
 
     send: tuple[Step, ...] = setting(
         "steps that send a packet: {data} is replaced by its bytes, {hex} by its bytes in hex "
@@ -108,9 +107,10 @@ def check(settings: TextSettings, common: StationSettings) -> Iterator[Problem]:
 
 def _check_patterns(settings: TextSettings) -> list[Problem]:
     named = [(name, getattr(settings, name)) for name in ("listen_on", "restarted", "ignore")]
+    problems = pattern_problems(named, whole=False)
     for path, step in steps_of(settings):
-        named += [(f"{path}.expect", step.expect), (f"{path}.failed", step.failed)]
-    problems = pattern_problems(named)
+        answers = [(f"{path}.expect", step.expect), (f"{path}.failed", step.failed)]
+        problems += pattern_problems(answers, whole=True)
     try:
         _check_receive(settings.receive)
     except ConfigError as error:
@@ -122,10 +122,9 @@ def _check_receive(text: str) -> None:
     parts = split_at_data(text)
     if parts is not None:
         compiled_head(parts[0])
-        checked(parts[1])
+        compiled(parts[1], whole=True)
         return
-    checked(text)
-    if not {"data", "hex"} & names_of_groups(compiled_head(text)):
+    if not {"data", "hex"} & set(compiled(text).groupindex):
         fix = "mark the packet's data: (?P<data>...) or (?P<hex>[0-9A-Fa-f]+)"
         raise ConfigError(f"{text!r} has no group for the data", fix=fix)
 

@@ -19,7 +19,7 @@ from hilgw.control.line_load import LineLoad
 from hilgw.devices.kinds import POSITION_SENSOR, TOUCH_SENSOR
 from hilgw.devices.properties import DISTANCE_SENSOR_TYPES
 from hilgw.errors import ConfigError
-from hilgw.protocols.text.patterns import compiled_head, names_of_groups
+from hilgw.protocols.text.patterns import compiled
 from hilgw.protocols.text.steps import pattern_problems
 from hilgw.units import ms_to_ns
 
@@ -74,7 +74,7 @@ def _patterns(settings: TextBodySettings) -> Iterator[Problem]:
     for path, line in _lines(settings):
         named += [(f"{path}.expect", line.expect), (f"{path}.failed", line.failed)]
     named += [(f"unasked.{at}.expect", line.expect) for at, line in enumerate(settings.unasked)]
-    yield from pattern_problems(named)
+    yield from pattern_problems(named, whole=True)
 
 
 def _texts(settings: TextBodySettings) -> Iterator[Problem]:
@@ -205,7 +205,7 @@ def _sensors(settings: TextBodySettings) -> Iterator[Problem]:
     expects = [line.expect for line in settings.requests]
     for expect in [*expects, *(line.expect for line in settings.unasked)]:
         try:
-            found.append(names_of_groups(compiled_head(expect)))
+            found.append(set(compiled(expect, whole=True).groupindex))
         except ConfigError:  # reported by _patterns
             found.append(set())
     kind, place = ("line", "requests and unasked") if settings.unasked else ("answer", "requests")

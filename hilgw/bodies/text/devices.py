@@ -9,7 +9,7 @@ from hilgw.bodies.text.settings import Request, TextBodySettings, TextSensor, gr
 from hilgw.control.odometer import Odometer
 from hilgw.devices.kinds import Device, Devices, Value
 from hilgw.devices.lookup import look_up
-from hilgw.protocols.text.patterns import Match, compiled, groups_of, names_of_groups
+from hilgw.protocols.text.patterns import Match, compiled
 from hilgw.units import ms_to_ns
 
 NO_END = 2.0**80
@@ -59,7 +59,7 @@ class RequestLine:
     ) -> None:
         self.line: Sendable = sendable(settings, end, failed)
         self.data = self.line.filled({})
-        groups = set() if self.line.expect is None else names_of_groups(self.line.expect)
+        groups = set() if self.line.expect is None else set(self.line.expect.groupindex)
         self.sensors = [each for each in sensors if groups.issuperset(each.groups)]
         self.due_ns = 0
         self._own_ns = own_ns
@@ -73,7 +73,7 @@ class RequestLine:
 
     def values(self, match: Match, enabled: dict[int, int]) -> list[tuple[Sensor, Value | None]]:
         """The values of its enabled sensors in an answer."""
-        groups = groups_of(match)
+        groups = match.groupdict()
         return [(each, each.read(groups)) for each in self.sensors if each.device.index in enabled]
 
     def left(self, now: int, enabled: dict[int, int]) -> bool:
@@ -112,7 +112,7 @@ class Requests:
         not one."""
         for pattern in self._unasked:
             if found := pattern.search(line):
-                groups = groups_of(found)
+                groups = found.groupdict()
                 return [
                     (each, each.read(groups))
                     for each in self._sensors

@@ -27,7 +27,7 @@ from hilgw.control.events import (
 from hilgw.devices.kinds import Device, Refusal
 from hilgw.errors import MismatchError
 from hilgw.protocols.dialogue import AskLine, LineDialogue, LineScript
-from hilgw.protocols.text.patterns import compiled, groups_of, names_of_groups
+from hilgw.protocols.text.patterns import compiled
 from hilgw.protocols.text.steps import Step, question
 
 
@@ -249,7 +249,7 @@ class Setup(LineDialogue[Event, str | None]):
             if found.re is asked.refusal:
                 yield Notice(f"the {self._settings.name} rejects {step.send!r}: {shown(found[0])}")
                 return None
-            named = groups_of(found).get(IDENTITY)
+            named = found.groupdict().get(IDENTITY)
             if named:
                 words = named.decode("latin-1").strip()
                 identity = f"{self._settings.name} {words}".encode("unicode_escape").decode()
@@ -265,7 +265,7 @@ class Setup(LineDialogue[Event, str | None]):
             )
         if not (self.other.isascii() and self.other.decode().replace("\t", " ").isprintable()):
             return Notice(f"no answer to {step.send!r}, only other bytes: is baudRate its own?")
-        if IDENTITY in names_of_groups(asked.answer):
+        if IDENTITY in asked.answer.groupindex:
             what = f"this is not the {name}: it answered {shown(self.other)} to {step.send!r}"
             raise MismatchError(what, fix="check port, baudRate and the pattern in setup")
         return Notice(f"the {name} answered {shown(self.other)} to {step.send!r}")

@@ -179,7 +179,7 @@ class TextSensor:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextBodySettings(RobotSettings):
     """The serial line to the robot, its lines of text, and its devices. Patterns are regular
-    expressions (RE2's: as Python's, without lookaround) for one whole line."""
+    expressions (Python's, without lookaround and backreferences) for one whole line."""
 
     byteSize: int = setting(
         "cost of one byte on the line: 10 is 8N1, 11 is 8N2, 8 counts as 10",

@@ -1,5 +1,6 @@
 """The commands by their purpose, in the order of the help: each with its module in this folder and
-its summary. The help, the manual page and completions show these groups.
+its summary. The help, the manual page and completions show these groups; the
+short help those of EVERYDAY.
 
 A module has `add_parsers`, which adds the parsers of its commands, and `run`, or `run_NAME` for
 each of several commands; these return the exit code. A module is imported only for its commands.
@@ -74,4 +75,8 @@ GROUPS = {
         "completion": ("completion", "print a completion script for bash, zsh or fish"),
     },
 }
+EVERYDAY = (
+    *("run", "mock", "watch", "web", "status", "show", "explain", "send"),
+    *("arm", "disarm", "doctor", "ports", "scan", "check", "example"),
+)
 COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}

@@ -88,7 +88,7 @@ def _next_steps() -> str:
         ("hilgw --config xbee", "run a shipped configuration, on mocks"),
         *(own or [("hilgw example xbee > my.yaml", "begin your own; hilgw my.yaml runs it")]),
         ("hilgw ports; hilgw scan", "find hardware on the ports of this machine"),
-        ("hilgw --help", "all commands"),
+        ("hilgw --help --all", "all commands"),
     ]
     return "\n".join(["next:", *table(steps, indent="  ")])
 

@@ -60,8 +60,8 @@ def short_status(status: ControlLoopStatus, width: int) -> str:
 
 
 def _fitting(items: list[str], room: int) -> str:
-    """As many of them as there is room for, and the number of the others."""
-    for shown in range(len(items), -1, -1):
+    """As many of them as there is room for, and the number of the others; nothing without one."""
+    for shown in range(len(items), 0, -1):
         more = f"{len(items) - shown} more" if shown < len(items) else ""
         text = ", ".join([*items[:shown], *([more] if more else [])])
         if len(text) <= room:

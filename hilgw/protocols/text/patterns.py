@@ -1,69 +1,37 @@
 """Regular expressions of a configuration for received lines.
 
-RE2 matches in linear time. The bytes of a line come from a device and may be hostile: with the
-limits below, no line of a module takes longer than 20 ms.
+The bytes of a line come from a device and may be hostile: a pattern that could take more than
+MOST_STEPS on a line of LONGEST_LINE bytes is refused.
 """
 
 from __future__ import annotations
 
 import functools
 import re
-from typing import Any, cast
-
-import re2
+import warnings
+from contextlib import suppress
 
 from hilgw.errors import ConfigError
+from hilgw.protocols.text.backtracking import ANYTHING, END, LONGEST_LINE, Bound, bound, parser
 
-LONGEST_PATTERN = 1000
-LARGEST_PROGRAM = 2000  # of RE2's instructions; a counted repetition has one or more per count
-Pattern = re.Pattern[bytes]  # re2 has the interface of re, but its group names are bytes
+MOST_STEPS = 8 * LONGEST_LINE**2  # less than 50 ms
+Pattern = re.Pattern[bytes]
 Match = re.Match[bytes]
 
-_PYTHON_ONLY = re.compile(r"\{,\d+\}")  # text for RE2, a repetition for Python
+_FLAGS = re.compile(r"\(\?[is]+\)")
 
 
 def compiled(text: str, *, whole: bool = False) -> Pattern:
     """The pattern, anchored at the end of a line (whole: at its beginning, too).
 
-    ConfigError: not a regular expression, or one that is too large.
+    ConfigError: not a regular expression, or one that takes too long on some line.
     """
-    checked(text)
-    return _compiled((rb"\A" if whole else b"") + b"(?:" + _raw(text) + rb")\z")
+    return _compiled(text, r"\A" if whole else "", r"\Z")
 
 
 def compiled_head(text: str) -> Pattern:
-    """The pattern, not anchored."""
-    checked(text)
-    return _compiled(_raw(text))
-
-
-def checked(text: str) -> None:
-    """ConfigError for text that is not a regular expression, or one that is too large."""
-    if len(text) > LONGEST_PATTERN:
-        what = f"the pattern has {len(text)} characters"
-        raise ConfigError(what, fix=f"use at most {LONGEST_PATTERN}")
-    if wrong := _PYTHON_ONLY.search(text):
-        fix = f"write {wrong[0].replace(',', '0,')}"
-        raise ConfigError(f"{text!r} is not a regular expression: {wrong[0]}", fix=fix)
-    try:
-        size = cast("Any", _compiled(_raw(text))).programsize  # RE2's own
-    except re2.error as error:
-        reason = error.args[0].decode("utf-8", "replace")
-        fix = "write RE2's syntax: without lookaround, backreferences, (?x) and counts over 1000"
-        raise ConfigError(f"{text!r} is not a regular expression: {reason}", fix=fix) from None
-    if size > LARGEST_PROGRAM:
-        fix = "use * or + instead of large counts in braces"
-        raise ConfigError(f"{text!r} is too large", fix=fix)
-
-
-def groups_of(match: Match) -> dict[str, bytes | None]:
-    """The named groups of a match."""
-    named = cast("dict[bytes, bytes | None]", match.groupdict())
-    return {name.decode(): value for name, value in named.items()}
-
-
-def names_of_groups(pattern: Pattern) -> set[str]:
-    return {name.decode() for name in cast("dict[bytes, int]", pattern.groupindex)}
+    """The pattern, not anchored, for up to two lines."""
+    return _compiled(text, "", "")
 
 
 def split_at_data(text: str) -> tuple[str, str] | None:
@@ -72,30 +40,35 @@ def split_at_data(text: str) -> tuple[str, str] | None:
     start = text.find("(?P<data>")
     if start < 0 or "(?P<length>" not in text[:start]:
         return None
-    depth, at, in_set = 0, start, False
-    while at < len(text):
-        character = text[at]
-        if character == "\\":
-            at += 1
-        elif in_set:
-            in_set = character != "]" or text[at - 1] == "["
-        elif character == "[":
-            in_set = True
-        else:
-            depth += (character == "(") - (character == ")")
-            if depth == 0:
-                return text[:start], text[at + 1 :]
-        at += 1
+    for end in range(start + 1, len(text) + 1):
+        with suppress(re.error):  # the group is not complete
+            re.compile(_raw(text[start:end]))
+            return text[:start], text[end:]
     raise ConfigError(f"{text!r}: the group data is not closed", fix="add a )")
 
 
 @functools.lru_cache(maxsize=256)
-def _compiled(raw: bytes) -> Pattern:
-    options = re2.Options()
-    options.encoding = re2.Options.Encoding.LATIN1  # one character is one byte
-    options.dot_nl = True
-    options.log_errors = False
-    return cast("Pattern", re2.compile(raw, options))
+def _compiled(text: str, start: str, end: str) -> Pattern:
+    flags = match[0] if (match := _FLAGS.match(text)) else ""
+    try:
+        with warnings.catch_warnings(action="error"):  # such as [[ in a set
+            tree = parser.parse(_raw(text), re.DOTALL)
+            pattern = re.compile(
+                _raw(f"{flags}{start}(?:{text.removeprefix(flags)}){end}"), re.DOTALL
+            )
+        steps = bound(tree, Bound(END if end else ANYTHING)).steps
+    except (re.error, FutureWarning, OverflowError, RecursionError) as error:
+        what = f"{text!r} is not a regular expression: {error}"
+        raise ConfigError(what, fix="write Python's syntax, for bytes") from None
+    except ConfigError as error:
+        raise ConfigError(f"{text!r} has {error.what}", fix=error.fix) from None
+    is_at_begin = start or tree.data[:1] == [(parser.AT, parser.AT_BEGINNING)]
+    begins = 1 if is_at_begin else LONGEST_LINE
+    if begins * steps > MOST_STEPS:
+        what = f"{text!r} can match a line in too many ways"
+        fix = "begin with ^, or end each repetition where the next begins, as [^,]*, for .*,"
+        raise ConfigError(what, fix=fix)
+    return pattern
 
 
 def _raw(text: str) -> bytes:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from hilgw.errors import ConfigError
 from hilgw.protocols.dialogue import AskLine
-from hilgw.protocols.text.patterns import checked, compiled
+from hilgw.protocols.text.patterns import compiled
 from hilgw.settings import Problem, setting
 
 
@@ -30,12 +30,13 @@ def question(step: Step, text: bytes) -> AskLine:
     return AskLine(text, good, bad, timeout_s=step.timeout_s, tries=tries)
 
 
-def pattern_problems(named: Iterable[tuple[str, str]]) -> list[Problem]:
-    """The patterns that cannot be used: (path, what, fix). named: path and pattern each."""
+def pattern_problems(named: Iterable[tuple[str, str]], *, whole: bool) -> list[Problem]:
+    """The patterns that cannot be used: (path, what, fix). named: path and pattern each; whole:
+    they match from the beginning of a line."""
     problems = []
     for path, text in named:
         try:
-            checked(text)
+            compiled(text, whole=whole)
         except ConfigError as error:
             problems.append((path, error.what, error.fix))
     return problems

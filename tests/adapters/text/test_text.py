@@ -1,9 +1,7 @@
-"""The text adapter: conformance of the two modules of configs/text.yaml, and its patterns."""
+"""The text adapter: conformance of the two modules of configs/text.yaml."""
 
 from __future__ import annotations
 
-import re
-import time
 from typing import Any
 
 import pytest
@@ -22,10 +20,8 @@ from hilgw.adapters.base import (
 )
 from hilgw.adapters.text import ADAPTER
 from hilgw.adapters.text.settings import ByHeader
-from hilgw.errors import ConfigError
 from hilgw.framing.guess import AFTER_NS
 from hilgw.medium.packet import Packet
-from hilgw.protocols.text.patterns import checked, compiled, groups_of, split_at_data
 from hilgw.protocols.text.steps import Step
 from hilgw.testing import AdapterConformance, Vector
 
@@ -105,91 +101,6 @@ class TestAtRadio(AdapterConformance):
     )
 
 
-# --- patterns ---
-
-MANY_WAYS = [
-    "(a+)+$", "(a|aa)*b", ".*.*x", r"(\d+,)*", r"\d+\d+\d+x", "(x+x+)+y", "(a?){30}a{30}",
-    "a?" * 30 + "a" * 30, "(a|b|ab)" * 12, "(?:a+|b+)(?:a+|b+)x", "(a+)?(a+)?(a+)?b",
-    r"(?:ab)*?1+?\d*", "(b*?b*)??", "(?:x|a+b?a+c?a+)", "(?i)a+A+a+x", "(?i:a+A+a+)x",
-]  # fmt: skip
-LINES = (b"a" * 1024, b"a" * 1023 + b"!", b"1," * 512, b"x" * 1024, b"+RCV=1,1," * 113)
-
-
-@pytest.mark.parametrize(
-    ("text", "fix"),
-    [
-        ("[", "without lookaround"),
-        (r"(?P<a>x)(?P=a)", "without lookaround"),
-        ("(?x) ok # it is", "without lookaround"),
-        ("a{1,2000}", "without lookaround"),
-        ("(((.?){10}){10}){10}", "large counts"),
-        ("a{,3}", r"write \{0,3\}"),
-        ("x" * 2000, "at most 1000"),
-    ],
-)
-def test_patterns_that_are_not_taken(text: str, fix: str) -> None:
-    with pytest.raises(ConfigError, match=fix):
-        checked(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        *MANY_WAYS,
-        r"\w+: (?P<data>.*)",
-        AT_RADIO["receive"],
-        "(ok|busy|radio_(err|tx_ok))( .*)?",
-        "a{3}x?",
-        "(?P<data>(a|aa|.)*)",
-        "(?P<a>(.?){400})(?P<b>.*)",
-    ],
-)
-def test_no_line_of_a_device_takes_longer_than_20_ms(text: str) -> None:
-    pattern = compiled(text)
-
-    def took(line: bytes) -> float:
-        begin = time.thread_time()
-        pattern.search(line)
-        return time.thread_time() - begin
-
-    assert max(min(took(line) for _ in range(3)) for line in LINES) < 0.02
-
-
-@pytest.mark.parametrize("whole", [False, True])
-def test_flags_apply_to_the_whole_pattern(whole: bool) -> None:
-    assert compiled("(?i)ok|done", whole=whole).search(b"DONE")
-    assert bool(compiled("(?i)ok|done", whole=whole).search(b"it is DONE")) is not whole
-
-
-@pytest.mark.parametrize(
-    ("text", "line", "group"),
-    [
-        ("(?P<g>a|ab)(c|bcd)", b"abcd", b"a"),  # the first alternative, as in Python
-        ("(?P<g>.*?),", b"a,b,", b"a,b"),  # anchored at the end
-        (r"x(?P<g>[\x80-\xff].)", b"x\xff\n", b"\xff\n"),  # bytes, line ends included
-        ("(?P<g>é)", "é".encode(), "é".encode()),
-        (r"(?P<g>\d+)?x", b"x", None),
-    ],
-)
-def test_patterns_mean_what_they_mean_in_python(
-    text: str, line: bytes, group: bytes | None
-) -> None:
-    found = compiled(text).search(line)
-    assert found is not None
-    assert groups_of(found) == {"g": group}
-    python = re.search(b"(?:" + text.encode() + rb")\Z", line, re.DOTALL)
-    assert python is not None
-    assert python["g"] == group
-
-
-def test_a_pattern_is_split_at_its_data() -> None:
-    assert split_at_data(r"A(?P<length>\d+)[(](?P<data>[)]\)(.)*),(?P<rssi>\d)") == (
-        r"A(?P<length>\d+)[(]",
-        r",(?P<rssi>\d)",
-    )
-    assert split_at_data("(?P<data>.*)") is None
-
-
 # --- sessions ---
 
 
@@ -263,6 +174,9 @@ def test_a_header_byte_holds_channels_to_254() -> None:
     ("changes", "place"),
     [
         ({"receive": "(a+"}, "receive"),
+        ({"receive": "RX (?P<data>(a+)+)"}, "receive"),
+        ({"listen_on": "(a|aa)*b"}, "listen_on"),
+        ({"setup": (Step(send="x", expect="(.*,)*"),)}, "setup.0.expect"),
         ({"receive": "x"}, "receive"),
         ({"ignore": "["}, "ignore"),
         ({"send": (Step(send="x"),)}, "send"),

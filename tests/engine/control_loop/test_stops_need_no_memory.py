@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
@@ -157,7 +158,7 @@ def test_copies_leave_30_ms_apart_and_the_run_waits_for_them() -> None:
     assert not robot.loop.loop.has_drained()
     times = copies_of(robot)
     assert len(times) == 3 and times[0] == 0
-    gaps_ms = [later - earlier for earlier, later in zip(times, times[1:], strict=False)]
+    gaps_ms = [later - earlier for earlier, later in pairwise(times)]
     assert min(gaps_ms) >= REPEAT_NS // NS_PER_MS and max(gaps_ms) < 50
     assert robot.loop.loop.has_drained()
     assert NOT_CONFIRMED in robot.loop.observer.notices

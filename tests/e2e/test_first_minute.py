@@ -1,0 +1,92 @@
+"""The first minute: tools/run with options runs the example; it and tools/test end with a hint."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.running import ROOT, environment
+
+HINT = "(from now on: hilgw)"
+
+
+def tool(name: str, *arguments: str, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(ROOT / "tools" / name), *arguments],
+        cwd=cwd,
+        env=environment(cwd, **env),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+def activated(line: str, cwd: Path) -> str:
+    """The hilgw of a shell that has obeyed the hint, or the error."""
+    command = line.removesuffix(HINT).strip().replace("source ", ". ", 1)
+    shell = ["sh", "-c", f"cd {shlex.quote(str(cwd))} && {command} && command -v hilgw"]
+    done = subprocess.run(shell, env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True)
+    return done.stdout.strip() or done.stderr
+
+
+def test_tools_run_takes_options_for_the_example_and_ends_with_the_hint(tmp_path: Path) -> None:
+    done = tool("run", "--duration", "4s", "--report", "out.json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "configs/xbee.yaml" in done.stdout and "ready" in done.stdout
+    assert (tmp_path / "out.json").exists()
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("source ") and last.endswith(HINT)
+    hilgw = activated(last, tmp_path)
+    assert Path(hilgw).is_relative_to(ROOT) and os.access(hilgw, os.X_OK)
+
+
+def test_tools_run_passes_everything_else_on(tmp_path: Path) -> None:
+    done = tool("run", "check", "no.yaml", cwd=tmp_path)
+    assert done.returncode == 3 and "no.yaml" in done.stderr
+    done = tool("run", "--version", cwd=tmp_path)
+    assert done.returncode == 0 and done.stdout.startswith("hilgw ")
+
+
+def test_where_hilgw_is_on_the_path_there_is_no_hint(tmp_path: Path) -> None:
+    venv = next(path for path in (ROOT / ".venv", *ROOT.glob(".venv-*")) if path.is_dir())
+    if python := os.environ.get("PYTHON"):
+        version = "import sys; print('%d.%d' % sys.version_info[:2])"
+        number = subprocess.run([python, "-c", version], capture_output=True, text=True, check=True)
+        venv = ROOT / f".venv-{number.stdout.strip()}"
+    done = tool("run", "--version", cwd=tmp_path, PATH=f"{venv}/bin:{os.environ['PATH']}")
+    assert done.returncode == 0 and HINT not in done.stderr
+
+
+def test_tools_test_ends_with_the_hint(tmp_path: Path) -> None:
+    done = tool("test", "--version", cwd=ROOT)
+    assert done.returncode == 0 and "pytest" in done.stdout + done.stderr
+    last = done.stderr.splitlines()[-1]
+    assert last.endswith(HINT) and Path(activated(last, ROOT)).is_relative_to(ROOT)
+    done = tool("test", "-q", "tests/no_such_folder", cwd=tmp_path)
+    assert done.returncode == 4 and done.stderr.splitlines()[-1].endswith(HINT)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("--duration 8s", True),
+        ("-q --set adapters.xbee0.channel=13 --log out.log", True),
+        ("--speed max --arm", True),
+        ("--duration 8s my.yaml", False),
+        ("--config my.yaml --duration 8s", False),
+        ("--config=my.yaml", False),
+        ("-q watch --full", False),
+        ("--help --all", False),
+    ],
+)
+def test_which_arguments_are_options_alone(line: str, expected: bool) -> None:
+    script = '. tools/setup.sh; here=$PWD; only_options "$@"'
+    done = subprocess.run(
+        ["sh", "-c", script, "sh", *line.split()], cwd=ROOT, env=environment(ROOT), check=False
+    )
+    assert (done.returncode == 0) is expected
