@@ -1,0 +1,91 @@
+"""The book is built without warnings, has every page, and each page has one task."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import zlib
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PUBLIC = ("hilgw.api", "hilgw.client", "hilgw.testing", "hilgw.testing.sim")
+BASES = {
+    "hilgw.adapters.base": ("Adapter", "AdapterSession", "Limits", "Refused", "Dropped"),
+    "hilgw.bodies.base": ("Body", "BodySession"),
+}
+LONGEST = 1500  # words of a page that is not for looking things up
+REFERENCE = (  # in these one looks things up
+    *("config/", "adapters/", "api/", "commands.md", "config.md", "report.md", "reasons.md"),
+    *("robot-functions.md", "framing.md", "glossary.md", "performance.md"),
+)
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the book as tools/docs does."""
+    folder = tmp_path_factory.mktemp("book")
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-c", "docs", "-b", "html"]
+    command += ["-d", str(folder / "doctrees"), ".", str(folder / "html")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
+    return folder / "html"
+
+
+def linked(page: Path) -> list[Path]:
+    """The pages that this page links to, in order."""
+    text = page.read_text(encoding="utf-8")
+    return [(page.parent / link).resolve() for link in re.findall(r"\]\(([^)\s#:]+\.md)", text)]
+
+
+@pytest.mark.process
+def test_every_page_can_be_read_and_searched(book: Path) -> None:
+    for page in DOCS.rglob("*.md"):
+        assert (book / page.relative_to(ROOT)).with_suffix(".html").is_file(), page
+    assert "Search.setIndex" in (book / "searchindex.js").read_text(encoding="utf-8")
+    assert 'role="search"' in (book / "docs" / "index.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.process
+def test_every_public_name_has_its_docstring_in_the_book(book: Path) -> None:
+    inventory = (book / "objects.inv").read_bytes().split(b"\n", 4)[4]
+    described = {line.split(" ")[0] for line in zlib.decompress(inventory).decode().splitlines()}
+    public = {name: tuple(import_module(name).__all__) for name in PUBLIC} | BASES
+    missing = {f"{module}.{name}" for module, names in public.items() for name in names} - described
+    # The same object has one description, under the name of the module that exports it.
+    assert missing == set()
+
+
+@pytest.mark.process
+def test_a_link_to_a_page_beside_docs_stays_in_the_book(book: Path) -> None:
+    robots = (book / "docs" / "robots.html").read_text(encoding="utf-8")
+    assert 'href="../SAFETY.html"' in robots
+    assert (book / "SAFETY.html").is_file()
+    assert "docs/index.html" in (book / "index.html").read_text(encoding="utf-8")
+
+
+def test_nothing_arrives_is_a_front_door() -> None:
+    door = (DOCS / "nothing-arrives.md").resolve()
+    assert linked(DOCS / "index.md")[0] == door
+    assert linked(DOCS / "start.md")[0] == door
+    assert door in linked(ROOT / "README.md")
+
+
+def test_the_book_has_five_parts() -> None:
+    names = [page.name for page in linked(DOCS / "index.md")[1:]]
+    assert names == ["start.md", "bench.md", "robots.md", "observing.md", "reference.md"]
+
+
+def pages_with_a_task() -> list[Path]:
+    pages = sorted(DOCS.rglob("*.md"))
+    return [page for page in pages if not str(page.relative_to(DOCS)).startswith(REFERENCE)]
+
+
+@pytest.mark.parametrize("page", pages_with_a_task(), ids=lambda page: page.stem)
+def test_a_page_has_one_task_and_is_short(page: Path) -> None:
+    words = len(page.read_text(encoding="utf-8").split())
+    assert words <= LONGEST, "split it: one task a page"
