@@ -68,11 +68,11 @@ def test_a_link_to_a_page_beside_docs_stays_in_the_book(book: Path) -> None:
     assert "docs/index.html" in (book / "index.html").read_text(encoding="utf-8")
 
 
-def test_nothing_arrives_is_a_front_door() -> None:
-    door = (DOCS / "nothing-arrives.md").resolve()
-    assert linked(DOCS / "index.md")[0] == door
-    assert linked(DOCS / "start.md")[0] == door
-    assert door in linked(ROOT / "README.md")
+def test_nothing_arrives_is_the_first_link() -> None:
+    first = (DOCS / "nothing-arrives.md").resolve()
+    assert linked(DOCS / "index.md")[0] == first
+    assert linked(DOCS / "start.md")[0] == first
+    assert first in linked(ROOT / "README.md")
 
 
 def test_the_book_has_five_parts() -> None:
