@@ -31,7 +31,9 @@ exclude_patterns += ["node_modules", "**/.*"]
 
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
 myst_heading_anchors = 4  # the anchors that GitHub makes
-suppress_warnings = ["misc.highlighting_failure"]  # languages that Pygments does not have: WC2EC, VRML
+suppress_warnings = [
+    "misc.highlighting_failure"
+]  # languages that Pygments does not have: WC2EC, VRML
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_default_options = {"members": True}

@@ -29,9 +29,22 @@ REFERENCE = (  # in these one looks things up
 def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the book as tools/docs does."""
     folder = tmp_path_factory.mktemp("book")
-    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-c", "docs", "-b", "html"]
+    command = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "-q",
+        "-W",
+        "--keep-going",
+        "-c",
+        "docs",
+        "-b",
+        "html",
+    ]
     command += ["-d", str(folder / "doctrees"), ".", str(folder / "html")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
+    )
     assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
     return folder / "html"
 
