@@ -38,6 +38,7 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_default_options = {"members": True}
 add_module_names = False
+toc_object_entries = False  # the contents at the side are pages, which also builds in half the time
 python_use_unqualified_type_names = True
 
 html_theme = "furo"
@@ -57,7 +58,7 @@ def with_contents(app: Any, docname: str, source: list[str]) -> None:
     """Append the table of contents of a page of contents, and link to the form of a report."""
     if docname in CONTENTS:
         entries = "".join(f"{title} <{page}>\n" for title, page in ITEM.findall(source[0]))
-        source[0] += f"\n\n```{{toctree}}\n:hidden:\n\n{entries}```\n"
+        source[0] += f"\n\n```{{toctree}}\n:hidden:\n:titlesonly:\n\n{entries}```\n"
     if repository := os.environ.get("HILGW_URL", "").rstrip("/"):
         form = f"{repository}/issues/new?template={Path(FORM).name}"
         source[0] = re.sub(rf"\]\([./]*{re.escape(FORM)}\)", f"]({form})", source[0])
