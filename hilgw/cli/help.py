@@ -103,7 +103,7 @@ EXIT_CODES = {
     2: "error in the command line",
     3: "error in the configuration",
     4: "a port cannot be opened",
-    5: "a module, controller, robot or gateway does not answer, or answers wrongly",
+    5: "a device, controller or gateway does not answer, or answers wrongly",
     6: "the peer is not the device that the configuration names",
     7: "the gateway ended with a latched safety stop",
     8: "hilgw departed from a recording, with on_departure: stop",
