@@ -1,3 +1,3 @@
 """hilgw: a hardware-in-the-loop gateway for Webots Emitter and Receiver devices."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

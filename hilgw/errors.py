@@ -1,7 +1,7 @@
 """The one tree of errors. Each has a problem, a position and a fix.
 
 Every class has the exit code of the command when the error reaches the user; `hilgw --help` and
-docs/config.md list them.
+docs/commands.md list them.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ def urls(repository: str, ref: str) -> dict[str, str]:
     files = f"{repository}/blob/{ref}"
     return {
         "Homepage": repository,
-        "Documentation": f"{files}/docs/config.md",
+        "Documentation": f"{files}/docs/index.md",
         "Changelog": f"{files}/CHANGELOG.md",
         "Source": repository,
         "Issues": f"{repository}/issues",

@@ -295,7 +295,7 @@ class Robot(OldNames):
         return messages.pop(0).decode(errors="replace") if messages else None
 
     def waitForUserInputEvent(self, event_type: int, timeout: int) -> int:
-        """Waits for one of these events (EVENT_...), at most timeout ms; returns the event."""
+        """Waits for one of these events (`EVENT_*`), at most `timeout` ms; returns the event."""
         self._session.user_input = self.EVENT_NO_EVENT
         function = "robot_wait_for_user_input_event"
         wait = WaitForUserInput(integer(event_type, function), integer(timeout, function))

@@ -100,18 +100,18 @@ PURPOSES = {
 }
 
 EXIT_CODES = {
-    0: "success",
+    0: "success; --duration is over",
     1: "failure",
-    2: "usage",
-    3: "configuration",
-    4: "port",
-    5: "peer",
-    6: "mismatch",
-    7: "safety stop latched",
-    8: "departed from a recording",
+    2: "error in the command line",
+    3: "error in the configuration",
+    4: "a port cannot be opened",
+    5: "a device, controller or gateway does not answer, or answers wrongly",
+    6: "the peer is not the device that the configuration names",
+    7: "the gateway ended with a latched safety stop",
+    8: "hilgw departed from a recording, with on_departure: stop",
     130: "Ctrl-C, or the program that read the output ended",
     143: "SIGTERM",
-    129: "terminal closed",
+    129: "the terminal was closed",
 }
 
 

@@ -407,7 +407,7 @@ class Gateway:
         }
 
     def hops(self) -> dict[str, dict[str, Latency]]:
-        """The latency of each hop, by what counts it; docs/observe.md defines them."""
+        """The latency of each hop, by what counts it; docs/status.md defines them."""
         robots, stations, loops = self.robots.values(), self.stations.items(), self.control_loops
         return {
             "emitter": {e.name: e.latency for each in robots for e in each.emitters.values()},

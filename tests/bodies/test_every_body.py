@@ -83,7 +83,7 @@ class TestWc2ec(BodyConformance):
 
     body = WC2EC
     settings = {"connect": "tcp://127.0.0.1:1", "default_position": {"lift": 0.0}}
-    page = DOCS / "wc2ec.md"
+    page = DOCS / "stops.md"
 
     def moves(self, mock: Any) -> bool:
         return bool(mock.body.moving)

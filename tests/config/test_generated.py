@@ -36,7 +36,8 @@ def test_nothing_is_stale() -> None:
 def test_stale_pages_are_named_and_written(tmp_path: Path) -> None:
     copy_checkout(tmp_path, "hilgw", "firmware_mocks", "tools", "docs", "configs")
     generate(tmp_path)
-    page, config = tmp_path / "docs" / "adapters" / "xbee.md", tmp_path / "docs" / "config.md"
+    page = tmp_path / "docs" / "adapters" / "xbee.md"
+    config = tmp_path / "docs" / "config" / "adapters.md"
     wanted = page.read_text(encoding="utf-8"), config.read_text(encoding="utf-8")
     page.unlink()
     (page.parent / "gone.md").write_text("left over")
@@ -45,7 +46,7 @@ def test_stale_pages_are_named_and_written(tmp_path: Path) -> None:
     assert stale.returncode == 1
     assert stale.stdout.splitlines() == [
         "stale: docs/adapters/xbee.md",
-        "stale: docs/config.md",
+        "stale: docs/config/adapters.md",
         "stale: docs/adapters/gone.md",
     ]
     assert generate(tmp_path).returncode == 0
@@ -62,12 +63,11 @@ def test_the_page_of_a_kind_names_every_setting_and_mapping() -> None:
     assert all(f"| {mapped.field} | {mapped.maps} |" in page for mapped in ADAPTER.limits.mapping)
 
 
-def test_the_yaml_in_the_page_is_a_configuration() -> None:
-    page = (ROOT / "docs" / "config.md").read_text(encoding="utf-8")
-    examples = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
-    assert len(examples) == 2
-    for example in examples:
-        assert load_text(example, "docs/config.md").warnings == []
+@pytest.mark.parametrize("page", ["config.md", "config/devices.md"])
+def test_the_yaml_in_a_page_is_a_configuration(page: str) -> None:
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    (example,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    assert load_text(example, f"docs/{page}").warnings == []
 
 
 @pytest.mark.parametrize("kind", plugins.own(plugins.ADAPTERS))
@@ -94,8 +94,8 @@ def test_the_settings_of_framings_are_written_once() -> None:
 
 
 def test_each_mock_has_an_example_before_its_table() -> None:
-    page = (ROOT / "docs" / "config.md").read_text(encoding="utf-8")
-    sections = re.findall(r"#### `mock: (\w+)`\n(.*?)\n\| parameter", page, re.DOTALL)
+    page = (ROOT / "docs" / "config" / "mocks.md").read_text(encoding="utf-8")
+    sections = re.findall(r"## `mock: (\w+)`\n(.*?)\n\| parameter", page, re.DOTALL)
     assert [name for name, _ in sections] == plugins.names(plugins.MOCKS)
     for name, text in sections:
         (command,) = re.findall(r"^    hilgw (mock .*)$", text, re.MULTILINE)

@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +21,7 @@ import pytest
 from hilgw.devices.emitter import Departure, Emitter
 from hilgw.devices.fields import EmitterFields, ReceiverFields
 from hilgw.devices.receiver import Receiver
+from tests.docs.reading import pages
 
 MS = 1_000_000
 INF, NAN = math.inf, math.nan
@@ -305,7 +305,7 @@ def test_receiver(case: str) -> None:
 
 
 def test_the_semantics_page_names_every_case() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "semantics.md").read_text()
+    page = pages("semantics", "emitter-receiver", "medium", "poses")
     named = set(re.findall(r"\b[EBR]\d+\b", page))
     assert named == {name.split()[0] for name in (*EMITTER_CASES, *RECEIVER_CASES)}
 

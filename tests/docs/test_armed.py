@@ -1,4 +1,4 @@
-"""docs/config.md, Armed: its commands work, in their order."""
+"""docs/config/safety.md, Armed: its commands work, in their order."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_the_commands_arm_and_disarm(tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "config.md").read_text(encoding="utf-8")
-    section = page.split("#### Armed")[1].split("\n### ")[0]
+    page = (ROOT / "docs" / "config" / "safety.md").read_text(encoding="utf-8")
+    section = page.split("## Armed")[1].split("\n## ")[0]
     start, *rest = re.findall(r"^    hilgw (.*)$", section, re.M)
     args = parse(start.split())
     assert args.arm and [each.split()[0] for each in rest] == ["arm", "arm", "disarm"]

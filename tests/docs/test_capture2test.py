@@ -1,4 +1,4 @@
-"""docs/record.md, from a fault to a failing test: its commands, in their order."""
+"""docs/replay.md, from a fault to a failing test: its commands, in their order."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.docs.reading import pages
 from tests.e2e.running import ROOT, in_process, run, run_program
 
-PAGE = (ROOT / "docs" / "record.md").read_text(encoding="utf-8")
+PAGE = pages("replay")
 PART = PAGE.partition("## From a fault to a failing test")[2].partition("\n## ")[0]
 COMMANDS = [line[2:] for block in re.findall(r"```console\n(.*?)```", PART, re.S)
             for line in block.splitlines()]  # fmt: skip

@@ -12,11 +12,12 @@ import pytest
 import hilgw.api
 from hilgw.api.robot import CLASSES
 from hilgw.testing.sim import wait_until
+from tests.docs.reading import pages
 from tests.e2e.running import Gateway, patient, run
 
 pytestmark = pytest.mark.process
 
-PAGE = (Path(__file__).parents[2] / "docs" / "controllers.md").read_text()
+PAGE = pages("controllers", "python-api")
 FILES = dict(re.findall(r"```\w+ file=(\S+)\n(.*?)```", PAGE, re.DOTALL))
 
 

@@ -51,7 +51,7 @@ def test_the_form_asks_for_the_report() -> None:
     assert {"name", "description", "body"} <= form.keys()
     fields = {part["id"]: part for part in form["body"] if part["type"] != "markdown"}
     required = {name for name, part in fields.items() if part["validations"]["required"]}
-    assert required == {"kind", "hardware", "result", "report"}
+    assert required == {"kind", "hardware", "firmware", "date", "result", "report"}
     assert all(part["attributes"]["label"] for part in fields.values())
 
 

@@ -9,7 +9,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+BESIDE = ("README", "CHANGELOG", "CONTRIBUTING", "SAFETY", "SECURITY")
+PAGES = [*(ROOT / f"{name}.md" for name in BESIDE), *sorted(DOCS.rglob("*.md"))]
 
 
 def prose(page: Path) -> str:

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.running import COMMAND, ROOT, Gateway, environment
+from tests.docs.reading import pages
+from tests.e2e.running import COMMAND, Gateway, environment
 
-PAGE = (ROOT / "docs" / "observe.md").read_text(encoding="utf-8")
+PAGE = pages("observe", "scripts", "status")
 EXAMPLES = re.findall(r"```text\n\$ hilgw (watch.*?)(?: \| .*?)?\n(.*?)```", PAGE, re.S)
 
 

@@ -1,4 +1,4 @@
-"""docs/observe.md: `hilgw status` and `hilgw metrics`, beside the gateway that the page names."""
+"""docs/status.md: `hilgw status` and `hilgw metrics`, beside the gateway that the page names."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from hilgw.protocols.gateway.metrics import FAMILIES
-from tests.e2e.running import ROOT, Gateway, run
+from tests.docs.reading import pages
+from tests.e2e.running import Gateway, run
 
-PAGE = (ROOT / "docs" / "observe.md").read_text(encoding="utf-8")
+PAGE = pages("status")
 
 
 @pytest.mark.process

@@ -14,7 +14,9 @@ from hilgw import plugins
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "pictures"
+MOVIE = FOLDER / "terminal.svg"
 PICTURES = sorted(FOLDER.glob("*.svg"))
+STILLS = [path for path in PICTURES if path != MOVIE]
 SVG = "{http://www.w3.org/2000/svg}"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # Width of a letter of a wide sans-serif (DejaVu Sans), in its size: most letters are narrower.
@@ -34,7 +36,7 @@ def width_of(text: ET.Element) -> float:
     return len(text.text or "") * em * size
 
 
-@pytest.mark.parametrize("path", PICTURES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", STILLS, ids=lambda path: path.stem)
 def test_words_fit_their_box_and_all_fits_the_picture(path: Path) -> None:
     root = ET.parse(path).getroot()
     _, _, width, height = map(float, root.attrib["viewBox"].split())
@@ -53,6 +55,38 @@ def test_words_fit_their_box_and_all_fits_the_picture(path: Path) -> None:
             assert x - half >= 0 and x + half <= width, text.text
             assert 12 < float(text.attrib["y"]) < height - 4, text.text
     assert root.findtext(f"{SVG}title")
+
+
+def keyframes(style: str, name: str) -> list[tuple[float, str]]:
+    """Each percentage of an animation, with its declarations."""
+    (body,) = re.findall(rf"@keyframes {name} {{ (.*) }}$", style, re.M)
+    return [(float(at), done.strip()) for at, done in re.findall(r"([\d.]+)% {([^}]*)}", body)]
+
+
+def test_the_movie_takes_30_s_and_shows_each_line_as_it_appears() -> None:
+    root = ET.parse(MOVIE).getroot()
+    style = root.findtext(f"{SVG}style") or ""
+    assert "animation: 30s step-end infinite" in style
+    motion = style.index("@media (prefers-reduced-motion: no-preference)")
+    assert "animation" not in style[:motion], "a reader who wants no motion gets a still"
+    (screen,) = root.findall(f"{SVG}svg")
+    width, height = float(screen.attrib["width"]), float(screen.attrib["height"])
+    texts = list(screen.iter(f"{SVG}text"))
+    appears: dict[float, float] = {}  # the lowest line that is there at a time
+    for text in texts:
+        assert float(text.attrib["x"]) + float(text.attrib["textLength"]) < width
+        hidden, (at, shown) = keyframes(style, text.attrib["class"].split()[0])
+        assert (hidden, shown) == ((0.0, "opacity: 0"), "opacity: 1")
+        appears[at] = max(appears.get(at, 0), float(text.attrib["y"]))
+    scrolls = keyframes(style, "scroll")
+    for at, lowest in appears.items():
+        moved = [float(px) for time, way in scrolls if time <= at
+                 for px in re.findall(r"-([\d.]+)px", way)]  # fmt: skip
+        assert 0 < lowest - max(moved, default=0.0) < height, "below the screen"
+    assert max(appears) < 90, "the last lines stay for some seconds"
+    words = "\n".join(text.text or "" for text in texts)
+    assert words.count("$ hilgw ") == 3 and '"pong 12"' in words
+    assert "not received: channel" in words and "the ledger adds up" in words
 
 
 def luminance(colour: str) -> float:

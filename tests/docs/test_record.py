@@ -13,11 +13,20 @@ from hilgw.cli.parser import parse
 from hilgw.config.load import load_text
 from hilgw.engine.recording.recordings import MOST
 from hilgw.record.events import RTAC_SERIAL, USER0, USER1
-from tests.e2e.running import ROOT, Gateway, environment, in_process, run_program, wait_until
+from tests.docs.reading import pages
+from tests.e2e.running import Gateway, environment, in_process, run_program, wait_until
 
-PAGE = (ROOT / "docs" / "record.md").read_text(encoding="utf-8")
-COMMANDS = [line[2:] for block in re.findall(r"```text\n(.*?)```", PAGE, re.S)
-            for line in block.splitlines() if line.startswith("$ ")]  # fmt: skip
+PAGE = pages("record", "replay", "twin")
+
+
+def commands(page: str) -> list[str]:
+    """The commands of its consoles."""
+    return [
+        line[2:]
+        for block in re.findall(r"```text\n(.*?)```", pages(page), re.S)
+        for line in block.splitlines()
+        if line.startswith("$ ")
+    ]
 
 
 def run(command: str, folder: Path) -> tuple[int, str]:
@@ -37,7 +46,8 @@ def run(command: str, folder: Path) -> tuple[int, str]:
 def test_each_command_does_what_the_page_shows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begin, record, note, end, *reading, live = COMMANDS
+    begin, record, note, end, *reading, live = commands("record")
+    reading += commands("twin")
     monkeypatch.setattr(os, "environ", os.environ | environment(tmp_path))
     with Gateway(tmp_path, [*shlex.split(begin)[1:], "--quiet"]) as gateway:
         answers = [run(each, tmp_path) for each in (record, note, end)]

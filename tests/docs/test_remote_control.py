@@ -14,10 +14,11 @@ from hilgw.cli.parser import parse
 from hilgw.config.load import load_config, load_text
 from hilgw.config.shipped import found
 from tests.conftest import REAL
+from tests.docs.reading import pages
 from tests.e2e.running import Gateway, patient, run, wait_until
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "remote-control.md").read_text(encoding="utf-8")
+PAGE = pages("remote-control", "refused-commands", "robots")
 COMMANDS = re.findall(r"^    hilgw (.*)$", PAGE, re.MULTILINE)
 WIDTH = "92"
 # A busy machine is not a fault of the robot or the program.

@@ -20,6 +20,7 @@ from hilgw.config.load import load_text
 from hilgw.control.events import Connected
 from hilgw.plugins import new_air
 from tests.bodies.bench import BodyBench
+from tests.docs.reading import pages
 
 ROOT = Path(__file__).parents[2]
 SESSIONS: dict[str, Any] = {
@@ -68,7 +69,7 @@ def test_the_settings_shown_are_accepted() -> None:
 
 # --- docs/text-robots.md --------------------------------------------------------------------------
 
-TEXT_PAGE = (ROOT / "docs" / "text-robots.md").read_text(encoding="utf-8")
+TEXT_PAGE = pages("text-robots", "text-examples")
 
 
 def text_settings(block: str, **more: Any) -> Any:

@@ -17,9 +17,10 @@ from hilgw.engine.observer import Observer
 from hilgw.medium.mocap import decode
 from hilgw.medium.pose import Pose
 from hilgw.reasons import NotReceivedReason
+from tests.docs.reading import pages
 from tests.e2e.running import run
 
-PAGE = (Path(__file__).parents[2] / "docs" / "semantics.md").read_text(encoding="utf-8")
+PAGE = pages("semantics", "emitter-receiver", "medium", "poses")
 
 
 def test_the_configuration_it_shows(tmp_path: Path) -> None:

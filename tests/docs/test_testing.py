@@ -16,9 +16,10 @@ from hilgw.testing import AdapterConformance
 from hilgw.testing.fixtures.gateways import Gateways, RunningGateway
 from hilgw.testing.fixtures.mocks import FirmwareMocks, MockHandle
 from hilgw.testing.fixtures.ports import TestPort, VirtualPorts
+from tests.docs.reading import pages
 from tests.e2e.running import ROOT, run, run_program
 
-PAGE = (ROOT / "docs" / "testing.md").read_text()
+PAGE = pages("testing", "conformance")
 EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
 

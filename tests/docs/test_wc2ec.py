@@ -16,8 +16,9 @@ from hilgw.controllers.wc2ec import CONTROLLER
 from hilgw.devices.kinds import MotorLimits
 from hilgw.framing import create
 from hilgw.protocols.wc2ec import Layouts, Numbers, Side, describe
+from tests.docs.reading import pages
 
-PAGE = (Path(__file__).parents[2] / "docs" / "wc2ec.md").read_text()
+PAGE = pages("wc2ec", "wc2ec-wire", "wc2ec-robots", "stops")
 LAYOUTS = Layouts("R2020a", extensions=True)
 SIDES = {"W": Side.WEBOTS, "E": Side.EXTERNAL}
 HEX = r"((?:[0-9a-f]{2} ?)+)"

@@ -18,10 +18,11 @@ import hilgw
 from hilgw.config.load import load_config, load_text
 from hilgw.devices.properties import CameraFields
 from hilgw.security.access import write_token
+from tests.docs.reading import pages
 from tests.e2e.running import patient
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "webots.md").read_text()
+PAGE = pages("webots", "webots-connect")
 API = Path(hilgw.__file__).parent / "api" / "path"
 
 
@@ -108,7 +109,7 @@ def test_a_controller_of_another_host_has_a_token_and_tls(tmp_path: Path) -> Non
     [plain] = re.findall(r'^    WEBOTS_CONTROLLER_URL="(tcp:\S+)\$\(cat lab.token\)"$', PAGE, re.M)
     [tls] = re.findall(r"With `(tls: \{.*?\})` in the place of `(?:plaintext: true)`", PAGE)
     secure = shlex.split(command("exec --url tls.*")[2])[0]
-    access = blocks("yaml")[1]
+    access = blocks("yaml")[-1]
     robot = "version: 1\nrobots: {rover: {controller: {kind: webots, listen: 'tcp://0.0.0.0:0'}}}\n"
     for text, url in (
         (access, plain + token),
@@ -134,7 +135,7 @@ def there(url: str, port: str) -> str:
 
 def test_the_shipped_configuration_and_the_settings_of_access_are_valid() -> None:
     load_config(command("--config configs/\\S+")[1])
-    text = blocks("yaml")[0].replace("127.0.0.1", "0.0.0.0") + blocks("yaml")[1]
+    text = blocks("yaml")[0].replace("127.0.0.1", "0.0.0.0") + blocks("yaml")[-1]
     load_text(text, "lab.yaml")
 
 

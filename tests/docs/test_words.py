@@ -13,7 +13,8 @@ import pytest
 from tests.sources import files, nodes
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BESIDE = ("README", "CONTRIBUTING", "SAFETY", "SECURITY")
+PAGES = [*(ROOT / f"{name}.md" for name in BESIDE), *sorted((ROOT / "docs").rglob("*.md"))]
 CONFIGS = sorted((ROOT / "configs").glob("*.yaml"))
 PRIVATE = re.compile(
     r"\b(nobody|whoever|told|said|says|hears?|heard|cures?|mends?|mended|stand-ins?|tally|outbox"

@@ -1,4 +1,4 @@
-"""Every command of the README runs, with the documented result."""
+"""Every command of the README and of the first pages runs, with the documented result."""
 
 from __future__ import annotations
 
@@ -13,17 +13,29 @@ from pathlib import Path
 
 import pytest
 
+from hilgw.cli.commands import COMMANDS
 from hilgw.cli.main import main
+from hilgw.cli.signals import EXIT_BY_SIGNAL
+from hilgw.errors import HilgwError
 from hilgw.testing.sim import wait_until
 from tests.e2e.running import ROOT, Gateway, environment, run
 
-README = (ROOT / "README.md").read_text()
-BLOCKS = re.findall(r"```sh\n(.*?)```", README, re.DOTALL)
-LINES = [line for block in BLOCKS for line in block.splitlines()]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+OWN_MODULE = (ROOT / "docs" / "own-module.md").read_text(encoding="utf-8")
+COMMANDS_PAGE = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+
+
+def commands(page: str) -> list[str]:
+    """The lines of its blocks for a shell."""
+    blocks = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
+    return [line for block in blocks for line in block.splitlines()]
+
+
+LINES = [*commands(README), *commands(OWN_MODULE)]
 TOOLS = [line for line in LINES if line.startswith("tools/")]
+ACTIVATE = "source .venv/bin/activate"
 LASTING = [line for line in LINES if line.startswith("hilgw mock")]
 SENDING = [line for line in LINES if line.startswith("hilgw send")]
-PLAIN = [line for line in LINES if line not in TOOLS + LASTING + SENDING]
 
 
 def words(line: str) -> list[str]:
@@ -32,19 +44,42 @@ def words(line: str) -> list[str]:
 
 def test_every_line_is_of_a_kind_that_is_run_here() -> None:
     assert TOOLS == ["tools/run", "tools/test"]
-    assert all(line.startswith("hilgw ") for line in PLAIN)
+    plain = [*plain_commands(README), *plain_commands(OWN_MODULE)]
+    assert all(line.startswith("hilgw ") for line in plain)
     assert LASTING
     assert SENDING
 
 
-def test_the_plain_commands_in_their_order(tmp_path: Path) -> None:
-    for line in PLAIN:
+def test_the_readme_is_short() -> None:
+    assert len(README.splitlines()) <= 120
+
+
+def plain_commands(page: str) -> list[str]:
+    return [line for line in commands(page) if line not in [*TOOLS, *LASTING, *SENDING, ACTIVATE]]
+
+
+def run_in_order(page: str, folder: Path) -> None:
+    for line in plain_commands(page):
         command, _, target = line.partition(" > ")
-        done = run(*words(command), cwd=tmp_path)
+        done = run(*words(command), cwd=folder)
         assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
         if target:
-            (tmp_path / target).write_text(done.stdout)
+            (folder / target).write_text(done.stdout)
+
+
+def test_the_plain_commands_in_their_order(tmp_path: Path) -> None:
+    run_in_order(README, tmp_path)
+    assert (tmp_path / "my.yaml").exists()
+
+
+def test_the_commands_for_your_own_module_in_their_order(tmp_path: Path) -> None:
+    run_in_order(OWN_MODULE, tmp_path)
     assert (tmp_path / "out.json").exists()
+
+
+def test_hilgw_is_on_the_path_after_activation() -> None:
+    tools = README.index("tools/run\n")
+    assert tools < README.index(ACTIVATE) < README.index("hilgw example")
 
 
 @pytest.mark.parametrize("line", LASTING)
@@ -66,7 +101,7 @@ def test_sending_by_hand(tmp_path: Path) -> None:
 
 
 def test_tools_run_prints_what_the_readme_shows(tmp_path: Path) -> None:
-    shown = re.search(r"It prints\n\n```\n(.*?)```", README, re.DOTALL)
+    shown = re.search(r"answers:\n\n```\n(.*?)```", README, re.DOTALL)
     assert shown is not None
     # The script sets up .venv in a checkout, or that of $PYTHON; the tests run in the one it made.
     other = f".venv-{sys.version_info[0]}.{sys.version_info[1]}"
@@ -105,14 +140,26 @@ def test_the_documents_it_names_exist() -> None:
         assert (ROOT / target).exists(), target
 
 
-def test_every_command_has_help_with_an_example(capsys: pytest.CaptureFixture[str]) -> None:
-    names = re.findall(r"^\| `hilgw ([a-z][a-z-]+)", README, re.MULTILINE)
-    assert len(names) >= 7
-    for name in [*names, "run"]:
+def test_every_command_has_a_row_and_help_with_an_example(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    names = re.findall(r"^\| `hilgw ([a-z][a-z0-9-]+)", COMMANDS_PAGE, re.MULTILINE)
+    assert sorted(names) == sorted(COMMANDS)
+    for name in names:
         with pytest.raises(SystemExit) as ended:
             main([name, "--help"])
         assert ended.value.code == 0
         assert "example" in capsys.readouterr().out, name
+
+
+def test_every_exit_code_has_a_row() -> None:
+    """Those of all errors, and those of the signals."""
+    kinds = [HilgwError]
+    for kind in kinds:
+        kinds += kind.__subclasses__()
+    wanted = {0, *(kind.exit_code for kind in kinds), *EXIT_BY_SIGNAL.values()}
+    assert {int(code) for code in re.findall(r"^\| (\d+) \|", COMMANDS_PAGE, re.M)} == wanted
+    assert 8 in wanted
 
 
 def test_make_has_the_same_two_commands() -> None:

@@ -1,4 +1,4 @@
-"""A recorded run, replayed by the commands of docs/record.md."""
+"""A recorded run, replayed by the commands of docs/replay.md."""
 
 from __future__ import annotations
 

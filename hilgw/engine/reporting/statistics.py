@@ -42,7 +42,7 @@ class NoticeFilter:
 class StationStatistics:
     """Counts of one station, and its observer. left: the delivered copies by source. All copies of
     one event are counted before the first is reported, so the observer always finds a ledger that
-    adds up. latency: of a copy until its end; line, module, air: of the hops, see docs/observe.md.
+    adds up. latency: of a copy until its end; line, module, air: of the hops, see docs/status.md.
     """
 
     __slots__ = (

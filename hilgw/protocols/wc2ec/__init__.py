@@ -4,7 +4,7 @@
     decoder.feed(data) -> messages, Rejected; Failure at the end of the stream
     encode(SetValue(type=53, index=0, value=1.5)) -> bytes
 
-`Link` adds the framing and the silence timeout of a serial line. docs/wc2ec.md has the wire format.
+`Link` adds the framing and the silence timeout of a serial line. docs/wc2ec-wire.md: the messages.
 """
 
 from hilgw.protocols.wc2ec.codec import (

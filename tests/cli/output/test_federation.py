@@ -31,7 +31,7 @@ def gateway(**more: Any) -> dict[str, Any]:
         "round_trip_ms": 0.4,
         "clock_offset_s": -12.5,
         "version": 1,
-        "hilgw": "0.1.0",
+        "hilgw": "0.2.0",
         "robots": {"rover": ["tx", "rx"]},
         "listeners": {
             "rover.rx": {"type": "radio", "channels": [5]},

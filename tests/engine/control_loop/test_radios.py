@@ -203,7 +203,7 @@ def test_without_the_extension_nothing_of_it_is_sent(tmp_path: Path) -> None:
         assert controller.received == b""
 
 
-# --- the table of fields in docs/wc2ec.md ---------------------------------------------------------
+# --- the table of fields in docs/wc2ec-wire.md ----------------------------------------------------
 
 FIELDS: dict[str, str] = {"bufferSize": "4", "baudRate": "0", "byteSize": "8000, baudRate: 1"}
 
@@ -211,7 +211,7 @@ FIELDS: dict[str, str] = {"bufferSize": "4", "baudRate": "0", "byteSize": "8000,
 @pytest.mark.parametrize("extensions", [True, False])
 @pytest.mark.parametrize("field", ["channel", "range", "signalStrength, direction", *FIELDS])
 def test_each_field_maps_as_the_page_has_it(tmp_path: Path, field: str, extensions: bool) -> None:
-    assert f"| {field} |" in (Path(__file__).parents[3] / "docs" / "wc2ec.md").read_text()
+    assert f"| {field} |" in (Path(__file__).parents[3] / "docs" / "wc2ec-wire.md").read_text()
     emitter = f", {field}: {FIELDS[field]}" if field in FIELDS else ""
     with Radioed(tmp_path, extensions=extensions, emitter=emitter) as running:
         controller = running.pilot()

@@ -1,4 +1,4 @@
-"""Programs that connect and do not ask: no controller waits longer than docs/webots.md allows."""
+"""Programs that connect and do not ask: no controller waits longer than the page allows."""
 
 from __future__ import annotations
 

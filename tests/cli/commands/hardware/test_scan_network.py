@@ -23,7 +23,7 @@ def own(name: str, **gateways: Any) -> dict[str, Any]:
     listeners = {f"{name}.rx": {"type": "radio", "channels": [5]}}
     about = {"network": "lab", "name": name, "id": name * 2, "version": 1}
     federation = {**about, "robots": {name: ["rx"]}, "listeners": listeners, "gateways": gateways}
-    return {"version": "0.1.0", "federation": federation}
+    return {"version": "0.2.0", "federation": federation}
 
 
 def scan(*arguments: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
@@ -42,10 +42,10 @@ def test_without_an_endpoint_the_gateways_of_this_machine_are_asked(
     monkeypatch.setattr(status, "statuses", lambda args: found)
     assert scan(capsys=capsys) == (
         0,
-        "a in the network lab: hilgw 0.1.0; protocol version 1; up\n"
+        "a in the network lab: hilgw 0.2.0; protocol version 1; up\n"
         "    robots: a (rx)\n"
         "    listeners: a.rx (radio, channel 5)\n"
-        "b in the network lab: hilgw 0.1.0; protocol version 1; up; one way p50 0.212 ms, "
+        "b in the network lab: hilgw 0.2.0; protocol version 1; up; one way p50 0.212 ms, "
         "p99 1.5 ms, round trip 0.4 ms, clock offset -12.500 s, as seen by a\n"
         "    robots: b (rx)\n"
         "    listeners: b.rx (radio, channel 5)\n"
@@ -65,7 +65,7 @@ def test_without_an_endpoint_the_gateways_of_this_machine_are_asked(
 def test_no_gateway_of_a_federation(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(status, "statuses", lambda args: [{"version": "0.1.0"}])
+    monkeypatch.setattr(status, "statuses", lambda args: [{"version": "0.2.0"}])
     code, out, err = scan(capsys=capsys)
     assert (code, out) == (5, "")
     assert "no gateway of yours is in a federation; name an endpoint with --connect" in err

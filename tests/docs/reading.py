@@ -1,0 +1,12 @@
+"""What the tests of pages share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def pages(*names: str) -> str:
+    """Return the text of these pages, one after the other."""
+    return "\n".join((DOCS / f"{name}.md").read_text(encoding="utf-8") for name in names)

@@ -1,0 +1,166 @@
+"""The book is built without warnings, has every page, and each page has one task."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import zlib
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PUBLIC = ("hilgw.api", "hilgw.client", "hilgw.testing", "hilgw.testing.sim")
+BASES = {
+    "hilgw.adapters.base": ("Adapter", "AdapterSession", "Refused", "Dropped"),
+    "hilgw.bodies.base": ("Body", "BodySession"),
+}
+PARTS = ("start", "bench", "robots", "observing", "reference")
+LONGEST = 1500  # words of a page that is not for looking things up
+REFERENCE = (  # in these one looks things up
+    *("config/", "adapters/", "api/", "commands.md", "config.md", "report.md", "reasons.md"),
+    *("robot-functions.md", "framing.md", "glossary.md", "performance.md", "rooms.md"),
+)
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the book as tools/docs does."""
+    folder = tmp_path_factory.mktemp("book")
+    command = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "-q",
+        "-W",
+        "--keep-going",
+        "-c",
+        "docs",
+        "-b",
+        "html",
+    ]
+    command += ["-d", str(folder / "doctrees"), ".", str(folder / "html")]
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
+    return folder / "html"
+
+
+def linked(page: Path) -> list[Path]:
+    """The pages that this page links to, in order."""
+    text = page.read_text(encoding="utf-8")
+    return [(page.parent / link).resolve() for link in re.findall(r"\]\(([^)\s#:]+\.md)", text)]
+
+
+@pytest.mark.process
+def test_every_page_can_be_read_and_searched(book: Path) -> None:
+    for page in DOCS.rglob("*.md"):
+        assert (book / page.relative_to(ROOT)).with_suffix(".html").is_file(), page
+    assert "Search.setIndex" in (book / "searchindex.js").read_text(encoding="utf-8")
+    assert 'role="search"' in (book / "docs" / "index.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.process
+def test_every_public_name_has_its_docstring_in_the_book(book: Path) -> None:
+    inventory = (book / "objects.inv").read_bytes().split(b"\n", 4)[4]
+    described = {line.split(" ")[0] for line in zlib.decompress(inventory).decode().splitlines()}
+    public = {name: tuple(import_module(name).__all__) for name in PUBLIC} | BASES
+    wanted = {
+        f"{module}.{name}"
+        for module, names in public.items()
+        for name in names
+        if callable(getattr(import_module(module), name))
+    }
+    assert wanted - described == set()
+
+
+@pytest.mark.process
+def test_a_link_to_a_page_beside_docs_stays_in_the_book(book: Path) -> None:
+    robots = (book / "docs" / "robots.html").read_text(encoding="utf-8")
+    assert 'href="../SAFETY.html"' in robots
+    assert (book / "SAFETY.html").is_file()
+    assert "docs/index.html" in (book / "index.html").read_text(encoding="utf-8")
+
+
+def items(page: Path) -> list[Path]:
+    """The pages of a page of contents: the first link of each item or row."""
+    text = page.read_text(encoding="utf-8")
+    links = re.findall(r"^(?:\* |\| )\[[^\]]+\]\(([^)#:]+\.md)\)", text, re.M)
+    return [(page.parent / link).resolve() for link in links]
+
+
+def test_nothing_arrives_is_the_first_link() -> None:
+    first = (DOCS / "nothing-arrives.md").resolve()
+    assert linked(DOCS / "index.md")[0] == first
+    assert linked(DOCS / "start.md")[0] == first
+    assert first in linked(ROOT / "README.md")
+
+
+def test_the_book_has_five_parts() -> None:
+    assert [page.stem for page in items(DOCS / "index.md")] == list(PARTS)
+
+
+def pages_with_a_task() -> list[Path]:
+    pages = sorted(DOCS.rglob("*.md"))
+    return [page for page in pages if not str(page.relative_to(DOCS)).startswith(REFERENCE)]
+
+
+@pytest.mark.parametrize("page", pages_with_a_task(), ids=lambda page: page.stem)
+def test_a_page_has_one_task_and_is_short(page: Path) -> None:
+    words = len(page.read_text(encoding="utf-8").split())
+    assert words <= LONGEST, "split it: one task a page"
+
+
+def test_a_page_without_a_part_is_an_error_of_the_build() -> None:
+    """A page that no page of contents lists would be in the search alone."""
+    contents = [DOCS / "index.md", DOCS / "config.md"]
+    contents += [DOCS / f"{part}.md" for part in PARTS]
+    entries = [entry for page in contents for entry in items(page)]
+    pages = {page.resolve() for page in DOCS.rglob("*.md")} - {(DOCS / "index.md").resolve()}
+    assert pages - set(entries) == set()
+    assert len(entries) == len(set(entries)), "a page is in one part"
+
+
+# The programs that tools/docs calls: a Python that prints, a browser that prints.
+PYTHON = """#!/bin/sh
+case "$1 $2" in
+"-c "*print*version_info*) echo 3.99 ;;
+"-m venv") mkdir -p "$4/bin"; cp "$0" "$4/bin/python"; cp "$0" "$4/bin/hilgw" ;;
+"-m pip") echo "pip $*" ;;
+"-m sphinx") echo "$*" ;;
+esac
+"""
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("display", ["", ":0"])
+def test_the_tool_sets_up_builds_and_opens_the_book(display: str, tmp_path: Path) -> None:
+    tools, programs = tmp_path / "tools", tmp_path / "programs"
+    tools.mkdir()
+    programs.mkdir()
+    for name in ("docs", "setup.sh"):
+        shutil.copy(ROOT / "tools" / name, tools / name)
+    (tmp_path / "pyproject.toml").write_text("")
+    for name, text in (
+        ("python9", PYTHON),
+        ("xdg-open", '#!/bin/sh\necho "opened $1"\n'),
+        ("uname", "#!/bin/sh\necho Linux\n"),
+        ("cc", "#!/bin/sh\n"),
+    ):
+        (programs / name).write_text(text)
+        (programs / name).chmod(0o700)
+    environ = {"PATH": f"{programs}:/usr/bin:/bin", "PYTHON": "python9", "DISPLAY": display}
+    done = subprocess.run(
+        ["sh", str(tools / "docs"), "-E"], env=environ, capture_output=True, text=True, timeout=60
+    )
+    lines = done.stdout.splitlines()
+    assert done.returncode == 0, done.stderr
+    assert lines[0].startswith("pip ") and lines[0].endswith("-e .[docs]")
+    assert lines[1] == "-m sphinx -q -W --keep-going -c docs -b html -E . build/docs"
+    page = f"{tmp_path}/build/docs/docs/index.html"
+    assert lines[2:] == ([page, f"opened {page}"] if display else [page])

@@ -1,0 +1,86 @@
+"""docs/hardware.md is honest: each kind has a report of a test, or states that there is none."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from hilgw import plugins
+from tests.e2e.running import ROOT, copy_checkout
+
+DATA = yaml.safe_load((ROOT / "docs" / "hardware.yaml").read_text(encoding="utf-8"))
+FORM = yaml.safe_load((ROOT / ".github/ISSUE_TEMPLATE/hardware-report.yml").read_text("utf-8"))
+FIELDS = {part["id"]: part for part in FORM["body"] if part["type"] != "markdown"}
+REPORT = """
+reports:
+  - kind: hc12
+    device: HC-12, bought 2024
+    firmware: v2.6
+    date: 2026-12-01
+    by: a laboratory
+    result: {result}
+    report: https://example.org/issues/1
+independent: {{}}
+"""
+# Judges that no requirement names: Debian's, and npm's.
+PROGRAMS = {"LIRC": "tests/e2e/test_lirc.py", "xbee-api": "tests/e2e/test_npm_xbee_api.py"}
+PROGRAMS |= dict.fromkeys(("avrdude", "gpsd"), "tests/e2e/test_bridge_judges.py")
+
+
+def rows(page: Path) -> dict[str, list[str]]:
+    """Kind -> the other columns of its last row."""
+    lines = re.findall(r"^\| `(\w+)` \|(.*)\|$", page.read_text(encoding="utf-8"), re.M)
+    return {kind: [cell.strip() for cell in rest.split("|")] for kind, rest in lines}
+
+
+def test_every_kind_of_hardware_has_a_row() -> None:
+    robots = {kind for kind, load in plugins.find(plugins.BODIES).items() if not load().simulated}
+    assert set(rows(ROOT / "docs" / "hardware.md")) == {*plugins.find(plugins.ADAPTERS), *robots}
+
+
+def test_a_kind_without_a_report_states_it() -> None:
+    reported = {report["kind"] for report in DATA["reports"]}
+    for kind, cells in rows(ROOT / "docs" / "hardware.md").items():
+        if kind not in reported:
+            assert cells[:4] == ["", "", "", ""]
+            assert re.match("mock (only|and independent programs only)", cells[4]), kind
+
+
+def test_the_independent_programs_are_those_of_the_tests() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extra = " ".join(project["optional-dependencies"]["test"])
+    for program in (name for names in DATA["independent"].values() for name in names):
+        if program in PROGRAMS:
+            assert program.lower() in (ROOT / PROGRAMS[program]).read_text("utf-8").lower()
+        else:
+            assert program in extra, program
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("result", FIELDS["result"]["attributes"]["options"])
+def test_a_report_is_shown_in_the_table_and_on_the_page_of_its_kind(
+    result: str, tmp_path: Path
+) -> None:
+    copy_checkout(tmp_path, "hilgw", "firmware_mocks", "tools", "docs", "configs")
+    (tmp_path / "docs" / "hardware.yaml").write_text(REPORT.format(result=result))
+    command = [sys.executable, str(tmp_path / "tools" / "generate_docs")]
+    subprocess.run(command, check=True, capture_output=True, timeout=120)
+    shown = rows(tmp_path / "docs" / "hardware.md")["hc12"]
+    address = "https://example.org/issues/1"
+    link = f"[{result}]({address})"
+    assert shown == ["HC-12, bought 2024", "v2.6", "2026-12-01", "a laboratory", link]
+    page = (tmp_path / "docs" / "adapters" / "hc12.md").read_text(encoding="utf-8")
+    worked = "all worked" in result
+    assert (f"Tested on hardware: [yes]({address})." in page) == worked
+    assert ("Tested on hardware: no." in page) != worked
+
+
+def test_the_form_asks_for_each_column() -> None:
+    columns = {"kind", "hardware", "firmware", "date", "by", "result", "report"}
+    assert columns <= set(FIELDS)

@@ -1,0 +1,84 @@
+"""What a project shows beside its code: safety, security, citation, changelog, form of a change."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import yaml
+
+import hilgw
+from hilgw.config import model
+from hilgw.config.schema.describe import rows
+from hilgw.control.safety import SafetySettings
+
+ROOT = Path(__file__).parents[2]
+SAFETY = (ROOT / "SAFETY.md").read_text(encoding="utf-8")
+SECURITY = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def entries() -> dict[str, str]:
+    """Version -> its entry in the changelog, newest first."""
+    parts = re.split(r"^## (\S+) - .*$", CHANGELOG, flags=re.M)[1:]
+    return dict(zip(parts[::2], parts[1::2], strict=True))
+
+
+def test_one_version_everywhere() -> None:
+    versions = {hilgw.__version__, PROJECT["version"], CITATION["version"], next(iter(entries()))}
+    assert versions == {"0.2.0"}
+    manual = (ROOT / "docs" / "hilgw.1").read_text(encoding="utf-8")
+    assert '"hilgw 0.2.0"' in manual.splitlines()[0]
+
+
+def test_an_entry_of_the_changelog_is_for_people() -> None:
+    for version, entry in entries().items():
+        assert len(entry.strip().splitlines()) <= 40, version
+        assert "|" not in entry, "no table of renamed keys"
+
+
+def test_safety_is_one_page_with_what_stops_and_what_remains() -> None:
+    assert len(SAFETY.splitlines()) <= 60
+    assert "in the supply of its motors" in SAFETY and "not a safety device" in SAFETY
+    assert "## What stops a robot" in SAFETY and "## What remains" in SAFETY
+    assert "(docs/remote-control.md#what-remains)" in SAFETY
+
+
+def test_the_times_of_safety_are_those_of_the_settings() -> None:
+    defaults = {
+        row.key: row.default
+        for row in (*rows(SafetySettings), *rows(model.GatewayConfig, deep=False))
+    }
+    assert f"{defaults['late_s']} s (`late_s`)" in SAFETY
+    assert f"{int(defaults['guardian_ms']) / 1000} s (`guardian_ms`)" in SAFETY
+    (timeout,) = (row.doc for row in rows(SafetySettings) if row.key == "command_timeout_s")
+    assert "not set: 0.5 for a real body" in timeout
+    assert "0.5 s (`command_timeout_s`)" in SAFETY
+
+
+def test_security_has_a_way_to_report_and_a_threat_model() -> None:
+    assert "private vulnerability reporting" in SECURITY
+    assert "## Threat model" in SECURITY
+    assert not re.search(r"\S@\S+\.\w", SECURITY), "no address that was made up"
+
+
+def test_the_citation_has_the_keys_of_its_schema() -> None:
+    assert {"cff-version", "message", "title", "authors"} <= CITATION.keys()
+    assert CITATION["cff-version"] == "1.2.0"
+    known = {"abstract", "type", "version", "license", "keywords", "date-released", "url", "doi"}
+    known |= {"cff-version", "message", "title", "authors", "repository-code"}
+    assert CITATION.keys() <= known
+    assert CITATION["type"] == "software" and CITATION["license"] == PROJECT["license"]
+    assert all(
+        author.keys() <= {"name", "family-names", "given-names"} for author in CITATION["authors"]
+    )
+    assert all(isinstance(word, str) for word in CITATION["keywords"])
+
+
+def test_the_form_of_a_pull_request_asks_for_tests_and_safety() -> None:
+    form = (ROOT / ".github" / "PULL_REQUEST_TEMPLATE.md").read_text(encoding="utf-8")
+    for words in ("tools/test --fast", "fails without", "On hardware", "No robot moves", "No stop"):
+        assert words.lower() in form.lower()
