@@ -91,9 +91,13 @@ def _scripts(path: Path, _changed_ns: int, _size: int) -> Mapping[str, Script]:
     for event in Recording(path).events():
         kind, end = event["event"], event["time_ns"]
         begin = end if begin is None else begin
-        # The bytes of the stop are reported behind it.
-        if ended_ns < NEVER_NS or (kind == "stopped" and event["reason"] == StopReason.ENDED):
+        # The stop is reported once its bytes have left, and they perhaps behind it.
+        is_end = kind == "stopped" and event["reason"] == StopReason.ENDED
+        if ended_ns < NEVER_NS or is_end:
             ended_ns = min(ended_ns, end)
+        if is_end:
+            sent = (each for name, line in lines.items() if _is_of(name, event) for each in line)
+            ended_ns = max((at for at, _, word, _ in sent if word == "sent"), default=ended_ns)
         name = event.get("part" if kind == "bytes" else "name")
         if kind not in ("bytes", "port") or type(name) is not str:
             continue
@@ -108,6 +112,11 @@ def _scripts(path: Path, _changed_ns: int, _size: int) -> Mapping[str, Script]:
             break
     times = begin or 0, end or 0, ended_ns
     return {name: Script(*_steps(passed), *times) for name, passed in lines.items()}
+
+
+def _is_of(name: str, event: dict[str, Any]) -> bool:
+    """Whether the part of this name is a body of the robot of this event, or the body itself."""
+    return name in (event["robot"], f"{event['robot']}.body")
 
 
 def _steps(passed: list[Passed]) -> tuple[tuple[Step, ...], int]:

@@ -20,7 +20,7 @@ from hilgw.protocols.gateway import paths
 from hilgw.testing.sim import DEADLINE_S, wait_until
 from hilgw.web.live import Live
 from hilgw.web.model import UP, Bench
-from hilgw.web.stop_server import stop_all
+from hilgw.web.stop_answer import stop_all
 from tests.client.several import Running, running, with_robots
 
 USER = os.getuid()

@@ -258,7 +258,7 @@ def test_a_frozen_controller_stops_the_robot_and_is_disconnected(tmp_path: Path)
 
 @pytest.mark.wall_clock("a process is suspended for longer than the watchdog allows")
 def test_a_suspended_gateway_stops_first_and_drops_waiting_bytes(tmp_path: Path) -> None:
-    with running(tmp_path) as loop:
+    with running(tmp_path, "    safety: {late_s: 0.5}") as loop:
         controller = loop.driving()
         loop.signal(signal.SIGSTOP)
         stopped = time.monotonic()

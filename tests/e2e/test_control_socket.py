@@ -75,7 +75,7 @@ def test_a_stopped_gateway_is_named_and_the_other_disarms_its_robot(tmp_path: Pa
     for name in ("one", "two"):
         (tmp_path / f"{name}.yaml").write_text(
             "version: 1\nwebots: R2020a\nrobots:\n"
-            f'  {name}: {{body: {{kind: wc2ec, connect: "tcp://127.0.0.1:1"}}, '
+            f'  {name}: {{body: {{kind: wc2ec, connect: "tcp://127.0.0.1:1", simulated: true}}, '
             "safety: {armed: true}}\n"
         )
     folder = tmp_path / "run" / "hilgw"

@@ -42,9 +42,16 @@ def test_0_and_help_names_them_all(tmp_path: Path) -> None:
     done = run("--help", cwd=tmp_path)
     assert done.returncode == 0
     words = " ".join(done.stdout.split())
-    for text in ("0 success", "1 failure", "2 usage", "3 configuration", "4 port", "5 peer"):
+    for text in ("0 success", "1 failure", "2 error in the command line", "4 a port", "5 a device"):
         assert text in words
-    for text in ("6 mismatch", "7 safety stop latched", "130 Ctrl-C", "143 SIGTERM"):
+    for text in (
+        "3 error in the configuration",
+        "6 the peer is not",
+        "7 the gateway ended",
+        "8 hilgw departed",
+    ):
+        assert text in words
+    for text in ("129 the terminal", "130 Ctrl-C", "143 SIGTERM"):
         assert text in words
 
 

@@ -22,7 +22,9 @@ from tests.e2e.running import COMMAND, Gateway, environment, run
 CONFIG = """version: 1
 webots: R2020a
 robots:
-  cab: {body: {kind: wc2ec, connect: "tcp://127.0.0.1:1"}, safety: {armed: false}}
+  cab:
+    body: {kind: wc2ec, connect: "tcp://127.0.0.1:1", simulated: true}
+    safety: {armed: false, latch: true}
 """
 HELD = "cab: armed while this command runs"
 GONE = "cab          the command that held it armed has ended: disarmed until `hilgw arm cab`"

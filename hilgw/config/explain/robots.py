@@ -342,6 +342,7 @@ def _of_guardian(bodies: Sequence[BodyFacts], guardian_ms: int) -> Iterator[Stop
             by = f"; robot-guard stops the robot{of_body}"
             yield _rule(killed + by, StopReason.GUARDIAN)
             yield _rule(frozen + by, StopReason.GUARDIAN, after_s=guardian_ms / 1000)
+            yield _rule(f"robot-guard ends{of_body}", StopReason.GUARDIAN_ENDED)
         yield StopRule(
             cause=f"what robot-guard does not cover{of_body}: {', '.join(UNGUARDED)}",
             reasons=(),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hilgw.engine.control_loop.safety import Safety
     from hilgw.transports.base import Scheduler
 
-DRAIN_S = 2.0  # time for the last commands to leave
+DRAIN_S = 1.0  # time for the last commands to leave
 POLL_S = 0.002
 ARM_S = 10.0  # from the start: `--arm` arms a real body that is up by then
 HANDSHAKE_NS = 2 * NS_PER_S  # `hilgw arm` waits so long for a body on its way, and for the guardian
@@ -134,7 +134,8 @@ class ControlLoops:
         self.end()
         end_ns = self._scheduler.now() + s_to_ns(DRAIN_S)
         while not all(loop.has_drained() for loop in self._loops.values()):
-            if self._scheduler.now() > end_ns:
+            stops_are_over = all(safety.stops.is_over for safety in self.safeties())
+            if self._scheduler.now() > end_ns and stops_are_over:
                 break
             await asyncio.sleep(POLL_S)
         for loop in self._loops.values():

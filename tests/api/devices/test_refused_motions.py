@@ -36,7 +36,7 @@ def gateway() -> Iterator[tuple[Simulator, Robot]]:
     robot.close()
 
 
-def told(simulator: Simulator) -> list[tuple[int, float]]:
+def passed_on(simulator: Simulator) -> list[tuple[int, float]]:
     """The motor's commands in the last request: number and value, as they are on the wire."""
     data, found = b"".join(block.data for block in simulator.requests[-1].blocks if block.tag), []
     while data:
@@ -74,13 +74,13 @@ def test_a_gateway_learns_of_it(
     with suppress(TypeError):
         call(motor)
     robot.step(32)
-    assert refused(told(simulator)) == [number]
+    assert refused(passed_on(simulator)) == [number]
     assert (motor.getVelocity(), motor.getTargetPosition()) == (2.0, INF)  # as before
     robot.step(32)
-    assert told(simulator) == []
+    assert passed_on(simulator) == []
     motor.setVelocity(1.0)
     robot.step(32)
-    assert told(simulator) == [(VELOCITY, 1.0)]
+    assert passed_on(simulator) == [(VELOCITY, 1.0)]
 
 
 def test_so_it_does_of_a_negative_velocity_in_position_control(
@@ -92,7 +92,7 @@ def test_so_it_does_of_a_negative_velocity_in_position_control(
     robot.step(32)
     motor.setVelocity(-1.0)
     robot.step(32)
-    assert refused(told(simulator)) == [VELOCITY]
+    assert refused(passed_on(simulator)) == [VELOCITY]
     assert "negative 'velocity' argument in position control" in capsys.readouterr().err
 
 
@@ -102,7 +102,7 @@ def test_infinity_is_sent_as_it_is(value: float, gateway: tuple[Simulator, Robot
     robot.getDevice("motor").setVelocity(value)
     robot.getDevice("motor").setForce(value)
     robot.step(32)
-    assert told(simulator) == [(VELOCITY, value), (FORCE, value)]
+    assert passed_on(simulator) == [(VELOCITY, value), (FORCE, value)]
 
 
 def test_of_several_in_one_step_the_last_valid_one_is_kept(
@@ -113,15 +113,15 @@ def test_of_several_in_one_step_the_last_valid_one_is_kept(
     motor.setVelocity(NAN)
     motor.setVelocity(1.0)
     robot.step(32)
-    assert told(simulator) == [(VELOCITY, 1.0)]  # the newest one counts
+    assert passed_on(simulator) == [(VELOCITY, 1.0)]  # the newest one counts
     motor.setVelocity(3.0)
     motor.setVelocity(NAN)
     robot.step(32)
-    (number, value), kept = told(simulator)
+    (number, value), kept = passed_on(simulator)
     assert math.isnan(value) and (number, kept) == (VELOCITY, (VELOCITY, 3.0))
 
 
-def test_limits_gains_and_what_is_no_motor_tell_nothing(gateway: tuple[Simulator, Robot]) -> None:
+def test_limits_gains_and_other_devices_pass_nothing_on(gateway: tuple[Simulator, Robot]) -> None:
     simulator, robot = gateway
     motor = robot.getDevice("motor")
     motor.setAcceleration(NAN)
@@ -129,7 +129,7 @@ def test_limits_gains_and_what_is_no_motor_tell_nothing(gateway: tuple[Simulator
     motor.setControlPID(NAN, 0.0, 0.0)
     Motor("none").setVelocity(NAN)
     robot.step(32)
-    assert told(simulator) == []
+    assert passed_on(simulator) == []
     robot.close()
     motor.setVelocity(NAN)  # a line, as before
 
@@ -140,7 +140,7 @@ def test_webots_gets_what_its_own_library_sends(call: Call, number: int) -> None
     with suppress(TypeError):
         call(robot.getDevice("motor"))
     robot.step(32)
-    assert told(simulator) == []
+    assert passed_on(simulator) == []
     robot.close()
 
 

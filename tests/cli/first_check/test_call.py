@@ -78,8 +78,8 @@ robots:
     args = parse([*call, "--set", "robots.cab.body.port=/dev/x"])
     config = load_config(str(file), [], None).config
     command = check.command_of(args, config)
-    assert command[1:5] == ["-m", "hilgw", "run", str(file)]
-    started = parse(command[3:])
+    assert command[1:6] == ["-P", "-m", "hilgw", "run", str(file)]
+    started = parse(command[4:])
     found = load_config(started.file, started.overrides, started.backend).config
     robots = found.robots
     assert [robots[name].safety.armed for name in ("cab", "c")] == [False, False]

@@ -35,14 +35,14 @@ def client(path: Path, clients: ExitStack, data: bytes = b"") -> socket.socket:
     return made
 
 
-@pytest.mark.parametrize("said", [b"", b'{"do": "dis', line_of(Report())])
+@pytest.mark.parametrize("message", [b"", b'{"do": "dis', line_of(Report())])
 async def test_a_disarm_is_answered_while_others_take_every_place_again_and_again(
-    said: bytes, tmp_path: Path, clock: Clock, clients: ExitStack
+    message: bytes, tmp_path: Path, clock: Clock, clients: ExitStack
 ) -> None:
     gateway = server(path := tmp_path / "control")
     await gateway.start()
     for number in range(MANY):
-        client(path, clients, said)
+        client(path, clients, message)
         await elapse(0.001)
         if number % 3 == 0:
             assert (await answer_at(path, STOP))["ok"] is True

@@ -172,7 +172,7 @@ async def test_readers_that_never_read_are_few_and_closed_at_their_deadline(
         each.setblocking(False)
         each.send(b'{"do": "dis' if number % 2 else b"")
         await elapse(0.001)
-    for first in idle[:3]:  # a new one takes the place of the one that says nothing for longest
+    for first in idle[:3]:  # a new one takes the place of the one that is silent for longest
         assert (await answer_at(path, stop))["ok"] is True
         await elapse(0.001)
         assert b"too many connections" in first.recv(1000) and not first.recv(1000)
