@@ -259,17 +259,6 @@ class NetworkSession(AdapterSession, Protocol):
         value reads. A RemoteAnswer follows. No events when the session is not ready."""
 
 
-@runtime_checkable
-class SearchableAdapter(Protocol):
-    """An `Adapter` of hardware that `hilgw scan` can find without changing its settings."""
-
-    kind: ClassVar[str]
-    probes: ClassVar[tuple[Probe, ...]]
-
-    def session(self, settings: Any, common: Any) -> AdapterSession:
-        """As in `Adapter`."""
-
-
 class Adapter(Protocol):
     """`hilgw.adapters.NAME` exports one as `ADAPTER`."""
 
@@ -287,3 +276,10 @@ class Adapter(Protocol):
 
     def mock(self, settings: Any, common: Any) -> MockSpec:
         """The mock for `backend: mock`."""
+
+
+@runtime_checkable
+class SearchableAdapter(Adapter, Protocol):
+    """An `Adapter` of hardware that `hilgw scan` can find without changing its settings."""
+
+    probes: ClassVar[tuple[Probe, ...]]

@@ -239,13 +239,21 @@ def _numbers(given: Any) -> Iterator[tuple[str, float, Any]]:
                 yield declared.name, item, declared.metadata
 
 
-def _check(name: str, value: float, metadata: Any) -> None:
-    if value in metadata["also"]:
-        return
+def is_allowed(number: float, metadata: Any) -> bool:
+    """Whether a number is within the limits of its field."""
+    if number in metadata["also"]:
+        return True
     low, high = metadata["ge"], metadata["le"]
-    inside = math.isfinite(value)
-    inside = inside and (low is None or value >= low) and (high is None or value <= high)
-    if not inside:
+    return (
+        math.isfinite(number)
+        and (low is None or number >= low)
+        and (high is None or number <= high)
+    )
+
+
+def _check(name: str, value: float, metadata: Any) -> None:
+    if not is_allowed(value, metadata):
+        low, high = metadata["ge"], metadata["le"]
         limits = (
             f"{'-inf' if low is None else f'{low:g}'} .. {'inf' if high is None else f'{high:g}'}"
         )

@@ -38,17 +38,29 @@ def _none() -> int:
     return 0
 
 
-class EmitterCount:
-    """Counts of the packets offered to one emitter."""
+class _QueueCount:
+    """Counts of the packets or copies that enter one queue. queued: those in it now."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.queued: Callable[[], int] = _none
-        self.offered = 0
         self.accepted = 0
+        self.expired: Counter[str] = Counter()
+
+    def expire(self, count: int, reason: ExpiredReason) -> None:
+        """Counts what was in a queue that was discarded."""
+        if count:
+            self.expired[ExpiredReason.check(reason)] += count
+
+
+class EmitterCount(_QueueCount):
+    """Counts of the packets offered to one emitter."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.offered = 0
         self.departed = 0
         self.rejected: Counter[str] = Counter()
-        self.expired: Counter[str] = Counter()
 
     def offer(self, reason: RejectedReason | None) -> None:
         """Counts one offered packet: accepted when there is no reason, else rejected for it."""
@@ -61,11 +73,6 @@ class EmitterCount:
     def depart(self) -> None:
         """Counts one packet that leaves the queue and enters the medium next."""
         self.departed += 1
-
-    def expire(self, count: int, reason: ExpiredReason) -> None:
-        """Counts the packets of a queue that was discarded."""
-        if count:
-            self.expired[ExpiredReason.check(reason)] += count
 
     def violations(self) -> list[str]:
         """The equations that do not hold, as text."""
@@ -127,7 +134,7 @@ class SourceCount:
         }
 
 
-class StationCount:
+class StationCount(_QueueCount):
     """Counts of the copies for one receiver or hardware station.
 
     `inbound` counts the packets its hardware received: each enters the medium, is our own echo or
@@ -135,12 +142,9 @@ class StationCount:
     """
 
     def __init__(self, name: str) -> None:
-        self.name = name
-        self.queued: Callable[[], int] = _none
+        super().__init__(name)
         self.in_flight = 0  # matched by the medium, not handed over yet
-        self.accepted = 0
         self.delivered = 0
-        self.expired: Counter[str] = Counter()
         self.refused: Counter[str] = Counter()
         self.from_body = 0  # reported by the robot's body, so never on the medium
         self.inbound = 0
@@ -168,11 +172,6 @@ class StationCount:
     def refuse(self, reason: str, count: int = 1) -> None:
         """Counts copies lost for this reason."""
         self.refused[RefusedReason.check(reason)] += count
-
-    def expire(self, count: int, reason: ExpiredReason) -> None:
-        """Counts the copies of a queue that was discarded."""
-        if count:
-            self.expired[ExpiredReason.check(reason)] += count
 
     def receive(self) -> None:
         """Counts a packet from the hardware that enters the medium next."""

@@ -52,6 +52,14 @@ Script = Generator[Step | EventT, AnswerT | None, ResultT]
 LineScript = Script[EventT, re.Match[bytes], ResultT]
 
 
+def answered(step: AskLine, no_answer: HilgwError) -> LineScript[EventT, re.Match[bytes]]:
+    """Ask, and return the match of the answer; raise `no_answer` when none comes in time."""
+    found = yield step
+    if found is None:
+        raise no_answer
+    return found
+
+
 class Dialogue(Generic[EventT, AnswerT, ResultT]):
     """Runs one script.
 
@@ -78,11 +86,7 @@ class Dialogue(Generic[EventT, AnswerT, ResultT]):
         self.result: ResultT | None = None
 
     def start(self, now: int) -> list[EventT]:
-        return self._advance(None, now)
-
-    def answer(self, answer: AnswerT | None, now: int) -> list[EventT]:
-        """The answer to the current step came in."""
-        return self._advance(answer, now)
+        return self.answer(None, now)
 
     def expire(self, now: int) -> list[EventT]:
         """The deadline has come (calls before it are harmless): ask again, or give up the step."""
@@ -90,10 +94,10 @@ class Dialogue(Generic[EventT, AnswerT, ResultT]):
             return []
         if self.step is not None and self._attempts < self.step.tries:
             return self._attempt(self.step, now)
-        return self._advance(None, now)
+        return self.answer(None, now)
 
-    def _advance(self, answer: AnswerT | None, now: int) -> list[EventT]:
-        """Hand the answer to the script and run it up to its next step."""
+    def answer(self, answer: AnswerT | None, now: int) -> list[EventT]:
+        """Hand the answer to the current step to the script, and run it up to its next step."""
         events: list[EventT] = []
         self.step = self.deadline = None
         while True:

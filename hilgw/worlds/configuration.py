@@ -23,7 +23,16 @@ from hilgw.errors import ConfigError, printable, quoted
 from hilgw.worlds.fields import FROM_WORLD, settings_of
 from hilgw.worlds.frames import NO_ROTATION, Rotation, Vector
 from hilgw.worlds.nodes import Node, Text, World
-from hilgw.worlds.survey import Bounds, SceneDevice, SceneRobot, Shape, Work, shapes_of, survey
+from hilgw.worlds.survey import (
+    NO_SCALE,
+    Bounds,
+    SceneDevice,
+    SceneRobot,
+    Shape,
+    Work,
+    shapes_of,
+    survey,
+)
 from hilgw.worlds.yaml_text import LONGEST_COMMENT, Names, comment, item, number, text
 
 OLDEST = "R2019a"
@@ -42,7 +51,6 @@ _NO_CONTROLLER = {"", "void", "<none>", "<generic>"}
 _PLAIN_FIELDS = {"translation", "rotation", "scale", "name", "controller", "controllerArgs"}
 _NAMED_IN_LINE = 6
 _ORIGIN = (0.0, 0.0, 0.0)
-_NO_SCALE = (1.0, 1.0, 1.0)
 # A configuration has the axes of today's Webots. Before R2022a y was the axis of cylinders, and z
 # that of cones: such a shape or device is turned, and stands in the world as it did.
 _UPRIGHT = 2
@@ -209,7 +217,7 @@ class _Writer:
         if kind in ("Emitter", "Receiver"):
             frame = device.frame
             if self._upright != _UPRIGHT and settings.get("aperture", UNLIMITED) != UNLIMITED:
-                frame = frame.child(_ORIGIN, _CONE_OF_OLD, _NO_SCALE)
+                frame = frame.child(_ORIGIN, _CONE_OF_OLD, NO_SCALE)
             seen = frame.seen_from(robot.frame)
             yield from _pose(8, *seen, names=("translation", "rotation"))
         if (axis := device.axis) is not None:
@@ -235,7 +243,7 @@ class _Writer:
     def _obstacle(self, bounds: Bounds, moves: bool, shape: Shape) -> Iterator[str]:
         robot, frame = bounds.robot, shape.frame
         if self._upright != _UPRIGHT and shape.kind in ("cylinder", "capsule"):
-            frame = frame.child(_ORIGIN, _UPRIGHT_OF_OLD, _NO_SCALE)
+            frame = frame.child(_ORIGIN, _UPRIGHT_OF_OLD, NO_SCALE)
         owner = self._robot_names.get(id(robot)) if robot is not None else None
         solid = bounds.solid.text("name") or bounds.solid.label or bounds.solid.kind
         if owner is not None and robot is not None:

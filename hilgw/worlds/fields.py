@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from hilgw.devices.fields import EmitterFields, ReceiverFields, normalise
+from hilgw.devices.fields import EmitterFields, ReceiverFields, is_allowed, normalise
 from hilgw.devices.properties import FIELDS
 from hilgw.errors import ConfigError, quoted
 from hilgw.worlds.nodes import Node, Parameter
@@ -122,7 +122,7 @@ def _list(node: Node, declared: Any, notes: list[str]) -> Any:
     name, default, numbers = declared.name, declared.default, node.numbers(declared.name)
     if name in node.partial:
         notes.append(f"{name} has too many values, the first {len(numbers)} are used")
-    fit = [_is_allowed(number, declared.metadata) for number in numbers]
+    fit = [is_allowed(number, declared.metadata) for number in numbers]
     if name == "allowedChannels":
         for number, fits in zip(numbers, fit, strict=True):
             if not (fits and number.is_integer()):
@@ -144,21 +144,10 @@ def _number(name: str, number: float, declared: Any, notes: list[str]) -> int | 
         notes.append(f"{name} {number:g} is not a whole number, {math.trunc(number)} is used")
         number = float(math.trunc(number))
     taken = number
-    if not _is_allowed(number, metadata):
+    if not is_allowed(number, metadata):
         taken = _TAKEN[name](number) if name in _TAKEN else float(default)
-        if not _is_allowed(taken, metadata):
+        if not is_allowed(taken, metadata):
             taken = float(default)
         who = "hilgw takes" if name == "channel" else "Webots takes"
         notes.append(f"{name} {number:g} is not allowed, {who} {taken:g}")
     return int(taken) if isinstance(default, int) else taken
-
-
-def _is_allowed(number: float, metadata: Any) -> bool:
-    if number in metadata["also"]:
-        return True
-    low, high = metadata["ge"], metadata["le"]
-    return (
-        math.isfinite(number)
-        and (low is None or number >= low)
-        and (high is None or number <= high)
-    )

@@ -32,7 +32,7 @@ MAX_VISITS = 200_000
 MAX_VALUES = 1_000_000
 """Values of these nodes, in the same way."""
 
-_NO_SCALE: Vector = (1.0, 1.0, 1.0)
+NO_SCALE: Vector = (1.0, 1.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,13 +228,13 @@ class _Surveyor:
 
     def _scale(self, visit: _Visit) -> Vector:
         node = visit.node
-        scale = _vector(node, "scale", _NO_SCALE)
-        if scale == _NO_SCALE:
+        scale = _vector(node, "scale", NO_SCALE)
+        if scale == NO_SCALE:
             return scale
         if node.kind != "Transform" and node.kind in KNOWN and not self._is_scaled:
             what = f"{node.kind} has no scale in Webots {self._world.version}, ignored"
             self._note(visit.robot, f"line {node.line}: {what}")
-            return _NO_SCALE
+            return NO_SCALE
         if 0.0 in scale:
             what = f"line {node.line}: scale 0 is not allowed, Webots takes 1"
             self._note(visit.robot, what)
@@ -247,7 +247,7 @@ class _Surveyor:
 
 def pose_of(node: Node, frame: Frame) -> Frame | None:
     """The frame of a node in a frame; None when it is not finite."""
-    scale = _vector(node, "scale", _NO_SCALE) if node.kind == "Transform" else _NO_SCALE
+    scale = _vector(node, "scale", NO_SCALE) if node.kind == "Transform" else NO_SCALE
     inner = _child(node, frame, scale)
     return inner if inner.is_finite else None
 

@@ -36,7 +36,7 @@ from hilgw.units import NS_PER_S
 ECHOES = 64  # packets whose echo may still come
 ECHO_NS = NS_PER_S  # and how long after their end on the line
 
-_EMPTY = Dropped(PacketDropped.EMPTY, "a frame without data")
+EMPTY = Dropped(PacketDropped.EMPTY, "a frame without data")
 _ECHO = Dropped(PacketDropped.OWN_ECHO, "the local echo of a packet just sent")
 
 
@@ -139,7 +139,7 @@ class FramedLine:
         taken = self._route.inward(payload)
         if isinstance(taken, Dropped):
             return taken
-        return Received(taken[1], taken[0]) if taken[1] else _EMPTY
+        return Received(taken[1], taken[0]) if taken[1] else EMPTY
 
     def _drops(self) -> list[Event]:
         """The framing's drops since the last report, one event per reason."""

@@ -6,7 +6,14 @@ from abc import abstractmethod
 from typing import Any, ClassVar
 
 from hilgw.adapters._common.line_decoder import Item, LineDecoder, ReceivedMessage, item_text
-from hilgw.adapters._common.module import LineDialogue, ModuleSession, ModuleT, NotBefore, notice
+from hilgw.adapters._common.module import (
+    EARLY,
+    LineDialogue,
+    ModuleSession,
+    ModuleT,
+    NotBefore,
+    notice,
+)
 from hilgw.adapters._common.routes import Route
 from hilgw.adapters.base import (
     NOT_YET,
@@ -23,7 +30,6 @@ from hilgw.protocols.dialogue import LineScript
 from hilgw.reasons import PacketDropped, PacketRefused
 from hilgw.units import earliest
 
-_EARLY = Dropped(PacketDropped.NOT_READY, "received while the module was being set up")
 _EMPTY = Dropped(PacketDropped.EMPTY, "a received packet without data")
 
 
@@ -142,7 +148,7 @@ class LineModuleSession(ModuleSession[ModuleT]):
 
     def _take_packet(self, received: ReceivedMessage, now: int) -> list[Event]:
         if not self._was_ready:
-            return [_EARLY]
+            return [EARLY]
         if not received.data:
             return [_EMPTY]
         taken = self._route.inward(received.data, received.source)

@@ -10,13 +10,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, Generic, TypeVar
 
-from hilgw.adapters.base import Event, Failed, Notice, NotReady, Write
+from hilgw.adapters.base import Dropped, Event, Failed, Notice, NotReady, Write
 from hilgw.errors import PeerError
 from hilgw.framing.guess import FirstFrame
 from hilgw.protocols import dialogue
 from hilgw.protocols.dialogue import Dialogue, LineScript
+from hilgw.reasons import PacketDropped
 
 ModuleT = TypeVar("ModuleT")
+EARLY = Dropped(PacketDropped.NOT_READY, "received while the module was being set up")
 
 
 def notice(text: str) -> list[Event]:

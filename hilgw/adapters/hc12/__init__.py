@@ -14,13 +14,13 @@ from hilgw.adapters.declaration import (
     RADIO,
     SettingsClass,
 )
-from hilgw.adapters.hc12 import settings as _hc12_settings
 from hilgw.adapters.hc12.session import Hc12Session
 from hilgw.adapters.hc12.settings import (
     LONGEST,
     RATES,
     Hc12Settings,
     ModuleChannel,
+    check,
     mode_of,
 )
 
@@ -85,7 +85,7 @@ class Hc12Adapter:
 
     def check(self, settings: Hc12Settings, common: StationSettings) -> list[Problem]:
         """Problems between fields: path below the adapter, message, fix."""
-        return list(_hc12_settings.check(settings, common))
+        return list(check(settings, common))
 
     def session(self, settings: Hc12Settings, common: StationSettings) -> Hc12Session:
         return Hc12Session(settings, common)

@@ -41,7 +41,7 @@ from hilgw.errors import MismatchError, PeerError
 from hilgw.framing import create
 from hilgw.framing.lines import LineSplitter
 from hilgw.medium.packet import Packet
-from hilgw.protocols.dialogue import AskLine, LineScript, Pause
+from hilgw.protocols.dialogue import AskLine, LineScript, Pause, answered
 from hilgw.reasons import PacketRefused
 from hilgw.units import NS_PER_S, earliest, s_to_ns
 
@@ -117,14 +117,15 @@ def handshake(settings: Hc12Settings, common: StationSettings) -> LineScript[Eve
     yield Pause(BEFORE_LOW_S)
     yield SetLine(settings.set_line, low)
     yield Pause(AFTER_LOW_S)
-    found = yield AskLine(b"AT", _OK, timeout_s=ANSWER_S, tries=TRIES)
-    if found is None:
-        raise PeerError(
+    yield from answered(
+        AskLine(b"AT", _OK, timeout_s=ANSWER_S, tries=TRIES),
+        PeerError(
             "the module does not answer AT in command mode",
             fix=f"check power, TX and RX, that {settings.set_line.upper()} pulls SET low when it "
             f"is {settings.set_low} (set_low), and that the module's rate is {common.baudRate} "
             "(command_rate)",
-        )
+        ),
+    )
     version = yield from _version()
     values = yield from _adjust(settings, common)
     yield SetLine(settings.set_line, not low)
@@ -149,12 +150,13 @@ def _version() -> LineScript[Event, str]:
 
 def _read(name: str) -> LineScript[Event, int]:
     text, answer = _READS[name]
-    found = yield AskLine(text, answer, timeout_s=ANSWER_S, tries=TRIES)
-    if found is None:
-        raise PeerError(
+    found = yield from answered(
+        AskLine(text, answer, timeout_s=ANSWER_S, tries=TRIES),
+        PeerError(
             f"the module does not answer {text.decode()}",
             fix="check the wiring, and that it is an HC-12",
-        )
+        ),
+    )
     return int(found[1])
 
 
@@ -175,9 +177,10 @@ def _adjust(settings: Hc12Settings, common: StationSettings) -> LineScript[Event
     for name in changed:
         text = command_for(name, wanted[name])
         done = re.compile(rb"OK\+" + re.escape(text[3:].encode()) + rb"\b|OK\+R?" + name.encode())
-        found = yield AskLine(text.encode(), done, timeout_s=ANSWER_S, tries=TRIES)
-        if found is None:
-            raise PeerError(f"the module does not answer {text}", fix="check the wiring")
+        yield from answered(
+            AskLine(text.encode(), done, timeout_s=ANSWER_S, tries=TRIES),
+            PeerError(f"the module does not answer {text}", fix="check the wiring"),
+        )
     if changed:
         values = yield from _read_all()
         listed = ", ".join(command_for(name, wanted[name]) for name in changed)

@@ -12,10 +12,9 @@ from hilgw.adapters.declaration import (
     STRENGTH_FROM_POSES,
     SettingsClass,
 )
-from hilgw.adapters.ir_toy import settings as _ir_toy_settings
-from hilgw.adapters.ir_toy.packets import LONGEST_RAW
+from hilgw.adapters.ir_toy.receiver import LONGEST_RAW
 from hilgw.adapters.ir_toy.session import IrToySession
-from hilgw.adapters.ir_toy.settings import IrToySettings
+from hilgw.adapters.ir_toy.settings import IrToySettings, check
 
 LIMITS = Limits(
     payload=2 * LONGEST_RAW,
@@ -87,7 +86,7 @@ class IrToyAdapter:
 
     def check(self, settings: IrToySettings, common: StationSettings) -> list[Problem]:
         """Problems between fields: path below the adapter, message, fix."""
-        return list(_ir_toy_settings.check(settings, common))
+        return list(check(settings, common))
 
     def session(self, settings: IrToySettings, common: StationSettings) -> IrToySession:
         return IrToySession(settings, common)

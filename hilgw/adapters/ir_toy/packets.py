@@ -6,10 +6,11 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from hilgw import framing as framings
-from hilgw.adapters._common.framed_line import cannot_frame
+from hilgw.adapters._common.framed_line import EMPTY, cannot_frame
 from hilgw.adapters._common.module import DropCounts
 from hilgw.adapters.base import CannotSend, Dropped, Event, Received, StationSettings
 from hilgw.adapters.ir_toy.reasons import IrToyDropped
+from hilgw.adapters.ir_toy.receiver import LONGEST_RAW
 from hilgw.adapters.ir_toy.settings import (
     IrToySettings,
     OneChannel,
@@ -24,18 +25,15 @@ from hilgw.medium.packet import BROADCAST, Packet
 from hilgw.protocols.ir import Code, Traits
 from hilgw.protocols.ir.payload import ByteDecoder, encode_bytes
 from hilgw.protocols.ir.receiver import MARK_LIMIT_US
-from hilgw.reasons import PacketDropped, PacketRefused
+from hilgw.reasons import PacketRefused
 from hilgw.units import earliest, ms_to_ns
 
 LONGEST_FRAMED = 256  # bytes; NEC takes half a minute for them
-LONGEST_RAW = 256  # durations
 LONGEST_US = 0xFFFF
 SHORTEST_US = 50  # two periods of the carrier; shorter marks have no light
 
 MOST_STREAMS = 16
 SILENT_BYTES = 6  # byte times without a code after which a stream has ended
-
-_EMPTY = Dropped(PacketDropped.EMPTY, "a frame without data")
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,8 +278,7 @@ class FramedPackets(Packets):
         assert channel is not None
         source = source_of(address, self._traits)
         events: list[Event] = [
-            Received(payload, channel, address=source) if payload else _EMPTY
-            for payload in payloads
+            Received(payload, channel, address=source) if payload else EMPTY for payload in payloads
         ]
         return events + self._streams[address].drops()
 

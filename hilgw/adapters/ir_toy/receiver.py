@@ -193,14 +193,14 @@ class IrReceiver:
             if self._ends == 2:  # a burst has one
                 yield _OVERFLOW
             yield from self._decode(self._splitter.end(SILENCE_US))
-            if self._other_codes is not None:
-                yield from _notice(self._other_codes.end(SILENCE_US))
+            if (others := self._other_codes) is not None:
+                yield from _notice(others.name(others.end(SILENCE_US)))
             return
         self._ends = 0
         us = to_us(count)
         yield from self._decode(self._splitter.feed(us))
-        if self._other_codes is not None:
-            yield from _notice(self._other_codes.feed(us))
+        if (others := self._other_codes) is not None:
+            yield from _notice(others.name(others.feed(us)))
         if self._splitter.overlong != self._overlong:
             self._overlong = self._splitter.overlong
             yield _OVERLONG
@@ -226,8 +226,8 @@ class IrReceiver:
             self.wrong_mode = self._recent[1:] == [0, 0]
             self._recent.clear()
             receptions += self._decode(self._splitter.quiet())
-            if self._other_codes is not None:
-                receptions += _notice(self._other_codes.quiet())
+            if (others := self._other_codes) is not None:
+                receptions += _notice(others.name(others.quiet()))
         return receptions
 
     def interrupt(self) -> list[Reception]:

@@ -14,9 +14,13 @@ from hilgw.adapters.declaration import (
     ByHeader,
     SettingsClass,
 )
-from hilgw.adapters.rylr998 import settings as _rylr_settings
 from hilgw.adapters.rylr998.session import RylrSession
-from hilgw.adapters.rylr998.settings import LONGEST, RATES, RylrSettings
+from hilgw.adapters.rylr998.settings import (
+    LONGEST,
+    RATES,
+    RylrSettings,
+    check,
+)
 
 LIMITS = Limits(
     payload=LONGEST,
@@ -82,7 +86,7 @@ class RylrAdapter:
 
     def check(self, settings: RylrSettings, common: StationSettings) -> list[Problem]:
         """Problems between fields: path below the adapter, message, fix."""
-        return list(_rylr_settings.check(settings, common))
+        return list(check(settings, common))
 
     def session(self, settings: RylrSettings, common: StationSettings) -> RylrSession:
         return RylrSession(settings, common)

@@ -41,7 +41,7 @@ from hilgw.adapters.rylr998.settings import (
     normal_address,
 )
 from hilgw.errors import MismatchError, PeerError
-from hilgw.protocols.dialogue import AskLine, LineScript
+from hilgw.protocols.dialogue import AskLine, LineScript, answered
 from hilgw.reasons import PacketRefused, RefusedReason
 from hilgw.units import NS_PER_S, ns_to_s
 
@@ -192,21 +192,23 @@ def handshake(settings: RylrSettings, common: StationSettings) -> LineScript[Eve
 
 def _find(common: StationSettings) -> LineScript[Event, None]:
     # The first AT may complete an unfinished command, and fail with it.
-    found = yield AskLine(b"AT\r\n", OK, timeout_s=FIND_TIMEOUT_S, tries=FIND_TRIES)
-    if found is None:
-        raise PeerError(
+    yield from answered(
+        AskLine(b"AT\r\n", OK, timeout_s=FIND_TIMEOUT_S, tries=FIND_TRIES),
+        PeerError(
             "the module does not answer AT",
             fix=f"check power, that TX and RX are not swapped, and that its IPR is "
             f"{common.baudRate}",
-        )
+        ),
+    )
 
 
 def _read(name: str, value: bytes) -> LineScript[Event, str]:
     """The value of a register, as the module writes it."""
     answer = re.compile(rb"\+" + name.encode() + rb"=(" + value + rb")\Z")
-    found = yield AskLine(f"AT+{name}?\r\n".encode(), answer, ERROR, tries=ANSWER_TRIES)
-    if found is None:
-        raise PeerError(f"the module stopped answering at AT+{name}?", fix="check the wiring")
+    found = yield from answered(
+        AskLine(f"AT+{name}?\r\n".encode(), answer, ERROR, tries=ANSWER_TRIES),
+        PeerError(f"the module stopped answering at AT+{name}?", fix="check the wiring"),
+    )
     if found.re is ERROR:
         what = f"the module answers AT+{name}? with: {error_text(int(found[1]))}"
         raise PeerError(what, fix="check that it is a RYLR998")
@@ -215,11 +217,11 @@ def _read(name: str, value: bytes) -> LineScript[Event, str]:
 
 def _change(name: str, value: str) -> LineScript[Event, str]:
     """Set, and read back."""
-    done = re.compile(rb"\+OK\Z")
     text = f"AT+{name}={value}\r\n".encode()
-    found = yield AskLine(text, done, ERROR, timeout_s=2.0, tries=ANSWER_TRIES)
-    if found is None:
-        raise PeerError(f"the module does not answer AT+{name}={value}", fix="check the wiring")
+    found = yield from answered(
+        AskLine(text, OK, ERROR, timeout_s=2.0, tries=ANSWER_TRIES),
+        PeerError(f"the module does not answer AT+{name}={value}", fix="check the wiring"),
+    )
     if found.re is ERROR:
         text_ = error_text(int(found[1]))
         fix = "use a value that its data sheet allows"

@@ -13,9 +13,8 @@ from hilgw.adapters.declaration import (
     RADIO,
     SettingsClass,
 )
-from hilgw.adapters.text import settings as _text_settings
 from hilgw.adapters.text.session import TextSession
-from hilgw.adapters.text.settings import TextSettings
+from hilgw.adapters.text.settings import TextSettings, check
 from hilgw.adapters.uart import RATES
 
 LIMITS = Limits(
@@ -71,7 +70,7 @@ class TextAdapter:
 
     def check(self, settings: TextSettings, common: StationSettings) -> list[Problem]:
         """Problems between fields: path below the adapter, message, fix."""
-        return list(_text_settings.check(settings, common))
+        return list(check(settings, common))
 
     def session(self, settings: TextSettings, common: StationSettings) -> TextSession:
         return TextSession(settings, common)

@@ -19,12 +19,12 @@ from hilgw.adapters.declaration import (
     SettingsClass,
     StationSettings,
 )
-from hilgw.adapters.xbee import settings as _xbee_settings
 from hilgw.adapters.xbee.settings import (
     RATES,
     WINDOW,
     ModuleChannel,
     XBeeSettings,
+    check,
 )
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ class XBeeAdapter:
 
     def check(self, settings: XBeeSettings, common: StationSettings) -> list[Problem]:
         """Problems between fields: path below the adapter, message, fix."""
-        return list(_xbee_settings.check(settings, common))
+        return list(check(settings, common))
 
     def session(self, settings: XBeeSettings, common: StationSettings) -> AdapterSession:
         # Imported here: a check of a configuration needs no session.

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from hilgw.adapters._common.module import notice
+from hilgw.adapters._common.module import EARLY, notice
 from hilgw.adapters.base import (
     NOT_YET,
     CannotSend,
     Delivered,
-    Dropped,
     Event,
     Notice,
     Ready,
@@ -40,7 +39,7 @@ from hilgw.adapters.xbee.packets import (
 from hilgw.adapters.xbee.settings import FACTORY_MY, XBeeSettings
 from hilgw.errors import FrameError
 from hilgw.medium.packet import Packet
-from hilgw.reasons import PacketDropped, PacketRefused, RefusedReason
+from hilgw.reasons import PacketRefused, RefusedReason
 from hilgw.units import NS_PER_MS, NS_PER_S, s_to_ns
 
 # Bytes that the smallest UART buffer (174 bytes, S2C) accepts before CTS falls, 17 bytes from full:
@@ -48,7 +47,6 @@ from hilgw.units import NS_PER_MS, NS_PER_S, s_to_ns
 UART_ROOM = 157
 GAP_NS = 300_000_000  # a frame with a longer pause is truncated
 
-_EARLY = Dropped(PacketDropped.NOT_READY, "received while the module was being set up")
 _TO_ALL = (frames.BROADCAST_16, frames.BROADCAST_64)
 
 
@@ -207,7 +205,7 @@ class XBeeSession(XBeeModuleSession):
                     events.append(received)
             elif self._dialogue is not None:
                 self._commands.received_frames = True
-                events.append(_EARLY)
+                events.append(EARLY)
         if self._decoder.bad_frames != self._bad_frames:
             events += [BAD_FRAME] * (self._decoder.bad_frames - self._bad_frames)
             self._bad_frames = self._decoder.bad_frames

@@ -70,12 +70,12 @@ class Splitter:
             self._frame.clear()
             self._skipping = True
             return None
-        return self._finish() if self._is_whole(self._frame) else None
+        return self.quiet() if self._is_whole(self._frame) else None
 
     def _space(self, us: int) -> ReceivedFrame | None:
         if us >= self._gap_us:
             self._skipping = False
-            return self._finish()
+            return self.quiet()
         if self._frame:
             self._frame.append(us)
         return None
@@ -84,11 +84,7 @@ class Splitter:
         """End of the burst, after this much silence; a mark comes next."""
         self._clock_us += silence_us
         self._mark_next, self._skipping = True, False
-        return self._finish()
-
-    def quiet(self) -> ReceivedFrame | None:
-        """Silence: the frame is complete, and its gap comes next."""
-        return self._finish()
+        return self.quiet()
 
     def interrupt(self) -> bool:
         """The receiver was stopped; a mark comes next. True when an incomplete frame was lost."""
@@ -98,7 +94,8 @@ class Splitter:
         self._mark_next, self._skipping = True, False
         return lost
 
-    def _finish(self) -> ReceivedFrame | None:
+    def quiet(self) -> ReceivedFrame | None:
+        """Silence: the frame is complete, and its gap comes next."""
         if not self._frame:
             return None
         frame, self._frame = self._frame, []
@@ -161,38 +158,15 @@ class KeyDecoder:
 _GAP_US = max(codec.traits.gap_us for codec in CODECS.values())
 
 
-class OtherCodes:
-    """Takes the same durations as the receiver of `codec`, and splits them for any code.
-
-    Each method returns a line for the user when a frame of another code has ended, else "".
-    """
+class OtherCodes(Splitter):
+    """Takes the same durations as the receiver of `codec`, and splits them for any code."""
 
     def __init__(self, codec: Codec) -> None:
+        super().__init__(_GAP_US)
         self._codec = codec
-        self._splitter = Splitter(_GAP_US)
 
-    @property
-    def pending(self) -> bool:
-        """Whether a frame has begun and not ended."""
-        return self._splitter.pending
-
-    def feed(self, us: int) -> str:
-        """The next duration."""
-        return self._name(self._splitter.feed(us))
-
-    def end(self, silence_us: int) -> str:
-        """End of the burst, after this much silence."""
-        return self._name(self._splitter.end(silence_us))
-
-    def quiet(self) -> str:
-        """Silence."""
-        return self._name(self._splitter.quiet())
-
-    def interrupt(self) -> None:
-        """The receiver was stopped."""
-        self._splitter.interrupt()
-
-    def _name(self, frame: ReceivedFrame | None) -> str:
+    def name(self, frame: ReceivedFrame | None) -> str:
+        """The line for the user about a frame of another code; "" for any other."""
         if frame is None or self._codec.decode(frame.durations) is not None:
             return ""
         for codec in CODECS.values():

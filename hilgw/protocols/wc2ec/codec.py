@@ -196,11 +196,7 @@ class Decoder:
                 messages.append(self._read(buffer, position, size))
                 position += size
         except _StreamLost as lost:
-            self.failed = True
-            self._rest = b""
-            tail = bytes(buffer[position : position + TAIL_BYTES])
-            messages.append(Failure(lost.error, lost.error.what, tail))
-            return messages
+            return [*messages, self._fail(lost.error, buffer[position:])]
         self._rest = bytes(buffer[position:])
         return messages
 
@@ -208,10 +204,12 @@ class Decoder:
         """End of a frame: no message continues in the next frame."""
         if not self._rest or self.failed:
             return []
+        return [self._fail(PeerError("a frame ends inside a message"), self._rest)]
+
+    def _fail(self, error: PeerError, undecoded: bytes) -> Failure:
         self.failed = True
-        tail, self._rest = self._rest[:TAIL_BYTES], b""
-        error = PeerError("a frame ends inside a message")
-        return [Failure(error, error.what, tail)]
+        self._rest = b""
+        return Failure(error, error.what, bytes(undecoded[:TAIL_BYTES]))
 
     # --- the length of a message --------------------------------------------------------------
 

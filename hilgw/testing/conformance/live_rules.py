@@ -12,20 +12,13 @@ from hilgw.discovery.ports import port_identity
 from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.engine.lines import Lines, Port
 from hilgw.engine.mock_host import MockHost
-from hilgw.engine.observer import Observer, State
+from hilgw.engine.observer import State
 from hilgw.engine.supervisor import Supervisor
 from hilgw.medium.packet import Copy, Packet
 from hilgw.plugins import new_air
 from hilgw.testing.conformance.broken_rule import broken, require, shown
 from hilgw.testing.conformance.payload_rules import PayloadRules
-from hilgw.testing.conformance.simulation import (
-    FAR,
-    NEAR,
-    SOURCE,
-    guarded,
-    new_session,
-    new_station,
-)
+from hilgw.testing.conformance.simulation import StationUnderTest, guarded
 from hilgw.testing.conformance.subject import Subject
 from hilgw.testing.fixtures.faulty_device import FaultyDevice
 from hilgw.transports.base import DeviceSide, LineSettings, Transport
@@ -129,26 +122,14 @@ class LiveRules(PayloadRules):
             require(not unknown, rule, f"received {shown(unknown)}", "only packets that were sent")
 
 
-class LiveStation(Observer):
+class LiveStation(StationUnderTest):
     """One supervised station and its mock. Sets `changed` of the setup at each event."""
 
     def __init__(self, setup: LiveSetup, *, far: bool) -> None:
         subject, timer = setup.subject, setup.timer
-        self.name = "far" if far else "near"
-        self.received: list[Packet] = []
-        self.refusals: list[tuple[str, str]] = []
+        super().__init__(subject, timer, setup.host, subject.station_settings(), far=far)
         self._changed = setup.changed
-        self._timer = timer
-        self.common = common = subject.station_settings()
-        line = line_of(common)[0]
-        self.session = new_session(subject, common, far=far)
-        self.station = new_station(
-            subject, self.name, self.session, common, timer, self, self._take
-        )
-        self.mock = subject.make_mock(
-            subject.mock_spec(common, far), self.name, setup.host.air, FAR if far else NEAR
-        )
-        open_port, identity, port = setup.new_port(line)
+        open_port, identity, port = setup.new_port(line_of(self.common)[0])
         device = FaultyDevice(port, seed=setup.seed)
         if not far:
             setup.faults = device
@@ -159,14 +140,6 @@ class LiveStation(Observer):
         self.task = asyncio.create_task(self.supervisor.run())
         self.task.add_done_callback(lambda task: self._changed.set())
 
-    def send(self, data: bytes) -> None:
-        """A packet for the hardware, as delivered by the medium."""
-        now = self._timer.now()
-        packet = Packet(data, self.common.channel, self.station.listener.type, SOURCE, sent_ns=now)
-        self.station.statistics.count.accept()
-        self.station.statistics.count.arrive()
-        self.station.deliver(Copy(packet, now))
-
     def is_idle(self) -> bool:
         """Whether it has nothing more to send."""
         return self.station.queued == 0
@@ -174,12 +147,12 @@ class LiveStation(Observer):
     def has_received(self, data: bytes) -> bool:
         return any(packet.data == data for packet in self.received)
 
-    def _take(self, packet: Packet) -> None:
-        self.received.append(packet)
+    def take(self, packet: Packet) -> None:
+        super().take(packet)
         self._changed.set()
 
     def refused(self, station: str, reason: str, text: str) -> None:
-        self.refusals.append((reason, text))
+        super().refused(station, reason, text)
         self._changed.set()
 
     def delivered(self, station: str, copy: Copy) -> None:

@@ -171,42 +171,63 @@ class SimulatedTransport(Transport):
     async def wait_closed(self) -> None: ...
 
 
-class SimulatedStation(Observer, PortListener):
-    """One station and its mock on a line. It is its own supervisor: it reopens its port.
+class StationUnderTest(Observer):
+    """One station under test and its mock, which is not connected yet.
 
     received: packets from the hardware. refusals: (reason, text) of refused packets, and of input
     that is not a valid packet.
     """
 
     def __init__(
-        self, subject: Subject, clock: Clock, host: MockHost, common: StationSettings, *, far: bool
+        self,
+        subject: Subject,
+        scheduler: Scheduler,
+        host: MockHost,
+        common: StationSettings,
+        *,
+        far: bool,
     ) -> None:
         self.name = "far" if far else "near"
         self.common = common
         self.received: list[Packet] = []
         self.refusals: list[tuple[str, str]] = []
-        self.opened = 0
-        self._clock = clock
-        self._opening = False
         self.session = new_session(subject, common, far=far)
         self.station = new_station(
-            subject, self.name, self.session, common, clock, self, self.received.append
+            subject, self.name, self.session, common, scheduler, self, self.take
         )
-        self.station.supervisor = self
         self.mock = subject.make_mock(
             subject.mock_spec(common, far), self.name, host.air, FAR if far else NEAR
         )
-        self.port = SimulatedPort(clock, line_of(common)[0])
-        host.add(self.mock, self.port)
+        self._scheduler = scheduler
 
     def send(self, data: bytes, channel: int | None = None, range: float = -1.0) -> None:
         """A packet for the hardware, as delivered by the medium."""
-        now = self._clock.now()
+        now = self._scheduler.now()
         channel = self.common.channel if channel is None else channel
         packet = Packet(data, channel, self.station.listener.type, SOURCE, range=range, sent_ns=now)
         self.station.statistics.count.accept()
         self.station.statistics.count.arrive()
         self.station.deliver(Copy(packet, now))
+
+    def take(self, packet: Packet) -> None:
+        self.received.append(packet)
+
+    def refused(self, station: str, reason: str, text: str) -> None:
+        self.refusals.append((reason, text))
+
+
+class SimulatedStation(StationUnderTest, PortListener):
+    """A station on a simulated line. It is its own supervisor: it reopens its port."""
+
+    def __init__(
+        self, subject: Subject, clock: Clock, host: MockHost, common: StationSettings, *, far: bool
+    ) -> None:
+        super().__init__(subject, clock, host, common, far=far)
+        self.opened = 0
+        self._opening = False
+        self.station.supervisor = self
+        self.port = SimulatedPort(clock, line_of(common)[0])
+        host.add(self.mock, self.port)
 
     def open(self) -> None:
         """Opens the port, after closing it if it is open. Retries while it is unplugged."""
@@ -227,9 +248,6 @@ class SimulatedStation(Observer, PortListener):
 
     # --- called by the station --------------------------------------------------------------------
 
-    def refused(self, station: str, reason: str, text: str) -> None:
-        self.refusals.append((reason, text))
-
     def on_failed(self, error: HilgwError) -> None:
         # The station takes an exception from here as a fault of the adapter and reports it here
         # again: the first verdict counts.
@@ -245,7 +263,7 @@ class SimulatedStation(Observer, PortListener):
             raise
         if not self._opening:
             self._opening = True
-            self._clock.call_at(self._clock.now() + REOPEN_NS, self.open)
+            self._scheduler.call_at(self._scheduler.now() + REOPEN_NS, self.open)
 
 
 class Simulation:

@@ -17,7 +17,7 @@ def received(own: str, sent: str, code: Code, stretch_us: int = 0) -> list[str]:
         us + (-stretch_us if at % 2 else stretch_us)
         for at, us in enumerate(CODECS[sent].encode(code))
     ]
-    return [text for us in (*frame, 40_000) if (text := others.feed(us))]
+    return [text for us in (*frame, 40_000) if (text := others.name(others.feed(us)))]
 
 
 @pytest.mark.parametrize(("own", "sent"), [*product(CODECS, CODECS)])
@@ -37,9 +37,9 @@ def test_the_words() -> None:
 def test_a_frame_ends_with_its_burst_or_with_silence_and_noise_has_no_name() -> None:
     others = OtherCodes(CODECS["rc5"])
     for end in (lambda: others.end(100_000), others.quiet):
-        assert not any(others.feed(us) for us in CODECS["nec"].encode(Code(1, 2)))
+        assert not any(others.name(others.feed(us)) for us in CODECS["nec"].encode(Code(1, 2)))
         assert others.pending
-        assert end() == "NEC 0x01:0x02; this adapter takes rc5"
+        assert others.name(end()) == "NEC 0x01:0x02; this adapter takes rc5"
     for us in (500, 500, 700, 9_000, 300):
-        assert others.feed(us) == ""
-    assert others.quiet() == "" and not others.pending
+        assert others.name(others.feed(us)) == ""
+    assert others.name(others.quiet()) == "" and not others.pending
