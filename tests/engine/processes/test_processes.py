@@ -169,17 +169,15 @@ def test_a_program_that_waits_for_its_body_ends_with_the_gateway(
 
 
 @pytest.mark.parametrize("program", ["/no/such/program", "no-such-program"])
-def test_a_program_that_is_not_there_is_reported(
-    program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_program_that_is_not_there_is_reported(program: str, tmp_path: Path) -> None:
     locked = tmp_path / "locked"  # as a folder of root in the PATH of an ordinary user
     locked.mkdir(mode=0)
-    monkeypatch.setenv("PATH", f"{locked}:{os.environ['PATH']}")
+    path = f"{locked}:{os.environ['PATH']}"
 
     async def main() -> Recorder:
         seen = Recorder()
         one = Child("rover.controller", Program([program]), seen)
-        one.start({})
+        one.start({"PATH": path})
         await one.join()
         return seen
 
