@@ -186,10 +186,11 @@ def test_a_program_that_is_not_there_is_reported(program: str, tmp_path: Path) -
     assert seen.notices == ["the program ended with exit code 1"]
 
 
-def test_stop_ends_the_whole_group_even_when_it_ignores_signals() -> None:
+def test_stop_asks_and_then_ends_the_whole_group_even_when_it_goes_on() -> None:
     code = (
-        "import os, signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); "
-        "print(os.getpid(), os.fork()); signal.pause()"
+        "import os, signal; signal.signal(signal.SIGTERM, lambda *_: print('asked'))\n"
+        "print(os.getpid(), os.fork())\n"
+        "while True: signal.pause()"
     )
 
     async def main() -> list[int]:
@@ -197,7 +198,9 @@ def test_stop_ends_the_whole_group_even_when_it_ignores_signals() -> None:
         one.start({})
         await until(lambda: len(seen.lines) == 2)
         await one.stop()
-        return [int(word) for word in " ".join(seen.lines).split() if word != "0"]
+        assert one.exits == [-signal.SIGKILL]
+        assert "asked" in seen.lines
+        return [int(word) for word in " ".join(seen.lines[:2]).split() if word != "0"]
 
     for pid in asyncio.run(main()):
         wait_until(lambda pid=pid: is_gone(pid))  # type: ignore[misc]
