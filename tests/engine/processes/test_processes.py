@@ -188,7 +188,7 @@ def test_a_program_that_is_not_there_is_reported(program: str, tmp_path: Path) -
 
 def test_stop_asks_and_then_ends_the_whole_group_even_when_it_goes_on() -> None:
     code = (
-        "import os, signal; signal.signal(signal.SIGTERM, lambda *_: print('asked'))\n"
+        "import os, signal; signal.signal(signal.SIGTERM, lambda *_: os.write(1, b'asked\\n'))\n"
         "other = os.fork()\n"
         "os.write(1, f'{os.getpid()} {other}\\n'.encode())\n"  # at once: both write
         "while True: signal.pause()"
