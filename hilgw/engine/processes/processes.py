@@ -232,6 +232,8 @@ class Child:
         try:
             await process.wait()
         except asyncio.CancelledError:
+            if (task := asyncio.current_task()) is not None:
+                task.uncancel()  # in Python 3.11.2, no time-out ends in a task that is cancelled
             await self._end(process, LEAVE_S)
             raise
         finally:

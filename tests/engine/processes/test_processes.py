@@ -169,17 +169,15 @@ def test_a_program_that_waits_for_its_body_ends_with_the_gateway(
 
 
 @pytest.mark.parametrize("program", ["/no/such/program", "no-such-program"])
-def test_a_program_that_is_not_there_is_reported(
-    program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_program_that_is_not_there_is_reported(program: str, tmp_path: Path) -> None:
     locked = tmp_path / "locked"  # as a folder of root in the PATH of an ordinary user
     locked.mkdir(mode=0)
-    monkeypatch.setenv("PATH", f"{locked}:{os.environ['PATH']}")
+    path = f"{locked}:{os.environ['PATH']}"
 
     async def main() -> Recorder:
         seen = Recorder()
         one = Child("rover.controller", Program([program]), seen)
-        one.start({})
+        one.start({"PATH": path})
         await one.join()
         return seen
 
@@ -188,10 +186,12 @@ def test_a_program_that_is_not_there_is_reported(
     assert seen.notices == ["the program ended with exit code 1"]
 
 
-def test_stop_ends_the_whole_group_even_when_it_ignores_signals() -> None:
+def test_stop_asks_and_then_ends_the_whole_group_even_when_it_goes_on() -> None:
     code = (
-        "import os, signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); "
-        "print(os.getpid(), os.fork()); signal.pause()"
+        "import os, signal; signal.signal(signal.SIGTERM, lambda *_: os.write(1, b'asked\\n'))\n"
+        "other = os.fork()\n"
+        "os.write(1, f'{os.getpid()} {other}\\n'.encode())\n"  # at once: both write
+        "while True: signal.pause()"
     )
 
     async def main() -> list[int]:
@@ -199,7 +199,9 @@ def test_stop_ends_the_whole_group_even_when_it_ignores_signals() -> None:
         one.start({})
         await until(lambda: len(seen.lines) == 2)
         await one.stop()
-        return [int(word) for word in " ".join(seen.lines).split() if word != "0"]
+        assert one.exits == [-signal.SIGKILL]
+        assert "asked" in seen.lines
+        return [int(word) for word in " ".join(seen.lines[:2]).split() if word != "0"]
 
     for pid in asyncio.run(main()):
         wait_until(lambda pid=pid: is_gone(pid))  # type: ignore[misc]
