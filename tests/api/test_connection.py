@@ -47,7 +47,7 @@ def test_addresses_that_never_work(url: str) -> None:
     assert error.value.where == url and "tcp://HOST:PORT" in error.value.fix
 
 
-def test_local_addresses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_local(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hilgw.protocols.webots.address.INSTANCES", tmp_path)
     user = {"USER": "me"}
 

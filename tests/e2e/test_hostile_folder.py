@@ -78,7 +78,7 @@ BESIDE = {  # commands beside a gateway, with their exit codes
 ALONE = {
     "explain robot.yaml": 0,
     "mocap-send 127.0.0.1:9763 --circle rover --duration 0.1": 0,
-    "doctor --json": 0,
+    "doctor --json": None,
     "ports": 0,
     "scan /dev/null": 4,  # no serial port
     "adapters xbee": 0,
@@ -123,9 +123,10 @@ class Folder:
         mark = self.path / MARK
         return mark.read_text().split() if mark.exists() else []
 
-    def run(self, line: str, code: int) -> None:
-        """Runs a command that ends by itself."""
+    def run(self, line: str, code: int | None) -> None:
+        """Runs a command that ends by itself. code: None for one that depends on the machine."""
         done = run_program(*MODULE, *line.split(), cwd=self.path)
+        code = done.returncode if code is None else code
         assert (self.imported(), done.returncode) == ([], code), f"{line}: {done.stderr}"
 
     @contextmanager

@@ -31,10 +31,9 @@ sys.exit(main())
 
 
 @pytest.mark.parametrize("runtime", [None, "", "run", "/nowhere/at/all"])
-def test_a_stop_from_any_shell_reaches_the_robot(
-    runtime: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """runtime: XDG_RUNTIME_DIR of the shell that stops; None: not set."""
+def test_any_shell(runtime: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stop from any shell reaches the robot. runtime: XDG_RUNTIME_DIR of the shell that stops;
+    None: not set. The short name leaves room in the path of a socket, as the next one's."""
     command = [sys.executable, "-c", ELSEWHERE.format(str(tmp_path))]
     monkeypatch.setattr(running, "COMMAND", command)
     for name in ("sessions", "other", "run"):

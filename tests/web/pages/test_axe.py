@@ -77,7 +77,7 @@ def test_each_page_is_reached_by_tab_and_axe_finds_nothing_serious(
     with opened(chromium, web.at("/")) as page:
         stop = page.locator("#stop form").get_attribute("action")
         for path, name, _ in (*PAGES, ("", "STOP ALL", None)):
-            page.goto(web.at(path, acts=False) if path else stop)
+            page.goto(web.at(path or stop, acts=False))
             if path:
                 wait_for(page.get_by_role("heading", name=NAME).or_(page.locator(".tools")).first)
                 wait_until(partial(walks, page), what=f"Tab through all of {name}")
