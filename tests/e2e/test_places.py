@@ -30,7 +30,9 @@ sys.exit(main())
 """
 
 
-@pytest.mark.parametrize("runtime", [None, "", "run", "/nowhere/at/all"])
+@pytest.mark.parametrize(
+    "runtime", [None, "", "run", "/nowhere/at/all"], ids=["unset", "empty", "folder", "gone"]
+)
 def test_any_shell(runtime: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stop from any shell reaches the robot. runtime: XDG_RUNTIME_DIR of the shell that stops;
     None: not set. The short name leaves room in the path of a socket, as the next one's."""
