@@ -86,3 +86,10 @@ def test_the_checker_finds_altered_and_misdirected_packets(numbered: ModuleType)
     checker.check(b"")
     assert checker.as_dict()["altered"] == 4
     assert checker.received == 0
+
+
+def test_a_robot_is_driven_beside_busy_programs(tmp_path: Path) -> None:
+    options = ("--minutes", "0.02", "--programs", "2")
+    done = run_program(sys.executable, str(BENCH / "guardian_soak.py"), *options, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "no stop" in done.stdout

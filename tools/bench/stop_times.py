@@ -49,6 +49,7 @@ from tests.engine.control_loop.on_mocks import declared  # noqa: E402
 GOAL_MS = 50
 TIMEOUT_MS = 500  # safety.command_timeout_s of a real body
 LATE_MS = 250  # safety.late_s of these gateways
+SAFETY = f"{{armed: true, latch: false, late_s: {LATE_MS / 1000}}}"
 HANG_S = 0.45
 GUARDIAN_MS = 300  # guardian_ms, its default
 LIMIT_S = 10.0
@@ -223,7 +224,7 @@ def serve(config: str) -> int:
 class Gateway:
     """A gateway in a process of its own, which is this script with `--serve`."""
 
-    def __init__(self, kind: str, robot: Robot, folder: Path) -> None:
+    def __init__(self, kind: str, robot: Robot, folder: Path, *, safety: str = SAFETY) -> None:
         self.robot = robot
         self.motors = KINDS[kind].motors
         config, self.output = folder / "stop.yaml", folder / "output.txt"
@@ -232,7 +233,7 @@ class Gateway:
             "version: 1\nbackend: real\nwebots: R2020a\nrobots:\n  cab:\n"
             f"    body: {{kind: {kind}, {settings}}}\n"
             '    controller: {kind: wc2ec, listen: "tcp://127.0.0.1:0"}\n'
-            f"    safety: {{armed: true, latch: false, late_s: {LATE_MS / 1000}}}\n"
+            f"    safety: {safety}\n"
         )
         with self.output.open("w") as out:
             self._process = subprocess.Popen(
