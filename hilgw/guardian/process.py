@@ -4,7 +4,7 @@ Called as a program from a descriptor: SOCKET SHARED SEEN GUARDIAN_MS, the first
 Standard library only, so that nothing of hilgw can keep it from its work.
 `hilgw.engine.control_loop.guardian` is the other end of the socket, and defines the messages. The
 guardian acts when that end is closed, or when no message comes for GUARDIAN_MS while a robot may
-move:
+move; a gateway that waits for the processor beside busy programs has BUSY_S:
 
 * it sets the flag in the shared memory, so that a gateway that goes on sends no more commands;
 * a connection on TCP is closed, or shut down where the gateway still has it open: the robot stops
@@ -28,12 +28,15 @@ import termios
 import time
 from contextlib import suppress
 
+PEER = struct.Struct("=iII")  # SO_PEERCRED: the process, its user and group
+PROCESS_CLOCK = 2  # of clock_gettime for another process: CPUCLOCK_SCHED
 HEADER = struct.Struct("=cHH")  # kind, number of the port, length of what follows
 ANSWER = struct.Struct("=cI")  # kind; number of the port
 BEAT, PORT, LINE, STOP, DROP, HELLO = b"b", b"p", b"l", b"s", b"d", b"h"
 ACTED, SEEN = 0, 1  # in the shared memory: the flag, the last beat of each of two guardians
 # A machine that stalls wakes both processes at once: the gateway gets the time for a beat.
 STALL_S = 0.05
+BUSY_S = 1.0
 STUCK_S = 0.02  # the longest wait for lines that send no byte
 UNREAD_BYTES = 1 << 24
 STREAM_STUCK_S = 1.0  # for a serial server that has received none: TCP sends it again
@@ -119,7 +122,8 @@ class Guardian:
         self._ports: dict[int, Port] = {}
         self._data = b""
         self._descriptors: list[int] = []
-        self._received_s = time.monotonic()
+        self._pid = _peer(gateway)
+        self._received_s, self._used_s = time.monotonic(), used_s(self._pid)
 
     def run(self) -> None:
         poll = select.poll()
@@ -129,20 +133,26 @@ class Guardian:
             wait_s = self._received_s + limit_s - time.monotonic() if self._watches() else None
             ready = poll.poll(None if wait_s is None else max(0.0, 1000 * wait_s))
             if ready and not self._read():
-                self._act(dead=True)
+                self._act("was killed or has crashed")
                 return
             silent_s = time.monotonic() - self._received_s
             if not self._watches() or silent_s < self._guardian_s:
                 limit_s = self._guardian_s
-            elif limit_s == self._guardian_s and silent_s > limit_s + STALL_S:
-                limit_s = silent_s + STALL_S
             elif silent_s >= limit_s:
-                self._act(dead=False)
-                return
+                stalled = limit_s == self._guardian_s and silent_s > limit_s + STALL_S
+                if not stalled and (silent_s >= BUSY_S or not self._is_kept_waiting(silent_s)):
+                    self._act(f"was frozen for {silent_s:.1f} s")
+                    return
+                limit_s = silent_s + STALL_S
 
     def _watches(self) -> bool:
         """Whether a robot may move."""
         return any(port.stop for port in self._ports.values())
+
+    def _is_kept_waiting(self, silent_s: float) -> bool:
+        """Return whether a thread of the gateway could run, and got no processor: one that hangs in
+        a loop has run for most of the time."""
+        return used_s(self._pid) - self._used_s < silent_s / 2 and is_runnable(self._pid)
 
     def _read(self) -> bool:
         """Reads all that has come; False at the end of the stream."""
@@ -167,7 +177,7 @@ class Guardian:
             if len(self._data) < end:
                 return
             body, self._data = self._data[HEADER.size : end], self._data[end:]
-            self._received_s = time.monotonic()
+            self._received_s, self._used_s = time.monotonic(), used_s(self._pid)
             if kind == BEAT:
                 self._shared[self._seen_at] = number
             elif kind in (PORT, LINE):
@@ -181,7 +191,7 @@ class Guardian:
                 with suppress(OSError):
                     self._gateway.send(ANSWER.pack(DROP, number))
 
-    def _act(self, *, dead: bool) -> None:
+    def _act(self, why: str) -> None:
         """Stops all robots that may move, at once; then closes all ports. The driver of a line
         would wait with that for bytes that cannot leave: they are discarded."""
         self._shared[ACTED] = 1
@@ -206,10 +216,34 @@ class Guardian:
             port.close()
         # A gateway that was killed shows nothing any more.
         if names := [port.name for port in ports if port.stop]:
-            what = "was killed or has crashed" if dead else f"was frozen for {self._guardian_s:g} s"
             done = f"{', '.join(names)} stopped" + f", {left} bytes were NOT sent" * bool(left)
             with suppress(OSError):
-                os.write(2, f"{sys.orig_argv[0]}: hilgw {what}: {done}\n".encode())
+                os.write(2, f"{sys.orig_argv[0]}: hilgw {why}: {done}\n".encode())
+
+
+def _peer(gateway: socket.socket) -> int:
+    """Return the process at the other end of this socket; 0 where the system does not report it."""
+    with suppress(AttributeError, OSError):  # not Linux
+        found = gateway.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, PEER.size)
+        return int(PEER.unpack(found)[0])
+    return 0
+
+
+def used_s(pid: int) -> float:
+    """Return the processor time that a process has used; 0 where the system does not report it."""
+    with suppress(OSError):
+        return time.clock_gettime(~pid << 3 | PROCESS_CLOCK)
+    return 0.0
+
+
+def is_runnable(pid: int) -> bool:
+    """Return whether a thread of this process runs or waits for a processor (proc(5), stat)."""
+    with suppress(OSError):
+        for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 - each import costs time
+            with open(f"/proc/{pid}/task/{thread}/stat", "rb") as stat:  # noqa: PTH123
+                if stat.read().rpartition(b") ")[2][:1] == b"R":
+                    return True
+    return False
 
 
 def main() -> None:

@@ -360,6 +360,66 @@ def test_a_slow_uart_gets_the_time_for_what_is_in_its_fifo(
     assert unsent == [left]
 
 
+@pytest.mark.parametrize(
+    ("is_runnable", "share", "acts_s"),
+    [(True, 0.2, process.BUSY_S), (True, 1.0, 0.3), (False, 0.0, 0.3)],
+    ids=["waits for the processor", "hangs in a loop", "frozen"],
+)
+def test_a_gateway_that_waits_for_the_processor_has_more_time(
+    line: Wire,
+    monkeypatch: pytest.MonkeyPatch,
+    is_runnable: bool,
+    share: float,
+    acts_s: float,
+) -> None:
+    """share: of the time, for which it runs."""
+    now, acted = 0.0, list[float]()
+
+    class Poll:
+        def register(self, *_: Any) -> None: ...
+
+        def poll(self, wait_ms: float | None) -> bool:
+            nonlocal now
+            now += (wait_ms or 0) / 1000
+            return wait_ms is None  # what has come is read first
+
+    class Shared(bytearray):
+        def __setitem__(self, at: Any, value: Any) -> None:
+            acted.append(now)
+
+    def used_s(pid: int) -> float:
+        assert pid == os.getpid()  # which has made the socket
+        return now * share
+
+    monkeypatch.setattr(process.time, "monotonic", lambda: now)
+    monkeypatch.setattr(process.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(process.select, "poll", Poll)
+    monkeypatch.setattr(process, "used_s", used_s)
+    monkeypatch.setattr(process, "is_runnable", lambda pid: is_runnable)
+    gateway, theirs = socket.socketpair()
+    with gateway, theirs:
+        theirs.setblocking(False)
+        socket.send_fds(gateway, [process.HEADER.pack(process.PORT, 0, 0)], [line.slave])
+        gateway.send(process.HEADER.pack(process.STOP, 0, 4) + b"stop")
+        process.Guardian(theirs, Shared(2), 0.3).run()  # type: ignore[arg-type]
+    assert acted == [pytest.approx(acts_s, abs=process.STALL_S)]
+    assert line.has(b"stopstop")
+
+
+async def test_a_process_is_runnable_while_it_computes(tmp_path: Path) -> None:
+    busy = [sys.executable, "-c", "while True: pass"]
+    with subprocess.Popen(busy) as child:
+        try:
+            await until(lambda: process.is_runnable(child.pid))
+            before = process.used_s(child.pid)
+            await until(lambda: process.used_s(child.pid) > before + 0.05)
+            child.send_signal(signal.SIGSTOP)
+            await until(lambda: not process.is_runnable(child.pid))
+        finally:
+            child.kill()
+    assert not process.is_runnable(child.pid)  # there is none of this number
+
+
 # --- ports that are closed and opened again -------------------------------------------------------
 
 
