@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hilgw.control.events import Write
+from hilgw.control.events import StopReason, Write
 from hilgw.control.safety import BY_HAND
 from hilgw.devices.kinds import MOTOR
 from hilgw.engine.timing import Wakeup
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hilgw.bodies.base import BodySession
-    from hilgw.control.events import Command, Event, StopReason
+    from hilgw.control.events import Command, Event
     from hilgw.engine.control_loop.peer_link import PeerLink
     from hilgw.transports.base import Scheduler
 
@@ -93,10 +93,11 @@ class Stops:
         return commands
 
     def _is_fresh(self, reason: StopReason, now: int) -> bool:
-        """Whether the stop before, of the same event, serves for this one: one by hand never does,
-        since the controller stays after it."""
-        by_hand = {reason, self._reason} & {None, *BY_HAND}
-        return not by_hand and now < self._written_ns + REPEAT_NS
+        """Whether the stop before, of the same event, serves for this one. One by hand never does,
+        since the controller stays after it; nor any for a fault, before which the session may have
+        written a command."""
+        apart = {reason, self._reason} & {None, StopReason.FAULT, *BY_HAND}
+        return not apart and now < self._written_ns + REPEAT_NS
 
     def _stop_of_body(self, reason: StopReason, now: int) -> tuple[list[Command], list[Event]]:
         """Return the commands of a stop, and the session's events for it."""
