@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import select
 import socket
 import ssl
 import subprocess
@@ -28,6 +30,8 @@ REQUEST_S = 5.0  # from the connection to the end of its request
 MOST = 32  # connections
 ACCEPT_PAUSE_S = 0.1  # without a free descriptor, accept() fails at once, repeatedly
 RESTART_S = 0.5
+BEAT_S = 0.5
+START_S, SILENT_S = 30.0, 3.0  # without a beat: of a process that starts, of one that runs
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -112,8 +116,8 @@ def tls_of(files: Sequence[str] | None) -> ssl.SSLContext | None:
 
 
 class StopProcess:
-    """The process, until `close`. Where it ends, another one takes its place at the same socket,
-    where connections wait meanwhile."""
+    """The process, until `close`. Where it ends or is frozen, another one takes its place at the
+    same socket, where connections wait meanwhile."""
 
     def __init__(
         self, listening: socket.socket, settings: dict[str, Any], notify: Callable[[str], None]
@@ -122,32 +126,44 @@ class StopProcess:
         self._listening, self._settings, self._notify = listening, settings, notify
         self._closing = threading.Event()
         self._process = self._started()
-        threading.Thread(target=self._watch, daemon=True).start()
+        self._watching = threading.Thread(target=self._watch, daemon=True)
+        self._watching.start()
 
     def close(self) -> None:
         self._closing.set()
         self._process.kill()
-        self._process.wait()
+        self._watching.join()
 
     def _started(self) -> subprocess.Popen[bytes]:
-        """It ends when its stdin does."""
+        """It ends when its stdin does, and writes a beat to its stdout each BEAT_S."""
         number = self._listening.fileno()
         command = [sys.executable, "-P", "-m", "hilgw.web.stop_server", str(number)]
-        process = subprocess.Popen(
-            command, 0, stdin=subprocess.PIPE, pass_fds=[number], start_new_session=True
-        )
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        process = subprocess.Popen(command, 0, **pipes, pass_fds=[number], start_new_session=True)
         assert process.stdin is not None
         process.stdin.write(json.dumps(self._settings).encode() + b"\n")
         return process
 
     def _watch(self) -> None:
-        while True:
-            code = self._process.wait()
-            if self._closing.wait(RESTART_S):
-                return
-            with suppress(OSError):  # nothing is free for a process: it is tried again
-                self._process = self._started()
-                self._notify(f"the process of STOP ALL ended ({code}) and was started again")
+        while not self._closing.is_set():
+            why = self._ended()
+            while not self._closing.wait(RESTART_S):
+                with suppress(OSError):  # nothing is free for a process: it is tried again
+                    self._process = self._started()
+                    self._notify(f"the process of STOP ALL {why} and was started again")
+                    break
+
+    def _ended(self) -> str:
+        """Return how the process has ended, which is killed where it gives no beat."""
+        with self._process as process:
+            beats, wait_s = process.stdout, START_S
+            assert beats is not None
+            while select.select([beats], [], [], wait_s)[0]:
+                if not beats.read(4096):
+                    return f"ended ({process.wait()})"
+                wait_s = SILENT_S
+            process.kill()
+        return "did not answer"
 
 
 def main() -> None:
@@ -155,8 +171,12 @@ def main() -> None:
     listening = socket.socket(fileno=int(sys.argv[1]))
     stopping = StopAll(visitors_of(settings), settings["id"])
     server = StopServer(listening, stopping, tls_of(settings["tls"]))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    sys.stdin.buffer.read()  # until the page has ended, however it did
+    serving = threading.Thread(target=server.serve_forever, daemon=True)
+    serving.start()
+    has_ended: list[Any] = []  # the page, however it did
+    while serving.is_alive() and not has_ended:
+        os.write(1, b".")
+        has_ended = select.select([sys.stdin], [], [], BEAT_S)[0]
 
 
 if __name__ == "__main__":
