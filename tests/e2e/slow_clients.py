@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import resource
 import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 ORDINARY = 1024
 """The limit of descriptors that programs have as a rule."""
@@ -28,7 +28,7 @@ def slow_clients(port: int, count: int, host: str = "127.0.0.1") -> Iterator[lis
     """So many connections, as far as this process may have them, that send one byte of a request
     after the other, and no end."""
     limits = _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    used = len(os.listdir("/dev/fd"))
+    used = len([*Path("/dev/fd").iterdir()])
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     clients: list[socket.socket] = []
     done = threading.Event()

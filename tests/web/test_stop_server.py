@@ -211,7 +211,7 @@ def test_a_process_that_is_frozen_or_ends_is_started_again_and_answers_who_waits
             wait_until(lambda: not runs(first), what="its end")  # noqa: B023
             _, text = ask(port, "POST", Origin=OWN)
             assert "no gateway of yours is running" in text
-            wait_until(lambda: notices, what="the message")  # noqa: B023
+            wait_until(lambda: notices, what="the message")
             assert notices == [f"the process of STOP ALL {what} and was started again"]
             assert pid_of_process() != first
             notices.clear()
