@@ -138,8 +138,10 @@ class StopProcess:
         """It ends when its stdin does, and writes a beat to its stdout each BEAT_S."""
         number = self._listening.fileno()
         command = [sys.executable, "-P", "-m", "hilgw.web.stop_server", str(number)]
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        process = subprocess.Popen(command, 0, **pipes, pass_fds=[number], start_new_session=True)
+        pipe = subprocess.PIPE
+        process = subprocess.Popen(
+            command, 0, stdin=pipe, stdout=pipe, pass_fds=[number], start_new_session=True
+        )
         assert process.stdin is not None
         process.stdin.write(json.dumps(self._settings).encode() + b"\n")
         return process
