@@ -18,13 +18,14 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 from hilgw.security.access import server_context
-from hilgw.web.access import visitors_of
-from hilgw.web.stop_answer import StopAll
+from hilgw.web.access import Answering, visitors_of
+from hilgw.web.stop_answer import answer
 
 REQUEST_S = 5.0  # from the connection to the end of its request
 MOST = 32  # connections
@@ -44,7 +45,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.server.deadlines[self.request] = math.inf  # it stays until its answer has left
         given = {name.lower(): value for name, value in self.headers.items()}
-        status, text, headers = self.server.stopping.answer(self.command, self.path, given)
+        status, text, headers = self.server.answer(self.command, self.path, given)
         self.send_response(status)
         for name, value in headers.items():
             self.send_header(name, value)
@@ -65,12 +66,12 @@ class StopServer(ThreadingHTTPServer):
     def __init__(
         self,
         listening: socket.socket,
-        stopping: StopAll,
+        answer: Answering,
         context: ssl.SSLContext | None = None,
     ) -> None:
         super().__init__(listening.getsockname()[:2], Handler, bind_and_activate=False)
         self.socket.close()
-        self.socket, self.stopping, self.deadlines = listening, stopping, dict[Any, float]()
+        self.socket, self.answer, self.deadlines = listening, answer, dict[Any, float]()
         self._context = context
 
     def get_request(self) -> tuple[Any, Any]:
@@ -148,31 +149,25 @@ class StopProcess:
 
     def _watch(self) -> None:
         while not self._closing.is_set():
-            why = self._ended()
+            with self._process as process:
+                beats, wait_s = process.stdout, START_S
+                assert beats is not None
+                while select.select([beats], [], [], wait_s)[0] and beats.read(4096):
+                    wait_s = SILENT_S
+                process.kill()
+            what = f"the process of STOP ALL ended or did not answer ({process.returncode})"
             while not self._closing.wait(RESTART_S):
                 with suppress(OSError):  # nothing is free for a process: it is tried again
                     self._process = self._started()
-                    self._notify(f"the process of STOP ALL {why} and was started again")
+                    self._notify(f"{what} and was started again")
                     break
-
-    def _ended(self) -> str:
-        """Return how the process has ended, which is killed where it gives no beat."""
-        with self._process as process:
-            beats, wait_s = process.stdout, START_S
-            assert beats is not None
-            while select.select([beats], [], [], wait_s)[0]:
-                if not beats.read(4096):
-                    return f"ended ({process.wait()})"
-                wait_s = SILENT_S
-            process.kill()
-        return "did not answer"
 
 
 def main() -> None:
     settings = json.loads(sys.stdin.buffer.readline())
     listening = socket.socket(fileno=int(sys.argv[1]))
-    stopping = StopAll(visitors_of(settings), settings["id"])
-    server = StopServer(listening, stopping, tls_of(settings["tls"]))
+    answering = partial(answer, visitors_of(settings), settings["id"])
+    server = StopServer(listening, answering, tls_of(settings["tls"]))
     serving = threading.Thread(target=server.serve_forever, daemon=True)
     serving.start()
     has_ended: list[Any] = []  # the page, however it did

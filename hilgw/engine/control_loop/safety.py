@@ -54,7 +54,6 @@ class Safety:
     ) -> None:
         """source: the name under which stops are reported, of the robot or of the body."""
         self.state = state = body.safety
-        self.emergency_stop = EmergencyStop()
         self.late_ns = state.late_ns
         self.ending = False
         self.stop_calls = 0  # a command that waited meanwhile is void
@@ -67,15 +66,14 @@ class Safety:
         self._source = source
         self._body = body.link
         self._has_watchdog = body.has_watchdog
-        if body.is_guarded:
-            guardian = context.watchdog.guardian
+        guardian = context.watchdog.guardian if body.is_guarded else None
+        self.emergency_stop = EmergencyStop(body.link.name, guardian, is_line=body.link.is_on_line)
+        if guardian is not None:
             guardian.guarded.append(self)
-            self.emergency_stop = EmergencyStop(
-                body.link.name, guardian, is_line=body.link.is_on_line
-            )
         self._controller = controller.link
         self._clock, self._scheduler = controller.clock, context.scheduler
         self._observer = context.observer
+        self._inform = partial(context.observer.notice, source)
         self.stops = Stops(body.link, context.scheduler, self._inform)
         self._deadline: Handle | None = None
         self._modes: dict[int, Mode | None] = {}  # of the motors since the last stop
@@ -264,9 +262,6 @@ class Safety:
         self.statistics.stopped(sent)
         self._observer.stopped(self._source, reason, text)
 
-    def _inform(self, text: str) -> None:
-        self._observer.notice(self._source, text)
-
     def _unsent(self, reason: StopReason) -> str:
         """What the robot does whose stop was not written, as its body is gone."""
         if reason is not StopReason.BODY:
@@ -314,20 +309,15 @@ class Safety:
             self._deadline = self._clock.call_at(time + UNREAD_NS, self._check_deadline)
             return
         self.stop(StopReason.COMMAND_TIMEOUT, now)
-        self._drop_controller(f"no message for {ns_to_s(self.state.timeout_ns):g} s")
-
-    def _drop_controller(self, reason: str) -> None:
         if self.has_controller:
-            self._controller.dismiss(reason)
-
-    def _prepare_emergency_stop(self) -> None:
-        self.emergency_stop.prepare(self._body.session.stop_bytes())
+            self._controller.dismiss(f"no message for {ns_to_s(self.state.timeout_ns):g} s")
 
     # --- the watchdog -------------------------------------------------------------------------
 
     def in_time(self) -> None:
         if self.state.moving:
-            self._body.ask(None, self._prepare_emergency_stop)
+            body = self._body
+            body.ask(None, lambda: self.emergency_stop.prepare(body.session.stop_bytes()))
         elif self.emergency_stop.is_kept and self.has_drained():
             self.emergency_stop.forget()
 

@@ -164,12 +164,9 @@ class Stops:
         self._wakeup.set(None if is_over else now + LOOK_NS)
 
     def _has_left(self) -> bool:
+        """It is not kept by the session either, for its next request or the robot's answer."""
         body = self._body
-        return body.has_drained() and not (self._waits and self._is_kept())
-
-    def _is_kept(self) -> bool:
-        """Whether the session keeps the stop, for its next request or the robot's answer."""
-        return not self._body.ask(True, self._body.session.is_idle)
+        return body.has_drained() and (not self._waits or body.ask(True, body.session.is_idle))
 
     def _look(self, due: int) -> None:
         now = self._body.checked_now()

@@ -210,8 +210,7 @@ class ControlServer(LookServer):
         robots = named or self._loops.names()
         await self._loops.await_bodies(*robots)
         down = [] if named else [each for each in robots if self._loops[each].away]
-        up = [each for each in robots if each not in down]
-        return (up, down) if up else (robots, [])
+        return [each for each in robots if each not in down] or robots, down
 
     def _renew(self, request: requests.Renew, client: Client) -> requests.LeaseState:
         lease = _lease_of(client)

@@ -262,9 +262,9 @@ def test_a_stop_on_a_stalled_line_is_not_reported_as_one() -> None:
     robot.loop.robot.stalled = True
     disarm(robot)
     robot.run(100)
-    assert robot.loop.observer.stops == [] and robot.loop.loop.is_stopping
+    assert robot.loop.observer.stops == [] and robot.loop.loop.safety.stops.is_leaving
     robot.run(LEAVE_NS // NS_PER_MS)
-    assert robot.loop.observer.stops == [] and not robot.loop.loop.is_stopping
+    assert robot.loop.observer.stops == [] and not robot.loop.loop.safety.stops.is_leaving
     assert robot.loop.loop.unconfirmed == {"cab.body": "the line takes no bytes"}
     assert any("stop not confirmed: the line takes" in each for each in robot.loop.observer.notices)
 
