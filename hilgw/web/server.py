@@ -62,12 +62,10 @@ def serve(
     with _listening(settings) as (local, page, stop):
         ports = [each.getsockname()[1] for each in (page, stop)]
         host = settings.name or (socket.gethostname() if settings.host in ANY else settings.host)
-        tokens = [("this run", "admin", secrets.token_urlsafe(24))]
-        if not local:
-            tokens = [(str(file), role, read_token(file)) for role, file in settings.tokens]
+        own = [("this run", "admin", secrets.token_urlsafe(24))]
         files = settings.certificate, settings.key
         given: dict[str, Any] = {
-            "tokens": tokens,
+            "tokens": own if local else _tokens(settings),
             "hosts": [host, settings.host, *LOCAL_NAMES],
             "ports": ports,
             "local": local,
@@ -78,17 +76,19 @@ def serve(
         stopping = StopProcess(stop, given, notify)
         live.start()
         name = f"[{host}]" if ":" in host else host
-        token = f"?token={tokens[0][2]}" if local else ""
+        token = f"?token={own[0][2]}" if local else ""
         show(f"{'http' if local else 'https'}://{name}:{ports[0]}/{token}")
         try:
             site = Site(live.bench, live, ports[1], given["id"])
-            guard = Guard(
-                _pages(site), visitors, _policy(ports[1]), partial(answer, visitors, given["id"])
-            )
-            _run(guard, page, context)
+            answering = partial(answer, visitors, given["id"])
+            _run(Guard(_pages(site), visitors, _policy(ports[1]), answering), page, context)
         finally:
             live.close()
             stopping.close()
+
+
+def _tokens(settings: WebSettings) -> list[tuple[str, str, str]]:
+    return [(str(file), role, read_token(file)) for role, file in settings.tokens]
 
 
 def _policy(stop_port: int) -> str:

@@ -46,14 +46,6 @@ def stop_all() -> Disarmed:
         return Disarmed(errors=[HilgwError(f"{NOT_CONFIRMED}: {error}")])
 
 
-def described(stopped: Disarmed) -> Markup:
-    """Which robots are disarmed, and each stop that is not confirmed."""
-    lines = [element("p", error, class_="bad") for error in stopped.errors]
-    for name, gateway in stopped.robots:
-        lines.append(element("p", f"{name} is disarmed{gateway.suffix()}"))
-    return joined(lines)
-
-
 def answer(
     visitors: Visitors,
     run_id: str,
@@ -80,7 +72,10 @@ def answer(
             status, text = HTTPStatus.FORBIDDEN, element("p", REFUSED, class_="bad")
         else:
             stopped = stop()
-            text = described(stopped)
+            lines = [element("p", error, class_="bad") for error in stopped.errors]
+            for name, gateway in stopped.robots:
+                lines.append(element("p", f"{name} is disarmed{gateway.suffix()}"))
+            text = joined(lines)
             status = HTTPStatus.BAD_GATEWAY if stopped.errors else status
         return status, plain_page(joined([AFTER, text, FORM])), more
     if path.endswith("/alive"):

@@ -96,8 +96,9 @@ class Stops:
         """Whether the stop before, of the same event, serves for this one. One by hand never does,
         since the controller stays after it; nor any for a fault, before which the session may have
         written a command."""
-        apart = {reason, self._reason} & {None, StopReason.FAULT, *BY_HAND}
-        return not apart and now < self._written_ns + REPEAT_NS
+        by_hand = {reason, self._reason} & {None, *BY_HAND}
+        is_apart = by_hand or reason is StopReason.FAULT
+        return not is_apart and now < self._written_ns + REPEAT_NS
 
     def _stop_of_body(self, reason: StopReason, now: int) -> tuple[list[Command], list[Event]]:
         """Return the commands of a stop, and the session's events for it."""
