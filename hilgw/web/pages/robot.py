@@ -103,7 +103,7 @@ class Robot:
 
             async def arm() -> None:
                 if await sure:
-                    # It may not move though it is armed: the note says why.
+                    # The note: why it cannot move though it is armed, if so.
                     await do(f"{name} is armed", lambda: gateway.arm(name).notes.get(name, ""))
 
             button("Arm…", arm)
