@@ -16,11 +16,12 @@ from hilgw.client.gateway import (
     confirmed_by,
     gateways_with,
     joined,
+    not_armed,
     not_confirmed,
     not_sent,
     stop_answer,
 )
-from hilgw.errors import HilgwError, PeerError, printable, quoted
+from hilgw.errors import HilgwError, PeerError, quoted
 from hilgw.protocols.gateway import requests
 
 __all__ = ["NOT_CONFIRMED", "arm", "disarm"]
@@ -51,7 +52,7 @@ def arm_each(
     on_note: Callable[[str, str], None] | None = None,
 ) -> Iterator[tuple[str, Gateway]]:
     """Arms as `arm` does; yields each robot with its gateway when it is armed."""
-    down: list[str] = []
+    down: list[HilgwError] = []
     for gateway, names in chosen_gateways(robots, control, config).items():
         answer = gateway.arm(*names)
         for robot in answer.robots:
@@ -59,9 +60,9 @@ def arm_each(
         for robot, text in answer.notes.items():
             if on_note is not None:
                 on_note(robot, text)
-        down += [f"{printable(robot)}{gateway.suffix()}" for robot in answer.down]
+        down += not_armed(answer, gateway)
     if down:
-        raise PeerError("not armed: its body is down", where=", ".join(down), fix="connect it")
+        raise down[0]
 
 
 def chosen_gateways(

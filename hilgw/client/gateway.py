@@ -334,6 +334,13 @@ def not_sent(answer: dict[str, Any], gateway: Gateway) -> list[HilgwError]:
     ]
 
 
+def not_armed(answer: requests.MayMove, gateway: Gateway) -> list[HilgwError]:
+    """Return an error for those of all robots whose bodies are down, where there are such."""
+    names = ", ".join(f"{printable(robot)}{gateway.suffix()}" for robot in answer.down)
+    error = PeerError("not armed: its body is down", where=names, fix="connect it")
+    return [error] if names else []
+
+
 def confirmed_by(answer: Answer) -> list[str] | None:
     """The robots that the gateway stopped; None when its answer does not confirm a stop."""
     if isinstance(answer, PeerError) or not (answer.get("ok") is True or "unknown" in answer):

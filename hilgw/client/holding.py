@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from hilgw.client.arming import chosen_gateways
 from hilgw.client.connection import ask_on, connected
-from hilgw.client.gateway import NOT_CONFIRMED, Gateway, accepted, decoded, not_sent
+from hilgw.client.gateway import NOT_CONFIRMED, Gateway, accepted, decoded, not_armed, not_sent
 from hilgw.errors import HilgwError, PeerError, printable
 from hilgw.protocols.gateway import requests
 from hilgw.protocols.gateway.messages import RENEW_S
@@ -34,8 +34,9 @@ class Ended(NamedTuple):
 
 class Holding:
     """The lease of one gateway. robots: those that it holds. notes: what keeps one from moving.
-    HilgwError when the gateway refuses; PeerError from any method when it does not answer: then
-    nothing is confirmed."""
+    errors: of all robots, those that it does not hold, as their bodies are down. HilgwError when
+    the gateway refuses; PeerError from any method when it does not answer: then nothing is
+    confirmed."""
 
     def __init__(self, gateway: Gateway, names: Sequence[str], limit_s: float | None) -> None:
         self.gateway, self.robots = gateway, list(names)
@@ -50,6 +51,7 @@ class Holding:
             self.close()
             raise
         self.robots, self.notes = answer.robots, answer.notes
+        self.errors = not_armed(answer, gateway)
 
     def close(self) -> None:
         """Ends the lease, too."""
@@ -86,8 +88,8 @@ class Holding:
 def take(
     robots: Sequence[str], limit_s: float | None, control: str | None, config: str | None
 ) -> list[Holding]:
-    """Arms these robots and holds them; none: all of one gateway. HilgwError as `arm`; then none
-    is held."""
+    """Arms these robots and holds them; none: all of one gateway whose bodies are up. HilgwError as
+    `arm`; then none is held."""
     held: list[Holding] = []
     try:
         for gateway, names in chosen_gateways(robots, control, config).items():

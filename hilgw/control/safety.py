@@ -109,8 +109,7 @@ class SafetyState:
         """Return whether a stop for this reason is written. It needs no memory of a command, as a
         robot may move from before this run, or by another program: only a simulated robot that this
         run has not commanded gets none, unless a person asks for it (by_hand: ends the run)."""
-        is_spared = self.simulated and not self.was_commanded
-        return by_hand or reason in BY_HAND or not is_spared
+        return by_hand or reason in BY_HAND or self.was_commanded or not self.simulated
 
     def arm(self) -> bool:
         """Lets the motors move; whether they could not before."""

@@ -74,7 +74,7 @@ class Listening:
     @property
     def clients(self) -> int:
         """Connections that are open."""
-        return 0 if self._listener is None else self._listener.clients.total()
+        return 0 if self._listener is None else len(self._listener.clients)
 
     def take_refused(self) -> int:
         """The connections that were refused since the last call."""

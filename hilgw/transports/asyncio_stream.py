@@ -32,7 +32,7 @@ class AsyncioStream(Transport, asyncio.Protocol):
         on_made: Callable[[AsyncioStream], None] | None = None,
     ) -> None:
         super().__init__(name)
-        self.on_closed: Callable[[], None] | None = None
+        self.on_closed: Callable[[], object] | None = None
         self._loop = asyncio.get_running_loop()
         self._limit = limit
         self._end = end

@@ -10,6 +10,7 @@ import ssl
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from hilgw.web.live import Live
 from hilgw.web.model import Bench
 from hilgw.web.page import Site
 from hilgw.web.recorded import Recorded
-from hilgw.web.stop_answer import StopAll
+from hilgw.web.stop_answer import answer
 from hilgw.web.stop_server import StopProcess, tls_of
 
 if TYPE_CHECKING:
@@ -62,12 +63,13 @@ def serve(
         ports = [each.getsockname()[1] for each in (page, stop)]
         host = settings.name or (socket.gethostname() if settings.host in ANY else settings.host)
         own = [("this run", "admin", secrets.token_urlsafe(24))]
+        files = settings.certificate, settings.key
         given: dict[str, Any] = {
             "tokens": own if local else _tokens(settings),
             "hosts": [host, settings.host, *LOCAL_NAMES],
             "ports": ports,
             "local": local,
-            "tls": None if local else _tls(settings),
+            "tls": None if local else [each and str(each.resolve()) for each in files],
             "id": secrets.token_urlsafe(12),
         }
         context, visitors = tls_of(given["tls"]), visitors_of(given)
@@ -78,8 +80,8 @@ def serve(
         show(f"{'http' if local else 'https'}://{name}:{ports[0]}/{token}")
         try:
             site = Site(live.bench, live, ports[1], given["id"])
-            answer = StopAll(visitors, given["id"]).answer
-            _run(Guard(_pages(site), visitors, _policy(ports[1]), answer), page, context)
+            answering = partial(answer, visitors, given["id"])
+            _run(Guard(_pages(site), visitors, _policy(ports[1]), answering), page, context)
         finally:
             live.close()
             stopping.close()
@@ -87,11 +89,6 @@ def serve(
 
 def _tokens(settings: WebSettings) -> list[tuple[str, str, str]]:
     return [(str(file), role, read_token(file)) for role, file in settings.tokens]
-
-
-def _tls(settings: WebSettings) -> list[str | None]:
-    files = settings.certificate, settings.key
-    return [None if file is None else str(file.resolve()) for file in files]
 
 
 def _policy(stop_port: int) -> str:

@@ -46,43 +46,38 @@ def stop_all() -> Disarmed:
         return Disarmed(errors=[HilgwError(f"{NOT_CONFIRMED}: {error}")])
 
 
-def described(stopped: Disarmed) -> Markup:
-    """Which robots are disarmed, and each stop that is not confirmed."""
-    lines = [element("p", error, class_="bad") for error in stopped.errors]
-    for name, gateway in stopped.robots:
-        lines.append(element("p", f"{name} is disarmed{gateway.suffix()}"))
-    return joined(lines)
+def answer(
+    visitors: Visitors,
+    run_id: str,
+    method: str,
+    target: str,
+    headers: Mapping[str, str],
+    stop: Callable[[], Disarmed] = stop_all,
+) -> tuple[HTTPStatus, str, dict[str, str]]:
+    """Return status, text and headers, after the stop where one is asked for.
 
-
-class StopAll:
-    """Answers requests; run_id: of this run of `hilgw web`, by which a page recognizes its own."""
-
-    def __init__(
-        self, visitors: Visitors, run_id: str, stop: Callable[[], Disarmed] = stop_all
-    ) -> None:
-        self._visitors, self._run_id, self._stop = visitors, run_id, stop
-
-    def answer(
-        self, method: str, target: str, headers: Mapping[str, str]
-    ) -> tuple[HTTPStatus, str, dict[str, str]]:
-        """Return status, text and headers, after the stop where one is asked for."""
-        path, _, query = target.partition("?")
-        may_stop = self._visitors.may_stop(headers, dict(parse_qsl(query)).get("token"))
-        origin, status = headers.get("origin", ""), HTTPStatus.OK
-        more = {"content-type": "text/html", "cache-control": "no-store"}
-        more["content-security-policy"] = _POLICY
-        if may_stop and self._visitors.is_known_host(origin.partition("//")[2]):
-            # A page at another port reads the answer.
-            more["access-control-allow-origin"] = origin
-            more["access-control-allow-credentials"] = "true"
-        if method == "POST":
-            if not may_stop:
-                status, text = HTTPStatus.FORBIDDEN, element("p", REFUSED, class_="bad")
-            else:
-                stopped = self._stop()
-                text = described(stopped)
-                status = HTTPStatus.BAD_GATEWAY if stopped.errors else status
-            return status, plain_page(joined([AFTER, text, FORM])), more
-        if path.endswith("/alive"):
-            return status, self._run_id, more | {"content-type": "text/plain"}
-        return status, plain_page(joined([BEFORE, FORM])), more
+    run_id: of this run of `hilgw web`, by which a page recognizes its own.
+    """
+    path, _, query = target.partition("?")
+    may_stop = visitors.may_stop(headers, dict(parse_qsl(query)).get("token"))
+    origin, status = headers.get("origin", ""), HTTPStatus.OK
+    more = {"content-type": "text/html", "cache-control": "no-store"}
+    more["content-security-policy"] = _POLICY
+    if may_stop and visitors.is_known_host(origin.partition("//")[2]):
+        # A page at another port reads the answer.
+        more["access-control-allow-origin"] = origin
+        more["access-control-allow-credentials"] = "true"
+    if method == "POST":
+        if not may_stop:
+            status, text = HTTPStatus.FORBIDDEN, element("p", REFUSED, class_="bad")
+        else:
+            stopped = stop()
+            lines = [element("p", error, class_="bad") for error in stopped.errors]
+            for name, gateway in stopped.robots:
+                lines.append(element("p", f"{name} is disarmed{gateway.suffix()}"))
+            text = joined(lines)
+            status = HTTPStatus.BAD_GATEWAY if stopped.errors else status
+        return status, plain_page(joined([AFTER, text, FORM])), more
+    if path.endswith("/alive"):
+        return status, run_id, more | {"content-type": "text/plain"}
+    return status, plain_page(joined([BEFORE, FORM])), more

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import select
 import socket
 import ssl
 import subprocess
@@ -16,18 +18,21 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 from hilgw.security.access import server_context
-from hilgw.web.access import visitors_of
-from hilgw.web.stop_answer import StopAll
+from hilgw.web.access import Answering, visitors_of
+from hilgw.web.stop_answer import answer
 
 REQUEST_S = 5.0  # from the connection to the end of its request
 MOST = 32  # connections
 ACCEPT_PAUSE_S = 0.1  # without a free descriptor, accept() fails at once, repeatedly
 RESTART_S = 0.5
+BEAT_S = 0.5
+START_S, SILENT_S = 30.0, 3.0  # without a beat: of a process that starts, of one that runs
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -40,7 +45,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.server.deadlines[self.request] = math.inf  # it stays until its answer has left
         given = {name.lower(): value for name, value in self.headers.items()}
-        status, text, headers = self.server.stopping.answer(self.command, self.path, given)
+        status, text, headers = self.server.answer(self.command, self.path, given)
         self.send_response(status)
         for name, value in headers.items():
             self.send_header(name, value)
@@ -61,12 +66,12 @@ class StopServer(ThreadingHTTPServer):
     def __init__(
         self,
         listening: socket.socket,
-        stopping: StopAll,
+        answer: Answering,
         context: ssl.SSLContext | None = None,
     ) -> None:
         super().__init__(listening.getsockname()[:2], Handler, bind_and_activate=False)
         self.socket.close()
-        self.socket, self.stopping, self.deadlines = listening, stopping, dict[Any, float]()
+        self.socket, self.answer, self.deadlines = listening, answer, dict[Any, float]()
         self._context = context
 
     def get_request(self) -> tuple[Any, Any]:
@@ -112,8 +117,8 @@ def tls_of(files: Sequence[str] | None) -> ssl.SSLContext | None:
 
 
 class StopProcess:
-    """The process, until `close`. Where it ends, another one takes its place at the same socket,
-    where connections wait meanwhile."""
+    """The process, until `close`. Where it ends or is frozen, another one takes its place at the
+    same socket, where connections wait meanwhile."""
 
     def __init__(
         self, listening: socket.socket, settings: dict[str, Any], notify: Callable[[str], None]
@@ -122,41 +127,53 @@ class StopProcess:
         self._listening, self._settings, self._notify = listening, settings, notify
         self._closing = threading.Event()
         self._process = self._started()
-        threading.Thread(target=self._watch, daemon=True).start()
+        self._watching = threading.Thread(target=self._watch, daemon=True)
+        self._watching.start()
 
     def close(self) -> None:
         self._closing.set()
         self._process.kill()
-        self._process.wait()
+        self._watching.join()
 
     def _started(self) -> subprocess.Popen[bytes]:
-        """It ends when its stdin does."""
+        """It ends when its stdin does, and writes a beat to its stdout each BEAT_S."""
         number = self._listening.fileno()
         command = [sys.executable, "-P", "-m", "hilgw.web.stop_server", str(number)]
+        pipe = subprocess.PIPE
         process = subprocess.Popen(
-            command, 0, stdin=subprocess.PIPE, pass_fds=[number], start_new_session=True
+            command, 0, stdin=pipe, stdout=pipe, pass_fds=[number], start_new_session=True
         )
         assert process.stdin is not None
         process.stdin.write(json.dumps(self._settings).encode() + b"\n")
         return process
 
     def _watch(self) -> None:
-        while True:
-            code = self._process.wait()
-            if self._closing.wait(RESTART_S):
-                return
-            with suppress(OSError):  # nothing is free for a process: it is tried again
-                self._process = self._started()
-                self._notify(f"the process of STOP ALL ended ({code}) and was started again")
+        while not self._closing.is_set():
+            with self._process as process:
+                beats, wait_s = process.stdout, START_S
+                assert beats is not None
+                while select.select([beats], [], [], wait_s)[0] and beats.read(4096):
+                    wait_s = SILENT_S
+                process.kill()
+            what = f"the process of STOP ALL ended or did not answer ({process.returncode})"
+            while not self._closing.wait(RESTART_S):
+                with suppress(OSError):  # nothing is free for a process: it is tried again
+                    self._process = self._started()
+                    self._notify(f"{what} and was started again")
+                    break
 
 
 def main() -> None:
     settings = json.loads(sys.stdin.buffer.readline())
     listening = socket.socket(fileno=int(sys.argv[1]))
-    stopping = StopAll(visitors_of(settings), settings["id"])
-    server = StopServer(listening, stopping, tls_of(settings["tls"]))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    sys.stdin.buffer.read()  # until the page has ended, however it did
+    answering = partial(answer, visitors_of(settings), settings["id"])
+    server = StopServer(listening, answering, tls_of(settings["tls"]))
+    serving = threading.Thread(target=server.serve_forever, daemon=True)
+    serving.start()
+    has_ended: list[Any] = []  # the page, however it did
+    while serving.is_alive() and not has_ended:
+        os.write(1, b".")
+        has_ended = select.select([sys.stdin], [], [], BEAT_S)[0]
 
 
 if __name__ == "__main__":

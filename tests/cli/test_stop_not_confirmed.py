@@ -62,9 +62,9 @@ def test_a_simulation_that_stands_still_is_named_after_300_ms() -> None:
     loops = loops_of(robot)
     loops.disarm("cab")
     robot.run(290)
-    assert robot.loop.loop.is_stopping
+    assert robot.loop.loop.safety.stops.is_leaving
     robot.run(20)
-    assert not robot.loop.loop.is_stopping and robot.loop.observer.stops == []
+    assert not robot.loop.loop.safety.stops.is_leaving and robot.loop.observer.stops == []
     whys = asyncio.run(loops.stops_left("cab"))
     assert "the simulation stands still" in whys["cab"]
 

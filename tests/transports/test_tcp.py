@@ -282,7 +282,7 @@ class TestListening:
             for count in range(1, 7):
                 peers.append(socket.create_connection(("127.0.0.1", server.listener.port)))
                 await until(lambda: len(server.clients) == count)  # noqa: B023
-            await until(lambda: server.listener.clients.total() == 3)
+            await until(lambda: len(server.listener.clients) == 3)
             assert server.listener.refused == 3
             for peer, ended in zip(peers, [True] * 3 + [False] * 3, strict=True):
                 peer.setblocking(False)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import errno
 import http.client
-import json
+import os
 import resource
+import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -22,9 +22,11 @@ from hilgw.client.gateway import Gateway
 from hilgw.errors import PeerError
 from hilgw.testing.sim import DEADLINE_S, wait_until
 from hilgw.web import stop_server
-from hilgw.web.stop_answer import StopAll, stop_all
-from hilgw.web.stop_server import ACCEPT_PAUSE_S, MOST, StopServer
+from hilgw.web.stop_answer import answer, stop_all
+from hilgw.web.stop_server import ACCEPT_PAUSE_S, MOST, StopProcess, StopServer
 from tests.e2e.running import environment
+from tests.e2e.slow_clients import MANY, limit_descriptors, slow_clients
+from tests.web.stop_servers import stop_servers
 from tests.web.test_access import OWN, PORT, STOP, cookie, visitors
 
 GATEWAY = Gateway(Path("/run/1.sock"), "arm.yaml at /run/1.sock")
@@ -33,16 +35,16 @@ DONE = Disarmed([("<b>arm</b>", GATEWAY)])
 
 
 @contextmanager
-def serving(answer: Disarmed, *, local: bool = True) -> Iterator[tuple[int, list[Disarmed]]]:
+def serving(answered: Disarmed, *, local: bool = True) -> Iterator[tuple[int, list[Disarmed]]]:
     """Its port, and what it was asked for."""
     asked: list[Disarmed] = []
 
     def stop() -> Disarmed:
-        asked.append(answer)
-        return answer
+        asked.append(answered)
+        return answered
 
-    stopping = StopAll(visitors(local=local), RUN, stop)
-    server = StopServer(socket.create_server(("127.0.0.1", 0)), stopping)
+    answering = partial(answer, visitors(local=local), RUN, stop=stop)
+    server = StopServer(socket.create_server(("127.0.0.1", 0)), answering)
     thread = threading.Thread(target=lambda: server.serve_forever(0.01))
     thread.start()
     try:
@@ -103,37 +105,12 @@ def test_from_other_hosts_it_needs_a_token() -> None:
 SLOW = 300  # connections
 
 
-@contextmanager
-def slow_clients(port: int) -> Iterator[list[socket.socket]]:
-    """Connections that send one byte of a request after the other, and no end."""
-    clients: list[socket.socket] = []
-    done = threading.Event()
-
-    def drip() -> None:
-        while not done.wait(0.2):
-            for each in clients:
-                with suppress(OSError):  # it was ended
-                    each.send(b"X")
-
-    dripping = threading.Thread(target=drip)
-    dripping.start()
-    try:
-        for _ in range(SLOW):
-            clients.append(socket.create_connection(("127.0.0.1", port)))
-        yield clients
-    finally:
-        done.set()
-        dripping.join()
-        for each in clients:
-            each.close()
-
-
 def test_slow_clients_do_not_block_it_and_few_of_them_stay(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Each gives way to a newer one, long before its time is over."""
     monkeypatch.setattr(stop_server, "REQUEST_S", 1000.0)
-    with serving(DONE) as (port, _), slow_clients(port) as clients:
+    with serving(DONE) as (port, _), slow_clients(port, SLOW) as clients:
         assert ask(port, "POST", Origin=OWN)[0] == 200
         wait_until(lambda: sum(map(is_open, clients)) <= MOST, what="the bound")
         assert ask(port, "POST", Origin=OWN)[0] == 200
@@ -151,7 +128,7 @@ def is_open(client: socket.socket) -> bool:
 
 @pytest.mark.wall_clock("the time of a request is real")
 def test_a_request_has_its_time_however_it_comes() -> None:
-    with serving(DONE) as (port, _), slow_clients(port) as clients:
+    with serving(DONE) as (port, _), slow_clients(port, SLOW) as clients:
         begin = time.monotonic()
         wait_until(lambda: not any(map(is_open, clients)), what="their end")
         assert time.monotonic() - begin < DEADLINE_S / 2
@@ -174,27 +151,71 @@ def test_without_a_free_descriptor_it_pauses_and_goes_on(monkeypatch: pytest.Mon
     assert tries[2] - tries[0] >= 2 * ACCEPT_PAUSE_S
 
 
-@pytest.mark.process
-def test_the_process_has_descriptors_for_the_stop_whatever_slow_clients_do(tmp_path: Path) -> None:
-    """Of few descriptors, none is left if a connection keeps one."""
-    environment_ = environment(tmp_path)
+@contextmanager
+def process(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Iterator[tuple[int, list[str]]]:
+    """The process of STOP ALL: its port, and the messages about it."""
+    for name, value in environment(folder).items():
+        monkeypatch.setenv(name, value)
+    notices: list[str] = []
+    hosts = {"hosts": ["127.0.0.1"], "ports": [PORT, STOP], "local": True}
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        number, port = listening.fileno(), listening.getsockname()[1]
-        command = [sys.executable, "-P", "-m", "hilgw.web.stop_server", str(number)]
-        with subprocess.Popen(
-            command, stdin=subprocess.PIPE, pass_fds=[number], env=environment_
-        ) as process:
-            assert process.stdin is not None
-            hosts = {"hosts": ["127.0.0.1"], "ports": [PORT, STOP], "local": True}
-            settings = {**hosts, "tokens": [], "tls": None, "id": RUN}
-            process.stdin.write(json.dumps(settings).encode() + b"\n")
-            process.stdin.flush()
+        settings = {**hosts, "tokens": [], "tls": None, "id": RUN}
+        running = StopProcess(listening, settings, notices.append)
+        try:
+            yield listening.getsockname()[1], notices
+        finally:
+            running.close()
+
+
+def pid_of_process() -> int:
+    """Of the process of STOP ALL that this one has started."""
+    (pid,) = stop_servers(os.getpid())
+    return pid
+
+
+def runs(pid: int) -> bool:
+    """Whether this process is neither frozen nor dead."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "TZX"
+    except OSError:
+        return False
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("count", [SLOW, MANY])
+def test_the_process_has_descriptors_for_the_stop_whatever_slow_clients_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    """Of few descriptors, none is left if a connection keeps one."""
+    with process(monkeypatch, tmp_path) as (port, _):
+        assert ask(port, "GET")[0] == 200
+        if count == MANY:
+            limit_descriptors(pid_of_process())
+        else:
+            resource.prlimit(pid_of_process(), resource.RLIMIT_NOFILE, (64, 64))
+        with slow_clients(port, count):
+            for _ in range(3):
+                _, text = ask(port, "POST", Origin=OWN)
+                assert "no gateway of yours is running" in text
+
+
+@pytest.mark.process
+@pytest.mark.wall_clock("how long a process is silent")
+def test_a_process_that_is_frozen_or_ends_is_started_again_and_answers_who_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with process(monkeypatch, tmp_path) as (port, notices):
+        for number in (signal.SIGSTOP, signal.SIGKILL):
             assert ask(port, "GET")[0] == 200
-            resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (64, 64))
-            with slow_clients(port):
-                for _ in range(3):
-                    _, text = ask(port, "POST", Origin=OWN)
-                    assert "no gateway of yours is running" in text
+            first = pid_of_process()
+            os.kill(first, number)
+            wait_until(lambda: not runs(first), what="its end")  # noqa: B023
+            _, text = ask(port, "POST", Origin=OWN)
+            assert "no gateway of yours is running" in text
+            wait_until(lambda: notices, what="the message")
+            assert "STOP ALL ended or did not answer (-9) and was started again" in notices[0]
+            assert pid_of_process() != first
+            notices.clear()
 
 
 def test_a_page_at_another_port_reads_whether_its_own_stop_all_answers() -> None:

@@ -208,7 +208,12 @@ class Create2Session(WheeledSession):
                 text = f"the robot went from {self._settings.mode} to {oi.MODES[mode]} mode"
                 return self._lose(text, now)
             self._due_ns = now + self._silence_ns
-            return self._report(values)
+            # A frame that was requested before may lack some of the enabled sensors.
+            return [
+                SensorValue(index, self._value(index, source, values[source.packet]))
+                for index, source in self._sources.items()
+                if index in self._enabled and source.packet in values
+            ]
         if not isinstance(dialogue.step, Ask) or values.keys() != set(ASKED_AT_FIRST):
             return []
         self._last = values
@@ -217,14 +222,6 @@ class Create2Session(WheeledSession):
         self._phase, self._dialogue = Phase.UP, None
         self._due_ns = now + self._silence_ns
         return dialogue.answer(values, now)
-
-    def _report(self, values: Frame) -> list[Event]:
-        """The values of the enabled sensors; a frame that was requested before may lack some."""
-        return [
-            SensorValue(index, self._value(index, source, values[source.packet]))
-            for index, source in self._sources.items()
-            if index in self._enabled and source.packet in values
-        ]
 
     def _value(self, index: int, source: oi.Source, raw: int) -> Value:
         if index in self._odometers:

@@ -145,7 +145,7 @@ class ControlLoops:
         """Return when the last stops of these robots have left: the robots of which that is not
         known, with the reason."""
         loops = {robot: self._loops[robot] for robot in robots}
-        while any(loop.is_stopping for loop in loops.values()):
+        while any(each.stops.is_leaving for loop in loops.values() for each in loop.safeties):
             await sleep_in_real_time(POLL_S)
         whys = {robot: ", ".join(loop.unconfirmed.values()) for robot, loop in loops.items()}
         return {robot: why for robot, why in whys.items() if why}

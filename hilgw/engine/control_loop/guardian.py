@@ -104,8 +104,7 @@ class Guardian:
         """Return whether the process has echoed a beat since its start, or none is needed."""
         if not self.guarded or not is_supported():
             return True
-        shared = self._shared
-        return shared is not None and any(shared[each.seen_at] for each in self.processes)
+        return any(self.flag[each.seen_at] for each in self.processes)
 
     def demand(self) -> None:
         """Starts it where it does not run and something is to be protected. Raises SafetyError."""

@@ -233,11 +233,6 @@ class ControlLoop(PeerListener):
         return {name: why for name, why in whys.items() if why}
 
     @property
-    def is_stopping(self) -> bool:
-        """Whether a stop is on its way."""
-        return any(safety.stops.is_leaving for safety in self.safeties)
-
-    @property
     def unstopped(self) -> list[str]:
         """After a stop: the names of the links to bodies that get commands in this mode, and were
         lost, or whose connection did not take it."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hilgw.control.events import Write
+from hilgw.control.events import StopReason, Write
 from hilgw.control.safety import BY_HAND
 from hilgw.devices.kinds import MOTOR
 from hilgw.engine.timing import Wakeup
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hilgw.bodies.base import BodySession
-    from hilgw.control.events import Command, Event, StopReason
+    from hilgw.control.events import Command, Event
     from hilgw.engine.control_loop.peer_link import PeerLink
     from hilgw.transports.base import Scheduler
 
@@ -93,10 +93,12 @@ class Stops:
         return commands
 
     def _is_fresh(self, reason: StopReason, now: int) -> bool:
-        """Whether the stop before, of the same event, serves for this one: one by hand never does,
-        since the controller stays after it."""
+        """Whether the stop before, of the same event, serves for this one. One by hand never does,
+        since the controller stays after it; nor any for a fault, before which the session may have
+        written a command."""
         by_hand = {reason, self._reason} & {None, *BY_HAND}
-        return not by_hand and now < self._written_ns + REPEAT_NS
+        is_apart = by_hand or reason is StopReason.FAULT
+        return not is_apart and now < self._written_ns + REPEAT_NS
 
     def _stop_of_body(self, reason: StopReason, now: int) -> tuple[list[Command], list[Event]]:
         """Return the commands of a stop, and the session's events for it."""
@@ -163,12 +165,9 @@ class Stops:
         self._wakeup.set(None if is_over else now + LOOK_NS)
 
     def _has_left(self) -> bool:
+        """It is not kept by the session either, for its next request or the robot's answer."""
         body = self._body
-        return body.has_drained() and not (self._waits and self._is_kept())
-
-    def _is_kept(self) -> bool:
-        """Whether the session keeps the stop, for its next request or the robot's answer."""
-        return not self._body.ask(True, self._body.session.is_idle)
+        return body.has_drained() and (not self._waits or body.ask(True, body.session.is_idle))
 
     def _look(self, due: int) -> None:
         now = self._body.checked_now()

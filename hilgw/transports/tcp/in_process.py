@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import socket
-from collections import Counter
 from typing import Any
 
 from hilgw.errors import PortError
@@ -58,7 +57,7 @@ class InProcessListener:
         self.port = port
         self.on_client = on_client
         self.refused = 0  # a mock connects once at a time
-        self.clients: Counter[str] = Counter()  # and does not count
+        self.clients: dict[Any, str] = {}  # and does not count
         self._network = network
 
     @property

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -53,7 +52,7 @@ class Listener(Protocol):
     host: str
     port: int
     refused: int
-    clients: Counter[str]
+    clients: dict[Any, str]
 
     @property
     def where(self) -> str: ...
@@ -72,9 +71,9 @@ class TcpListener:
 
     loopback_only: refuses any other address, because a client can move motors. Connections over
     the limits are closed at once and counted in `refused`. Port 0: any free port, the same for all
-    addresses; `port` is its number after start(). clients: open connections by host. tls: on_client
-    gets the stream inside TLS, after the handshake; a client without one in time is closed and
-    counted in `refused`.
+    addresses; `port` is its number after start(). clients: the hosts of the open connections,
+    oldest first. tls: on_client gets the stream inside TLS, after the handshake; a client without
+    one in time is closed and counted in `refused`.
     """
 
     def __init__(
@@ -96,8 +95,7 @@ class TcpListener:
         self._tls = tls
         self._loop = asyncio.get_running_loop()
         self._listening: list[Accepting | asyncio.Server] = []
-        self.clients: Counter[str] = Counter()
-        self._open: dict[Any, str] = {}  # the socket and the host of each, oldest first
+        self.clients: dict[Any, str] = {}
 
     @property
     def where(self) -> str:
@@ -192,19 +190,18 @@ class TcpListener:
     # --- in both cases ----------------------------------------------------------------------------
 
     def _admit(self, stream: TcpStream | AsyncioStream, host: str, connection: Any) -> None:
-        full = self.clients.total() >= self._limits.clients
-        if full or self.clients[host] >= self._limits.per_address:
+        full = len(self.clients) >= self._limits.clients
+        if full or [*self.clients.values()].count(host) >= self._limits.per_address:
             self.refused += 1
             if not self._limits.replaces:
                 stream.close()
                 return
-            oldest = next(each for each, other in self._open.items() if full or other == host)
-            del self._open[oldest]
+            oldest = next(each for each, other in self.clients.items() if full or other == host)
+            del self.clients[oldest]
             with suppress(OSError):  # its peer has ended it; else who has it notices now
                 oldest.shutdown(socket.SHUT_RDWR)
-        self.clients[host] += 1
-        self._open[connection] = host
-        stream.on_closed = lambda: self._closed(connection, host)
+        self.clients[connection] = host
+        stream.on_closed = lambda: self.clients.pop(connection, None)
         if self._tls is None:
             self._on_client(stream, stream.name)
         else:
@@ -216,10 +213,6 @@ class TcpListener:
                 limit=self._limits.write_bytes,
                 handshake_s=self._limits.tls_handshake_s,
             )
-
-    def _closed(self, connection: Any, host: str) -> None:
-        self.clients.subtract({host: 1})
-        self._open.pop(connection, None)
 
     def _secured(self, stream: TlsStream) -> None:
         self._on_client(stream, stream.name)

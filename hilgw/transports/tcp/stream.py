@@ -67,7 +67,7 @@ class TcpStream(FdStream):
             asyncio.get_running_loop(), connection.fileno(), name, limit=limit, end=PEER_CLOSED
         )
         self._connection = connection
-        self.on_closed: Callable[[], None] | None = None
+        self.on_closed: Callable[[], object] | None = None
         self._peer_ended = False
         self._deaf: OSError | None = None
 

@@ -103,7 +103,8 @@ class Robot:
 
             async def arm() -> None:
                 if await sure:
-                    await do(f"{name} is armed", self._arm)
+                    # The note: why it cannot move though it is armed, if so.
+                    await do(f"{name} is armed", lambda: gateway.arm(name).notes.get(name, ""))
 
             button("Arm…", arm)
             self._mode = ui.select(list(MODES), label="Mode").props("dense outlined")
@@ -124,10 +125,6 @@ class Robot:
             ui.html("Keyboard: choose this, then type: keys go to the controller.")
         named = str([*NAMES, *MODIFIERS]).lower()
         keys.on("keydown", self._press, js_handler=KEYS % named, throttle=0.1)
-
-    def _arm(self) -> str:
-        """Why it cannot move though it is armed, if so."""
-        return self._gateway.arm(self._name).notes.get(self._name, "")
 
     def _disarm(self) -> None:
         self._gateway.disarm(self._name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from hilgw.assemble.gateway import build
 from hilgw.client import Gateway as Client
 from hilgw.client.arming import arm
+from hilgw.client.holding import take
 from hilgw.config.load import load_config, load_text
 from hilgw.config.model import armed
 from hilgw.engine.control_loop.control_loops import ARM_S
@@ -20,6 +22,7 @@ from hilgw.engine.control_socket.control_server import ControlServer
 from hilgw.engine.observer import State
 from hilgw.errors import HilgwError, PeerError, SafetyError
 from hilgw.testing.sim import Recorder, until
+from hilgw.units import NS_PER_S
 from tests.engine.control_loop.running import GO, RunningLoop, driving, robot_of
 
 REAL = "simulated: false"
@@ -150,6 +153,7 @@ WAYS: dict[str, Callable[[str], Any]] = {
     "arm": lambda path: arm("bus", control=path),
     "both": lambda path: arm("cab", "bus", control=path),
     "Gateway.arm": lambda path: Client(Path(path)).arm("bus"),
+    "hold": lambda path: take(("cab", "bus"), None, path, None),
 }
 
 
@@ -171,6 +175,25 @@ def test_all_arms_those_that_are_up_and_names_the_others(tmp_path: Path) -> None
         gateway.control_loops.disarm("cab")
         answer = await asyncio.to_thread(Client(Path(path)).arm)
         assert (answer.robots, answer.down) == (["cab"], ["bus"])
+
+    with_two(tmp_path, script)
+
+
+def test_all_that_are_up_are_held_and_the_others_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hilgw.engine.arming.leases.LEASE_NS", 3600 * NS_PER_S)
+
+    async def script(gateway: Any, path: str) -> None:
+        (held,) = await asyncio.to_thread(take, (), None, path, None)
+        with contextlib.closing(held):
+            assert armed_in(gateway) == {"cab"} == set(held.robots)
+            (error,) = held.errors
+            assert (str(error), error.exit_code) == (
+                "bus: not armed: its body is down; connect it",
+                5,
+            )
+        await until(lambda: armed_in(gateway) == set())
 
     with_two(tmp_path, script)
 

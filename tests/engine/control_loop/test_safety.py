@@ -19,7 +19,7 @@ from hilgw.config.model import armed
 from hilgw.control.events import BrakeDamping, LedValue, MotorCommand
 from hilgw.devices.kinds import Device
 from hilgw.engine.control_loop.control_loops import ControlLoops
-from hilgw.engine.control_loop.safety import EmergencyStop
+from hilgw.engine.control_loop.emergency_stop import EmergencyStop
 from hilgw.engine.control_loop.watchdog import Watchdog
 from hilgw.engine.observer import Observer, State
 from hilgw.engine.simulated.clock import SimulatedClock

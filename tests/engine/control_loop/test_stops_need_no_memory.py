@@ -262,9 +262,9 @@ def test_a_stop_on_a_stalled_line_is_not_reported_as_one() -> None:
     robot.loop.robot.stalled = True
     disarm(robot)
     robot.run(100)
-    assert robot.loop.observer.stops == [] and robot.loop.loop.is_stopping
+    assert robot.loop.observer.stops == [] and robot.loop.loop.safety.stops.is_leaving
     robot.run(LEAVE_NS // NS_PER_MS)
-    assert robot.loop.observer.stops == [] and not robot.loop.loop.is_stopping
+    assert robot.loop.observer.stops == [] and not robot.loop.loop.safety.stops.is_leaving
     assert robot.loop.loop.unconfirmed == {"cab.body": "the line takes no bytes"}
     assert any("stop not confirmed: the line takes" in each for each in robot.loop.observer.notices)
 
@@ -279,3 +279,25 @@ def test_motors_are_stopped_once_the_bytes_have_left() -> None:
     robot.run(20)
     assert robot.loop.observer.stops == [("disarmed", "the user disarmed the robot")]
     assert robot.loop.loop.unconfirmed == {}
+
+
+# --- two stops within 30 ms -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ON_LINES)
+def test_a_session_that_fails_at_a_command_right_after_a_stop_is_stopped_again(kind: str) -> None:
+    """It fails when the command is written, and before the control loop has counted it."""
+    robot = OnMock(kind, simulated=False, armed=True, latch=False).start()
+    robot.drive()
+    leave(robot)
+    robot.run(5)
+    robot.loop.controller_comes()
+    robot.written = b""
+
+    def failing() -> int:
+        raise RuntimeError("a defect")
+
+    robot.loop.body.session.next_deadline = failing
+    robot.command()
+    assert robot.loop.failures
+    assert robot.ms_to_stop(5) >= 0

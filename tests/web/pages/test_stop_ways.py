@@ -20,6 +20,7 @@ import trustme
 from hilgw.testing.sim import wait_until
 from tests.e2e.running import HOST, Gateway, free_port
 from tests.web.pages.browser import Web, opened, wait_for
+from tests.web.stop_servers import stop_servers
 
 pytestmark = [
     pytest.mark.process,
@@ -161,16 +162,17 @@ def test_behind_nginx_with_the_lines_of_the_documentation(robot: Gateway, chromi
             press(page, robot)
 
 
-def test_a_process_that_ends_is_started_again_and_the_page_stops_meanwhile(
+def test_a_process_that_is_frozen_is_started_again_and_the_page_stops_meanwhile(
     robot: Gateway, chromium: Any
 ) -> None:
     with page_on(robot.cwd) as (web, port), opened(chromium, web.at("/", acts=False)) as page:
         wait_for(page.get_by_text("can only look"))
-        (first,) = stop_servers(web)
-        os.kill(first, signal.SIGSTOP)  # it does not answer, and its port is open
+        (first,) = stop_servers(web.process.pid)
+        os.kill(first, signal.SIGSTOP)  # its port is open
         press(page, robot)
-        os.kill(first, signal.SIGKILL)
-        wait_until(lambda: stop_servers(web) not in ([], [first]), what="another process")
+        wait_until(
+            lambda: stop_servers(web.process.pid) not in ([], [first]), what="another process"
+        )
         assert page.get_by_text(DEAD).is_hidden()
         assert page.get_by_role("button", name="STOP ALL").is_visible()
         with opened(chromium, f"http://{HOST}:{port + 1}/") as alone:
@@ -184,7 +186,7 @@ def test_a_page_without_any_answer_shows_that_in_place_of_the_button(
     with page_on(robot.cwd) as (web, _), opened(chromium, web.at("/", acts=False)) as page:
         stop = page.get_by_role("button", name="STOP ALL")
         wait_for(page.get_by_text("can only look"))
-        (process,) = stop_servers(web)
+        (process,) = stop_servers(web.process.pid)
         os.kill(web.process.pid, signal.SIGSTOP)
         os.kill(process, signal.SIGSTOP)
         wait_for(page.get_by_text(DEAD))
@@ -195,18 +197,6 @@ def test_a_page_without_any_answer_shows_that_in_place_of_the_button(
         wait_for(stop)
         assert page.get_by_text(DEAD).is_hidden()
         press(page, robot)
-
-
-def stop_servers(web: Web) -> list[int]:
-    """The processes of STOP ALL of this `hilgw web`."""
-    found = []
-    for each in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            parent = each.joinpath("stat").read_text().rpartition(")")[2].split()[1]
-            words = each.joinpath("cmdline").read_bytes()
-            if parent == str(web.process.pid) and b"hilgw.web.stop_server" in words:
-                found.append(int(each.name))
-    return found
 
 
 def test_the_page_with_the_button_alone_fills_a_phone_and_is_green_after_the_stop(

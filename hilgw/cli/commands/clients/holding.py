@@ -24,7 +24,7 @@ default is never. Set ClientAliveInterval 1 in sshd_config. Where several comman
 end of any disarms it.
 exit codes: 0 --for is over, 130 Ctrl-C, 143 SIGTERM, 129 the terminal ended: each once the gateway
 has confirmed the stop; 7 the gateway disarmed it, for the cause that is printed; 5 the stop is not
-confirmed."""
+confirmed, or with --all the body of a robot was down, which is named: the others were armed."""
 EXIT_BY_SIGNAL = {"SIGINT": 130, "SIGTERM": 143, "SIGHUP": 129}
 LONGEST_S = 86_400.0
 
@@ -78,12 +78,14 @@ def _show_start(held: Sequence[Holding], limit_s: float | None) -> None:
             _show(f"{printable(robot)}: armed while this command runs{at_most}{suffix}")
         for robot, text in each.notes.items():
             _show(f"{printable(robot)}: {printable(text)}", error=True)
+        for error in each.errors:
+            _show(f"hilgw: {error}", error=True)
     _show("Ctrl-C disarms")
 
 
 def _release(held: Sequence[Holding], code: int, ended: dict[Holding, Ended]) -> int:
     """Ends the leases that have not ended; reports what is confirmed, all other as an error."""
-    errors: list[HilgwError] = []
+    errors = [error for each in held for error in each.errors]
     for each in held:
         try:
             end = ended.get(each) or each.end()
