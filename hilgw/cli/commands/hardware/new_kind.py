@@ -21,7 +21,7 @@ BEGIN = """\
   test_mapping_is_documented
   test_vectors_are_sent
   test_vectors_are_received
-  test_payload_sizes"""  # the failing tests that are the first to mend, in this order
+  test_payload_sizes"""  # of the tests that fail, those to begin with
 YAML_WORDS = ("true", "false", "null", "yes", "no", "on", "off")  # not text in a configuration
 
 
