@@ -135,9 +135,9 @@ def run(args: argparse.Namespace) -> int:
         print(f"\nnext: {tests}\npasses on the mock; hilgw {config} runs it")
     else:
         print(
-            f"\nnext: {tests}\nnames the parts to fill in; begin with:\n{BEGIN}\nand then the rest"
+            f"\nnext: {tests}\nnames the parts to fill in; begin with:\n{BEGIN}\n"
+            f"and then the rest; when all pass: hilgw {config}{page}"
         )
-        print(f"when all pass: hilgw {config}{page}")
     return 0
 
 
