@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hilgw.control.divergence import Divergence
     from hilgw.control.events import Command, Outcome
     from hilgw.control.modes import RobotMode
-    from hilgw.devices.kinds import Quantity, Value
+    from hilgw.devices.kinds import Device, Value
     from hilgw.medium.medium import Missed
     from hilgw.medium.packet import Copy, Packet
     from hilgw.medium.pose import Pose
@@ -48,17 +48,17 @@ class State(StrEnum):
 class ControlLoopStatus:
     """State of a control loop: last values of sensors and last commands of motors (setting ->
     value) by device name; rates since the last status; latency from sensor in to motor out of the
-    whole run; the names and units of each sensor's numbers; whether the motors may move; whether a
-    controller runs. mode: of a robot with two bodies, else empty; divergences: of its shadow, by
-    sensor. past_sensors, past_motors: of before the body was lost, while there is nothing newer;
-    body_down_s: for how long it has been lost, None while it is not."""
+    whole run; the devices, by name; whether the motors may move; whether a controller runs. mode:
+    of a robot with two bodies, else empty; divergences: of its shadow, by sensor. past_sensors,
+    past_motors: of before the body was lost, while there is nothing newer; body_down_s: for how
+    long it has been lost, None while it is not."""
 
     sensors: Mapping[str, Value]
     motors: Mapping[str, Mapping[str, float]]
     values_per_s: float
     commands_per_s: float
     latency: Latency
-    reports: Mapping[str, Sequence[Quantity]] = field(default_factory=dict)
+    devices: Mapping[str, Device] = field(default_factory=dict)
     armed: bool = True
     controller: bool = True
     mode: str = ""

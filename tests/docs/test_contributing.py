@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.running import ROOT, run
+from tests.e2e.running import ROOT, copy_checkout, environment, run
 
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 LINES = [
-    line for block in re.findall(r"```sh\n(.*?)```", PAGE, re.S) for line in block.splitlines()
+    line.strip()
+    for block in re.findall(r"```sh\n(.*?)```", PAGE, re.S)
+    for line in block.strip().splitlines()
 ]
+FIRST_CHANGE = PAGE.partition("## A first change")[2].partition("\n## ")[0]
+# The numbered steps: what changes, and in which file.
+STEPS = re.split(r"^\d\. ", FIRST_CHANGE, flags=re.M)[1:]
 TOOLS = [line for line in LINES if line.startswith("tools/")]
 COMMANDS = [line for line in LINES if line.startswith("hilgw ")]
 
@@ -41,6 +47,56 @@ def test_a_part_of_the_tests_can_be_selected() -> None:
             check=False,
         )
         assert done.returncode == 0, done.stdout
+
+
+def change(checkout: Path, step: str) -> None:
+    """Makes the changes that a step of the page shows, in the file that it names first."""
+    path = checkout / re.findall(r"`((?:hilgw|tests)/[\w/]+\.py)`", step)[0]
+    for block in re.findall(r"```diff\n(.*?)   ```", step, re.S):
+        lines = [line.removeprefix("   ") for line in block.splitlines()]
+        old = "\n".join(line[1:] for line in lines if line[:1] != "+")
+        new = "\n".join(line[1:] for line in lines if line[:1] != "-")
+        text = path.read_text(encoding="utf-8")
+        assert text.count(old) == 1, old
+        path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+@pytest.mark.process
+def test_the_first_change_turns_its_test_from_red_to_green(tmp_path: Path) -> None:
+    copy_checkout(tmp_path, "hilgw", "tests", "firmware_mocks", "configs", "docs", "tools")
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    add_test, command, code, *_ = STEPS
+    program, *arguments = shlex.split(re.findall(r"```sh\n(.*?)```", command, re.S)[0])
+    assert program == "tools/test"
+
+    def tested() -> str:
+        return subprocess.run(
+            [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments],
+            cwd=tmp_path,
+            env=environment(tmp_path, PYTHONPATH=str(tmp_path)),
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        ).stdout
+
+    change(tmp_path, add_test)
+    red = tested()
+    for shown in re.findall(r"`([^`]+)`", command.partition("```")[0]):
+        assert shown in red, red
+    change(tmp_path, code)
+    green = tested()
+    assert " passed" in green and "failed" not in green, green
+    python = ("hilgw/cli/output/text.py", "tests/cli/output/test_terminal.py")
+    for check in (("check",), ("format", "--check")):
+        ruff = [sys.executable, "-m", "ruff", *check, *python]
+        done = subprocess.run(ruff, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout
+
+
+def test_the_commit_of_the_first_change_keeps_the_rules() -> None:
+    subject, empty, *body = re.findall(r"```text\n(.*?)   ```", FIRST_CHANGE, re.S)[0].splitlines()
+    assert len(subject.strip()) < 72 and not empty and body
 
 
 @pytest.mark.process

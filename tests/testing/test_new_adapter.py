@@ -5,13 +5,16 @@ from __future__ import annotations
 import binascii
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from hilgw.testing import AdapterConformance
 from tests.e2e.running import ROOT, copy_checkout, environment, in_process, run
 
 pytestmark = pytest.mark.process
@@ -123,20 +126,36 @@ def run_tests(checkout: Path, *more: str, test: str = TEST) -> str:
     return done.stdout
 
 
-def fill_in_adapter(checkout: Path, adapter: str = ADAPTER, test: str = TEST) -> None:
-    path = checkout / adapter
-    body(path, "encode", ENCODE)
-    body(path, "take_frame", TAKE_FRAME)
+def describe(path: Path) -> None:
     replace(
         path,
-        ("from dataclasses", "import binascii\nfrom dataclasses"),
-        ("    Limits,\n", "    Limits,\n    Mapped,\n"),
         ("rates=()", "rates=(9600, 19200)"),
         ('channels=""', 'channels="any one"'),
-        (next(x for x in path.read_text().splitlines(True) if "mapping=()" in x), MAPPING),
         ('str] = ""  # a few words for the list', 'str] = "a module that was invented here"'),
         ("        return []\n\n    def session", f"{CHECK}\n    def session"),
     )
+
+
+def document_mapping(path: Path) -> None:
+    empty = next(line for line in path.read_text().splitlines(True) if "mapping=()" in line)
+    replace(path, ("    Limits,\n", "    Limits,\n    Mapped,\n"), (empty, MAPPING))
+
+
+def fill_in_encode(path: Path) -> None:
+    body(path, "encode", ENCODE)
+    replace(path, ("from dataclasses", "import binascii\nfrom dataclasses"))
+
+
+def fill_in_adapter(checkout: Path, adapter: str = ADAPTER, test: str = TEST) -> None:
+    path = checkout / adapter
+    describe(path)
+    document_mapping(path)
+    fill_in_encode(path)
+    body(path, "take_frame", TAKE_FRAME)
+    note_vector(checkout, test)
+
+
+def note_vector(checkout: Path, test: str = TEST) -> None:
     frame = bytes.fromhex(FRAME)
     wire = (frame + binascii.crc_hqx(frame[1:], 0).to_bytes(2, "big")).hex(" ")
     lines = (checkout / test).read_text().splitlines(True)
@@ -195,6 +214,35 @@ def test_from_four_files_to_an_adapter(checkout: Path) -> None:
     assert report["stations"]["buzz0"]["delivered"] >= 1
     assert python(checkout, "tools/generate_docs").returncode == 0
     assert "one module is one channel" in (checkout / "docs/adapters/buzz.md").read_text()
+
+
+def test_its_tests_turn_green_in_the_order_that_it_names(checkout: Path) -> None:
+    done = new_adapter(checkout, "buzz")
+    named = re.findall(r"^  (test_\w+)$", done.stdout, re.M)
+    first, *_ = (checkout / TEST).read_text().split("from __future__")
+    assert re.findall(r"^  (test_\w+)$", first, re.M) == named
+    assert all(hasattr(AdapterConformance, name) for name in named)
+    adapter = checkout / ADAPTER
+
+    def send() -> None:
+        note_vector(checkout)
+        fill_in_encode(adapter)
+
+    steps = {
+        "test_adapter_describes_itself": partial(describe, adapter),
+        "test_mapping_is_documented": partial(document_mapping, adapter),
+        "test_vectors_are_sent": send,
+        "test_vectors_are_received": partial(body, adapter, "take_frame", TAKE_FRAME),
+        "test_payload_sizes": partial(
+            fill_in_mock, checkout, "transmit(buffer[start + 2 : end], now)"
+        ),
+    }
+    assert list(steps) == named
+    for number, step in enumerate(steps.values(), 1):
+        step()
+        results = run_tests(checkout, "-rA", "-k", " or ".join(named))
+        passed = set(re.findall(r"^PASSED \S+::(test_\w+)", results, re.M))
+        assert passed == set(named[:number]), results[-3000:]
 
 
 def test_a_wire_has_a_mock_that_echoes(checkout: Path) -> None:

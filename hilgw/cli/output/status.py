@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from hilgw.cli.output.summary import divergence_words
-from hilgw.engine.reporting.statistics import motion, motions
+from hilgw.devices.kinds import MOTOR
+from hilgw.engine.reporting.statistics import motion, motions, with_units
 
 if TYPE_CHECKING:
-    from hilgw.devices.kinds import Quantity, Value
+    from hilgw.devices.kinds import Device, Quantity, Value
     from hilgw.engine.observer import ControlLoopStatus
 
 DEVICES_SHOWN = 8
@@ -25,48 +26,62 @@ def is_idle(status: ControlLoopStatus) -> bool:
 
 
 def full_status(status: ControlLoopStatus) -> str:
-    """Sensors, motors, rates and latency of a control loop."""
-    sensors, motors = _devices(_sensors(status)), _motors(status)
-    rates = f"{status.values_per_s:.0f} values/s, {status.commands_per_s:.0f} commands/s"
-    parts = [*_head(status), sensors or "no sensor values", motors or "no commands", rates]
+    """Motors, sensors, rates and latency of a control loop."""
+    motors, noun = _motors(status, _settings)
+    is_up = status.body_down_s is None
+    before, idle = (
+        ("", "no commands") if is_up else (f"last {_APPLIED}", "at rest when it was lost")
+    )
+    sensors = _few(_sensors(status), "sensor") or "no sensor values"
+    parts = [
+        *_head(status),
+        before + _few(motors, noun) if motors else idle,
+        sensors,
+        _rates(status),
+    ]
     if status.latency.count:
         p50, p99 = (status.latency.percentile_ns(share) or 0 for share in (50, 99))
         parts.append(f"sensor to motor p50 {p50 / 1e6:.2f} ms, p99 {p99 / 1e6:.2f} ms")
     if status.divergences:
-        parts.append("shadow " + _devices(divergence_words(status.divergences)))
+        parts.append("shadow " + _few(divergence_words(status.divergences), "sensor"))
     return " | ".join(parts)
 
 
 def short_status(status: ControlLoopStatus, width: int) -> str:
-    """The same, in at most `width` columns: what is unusual, rates, and as many motors and sensors
-    as there is room for."""
-    head = " | ".join(_head(status))
-    is_up = status.body_down_s is None
-    rates = f"{status.values_per_s:.0f} in/s, {status.commands_per_s:.0f} out/s" * is_up
-    room = max(width - sum(len(text) + 3 for text in (head, rates) if text), 0)
-    if not is_up:
-        moving = motions(status.past_motors)
-        room -= len(_APPLIED)
-        applied = _fitting(moving.split(", ") if moving else [], room)
-        sensors, motors = "", _APPLIED + applied if applied else ""
-    else:
-        words = [f"{name} {motion(each)}" for name, each in status.motors.items()]
-        words += [f"{name} {UNKNOWN}" for name in status.past_motors]
-        motors = _fitting(words, room if not status.sensors else room // 2)
-        sensors = _fitting(_sensors(status), room - len(motors) - 3)
-    parts = [part for part in (head, sensors, motors, rates) if part]
+    """The same, in at most `width` columns: what is unusual, then as many motors, sensors and
+    rates as there is room for, in this order."""
+    parts, is_up = _head(status), status.body_down_s is None
+    sensors = _sensors(status) if is_up else []
+    parts += _fitting(*_motors(status, motion), _room(parts, width), "" if is_up else _APPLIED)
+    parts += _fitting(sensors, "sensor", _room(parts, width))
+    if is_up and len(_rates(status)) <= _room(parts, width):
+        parts.append(_rates(status))
     text = " | ".join(parts)
     return text if len(text) <= width else text[: max(width - 3, 0)] + "..."
 
 
-def _fitting(items: list[str], room: int) -> str:
-    """As many of them as there is room for, and the number of the others; nothing without one."""
-    for shown in range(len(items), 0, -1):
-        more = f"{len(items) - shown} more" if shown < len(items) else ""
-        text = ", ".join([*items[:shown], *([more] if more else [])])
+def _room(parts: list[str], width: int) -> int:
+    return width - sum(len(part) + 3 for part in parts)
+
+
+def _rates(status: ControlLoopStatus) -> str:
+    return f"{status.values_per_s:.0f} values/s, {status.commands_per_s:.0f} commands/s"
+
+
+def _fitting(items: list[str], noun: str, room: int, before: str = "") -> list[str]:
+    """A text of as many of them as there is room for, and the number of the others."""
+    for shown in range(len(items), -1, -1) if items else ():
+        text = before + _few(items, noun, shown)
         if len(text) <= room:
-            return text
-    return ""
+            return [text]
+    return []
+
+
+def _few(items: list[str], noun: str, shown: int = DEVICES_SHOWN) -> str:
+    """The first of them, and the number of the others with what these are."""
+    others = len(items) - shown
+    more = f"{others} {'more ' if shown else ''}{noun}{'s' if others != 1 else ''}"
+    return ", ".join([*items[:shown], *([more] if others > 0 else [])])
 
 
 def _head(status: ControlLoopStatus) -> list[str]:
@@ -84,19 +99,25 @@ def _head(status: ControlLoopStatus) -> list[str]:
 def _sensors(status: ControlLoopStatus) -> list[str]:
     """The values; a dash for one that is not of the body as it is now."""
     values = [
-        f"{name} {_value(value, status.reports.get(name, ()))}"
+        f"{name} {_value(value, status.devices[name].reports if name in status.devices else ())}"
         for name, value in status.sensors.items()
     ]
     return values + [f"{name} {UNKNOWN}" for name in status.past_sensors]
 
 
-def _motors(status: ControlLoopStatus) -> str:
-    """The last commands that were applied; of a body that is gone, those of before."""
+def _motors(
+    status: ControlLoopStatus, words: Callable[[Mapping[str, float], Device | None], str]
+) -> tuple[list[str], str]:
+    """The last command of each motor, with motors before LEDs and others, and the word for them; of
+    a body that is gone, the commands of those that moved."""
+    devices = status.devices
+    others = {name for name, device in devices.items() if device.role != MOTOR}
+    noun = "actuator" if others & {*status.motors, *status.past_motors} else "motor"
     if status.body_down_s is not None:
-        moving = motions(status.past_motors)
-        return f"last {_APPLIED}{moving}" if moving else "at rest when it was lost"
-    words = [f"{name} {_settings(settings)}" for name, settings in status.motors.items()]
-    return _devices(words + [f"{name} {UNKNOWN}" for name in status.past_motors])
+        return motions(status.past_motors, devices), noun
+    shown = {name: words(each, devices.get(name)) for name, each in status.motors.items()}
+    shown |= dict.fromkeys(status.past_motors, UNKNOWN)
+    return [f"{name} {shown[name]}" for name in sorted(shown, key=others.__contains__)], noun
 
 
 def _value(value: Value, reports: Sequence[Quantity]) -> str:
@@ -113,13 +134,9 @@ def _value(value: Value, reports: Sequence[Quantity]) -> str:
     return " ".join(words)
 
 
-def _settings(settings: Mapping[str, float]) -> str:
+def _settings(settings: Mapping[str, float], device: Device | None) -> str:
     """The last command of a motor; several settings by name."""
-    if len(settings) == 1:
-        return f"{next(iter(settings.values())):.4g}"
-    return " ".join(f"{name} {value:.4g}" for name, value in settings.items())
-
-
-def _devices(items: list[str]) -> str:
-    more = f", {len(items) - DEVICES_SHOWN} more" if len(items) > DEVICES_SHOWN else ""
-    return ", ".join(items[:DEVICES_SHOWN]) + more
+    words = with_units(settings, device)
+    if len(words) == 1:
+        return words.popitem()[1]
+    return " ".join(f"{name} {text}" for name, text in words.items())

@@ -268,7 +268,7 @@ class Safety:
             return reason.doc
         if self._has_watchdog:
             return f"{reason.doc}, and has to stop its motors itself"
-        moving = motions(self.statistics.motors)
+        moving = ", ".join(motions(self.statistics.motors, self.statistics.devices))
         return f"{reason.doc}, and drives on at {moving}" if moving else f"{reason.doc}, at rest"
 
     def stop_sent(self, event: StopSent) -> None:

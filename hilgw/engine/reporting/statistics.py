@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hilgw.control.events import Command, MotorCommand, MotorSettings
+from hilgw.devices.kinds import KINDS
 from hilgw.engine.observer import ControlLoopStatus
 from hilgw.engine.reporting.latency import Latency
 from hilgw.reasons import ExpiredReason, PacketRefused
@@ -104,7 +105,6 @@ class ControlLoopStatistics:
         self.refused: Counter[str] = Counter()
         self.latency, self.lateness = Latency(), Latency()
         self.sensors: dict[str, Value] = {}
-        self.reports: dict[str, tuple[Quantity, ...]] = {}  # the numbers of a value, by device
         self.motors: dict[str, dict[str, float]] = {}
         self.past_sensors: dict[str, Value] = {}
         self.past_motors: dict[str, dict[str, float]] = {}
@@ -115,7 +115,6 @@ class ControlLoopStatistics:
 
     def add(self, device: Device) -> None:
         self._names[device.index] = device.name
-        self.reports[device.name] = device.reports
         self.devices[device.name] = device
 
     def keep(self, devices: Iterable[Device]) -> None:
@@ -197,7 +196,7 @@ class ControlLoopStatistics:
             values,
             commands,
             self.latency,
-            self.reports,
+            self.devices,
             armed,
             past_sensors=_without(self.past_sensors, self.sensors),
             past_motors=_without(self.past_motors, self.motors),
@@ -208,18 +207,21 @@ class ControlLoopStatistics:
         return {
             name: {
                 quantity.name: number
-                for quantity, number in zip(self.reports.get(name, ()), value, strict=False)
+                for quantity, number in zip(self._reports(name), value, strict=False)
             }
             if isinstance(value, tuple)
             else value
             for name, value in (self.past_sensors | self.sensors).items()
         }
 
+    def _reports(self, name: str) -> tuple[Quantity, ...]:
+        return self.devices[name].reports if name in self.devices else ()
+
     def units(self) -> dict[str, str | dict[str, str]]:
         """The units of the same numbers; those without one are left out."""
         found: dict[str, str | dict[str, str]] = {}
         for name, value in (self.past_sensors | self.sensors).items():
-            quantities = self.reports.get(name, ())
+            quantities = self._reports(name)
             if isinstance(value, tuple):
                 units = {each.name: each.unit for each in quantities if each.unit}
                 found |= {name: units} if units else {}
@@ -235,23 +237,37 @@ def _without(past: Mapping[str, V], newer: Mapping[str, object]) -> dict[str, V]
     return {name: each for name, each in past.items() if name not in newer}
 
 
-def motions(motors: Mapping[str, Mapping[str, float]]) -> str:
-    """What the motors that do not rest follow, such as "left 5, lift to 0.25", with the numbers of
-    their last commands."""
-    words = {name: motion(settings) for name, settings in motors.items()}
-    return ", ".join(f"{name} {text}" for name, text in words.items() if text not in ("0", "-0"))
+def motions(motors: Mapping[str, Mapping[str, float]], devices: Mapping[str, Device]) -> list[str]:
+    """What the motors that do not rest follow, such as "left 5 rad/s" and "lift to 0.25 m", with
+    the numbers of their last commands."""
+    return [
+        f"{name} {motion(settings, devices.get(name))}"
+        for name, settings in motors.items()
+        if motion(settings, None) not in ("0", "-0")
+    ]
 
 
-def motion(settings: Mapping[str, float]) -> str:
+def motion(settings: Mapping[str, float], device: Device | None) -> str:
     """What one motor follows: a finite position, a velocity, or a force or torque; without any,
     its settings by name."""
-    position = settings.get("position", math.inf)
-    if math.isfinite(position):
-        return f"to {position:.4g}"
+    words = with_units(settings, device)
+    if math.isfinite(settings.get("position", math.inf)):
+        return f"to {words['position']}"
     for name, form in (("velocity", ""), ("force", "force "), ("torque", "torque ")):
         if name in settings:
-            return f"{form}{settings[name]:.4g}"
-    return " ".join(f"{name} {value:.4g}" for name, value in settings.items())
+            return form + words[name]
+    return " ".join(f"{name} {text}" for name, text in words.items())
+
+
+def with_units(settings: Mapping[str, float], device: Device | None) -> dict[str, str]:
+    """Return each number as text, with its unit where the device has one for it."""
+    known = KINDS[device.kind].quantity if device and device.kind in KINDS else {}
+    # "available" is short for available_force or available_torque.
+    units = {
+        name: next((each.unit for full, each in known.items() if full.startswith(name)), "")
+        for name in settings
+    }
+    return {name: f"{value:.4g} {units[name]}".rstrip() for name, value in settings.items()}
 
 
 def refusals(counts: Mapping[str, int]) -> dict[str, int]:

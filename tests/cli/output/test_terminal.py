@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import contextlib
 import dataclasses
 import io
+import math
 import re
 import sys
 from pathlib import Path
@@ -13,7 +15,9 @@ from typing import Any
 
 import pytest
 
+from hilgw.assemble.gateway import build
 from hilgw.cli.main import main
+from hilgw.cli.output.status import short_status
 from hilgw.cli.output.summary import control_loop_lines, summary_lines
 from hilgw.cli.output.terminal import (
     PACKETS_PER_S,
@@ -32,8 +36,21 @@ from hilgw.cli.output.text import (
     table,
     use_colour,
 )
-from hilgw.engine.observer import ControlLoopStatus, State
+from hilgw.config.load import load_config
+from hilgw.config.shipped import found
+from hilgw.devices.kinds import (
+    GYRO,
+    INDICATOR,
+    KINDS,
+    LED,
+    LINEAR_MOTOR,
+    MOTOR,
+    ROTATIONAL_MOTOR,
+    Device,
+)
+from hilgw.engine.observer import ControlLoopStatus, Observer, State
 from hilgw.engine.reporting.latency import Latency
+from hilgw.engine.simulated.event_loop import PacedLoop
 from hilgw.medium.matching import OutOfRange
 from hilgw.medium.packet import Packet
 
@@ -231,6 +248,14 @@ def test_a_line_names_only_so_many_listeners() -> None:
 # --- loops ----------------------------------------------------------------------------------------
 
 
+DEVICES = {
+    "left": Device(name="left", kind=ROTATIONAL_MOTOR, index=1),
+    "lift": Device(name="lift", kind=LINEAR_MOTOR, index=2),
+    "lamp": Device(name="lamp", kind=LED, index=3),
+    "gyro": Device(name="gyro", kind=GYRO, index=4),
+}
+
+
 def status(sensors: int = 2) -> ControlLoopStatus:
     latency = Latency()
     latency.add(1_500_000)
@@ -240,6 +265,7 @@ def status(sensors: int = 2) -> ControlLoopStatus:
         150.0,
         100.0,
         latency,
+        DEVICES,
     )
 
 
@@ -247,8 +273,8 @@ def test_a_loop_is_shown_in_one_line() -> None:
     out = io.StringIO()
     full(out).control_loop("cab", status())
     assert shown_in(out).endswith(
-        "cab ds0 0.25, ds1 1.25 | left 5, lift position 0.1 velocity 0.2 | 150 values/s, "
-        "100 commands/s | sensor to motor p50 1.50 ms, p99 1.50 ms"
+        "cab left 5 rad/s, lift position 0.1 m velocity 0.2 m/s | ds0 0.25, ds1 1.25 | "
+        "150 values/s, 100 commands/s | sensor to motor p50 1.50 ms, p99 1.50 ms"
     )
     first, *others = out.getvalue().splitlines()
     assert others and max(map(len, (first, *others))) <= 80
@@ -261,17 +287,19 @@ def test_what_a_lost_body_reported_and_was_given_is_not_current() -> None:
     past = {"past_sensors": up.sensors, "past_motors": up.motors}
     down = dataclasses.replace(up, sensors={}, motors={}, **past, body_down_s=3.2)
     shown.control_loop("cab", down)
-    assert "body DOWN 3 s | ds0 -, ds1 - | last applied: left 5, lift to 0.1 |" in shown_in(out)
+    assert "body DOWN 3 s | last applied: left 5 rad/s, lift to 0.1 m | ds0 -, ds1 - |" in shown_in(
+        out
+    )
     shown.control_loop("cab", dataclasses.replace(down, past_motors={}))
     assert "at rest when it was lost" in shown_in(out)
     shown.control_loop("cab", dataclasses.replace(down, body_down_s=None))
-    assert "ds0 -, ds1 - | left -, lift - |" in shown_in(out)
+    assert "left -, lift - | ds0 -, ds1 - |" in shown_in(out)
 
 
 def test_of_many_devices_only_some_are_shown() -> None:
     out = io.StringIO()
     full(out).control_loop("cab", status(250))
-    assert "ds7 7.25, 242 more |" in shown_in(out)
+    assert "ds7 7.25, 242 more sensors |" in shown_in(out)
 
 
 def test_a_loop_that_has_nothing_to_show_is_shown_once() -> None:
@@ -296,7 +324,7 @@ def test_a_loop_that_no_controller_has_shows_it() -> None:
     alone = dataclasses.replace(status(), controller=False)
     for each in (alone, dataclasses.replace(alone, armed=False), status()):
         shown.control_loop("cab", each)
-    heads = [line.split("ds0")[0].strip() for line in shown_in(out).split("cab ")[1:]]
+    heads = [line.split("left")[0].strip() for line in shown_in(out).split("cab ")[1:]]
     assert heads == ["no controller |", "DISARMED | no controller |", ""]
 
 
@@ -459,8 +487,91 @@ def test_the_short_status_is_one_line_of_80_columns() -> None:
     out = io.StringIO()
     terminal(out, Clock()).control_loop("cab", status())
     assert out.getvalue().endswith(
-        "cab          ds0 0.25, 1 more | left 5, 1 more | 150 in/s, 100 out/s\n"
+        "cab          left 5 rad/s, lift to 0.1 m | ds0 0.25, ds1 1.25\n"
     )
+
+
+def short_line(**changes: Any) -> str:
+    """What a terminal of 80 columns has after the time and the name."""
+    out = io.StringIO()
+    terminal(out, Clock()).control_loop("cab", dataclasses.replace(status(), **changes))
+    (line,) = out.getvalue().splitlines()
+    return line[24:]
+
+
+def test_the_short_line_leaves_out_what_matters_least_first() -> None:
+    wheels = {f"wheel{number}": {"velocity": 5.0} for number in range(9)}
+    lit = {"lamp": {"value": 1.0}, "left": {"velocity": 5.0}}
+    gyro = {"gyro": (1.0, 0.5, 0.0)}
+    shown = {
+        "left 5 rad/s | 150 values/s, 100 commands/s": {
+            "motors": {"left": {"velocity": 5.0}},
+            "sensors": {},
+        },
+        "left 5 rad/s, lamp value 1 | gyro x 1 y 0.5 z 0 rad/s": {"motors": lit, "sensors": gyro},
+        "left 5 rad/s, lift to 0.1 m | ds0 0.25, 8 more sensors": {"sensors": status(9).sensors},
+        "DISARMED | left 5 rad/s, lift to 0.1 m | 99 sensors": {
+            "sensors": {f"a_long_name{number}": 1.0 for number in range(99)},
+            "armed": False,
+        },
+        "wheel0 5, wheel1 5, wheel2 5, wheel3 5, 5 more motors": {"motors": wheels},
+    }
+    for line, changes in shown.items():
+        assert short_line(**changes) == line
+    names = {f"a_motor_with_a_long_name_{number}": {"velocity": 5.0} for number in range(3)}
+    assert short_line(motors=names | lit, sensors={}).endswith(" more actuators")
+
+
+class Statuses(Observer):
+    """The state of each robot, with all its motors and LEDs commanded and all its sensors read."""
+
+    def __init__(self) -> None:
+        self.all: list[ControlLoopStatus] = []
+
+    def control_loop(self, robot: str, status: ControlLoopStatus) -> None:
+        motors: dict[str, dict[str, float]] = {}
+        sensors: dict[str, float | tuple[float, ...]] = {}
+        for name, device in status.devices.items():
+            if device.role == MOTOR:
+                motors[name] = {"position": math.inf, "velocity": -3.25}
+            elif device.role == INDICATOR:
+                motors[name] = {"value": 1.0}
+            elif device.reports:
+                numbers = (1234.5,) * len(device.reports)
+                sensors[name] = numbers if len(numbers) > 1 else 1234.5
+        up = dataclasses.replace(status, sensors=sensors, motors=motors)
+        lost = {"sensors": {}, "motors": {}, "past_sensors": sensors, "past_motors": motors}
+        self.all += [up, dataclasses.replace(up, **lost, body_down_s=2.0)]
+
+
+async def statuses_of(config: str) -> list[ControlLoopStatus]:
+    shown = Statuses()
+    loaded = load_config(found(config), [], "loopback", "max")
+    gateway = build(loaded.config, asyncio.get_running_loop(), shown)
+    try:
+        await gateway.run(asyncio.Event(), 1.5)
+    finally:
+        gateway.close()
+    return shown.all
+
+
+@pytest.mark.parametrize("config", ["create2", "epuck", "dynamixel", "khepera", "gcode", "wc2ec"])
+def test_no_line_of_a_shipped_robot_is_too_long_or_counts_without_a_noun(config: str) -> None:
+    with asyncio.Runner(loop_factory=lambda: PacedLoop("max")) as runner:
+        statuses = runner.run(statuses_of(config))
+    assert any(each.motors and each.sensors for each in statuses)
+    noun = r"\d+ (?:more )?(?:sensor|motor|actuator)s?|\d+ values/s|\d+ commands/s"
+    for state in statuses:
+        for width in range(30, 200):
+            line = short_status(state, width)
+            assert len(line) <= width
+            counts = [each for each in re.split(", | \\| ", line) if each[0].isdigit()]
+            assert line.endswith("...") or all(re.fullmatch(noun, each) for each in counts), line
+        wide = short_status(state, 10_000)
+        moving = {name: state.devices[name] for name in (*state.motors, *state.past_motors)}
+        for name in (name for name, device in moving.items() if device.role == MOTOR):
+            unit = KINDS[moving[name].kind].quantity["velocity"].unit
+            assert f"{name} -3.25 {unit}" in wide, wide
 
 
 def test_the_short_line_of_a_body_that_is_gone_shows_what_was_applied() -> None:
@@ -470,7 +581,7 @@ def test_the_short_line_of_a_body_that_is_gone_shows_what_was_applied() -> None:
     )
     for gone, words in (
         ({}, "body DOWN 3 s | applied: left_wheel 5, right_wheel 5\n"),
-        ({"armed": False}, "body DOWN 3 s | DISARMED | applied: left_wheel 5, 1 more\n"),
+        ({"armed": False}, "body DOWN 3 s | DISARMED | applied: 2 motors\n"),
     ):
         out = io.StringIO()
         gone_status = dataclasses.replace(down, body_down_s=3, **gone)

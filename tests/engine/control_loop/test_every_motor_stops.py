@@ -204,7 +204,7 @@ def test_a_stop_without_a_body_is_not_reported_as_stopped_motors() -> None:
     loop.controller.data_received(set_value(1, 5.0))
     loop.robot_leaves()
     assert loop.safety.stops == {"body": 1} and loop.observer.stops == []
-    assert loop.observer.notices == ["safety stop: the body is gone, and drives on at left 5"]
+    assert loop.observer.notices == ["safety stop: the body is gone, and drives on at left 5 rad/s"]
     assert loop.statistics.past_motors == {"left": {"velocity": 5.0}}  # as last sent
 
 

@@ -16,6 +16,12 @@ from hilgw.errors import HilgwError, UsageError, printable, quoted
 
 TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
 TYPES = ("radio", "serial", "infra-red")
+BEGIN = """\
+  test_adapter_describes_itself
+  test_mapping_is_documented
+  test_vectors_are_sent
+  test_vectors_are_received
+  test_payload_sizes"""  # of the tests that fail, those to begin with
 YAML_WORDS = ("true", "false", "null", "yes", "no", "on", "off")  # not text in a configuration
 
 
@@ -118,6 +124,7 @@ def run(args: argparse.Namespace) -> int:
         "adapter_file": module,
         "mock_file": own_mock,
         "config_file": config,
+        "begin": BEGIN,
         "imports": _imports(part, module, inside=inside),
         "header": f"{HEADER}../docs/{SCHEMA}" if inside else header(root),
     }
@@ -127,7 +134,10 @@ def run(args: argparse.Namespace) -> int:
     if part is BODY:
         print(f"\nnext: {tests}\npasses on the mock; hilgw {config} runs it")
     else:
-        print(f"\nnext: {tests}\nnames the parts to fill in; when it passes: hilgw {config}{page}")
+        print(
+            f"\nnext: {tests}\nnames the parts to fill in; begin with:\n{BEGIN}\n"
+            f"and then the rest; when all pass: hilgw {config}{page}"
+        )
     return 0
 
 
