@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from hilgw.medium.pose import Pose
 from hilgw.worlds.frames import NO_ROTATION, WORLD, Frame, Rotation, Vector
@@ -25,7 +25,6 @@ def same(position: Vector, rotation: Rotation, pose: Pose) -> None:
         assert row == pytest.approx(expected, abs=1e-7)
 
 
-@settings(deadline=None)
 @given(vectors, rotations, vectors, rotations)
 def test_frames_compose_as_poses(a: Vector, turn_a: Rotation, b: Vector, turn_b: Rotation) -> None:
     outer = WORLD.child(a, turn_a, ONE)
