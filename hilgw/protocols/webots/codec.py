@@ -85,36 +85,43 @@ def encode_time(seconds: float) -> bytes:
 
 class _Compiled(NamedTuple):
     """A form for use. names: the attributes of the fields. numbers: all fields at once, when all
-    are numbers. tagged: the message begins with the tag."""
+    are numbers; whole: the same behind the head, of a device. tagged: the message begins with the
+    tag."""
 
     command: int
     form: Form
     names: tuple[str, ...]
     numbers: struct.Struct | None
+    whole: struct.Struct | None
     tagged: bool
 
 
-def _compile(kind: str, command: int, form: Form) -> _Compiled:
+def _compile(kind: str, command: int, form: Form, head: struct.Struct) -> _Compiled:
     names = tuple(each.name for each in fields(form.message))
     tagged = kind != ROBOT
-    numbers = [each.form.format[1:] for each in form.fields if isinstance(each, Number)]
+    numbers = "".join(each.form.format[1:] for each in form.fields if isinstance(each, Number))
     plain = len(numbers) == len(form.fields)
     return _Compiled(
         command,
         form,
         names[1:] if tagged else names,
-        struct.Struct("<" + "".join(numbers)) if plain else None,
+        struct.Struct("<" + numbers) if plain else None,
+        struct.Struct(f"<{head.size}x{numbers}") if plain and tagged else None,
         tagged,
     )
 
 
 _Table = dict[str, dict[int, _Compiled]]
+_NO_FORMS: dict[int, _Compiled] = {}
 _READ_MESSAGES: _Table = {
-    kind: {number: _compile(kind, number, form) for number, form in forms.items()}
+    kind: {number: _compile(kind, number, form, MESSAGE_HEAD) for number, form in forms.items()}
     for kind, forms in MESSAGES.items()
 }
 _READ_COMMANDS: _Table = {
-    kind: {number: _compile(kind, number, form) for number, form in forms.items()}
+    kind: {
+        number: _compile(kind, number, form, U16 if kind in _MOTORS else U8)
+        for number, form in forms.items()
+    }
     for kind, forms in COMMANDS.items()
 }
 _Writers = dict[str, dict[Any, _Compiled]]
@@ -126,24 +133,6 @@ _WRITE_COMMANDS: _Writers = {
     kind: {each.form.message: each for each in table.values()}
     for kind, table in _READ_COMMANDS.items()
 }
-
-
-def _alone(kind: str) -> tuple[int, dict[bytes, tuple[Any, struct.Struct]]]:
-    head = U16 if kind in _MOTORS else U8
-    return head.size, {
-        head.pack(number): (each.form.message, struct.Struct(f"<{head.size}x{plain.format[1:]}"))
-        for number, each in _READ_COMMANDS[kind].items()
-        if (plain := each.numbers) is not None
-    }
-
-
-_PLAIN_MESSAGES = {
-    (kind, number): (each.form.message, struct.Struct(f"<{MESSAGE_HEAD.size}x{plain.format[1:]}"))
-    for kind, table in _READ_MESSAGES.items()
-    for number, each in table.items()
-    if each.tagged and (plain := each.numbers) is not None
-}
-"""Messages of numbers alone, as of most sensors: the class, and the form with the head."""
 
 
 class NumbersMessage(NamedTuple):
@@ -164,11 +153,6 @@ def numbers_message(kind: str, numbers: int) -> NumbersMessage:
         if whole and packed.size == MESSAGE_HEAD.size + numbers * F64.size:
             return NumbersMessage(packed.pack, command, numbers)
     raise ValueError(f"{kind} has no message of {numbers} numbers")
-
-
-_ALONE = {kind: _alone(kind) for kind in COMMANDS if kind != ROBOT}
-"""Of each kind of device: the size of a command's number, then by that number the class and the
-form of a block that is one command of numbers, as most are."""
 
 
 def library_speaks(version: str, oldest: str = OLDEST) -> bool:
@@ -215,19 +199,8 @@ class Codec:
     def decode_messages(self, data: bytes) -> list[Message]:
         """The messages of one answer, all of them. Raises ProtocolError; nothing after that can be
         decoded."""
-        cursor = Cursor(data, "answer")
         messages: list[Message] = []
-        while cursor.at < cursor.end:
-            at = cursor.begin = cursor.at
-            tag, command = cursor.unpack(MESSAGE_HEAD, "a message")
-            plain = _PLAIN_MESSAGES.get((self.kinds.get(tag, ""), command))
-            if plain is not None and at + plain[1].size <= cursor.end:
-                cursor.at = at + plain[1].size
-                messages.append(plain[0](tag, *plain[1].unpack_from(data, at)))
-            else:
-                messages.append(self._decode_message(cursor, tag, command))
-            if len(messages) > MOST_MESSAGES:
-                raise cursor.error(f"more than {MOST_MESSAGES} messages in one answer")
+        self._decode_into(messages, Cursor(data, "answer"))
         return messages
 
     def decode_known(self, data: bytes) -> tuple[list[Message], int]:
@@ -235,14 +208,25 @@ class Codec:
         where that one begins. Never raises."""
         cursor = Cursor(data, "answer")
         messages: list[Message] = []
-        while cursor.at < cursor.end and len(messages) < MOST_MESSAGES:
-            cursor.begin = cursor.at
-            try:
-                tag, command = cursor.unpack(MESSAGE_HEAD, "a message")
-                messages.append(self._decode_message(cursor, tag, command))
-            except ProtocolError:
-                return messages, cursor.begin
+        try:
+            self._decode_into(messages, cursor)
+        except ProtocolError:
+            return messages, cursor.begin
         return messages, cursor.at
+
+    def _decode_into(self, messages: list[Message], cursor: Cursor) -> None:
+        while cursor.at < cursor.end:
+            at = cursor.begin = cursor.at
+            if len(messages) == MOST_MESSAGES:
+                raise cursor.error(f"more than {MOST_MESSAGES} messages in one answer")
+            tag, command = cursor.unpack(MESSAGE_HEAD, "a message")
+            compiled = _READ_MESSAGES.get(self.kinds.get(tag, ""), _NO_FORMS).get(command)
+            whole = None if compiled is None else compiled.whole
+            if compiled is None or whole is None or at + whole.size > cursor.end:
+                messages.append(self._decode_message(cursor, tag, command))
+            else:
+                cursor.at = at + whole.size
+                messages.append(compiled.form.message(tag, *whole.unpack_from(cursor.data, at)))
 
     def encode_messages(self, messages: Iterable[Message]) -> bytes:
         """The messages as in an answer, behind the delay. Raises ProtocolError."""
@@ -315,16 +299,15 @@ class Codec:
 
     def _decode_commands(self, block: Block) -> list[Command]:
         tag, data = block
-        alone = _ALONE.get(self.kinds.get(tag, ""))
-        if alone is not None:
-            head_bytes, known = alone
-            found = known.get(data[:head_bytes])
-            if found is not None and found[1].size == len(data):
-                return [found[0](tag, *found[1].unpack(data))]
-        cursor = Cursor(data, "request")
-        kind = self._kind_of(tag, cursor)
-        forms = _READ_COMMANDS[kind]
+        kind = self.kinds.get(tag, "")
+        forms = _READ_COMMANDS.get(kind, _NO_FORMS)
         head = U16 if kind in _MOTORS else U8
+        if len(data) >= head.size:
+            first = forms.get(head.unpack_from(data)[0])
+            if first is not None and (whole := first.whole) is not None and whole.size == len(data):
+                return [first.form.message(tag, *whole.unpack(data))]
+        cursor = Cursor(data, "request")
+        self._kind_of(tag, cursor)
         commands: list[Command] = []
         while cursor.at < cursor.end:
             cursor.begin = cursor.at
