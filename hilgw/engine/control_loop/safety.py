@@ -73,7 +73,6 @@ class Safety:
         self._controller = controller.link
         self._clock, self._scheduler = controller.clock, context.scheduler
         self._observer = context.observer
-        self._inform = partial(context.observer.notice, source)
         self.stops = Stops(body.link, context.scheduler, self._inform)
         self._deadline: Handle | None = None
         self._modes: dict[int, Mode | None] = {}  # of the motors since the last stop
@@ -261,6 +260,9 @@ class Safety:
             return
         self.statistics.stopped(sent)
         self._observer.stopped(self._source, reason, text)
+
+    def _inform(self, text: str) -> None:
+        self._observer.notice(self._source, text)  # bound when called: observers come and go
 
     def _unsent(self, reason: StopReason) -> str:
         """What the robot does whose stop was not written, as its body is gone."""
