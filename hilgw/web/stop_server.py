@@ -134,6 +134,8 @@ class StopProcess:
         self._closing.set()
         self._process.kill()
         self._watching.join()
+        with self._process as last:  # one that was started meanwhile
+            last.kill()
 
     def _started(self) -> subprocess.Popen[bytes]:
         """It ends when its stdin does, and writes a beat to its stdout each BEAT_S."""

@@ -8,12 +8,14 @@ import os
 import resource
 import signal
 import socket
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -216,6 +218,36 @@ def test_a_process_that_is_frozen_or_ends_is_started_again_and_answers_who_waits
             assert "STOP ALL ended or did not answer (-9) and was started again" in notices[0]
             assert pid_of_process() != first
             notices.clear()
+
+
+@pytest.mark.process
+def test_a_process_that_is_started_while_the_page_ends_ends_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[subprocess.Popen[bytes]] = []
+    closing: list[threading.Thread] = []
+    closes = threading.Event()
+
+    class Started(subprocess.Popen[bytes]):
+        def __init__(self, *given: Any, **named: Any) -> None:
+            made.append(self)
+            if len(made) == 2:
+                closing.append(threading.Thread(target=stopping.close))
+                closing[0].start()
+                assert closes.wait(DEADLINE_S)
+            super().__init__(*given, **named)
+
+        def kill(self) -> None:
+            if closing:
+                closes.set()
+            super().kill()
+
+    monkeypatch.setattr(stop_server.subprocess, "Popen", Started)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        stopping = StopProcess(listening, {}, lambda text: None)  # ends: it has no settings
+        wait_until(lambda: closing, what="another one")
+        closing[0].join(DEADLINE_S)
+    assert [each.returncode is not None for each in made] == [True, True]
 
 
 def test_a_page_at_another_port_reads_whether_its_own_stop_all_answers() -> None:

@@ -83,10 +83,7 @@ class Stepper:
         self._answer = answer
         self._on_late = on_late
         self._synchronization = synchronization
-        # Controllers get their answers when all that is due at the step end is done.
-        self._entry = grid.schedule.add(
-            STEP, lambda at: grid.schedule.deliver(lambda: self._step_is_over(at), at)
-        )
+        self._entry = grid.schedule.add(STEP, self._reached)
         self._end: int | None = None  # of the last step, ns; None before the first
         self._delay_ms = 0  # of the request that waits
         self._due: int | None = None  # the step end that it waits for; None: none waits
@@ -154,6 +151,10 @@ class Stepper:
     def _sample(self, at: int) -> None:
         assert self._sampler is not None
         self._sampler.sample(self._grid.steps.time(at))
+
+    def _reached(self, at: int) -> None:
+        """Controllers get their answers when all that is due at the step end is done."""
+        self._grid.schedule.deliver(lambda: self._step_is_over(at), at)
 
     def _step_is_over(self, at: int) -> None:
         """The controller may have gone meanwhile, and another one may be there."""
