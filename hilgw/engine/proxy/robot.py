@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from hilgw.controllers.base import Delivered, Enabled, Lost, Notice, Sent, Tuned
 from hilgw.engine.robot.ports import ReceiverPort
-from hilgw.protocols.webots.handshake import encode_name
 from hilgw.reasons import PacketRefused
 
 if TYPE_CHECKING:
@@ -79,7 +78,6 @@ class ProxiedRobot:
     ) -> None:
         self.name = robot.name
         self.world_name = world_name
-        self.encoded_name = encode_name(world_name)
         self.connect = connect
         self.new_session = new_session
         self.counts: Counter[str] = Counter(connections=0, packets_out=0, packets_in=0)

@@ -128,7 +128,7 @@ async def test_robots_on_one_port_are_distinguished_by_their_names() -> None:
         assert world.report("rob 2")["connections"] == 1
         now = steps(second)
         await until(lambda: steps(second) > now)
-        assert len([text for text in world.log.notices if "no robot ''" in text]) == 1
+        assert len([text for text in world.log.notices if "names no robot" in text]) == 1
 
 
 @in_a_loop

@@ -170,7 +170,7 @@ class Handshake:
             self._silence = None
 
     def _reject(self, reason: RequestRefused, text: str) -> None:
-        self._on_refused(self, reason, f"{self.peer}: {text}")
+        self._on_refused(self, reason, text)
         self.close()
 
     def _too_slow(self) -> None:
