@@ -174,7 +174,7 @@ class ProxyPlace:
         self._loop.call_later(FLUSH_S, stream.close)
 
     def turned_away(self, peer: str, reason: RequestRefused, text: str) -> None:
-        """As of a `NamedRobot`."""
+        """As of a `Place`."""
         self._on_refused(peer, text)
 
     def all_left(self) -> None:

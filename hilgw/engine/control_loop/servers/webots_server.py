@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import functools
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from hilgw.engine.control_loop.servers.controller_port import ControllerPort
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hilgw.engine.control_loop.peer_link import PeerLink
+    from hilgw.engine.control_loop.servers.webots_handshake import Place
     from hilgw.engine.control_loop.servers.webots_socket import LocalSocket
     from hilgw.engine.control_socket.listener import ClientHandler
     from hilgw.engine.lines import Lines
@@ -195,7 +196,7 @@ class WebotsPort(ControllerPort):
         return
 
     def turned_away(self, peer: str, reason: RequestRefused, text: str) -> None:
-        """As of a `NamedRobot`."""
+        """As of a `Place`."""
         self.count(reason, f"{peer}: {text}")
 
     def _local_controller(self, connection: socket.socket) -> None:
@@ -260,16 +261,6 @@ class WebotsPort(ControllerPort):
             self._end(stream)
 
 
-class NamedRobot(Protocol):
-    """A robot of a server. robot: its name. line: the connections that have named it."""
-
-    robot: str
-    line: WaitingLine
-
-    def turned_away(self, peer: str, reason: RequestRefused, text: str) -> None:
-        """A peer is refused that named this robot, or none of the server."""
-
-
 class WebotsServer:
     """Listens on one address, and connects each controller to the robot that it names.
 
@@ -280,17 +271,17 @@ class WebotsServer:
     def __init__(self, listening: Listening, limits: Limits = LIMITS) -> None:
         self.listening = listening
         self._limits = limits
-        self._robots: dict[str, NamedRobot] = {}  # by encoded name
+        self._places: dict[str, Place] = {}  # by encoded name
         self._opening: asyncio.Future[None] | None = None
         self._handshakes: set[Handshake] = set()
 
-    def add(self, robot: NamedRobot) -> None:
-        self._robots[encode_name(robot.robot)] = robot
+    def add(self, place: Place) -> None:
+        self._places[encode_name(place.robot)] = place
 
-    def remove(self, robot: NamedRobot) -> None:
+    def remove(self, place: Place) -> None:
         """The robot accepts no controller any more; the last one ends the server."""
-        self._robots.pop(encode_name(robot.robot), None)
-        if self._robots:
+        self._places.pop(encode_name(place.robot), None)
+        if self._places:
             return
         self.listening.close()
         for handshake in list(self._handshakes):
@@ -299,7 +290,7 @@ class WebotsServer:
     async def open(self, notify: Callable[[str], None]) -> None:
         """Listens; for all robots once. Raises PortError. notify: as of `Listening.open`."""
         if self._opening is None:
-            robots = len(self._robots)
+            robots = len(self._places)
             limits = replace(
                 self._limits,
                 clients=MOST_WAITING + robots,
@@ -314,36 +305,36 @@ class WebotsServer:
 
     def _incoming(self, stream: Transport, peer: str) -> None:
         handshake = Handshake(stream, peer, self._handshakes, self._turned_away)
-        handshake.read_line(self._robots, self._decide)
+        handshake.read_line(self._places, self._decide)
 
     def _decide(self, handshake: Handshake) -> None:
         """It waits for the robot that it names, or is gone."""
-        robot, check = self._find(handshake.robot), self.listening.check_token
+        place, check = self._find(handshake.robot), self.listening.check_token
         reason = check(handshake.token, handshake.peer) if check is not None else None
         if check is not None and reason is not None:
             why = check.why(handshake.token, reason)
             self._turned_away(handshake, reason, why.text)
             handshake.dismiss(Acknowledgement.FORBIDDEN, why)
-        elif robot is None:
+        elif place is None:
             text = self._others(handshake.robot)
             self._turned_away(handshake, RequestRefused.UNKNOWN_ROBOT, text)
             handshake.dismiss(Acknowledgement.FAILED)
         else:
-            robot.line.join(handshake)
+            place.line.join(handshake)
 
-    def _find(self, name: str) -> NamedRobot | None:
-        """The robot of an encoded name. No name: the only robot."""
+    def _find(self, name: str) -> Place | None:
+        """The place of the robot with an encoded name. No name: of the only robot."""
         if name:
-            return self._robots.get(name)
-        return next(iter(self._robots.values())) if len(self._robots) == 1 else None
+            return self._places.get(name)
+        return next(iter(self._places.values())) if len(self._places) == 1 else None
 
     def _others(self, name: str) -> str:
-        names = ", ".join(sorted(each.robot for each in self._robots.values()))
+        names = ", ".join(sorted(each.robot for each in self._places.values()))
         what = f"no robot '{unquote(name):.100}' here" if name else "names no robot"
         return f"{what}; robots: {names}"
 
     def _turned_away(self, handshake: Handshake, reason: RequestRefused, text: str) -> None:
         """One robot tells the user, as none has the peer: the one that it named, or the first."""
-        robot = self._find(handshake.robot) or next(iter(self._robots.values()), None)
-        if robot is not None:
-            robot.turned_away(handshake.peer, reason, text)
+        place = self._find(handshake.robot) or next(iter(self._places.values()), None)
+        if place is not None:
+            place.turned_away(handshake.peer, reason, text)
