@@ -53,7 +53,6 @@ class ProxyServer(ObservedPort):
     ) -> None:
         super().__init__(name, lines, where)
         self._places = [ProxyPlace(each, lines, self._taken, self._refuse) for each in robots]
-        self._listening = listening
         self._server = WebotsServer(listening, LIMITS)
         for place in self._places:
             self._server.add(place)
@@ -65,7 +64,7 @@ class ProxyServer(ObservedPort):
         try:
             await self._server.open(self.notify)
             self.was_up = True
-            self._enter(State.WAITING, f"listening on {self._listening.where}")
+            self._enter(State.WAITING, f"listening on {self._server.listening.where}")
             on_up()
             await asyncio.get_running_loop().create_future()
         finally:
@@ -115,7 +114,7 @@ class ProxyServer(ObservedPort):
         self._connections.discard(connection)
         self.last_error = error
         if not self._connections:
-            self._enter(State.WAITING, f"{error.what}; listening on {self._listening.where}")
+            self._enter(State.WAITING, f"{error.what}; listening on {self._server.listening.where}")
 
 
 RETRY_S = 1.0

@@ -143,6 +143,20 @@ async def test_garbage_of_a_controller_harms_itself_only() -> None:
 
 
 @in_a_loop
+async def test_one_notice_stands_for_all_peers_that_are_not_controllers() -> None:
+    async with running("a") as world:
+        peers = []
+        for _ in range(3):
+            reader, writer = await asyncio.open_connection(HOST, world.port)
+            writer.write(b"GET / HTTP/1.1\r\n\r\n")
+            assert await reader.read() == b""
+            peers.append("{}:{}".format(*writer.get_extra_info("sockname")))
+            writer.close()
+        (text,) = [text for text in world.log.notices if "not a Webots controller" in text]
+        assert text == f"{peers[0]}: the peer is not a Webots controller"
+
+
+@in_a_loop
 async def test_a_controller_is_ended_when_webots_goes() -> None:
     async with running("a") as world:
         pilot = world.controller("a")

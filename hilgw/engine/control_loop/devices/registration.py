@@ -9,6 +9,7 @@ from hilgw.devices.fields import EmitterFields, ReceiverFields
 from hilgw.devices.kinds import Device
 from hilgw.devices.properties import node_of
 from hilgw.engine.control_loop.bodies.body_end import REGISTRATION_PAUSE_NS
+from hilgw.engine.timing import Wakeup
 from hilgw.errors import known_here, nearest, quoted
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from hilgw.engine.control_loop.devices.radios import Radios
     from hilgw.engine.control_loop.peer_link import PeerLink
     from hilgw.engine.control_loop.presence import Presence
-    from hilgw.transports.base import Handle
 
 NAMES_SHOWN = 8
 
@@ -50,7 +50,6 @@ class Registration:
         """fields: of the nodes that the configuration lists, by the names of the devices."""
         self.is_complete = False
         self._statistics = context.statistics
-        self._scheduler = context.scheduler
         self._notices = context.notices
         self._bodies = bodies
         self._controller = controller
@@ -63,11 +62,11 @@ class Registration:
         self.table: dict[str, Device] = {}
         self._announced: dict[int, Device] = {}  # what a controller may mean by an index
         self._are_stale = False  # the controller has devices of a body that is gone
-        self._timer: Handle | None = None
+        self._wakeup = Wakeup(context.scheduler, lambda due: self.complete(context.scheduler.now()))
 
     @property
     def under_way(self) -> bool:
-        return self._timer is not None
+        return self._wakeup.at is not None
 
     # --- the body -----------------------------------------------------------------------------
 
@@ -83,10 +82,7 @@ class Registration:
     def add(self, device: Device, now: int) -> None:
         """The body has this device."""
         self._announce(self._complete(device), now)
-        self.cancel()
-        self._timer = self._scheduler.call_at(
-            now + REGISTRATION_PAUSE_NS, lambda: self.complete(self._scheduler.now())
-        )
+        self._wakeup.set(now + REGISTRATION_PAUSE_NS)
 
     def complete(self, now: int) -> None:
         """The body has registered all its devices: the others of the configuration follow."""
@@ -131,9 +127,7 @@ class Registration:
 
     def cancel(self) -> None:
         """Waits for no further device."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._wakeup.set(None)
 
     def _announce(self, device: Device, now: int) -> None:
         """Registers a device with the controller."""

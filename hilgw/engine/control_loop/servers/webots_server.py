@@ -265,7 +265,7 @@ class WebotsServer:
     """Listens on one address, and connects each controller to the robot that it names.
 
     The token in the name (rover?token=...) is checked where the address has a `check_token`.
-    limits: of one connection; the server knows how many it accepts.
+    limits: of one connection; how many it accepts depends on the robots.
     """
 
     def __init__(self, listening: Listening, limits: Limits = LIMITS) -> None:
@@ -334,7 +334,7 @@ class WebotsServer:
         return f"{what}; robots: {names}"
 
     def _turned_away(self, handshake: Handshake, reason: RequestRefused, text: str) -> None:
-        """One robot tells the user, as none has the peer: the one that it named, or the first."""
+        """The peer belongs to no robot: the one that it named reports it, or the first."""
         place = self._find(handshake.robot) or next(iter(self._places.values()), None)
         if place is not None:
             place.turned_away(handshake.peer, reason, text)
