@@ -283,6 +283,8 @@ class WebotsServer:
         self._places.pop(encode_name(place.robot), None)
         if self._places:
             return
+        if self._opening is not None:
+            self._opening.cancel()  # else it listens later, when it is still under way
         self.listening.close()
         for handshake in list(self._handshakes):
             handshake.close()
