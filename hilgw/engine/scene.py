@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from hilgw.engine.observer import PoseEvent
+from hilgw.engine.timing import Wakeup
 from hilgw.errors import HilgwError, suggest
 from hilgw.medium.pose import Pose
 from hilgw.units import NS_PER_MS
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from hilgw.medium.obstacles import Obstacle
     from hilgw.medium.packet import Packet
     from hilgw.medium.pose import Mount
-    from hilgw.transports.base import Handle, Scheduler
+    from hilgw.transports.base import Scheduler
 
 FOLLOW_NS = 32 * NS_PER_MS
 """How often followers of a moving object (mocks in their air) get its pose."""
@@ -58,7 +59,7 @@ class Scene:
         self._motions: dict[str, Motion] = {}
         self._followers: dict[str, list[tuple[Pose, Follower]]] = {}
         self._moved_ns: int | None = None
-        self._timer: Handle | None = None
+        self._wakeup = Wakeup(scheduler, lambda due: self._call_followers())
 
     # --- the objects --------------------------------------------------------------------------
 
@@ -78,7 +79,7 @@ class Scene:
         pose = self._medium.pose_of(name, mount)
         if pose is not None:
             follower(pose)
-        if self._timer is None:
+        if self._wakeup.at is None:
             self._call_followers()
 
     @property
@@ -122,8 +123,7 @@ class Scene:
 
     def close(self) -> None:
         """Followers are called no more."""
-        if self._timer is not None:
-            self._timer.cancel()
+        self._wakeup.set(None)
 
     # --- inside ------------------------------------------------------------------------------
 
@@ -149,8 +149,7 @@ class Scene:
 
     def _call_followers(self) -> None:
         """Goes on as long as an object in motion has followers."""
-        self._timer = None
         now = self._scheduler.now()
         self._move(now)
         if not self._motions.keys().isdisjoint(self._followers):
-            self._timer = self._scheduler.call_at(now + FOLLOW_NS, self._call_followers)
+            self._wakeup.set(now + FOLLOW_NS)

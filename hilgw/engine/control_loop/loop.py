@@ -49,10 +49,9 @@ from hilgw.engine.control_loop.bodies.body_ends import BodyEnds
 from hilgw.engine.control_loop.bodies.forwarder import Forwarder
 from hilgw.engine.control_loop.bodies.mode_switch import ModeSwitch
 from hilgw.engine.control_loop.controller_steps import steps_of
-from hilgw.engine.control_loop.devices.periods import Periods
 from hilgw.engine.control_loop.devices.radios import Packets
 from hilgw.engine.control_loop.devices.readings import Readings
-from hilgw.engine.control_loop.devices.registration import ConfiguredDevices, Registration
+from hilgw.engine.control_loop.devices.registration import Registration
 from hilgw.engine.control_loop.devices.requests import Requests
 from hilgw.engine.control_loop.peer_link import PeerListener
 from hilgw.engine.control_loop.presence import Presence
@@ -113,15 +112,12 @@ class ControlLoop(PeerListener):
         self.presence = Presence(context, controller)
         self.steps = steps = steps_of(context, controller, bodies)
         self._registration = registration = Registration(
-            context, bodies, link, ConfiguredDevices(devices), radios, self.presence, steps
+            context, bodies, link, devices, radios, self.presence, steps
         )
         self.packets = Packets(context, bodies, link, radios, forwarder)
         self._readings = readings = Readings(context, link)
-        self._periods = periods = Periods()
-        self._requests = requests = Requests(context, bodies, link, radios, periods)
-        self.modes = ModeSwitch(
-            context, bodies, registration, readings, periods, requests, forwarder
-        )
+        self._requests = requests = Requests(context, bodies, link, radios)
+        self.modes = ModeSwitch(context, bodies, registration, readings, requests, forwarder)
         self._status = StatusTimer(context, bodies, self.modes, self.presence)
         self._controller_handlers = self._handlers_of_controller()
         self._body_handlers = self._handlers_of_body()
@@ -323,8 +319,7 @@ class ControlLoop(PeerListener):
         self._radios.restore()
         for end in self._bodies:
             if end.is_up:
-                self._periods.restore(end, now)
-        self._periods.forget()
+                self._requests.restore(end, now)
         self._requests.forget()
 
     def faulted(self, now: int) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hilgw.engine.processes.processes import ProgramState
+from hilgw.engine.timing import Wakeup
 from hilgw.units import NS_PER_S
 
 if TYPE_CHECKING:
     from hilgw.engine.control_loop.context import LoopContext
     from hilgw.engine.control_loop.parts import LoopController
-    from hilgw.transports.base import Handle
 
 NONE_RUNS = "no controller runs"
 # From the return of a body until its controller should be there: libController tries each second.
@@ -27,7 +27,7 @@ class Presence:
         self._clock = controller.clock
         self._notices = context.notices
         self._body_was_lost = False
-        self._timer: Handle | None = None
+        self._wakeup = Wakeup(controller.clock, lambda due: self._show())
 
     def absence(self) -> str:
         """States that no controller runs, and what to do; empty where one runs, or is a part of the
@@ -52,15 +52,13 @@ class Presence:
         if not was_lost:
             return
         if (program := self._link.supervisor.program) is None:
-            self._timer = self._clock.call_at(self._clock.now() + RETURN_NS, self._show)
+            self._wakeup.set(self._clock.now() + RETURN_NS)
         elif program.state is ProgramState.DOWN:
             self._show()
 
     def close(self) -> None:
         """Shows nothing any more."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._wakeup.set(None)
 
     def _show(self) -> None:
         if text := self.absence():

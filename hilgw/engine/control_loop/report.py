@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hilgw.control.events import StopReason
 from hilgw.engine.control_loop.bodies.shadow import divergence_report
 from hilgw.engine.reporting.statistics import ControlLoopStatistics, finite, merged, refusals
+from hilgw.engine.timing import Wakeup
 from hilgw.units import NS_PER_S, ns_to_s
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from hilgw.engine.control_loop.peer_link import PeerLink
     from hilgw.engine.control_loop.presence import Presence
     from hilgw.engine.control_loop.safety import Safety
-    from hilgw.transports.base import Handle
 
 BY_HAND = (
     StopReason.LEASE_ENDED,
@@ -141,28 +141,27 @@ class StatusTimer:
         self._bodies = bodies
         self._modes = modes
         self._presence = presence
-        self._timer: Handle | None = None
+        self._wakeup = Wakeup(context.scheduler, self._show)
         self._shown_ns = 0
 
     def start(self) -> None:
         self._shown_ns = now = self._context.scheduler.now()
-        self._timer = self._context.scheduler.call_at(now + STATUS_NS, self._show)
+        self._wakeup.set(now + STATUS_NS)
 
     def stop(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
+        self._wakeup.set(None)
 
-    def _show(self) -> None:
+    def _show(self, due: int) -> None:
         context, now = self._context, self._context.scheduler.now()
         seconds, self._shown_ns = ns_to_s(now - self._shown_ns), now
-        status = context.statistics.status(seconds, armed=self._bodies.safety.state.armed)
         end = self._bodies.active
-        if end.was_lost:
-            status = dataclasses.replace(status, body_down_s=ns_to_s(now - end.lost_ns))
-        if self._presence.absence():
-            status = dataclasses.replace(status, controller=False)
+        status = dataclasses.replace(
+            context.statistics.status(seconds, armed=self._bodies.safety.state.armed),
+            body_down_s=ns_to_s(now - end.lost_ns) if end.was_lost else None,
+            controller=not self._presence.absence(),
+        )
         if self._bodies.remote is not None:
             mode, divergences = self._modes.status(now)
             status = dataclasses.replace(status, mode=mode, divergences=divergences)
         context.observer.control_loop(context.name, status)
-        self._timer = context.scheduler.call_at(now + STATUS_NS, self._show)
+        self._wakeup.set(now + STATUS_NS)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hilgw.controllers.base import Delivered, Enabled, Lost, Notice, Sent, Tuned
 from hilgw.engine.robot.ports import ReceiverPort
-from hilgw.protocols.webots.handshake import encode_name
 from hilgw.reasons import PacketRefused
 
 if TYPE_CHECKING:
@@ -79,11 +79,15 @@ class ProxiedRobot:
     ) -> None:
         self.name = robot.name
         self.world_name = world_name
-        self.encoded_name = encode_name(world_name)
         self.connect = connect
         self.new_session = new_session
         self.counts: Counter[str] = Counter(connections=0, packets_out=0, packets_in=0)
-        self._robot = robot
+        self._emitters = robot.emitters
+        self._receivers = {
+            name: port
+            for name, port in robot.receivers.items()
+            if isinstance(port, ProxyReceiverPort)
+        }
         self._observer = observer
         self._session: ProxySession | None = None
 
@@ -93,20 +97,18 @@ class ProxiedRobot:
             self.end(self._session)
         self.counts["connections"] += 1
         self._session = session
-        for emitter in self._robot.emitters.values():
+        for emitter in self._emitters.values():
             emitter.latency.clear()  # it is that of this connection
-        for name, port in self._robot.receivers.items():
-            assert isinstance(port, ProxyReceiverPort)
+        for name, port in self._receivers.items():
             port.latency.clear()
-            port.hold = self._holder(session, name)
+            port.hold = partial(session.hold, name)
 
     def end(self, session: ProxySession) -> None:
         """Its connection is gone."""
         self.act(session.close())
         if self._session is session:
             self._session = None
-            for port in self._robot.receivers.values():
-                assert isinstance(port, ProxyReceiverPort)
+            for port in self._receivers.values():
                 port.hold = None
 
     def act(self, events: Iterable[ProxyEvent]) -> None:
@@ -116,14 +118,14 @@ class ProxiedRobot:
                 case Sent(device, channel, range, data):
                     self._send(device, channel, range, data)
                 case Enabled(device, period_ms):
-                    self._receiver(device).enable(period_ms)
+                    self._receivers[device].enable(period_ms)
                 case Tuned(device, channel):
-                    self._receiver(device).tune(channel)
+                    self._receivers[device].tune(channel)
                 case Delivered(device, copies):
                     self.counts["packets_in"] += len(copies)
-                    self._receiver(device).delivered(copies)
+                    self._receivers[device].delivered(copies)
                 case Lost(device, copies):
-                    self._receiver(device).lost(copies)
+                    self._receivers[device].lost(copies)
                 case Notice(text):
                     self._observer.notice(self.name, text)
 
@@ -133,15 +135,6 @@ class ProxiedRobot:
 
     def _send(self, device: str, channel: int, range: float, data: bytes) -> None:
         self.counts["packets_out"] += 1
-        reason = self._robot.emitters[device].pass_on(data, channel, range)
+        reason = self._emitters[device].pass_on(data, channel, range)
         if reason is not None:
             self._observer.refused(f"{self.name}.{device}", reason, "not sent")
-
-    def _receiver(self, device: str) -> ProxyReceiverPort:
-        port = self._robot.receivers[device]
-        assert isinstance(port, ProxyReceiverPort)
-        return port
-
-    @staticmethod
-    def _holder(session: ProxySession, name: str) -> Callable[[Copy], PacketRefused | None]:
-        return lambda copy: session.hold(name, copy)

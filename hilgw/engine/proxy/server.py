@@ -6,13 +6,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from hilgw.engine.control_loop.servers.webots_handshake import (
-    HANDSHAKE_S,
-    MOST_OF_ADDRESS,
-    MOST_WAITING,
-    Handshake,
-    WaitingLine,
-)
+from hilgw.engine.control_loop.servers.webots_handshake import Handshake, WaitingLine
+from hilgw.engine.control_loop.servers.webots_server import WebotsServer
 from hilgw.engine.observer import State
 from hilgw.engine.proxy.connection import FLUSH_S, READ_BYTES, WRITE_LIMIT_BYTES, ProxyConnection
 from hilgw.engine.supervisor import ObservedPort
@@ -28,11 +23,14 @@ if TYPE_CHECKING:
     from hilgw.engine.listening import Listening
     from hilgw.engine.proxy.robot import ProxiedRobot
     from hilgw.errors import HilgwError
+    from hilgw.reasons import RequestRefused
     from hilgw.transports.base import Transport
 
     # The handshake of the controller, Webots, and what Webots has sent behind its word.
     OnTaken = Callable[[Handshake, ProxiedRobot, Transport, bytes], None]
 
+# A controller in a debugger reads nothing for minutes.
+LIMITS = Limits(write_bytes=WRITE_LIMIT_BYTES, silent_ms=0)
 MOST_REPORTED = 100
 STOP_S = 0.5  # for controllers to leave when the gateway ends
 
@@ -54,35 +52,25 @@ class ProxyServer(ObservedPort):
         where: str,
     ) -> None:
         super().__init__(name, lines, where)
-        refused = lambda robot, error: self._refuse(robot.world_name, str(error))  # noqa: E731
-        self._places = {
-            robot.encoded_name: ProxyPlace(robot, lines, self._taken, refused) for robot in robots
-        }
-        self._listening = listening
-        self._handshakes: set[Handshake] = set()
+        self._places = [ProxyPlace(each, lines, self._taken, self._refuse) for each in robots]
+        self._server = WebotsServer(listening, LIMITS)
+        for place in self._places:
+            self._server.add(place)
         self._connections: set[ProxyConnection] = set()
         self._reported: set[str] = set()
 
     async def run(self, on_up: Callable[[], None], *, is_needed: bool = True) -> None:
         self._enter(State.OPENING, self.where)
-        limits = Limits(
-            clients=MOST_WAITING + len(self._places),
-            per_address=MOST_OF_ADDRESS + len(self._places),
-            write_bytes=WRITE_LIMIT_BYTES,
-            silent_ms=0,  # a controller in a debugger reads nothing for minutes
-            tls_handshake_s=HANDSHAKE_S,
-        )
         try:
-            await self._listening.open(self._incoming, limits, self.notify)
+            await self._server.open(self.notify)
             self.was_up = True
-            self._enter(State.WAITING, f"listening on {self._listening.where}")
+            self._enter(State.WAITING, f"listening on {self._server.listening.where}")
             on_up()
             await asyncio.get_running_loop().create_future()
         finally:
-            self._listening.close()
-            for handshake in list(self._handshakes):
-                handshake.close()
-            for place in self._places.values():
+            for place in self._places:
+                self._server.remove(place)
+            for place in self._places:
                 place.all_left()
             await self._stop()
             self._enter(State.CLOSED, "")
@@ -99,35 +87,11 @@ class ProxyServer(ObservedPort):
 
     # --- controllers that come ------------------------------------------------------------------
 
-    def _incoming(self, stream: Transport, peer: str) -> None:
-        refused = lambda _, reason, text: self._refuse(peer, text)  # noqa: E731
-        handshake = Handshake(stream, peer, self._handshakes, refused)
-        handshake.read_line(self._places, self._greeted)
-
-    def _greeted(self, handshake: Handshake) -> None:
-        """It waits for the robot that it names, or is gone."""
-        name, peer, check = handshake.robot, handshake.peer, self._listening.check_token
-        reason = check(handshake.token, peer) if check is not None else None
-        if check is not None and reason is not None:
-            why = check.why(handshake.token, reason)
-            self._refuse(peer.rpartition(":")[0], why.text)
-            handshake.dismiss(Acknowledgement.FORBIDDEN, why)
-            return
-        place = self._places.get(name)
-        if place is None and not name and len(self._places) == 1:
-            (place,) = self._places.values()
-        if place is None:
-            known = ", ".join(each.robot.world_name for each in self._places.values())
-            self._refuse(peer, f"no robot '{name:.100}' here; robots: {known}")
-            handshake.dismiss(Acknowledgement.FAILED)
-            return
-        self.opened += 1
-        place.line.join(handshake)
-
     def _taken(
         self, handshake: Handshake, robot: ProxiedRobot, webots: Transport, early: bytes
     ) -> None:
         """The controller has the robot."""
+        self.opened += 1
         request = handshake.take()
         stream = self._accepted(f"{robot.name}.controller", handshake.stream, request)
         if stream is None:
@@ -150,7 +114,7 @@ class ProxyServer(ObservedPort):
         self._connections.discard(connection)
         self.last_error = error
         if not self._connections:
-            self._enter(State.WAITING, f"{error.what}; listening on {self._listening.where}")
+            self._enter(State.WAITING, f"{error.what}; listening on {self._server.listening.where}")
 
 
 RETRY_S = 1.0
@@ -160,7 +124,7 @@ class ProxyPlace:
     """Asks Webots for the robot as long as a controller waits for it. What Webots gives is for the
     controller that sends its first request, whichever of the line that is.
 
-    on_taken: called with that one. on_refused: with the reason when Webots does not give the robot.
+    on_taken: called with that one. on_refused: with who refuses or is refused, and why.
     """
 
     def __init__(
@@ -168,9 +132,10 @@ class ProxyPlace:
         robot: ProxiedRobot,
         lines: Lines,
         on_taken: OnTaken,
-        on_refused: Callable[[ProxiedRobot, HilgwError], None],
+        on_refused: Callable[[str, str], None],
     ) -> None:
-        self.robot = robot
+        self.robot = robot.world_name
+        self._proxied = robot
         self.line = WaitingLine(self)
         self._lines = lines
         self._on_taken = on_taken
@@ -186,7 +151,7 @@ class ProxyPlace:
         if self._word is None and self._asking is None:
             hello = first.line
             if not first.name or first.token is not None:
-                hello = encode_hello(self.robot.world_name)
+                hello = encode_hello(self.robot)
             self._asking = self._loop.create_task(self._ask(hello))
         return self._word
 
@@ -195,17 +160,21 @@ class ProxyPlace:
         assert webots is not None, "Webots has given the robot"
         self._webots = None
         self.all_left()
-        self._on_taken(handshake, self.robot, webots, early)
+        self._on_taken(handshake, self._proxied, webots, early)
 
     def refuse(self, handshake: Handshake, word: Acknowledgement) -> None:
         if not handshake.has_asked:
             handshake.dismiss(word)
             return
         stream = handshake.stream
-        handshake.write(self.robot.new_session().cut())
+        handshake.write(self._proxied.new_session().cut())
         handshake.take()
         stream.start(lambda data: None, lambda error: stream.close())
         self._loop.call_later(FLUSH_S, stream.close)
+
+    def turned_away(self, peer: str, reason: RequestRefused, text: str) -> None:
+        """As of a `Place`."""
+        self._on_refused(peer, text)
 
     def all_left(self) -> None:
         """Webots has its robot free again."""
@@ -220,7 +189,7 @@ class ProxyPlace:
     # --- Webots -------------------------------------------------------------------------------
 
     async def _ask(self, hello: bytes) -> None:
-        robot = self.robot
+        robot = self._proxied
         try:
             webots = self._lines.opened(f"{robot.name}.webots", await robot.connect())
             webots.read_bytes = READ_BYTES
@@ -248,7 +217,7 @@ class ProxyPlace:
 
     def _refused(self, error: HilgwError, word: Acknowledgement = Acknowledgement.FAILED) -> None:
         """Those who wait try again, as without the proxy."""
-        self._on_refused(self.robot, error)
+        self._on_refused(self.robot, str(error))
         self._word = word
         self.line.advance()
         self._asking = None  # this may run in it

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hilgw.controllers.base import Action, ControllerSession, Notice, Send
+from hilgw.engine.timing import Wakeup
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from hilgw.engine.observer import Observer
     from hilgw.engine.robot.ports import EmitterPort, ReceiverPort
     from hilgw.medium.packet import Copy
-    from hilgw.transports.base import Handle, Scheduler
+    from hilgw.transports.base import Scheduler
 
 
 class Robot:
@@ -32,7 +33,7 @@ class Robot:
         self.on_packet: Callable[[str, Copy], None] | None = None
         self._scheduler = scheduler
         self._observer = observer
-        self._timer: Handle | None = None
+        self._wakeup = Wakeup(scheduler, self._wake)
 
     def devices(self) -> list[str]:
         """The names of its Emitters and Receivers."""
@@ -59,8 +60,7 @@ class Robot:
         return self.session.summary() if self.session is not None else ""
 
     def close(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
+        self._wakeup.set(None)
         for emitter in self.emitters.values():
             emitter.close()
         for receiver in self.receivers.values():
@@ -78,12 +78,8 @@ class Robot:
                         self._observer.refused(f"{self.name}.{device}", reason, "not queued")
                 case Notice(text):
                     self._observer.notice(self.name, text)
-        if self._timer is not None:
-            self._timer.cancel()
-        due = session.next_deadline()
-        self._timer = None if due is None else self._scheduler.call_at(due, self._wake)
+        self._wakeup.set(session.next_deadline())
 
-    def _wake(self) -> None:
-        self._timer = None
+    def _wake(self, due: int) -> None:
         assert self.session is not None
         self._act(self.session.expire(self._scheduler.now()))

@@ -6,15 +6,18 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from firmware_mocks import webots_controller, webots_simulator
 from hilgw.assemble.gateway import build
 from hilgw.config.load import load_text
+from hilgw.engine.control_loop.servers.webots_handshake import Place
+from hilgw.engine.control_loop.servers.webots_server import WebotsServer
 from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.engine.gateway import Gateway
+from hilgw.engine.listening import Listening
 from hilgw.engine.mock_host import MockHost
 from hilgw.engine.proxy.robot import ProxiedRobot
 from hilgw.engine.reporting.latency import Latency
@@ -128,7 +131,7 @@ async def test_robots_on_one_port_are_distinguished_by_their_names() -> None:
         assert world.report("rob 2")["connections"] == 1
         now = steps(second)
         await until(lambda: steps(second) > now)
-        assert len([text for text in world.log.notices if "no robot ''" in text]) == 1
+        assert len([text for text in world.log.notices if "names no robot" in text]) == 1
 
 
 @in_a_loop
@@ -140,6 +143,35 @@ async def test_garbage_of_a_controller_harms_itself_only() -> None:
         await until(lambda: steps(good) > now + 3)
         again = world.controller("b", "step 32 x 2")  # Webots has its robot free again
         await until(lambda: again.ended == "left")
+
+
+@in_a_loop
+async def test_one_notice_stands_for_all_peers_that_are_not_controllers() -> None:
+    async with running("a") as world:
+        peers = []
+        for _ in range(3):
+            reader, writer = await asyncio.open_connection(HOST, world.port)
+            writer.write(b"GET / HTTP/1.1\r\n\r\n")
+            assert await reader.read() == b""
+            peers.append("{}:{}".format(*writer.get_extra_info("sockname")))
+            writer.close()
+        (text,) = [text for text in world.log.notices if "not a Webots controller" in text]
+        assert text == f"{peers[0]}: the peer is not a Webots controller"
+
+
+@in_a_loop
+async def test_a_server_that_ends_while_it_opens_does_not_listen_later() -> None:
+    listening = Listening(HOST, 0)
+    server, place = WebotsServer(listening), cast("Place", SimpleNamespace(robot="a"))
+    server.add(place)
+    user = asyncio.create_task(server.open(lambda text: None))
+    await asyncio.sleep(0)
+    user.cancel()
+    server.remove(place)
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    assert others
+    await asyncio.gather(*others, return_exceptions=True)
+    assert listening.where == ""
 
 
 @in_a_loop

@@ -9,12 +9,14 @@ from hilgw.control.events import (
     Connected,
     DeviceFault,
     Disconnected,
+    FeedbackSwitch,
     HardwareFault,
     MotorCommand,
     MotorField,
     MotorHeld,
     Refused,
     Registered,
+    SensorSwitch,
     Write,
 )
 from hilgw.control.safety import mode_of, stands_still
@@ -292,6 +294,29 @@ class BodyEnd(PeerListener):
             self._deferred.put(index, kind, act)
         else:
             act(now)
+
+    def switch(self, switch: SensorSwitch | FeedbackSwitch | int, now: int) -> None:
+        """Gives the body one period. switch: an index means the own period of this sensor. A
+        refusal of the body makes no difference to the controller."""
+        if self.link.transport is None:
+            return
+        index = switch if isinstance(switch, int) else switch.index
+        kind = type(switch).__name__ if isinstance(switch, FeedbackSwitch) else "period"
+
+        def write(now: int) -> None:
+            self.link.call(now, self._switched, switch, now)
+
+        self.when_free(index, kind, write, now)
+
+    def _switched(self, switch: SensorSwitch | FeedbackSwitch | int, now: int) -> list[Event]:
+        session = self.link.session
+        if isinstance(switch, int):
+            switch = SensorSwitch(switch, session.own_period(switch))
+        if isinstance(switch, FeedbackSwitch):
+            events = session.tune(switch, now)
+        else:
+            events = session.switch(switch.index, switch.period_ms, now)
+        return [event for event in events if type(event) is Write]
 
     def drop_waiting(self) -> None:
         """Drops what waits: the controller gets another body."""

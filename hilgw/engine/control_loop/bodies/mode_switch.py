@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from hilgw.engine.control_loop.bodies.body_ends import BodyEnds
     from hilgw.engine.control_loop.bodies.forwarder import Forwarder
     from hilgw.engine.control_loop.context import LoopContext
-    from hilgw.engine.control_loop.devices.periods import Periods
     from hilgw.engine.control_loop.devices.readings import Readings
     from hilgw.engine.control_loop.devices.registration import Registration
     from hilgw.engine.control_loop.devices.requests import Requests
@@ -37,7 +36,6 @@ class ModeSwitch:
         bodies: BodyEnds,
         registration: Registration,
         readings: Readings,
-        periods: Periods,
         requests: Requests,
         forwarder: Forwarder,
     ) -> None:
@@ -45,7 +43,6 @@ class ModeSwitch:
         self._bodies = bodies
         self._registration = registration
         self._readings = readings
-        self._periods = periods
         self._requests = requests
         self._forwarder = forwarder
         self._notices = context.notices
@@ -124,15 +121,13 @@ class ModeSwitch:
         bodies.mode = mode
         if mode is RobotMode.SHADOW and bodies.remote is not None:
             self.comparison.forget()
-            bodies.shadow = Shadow(
-                bodies.remote, self.comparison, self._periods, self._align, self._observer
-            )
+            bodies.shadow = Shadow(bodies.remote, self.comparison, self._align, self._observer)
 
     def _leave(self, end: BodyEnd, now: int) -> None:
         end.drop_waiting()
         end.safety.stop(StopReason.EXCHANGED, now, latch=False)
         if end.is_up:
-            self._periods.restore(end, now)
+            self._requests.restore(end, now)
 
     def _exchange(self, end: BodyEnd, now: int) -> None:
         """The controller gets another body. No value of the one that is left reaches it."""
@@ -142,9 +137,8 @@ class ModeSwitch:
         self._readings.forget_all()
         self._bodies.activate(end)
         if registration.is_complete and end.is_registered(now):
-            self._align(end)
+            self._align(end, now)
             self._compare(end)
-            self._periods.apply(end, now)
         else:
             had_devices = bool(registration.table)
             registration.lost()
@@ -156,10 +150,12 @@ class ModeSwitch:
             for device in end.link.session.devices:
                 registration.add(device, now)
 
-    def _align(self, end: BodyEnd) -> bool:
-        """Gives a body the indices that the controller has; False while there are none."""
+    def _align(self, end: BodyEnd, now: int) -> bool:
+        """Gives a body the indices that the controller has, and its periods; False while there are
+        none."""
         if self._registration.is_complete:
             end.align(self._registration.table)
+            self._requests.apply(end, now)
         return self._registration.is_complete
 
     def _compare(self, end: BodyEnd) -> None:

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     )
     from hilgw.devices.kinds import Device, Value
     from hilgw.engine.control_loop.bodies.body_end import BodyEnd
-    from hilgw.engine.control_loop.devices.periods import Periods
     from hilgw.engine.observer import Observer
 
 
@@ -40,18 +39,17 @@ class Shadow:
         self,
         end: BodyEnd,
         comparison: Comparison,
-        periods: Periods,
-        align: Callable[[BodyEnd], bool],
+        align: Callable[[BodyEnd, int], bool],
         observer: Observer,
     ) -> None:
-        """align(end): gives the body the indices of the table; False while that is not complete.
+        """align(end, now): gives the body the indices of the table, and the periods that the
+        controller has set; False while the table is not complete.
         observer: gets what is compared, as values of ROBOT.body and ROBOT.remote."""
         self.end = end
         self._observer = observer
         self._first = f"{end.link.name.rpartition('.')[0]}.body"
         self.comparison = comparison
         self.statistics = end.safety.statistics = ControlLoopStatistics()
-        self._periods = periods
         self._align = align
         self._is_aligned = False
 
@@ -61,9 +59,8 @@ class Shadow:
 
     def is_ready(self, now: int) -> bool:
         """Whether both bodies have registered their devices."""
-        if not self._is_aligned and self.end.is_registered(now) and self._align(self.end):
-            self._is_aligned = True
-            self._periods.apply(self.end, now)
+        if not self._is_aligned and self.end.is_registered(now):
+            self._is_aligned = self._align(self.end, now)
         return self._is_aligned
 
     # --- the first body -----------------------------------------------------------------------
@@ -94,7 +91,7 @@ class Shadow:
 
     def switch(self, switch: SensorSwitch | FeedbackSwitch, now: int) -> None:
         if self.is_ready(now):
-            self._periods.give(self.end, switch, now)
+            self.end.switch(switch, now)
 
     def first(
         self, values: Sequence[tuple[int, Value]], devices: Mapping[int, Device], now: int

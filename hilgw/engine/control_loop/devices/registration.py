@@ -9,6 +9,7 @@ from hilgw.devices.fields import EmitterFields, ReceiverFields
 from hilgw.devices.kinds import Device
 from hilgw.devices.properties import node_of
 from hilgw.engine.control_loop.bodies.body_end import REGISTRATION_PAUSE_NS
+from hilgw.engine.timing import Wakeup
 from hilgw.errors import known_here, nearest, quoted
 
 if TYPE_CHECKING:
@@ -22,13 +23,14 @@ if TYPE_CHECKING:
     from hilgw.engine.control_loop.devices.radios import Radios
     from hilgw.engine.control_loop.peer_link import PeerLink
     from hilgw.engine.control_loop.presence import Presence
-    from hilgw.transports.base import Handle
 
 NAMES_SHOWN = 8
 
 
 class Registration:
-    """Announces the devices of the controller's body, then those that only the configuration has.
+    """Announces the devices of the controller's body, then those that only the configuration has,
+    in the order of the file. One that has the name and kind of a device of the body is that device:
+    the file adds the fields of its node.
 
     is_complete: all devices are known; a controller may learn of them once only. under_way: the
     body has registered a device, and may register more.
@@ -40,18 +42,19 @@ class Registration:
         context: LoopContext,
         bodies: BodyEnds,
         controller: PeerLink[PeerSession],
-        configured: ConfiguredDevices,
+        fields: Mapping[str, DeviceFields],
         radios: Radios,
         presence: Presence,
         steps: NoSteps,
     ) -> None:
+        """fields: of the nodes that the configuration lists, by the names of the devices."""
         self.is_complete = False
         self._statistics = context.statistics
-        self._scheduler = context.scheduler
         self._notices = context.notices
         self._bodies = bodies
         self._controller = controller
-        self._configured = configured
+        self._fields = fields
+        self._completed: set[str] = set()  # of these, the devices that have an index
         self._radios = radios
         self._presence = presence
         self._steps = steps
@@ -59,11 +62,11 @@ class Registration:
         self.table: dict[str, Device] = {}
         self._announced: dict[int, Device] = {}  # what a controller may mean by an index
         self._are_stale = False  # the controller has devices of a body that is gone
-        self._timer: Handle | None = None
+        self._wakeup = Wakeup(context.scheduler, lambda due: self.complete(context.scheduler.now()))
 
     @property
     def under_way(self) -> bool:
-        return self._timer is not None
+        return self._wakeup.at is not None
 
     # --- the body -----------------------------------------------------------------------------
 
@@ -72,17 +75,14 @@ class Registration:
         self.is_complete = False
         self.cancel()
         self._radios.forget()
-        self._configured.forget()
+        self._completed.clear()
         self.devices.clear()
         self.table.clear()
 
     def add(self, device: Device, now: int) -> None:
         """The body has this device."""
-        self._announce(self._configured.complete(device), now)
-        self.cancel()
-        self._timer = self._scheduler.call_at(
-            now + REGISTRATION_PAUSE_NS, lambda: self.complete(self._scheduler.now())
-        )
+        self._announce(self._complete(device), now)
+        self._wakeup.set(now + REGISTRATION_PAUSE_NS)
 
     def complete(self, now: int) -> None:
         """The body has registered all its devices: the others of the configuration follow."""
@@ -91,7 +91,7 @@ class Registration:
         self._statistics.keep(devices)
         self._name_absent([device.name for device in devices])
         first = max((device.index for device in devices), default=-1) + 1
-        for device in self._configured.missing(first):
+        for device in self._missing(first):
             self._announce(device, now)
         self.is_complete = True
         self._steps.expect()
@@ -102,15 +102,32 @@ class Registration:
         end = self._bodies.active
         if end.link.is_absent:
             return
-        named = dict.fromkeys((*self._configured.measured, *sorted(end.named)))
+        radios = (EmitterFields, ReceiverFields)  # which a gateway has itself
+        measured = [name for name, each in self._fields.items() if not isinstance(each, radios)]
+        named = dict.fromkeys((*measured, *sorted(end.named)))
         if text := absent_words([name for name in named if name not in present], present):
             self._notices.add(text, text)
 
+    def _complete(self, device: Device) -> Device:
+        """The body's device, with the fields that the file has for it."""
+        fields = self._fields.get(device.name)
+        if fields is None or node_of(fields) != device.kind:
+            return device
+        self._completed.add(device.name)
+        return dataclasses.replace(device, fields=fields)
+
+    def _missing(self, first: int) -> list[Device]:
+        """The devices that the body does not have, with indices from `first` on; each once."""
+        missing = [each for each in self._fields.items() if each[0] not in self._completed]
+        self._completed |= self._fields.keys()
+        return [
+            Device(name=name, kind=node_of(fields), index=index, fields=fields)
+            for index, (name, fields) in enumerate(missing, first)
+        ]
+
     def cancel(self) -> None:
         """Waits for no further device."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._wakeup.set(None)
 
     def _announce(self, device: Device, now: int) -> None:
         """Registers a device with the controller."""
@@ -152,40 +169,3 @@ def absent_words(absent: list[str], present: list[str]) -> str:
         words.append(quoted(name) + (f" (did you mean {quoted(near)}?)" if near else ""))
     more = f" and {len(absent) - NAMES_SHOWN} more" if len(absent) > NAMES_SHOWN else ""
     return f"the body does not have {', '.join(words)}{more}; {known_here(present)}"
-
-
-class ConfiguredDevices:
-    """The devices that the configuration lists for a robot. One that has the name and kind of a
-    device of the body is that device: the file adds the fields of its node. The others follow after
-    the body's devices, in the order of the file."""
-
-    def __init__(self, fields: Mapping[str, DeviceFields]) -> None:
-        """fields: of each node, by the name of the device. measured: those that only a body can
-        have: a gateway has Emitters and Receivers of its own."""
-        self._fields = fields
-        self._found: set[str] = set()
-        radios = (EmitterFields, ReceiverFields)
-        self.measured = [name for name, each in fields.items() if not isinstance(each, radios)]
-
-    def complete(self, device: Device) -> Device:
-        """The body's device, with the fields that the file has for it."""
-        fields = self._fields.get(device.name)
-        if fields is None or node_of(fields) != device.kind:
-            return device
-        self._found.add(device.name)
-        return dataclasses.replace(device, fields=fields)
-
-    def missing(self, first: int) -> list[Device]:
-        """The devices that the body does not have, with indices from `first` on; each once."""
-        devices = [
-            Device(name=name, kind=node_of(fields), index=first + place, fields=fields)
-            for place, (name, fields) in enumerate(
-                (name, fields) for name, fields in self._fields.items() if name not in self._found
-            )
-        ]
-        self._found |= self._fields.keys()
-        return devices
-
-    def forget(self) -> None:
-        """The body is gone: the indices are void."""
-        self._found.clear()

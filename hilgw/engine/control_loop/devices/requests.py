@@ -1,34 +1,38 @@
-"""The requests of a controller that are no motor commands: for sensors, LEDs, brakes and radios."""
+"""The requests of a controller that are no motor commands: for sensors, LEDs, brakes and radios.
+
+The controller's session leaves out values that it does not want, anyway; a body that can switch its
+devices also saves the bytes.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hilgw.control.events import BrakeDamping, LedValue, Refused, SensorSwitch
+from hilgw.control.events import (
+    BrakeDamping,
+    FeedbackSwitch,
+    LedValue,
+    Refused,
+    SensorSwitch,
+)
 from hilgw.reasons import RequestRefused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hilgw.control.events import (
-        EmitterSettings,
-        Event,
-        FeedbackSwitch,
-        PacketOut,
-        ReceiverSettings,
-    )
+    from hilgw.control.events import EmitterSettings, Event, PacketOut, ReceiverSettings
     from hilgw.controllers.base import PeerSession
     from hilgw.engine.control_loop.bodies.body_end import BodyEnd
     from hilgw.engine.control_loop.bodies.body_ends import BodyEnds
     from hilgw.engine.control_loop.context import LoopContext
-    from hilgw.engine.control_loop.devices.periods import Periods
     from hilgw.engine.control_loop.devices.radios import Radios
     from hilgw.engine.control_loop.peer_link import PeerLink
 
 
 class Requests:
     """Each goes to the controller's body, or to a radio of the gateway. One that is refused is
-    counted, shown, and reported to the controller."""
+    counted, shown, and reported to the controller. Keeps LEDs and periods, for a body that takes
+    another's place and for the end of a controller."""
 
     def __init__(
         self,
@@ -36,14 +40,14 @@ class Requests:
         bodies: BodyEnds,
         controller: PeerLink[PeerSession],
         radios: Radios,
-        periods: Periods,
     ) -> None:
         self._context = context
         self._bodies = bodies
         self._controller = controller
         self._radios = radios
-        self._periods = periods
         self._leds: dict[int, LedValue] = {}  # as the controller set them
+        self._sensors: dict[int, SensorSwitch] = {}
+        self._feedback: dict[int, FeedbackSwitch] = {}
 
     def set_value(self, command: LedValue | BrakeDamping, now: int) -> None:
         """A value for an LED or a brake: checked, then set by the body's session."""
@@ -76,15 +80,41 @@ class Requests:
     def forget(self) -> None:
         """The controller is gone."""
         self._leds.clear()
+        self._sensors.clear()
+        self._feedback.clear()
+
+    # --- periods ------------------------------------------------------------------------------
 
     def switch(self, event: SensorSwitch | FeedbackSwitch, now: int) -> None:
         """The period of a sensor, a Receiver, or a motor's feedback."""
-        if type(event) is SensorSwitch and event.index in self._radios:
+        if isinstance(event, FeedbackSwitch):
+            self._feedback[event.index] = event
+        elif event.index in self._radios:
             self._answer_for_radio(event.index, self._radios.switch(event.index, event.period_ms))
+            return
+        elif event.period_ms is None:
+            self._sensors.pop(event.index, None)
         else:
-            self._periods.switch(self._bodies.active, event, now)
-            if self._bodies.shadow is not None:
-                self._bodies.shadow.switch(event, now)
+            self._sensors[event.index] = event
+        self._bodies.active.switch(event, now)
+        if self._bodies.shadow is not None:
+            self._bodies.shadow.switch(event, now)
+
+    def apply(self, end: BodyEnd, now: int) -> None:
+        """Gives this body the periods."""
+        for switch in self._sensors.values():
+            end.switch(switch, now)
+        for feedback in self._feedback.values():
+            end.switch(feedback, now)
+
+    def restore(self, end: BodyEnd, now: int) -> None:
+        """Gives this body its own periods again."""
+        for index in self._sensors:
+            end.switch(index, now)
+        for index in self._feedback:
+            end.switch(FeedbackSwitch(index, 0), now)
+
+    # --- radios -------------------------------------------------------------------------------
 
     def send(self, event: PacketOut, now: int) -> None:
         if event.index in self._radios:

@@ -106,8 +106,11 @@ class ControllerPort(AttachedPort, ABC):
     def _stop_listening(self) -> None:
         """The session raised too often: no further controller is accepted."""
 
-    def _drop_when_stalled(self) -> None:
-        """Drops a peer that takes no bytes."""
+    def _poll(self, listening: Listening | None) -> None:
+        """Counts connections that the listener refused; drops a peer that takes no bytes."""
+        if listening is not None and (over := listening.take_refused()):
+            text = f"{over} more connections"
+            self.count(RequestRefused.TOO_MANY_CONNECTIONS, text, over)
         if self._connection is None:
             return
         now_s = asyncio.get_running_loop().time()
@@ -139,7 +142,7 @@ class TcpServer(ControllerPort):
             self._begin(self._listening.where, on_up)
             while True:
                 await asyncio.sleep(STALL_POLL_S)
-                self._poll()
+                self._poll(self._listening)
         finally:
             self._listening.close()
             self._drop(PeerError("the gateway ends"))
@@ -170,10 +173,3 @@ class TcpServer(ControllerPort):
         if (line := self._accepted(self.name, stream)) is not None:
             line.start(self._link.data_received, lambda error: self._lost(line, error))
             self._attach(line, peer)
-
-    def _poll(self) -> None:
-        """Counts connections that the listener refused; drops a peer that takes no bytes."""
-        if over := self._listening.take_refused():
-            text = f"{over} more connections"
-            self.count(RequestRefused.TOO_MANY_CONNECTIONS, text, over)
-        self._drop_when_stalled()

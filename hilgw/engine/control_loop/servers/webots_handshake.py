@@ -170,7 +170,7 @@ class Handshake:
             self._silence = None
 
     def _reject(self, reason: RequestRefused, text: str) -> None:
-        self._on_refused(self, reason, f"{self.peer}: {text}")
+        self._on_refused(self, reason, text)
         self.close()
 
     def _too_slow(self) -> None:
@@ -263,7 +263,11 @@ MOST_OF_ADDRESS = 64
 
 
 class Place(Protocol):
-    """The controller's place of a robot, for which the connections wait."""
+    """The controller's place of a robot, for which the connections wait in its line. robot: the
+    name that they send."""
+
+    robot: str
+    line: WaitingLine
 
     def word(self, first: Handshake) -> Acknowledgement | None:
         """CONNECTED: the place is free. Any other word: the answer to all who wait. None: it is
@@ -277,6 +281,9 @@ class Place(Protocol):
 
     def all_left(self) -> None:
         """The last one that waited has left."""
+
+    def turned_away(self, peer: str, reason: RequestRefused, text: str) -> None:
+        """A peer is refused that named this robot, or none of its server."""
 
 
 class WaitingLine:

@@ -1,11 +1,11 @@
 """Where Webots controllers connect: one address for the controllers of several robots, by name, and
-the local socket of each robot."""
+the local socket of each robot. The proxies use the same server."""
 
 from __future__ import annotations
 
 import asyncio
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hilgw.engine.control_loop.peer_link import PeerLink
+    from hilgw.engine.control_loop.servers.webots_handshake import Place
     from hilgw.engine.control_loop.servers.webots_socket import LocalSocket
     from hilgw.engine.control_socket.listener import ClientHandler
     from hilgw.engine.lines import Lines
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 QUIT_S = 1.0
 # An answer may carry the packets of several full Receivers.
 ANSWER_BYTES = 64 * 1024 * 1024
+LIMITS = Limits(write_bytes=ANSWER_BYTES)
 
 
 class Pause:
@@ -116,7 +118,7 @@ class WebotsPort(ControllerPort):
         tcp = None if server is None else server.listening
         try:
             if server is not None:
-                await server.open()
+                await server.open(self.notify)
             if local is not None:
                 local.open(DEFAULT_PORT if tcp is None else tcp.port)
             self._begin(", ".join(each.where for each in (tcp, local) if each is not None), on_up)
@@ -126,7 +128,7 @@ class WebotsPort(ControllerPort):
                 self._on_listening(local.where, 0)
             while True:
                 await sleep_in_real_time(STALL_POLL_S)
-                self._drop_when_stalled()
+                self._poll(tcp)
                 self.line.advance()
                 self._name_pause()
         finally:
@@ -193,6 +195,10 @@ class WebotsPort(ControllerPort):
     def all_left(self) -> None:
         return
 
+    def turned_away(self, peer: str, reason: RequestRefused, text: str) -> None:
+        """As of a `Place`."""
+        self.count(reason, f"{peer}: {text}")
+
     def _local_controller(self, connection: socket.socket) -> None:
         """Connected on the local socket, which has no line and no word."""
         stream = TcpStream(connection, "local socket", limit=ANSWER_BYTES)
@@ -202,7 +208,10 @@ class WebotsPort(ControllerPort):
             self.count(RequestRefused.TOO_MANY_CONNECTIONS, text)
             return
         handshake = Handshake(
-            stream, "this machine", self._handshakes, lambda _, *refusal: self.count(*refusal)
+            stream,
+            "this machine",
+            self._handshakes,
+            lambda each, *refusal: self.turned_away(each.peer, *refusal),
         )
         handshake.local = True
         self.line.join(handshake)
@@ -256,95 +265,78 @@ class WebotsServer:
     """Listens on one address, and connects each controller to the robot that it names.
 
     The token in the name (rover?token=...) is checked where the address has a `check_token`.
+    limits: of one connection; how many it accepts depends on the robots.
     """
 
-    def __init__(self, listening: Listening) -> None:
+    def __init__(self, listening: Listening, limits: Limits = LIMITS) -> None:
         self.listening = listening
-        self._ports: dict[str, WebotsPort] = {}  # by encoded name
+        self._limits = limits
+        self._places: dict[str, Place] = {}  # by encoded name
         self._opening: asyncio.Future[None] | None = None
-        self._polling: asyncio.TimerHandle | None = None
         self._handshakes: set[Handshake] = set()
 
-    def add(self, port: WebotsPort) -> None:
-        self._ports[encode_name(port.robot)] = port
+    def add(self, place: Place) -> None:
+        self._places[encode_name(place.robot)] = place
 
-    def remove(self, port: WebotsPort) -> None:
+    def remove(self, place: Place) -> None:
         """The robot accepts no controller any more; the last one ends the server."""
-        self._ports.pop(encode_name(port.robot), None)
-        if self._ports:
+        self._places.pop(encode_name(place.robot), None)
+        if self._places:
             return
+        if self._opening is not None:
+            self._opening.cancel()  # else it listens later, when it is still under way
         self.listening.close()
-        if self._polling is not None:
-            self._polling.cancel()
         for handshake in list(self._handshakes):
             handshake.close()
 
-    async def open(self) -> None:
-        """Listens; for all robots once. Raises PortError."""
+    async def open(self, notify: Callable[[str], None]) -> None:
+        """Listens; for all robots once. Raises PortError. notify: as of `Listening.open`."""
         if self._opening is None:
-            self._opening = asyncio.ensure_future(self._listen())
+            robots = len(self._places)
+            limits = replace(
+                self._limits,
+                clients=MOST_WAITING + robots,
+                per_address=MOST_OF_ADDRESS + robots,
+                tls_handshake_s=HANDSHAKE_S,
+            )
+            opening = self.listening.open(self._incoming, limits, notify)
+            self._opening = asyncio.ensure_future(opening)
         await asyncio.shield(self._opening)
-
-    async def _listen(self) -> None:
-        robots = len(self._ports)
-        limits = Limits(
-            clients=MOST_WAITING + robots,
-            per_address=MOST_OF_ADDRESS + robots,
-            write_bytes=ANSWER_BYTES,
-            tls_handshake_s=HANDSHAKE_S,
-        )
-        first = next(iter(self._ports.values()))
-        await self.listening.open(self._incoming, limits, first.notify)
-        self._poll()
-
-    def _poll(self) -> None:
-        """Counts connections that the listener refused."""
-        if not self._ports:
-            return
-        first = next(iter(self._ports.values()))
-        if number := self.listening.take_refused():
-            text = f"{number} more connections"
-            first.count(RequestRefused.TOO_MANY_CONNECTIONS, text, number)
-        self._polling = asyncio.get_running_loop().call_later(STALL_POLL_S, self._poll)
 
     # --- connections that come in -------------------------------------------------------------
 
     def _incoming(self, stream: Transport, peer: str) -> None:
-        handshake = Handshake(stream, peer, self._handshakes, self._count)
-        handshake.read_line(self._ports, self._decide)
+        handshake = Handshake(stream, peer, self._handshakes, self._turned_away)
+        handshake.read_line(self._places, self._decide)
 
     def _decide(self, handshake: Handshake) -> None:
         """It waits for the robot that it names, or is gone."""
-        first = next(iter(self._ports.values()), None)
-        if first is None:
-            handshake.dismiss(Acknowledgement.FAILED)
-            return
-        port, check = self._find(handshake.robot), self.listening.check_token
+        place, check = self._find(handshake.robot), self.listening.check_token
         reason = check(handshake.token, handshake.peer) if check is not None else None
         if check is not None and reason is not None:
             why = check.why(handshake.token, reason)
-            (port or first).count(reason, f"{handshake.peer}: {why.text}")
+            self._turned_away(handshake, reason, why.text)
             handshake.dismiss(Acknowledgement.FORBIDDEN, why)
-        elif port is None:
-            text = f"{handshake.peer}: {self._robots(handshake.robot)}"
-            first.count(RequestRefused.UNKNOWN_ROBOT, text)
+        elif place is None:
+            text = self._others(handshake.robot)
+            self._turned_away(handshake, RequestRefused.UNKNOWN_ROBOT, text)
             handshake.dismiss(Acknowledgement.FAILED)
         else:
-            port.line.join(handshake)
+            place.line.join(handshake)
 
-    def _find(self, robot: str) -> WebotsPort | None:
-        """The robot of an encoded name. No name: the only robot."""
-        if robot:
-            return self._ports.get(robot)
-        return next(iter(self._ports.values())) if len(self._ports) == 1 else None
+    def _find(self, name: str) -> Place | None:
+        """The place of the robot with an encoded name. No name: of the only robot."""
+        if name:
+            return self._places.get(name)
+        return next(iter(self._places.values())) if len(self._places) == 1 else None
 
-    def _robots(self, robot: str) -> str:
-        names = ", ".join(sorted(port.robot for port in self._ports.values()))
-        what = f"no robot '{unquote(robot):.100}' here" if robot else "names no robot"
+    def _others(self, name: str) -> str:
+        names = ", ".join(sorted(each.robot for each in self._places.values()))
+        what = f"no robot '{unquote(name):.100}' here" if name else "names no robot"
         return f"{what}; robots: {names}"
 
-    def _count(self, handshake: Handshake, reason: RequestRefused, text: str) -> None:
-        """The peer was too slow, or is not a Webots controller."""
-        port = self._find(handshake.robot) or next(iter(self._ports.values()), None)
-        if port is not None:
-            port.count(reason, text)
+    def _turned_away(self, handshake: Handshake, reason: RequestRefused, text: str) -> None:
+        """The peer belongs to no robot: the one that it named reports it, or the first."""
+        place = self._find(handshake.robot) or next(iter(self._places.values()), None)
+        if place is not None:
+            place.turned_away(handshake.peer, reason, text)
