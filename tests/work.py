@@ -103,7 +103,7 @@ def _monitored(action: Callable[[], object]) -> int:
 
     def note(code: CodeType, offset: int) -> None:
         nonlocal count
-        count += get_ident() == thread
+        count += get_ident() == thread and code is not _monitored.__code__
 
     monitoring.use_tool_id(tool, "instructions")
     monitoring.register_callback(tool, event, note)
