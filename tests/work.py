@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from cProfile import Profile
 from pathlib import Path
-from types import FrameType
+from threading import get_ident
+from types import CodeType, FrameType
 from typing import Any
 
 import hilgw
@@ -71,6 +72,10 @@ def all_calls(action: Callable[[], object]) -> int:
 
 def instructions(action: Callable[[], object]) -> int:
     """The bytecode instructions of an action: every round of a loop counts."""
+    return _monitored(action) if sys.version_info >= (3, 12) else _traced(action)
+
+
+def _traced(action: Callable[[], object]) -> int:
     count = 0
 
     def trace(frame: FrameType, event: str, argument: Any) -> Any:
@@ -86,6 +91,30 @@ def instructions(action: Callable[[], object]) -> int:
             action()
         finally:
             sys.settrace(before)
+    return count
+
+
+def _monitored(action: Callable[[], object]) -> int:
+    """From Python 3.12 on, `f_trace_opcodes` changes the code of a function and not its frame: the
+    instructions of the first call, and of one that is under way, do not all count."""
+    monitoring: Any = sys.monitoring  # type: ignore[attr-defined, unused-ignore]
+    thread, tool, event = get_ident(), monitoring.PROFILER_ID, monitoring.events.INSTRUCTION
+    count = 0
+
+    def note(code: CodeType, offset: int) -> None:
+        nonlocal count
+        count += get_ident() == thread and code is not _monitored.__code__
+
+    monitoring.use_tool_id(tool, "instructions")
+    monitoring.register_callback(tool, event, note)
+    with without_gc():
+        monitoring.set_events(tool, event)
+        try:
+            action()
+        finally:
+            monitoring.set_events(tool, 0)
+            monitoring.register_callback(tool, event, None)
+            monitoring.free_tool_id(tool)
     return count
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from hilgw.control.safety_settings import DEFAULT_GUARDIAN_MS
@@ -22,7 +21,7 @@ from hilgw.errors import AdapterError, HilgwError, PeerError, PortError, suggest
 from hilgw.medium.packet import Packet
 from hilgw.protocols.gateway.events import Armed, Mode, Port, State, link
 from hilgw.reasons import RejectedReason
-from hilgw.units import ns_to_s
+from hilgw.units import ns_to_s, s_to_ns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -158,6 +157,7 @@ class Gateway:
             asyncio.create_task(self._supervise(each, is_needed=name not in beside))
             for name, each in self.supervisors.items()
         ]
+        waiting = asyncio.create_task(stop.wait())
         try:
             for robot in self.robots.values():
                 robot.start()
@@ -165,10 +165,12 @@ class Gateway:
             self.watches.start()
             self.history.start()
             self.check_ready()
-            with suppress(TimeoutError):  # the end of a run of this duration
-                await asyncio.wait_for(stop.wait(), duration_s)
+            if duration_s is not None:
+                end_ns = self.timer.now() + s_to_ns(duration_s)
+                self.timer.call_at(end_ns, waiting.cancel, is_last=True)
+            await asyncio.wait([waiting])
         finally:
-            await self._stop(tasks)
+            await self._stop([*tasks, waiting])
             if self._speed is not None:
                 self._speed.stop()
         if self._fatal:
@@ -193,7 +195,7 @@ class Gateway:
         if self._stop_event is not None:
             self._stop_event.set()
 
-    async def _stop(self, tasks: list[asyncio.Task[None]]) -> None:
+    async def _stop(self, tasks: list[asyncio.Task[Any]]) -> None:
         for replay in self.replays.values():
             replay.end()
         await self.control_loops.stop_motors()

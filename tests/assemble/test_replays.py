@@ -21,8 +21,10 @@ from hilgw.engine.simulated.event_loop import PacedLoop
 from hilgw.errors import DepartureError
 from hilgw.record.recording import Recording
 from hilgw.record.writer import Event, Files, Settings
+from hilgw.units import NS_PER_S
 
 SECONDS = 1.4
+ROUNDS = 100
 NO_LINK = ["airs.lab.nodes.spare.link=null"]
 
 
@@ -116,6 +118,40 @@ def test_a_run_on_its_recording_has_the_same_report(recorded: Any, config: str) 
     for replayed in after["replays"].values():
         assert replayed["matched"] == replayed["frames"] > 0 == replayed["departures"]
     assert list(after["replays"]) == [*before["ports"]]
+
+
+def test_what_happens_at_the_end_of_a_run_is_of_the_run() -> None:
+    """However many rounds of the event loop, and deadlines of that time, it takes."""
+    config = load_config(found("uart"), [], "loopback", "max").config
+
+    async def go() -> tuple[int, int]:
+        loop = asyncio.get_running_loop()
+        gateway = build(config, loop, Notices())
+        left, end_ns = ROUNDS, gateway.timer.now() + NS_PER_S
+
+        def happen() -> None:
+            nonlocal left
+            left -= 1
+            if left % 10:
+                loop.call_soon(happen)
+            elif left:
+                gateway.timer.call_at(end_ns, happen)
+
+        gateway.timer.call_at(end_ns, happen)
+        stopped = gateway.control_loops.stop_motors
+        at_stop: list[int] = []
+
+        def stop() -> Any:
+            at_stop.append(left)
+            return stopped()
+
+        with patch.object(gateway.control_loops, "stop_motors", stop):
+            await gateway.run(asyncio.Event(), 1.0)
+        gateway.close()
+        return at_stop[0], gateway.timer.now() - end_ns
+
+    with asyncio.Runner(loop_factory=lambda: PacedLoop("max")) as runner:
+        assert runner.run(go()) == (0, 0)
 
 
 def test_fifty_runs_have_identical_reports(recorded: Any) -> None:

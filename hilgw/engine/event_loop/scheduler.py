@@ -20,6 +20,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from hilgw.units import NS_PER_S
 
 _NEVER = sys.maxsize
+LAST = 1 << 63  # what is called last at its time is behind so many others
 _COMPACT_FROM = 64  # void entries stay in the heap until they are the larger half of it
 
 Due = TypeVar("Due", bound=tuple[Any, ...])
@@ -31,7 +32,7 @@ class Deadline:
     __slots__ = ("_timer", "callback", "when")
 
     def __init__(
-        self, timer: Deadlines | None, when: int, callback: Callable[[], None] | None
+        self, timer: Deadlines | None, when: int, callback: Callable[[], object] | None
     ) -> None:
         self._timer = timer  # None while no heap holds this deadline
         self.when = when
@@ -108,13 +109,16 @@ class Timer(Deadlines):
     def __len__(self) -> int:
         return self.waiting
 
-    def call_at(self, when: int, callback: Callable[[], None]) -> Deadline:
-        """Runs `callback` at or after `when` (monotonic nanoseconds)."""
+    def call_at(
+        self, when: int, callback: Callable[[], object], *, is_last: bool = False
+    ) -> Deadline:
+        """Runs `callback` at or after `when` (monotonic nanoseconds). is_last: after all others of
+        that time."""
         if self._closed:
             return Deadline(None, when, None)
         deadline = Deadline(self, when, callback)
         self._count = count = self._count + 1
-        heapq.heappush(self._heap, (when, count, deadline))
+        heapq.heappush(self._heap, (when, count + LAST if is_last else count, deadline))
         if when < self._armed and not self._firing:
             self._armed = when
             self._alarm.set(when)

@@ -70,6 +70,19 @@ async def test_equal_times_keep_the_order_of_the_calls(timer: Timer) -> None:
     assert fired == list(range(50))
 
 
+async def test_what_is_last_comes_after_others_of_its_time_and_before_later_ones(
+    timer: Timer,
+) -> None:
+    fired: list[str] = []
+    when = timer.now() + 2 * MS
+    timer.call_at(when, lambda: fired.append("last"), is_last=True)
+    timer.call_at(when, lambda: fired.append("very last"), is_last=True)
+    timer.call_at(when + 1, lambda: fired.append("later"))
+    timer.call_at(when, lambda: fired.append("other"))
+    await until(lambda: len(fired) == 4)
+    assert fired == ["other", "last", "very last", "later"]
+
+
 @pytest.mark.parametrize("when", [-5, 0, 1])
 async def test_a_time_in_the_past_is_now(when: int, timer: Timer) -> None:
     fired = asyncio.Event()
