@@ -245,7 +245,7 @@ def test_a_process_that_is_started_while_the_page_ends_ends_too(
     monkeypatch.setattr(stop_server.subprocess, "Popen", Started)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         stopping = StopProcess(listening, {}, lambda text: None)  # ends: it has no settings
-        wait_until(lambda: closing, what="another one")
+        wait_until(closes.is_set, what="another one")
         closing[0].join(DEADLINE_S)
     assert [each.returncode is not None for each in made] == [True, True]
 
