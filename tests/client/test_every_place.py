@@ -28,9 +28,10 @@ PLACES = [f"sessions/{USER}/hilgw", f"tmp/hilgw-{USER}", f"tmp/hilgw-{USER}-x7",
 
 
 @pytest.fixture
-def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def shell(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A shell whose XDG_RUNTIME_DIR is SHELL/own, on a machine whose folders are in SHELL. A busy
-    machine makes no gateway silent."""
+    machine makes no gateway silent. The name of a test would leave no room for a socket's path."""
+    tmp_path = tmp_path_factory.mktemp("s")
     for name in ("own", "sessions", "tmp"):
         (tmp_path / name).mkdir(mode=0o700)
     monkeypatch.setattr(paths, "SHARED", tmp_path / "tmp")

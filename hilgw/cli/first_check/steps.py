@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 PLAUSIBLE = (0.3, 2.0)  # of the way that was commanded
 STILL_S, STILL_SHARE = 0.2, 0.25  # a motor stands that moves less than this share of its motion
+SENSE_S = 2.0
 STOP_S = 1.0
 FROZEN_S = 1.2
 LOST_S = 3.0
@@ -103,7 +104,7 @@ class FirstCheck:
         if robot.is_armed():
             robot.disarm()
             return result.fail("it was armed before the motion")
-        start = robot.position(step.motor)
+        start = self._first_position(step.motor)
         legs = step.motor.legs(step.sign, start, slowly=step.during is not None)
         if not legs:
             return result.leave_out(Verdict.NOT_TESTED, NO_ROOM)
@@ -115,6 +116,16 @@ class FirstCheck:
             self._judge_way(step, legs[0], result)
         person.show(f"  {result.sensed() or 'no position sensor'}")
         return self._ask(step.question, result)
+
+    def _first_position(self, motor: Motor) -> float | None:
+        """Return what its sensor reports before the motion; a slow robot or machine has SENSE_S for
+        the first value. None: nothing."""
+        robot = self._robot
+        end = robot.now() + SENSE_S
+        while (position := robot.position(motor)) is None and motor.sensor and robot.now() < end:
+            if not robot.step():
+                break
+        return position
 
     def _move(self, step: Step, legs: Sequence[Leg], result: Result) -> None:
         """Arms for this motion; disarms at its end, however it ends, which the gateway confirms. A

@@ -22,7 +22,8 @@ ARM = Motor("arm", "rad", -2.0, 2.0, (-1.0, 1.0), "arm angle")
 @dataclass
 class FakeRobot:
     """A robot that does what is commanded; a test makes it hostile. log: what was done, in order.
-    sign: of its wiring; speed: of its motors, as a share of what is commanded."""
+    sign: of its wiring; speed: of its motors, as a share of what is commanded. senses_at: when its
+    sensors report first."""
 
     motors: tuple[Motor, ...] = (LEFT, RIGHT)
     is_mock: bool = False
@@ -35,6 +36,7 @@ class FakeRobot:
     guardian: bool = True
     refuses: bool = False
     lost_at: float = math.inf
+    senses_at: float = 0.0
     unplugged: bool = False
     log: list[str] = field(default_factory=list)
     fastest: float = 0.0
@@ -74,7 +76,7 @@ class FakeRobot:
             self.goals[motor.name] = velocity, position
 
     def position(self, motor: Motor) -> float | None:
-        return self.at[motor.name] if motor.sensor else None
+        return self.at[motor.name] if motor.sensor and self.time >= self.senses_at else None
 
     def arm(self) -> None:
         self.log.append("arm")

@@ -29,6 +29,13 @@ def test_every_motor_turns_in_each_direction_before_the_stops_are_tested() -> No
     assert set(results["stop"].measured) == {"stop confirmed, ms", "stands still, ms"}
 
 
+def test_a_motion_begins_when_the_sensor_has_reported() -> None:
+    robot = FakeRobot(motors=(LEFT,), senses_at=1.5)
+    assert check(robot)["left, positive"].verdict is Verdict.PASSED
+    silent = FakeRobot(motors=(ARM,), senses_at=math.inf)
+    assert check(silent)["arm, positive"].verdict is Verdict.NOT_TESTED
+
+
 def test_it_asks_before_each_motion_and_arms_for_this_motion_alone() -> None:
     robot = FakeRobot()
     check(robot)
