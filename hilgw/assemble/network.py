@@ -55,7 +55,7 @@ class NetworkPorts(Ports):
     ) -> Port:
         """A peer that listens on this address. many: for several connections, as Webots does.
         limit: bytes that may wait."""
-        if not is_mocked(self._config, name):
+        if not is_mocked(self.config, name):
             host, number = parse_address(url)
             return Port(url, lambda: connect_tcp(host, number, limit=limit), retry_s=retry_s)
         device = (TcpListenerDevice if many else TcpServerDevice)(LOOPBACK, 0, self._listen)
@@ -81,7 +81,7 @@ class NetworkPorts(Ports):
         """Where controllers connect. mocked: they are mocks. shared: maybe with a real controller,
         whose port it is. tokens: with one of this role, they connect from other hosts."""
         host, number = parse_address(url)
-        access, gateway = self._config.access, self._gateway
+        access, gateway = self.config.access, self.gateway
         remote = tokens and not is_local(url)
         made = Listening(
             host,
@@ -99,12 +99,13 @@ class NetworkPorts(Ports):
 
     def client(
         self, name: str, spec: MockSpec, connect: Connect | None = None
-    ) -> Callable[[str, int], None]:
-        """Runs a mock that connects to the address where hilgw listens. connect: how."""
+    ) -> tuple[str, Callable[[str, int], None]]:
+        """Run a mock of the controller of this name, which connects. Return what the user reads
+        about it, and what tells it the address where hilgw listens. connect: how it connects."""
         device = TcpClientDevice(RETRY_S, connect or self._connect)
         replayed = self.replays.place(f"{name}.controller" if "." not in name else name)
         replayed(device) if replayed else self.host(name, spec, device)
-        return device.aim
+        return f" (mock {spec.name})", device.aim
 
 
 def metrics_listening(config: GatewayConfig, gateway: Gateway, url: str) -> Listening:
