@@ -24,7 +24,8 @@ _ABSENT = {
     errno.ETIMEDOUT,
 }
 # flock() fails with EAGAIN. Without a free descriptor the port may open a little later.
-_BUSY = {errno.EBUSY, errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.EADDRINUSE}
+_FULL = {errno.EMFILE, errno.ENFILE}
+_BUSY = {errno.EBUSY, errno.EAGAIN, errno.EADDRINUSE, *_FULL}
 _DENIED = {errno.EACCES, errno.EPERM}
 _UNSUPPORTED = {errno.ENOTTY, errno.EINVAL, errno.EISDIR, errno.EOPNOTSUPP, errno.ELOOP}
 
@@ -50,6 +51,15 @@ def port_error(error: BaseException, name: str) -> PortError:
     return PortError(what, reason=PortError.LOST, where=name)
 
 
+def system_error(what: str, error: OSError, where: str = "", fix: str = "") -> PortError:
+    """Return the PortError for a call of the operating system that failed, in words."""
+    reason = PortError.ABSENT
+    if error.errno in _FULL:
+        reason, fix = PortError.BUSY, "raise ulimit -n"
+    what = f"{what}: {error.strerror or error}"
+    return PortError(what, reason=reason, where=where, fix=fix)
+
+
 def held_by(holder: object, name: str) -> PortError:
     """The PortError for a port that another program has open: two readers would share the bytes."""
     return PortError(
@@ -58,7 +68,7 @@ def held_by(holder: object, name: str) -> PortError:
 
 
 def _busy(what: str, number: int | None, name: str) -> PortError:
-    if number in (errno.EMFILE, errno.ENFILE):
+    if number in _FULL:
         return PortError(what, reason=PortError.BUSY, where=name, fix="raise ulimit -n")
     return PortError("in use by another program", reason=PortError.BUSY, where=name)
 

@@ -60,6 +60,7 @@ def run(args: argparse.Namespace) -> int:
     from hilgw.cli.output import files
 
     files.expect_report(report)
+    files.expect_recording(getattr(args, "record", None))
     files.clear(getattr(args, "ready_file", None))
     loading.print_findings([], loaded.warnings)
     import asyncio
