@@ -67,7 +67,10 @@ class Controller(Mock):
         self.uart.clear()
         self.pilot = pilot_of(self._settings)
         self.messenger = Messenger(self._settings)
-        if self.messenger.wanted:
+        self._begin_packets(now)
+
+    def _begin_packets(self, now: int) -> None:
+        if self.messenger.wanted and "packet" not in self.timers:
             self.timers.start("packet", now + self.messenger.period_ns, self._send_packet)
 
     def disconnect(self, now: int) -> None:
@@ -82,9 +85,10 @@ class Controller(Mock):
     def set(self, name: str, value: str) -> None:
         check_names([name], PARAMETERS)
         settings = {**self._settings, name: value}
-        self.pilot, self.messenger = pilot_of(settings), Messenger(settings)
-        self._settings = settings
-        self.closing = self.connected
+        pilot, messenger = pilot_of(settings), Messenger(settings)
+        pilot.replace(self.pilot)
+        messenger.replace(self.messenger)
+        self._settings, self.pilot, self.messenger = settings, pilot, messenger
 
     def describe(self) -> str:
         return f"external controller on TCP, {'connected' if self.connected else 'not connected'}"
@@ -92,6 +96,7 @@ class Controller(Mock):
     def receive(self, data: bytes, now: int) -> None:
         if not self.connected or self.closing:
             return
+        self._begin_packets(now)
         self._input += data
         while (size := self._size()) and len(self._input) >= size:
             message = bytes(self._input[:size])

@@ -93,6 +93,11 @@ class Pilot:
         self.wheels = self._avoider.steer(left, front, right)
         return True
 
+    def replace(self, before: Pilot) -> None:
+        """Go on where another one was: with what it knows of the robot."""
+        self.ids, self.wheels = before.ids, before.wheels
+        self._values, self._avoider = before._values, before._avoider
+
     def stop(self) -> None:
         self.wheels = (0.0, 0.0)
 
@@ -136,8 +141,7 @@ class Messenger:
         self._channel = round(values.number("channel", settings["channel"], -1, 2**31 - 1))
         self._message = str(settings["message"])
         self._names = (str(settings["emitter"]), str(settings["receiver"]))
-        self._emitter: tuple[int, int] | None = None
-        self._receiver: tuple[int, int] | None = None
+        self._registered: dict[str, tuple[int, int]] = {}
 
     @property
     def wanted(self) -> bool:
@@ -145,10 +149,20 @@ class Messenger:
         return any(self._names)
 
     def register(self, kind: int, index: int, name: str) -> None:
-        if name and name == self._names[0]:
-            self._emitter = kind, index
-        elif name and name == self._names[1]:
-            self._receiver = kind, index
+        self._registered[name] = kind, index
+
+    def replace(self, before: Messenger) -> None:
+        """Go on where another one was."""
+        self.sent, self.received, self.last = before.sent, before.received, before.last
+        self._registered = before._registered
+
+    @property
+    def _emitter(self) -> tuple[int, int] | None:
+        return self._registered.get(self._names[0])
+
+    @property
+    def _receiver(self) -> tuple[int, int] | None:
+        return self._registered.get(self._names[1])
 
     def size(self, buffer: bytes | bytearray) -> int | None:
         """Bytes of a message with a packet, 0: unknown yet; None: it has no packet."""
