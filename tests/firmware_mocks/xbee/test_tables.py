@@ -143,3 +143,22 @@ def test_an_end_device_lists_its_parent_alone(bench: Bench) -> None:
     bench.settle()
     answer = zdo(bench, one, end.address.to_bytes(8, "big"), 0x0031)
     assert answer[3:6] == b"\x01\x00\x01"
+
+
+def test_a_parent_that_restarts_is_no_child_of_its_child(bench: Bench) -> None:
+    """A joined the coordinator, B joined A; then A looks for a network again, and has B and the
+    coordinator in reach: it joins the coordinator, and every neighbour table can be read."""
+    a = bench.add(hardware="zigbee", NJ="FF")
+    b = bench.add(hardware="zigbee", NJ="FF", position=(1, 0, 0))
+    coordinator = bench.add(hardware="zigbee", CE="1", NJ="FF", position=(0, 1, 0), AO="3")
+    bench.settle()
+    for _ in range(3):
+        for module in (a, b):
+            bench.ask(module, b"\x08\x01FR", 500)
+            bench.run(1000)
+            assert module.addressing.joined
+            for each in bench.modules:
+                bench.taken(each)
+            for target in (a, b):
+                answer = zdo(bench, coordinator, target.address.to_bytes(8, "big"), 0x0031)
+                assert answer[:3] == b"\x00\x77\x00", answer
