@@ -14,7 +14,7 @@ from typing import Any
 
 from firmware_mocks._parameters import check_names
 from firmware_mocks.air import Air
-from firmware_mocks.base import Mock
+from firmware_mocks.base import MS, Mock
 from firmware_mocks.wc2ec import wire
 from firmware_mocks.wc2ec.pilot import (
     DEFAULTS,
@@ -30,6 +30,9 @@ PARAMETERS: dict[str, str] = {
     **PACKET_PARAMETERS,
     "position": "not used",
 }
+
+LOOK_NS = 2_000 * MS
+"""After this time a robot has registered its devices, and has sent values."""
 
 
 def create(
@@ -58,6 +61,7 @@ class Controller(Mock):
         self._settings = settings
         self.uart.baud_rate = 1_000_000_000  # TCP is not paced
         self._input = bytearray()
+        self._notice = ""
         self.pilot = pilot_of(settings)
         self.messenger = Messenger(settings)
 
@@ -68,6 +72,16 @@ class Controller(Mock):
         self.pilot = pilot_of(self._settings)
         self.messenger = Messenger(self._settings)
         self._begin_packets(now)
+        self.timers.start("look", now + LOOK_NS, self._look)
+
+    def _look(self, now: int) -> None:
+        """Say once why it does not drive."""
+        self._notice = self.pilot.waits_for()
+
+    def take_notice(self) -> str:
+        """Why it drives no motor, once for each connection."""
+        notice, self._notice = self._notice, ""
+        return notice
 
     def _begin_packets(self, now: int) -> None:
         if self.messenger.wanted and "packet" not in self.timers:

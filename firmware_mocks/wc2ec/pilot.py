@@ -80,6 +80,22 @@ class Pilot:
     def ready(self) -> bool:
         return all(name in self.ids for name in (*self._sensors, *self._motors))
 
+    def waits_for(self) -> str:
+        """Why it does not drive, for people; "": it does."""
+        wanted = dict.fromkeys((*self._sensors, *self._motors))
+        if missing := [name for name in wanted if name not in self.ids]:
+            known = ", ".join(self.ids) or "nothing"
+            return (
+                f"drives no motor: the robot has no {', '.join(missing)} (it registered {known}); "
+                "name its devices: --set sensors=LEFT,FRONT,RIGHT --set motors=LEFT,RIGHT"
+            )
+        if silent := [name for name in self._sensors if self.ids[name] not in self._values]:
+            return (
+                f"drives no motor: no value of {', '.join(silent)} has come, and it enables no "
+                "sensor; let the robot send them (hilgw: always_on of its body)"
+            )
+        return ""
+
     def register(self, index: int, name: bytes) -> None:
         self.ids[name.decode(errors="replace")] = index
 

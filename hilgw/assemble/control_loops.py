@@ -212,11 +212,11 @@ class ControlLoopAssembly:
         return link
 
     def _listen(self, link: PeerLink[Any], kind: Body | PeerController, part: PartConfig) -> None:
-        owner, where, words, connect = link.name.partition(".")[0], part.settings.listen, "", None
+        owner, where, words, aims = link.name.partition(".")[0], part.settings.listen, "", []
         if mocked := is_mocked(self._config, link.name):
-            spec = kind.mock(part.settings, self._config.webots)
-            words, connect = self._ports.client(owner, spec)
-        listening = self._ports.listening(where, connect, mocked=mocked)
+            words, aim = self._ports.client(owner, kind.mock(part.settings, self._config.webots))
+            aims.append(aim)
+        listening = self._ports.listening(where, aims, mocked=mocked)
         server = TcpServer(link, listening, self._gateway.lines, where=where)
         self._gateway.supervisors[link.name] = server
         self._describe(owner, f"controller {part.kind}: listens on {where}{words}")
@@ -234,16 +234,12 @@ class ControlLoopAssembly:
         if line is None:
             retry_s = cast("Body", kind).retry_s
             port = self._ports.tcp(link.name, settings.connect, mock, retry_s=retry_s)
-            rate = more = ""
+            self._describe(owner, f"{role} {part.kind}: {port.where}")
         else:
-            of_port = link.name, settings.port, line, settings.boot_s
-            port, rate = self._ports.serial(*of_port, mock), f", {line.baudRate} baud"
-            more = self._ports.modem_lines(*of_port)
+            of_port = settings.port, line, settings.boot_s, mock
+            port = self._ports.described(link.name, f"{role} {part.kind}", *of_port)
         port = replace(port, release=link.release)
         self._gateway.supervisors[link.name] = Supervisor(link, port, self._gateway.lines)
-        self._describe(owner, f"{role} {part.kind}: {port.where}{rate}")
-        if more:
-            self._describe(owner, f"{role}: {more}")
 
     def _placed_mock(
         self, name: str, kind: Body | PeerController, settings: Any, *, on_line: bool

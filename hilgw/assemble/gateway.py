@@ -269,11 +269,8 @@ class _Assembly(Assembly):
         station = Station(session, common, window, receive_filter, statistics, gateway.timer)
         gateway.stations[name] = station
         gateway.medium.attach(station.listener)
-        of_port = name, common.port, line, common.boot_s
-        port = ports.serial(*of_port, lambda device: ports.place(name, config, device))
-        self.describe(name, f"{config.kind}: {port.where}, {common.baudRate} baud")
-        if lines := ports.modem_lines(*of_port):
-            self.describe(name, lines)
+        mock = lambda device: ports.place(name, config, device)  # noqa: E731
+        port = ports.described(name, config.kind, common.port, line, common.boot_s, mock)
         gateway.supervisors[name] = supervisor = Supervisor(station, port, gateway.lines)
         acknowledges = isinstance(session, AcknowledgedSession) and session.acknowledges
         receivers = [

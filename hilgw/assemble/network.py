@@ -17,7 +17,7 @@ from hilgw.transports.tcp.stream import connect_tcp
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from hilgw.assemble.ports import PlaceMock
     from hilgw.config.model import AccessConfig, GatewayConfig
@@ -71,7 +71,7 @@ class NetworkPorts(Ports):
     def listening(
         self,
         url: str,
-        on_listening: Callable[[str, int], None] | None = None,
+        aims: Sequence[Callable[[str, int], None]] = (),
         *,
         mocked: bool,
         shared: bool = False,
@@ -92,7 +92,7 @@ class NetworkPorts(Ports):
             else None,
             tls=_tls_of(access) if remote else None,
             new_listener=self._listen if mocked else TcpListener,
-            on_listening=on_listening,
+            aims=aims,
         )
         gateway.listening.append(made)
         return made

@@ -3,7 +3,6 @@ alone in the air."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +20,11 @@ from hilgw.discovery.ports import (
 from hilgw.engine.lines import Port
 from hilgw.engine.mock_host import Air, Mock, MockHost, create_mock
 from hilgw.errors import DepartureError
-from hilgw.medium.pose import IDENTITY, Pose
+from hilgw.medium.pose import IDENTITY
 from hilgw.plugins import ADAPTERS, load, load_mock, new_air
 from hilgw.protocols.gateway.events import frame_line
 from hilgw.transports.base import describe_modem_lines
+from hilgw.transports.serial import tty
 from hilgw.transports.serial.port import open_serial
 from hilgw.transports.serial.urls import kind_of
 from hilgw.transports.virtual.pty import VirtualPort
@@ -56,9 +56,10 @@ class Assembly:
 
     def new_host(self, air: Air) -> MockHost:
         """Make the host of the mocks in an air; it ends with the gateway."""
-        host = MockHost(self.gateway.timer, air)
-        self.gateway.hosts.append(host)
-        self.gateway.opened.callback(host.close)
+        gateway = self.gateway
+        host = MockHost(gateway.timer, air, lambda *notice: gateway.observer.notice(*notice))
+        gateway.hosts.append(host)
+        gateway.opened.callback(host.close)
         return host
 
 
@@ -70,6 +71,23 @@ class Ports(Assembly):
         super().__init__(config, gateway)
         self.replays = Replays(config, gateway)
         self._hosts: dict[str, MockHost] = {}
+
+    def described(
+        self,
+        name: str,
+        words: str,
+        port: str | UsbId,
+        line: LineSettings,
+        boot_s: float,
+        mock: PlaceMock,
+    ) -> Port:
+        """Make the serial port of a part, and describe it. words: what the part is."""
+        made = self.serial(name, port, line, boot_s, mock)
+        owner, _, role = name.partition(".")
+        self.describe(owner, f"{words}: {made.where}, {line.baudRate} baud")
+        if lines := self._modem_lines(name, port, line, boot_s):
+            self.describe(owner, f"{role}: {lines}" if role else lines)
+        return made
 
     def serial(
         self, name: str, port: str | UsbId, line: LineSettings, boot_s: float, mock: PlaceMock
@@ -121,11 +139,12 @@ class Ports(Assembly):
             path=None if "://" in where else lambda: resolve_port(port),
         )
 
-    def modem_lines(self, name: str, port: str | UsbId, line: LineSettings, boot_s: float) -> str:
+    def _modem_lines(self, name: str, port: str | UsbId, line: LineSettings, boot_s: float) -> str:
         """What DTR and RTS will be when this port is opened; "" for a port without them."""
         if is_mocked(self.config, name):
             return ""
-        if isinstance(port, str) and (kind_of(port, True) != "device" or _is_pty(port)):
+        is_device = not isinstance(port, str) or kind_of(port, True) == "device"
+        if not is_device or tty.is_pseudo_terminal_path(str(port)):
             return ""
         wait = f"; {boot_s:g} s of silence for the board to start" if boot_s else ""
         return describe_modem_lines(line) + wait
@@ -166,7 +185,8 @@ class Ports(Assembly):
         if "position" in load_mock(spec.name).parameters:
             robot = common.attached_to
             mount = mount_of(common.position, common.rotation) if robot else IDENTITY
-            self.gateway.scene.follow(robot or name, mount, lambda pose: _put(mock, pose))
+            put = lambda pose: mock.set("position", ",".join(map(str, pose.position)))  # noqa: E731
+            self.gateway.scene.follow(robot or name, mount, put)
         return mock
 
     def add_nodes(self) -> None:
@@ -194,18 +214,6 @@ class Ports(Assembly):
 
 
 ORIGIN = (0.0, 0.0, 0.0)
-
-
-def _is_pty(path: str) -> bool:
-    if os.name != "posix":
-        return False
-    from hilgw.transports.serial import tty
-
-    return tty.is_pseudo_terminal_path(path)
-
-
-def _put(mock: Mock, pose: Pose) -> None:
-    mock.set("position", ",".join(map(str, pose.position)))
 
 
 # --- recordings -----------------------------------------------------------------------------------

@@ -60,13 +60,8 @@ class _Proxies:
             if is_mocked(config, f"{robot.name}.controller"):
                 words[robot.name], aim = self._controller(robot)
                 clients.append(aim)
-
-        def connect(host: str, port: int) -> None:
-            for aim in clients:
-                aim(host, port)
-
         listening = ports.listening(
-            settings.listen, connect, mocked=len(clients) == len(robots), tokens=True
+            settings.listen, clients, mocked=len(clients) == len(robots), tokens=True
         )
         server = ProxyServer(
             f"{'+'.join(names)}.controller",

@@ -24,8 +24,7 @@ _ABSENT = {
     errno.ETIMEDOUT,
 }
 # flock() fails with EAGAIN. Without a free descriptor the port may open a little later.
-_FULL = {errno.EMFILE, errno.ENFILE}
-_BUSY = {errno.EBUSY, errno.EAGAIN, errno.EADDRINUSE, *_FULL}
+_BUSY = {errno.EBUSY, errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.EADDRINUSE}
 _DENIED = {errno.EACCES, errno.EPERM}
 _UNSUPPORTED = {errno.ENOTTY, errno.EINVAL, errno.EISDIR, errno.EOPNOTSUPP, errno.ELOOP}
 
@@ -51,15 +50,6 @@ def port_error(error: BaseException, name: str) -> PortError:
     return PortError(what, reason=PortError.LOST, where=name)
 
 
-def system_error(what: str, error: OSError, where: str = "", fix: str = "") -> PortError:
-    """Return the PortError for a call of the operating system that failed, in words."""
-    reason = PortError.ABSENT
-    if error.errno in _FULL:
-        reason, fix = PortError.BUSY, "raise ulimit -n"
-    what = f"{what}: {error.strerror or error}"
-    return PortError(what, reason=reason, where=where, fix=fix)
-
-
 def held_by(holder: object, name: str) -> PortError:
     """The PortError for a port that another program has open: two readers would share the bytes."""
     return PortError(
@@ -68,7 +58,7 @@ def held_by(holder: object, name: str) -> PortError:
 
 
 def _busy(what: str, number: int | None, name: str) -> PortError:
-    if number in _FULL:
+    if number in (errno.EMFILE, errno.ENFILE):
         return PortError(what, reason=PortError.BUSY, where=name, fix="raise ulimit -n")
     return PortError("in use by another program", reason=PortError.BUSY, where=name)
 
@@ -101,6 +91,7 @@ _LIST = "`hilgw ports` lists the ports of this machine"
 _WINDOWS = re.compile(r"(?i)(\\\\\.\\)?COM\d+")
 _MACOS = re.compile(r"/dev/(cu|tty)\.\S+")
 _BARE = re.compile(r"(tty|rfcomm|cu)\w+|serial/\S+")
+_VARIABLE = re.compile(r"\$(\w+|\{[^}]*\})")
 _TYPOGRAPHIC = re.compile("[\u2018-\u201f]")
 _ADDRESS = re.compile(r"[\w.-]+:\d+")
 
@@ -110,6 +101,8 @@ def doubt(name: str) -> tuple[str, str] | None:
     other name."""
     if name.startswith("~"):
         return "begins with '~', which only a shell expands", "write the whole path"
+    if (found := _VARIABLE.search(name)) and not os.path.lexists(name):
+        return f"has {found[0]}, which only a shell expands", "write the whole path"
     if _ADDRESS.fullmatch(name):
         return "is an address on TCP without its scheme", f"did you mean socket://{name}?"
     if _WINDOWS.fullmatch(name) and sys.platform != "win32":

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from hilgw.errors import PortError, PortReason
 from hilgw.transports.base import Scheduler, SwitchModemLine
-from hilgw.transports.open_errors import system_error
 from hilgw.transports.own_folder import OwnFolder
 from hilgw.transports.serial import tty
 from hilgw.transports.virtual.pacing import PacedLine
@@ -35,12 +34,7 @@ class PortLink:
     """
 
     def __init__(self, path: str | None) -> None:
-        self._folder: OwnFolder | None = None
-        if not path:
-            try:
-                self._folder = OwnFolder()
-            except OSError as error:
-                raise system_error("cannot make a temporary folder", error) from error
+        self._folder = None if path else OwnFolder()
         self._link = self._folder.path / "port" if self._folder else Path(str(path))
         self._target = ""
         self.path = str(self._link)
@@ -117,7 +111,11 @@ class PortLink:
         return PortError(what, reason=reason, where=self.path, fix=fix)
 
 
-_PTY_FIXES = {errno.ENOSPC: "close other terminals, or raise the sysctl kernel.pty.max"}
+_FIXES = {
+    errno.EMFILE: "raise ulimit -n",
+    errno.ENFILE: "raise the sysctl fs.file-max",
+    errno.ENOSPC: "close other terminals, or raise the sysctl kernel.pty.max",
+}
 _OWN_TARGET = re.compile(r"/proc/(\d+)/fd/\d+")
 
 
@@ -241,8 +239,12 @@ class VirtualPort:
         try:
             master, slave = os.openpty()
         except OSError as error:
-            fix = _PTY_FIXES.get(error.errno or 0, "mount devpts on /dev/pts")
-            raise system_error("cannot make a pseudo-terminal", error, self.path, fix) from error
+            raise PortError(
+                f"cannot make a pseudo-terminal: {error.strerror}",
+                reason=PortError.BUSY,
+                where=self.path,
+                fix=_FIXES.get(error.errno or 0, "mount devpts on /dev/pts"),
+            ) from error
         try:
             os.set_blocking(master, False)
             tty.make_raw(slave)
