@@ -75,7 +75,7 @@ class Controller(Mock):
         self.timers.start("look", now + LOOK_NS, self._look)
 
     def _look(self, now: int) -> None:
-        """Say once why it does not drive."""
+        """Report once why it does not drive."""
         self._notice = self.pilot.waits_for()
 
     def take_notice(self) -> str:

@@ -110,7 +110,7 @@ class Pilot:
         return True
 
     def replace(self, before: Pilot) -> None:
-        """Go on where another one was: with what it knows of the robot."""
+        """Go on where another one was, with its ids and values."""
         self.ids, self.wheels = before.ids, before.wheels
         self._values, self._avoider = before._values, before._avoider
 

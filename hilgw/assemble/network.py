@@ -101,7 +101,7 @@ class NetworkPorts(Ports):
         self, name: str, spec: MockSpec, connect: Connect | None = None
     ) -> tuple[str, Callable[[str, int], None]]:
         """Run a mock of the controller of this name, which connects. Return what the user reads
-        about it, and what tells it the address where hilgw listens. connect: how it connects."""
+        about it, and what gives it the address where hilgw listens. connect: how it connects."""
         device = TcpClientDevice(RETRY_S, connect or self._connect)
         replayed = self.replays.place(f"{name}.controller" if "." not in name else name)
         replayed(device) if replayed else self.host(name, spec, device)

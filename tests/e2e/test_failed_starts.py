@@ -78,18 +78,18 @@ def in_own_dev(script: str, cwd: Path) -> str:
 def test_a_system_without_pseudo_terminals_is_named(
     script: str, error: str, tmp_path: Path
 ) -> None:
-    said = in_own_dev(f'{script} && "$0" "$@" {" ".join(HC12)}', tmp_path)
-    assert error in said
-    assert "mount devpts on /dev/pts" in said
-    assert "Traceback" not in said
+    printed = in_own_dev(f'{script} && "$0" "$@" {" ".join(HC12)}', tmp_path)
+    assert error in printed
+    assert "mount devpts on /dev/pts" in printed
+    assert "Traceback" not in printed
 
 
 @pytest.mark.judge("unshare")
 @pytest.mark.parametrize("words", ["--badopt", "status <&-"])
-def test_an_empty_dev_is_no_traceback(words: str, tmp_path: Path) -> None:
-    said = in_own_dev(f'mount -t tmpfs none /dev && "$0" "$@" {words}', tmp_path)
-    assert "hilgw" in said
-    assert "Traceback" not in said
+def test_an_empty_dev_causes_no_traceback(words: str, tmp_path: Path) -> None:
+    printed = in_own_dev(f'mount -t tmpfs none /dev && "$0" "$@" {words}', tmp_path)
+    assert "hilgw" in printed
+    assert "Traceback" not in printed
 
 
 @pytest.mark.judge("prlimit")

@@ -61,7 +61,7 @@ def run(mock: Any, inputs: Sequence[tuple[int, bytes]], now: int, end: int) -> N
         if waiting and now >= waiting[0][0]:
             mock.receive(waiting.popleft()[1], now)
         if due is not None and (later := mock.next_deadline()) is not None and later <= now:
-            now += 1  # a deadline that stays is no endless loop
+            now += 1  # a deadline that stays must not loop for ever
 
 
 def running(kind: str, parameters: Mapping[str, Any]) -> Any:

@@ -414,7 +414,7 @@ def test_without_radios_no_packet_is_understood() -> None:
 
 
 def notice_of(names: list[bytes], values: list[int]) -> str:
-    """What a controller says some time after it has got these registrations and values."""
+    """The notice of a controller some time after it has got these registrations and values."""
     mock = wc2ec_controller.create("m", Air(), {"sensors": "a, b, c", "motors": "l, r"})
     mock.connect(0)
     for index, name in enumerate(names):
@@ -430,7 +430,7 @@ def notice_of(names: list[bytes], values: list[int]) -> str:
     return notice
 
 
-def test_a_controller_that_drives_no_motor_says_why() -> None:
+def test_a_controller_that_drives_no_motor_reports_why() -> None:
     every = [b"a", b"b", b"c", b"l", b"r"]
     assert notice_of(every, [0, 1, 2]) == ""
     missing = notice_of([b"a", b"ds", b"c", b"r"], [0, 1, 2])

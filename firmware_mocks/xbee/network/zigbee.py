@@ -177,6 +177,10 @@ class Zigbee(Addressing):
         registers.put("MY", address)
         registers.put("AI", 0)
         self._network_key = host._network_key
+        if host._is_below(self):  # it is a child now, and no parent of its parent
+            for other in self._others():
+                if isinstance(other, Zigbee) and other._parent is self:
+                    other._parent = None
         self._parent = host
 
     def _invite(self, now: int) -> None:
@@ -201,11 +205,11 @@ class Zigbee(Addressing):
             if wanted in (0, host.settings.number("OP"))
             and mask >> host.settings.number("CH") - LOWEST_CHANNEL & 1
             and host._admits(self, now)
-            and not host._is_below(self)
         ]
         if not hosts:
             return [], NO_MATCHING_NETWORK
-        return [host for host in hosts if host.is_open(now)], JOINING_CLOSED
+        hosts = [host for host in hosts if host.is_open(now)]
+        return sorted(hosts, key=lambda host: host._is_below(self)), JOINING_CLOSED
 
     def is_open(self, now: int) -> bool:
         """NJ: seconds since the start of the module or since its change; 0 never, FF always."""

@@ -25,7 +25,7 @@ def test_the_table_has_every_bit_of_every_family() -> None:
 
 @pytest.mark.parametrize("family", MODERN)
 @pytest.mark.parametrize("bit", BITS)
-def test_a_bit_does_what_the_table_says(bench: Bench, family: str, bit: int) -> None:
+def test_a_bit_does_what_the_table_has(bench: Bench, family: str, bit: int) -> None:
     more = {"CE": "1"} if family == "Zigbee" else {}
     one = bench.add(hardware=MODERN[family], **more)
     two = bench.add(hardware=MODERN[family], position=(1, 0, 0))
