@@ -161,12 +161,11 @@ class ControlLoopAssembly:
         settings, grid = part.settings, self._grid
         session = kind.robot_session(settings, self._config.webots, name, grid.step_ms)
         link = PeerLink(f"{name}.controller", session, timer, context.watchdog)
-        if self._computes_in_simulated_time(link.name, part):
-            stepping = Stepping(grid, settings.synchronization)
-            return LoopController(link, timer, advice, stepping)
-        holds = self._gateway.holds if settings.synchronization else None
-        stepping = Stepping(grid, settings.synchronization, holds)
-        return LoopController(link, self._gateway.real_timer, advice, stepping)
+        is_simulated = self._computes_in_simulated_time(link.name, part)
+        synchronized = settings.synchronization
+        clock = timer if is_simulated else self._gateway.real_timer
+        holds = self._gateway.holds if synchronized and not is_simulated else None
+        return LoopController(link, clock, advice, Stepping(grid, synchronized, holds))
 
     def _computes_in_simulated_time(self, name: str, part: PartConfig) -> bool:
         """Whether a mock stands for this controller: it must not hold simulated time."""
@@ -217,8 +216,9 @@ class ControlLoopAssembly:
             words, aim = self._ports.client(owner, kind.mock(part.settings, self._config.webots))
             aims.append(aim)
         listening = self._ports.listening(where, aims, mocked=mocked)
-        server = TcpServer(link, listening, self._gateway.lines, where=where)
-        self._gateway.supervisors[link.name] = server
+        self._gateway.supervisors[link.name] = TcpServer(
+            link, listening, self._gateway.lines, where=where
+        )
         self._describe(owner, f"controller {part.kind}: listens on {where}{words}")
 
     def _connect(

@@ -31,9 +31,8 @@ def add_federation(ports: Ports, federation: FederationConfig, airs: Airs) -> No
         for name, adapter in ports.config.adapters.items()
         if not adapter.common.air and air_of(adapter, name) == name
     ]
-    gateway = ports.gateway
-    shared = SharedAirs(airs, federation.name, local, gateway.real_timer.now)
-    made = Federation(federation, zenoh_settings(federation), gateway, shared)
-    gateway.join(made)
+    shared = SharedAirs(airs, federation.name, local, ports.gateway.real_timer.now)
+    made = Federation(federation, zenoh_settings(federation), ports.gateway, shared)
+    ports.gateway.join(made)
     name, network = federation.name, federation.network
     ports.describe(NAME, f"{name} in {network}, {federation.mode}: {made.where}")

@@ -108,12 +108,6 @@ class NetworkPorts(Ports):
         return f" (mock {spec.name})", device.aim
 
 
-def metrics_listening(config: GatewayConfig, gateway: Gateway, url: str) -> Listening:
-    """Where the metrics are read."""
-    ports = NetworkPorts(config, gateway)
-    return ports.listening(url, mocked=False, tokens=True, role="monitor")
-
-
 def _token_check(config: AccessConfig, role: str, now: Callable[[], int]) -> TokenCheck:
     """Of a listener whose clients need this role. now: real time. Raises ConfigError.
 

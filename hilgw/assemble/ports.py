@@ -255,7 +255,9 @@ class Replays(Assembly):
         from hilgw.record.replay import Replay
         from hilgw.record.script import scripts_of
 
-        own = self._own(name)
+        robot, _, key = name.partition(".")
+        parts = self.config.robots[robot].parts if key else self.config.adapters
+        own = parts[key or name].own
         file = Path(own.recording or "")
         script = scripts_of(file)[name].at(own.from_s)
         replay: Replay = Replay(
@@ -267,10 +269,6 @@ class Replays(Assembly):
         self.new_host(new_air()).add(replay, device)
         self.gateway.replays[name] = replay
         return f" (replay of {file.name})"
-
-    def _own(self, name: str) -> PartBackend:
-        robot, _, key = name.partition(".")
-        return (self.config.robots[robot].parts[key] if key else self.config.adapters[name]).own
 
     def _departed(self, replay: Replay, own: PartBackend, number: int, *frames: bytes) -> None:
         """frames: the expected one, and what was sent."""

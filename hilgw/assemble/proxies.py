@@ -73,9 +73,11 @@ class _Proxies:
         gateway.supervisors[server.name] = server
         for robot in robots:
             self.robots[robot.name] = robot
-            text = f"proxy: controllers on {settings.listen}{words.get(robot.name, '')}, "
-            text += f"Webots on {webots.where}, robot {robot.world_name}"
-            ports.describe(robot.name, text)
+            ports.describe(
+                robot.name,
+                f"proxy: controllers on {settings.listen}{words.get(robot.name, '')}, "
+                f"Webots on {webots.where}, robot {robot.world_name}",
+            )
 
     def _robot(self, name: str, config: RobotConfig, webots: Port) -> ProxiedRobot:
         controller, settings = _parts(config)

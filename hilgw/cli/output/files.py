@@ -40,10 +40,9 @@ def expect_report(target: str | None) -> None:
 
 def expect_recording(path: str | None) -> None:
     """Raises HilgwError when no recording can begin in this file. None: there is none."""
-    if path is None:
-        return
-    expect(path)
-    if os.path.lexists(path):
+    if path is not None:
+        expect(path)
+    if path is not None and os.path.lexists(path):
         from hilgw.engine.recording.recorder import exists_already
 
         raise exists_already(Path(path))
