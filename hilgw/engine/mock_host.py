@@ -119,6 +119,11 @@ def create_mock(
     return mock
 
 
+def part_of(mock: Mock, name: str, default: Any = None) -> Any:
+    """Return a part of a `WholeMock`, or the default where this mock does not have it."""
+    return getattr(mock, name) if name in dir(mock) else default
+
+
 class _HostedMock(Observable):
     """One mock as the end of its line, and the device at the other side.
 
@@ -132,10 +137,10 @@ class _HostedMock(Observable):
         self.device = device
         self.line = (0, 0)
         self.clear_to_send = True
-        self.has_flow = hasattr(mock, "clear_to_send")
-        self.take_notice: Callable[[], str] = getattr(mock, "take_notice", str)
+        self.has_flow = part_of(mock, "clear_to_send") is not None
+        self.take_notice: Callable[[], str] = part_of(mock, "take_notice", str)
         self.connection: ConnectionSide | None = None
-        if isinstance(device, ConnectionSide) and hasattr(mock, "connect"):
+        if isinstance(device, ConnectionSide) and part_of(mock, "connect"):
             self.connection = device
 
     def start(self, on_data: Callable[[bytes, int | None], None]) -> None:
@@ -193,13 +198,13 @@ class MockHost:
         self._all.append(hosted)
         self._follow_line(hosted)
         hosted.start(lambda data, host_baud: self._receive(hosted, data, host_baud))
-        if device is not None and hasattr(mock, "set_modem_line"):
+        if device is not None and part_of(mock, "set_modem_line"):
             switch = whole.set_modem_line
             device.on_modem_line = lambda name, on: self._act(lambda now: switch(name, on, now))
         if connection is not None:
             connection.on_open = lambda: self._act(whole.connect)
             connection.on_close = lambda: self._act(whole.disconnect)
-        if isinstance(device, ListenerSide) and hasattr(mock, "accept"):
+        if isinstance(device, ListenerSide) and part_of(mock, "accept"):
             device.on_client = lambda client: self._serve(whole, client)
         mock.advance(self._scheduler.now())
         self._run()

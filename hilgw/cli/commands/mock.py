@@ -6,7 +6,6 @@ import argparse
 import json
 import re
 import sys
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hilgw.errors import ConfigError, UsageError
@@ -170,8 +169,8 @@ async def _serve(args: argparse.Namespace, modules: list[GivenModule]) -> int:
 
     stop = StopSignal()
     timer = Timer(asyncio.get_running_loop())
-    show = partial(print, file=sys.stderr, sep=": ")
-    host = MockHost(timer, new_air(args.seed, args.loss), show)
+    notify = lambda *words: print(*words, sep=": ", file=sys.stderr)  # noqa: E731
+    host = MockHost(timer, new_air(args.seed, args.loss), notify)
     observers = Observers()
     host.lines.report_to(observers)
 
@@ -181,7 +180,7 @@ async def _serve(args: argparse.Namespace, modules: list[GivenModule]) -> int:
     watched = Watched(observers, timer, report, lambda: [mock.name for mock in host.mocks])
     server = LookServer(watched, config=f"hilgw mock {args.kind}")
     try:
-        await server.start_beside(show)
+        await server.start_beside(notify)
         described = await _plug_in(args.kind, host, timer, modules)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(stop.event.wait(), BOOT_S)
@@ -199,7 +198,7 @@ async def _plug_in(
     kind: str, host: MockHost, timer: Any, modules: list[GivenModule]
 ) -> list[dict[str, Any]]:
     """Makes and hosts the modules; returns a description of each, as --json prints it."""
-    from hilgw.engine.mock_host import SERIAL, create_mock
+    from hilgw.engine.mock_host import SERIAL, create_mock, part_of
 
     # All parameters are checked before the first port is made.
     mocks = [
@@ -209,7 +208,7 @@ async def _plug_in(
         for index, module in enumerate(modules)
     ]
     for mock, module in zip(mocks, modules, strict=True):
-        wanted = OPTIONS[getattr(mock, "network", SERIAL)]
+        wanted = OPTIONS[part_of(mock, "network", SERIAL)]
         if module.option not in ("", wanted):
             raise UsageError(f"{kind} has no --{module.option}", fix=f"use --{wanted}")
         module.option = wanted
@@ -226,7 +225,7 @@ async def _plug_in(
 
 async def _device(mock: Mock, module: GivenModule, index: int, timer: Any) -> DeviceSide:
     """The mock's end of its virtual port or TCP connection."""
-    from hilgw.engine.mock_host import RETRY_S
+    from hilgw.engine.mock_host import RETRY_S, part_of
     from hilgw.transports.tcp.address import parse_address
     from hilgw.transports.tcp.device import TcpClientDevice, TcpListenerDevice, TcpServerDevice
     from hilgw.transports.virtual.pty import VirtualPort
@@ -239,7 +238,7 @@ async def _device(mock: Mock, module: GivenModule, index: int, timer: Any) -> De
         raise UsageError(f"--{module.option} {error}", fix="e.g. 127.0.0.1:27015") from None
     if module.option == "listen":
         server = (
-            TcpListenerDevice(*address) if hasattr(mock, "accept") else TcpServerDevice(*address)
+            TcpListenerDevice(*address) if part_of(mock, "accept") else TcpServerDevice(*address)
         )
         await server.listen()
         return server
@@ -247,7 +246,7 @@ async def _device(mock: Mock, module: GivenModule, index: int, timer: Any) -> De
         raise UsageError(
             f"--connect {module.address}: port 0 is not valid", fix="e.g. 127.0.0.1:27015"
         )
-    client = TcpClientDevice(getattr(mock, "retry_s", RETRY_S))
+    client = TcpClientDevice(part_of(mock, "retry_s", RETRY_S))
     client.aim(*address)
     return client
 
