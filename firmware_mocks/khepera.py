@@ -81,15 +81,18 @@ class Khepera(Adjustable):
     def __init__(self, name: str, settings: dict[str, Any]) -> None:
         super().__init__(name, settings, PARAMETERS)
         self._configure()
+        self._place()
         self._power_up()
+
+    def _place(self) -> None:
+        x, y, self.heading = values.position("position", self._settings["position"])
+        middle = (x, y) == (0.0, 0.0)
+        self.x, self.y = (self.width / 2, self.depth / 2) if middle else (x, y)
 
     def _configure(self) -> None:
         settings = self._settings
         self.width = values.number("width", settings["width"], 0.2, 100)
         self.depth = values.number("depth", settings["depth"], 0.2, 100)
-        x, y, self.heading = values.position("position", settings["position"])
-        middle = (x, y) == (0.0, 0.0)
-        self.x, self.y = (self.width / 2, self.depth / 2) if middle else (x, y)
         rate = values.whole("baud_rate", settings["baud_rate"], 9600, 921_600)
         self._answer_ns = values.milliseconds("answer_ms", settings["answer_ms"], 0, 10_000)
         self.uart.baud_rate = rate
@@ -107,7 +110,7 @@ class Khepera(Adjustable):
     # --- the host -----------------------------------------------------------------------------
 
     def _adopt(self, name: str) -> None:
-        self._configure()
+        self._place() if name == "position" else self._configure()
 
     def reset(self, now: int) -> None:
         self.timers.clear()

@@ -14,7 +14,7 @@ from typing import Any
 
 from firmware_mocks._parameters import check_names
 from firmware_mocks.air import Air
-from firmware_mocks.base import Mock
+from firmware_mocks.base import MS, Mock
 from firmware_mocks.wc2ec import wire
 from firmware_mocks.wc2ec.pilot import (
     DEFAULTS,
@@ -30,6 +30,9 @@ PARAMETERS: dict[str, str] = {
     **PACKET_PARAMETERS,
     "position": "not used",
 }
+
+LOOK_NS = 2_000 * MS
+"""After this time a robot has registered its devices, and has sent values."""
 
 
 def create(
@@ -58,6 +61,7 @@ class Controller(Mock):
         self._settings = settings
         self.uart.baud_rate = 1_000_000_000  # TCP is not paced
         self._input = bytearray()
+        self._notice = ""
         self.pilot = pilot_of(settings)
         self.messenger = Messenger(settings)
 
@@ -67,7 +71,20 @@ class Controller(Mock):
         self.uart.clear()
         self.pilot = pilot_of(self._settings)
         self.messenger = Messenger(self._settings)
-        if self.messenger.wanted:
+        self._begin_packets(now)
+        self.timers.start("look", now + LOOK_NS, self._look)
+
+    def _look(self, now: int) -> None:
+        """Report once why it does not drive."""
+        self._notice = self.pilot.waits_for()
+
+    def take_notice(self) -> str:
+        """Why it drives no motor, once for each connection."""
+        notice, self._notice = self._notice, ""
+        return notice
+
+    def _begin_packets(self, now: int) -> None:
+        if self.messenger.wanted and "packet" not in self.timers:
             self.timers.start("packet", now + self.messenger.period_ns, self._send_packet)
 
     def disconnect(self, now: int) -> None:
@@ -82,9 +99,10 @@ class Controller(Mock):
     def set(self, name: str, value: str) -> None:
         check_names([name], PARAMETERS)
         settings = {**self._settings, name: value}
-        self.pilot, self.messenger = pilot_of(settings), Messenger(settings)
-        self._settings = settings
-        self.closing = self.connected
+        pilot, messenger = pilot_of(settings), Messenger(settings)
+        pilot.replace(self.pilot)
+        messenger.replace(self.messenger)
+        self._settings, self.pilot, self.messenger = settings, pilot, messenger
 
     def describe(self) -> str:
         return f"external controller on TCP, {'connected' if self.connected else 'not connected'}"
@@ -92,6 +110,7 @@ class Controller(Mock):
     def receive(self, data: bytes, now: int) -> None:
         if not self.connected or self.closing:
             return
+        self._begin_packets(now)
         self._input += data
         while (size := self._size()) and len(self._input) >= size:
             message = bytes(self._input[:size])

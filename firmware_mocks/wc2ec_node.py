@@ -90,8 +90,10 @@ class Node(Mock):
         values.check_names([name], PARAMETERS)
         settings = {**self._settings, name: value}
         Node(self.name, settings)  # ValueError leaves this one as it was
-        self._settings = settings
+        pilot, messenger, self._settings = self.pilot, self.messenger, settings
         self._configure()
+        self.pilot.replace(pilot)
+        self.messenger.replace(messenger)
 
     def describe(self) -> str:
         state = "devices registered" if self.pilot.ready else "waits for registrations"

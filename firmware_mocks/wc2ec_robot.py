@@ -137,13 +137,18 @@ class Robot(Mock):
         self._configure()
 
     def set(self, name: str, value: str) -> None:
-        """Use a new value at once, with the robot back at its start."""
+        """Use a new value at once. A peer that has registered other devices connects again."""
         values.check_names([name], PARAMETERS)
         settings = {**self._settings, name: value}
-        Robot(self.name, settings)  # ValueError leaves this one as it was
+        fresh = Robot(self.name, settings)  # ValueError leaves this one as it was
         self._settings = settings
-        self.closing = self.connected  # the peer has registered other devices
-        self._configure()
+        self._silence_ns, self._watchdog_ns = fresh._silence_ns, fresh._watchdog_ns
+        if not fresh.body.replace(self.body, placed=name == "position"):
+            self.closing = self.connected
+        self.body = fresh.body
+        if self._framed != fresh._framed:
+            self._framed, self.network = fresh._framed, fresh.network
+            self.uart.baud_rate, self.closing = fresh.uart.baud_rate, self.connected
 
     def describe(self) -> str:
         way = "serial, COBS and CRC-16" if self._framed else "TCP"

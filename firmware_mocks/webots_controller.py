@@ -64,6 +64,7 @@ class Controller(Mock):
         self._settings = settings
         self._noise = random.Random(name)
         self._configure()
+        self._restart()
 
     def _configure(self) -> None:
         settings = self._settings
@@ -73,7 +74,6 @@ class Controller(Mock):
         self._robot = settings["robot"]
         if not isinstance(self._robot, str):
             raise ValueError(f"robot: {self._robot!r} is not a name")
-        self._restart()
 
     def _restart(self) -> None:
         self.ended = ""
@@ -117,12 +117,15 @@ class Controller(Mock):
         self._restart()
 
     def set(self, name: str, value: str) -> None:
+        """Use a new value from the next connection on; a new script begins at once."""
         values.check_names([name], PARAMETERS)
         settings = {**self._settings, name: value}
         Controller(self.name, settings)  # ValueError leaves this one as it was
         self._settings = settings
-        self.closing = self.connected
         self._configure()
+        if name == "script":
+            self.closing = self.connected
+            self._restart()
 
     def receive(self, data: bytes, now: int) -> None:
         if not self.connected or self.closing or self.ended:

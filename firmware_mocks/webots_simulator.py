@@ -59,6 +59,8 @@ WORDS = {
     "framing": ("tcp", "ipc"),
     "webots": wire.VERSIONS,
 }
+OF_PROGRAM = ("speed", "accept", "loading_ms", "reset_ms", "framing")
+"""Parameters that no world file has."""
 LATEST_NS = 1000 * MS
 TCP_RATE = 1_000_000_000  # TCP is not paced
 
@@ -221,9 +223,10 @@ class Simulator(Mock):
         self._only: Peer | None = None
         self._settings = settings
         self._loaded_ns = self._due_ns = 0
-        self._configure()
+        self._load(self._configure())
 
-    def _configure(self) -> None:
+    def _configure(self) -> dict[str, Any]:
+        """Read the parameters of the program; return all, with their words checked."""
         settings = dict(self._settings)
         for name, words in WORDS.items():
             settings[name] = values.choice(name, settings[name], words)
@@ -232,6 +235,10 @@ class Simulator(Mock):
         self._accepts = settings["accept"] == "yes"
         self._paced = settings["speed"] == "real-time"
         self.local = settings["framing"] == "ipc"
+        return settings
+
+    def _load(self, settings: dict[str, Any]) -> None:
+        """Load the world that the other parameters describe."""
         self.world = World(settings)
         self._loaded_ns = self.now + self._loading_ns
         self.inside = {
@@ -321,13 +328,15 @@ class Simulator(Mock):
                 peer.quit(now)
 
     def set(self, name: str, value: str) -> None:
-        """Use a new value at once, in a new world."""
+        """Use a new value at once; a parameter of the world is that of a new one."""
         values.check_names([name], PARAMETERS)
         settings = {**self._settings, name: value}
         Simulator(self.name, settings)  # ValueError leaves this one as it was
         self._settings = settings
-        self.reset(self.now)
-        self._configure()
+        checked = self._configure()
+        if name not in OF_PROGRAM:
+            self.reset(self.now)
+            self._load(checked)
 
     def describe(self) -> str:
         robots = ", ".join(self.world.robots)

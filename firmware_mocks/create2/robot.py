@@ -77,21 +77,24 @@ class Robot(Adjustable):
         self.stream: list[int] = []
         self._moved_ns: int | None = None
         self._reported_mm = self._reported_degrees = 0.0
+        self.floor = Floor(0.0, 0.0, 0.0, 0.0, 0.0)
         self._configure()
+        self._place()
+        self._set_senses()
         self.uart.baud_rate = self._baud_rate
 
     def _configure(self) -> None:
         settings = self._settings
-        width = values.number("width", settings["width"], 0.5, 100.0) * 1000
-        depth = values.number("depth", settings["depth"], 0.5, 100.0) * 1000
-        x, y, heading = values.position("position", settings["position"])
-        if (x, y) == (0.0, 0.0):
-            x, y = width / 2000, depth / 2000
-        self.floor = Floor(width, depth, x * 1000, y * 1000, heading)
-        self._reported_mm = self._reported_degrees = 0.0
-        self._set_senses()
+        self.floor.width = values.number("width", settings["width"], 0.5, 100.0) * 1000
+        self.floor.depth = values.number("depth", settings["depth"], 0.5, 100.0) * 1000
         allowed = tuple(map(str, BAUD_RATES))
         self._baud_rate = int(values.choice("baud_rate", settings["baud_rate"], allowed))
+
+    def _place(self) -> None:
+        x, y, heading = values.position("position", self._settings["position"])
+        if (x, y) == (0.0, 0.0):
+            x, y = self.floor.width / 2000, self.floor.depth / 2000
+        self.floor.x, self.floor.y, self.floor.heading = x * 1000, y * 1000, heading
 
     def _set_senses(self) -> None:
         settings = self._settings
@@ -107,7 +110,7 @@ class Robot(Adjustable):
         if name in ("wheel_drop", "cliff", "charger", "charge"):
             self._set_senses()
         else:
-            self._configure()
+            self._place() if name == "position" else self._configure()
         self._protect()
 
     def reset(self, now: int) -> None:

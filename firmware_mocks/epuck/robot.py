@@ -58,7 +58,6 @@ VERSIONS = {
     "e-puck": "Version 1.5.3 November 2016 (Webots)",
     "e-puck2": "Version 2.0 e-puck2",
 }
-POSE = ("position", "width", "depth")
 STEP_NS = 5 * MS
 
 
@@ -76,8 +75,9 @@ class Robot(Adjustable):
         self._now = 0
         self._moved_ns: int | None = None
         self._is_off = False
-        self._place()
+        self.arena = Arena(0.0, 0.0, 0.0, 0.0, 0.0)
         self._configure()
+        self._place()
         self._firmware = self._start()
 
     def _start(self) -> Generator[None, int, None]:
@@ -86,16 +86,16 @@ class Robot(Adjustable):
         return firmware
 
     def _place(self) -> None:
-        settings = self._settings
-        width = values.number("width", settings["width"], 0.1, 100.0)
-        depth = values.number("depth", settings["depth"], 0.1, 100.0)
-        x, y, heading = values.position("position", settings["position"])
+        arena = self.arena
+        x, y, heading = values.position("position", self._settings["position"])
         if (x, y) == (0.0, 0.0):
-            x, y = width / 2, depth / 2
-        self.arena = Arena(width, depth, x, y, heading)
+            x, y = arena.width / 2, arena.depth / 2
+        arena.x, arena.y, arena.heading = x, y, heading
 
     def _configure(self) -> None:
         settings = self._settings
+        self.arena.width = values.number("width", settings["width"], 0.1, 100.0)
+        self.arena.depth = values.number("depth", settings["depth"], 0.1, 100.0)
         self.model = values.choice("model", settings["model"], tuple(FASTEST))
         self.version = str(settings["version"]) or VERSIONS[self.model]
         self.hardware = str(settings["hardware"])
@@ -117,7 +117,7 @@ class Robot(Adjustable):
     # --- the host -----------------------------------------------------------------------------
 
     def _adopt(self, name: str) -> None:
-        self._place() if name in POSE else self._configure()
+        self._place() if name == "position" else self._configure()
 
     def reset(self, now: int) -> None:
         """Switched on, or its reset button."""

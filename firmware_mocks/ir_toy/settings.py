@@ -17,6 +17,8 @@ PARAMETERS: dict[str, str] = {
     f"nec:0x04:0x08 ({NAMES}), or raw:9000,4500,560 in microseconds; with semicolons between them "
     "(default: none)",
     "every_ms": "time between two presses (default 1000)",
+    "start_ms": "time without a press after a client has begun to receive, as irrecord's test of "
+    "the ambient light needs it (default 0)",
     "repeats": "frames of each press after the first, as a held key sends them (default 0)",
     "replies": "codes that a lamp beside the toy answers, with the answers: nec:4:8=nec:4:0x88, "
     "with semicolons between them, or a mapping (default: none)",
@@ -37,6 +39,7 @@ PARAMETERS: dict[str, str] = {
 DEFAULTS: dict[str, Any] = {
     "play": "",
     "every_ms": 1000,
+    "start_ms": 0,
     "repeats": 0,
     "replies": {},
     "delay_ms": 150,
@@ -60,6 +63,7 @@ class Settings:
 
     play: tuple[Key, ...]
     every_ns: int
+    start_ns: int
     repeats: int
     replies: dict[Key, Key]
     delay_ns: int
@@ -82,6 +86,7 @@ def settings_of(given: Mapping[str, Any]) -> Settings:
     return Settings(
         play=tuple(values.named("play", keys_of, all_["play"])),
         every_ns=values.milliseconds("every_ms", all_["every_ms"], 1),
+        start_ns=values.milliseconds("start_ms", all_["start_ms"]),
         repeats=values.whole("repeats", all_["repeats"], 0, 100),
         replies=values.named("replies", _replies, all_["replies"]),
         delay_ns=values.milliseconds("delay_ms", all_["delay_ms"]),

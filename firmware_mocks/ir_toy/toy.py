@@ -241,6 +241,9 @@ class Toy(Mock):
         self.sampler.enable()
         self.carrier = CARRIER_38_KHZ
         self.uart.write(b"S01", now)
+        if self.settings.start_ns:
+            self.remote.stop(now)
+            self.remote.start(now + self.settings.start_ns)
 
     def _read_sump(self, byte: int, now: int) -> None:
         """Commands from 80h on are followed by four bytes, so five zeros always end this mode."""

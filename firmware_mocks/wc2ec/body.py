@@ -29,6 +29,8 @@ class Body:
     full: it has the starred commands and packets, and sends the values of its motors.
     """
 
+    motors: dict[int, float]
+
     def __init__(self, settings: Mapping[str, Any]) -> None:
         source = values.choice("wc2ec_types", settings["wc2ec_types"], ("webots", "document"))
         self.types = wire.types_of(str(settings["webots"]), document=source == "document")
@@ -80,6 +82,20 @@ class Body:
         self._off: set[int] = set()
         self._period: dict[int, int] = {}
         self._due: dict[int, int] = {}
+
+    def replace(self, before: Body, *, placed: bool) -> bool:
+        """Go on where another one was; return whether the devices are the same. placed: it has a
+        new pose."""
+        room, self.room = self.room, before.room
+        self.room.width, self.room.depth = room.width, room.depth
+        if placed:
+            self.room.x, self.room.y, self.room.heading = room.x, room.y, room.heading
+        self.lift, self._time_ns, self.counts = before.lift, before._time_ns, before.counts
+        if self.registrations() != before.registrations() or self.full != before.full:
+            return False
+        self.motors, self._echoes = before.motors, before._echoes
+        self._off, self._period, self._due = before._off, before._period, before._due
+        return True
 
     def stop(self) -> None:
         """The motors return to their defaults."""

@@ -80,6 +80,22 @@ class Pilot:
     def ready(self) -> bool:
         return all(name in self.ids for name in (*self._sensors, *self._motors))
 
+    def waits_for(self) -> str:
+        """Why it does not drive, for people; "": it does."""
+        wanted = dict.fromkeys((*self._sensors, *self._motors))
+        if missing := [name for name in wanted if name not in self.ids]:
+            known = ", ".join(self.ids) or "nothing"
+            return (
+                f"drives no motor: the robot has no {', '.join(missing)} (it registered {known}); "
+                "name its devices: --set sensors=LEFT,FRONT,RIGHT --set motors=LEFT,RIGHT"
+            )
+        if silent := [name for name in self._sensors if self.ids[name] not in self._values]:
+            return (
+                f"drives no motor: no value of {', '.join(silent)} has come, and it enables no "
+                "sensor; let the robot send them (hilgw: always_on of its body)"
+            )
+        return ""
+
     def register(self, index: int, name: bytes) -> None:
         self.ids[name.decode(errors="replace")] = index
 
@@ -92,6 +108,11 @@ class Pilot:
         left, front, right = (0.0 if each is None else each for each in seen)
         self.wheels = self._avoider.steer(left, front, right)
         return True
+
+    def replace(self, before: Pilot) -> None:
+        """Go on where another one was, with its ids and values."""
+        self.ids, self.wheels = before.ids, before.wheels
+        self._values, self._avoider = before._values, before._avoider
 
     def stop(self) -> None:
         self.wheels = (0.0, 0.0)
@@ -136,8 +157,7 @@ class Messenger:
         self._channel = round(values.number("channel", settings["channel"], -1, 2**31 - 1))
         self._message = str(settings["message"])
         self._names = (str(settings["emitter"]), str(settings["receiver"]))
-        self._emitter: tuple[int, int] | None = None
-        self._receiver: tuple[int, int] | None = None
+        self._registered: dict[str, tuple[int, int]] = {}
 
     @property
     def wanted(self) -> bool:
@@ -145,10 +165,20 @@ class Messenger:
         return any(self._names)
 
     def register(self, kind: int, index: int, name: str) -> None:
-        if name and name == self._names[0]:
-            self._emitter = kind, index
-        elif name and name == self._names[1]:
-            self._receiver = kind, index
+        self._registered[name] = kind, index
+
+    def replace(self, before: Messenger) -> None:
+        """Go on where another one was."""
+        self.sent, self.received, self.last = before.sent, before.received, before.last
+        self._registered = before._registered
+
+    @property
+    def _emitter(self) -> tuple[int, int] | None:
+        return self._registered.get(self._names[0])
+
+    @property
+    def _receiver(self) -> tuple[int, int] | None:
+        return self._registered.get(self._names[1])
 
     def size(self, buffer: bytes | bytearray) -> int | None:
         """Bytes of a message with a packet, 0: unknown yet; None: it has no packet."""

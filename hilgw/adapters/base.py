@@ -7,7 +7,6 @@ the supervisor owns reconnection. `now` is integer nanoseconds of a monotonic cl
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from hilgw.adapters.declaration import (
@@ -149,13 +148,13 @@ class SearchEnded:
 @record
 class RemoteAnswer:
     """Another module's answer to a command. address: of that module; command: the AT command;
-    asked: the address the command was sent to. problem: why it failed, "" for success."""
+    token: that of the request. problem: why it failed, "" for success."""
 
     address: str
     command: str
     value: bytes = b""
     problem: str = ""
-    asked: str = field(default="", compare=False)
+    token: int = 0
 
 
 Event = (
@@ -254,9 +253,10 @@ class NetworkSession(AdapterSession, Protocol):
         """Start a search: a Node for each module that answers, then SearchEnded. No events when
         the session is not ready or a search is in progress."""
 
-    def command(self, address: str, name: str, value: bytes, now: int) -> list[Event]:
+    def command(self, address: str, name: str, value: bytes, token: int, now: int) -> list[Event]:
         """Send an AT command to the module at `address` (16 or 4 hexadecimal digits); an empty
-        value reads. A RemoteAnswer follows. No events when the session is not ready."""
+        value reads. A RemoteAnswer with this token follows. No events when the session is not
+        ready."""
 
 
 class Adapter(Protocol):

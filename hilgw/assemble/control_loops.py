@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from hilgw.config.queries import (
     forwarding_of,
@@ -42,48 +42,38 @@ from hilgw.settings import MockSpec
 from hilgw.units import NS_PER_MS, ns_to_s
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from hilgw.assemble.network import NetworkPorts
     from hilgw.assemble.ports import PlaceMock
     from hilgw.assemble.stepped import SteppedAssembly
     from hilgw.bodies.base import Body
-    from hilgw.config.model import GatewayConfig, PartConfig, RobotConfig
+    from hilgw.config.model import PartConfig, RobotConfig
     from hilgw.controllers.base import PeerController
-    from hilgw.engine.gateway import Gateway
-    from hilgw.engine.lines import Port
     from hilgw.engine.robot.schedule import Schedule
+    from hilgw.transports.base import LineSettings
+
+AnyBody = TypeVar("AnyBody", bound=LoopBody)
 
 
 class ControlLoopAssembly:
     """Adds the control loops of one configuration to a gateway."""
 
-    def __init__(
-        self, config: GatewayConfig, gateway: Gateway, schedule: Schedule, ports: NetworkPorts
-    ) -> None:
-        self._config = config
-        self._gateway = gateway
-        self._schedule = schedule
-        self._ports = ports
+    def __init__(self, ports: NetworkPorts, schedule: Schedule) -> None:
+        self._ports, self._schedule = ports, schedule
+        self._config, self._gateway, self._describe = ports.config, ports.gateway, ports.describe
 
     def add(self, name: str, config: RobotConfig) -> None:
         """The control loop of a robot that has a body or a controller that is a peer."""
         gateway, robot = self._gateway, self._gateway.robots[name]
         has_peer = peer_of(config.controller) is not None
         context = LoopContext(name, gateway.timer, gateway.observer, gateway.control_loops.watchdog)
-        simulated = config.body is None or is_simulated(self._config, f"{name}.body", config.body)
         is_stepped = stepped_of(config.controller) is not None
-        safety = SafetyState(config.safety, simulated=simulated, stepped=is_stepped)
         if config.body is None:
+            safety = SafetyState(config.safety, simulated=True, stepped=is_stepped)
             body = no_body(context, safety)
         else:
-            link = self._body(name, config.body)
-            guarded = self._is_guarded(link.name, safety)
-            body = LoopBody(
-                link,
-                safety,
-                is_guarded=guarded,
-                has_watchdog=_has_watchdog(config.body),
-                named=_named(config.body),
-            )
+            body = self._body(name, "body", LoopBody, stepped=is_stepped)
         controller = self._loop_controller(context, config)
         loop = ControlLoop(
             context,
@@ -92,7 +82,7 @@ class ControlLoopAssembly:
             Radios(robot if has_peer else None, passing=is_stepped),
             config.devices if has_peer else {},
             Forwarder(robot.emitters, forwarding_of(config.body)),
-            self._remote(name, config, stepped=is_stepped),
+            None if config.remote is None else self._remote(name, config, stepped=is_stepped),
         )
         gateway.control_loops.add(loop)
         robot.on_packet = loop.packets.from_medium
@@ -106,39 +96,24 @@ class ControlLoopAssembly:
             self._describe(name, "has no controller: its body is not moved")
         elif has_peer:
             on_line = is_on_line(config.controller.settings)
-            self._describe_deadline(name, safety, simulated=simulated, on_line=on_line)
+            self._describe_deadline(name, body.safety, on_line=on_line)
 
-    def _remote(self, name: str, config: RobotConfig, *, stepped: bool) -> RemoteBody | None:
+    def _remote(self, name: str, config: RobotConfig, *, stepped: bool) -> RemoteBody:
         """The second body, with a safety of its own."""
-        if config.remote is None:
-            return None
-        simulated = is_simulated(self._config, f"{name}.remote", config.remote)
-        safety = SafetyState(config.safety, simulated=simulated, stepped=stepped)
-        link = self._body(name, config.remote, "remote")
+        make = partial(RemoteBody, mode=RobotMode(config.mode))
+        remote = self._body(name, "remote", make, stepped=stepped)
+        safety = remote.safety
         self._describe(name, f"mode {config.mode}; `hilgw mode {name}` changes it")
         if safety.timeout_ns:
             seconds = ns_to_s(safety.timeout_ns)
             text = f"its motors stop {seconds:g} s after the controller's last message"
-            self._describe(name, f"remote {'simulated' if simulated else 'real'} body: {text}")
-        guarded = self._is_guarded(link.name, safety)
-        return RemoteBody(
-            link,
-            safety,
-            RobotMode(config.mode),
-            is_guarded=guarded,
-            has_watchdog=_has_watchdog(config.remote),
-            named=_named(config.remote),
-        )
+            kind = "simulated" if safety.simulated else "real"
+            self._describe(name, f"remote {kind} body: {text}")
+        return remote
 
-    def _is_guarded(self, name: str, safety: SafetyState) -> bool:
-        """Whether the body of this name moves real motors."""
-        return not safety.simulated and not is_mocked(self._config, name)
-
-    def _describe_deadline(
-        self, name: str, safety: SafetyState, *, simulated: bool, on_line: bool
-    ) -> None:
+    def _describe_deadline(self, name: str, safety: SafetyState, *, on_line: bool) -> None:
         """on_line: the controller is on a serial line, whose silence is a disconnect."""
-        body = "simulated body" if simulated else "real body"
+        body = "simulated body" if safety.simulated else "real body"
         if safety.timeout_ns:
             seconds = ns_to_s(safety.timeout_ns)
             text = f"the motors stop {seconds:g} s after the controller's last message"
@@ -152,20 +127,21 @@ class ControlLoopAssembly:
 
     # --- the two ends -------------------------------------------------------------------------
 
-    def _body(self, name: str, part: PartConfig, role: str = "body") -> PeerLink[Any]:
-        """role: the key of the configuration."""
+    def _body(
+        self, name: str, role: str, make: Callable[..., AnyBody], *, stepped: bool
+    ) -> AnyBody:
+        """Make a body of a robot, with its safety. role: the key of the configuration."""
+        robot, key = self._config.robots[name], f"{name}.{role}"
+        part = robot.bodies[role]
         body: Body = load(BODIES, part.kind)
-        settings = part.settings
-        link = self._link(f"{name}.{role}", body, settings)
-        if is_on_line(settings):
-            self._supervise_line(link, body, part, name)
-            return link
-        mock_name = name if role == "body" else link.name
-        mock = self._placed_mock(mock_name, body, settings, name)
-        port = self._ports.tcp(link.name, settings.connect, mock, retry_s=body.retry_s)
-        self._supervise(link, port)
-        self._describe(name, f"{role} {part.kind}: {port.where}")
-        return link
+        simulated = is_simulated(self._config, key, part)
+        return make(
+            self._peer(key, body, part),
+            SafetyState(robot.safety, simulated=simulated, stepped=stepped),
+            is_guarded=not simulated and not is_mocked(self._config, key),
+            has_watchdog=body.stop_frame(part.settings).has_watchdog,
+            named=frozenset((*part.settings.limits, *body.default_positions(part.settings))),
+        )
 
     def _loop_controller(self, context: LoopContext, config: RobotConfig) -> LoopController:
         """The controller. One that is stepped has nothing yet that keeps it connected."""
@@ -179,38 +155,21 @@ class ControlLoopAssembly:
         again = "connects again" if kind is None else "connects once; start the gateway again"
         advice = f"its mock {again}" if mocked else None
         if kind is None:
-            return LoopController(self._controller(name, part), timer, advice)
+            controller: PeerController = load(CONTROLLERS, part.kind)
+            link = self._peer(f"{name}.controller", controller, part)
+            return LoopController(link, timer, advice)
         settings, grid = part.settings, self._grid
         session = kind.robot_session(settings, self._config.webots, name, grid.step_ms)
-        link: PeerLink[Any] = PeerLink(f"{name}.controller", session, timer, context.watchdog)
-        if self._computes_in_simulated_time(link.name, part):
-            stepping = Stepping(grid, settings.synchronization)
-            return LoopController(link, timer, advice, stepping)
-        holds = self._gateway.holds if settings.synchronization else None
-        stepping = Stepping(grid, settings.synchronization, holds)
-        return LoopController(link, self._gateway.real_timer, advice, stepping)
+        link = PeerLink(f"{name}.controller", session, timer, context.watchdog)
+        is_simulated = self._computes_in_simulated_time(link.name, part)
+        synchronized = settings.synchronization
+        clock = timer if is_simulated else self._gateway.real_timer
+        holds = self._gateway.holds if synchronized and not is_simulated else None
+        return LoopController(link, clock, advice, Stepping(grid, synchronized, holds))
 
     def _computes_in_simulated_time(self, name: str, part: PartConfig) -> bool:
         """Whether a mock stands for this controller: it must not hold simulated time."""
         return is_mocked(self._config, name) and program_of(part) is None
-
-    def _controller(self, name: str, part: PartConfig) -> PeerLink[Any]:
-        controller: PeerController = load(CONTROLLERS, part.kind)
-        settings = part.settings
-        link = self._link(f"{name}.controller", controller, settings)
-        if is_on_line(settings):
-            self._supervise_line(link, controller, part)
-            return link
-        words, connect = "", None
-        if mocked := is_mocked(self._config, link.name):
-            spec = controller.mock(settings, self._config.webots)
-            words, connect = f" (mock {spec.name})", self._ports.client(name, spec)
-        listening = self._ports.listening(settings.listen, connect, mocked=mocked)
-        self._gateway.supervisors[link.name] = TcpServer(
-            link, listening, self._gateway.lines, where=settings.listen
-        )
-        self._describe(name, f"controller {part.kind}: listens on {settings.listen}{words}")
-        return link
 
     # --- controllers that are stepped ---------------------------------------------------------
 
@@ -226,69 +185,78 @@ class ControlLoopAssembly:
     def _stepped(self) -> SteppedAssembly:
         from hilgw.assemble.stepped import SteppedAssembly
 
-        return SteppedAssembly(self._config, self._gateway, self._ports)
+        return SteppedAssembly(self._ports)
 
-    def _link(self, name: str, part: Body | PeerController, settings: Any) -> PeerLink[Any]:
-        serial = is_on_line(settings)
-        framing = create(part.framing) if serial and part.framing else None
-        line = line_settings(settings) if serial else None
+    # --- what keeps them connected ------------------------------------------------------------
+
+    def _peer(self, name: str, kind: Body | PeerController, part: PartConfig) -> PeerLink[Any]:
+        """Make the link of a body or a controller, and what keeps it connected."""
+        settings, framing, line = part.settings, None, None
+        if is_on_line(settings):
+            line = line_settings(settings)
+            framing = create(kind.framing) if kind.framing else None
         link: PeerLink[Any] = PeerLink(
             name,
-            part.session(settings, self._config.webots, framing),
+            kind.session(settings, self._config.webots, framing),
             self._gateway.timer,
             self._gateway.control_loops.watchdog,
             None if line is None else LinePacer(line.baudRate, line.byteSize),
             {} if framing is None else framing.dropped,
         )
         self._ports.replays.words[name] = partial(link.session.describe, received=False)
+        if line is None and name.endswith(".controller"):
+            self._listen(link, kind, part)
+        else:
+            self._connect(link, kind, part, line)
         return link
 
-    def _supervise(self, link: PeerLink[Any], port: Port) -> None:
+    def _listen(self, link: PeerLink[Any], kind: Body | PeerController, part: PartConfig) -> None:
+        owner, where, words, aims = link.name.partition(".")[0], part.settings.listen, "", []
+        if mocked := is_mocked(self._config, link.name):
+            words, aim = self._ports.client(owner, kind.mock(part.settings, self._config.webots))
+            aims.append(aim)
+        listening = self._ports.listening(where, aims, mocked=mocked)
+        self._gateway.supervisors[link.name] = TcpServer(
+            link, listening, self._gateway.lines, where=where
+        )
+        self._describe(owner, f"controller {part.kind}: listens on {where}{words}")
+
+    def _connect(
+        self,
+        link: PeerLink[Any],
+        kind: Body | PeerController,
+        part: PartConfig,
+        line: LineSettings | None,
+    ) -> None:
+        """line: of the serial port; None: it is on TCP."""
+        settings, (owner, _, role) = part.settings, link.name.partition(".")
+        mock = self._placed_mock(link.name, kind, settings, on_line=line is not None)
+        if line is None:
+            retry_s = cast("Body", kind).retry_s
+            port = self._ports.tcp(link.name, settings.connect, mock, retry_s=retry_s)
+            self._describe(owner, f"{role} {part.kind}: {port.where}")
+        else:
+            of_port = settings.port, line, settings.boot_s, mock
+            port = self._ports.described(link.name, f"{role} {part.kind}", *of_port)
         port = replace(port, release=link.release)
         self._gateway.supervisors[link.name] = Supervisor(link, port, self._gateway.lines)
 
-    def _supervise_line(
-        self, link: PeerLink[Any], part: Body | PeerController, config: PartConfig, robot: str = ""
-    ) -> None:
-        """robot: whose body it is."""
-        settings = config.settings
-        line, boot_s = line_settings(settings), settings.boot_s
-        mock = self._placed_mock(link.name, part, settings, robot)
-        port = self._ports.serial(link.name, settings.port, line, boot_s, mock)
-        self._supervise(link, port)
-        owner, _, role = link.name.partition(".")
-        self._describe(owner, f"{role} {config.kind}: {port.where}, {line.baudRate} baud")
-        if modem_lines := self._ports.modem_lines(link.name, settings.port, line, boot_s):
-            self._describe(owner, f"{role}: {modem_lines}")
-
     def _placed_mock(
-        self, name: str, part: Body | PeerController, settings: Any, robot: str
+        self, name: str, kind: Body | PeerController, settings: Any, *, on_line: bool
     ) -> PlaceMock:
-        """To put the mock of a body or a controller behind its port. robot: whose body it is; its
-        devices in the file are those of the mock, unless the mock's own parameters list them."""
-        spec = part.mock(settings, self._config.webots)
-        if robot and "devices" not in settings.mock:
+        """To put the mock of a body or a controller behind its port. The devices of a robot in the
+        file are those of its mock, unless the mock's own parameters list them."""
+        spec = kind.mock(settings, self._config.webots)
+        robot, _, role = name.partition(".")
+        if role != "controller" and "devices" not in settings.mock:
             listed = self._config.robots[robot].devices
             own = {
                 each: fields
                 for each, fields in listed.items()
                 if not isinstance(fields, EmitterFields | ReceiverFields)
             }
-            more = cast("Body", part).mocked_devices(settings, own)
+            more = cast("Body", kind).mocked_devices(settings, own)
             spec = MockSpec(spec.name, spec.parameters | more)
+        if role == "body" and not on_line:
+            name = robot
         return lambda device: self._ports.host(name, spec, device)
-
-    def _describe(self, name: str, text: str) -> None:
-        self._gateway.description.append(f"  {name:<12} {text}")
-
-
-def _named(part: PartConfig) -> frozenset[str]:
-    """The motors that the settings name."""
-    body: Body = load(BODIES, part.kind)
-    return frozenset((*part.settings.limits, *body.default_positions(part.settings)))
-
-
-def _has_watchdog(part: PartConfig) -> bool:
-    """Whether the robot stops by itself when nothing comes from here."""
-    body: Body = load(BODIES, part.kind)
-    return body.stop_frame(part.settings).has_watchdog

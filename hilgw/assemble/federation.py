@@ -8,14 +8,12 @@ from hilgw.config.scene import air_of
 from hilgw.errors import ConfigError
 
 if TYPE_CHECKING:
-    from hilgw.config.model import FederationConfig, GatewayConfig
-    from hilgw.engine.gateway import Gateway
+    from hilgw.assemble.ports import Ports
+    from hilgw.config.model import FederationConfig
     from hilgw.medium.airs import Airs
 
 
-def add_federation(
-    config: GatewayConfig, federation: FederationConfig, gateway: Gateway, airs: Airs
-) -> None:
+def add_federation(ports: Ports, federation: FederationConfig, airs: Airs) -> None:
     """Adds it to the ports of the gateway. Raises ConfigError without Eclipse Zenoh, or where Zenoh
     refuses a setting."""
     try:
@@ -30,11 +28,11 @@ def add_federation(
 
     local = [
         name
-        for name, adapter in config.adapters.items()
+        for name, adapter in ports.config.adapters.items()
         if not adapter.common.air and air_of(adapter, name) == name
     ]
-    shared = SharedAirs(airs, federation.name, local, gateway.real_timer.now)
-    made = Federation(federation, zenoh_settings(federation), gateway, shared)
-    gateway.join(made)
+    shared = SharedAirs(airs, federation.name, local, ports.gateway.real_timer.now)
+    made = Federation(federation, zenoh_settings(federation), ports.gateway, shared)
+    ports.gateway.join(made)
     name, network = federation.name, federation.network
-    gateway.description.append(f"  {NAME:<12} {name} in {network}, {federation.mode}: {made.where}")
+    ports.describe(NAME, f"{name} in {network}, {federation.mode}: {made.where}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hilgw.adapters._common.framing_settings import name_of
 from hilgw.adapters.base import AcknowledgedSession, line_of
 from hilgw.adapters.declaration import Framed
-from hilgw.assemble.ports import MockPorts, Ports
+from hilgw.assemble.ports import Assembly, Ports
 from hilgw.config import line_rates
 from hilgw.config.queries import (
     REAL_TIME,
@@ -92,9 +92,8 @@ def build(
 
         mocap = Mocap(address_of(config.medium.mocap.listen), scene, observer)
     gateway = Gateway(timer, medium, scene, observer, paced, mocap, config.guardian_ms)
-    assembly = _Assembly(config, gateway, Airs(), schedule)
     try:
-        assembly.add_all()
+        _Assembly(config, gateway, Airs(), schedule).add_all()
     except BaseException:
         gateway.close()
         raise
@@ -106,35 +105,32 @@ def _report_observer(loop: asyncio.AbstractEventLoop, observer: Observer, error:
     loop.call_exception_handler(report)
 
 
-class _Assembly:
+class _Assembly(Assembly):
     """One build under way."""
 
     def __init__(
         self, config: GatewayConfig, gateway: Gateway, airs: Airs, schedule: Schedule
     ) -> None:
-        self.config = config
-        self.gateway = gateway
-        self.airs = airs
-        self.schedule = schedule
-        self.describe = gateway.description.append
+        super().__init__(config, gateway)
+        self.airs, self.schedule = airs, schedule
+        self.ports = Ports(config, gateway)
 
     def add_all(self) -> None:
         for name, robot in self.config.robots.items():
             self.add_robot(name, robot)
         self.add_obstacles()
-        mocks, ports = MockPorts(self.config, self.gateway), Ports(self.config, self.gateway)
         for name, adapter in self.config.adapters.items():
-            self.add_station(name, adapter, mocks, ports)
-        mocks.add_nodes()
+            self.add_station(name, adapter)
+        self.ports.add_nodes()
         self.add_peers()
         if self.config.federation is not None:
             from hilgw.assemble.federation import add_federation
 
-            add_federation(self.config, self.config.federation, self.gateway, self.airs)
+            add_federation(self.ports, self.config.federation, self.airs)
         if self.config.estop is not None:
-            self.add_estop(self.config.estop, ports)
-        for notice in line_rates.notices(self.config):
-            self.describe(f"  {notice}")
+            self.add_estop(self.config.estop)
+        notices = line_rates.notices(self.config)
+        self.gateway.description.extend(f"  {notice}" for notice in notices)
 
     def add_peers(self) -> None:
         """Bodies, and controllers that are peers or behind a proxy. Their modules are imported when
@@ -154,14 +150,14 @@ class _Assembly:
         if looped:
             from hilgw.assemble.control_loops import ControlLoopAssembly
 
-            loops = ControlLoopAssembly(self.config, self.gateway, self.schedule, ports)
+            loops = ControlLoopAssembly(ports, self.schedule)
             for name in looped:
                 loops.add(name, robots[name])
             self.describe_guardian()
         if proxied:
             from hilgw.assemble.proxies import add_proxies
 
-            add_proxies(self.config, self.gateway, ports)
+            add_proxies(ports)
 
     def describe_guardian(self) -> None:
         """What stops real robots without this process, and where it cannot."""
@@ -169,11 +165,12 @@ class _Assembly:
         if guardian.guarded:
             seconds = ns_to_s(self.config.guardian_ms * NS_PER_MS)
             self.describe(
-                f"  {'guardian':<12} robot-guard stops the motors if hilgw is killed, or frozen "
-                f"for {seconds:g} s; not after {', '.join(UNGUARDED)}"
+                "guardian",
+                f"robot-guard stops the motors if hilgw is killed, or frozen "
+                f"for {seconds:g} s; not after {', '.join(UNGUARDED)}",
             )
 
-    def add_estop(self, config: EstopConfig, ports: Ports) -> None:
+    def add_estop(self, config: EstopConfig) -> None:
         """The emergency-stop switch of all robots. Among mocks there is none."""
         from hilgw.engine.arming.estop import NAME, EmergencySwitch
 
@@ -181,13 +178,13 @@ class _Assembly:
         if is_estop_mocked(self.config):
             words = f"a MOCK at {config.where}, released"
         else:
-            gateway, line = self.gateway, ports.modem_line(config.port, config.line)
+            gateway, line = self.gateway, self.ports.modem_line(config.port, config.line)
             clock = gateway.real_timer
             switch = EmergencySwitch(
                 gateway.control_loops, clock, gateway.observer, config.where, line
             )
             gateway.control_loops.estop, gateway.reports[NAME] = switch, switch.report
-        self.describe(f"  {NAME:<12} emergency-stop switch: {words}")
+        self.describe(NAME, f"emergency-stop switch: {words}")
 
     # --- robots ------------------------------------------------------------------------------
 
@@ -210,7 +207,7 @@ class _Assembly:
             else:
                 robot.receivers[device] = self.receiver(robot, device, fields, kind)
         gateway.robots[name] = robot
-        self.describe(f"  {name:<12} robot: {_devices(config)}")
+        self.describe(name, f"robot: {_devices(config)}")
 
     def emitter(self, robot: str, name: str, fields: EmitterFields) -> EmitterPort:
         gateway, schedule = self.gateway, self.schedule
@@ -247,12 +244,12 @@ class _Assembly:
             gateway.scene.obstacles[name] = made
             gateway.medium.obstruct(made)
         if config.obstacles:
-            self.describe(f"  obstacles: {', '.join(config.obstacles)}")
+            gateway.description.append(f"  obstacles: {', '.join(config.obstacles)}")
 
     # --- hardware ----------------------------------------------------------------------------
 
-    def add_station(self, name: str, config: AdapterConfig, mocks: MockPorts, ports: Ports) -> None:
-        gateway, common = self.gateway, config.common
+    def add_station(self, name: str, config: AdapterConfig) -> None:
+        gateway, common, ports = self.gateway, config.common, self.ports
         adapter: Adapter = load(ADAPTERS, config.kind)
         line, notice = line_of(common)
         if notice:
@@ -272,11 +269,8 @@ class _Assembly:
         station = Station(session, common, window, receive_filter, statistics, gateway.timer)
         gateway.stations[name] = station
         gateway.medium.attach(station.listener)
-        place_mock = lambda device: mocks.place(name, config, device)  # noqa: E731
-        port = ports.serial(name, common.port, line, common.boot_s, place_mock)
-        self.describe(f"  {name:<12} {config.kind}: {port.where}, {common.baudRate} baud")
-        if lines := ports.modem_lines(name, common.port, line, common.boot_s):
-            self.describe(f"  {name:<12} {lines}")
+        mock = lambda device: ports.place(name, config, device)  # noqa: E731
+        port = ports.described(name, config.kind, common.port, line, common.boot_s, mock)
         gateway.supervisors[name] = supervisor = Supervisor(station, port, gateway.lines)
         acknowledges = isinstance(session, AcknowledgedSession) and session.acknowledges
         receivers = [

@@ -17,7 +17,7 @@ from hilgw.transports.tcp.stream import connect_tcp
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from hilgw.assemble.ports import PlaceMock
     from hilgw.config.model import AccessConfig, GatewayConfig
@@ -55,7 +55,7 @@ class NetworkPorts(Ports):
     ) -> Port:
         """A peer that listens on this address. many: for several connections, as Webots does.
         limit: bytes that may wait."""
-        if not is_mocked(self._config, name):
+        if not is_mocked(self.config, name):
             host, number = parse_address(url)
             return Port(url, lambda: connect_tcp(host, number, limit=limit), retry_s=retry_s)
         device = (TcpListenerDevice if many else TcpServerDevice)(LOOPBACK, 0, self._listen)
@@ -71,7 +71,7 @@ class NetworkPorts(Ports):
     def listening(
         self,
         url: str,
-        on_listening: Callable[[str, int], None] | None = None,
+        aims: Sequence[Callable[[str, int], None]] = (),
         *,
         mocked: bool,
         shared: bool = False,
@@ -81,7 +81,7 @@ class NetworkPorts(Ports):
         """Where controllers connect. mocked: they are mocks. shared: maybe with a real controller,
         whose port it is. tokens: with one of this role, they connect from other hosts."""
         host, number = parse_address(url)
-        access, gateway = self._config.access, self._gateway
+        access, gateway = self.config.access, self.gateway
         remote = tokens and not is_local(url)
         made = Listening(
             host,
@@ -92,25 +92,20 @@ class NetworkPorts(Ports):
             else None,
             tls=_tls_of(access) if remote else None,
             new_listener=self._listen if mocked else TcpListener,
-            on_listening=on_listening,
+            aims=aims,
         )
         gateway.listening.append(made)
         return made
 
     def client(
         self, name: str, spec: MockSpec, connect: Connect | None = None
-    ) -> Callable[[str, int], None]:
-        """Runs a mock that connects to the address where hilgw listens. connect: how."""
+    ) -> tuple[str, Callable[[str, int], None]]:
+        """Run a mock of the controller of this name, which connects. Return what the user reads
+        about it, and what gives it the address where hilgw listens. connect: how it connects."""
         device = TcpClientDevice(RETRY_S, connect or self._connect)
         replayed = self.replays.place(f"{name}.controller" if "." not in name else name)
         replayed(device) if replayed else self.host(name, spec, device)
-        return device.aim
-
-
-def metrics_listening(config: GatewayConfig, gateway: Gateway, url: str) -> Listening:
-    """Where the metrics are read."""
-    ports = NetworkPorts(config, gateway)
-    return ports.listening(url, mocked=False, tokens=True, role="monitor")
+        return f" (mock {spec.name})", device.aim
 
 
 def _token_check(config: AccessConfig, role: str, now: Callable[[], int]) -> TokenCheck:

@@ -3,7 +3,6 @@ alone in the air."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,12 +18,13 @@ from hilgw.discovery.ports import (
     usb_ids,
 )
 from hilgw.engine.lines import Port
-from hilgw.engine.mock_host import Mock, MockHost, create_mock
+from hilgw.engine.mock_host import Air, Mock, MockHost, create_mock
 from hilgw.errors import DepartureError
-from hilgw.medium.pose import IDENTITY, Pose
+from hilgw.medium.pose import IDENTITY
 from hilgw.plugins import ADAPTERS, load, load_mock, new_air
 from hilgw.protocols.gateway.events import frame_line
 from hilgw.transports.base import describe_modem_lines
+from hilgw.transports.serial import tty
 from hilgw.transports.serial.port import open_serial
 from hilgw.transports.serial.urls import kind_of
 from hilgw.transports.virtual.pty import VirtualPort
@@ -44,25 +44,62 @@ if TYPE_CHECKING:
     PlaceMock = Callable[[DeviceSide], str]
 
 
-class Ports:
-    """The ports of one configuration: all that opens or listens for a part is made here."""
+class Assembly:
+    """What each step of a build has: the configuration, and the gateway that it becomes."""
 
     def __init__(self, config: GatewayConfig, gateway: Gateway) -> None:
-        self._config = config
-        self._gateway = gateway
+        self.config, self.gateway = config, gateway
+
+    def describe(self, name: str, text: str) -> None:
+        """Add a line about this part to what the user reads at the start."""
+        self.gateway.description.append(f"  {name:<12} {text}")
+
+    def new_host(self, air: Air) -> MockHost:
+        """Make the host of the mocks in an air; it ends with the gateway."""
+        gateway = self.gateway
+        host = MockHost(gateway.timer, air, lambda *notice: gateway.observer.notice(*notice))
+        gateway.hosts.append(host)
+        gateway.opened.callback(host.close)
+        return host
+
+
+class Ports(Assembly):
+    """The ports of one configuration: all that opens or listens for a part is made here; and the
+    mocks behind them, one host for each air."""
+
+    def __init__(self, config: GatewayConfig, gateway: Gateway) -> None:
+        super().__init__(config, gateway)
         self.replays = Replays(config, gateway)
+        self._hosts: dict[str, MockHost] = {}
+
+    def described(
+        self,
+        name: str,
+        words: str,
+        port: str | UsbId,
+        line: LineSettings,
+        boot_s: float,
+        mock: PlaceMock,
+    ) -> Port:
+        """Make the serial port of a part, and describe it. words: what the part is."""
+        made = self.serial(name, port, line, boot_s, mock)
+        owner, _, role = name.partition(".")
+        self.describe(owner, f"{words}: {made.where}, {line.baudRate} baud")
+        if lines := self._modem_lines(name, port, line, boot_s):
+            self.describe(owner, f"{role}: {lines}" if role else lines)
+        return made
 
     def serial(
         self, name: str, port: str | UsbId, line: LineSettings, boot_s: float, mock: PlaceMock
     ) -> Port:
         """The serial port of a part."""
         where = describe_port(port)
-        if not is_mocked(self._config, name):
+        if not is_mocked(self.config, name):
             return self._real(port, where, line, boot_s)
-        timer, backend = self._gateway.timer, backend_of(self._config, name)
+        timer, backend = self.gateway.timer, backend_of(self.config, name)
         if backend is Backend.REPLAY:
             return self.replays.serial(name, where, boot_s)
-        if backend is Backend.LOOPBACK or self._config.speed != REAL_TIME:
+        if backend is Backend.LOOPBACK or self.config.speed != REAL_TIME:
             from hilgw.transports.virtual.pipe import Pipe
 
             pipe = Pipe(timer, line, name=f"loopback:{name}")
@@ -73,7 +110,7 @@ class Ports:
                 lambda: id(pipe) if pipe.device.plugged else None,
                 boot_s,
             )
-        pty = VirtualPort(timer, baud_rate=line.baudRate, bits_per_byte=line.byteSize)
+        pty = self._virtual(None, baud_rate=line.baudRate, bits_per_byte=line.byteSize)
         where += mock(pty)
         return Port(
             where,
@@ -84,7 +121,7 @@ class Ports:
 
     def _real(self, port: str | UsbId, where: str, line: LineSettings, boot_s: float) -> Port:
         """Its opening adds what is known about the reset of the board behind it."""
-        timer, urls = self._gateway.timer, self._config.network_ports
+        timer, urls = self.gateway.timer, self.config.network_ports
 
         async def open_port() -> Transport:
             path = resolve_port(port)
@@ -102,11 +139,12 @@ class Ports:
             path=None if "://" in where else lambda: resolve_port(port),
         )
 
-    def modem_lines(self, name: str, port: str | UsbId, line: LineSettings, boot_s: float) -> str:
+    def _modem_lines(self, name: str, port: str | UsbId, line: LineSettings, boot_s: float) -> str:
         """What DTR and RTS will be when this port is opened; "" for a port without them."""
-        if is_mocked(self._config, name):
+        if is_mocked(self.config, name):
             return ""
-        if isinstance(port, str) and (kind_of(port, True) != "device" or _is_pty(port)):
+        is_device = not isinstance(port, str) or kind_of(port, True) == "device"
+        if not is_device or tty.is_pseudo_terminal_path(str(port)):
             return ""
         wait = f"; {boot_s:g} s of silence for the board to start" if boot_s else ""
         return describe_modem_lines(line) + wait
@@ -115,41 +153,26 @@ class Ports:
         """What opens one input of a real port; it blocks."""
         from hilgw.transports.serial.modem_line import open_modem_line
 
-        urls = self._config.network_ports
+        urls = self.config.network_ports
         return lambda: open_modem_line(resolve_port(port), line, allow_urls=urls)
 
     # --- mocks ------------------------------------------------------------------------------------
 
+    def _virtual(self, link: str | None, **line: int) -> VirtualPort:
+        """A virtual port, which is closed with the gateway."""
+        pty = VirtualPort(self.gateway.timer, link, **line)
+        self.gateway.opened.callback(pty.close)
+        return pty
+
     def host(self, name: str, spec: MockSpec, device: DeviceSide) -> str:
         """Runs a mock in an air of its own behind this device; returns a word about it."""
-        host = MockHost(self._gateway.timer, new_air())
-        self._gateway.hosts.append(host)
+        host = self.new_host(new_air())
         host.add(create_mock(spec.name, name, host.air, spec.parameters), device)
         return f" (mock {spec.name})"
 
-
-def _is_pty(path: str) -> bool:
-    if os.name != "posix":
-        return False
-    from hilgw.transports.serial import tty
-
-    return tty.is_pseudo_terminal_path(path)
-
-
-ORIGIN = (0.0, 0.0, 0.0)
-
-
-class MockPorts:
-    """The mocks of adapters and of airs, one host per air."""
-
-    def __init__(self, config: GatewayConfig, gateway: Gateway) -> None:
-        self._config = config
-        self._gateway = gateway
-        self._hosts: dict[str, MockHost] = {}
-
     def place(self, name: str, config: AdapterConfig, device: DeviceSide) -> str:
         """Puts the mock of this adapter behind its port; returns what the user reads about it."""
-        loopback = backend_of(self._config, name) is Backend.LOOPBACK
+        loopback = backend_of(self.config, name) is Backend.LOOPBACK
         adapter: Adapter = load(ADAPTERS, config.kind)
         spec = adapter.mock(config.settings, config.common)
         host = self._host(air_of(config, name))
@@ -162,13 +185,14 @@ class MockPorts:
         if "position" in load_mock(spec.name).parameters:
             robot = common.attached_to
             mount = mount_of(common.position, common.rotation) if robot else IDENTITY
-            self._gateway.scene.follow(robot or name, mount, lambda pose: _put(mock, pose))
+            put = lambda pose: mock.set("position", ",".join(map(str, pose.position)))  # noqa: E731
+            self.gateway.scene.follow(robot or name, mount, put)
         return mock
 
     def add_nodes(self) -> None:
         """Adds the mocks that the airs of the configuration list."""
-        for air, config in self._config.airs.items():
-            if not has_nodes(self._config, air):
+        for air, config in self.config.airs.items():
+            if not has_nodes(self.config, air):
                 continue
             host = self._host(air)
             for name, node in config.nodes.items():
@@ -176,28 +200,20 @@ class MockPorts:
                 if node.replies:
                     parameters["replies"] = dict(node.replies)
                 mock = create_mock(node.mock, name, host.air, parameters, node.position or ORIGIN)
-                port: DeviceSide | None = None
-                if node.link is not None:
-                    port = VirtualPort(self._gateway.timer, node.link)
-                host.add(mock, port)
+                host.add(mock, None if node.link is None else self._virtual(node.link))
                 where = f", open it at {node.link}" if node.link else ""
-                self._gateway.description.append(
-                    f"  {name:<12} mock {node.mock} in air {air}{where}"
-                )
+                self.describe(name, f"mock {node.mock} in air {air}{where}")
 
     def _host(self, air: str) -> MockHost:
         host = self._hosts.get(air)
         if host is None:
-            config = self._config.airs.get(air)
+            config = self.config.airs.get(air)
             space = new_air(config.seed, config.loss) if config else new_air()
-            host = MockHost(self._gateway.timer, space)
-            self._hosts[air] = host
-            self._gateway.hosts.append(host)
+            host = self._hosts[air] = self.new_host(space)
         return host
 
 
-def _put(mock: Mock, pose: Pose) -> None:
-    mock.set("position", ",".join(map(str, pose.position)))
+ORIGIN = (0.0, 0.0, 0.0)
 
 
 # --- recordings -----------------------------------------------------------------------------------
@@ -206,18 +222,18 @@ MOST_SHOWN = 10
 """Departures of a part that the user reads; the report counts all."""
 
 
-class Replays:
+class Replays(Assembly):
     """The replays of one configuration. words: what bytes that hilgw sends mean, by part;
     openings: `hello` and `compared` of a `Replay`, of parts that have these."""
 
     def __init__(self, config: GatewayConfig, gateway: Gateway) -> None:
-        self._config, self._gateway = config, gateway
+        super().__init__(config, gateway)
         self.words: dict[str, Callable[[bytes], str]] = {}
         self.openings: dict[str, tuple[tuple[bytes, bytes], Callable[[bytes], bytes]]] = {}
 
     def place(self, name: str) -> Callable[[DeviceSide], str] | None:
         """Puts the recording of this part behind a device; None: it is not one."""
-        if backend_of(self._config, name) is not Backend.REPLAY:
+        if backend_of(self.config, name) is not Backend.REPLAY:
             return None
         return lambda device: self._host(name, device)
 
@@ -239,7 +255,9 @@ class Replays:
         from hilgw.record.replay import Replay
         from hilgw.record.script import scripts_of
 
-        own = self._own(name)
+        robot, _, key = name.partition(".")
+        parts = self.config.robots[robot].parts if key else self.config.adapters
+        own = parts[key or name].own
         file = Path(own.recording or "")
         script = scripts_of(file)[name].at(own.from_s)
         replay: Replay = Replay(
@@ -248,15 +266,9 @@ class Replays:
             lambda *departure: self._departed(replay, own, *departure),
             *self.openings.get(name, ()),
         )
-        host = MockHost(self._gateway.timer, new_air())
-        self._gateway.hosts.append(host)
-        host.add(replay, device)
-        self._gateway.replays[name] = replay
+        self.new_host(new_air()).add(replay, device)
+        self.gateway.replays[name] = replay
         return f" (replay of {file.name})"
-
-    def _own(self, name: str) -> PartBackend:
-        robot, _, key = name.partition(".")
-        return (self._config.robots[robot].parts[key] if key else self._config.adapters[name]).own
 
     def _departed(self, replay: Replay, own: PartBackend, number: int, *frames: bytes) -> None:
         """frames: the expected one, and what was sent."""
@@ -266,6 +278,6 @@ class Replays:
         text += "; sent: ".join(shown)
         if count <= MOST_SHOWN:
             more = "; further ones are counted only" if count == MOST_SHOWN else ""
-            self._gateway.observer.notice(name, text + more)
+            self.gateway.observer.notice(name, text + more)
         if own.on_departure == "stop":
-            self._gateway.end(DepartureError(text, where=name))
+            self.gateway.end(DepartureError(text, where=name))

@@ -15,18 +15,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hilgw.assemble.network import NetworkPorts
-    from hilgw.config.model import GatewayConfig, RobotConfig
+    from hilgw.config.model import RobotConfig
     from hilgw.controllers.base import ProxyController
-    from hilgw.engine.gateway import Gateway
     from hilgw.engine.lines import Port
     from hilgw.transports.base import DeviceSide
 
 
-def add_proxies(config: GatewayConfig, gateway: Gateway, ports: NetworkPorts) -> None:
+def add_proxies(ports: NetworkPorts) -> None:
     """One server for each address of controllers, and its mocks."""
-    assembly = _Proxies(config, gateway, ports)
+    assembly = _Proxies(ports)
     by_address: dict[str, list[str]] = {}
-    for name, robot in config.robots.items():
+    for name, robot in ports.config.robots.items():
         if proxy_of(robot.controller) is not None and robot.controller is not None:
             settings = robot.controller.settings
             port = parse_address(settings.listen)[1]
@@ -34,14 +33,14 @@ def add_proxies(config: GatewayConfig, gateway: Gateway, ports: NetworkPorts) ->
     for names in by_address.values():
         assembly.add(names)
     robots = assembly.robots
-    gateway.reports["proxies"] = lambda: {name: each.report() for name, each in robots.items()}
+    ports.gateway.reports["proxies"] = lambda: {
+        name: each.report() for name, each in robots.items()
+    }
 
 
 class _Proxies:
-    def __init__(self, config: GatewayConfig, gateway: Gateway, ports: NetworkPorts) -> None:
-        self._config = config
-        self._ports = ports
-        self._gateway = gateway
+    def __init__(self, ports: NetworkPorts) -> None:
+        self._ports, self._config, self._gateway = ports, ports.config, ports.gateway
         self.robots: dict[str, ProxiedRobot] = {}
 
     def add(self, names: list[str]) -> None:
@@ -56,15 +55,13 @@ class _Proxies:
             limit=WRITE_LIMIT_BYTES,
         )
         robots = [self._robot(name, config.robots[name], webots) for name in names]
-        mocked = [each for each in robots if is_mocked(config, f"{each.name}.controller")]
-        clients = [self._controller(robot) for robot in mocked]
-
-        def connect(host: str, port: int) -> None:
-            for aim in clients:
-                aim(host, port)
-
+        words, clients = dict[str, str](), []
+        for robot in robots:
+            if is_mocked(config, f"{robot.name}.controller"):
+                words[robot.name], aim = self._controller(robot)
+                clients.append(aim)
         listening = ports.listening(
-            settings.listen, connect, mocked=len(mocked) == len(robots), tokens=True
+            settings.listen, clients, mocked=len(clients) == len(robots), tokens=True
         )
         server = ProxyServer(
             f"{'+'.join(names)}.controller",
@@ -76,10 +73,10 @@ class _Proxies:
         gateway.supervisors[server.name] = server
         for robot in robots:
             self.robots[robot.name] = robot
-            words = " (mock webots_controller)" if robot in mocked else ""
-            gateway.description.append(
-                f"  {robot.name:<12} proxy: controllers on {settings.listen}{words}, "
-                f"Webots on {webots.where}, robot {robot.world_name}"
+            ports.describe(
+                robot.name,
+                f"proxy: controllers on {settings.listen}{words.get(robot.name, '')}, "
+                f"Webots on {webots.where}, robot {robot.world_name}",
             )
 
     def _robot(self, name: str, config: RobotConfig, webots: Port) -> ProxiedRobot:
@@ -106,8 +103,8 @@ class _Proxies:
         spec = controller.simulator(settings, worlds, version, radios)
         return self._ports.host(names[0], spec, device)
 
-    def _controller(self, robot: ProxiedRobot) -> Callable[[str, int], None]:
-        """A controller for this robot."""
+    def _controller(self, robot: ProxiedRobot) -> tuple[str, Callable[[str, int], None]]:
+        """A controller for this robot, as `NetworkPorts.client`."""
         controller, settings = _parts(self._config.robots[robot.name])
         spec = controller.mock(settings, robot.world_name, self._config.webots)
         return self._ports.client(robot.name, spec)

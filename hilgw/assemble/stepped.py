@@ -28,12 +28,11 @@ from hilgw.transports.tcp.stream import connect_local
 
 if TYPE_CHECKING:
     from hilgw.assemble.network import NetworkPorts
-    from hilgw.config.model import GatewayConfig, PartConfig
+    from hilgw.config.model import PartConfig
     from hilgw.controllers.base import PeerController, ProgramController
     from hilgw.engine.control_loop.loop import ControlLoop
     from hilgw.engine.control_loop.peer_link import PeerLink
     from hilgw.engine.control_loop.servers.webots_socket import LocalSocket
-    from hilgw.engine.gateway import Gateway
 
 MOCK_URL = f"tcp://{LOOPBACK}:1236"  # another port, when it is in use
 PLUGIN = "webots_plugin"  # the kind of controller
@@ -42,10 +41,8 @@ PLUGIN = "webots_plugin"  # the kind of controller
 class SteppedAssembly:
     """Adds to a gateway what keeps its controllers connected that are stepped."""
 
-    def __init__(self, config: GatewayConfig, gateway: Gateway, ports: NetworkPorts) -> None:
-        self._config = config
-        self._gateway = gateway
-        self._ports = ports
+    def __init__(self, ports: NetworkPorts) -> None:
+        self._ports, self._config, self._gateway = ports, ports.config, ports.gateway
         self._servers: dict[tuple[str, int, bool], WebotsServer] = {}
 
     def add(self, loop: ControlLoop, link: PeerLink[Any], part: PartConfig, *, mocked: bool) -> str:
@@ -72,10 +69,8 @@ class SteppedAssembly:
             parameters, how = {"robot": loop.name} | spec.parameters, None
             if server is None:  # on the local socket, where answers have another framing
                 parameters, how = parameters | {"framing": "ipc"}, connect_local
-            words = f" (mock {spec.name})"
-            spec = replace(spec, parameters=parameters)
-            fix = without_mock(loop.name)
-            own = OwnController(self._ports.client(link.name, spec, how), mock_fix=fix)
+            words, aim = self._ports.client(link.name, replace(spec, parameters=parameters), how)
+            own = OwnController(aim, mock_fix=without_mock(loop.name))
         port = WebotsPort(
             link,
             server,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from contextlib import suppress
 
@@ -59,7 +60,9 @@ def _run(arguments: list[str]) -> int:
 
 
 def _report_os_error(error: OSError) -> None:
-    where = error.filename or "cannot write"
+    where, fix = error.filename or "cannot write", ""
+    if error.errno in (errno.EMFILE, errno.ENFILE):  # which no write meets
+        where, fix = error.filename or "cannot open", "; raise ulimit -n"
     with suppress(OSError):  # there is no other place to report that stderr is full or closed
-        sys.stderr.write(f"hilgw: {where}: {error.strerror or error}\n")
+        sys.stderr.write(f"hilgw: {where}: {error.strerror or error}{fix}\n")
         sys.stderr.flush()

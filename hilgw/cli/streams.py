@@ -17,7 +17,7 @@ def recover() -> None:
         try:
             os.fstat(number)
         except OSError:
-            null = os.open(os.devnull, os.O_RDWR)
+            null = _null()
             if null != number:
                 os.dup2(null, number)
                 os.close(null)
@@ -31,10 +31,18 @@ def recover() -> None:
 
 def discard_unwritten() -> None:
     """Drops output that could not be written, so that the interpreter does not retry at exit."""
-    null = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
         except OSError:
+            null = _null()
             os.dup2(null, stream.fileno())
-    os.close(null)
+            os.close(null)
+
+
+def _null() -> int:
+    """Open /dev/null, or memory in its place where /dev is empty."""
+    try:
+        return os.open(os.devnull, os.O_RDWR)
+    except FileNotFoundError:
+        return os.memfd_create("null")  # Linux; /dev/null is there on all others

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from hilgw.control.safety_settings import DEFAULT_GUARDIAN_MS
@@ -59,7 +60,8 @@ class Gateway:
     same clock unless time is simulated. holds: where a synchronized controller holds simulated
     time; without effect in real time. listening: where others connect. description: lines that show
     the configuration. reports: of further parts; replays: of those that are recordings.
-    environment: further variables of the programs that it starts.
+    environment: further variables of the programs that it starts. opened: closes what assembly
+    has opened, such as virtual ports.
     """
 
     def __init__(
@@ -93,6 +95,7 @@ class Gateway:
         self.watches = StationWatches(timer, observer)
         self.supervisors: dict[str, ObservedPort] = {}
         self.hosts: list[MockHost] = []
+        self.opened = ExitStack()
         self.children: list[Child] = []
         self.mocap = mocap
         self.description: list[str] = []
@@ -150,15 +153,16 @@ class Gateway:
         self._started_ns = self.timer.now()
         if self._speed is not None:
             self._speed.start()
-        if self.mocap is not None:
-            await self.mocap.start()
-        beside = self.control_loops.unused(shadows=True)
-        tasks = [
-            asyncio.create_task(self._supervise(each, is_needed=name not in beside))
-            for name, each in self.supervisors.items()
-        ]
         waiting = asyncio.create_task(stop.wait())
+        tasks: list[asyncio.Task[None]] = []
         try:
+            if self.mocap is not None:
+                await self.mocap.start()
+            beside = self.control_loops.unused(shadows=True)
+            tasks += [
+                asyncio.create_task(self._supervise(each, is_needed=name not in beside))
+                for name, each in self.supervisors.items()
+            ]
             for robot in self.robots.values():
                 robot.start()
             self.control_loops.start()
@@ -220,8 +224,7 @@ class Gateway:
         self.scene.close()
         if self.mocap is not None:
             self.mocap.close()
-        for host in self.hosts:
-            host.close()
+        self.opened.close()
 
     def _demand_all_up(self) -> None:
         for supervisor in self.required():
@@ -240,7 +243,8 @@ class Gateway:
             on_ready()
 
     def close(self) -> None:
-        """Releases the timer; after `run` has ended."""
+        """Close what assembly has opened, and the timer: after `run` has ended, or without it."""
+        self.opened.close()
         self.timer.close()
 
     def states(self) -> Iterator[State]:

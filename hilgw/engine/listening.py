@@ -9,7 +9,7 @@ from hilgw.transports.tcp.listener import Limits, Listen, Listener, TcpListener
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from hilgw.engine.control_loop.servers.webots_handshake import TokenCheck
     from hilgw.transports.tcp.listener import ClientHandler
@@ -19,8 +19,8 @@ class Listening:
     """Listens from `open` to `close`. any_port: on any free port when this one is busy.
 
     check_token: why the token of a connection lets it command no robot; None: a loopback address,
-    where none is needed. new_listener: how it listens, on TCP or in this process. on_listening:
-    called with host and port.
+    where none is needed. new_listener: how it listens, on TCP or in this process. aims: each is
+    called with host and port when it listens.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class Listening:
         check_token: TokenCheck | None = None,
         tls: ssl.SSLContext | None = None,
         new_listener: Listen = TcpListener,
-        on_listening: Callable[[str, int], None] | None = None,
+        aims: Sequence[Callable[[str, int], None]] = (),
     ) -> None:
         self.host = host
         self.check_token = check_token
@@ -40,7 +40,7 @@ class Listening:
         self._any_port = any_port
         self.tls = tls
         self._new_listener = new_listener
-        self._on_listening = on_listening
+        self._aims = aims
         self._listener: Listener | None = None
 
     @property
@@ -68,8 +68,8 @@ class Listening:
             listener.port = 0
             await listener.start()
         self._listener = listener
-        if self._on_listening is not None:
-            self._on_listening(self.host, listener.port)
+        for aim in self._aims:
+            aim(self.host, listener.port)
 
     @property
     def clients(self) -> int:

@@ -21,6 +21,7 @@ from hilgw.units import NS_PER_MS, earliest
 
 STEPS = 10_000  # deadlines in one turn of the event loop
 PAUSE_NS = NS_PER_MS  # between two such turns
+SERIAL, RETRY_S = "serial", 1.0
 
 Position = tuple[float, float, float]
 
@@ -63,9 +64,9 @@ class WholeMock(Mock, Protocol):
     """A mock with all parts. Those that are not of `Mock` are optional: firmware has them where its
     hardware does. The host looks for them once, when it adds the mock.
 
-    network: of a network peer, "tcp-server" or "tcp-client"; without it, or with "serial", the mock
+    network: of a network peer, "tcp-server" or "tcp-client"; without it, or with SERIAL, the mock
     is on a line. closing: it wants its connection closed. retry_s: of a TCP client, between two
-    attempts to connect.
+    attempts to connect; without it RETRY_S.
     """
 
     network: str
@@ -87,6 +88,9 @@ class WholeMock(Mock, Protocol):
 
     def set_modem_line(self, name: str, on: bool, now: int) -> None:
         """Of hardware with a pin on a modem line: the client switched its "dtr" or "rts"."""
+
+    def take_notice(self) -> str:
+        """What a user should know, once; "": nothing."""
 
 
 class Air(Protocol):
@@ -115,31 +119,16 @@ def create_mock(
     return mock
 
 
-def parts_of(mock: Mock) -> frozenset[str]:
-    """The names of all that this mock has, the optional parts of a `WholeMock` among them."""
-    return frozenset(dir(mock))
-
-
-def network_of(mock: Mock) -> str:
-    """How the client of a mock reaches it: "serial", "tcp-server" or "tcp-client"."""
-    return cast(WholeMock, mock).network if "network" in parts_of(mock) else "serial"
-
-
-def is_serving(mock: Mock) -> bool:
-    """Whether it is a TCP server with many clients."""
-    return "accept" in parts_of(mock)
-
-
-def retry_s_of(mock: Mock) -> float:
-    """The pause between two attempts of a TCP client to connect."""
-    return cast(WholeMock, mock).retry_s if "retry_s" in parts_of(mock) else 1.0
+def part_of(mock: Mock, name: str, default: Any = None) -> Any:
+    """Return a part of a `WholeMock`, or the default where this mock does not have it."""
+    return getattr(mock, name) if name in dir(mock) else default
 
 
 class _HostedMock(Observable):
     """One mock as the end of its line, and the device at the other side.
 
-    parts: what the mock has. line: rate and bits per byte of the port now. connection: of a network
-    peer. has_flow: the firmware has flow control.
+    line: rate and bits per byte of the port now. connection: of a network peer. has_flow: the
+    firmware has flow control.
     """
 
     def __init__(self, mock: Mock, device: DeviceSide | None) -> None:
@@ -148,10 +137,10 @@ class _HostedMock(Observable):
         self.device = device
         self.line = (0, 0)
         self.clear_to_send = True
-        self.parts = parts_of(mock)
-        self.has_flow = "clear_to_send" in self.parts
+        self.has_flow = part_of(mock, "clear_to_send") is not None
+        self.take_notice: Callable[[], str] = part_of(mock, "take_notice", str)
         self.connection: ConnectionSide | None = None
-        if isinstance(device, ConnectionSide) and "connect" in self.parts:
+        if isinstance(device, ConnectionSide) and part_of(mock, "connect"):
             self.connection = device
 
     def start(self, on_data: Callable[[bytes, int | None], None]) -> None:
@@ -176,11 +165,17 @@ class MockHost:
     """Runs mocks that share one air on a scheduler: bytes in and out, deadlines in order of time.
 
     One timer is set to the earliest deadline of all; nothing is polled. `close` closes the
-    devices, too. lines: the mocks' ends of their lines, by the name of each mock.
+    devices, too. lines: the mocks' ends of their lines, by the name of each mock. notify: gets the
+    name of a mock, and its notice.
     """
 
-    def __init__(self, scheduler: Scheduler, air: Air) -> None:
-        self.air = air
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        air: Air,
+        notify: Callable[[str, str], object] = lambda name, text: None,
+    ) -> None:
+        self.air, self._notify = air, notify
         self.lines = Lines(Observer(), scheduler.now)
         self._scheduler = scheduler
         self._all: list[_HostedMock] = []
@@ -203,13 +198,13 @@ class MockHost:
         self._all.append(hosted)
         self._follow_line(hosted)
         hosted.start(lambda data, host_baud: self._receive(hosted, data, host_baud))
-        if device is not None and "set_modem_line" in hosted.parts:
+        if device is not None and part_of(mock, "set_modem_line"):
             switch = whole.set_modem_line
             device.on_modem_line = lambda name, on: self._act(lambda now: switch(name, on, now))
         if connection is not None:
             connection.on_open = lambda: self._act(whole.connect)
             connection.on_close = lambda: self._act(whole.disconnect)
-        if isinstance(device, ListenerSide) and "accept" in hosted.parts:
+        if isinstance(device, ListenerSide) and part_of(mock, "accept"):
             device.on_client = lambda client: self._serve(whole, client)
         mock.advance(self._scheduler.now())
         self._run()
@@ -320,6 +315,8 @@ class MockHost:
                 hosted.write(data)
             self._follow_line(hosted)
             self._follow_flow(hosted)
+            if text := hosted.take_notice():
+                self._notify(hosted.mock.name, text)
 
     def _follow_line(self, hosted: _HostedMock) -> None:
         """Sets the port to the rate that the firmware has set."""

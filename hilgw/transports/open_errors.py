@@ -91,6 +91,7 @@ _LIST = "`hilgw ports` lists the ports of this machine"
 _WINDOWS = re.compile(r"(?i)(\\\\\.\\)?COM\d+")
 _MACOS = re.compile(r"/dev/(cu|tty)\.\S+")
 _BARE = re.compile(r"(tty|rfcomm|cu)\w+|serial/\S+")
+_VARIABLE = re.compile(r"\$(\w+|\{[^}]*\})")
 _TYPOGRAPHIC = re.compile("[\u2018-\u201f]")
 _ADDRESS = re.compile(r"[\w.-]+:\d+")
 
@@ -100,6 +101,8 @@ def doubt(name: str) -> tuple[str, str] | None:
     other name."""
     if name.startswith("~"):
         return "begins with '~', which only a shell expands", "write the whole path"
+    if (found := _VARIABLE.search(name)) and not os.path.lexists(name):
+        return f"has {found[0]}, which only a shell expands", "write the whole path"
     if _ADDRESS.fullmatch(name):
         return "is an address on TCP without its scheme", f"did you mean socket://{name}?"
     if _WINDOWS.fullmatch(name) and sys.platform != "win32":

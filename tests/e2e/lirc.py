@@ -241,3 +241,42 @@ def pulses_of(lines: Sequence[str], gap_us: int) -> list[list[int]]:
         elif frame or kind == "pulse":
             frame.append(int(us))
     return frames + ([frame] if frame else [])
+
+
+class Dialogue:
+    """A program on a terminal, and what it has printed."""
+
+    def __init__(self, terminal: int) -> None:
+        self.text = ""
+        self._terminal = terminal
+
+    def read(self) -> None:
+        with suppress(OSError):  # the program has ended
+            self.text += os.read(self._terminal, 65536).decode(errors="replace")
+
+    async def answer(self, question: str, line: str = "") -> None:
+        """Waits for the question, and answers with a line. What came before is forgotten."""
+        await until(lambda: question in self.text, what=question)
+        self.text = ""
+        os.write(self._terminal, line.encode() + b"\n")
+
+
+@asynccontextmanager
+async def irrecord_on(folder: Path, port: Path) -> AsyncIterator[Dialogue]:
+    """irrecord on a port."""
+    terminal, its = os.openpty()
+    os.set_blocking(terminal, False)
+    command = [*with_own_locks(folder), "irrecord", "-k", "-H", "irtoy", "-d", str(port.resolve())]
+    process = await asyncio.create_subprocess_exec(
+        *command, stdin=its, stdout=its, stderr=its, cwd=folder, start_new_session=True
+    )
+    os.close(its)
+    dialogue, loop = Dialogue(terminal), asyncio.get_running_loop()
+    loop.add_reader(terminal, dialogue.read)
+    try:
+        yield dialogue
+    finally:
+        loop.remove_reader(terminal)
+        process.kill()
+        await process.wait()
+        os.close(terminal)

@@ -337,3 +337,16 @@ def test_each_client_of_a_server_is_hosted_until_its_connection_ends() -> None:
     assert len(host.mocks) == 2
     clients[1].give(bytes(4), None)  # it leaves
     assert clients[1].hung_up == 1 and len(host.mocks) == 1
+
+
+def test_a_notice_of_a_mock_reaches_the_user_once() -> None:
+    notices: list[tuple[str, str]] = []
+    clock = Clock(0)
+    host = MockHost(clock, new_air(), lambda *notice: notices.append(notice))
+    mock = create_mock("wc2ec_controller", "pilot", host.air, {})
+    host.add(mock)
+    getattr(mock, "connect")(clock.now())  # noqa: B009 - a part that not every mock has
+    host.set(mock, "message_ms", "10")  # the host looks at its deadlines
+    clock.run(5_000 * MS)
+    assert [name for name, _ in notices] == ["pilot"]
+    assert "drives no motor" in notices[0][1]

@@ -418,6 +418,7 @@ def test_every_parameter_has_words_and_may_be_set(bench: Bench) -> None:
     values = {
         "play": "rc6:1:2",
         "every_ms": "500",
+        "start_ms": "100",
         "repeats": "1",
         "replies": "nec:1:2=nec:1:3",
         "delay_ms": "10",
@@ -471,3 +472,17 @@ def test_no_bytes_raise_and_nothing_grows(steps: list[tuple[bytes, int]]) -> Non
         for _ in range(3):
             bench.ask(toy, b"\xff\xff\xff\0\0\0\0\0", 2_000)
         assert toy.mode is Mode.IRMAN
+
+
+def test_play_begins_some_time_after_a_client_has_begun_to_receive(bench: Bench) -> None:
+    """Also for one that begins again; without start_ms with the toy."""
+    toy = bench.add(play="nec:4:8", every_ms=300, start_ms=5000)
+    bench.run(20_000)
+    bench.taken(toy)
+    for _ in range(2):
+        bench.put(toy, b"\x00")
+        assert bench.ask(toy, b"s") == b"S01"
+        bench.run(5_200)
+        assert bench.taken(toy) == b""
+        bench.run(300)
+        assert durations(bench.taken(toy))[0] == pytest.approx(9000, abs=50)

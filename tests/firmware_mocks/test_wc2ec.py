@@ -408,4 +408,33 @@ def test_without_radios_no_packet_is_understood() -> None:
     mock = wc2ec_controller.create("pilot", Air(), {})
     mock.connect(0)
     mock.receive(registration(52, 6, b"rx") + received(b"hello"), 0)
-    assert mock.messenger.received == 0 and mock.next_deadline() is None
+    mock.advance(3_600_000 * MS)
+    assert mock.messenger.received == 0 and mock.take(3_600_000 * MS) == b""
+    assert mock.next_deadline() is None
+
+
+def notice_of(names: list[bytes], values: list[int]) -> str:
+    """The notice of a controller some time after it has got these registrations and values."""
+    mock = wc2ec_controller.create("m", Air(), {"sensors": "a, b, c", "motors": "l, r"})
+    mock.connect(0)
+    for index, name in enumerate(names):
+        mock.receive(registration(53, index, name), 0)
+    for index in values:
+        mock.receive(bytes((1, 37, index)) + struct.pack("<d", 900.0), 0)
+    mock.advance(1_900 * MS)
+    assert mock.take_notice() == ""
+    mock.advance(2_100 * MS)
+    notice: str = mock.take_notice()
+    assert mock.take_notice() == ""
+    assert bool(mock.take(2_100 * MS)) == (notice == "")  # it drives
+    return notice
+
+
+def test_a_controller_that_drives_no_motor_reports_why() -> None:
+    every = [b"a", b"b", b"c", b"l", b"r"]
+    assert notice_of(every, [0, 1, 2]) == ""
+    missing = notice_of([b"a", b"ds", b"c", b"r"], [0, 1, 2])
+    assert "the robot has no b, l (it registered a, ds, c, r)" in missing
+    assert "--set sensors=" in missing
+    assert "no value of b, c has come" in notice_of(every, [0])
+    assert "it registered nothing" in notice_of([], [])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import replace
 
+from firmware_mocks.xbee.network.options import EVERY_PAN, MODE_BITS, NO_ACK, refused
 from firmware_mocks.xbee.network.packets import (
     BROADCAST16,
     DATA,
@@ -17,12 +18,6 @@ from firmware_mocks.xbee.network.packets import (
     Request,
 )
 from firmware_mocks.xbee.settings import Settings
-
-# transmit options
-NO_ACK = 0x01
-EVERY_PAN = 0x04
-SECURE = 0x10
-MODE_BITS = 0xC0
 
 MAC_RETRIES = 3
 PHY_BYTES = 6  # preamble, start of frame, length
@@ -157,9 +152,9 @@ class Mac(Addressing):
     def refusal(self, request: Request) -> int:
         if len(request.data) > self._limit(request):
             return Delivery.TOO_LARGE
-        if request.options & SECURE and self.settings.hardware.modern:
-            return Delivery.NO_SECURE_SESSION
-        return Delivery.SUCCESS
+        if not self.settings.hardware.modern:
+            return Delivery.SUCCESS
+        return refused(self.settings.hardware.family, request.options)
 
     def _limit(self, request: Request) -> int:
         if not self.settings.hardware.modern:
@@ -214,9 +209,7 @@ class Mesh(Addressing):
     def refusal(self, request: Request) -> int:
         if len(request.data) > self.longest():
             return Delivery.TOO_LARGE
-        if request.options & SECURE:
-            return Delivery.NO_SECURE_SESSION
-        return Delivery.SUCCESS
+        return refused(self.settings.hardware.family, request.options)
 
     def failure(self, request: Request, *, in_reach: bool, exists: bool) -> int:
         """Out of reach: no route. Lost again and again: no network acknowledgement."""

@@ -9,8 +9,9 @@ from hashlib import sha256
 
 from firmware_mocks.base import MS, Timers
 from firmware_mocks.xbee.network import zdo, zigbee_tables
-from firmware_mocks.xbee.network.addressing import MESH_OVERHEAD, NO_ACK, SECURE, Addressing
+from firmware_mocks.xbee.network.addressing import MESH_OVERHEAD, Addressing
 from firmware_mocks.xbee.network.link_keys import KEY_BYTES, SECOND, LinkKeys, Registration
+from firmware_mocks.xbee.network.options import APS_ENCRYPTION, MULTICAST, NO_ACK, refused
 from firmware_mocks.xbee.network.packets import (
     ADDRESS_DISCOVERY,
     BROADCAST64,
@@ -30,7 +31,6 @@ from firmware_mocks.xbee.uart.commands import Answer, Reply, Status
 from firmware_mocks.xbee.uart.serial_line import COORDINATOR_STARTED, JOINED, SerialLine
 
 ASSOCIATION_NS = 100 * MS
-APS_ENCRYPTION = 0x20
 APS_RETRIES = 3
 MAC_TRANSMISSIONS = 4
 UNICAST_BYTES, BROADCAST_BYTES = 84, 92
@@ -61,6 +61,11 @@ def _resolved(request: Request) -> Request:
     if short or request.destination64 in BROADCASTS16:
         return replace(request, destination64=BROADCAST64)
     return request
+
+
+def _is_for_many(request: Request) -> bool:
+    """Whether no module acknowledges it: a broadcast, or a multicast to a group."""
+    return request.broadcast or bool(request.options & MULTICAST)
 
 
 class Zigbee(Addressing):
@@ -172,6 +177,10 @@ class Zigbee(Addressing):
         registers.put("MY", address)
         registers.put("AI", 0)
         self._network_key = host._network_key
+        if host._is_below(self):  # it is a child now, and no parent of its parent
+            for other in self._others():
+                if isinstance(other, Zigbee) and other._parent is self:
+                    other._parent = None
         self._parent = host
 
     def _invite(self, now: int) -> None:
@@ -199,7 +208,8 @@ class Zigbee(Addressing):
         ]
         if not hosts:
             return [], NO_MATCHING_NETWORK
-        return [host for host in hosts if host.is_open(now)], JOINING_CLOSED
+        hosts = [host for host in hosts if host.is_open(now)]
+        return sorted(hosts, key=lambda host: host._is_below(self)), JOINING_CLOSED
 
     def is_open(self, now: int) -> bool:
         """NJ: seconds since the start of the module or since its change; 0 never, FF always."""
@@ -250,6 +260,11 @@ class Zigbee(Addressing):
             entries = [zigbee_tables.route(short, short) for short in self._known.values()]
             return zigbee_tables.answer(cluster, payload, entries)
         return zdo.answer(cluster, payload, self.identity)
+
+    def _is_below(self, other: Zigbee) -> bool:
+        """Whether it joined through the other module, or through one that did."""
+        parent = self._parent
+        return parent is not None and (parent is other or parent._is_below(other))
 
     def _depth(self) -> int:
         """Steps from the coordinator."""
@@ -304,7 +319,7 @@ class Zigbee(Addressing):
 
     def packet(self, request: Request) -> Packet:
         request = _resolved(request)
-        acknowledged = not request.broadcast
+        acknowledged = not _is_for_many(request)
         once = bool(request.options & NO_ACK)
         return Packet(
             request=request,
@@ -322,6 +337,8 @@ class Zigbee(Addressing):
     def accepts(self, packet: Packet) -> bool:
         if not self.joined or packet.network != self.settings.number("OP"):
             return False
+        if packet.request.options & MULTICAST:  # to a group: this module is in none
+            return False
         return packet.request.broadcast or self._is_addressed_by(packet.request)
 
     def _is_addressed_by(self, request: Request) -> bool:
@@ -335,14 +352,15 @@ class Zigbee(Addressing):
         request, key = _resolved(request), self.key
         if not self.joined:
             return Delivery.NOT_JOINED
-        if not request.broadcast and self._is_addressed_by(request):
+        to_many = _is_for_many(request)
+        if not to_many and self._is_addressed_by(request):
             return Delivery.SELF_ADDRESSED
         if request.options & APS_ENCRYPTION and not key:
-            return Delivery.APS_BROADCAST if request.broadcast else Delivery.APS_UNENCRYPTED
+            return Delivery.APS_BROADCAST if to_many else Delivery.APS_UNENCRYPTED
         broadcast_limit = BROADCAST_BYTES - (ENCRYPTION_BYTES if key else 0)
-        if len(request.data) > (broadcast_limit if request.broadcast else self.longest()):
+        if len(request.data) > (broadcast_limit if to_many else self.longest()):
             return Delivery.TOO_LARGE
-        return Delivery.NO_SECURE_SESSION if request.options & SECURE else Delivery.SUCCESS
+        return refused(self.settings.hardware.family, request.options)
 
     def failure(self, request: Request, *, in_reach: bool, exists: bool) -> int:
         """Lost again and again; or out of reach; or no module has this address.

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from firmware_mocks.xbee.hardware import MAC_FAMILY, MESH_FAMILY
 from firmware_mocks.xbee.network import zdo
-from firmware_mocks.xbee.network.addressing import EVERY_PAN
+from firmware_mocks.xbee.network.options import EVERY_PAN, EVERY_PAN_IN_10
 from firmware_mocks.xbee.network.packets import (
     INVALID16,
     SAMPLE_CLUSTER,
@@ -28,7 +28,6 @@ from firmware_mocks.xbee.uart.commands import Answer, Commands, RemoteCommands
 from firmware_mocks.xbee.uart.serial_line import SerialLine
 
 AO_EXPLICIT, AO_LEGACY = 1, 2
-EVERY_PAN_IN_10 = 0x02  # frames 00 and 01 use 04 for it
 RELAY_SERIAL, RELAY_BLE, RELAY_MICROPYTHON = 0, 1, 2
 # Frame type -> the shortest frame data with all its fields.
 SHORTEST = {0x00: 11, 0x01: 5, 0x08: 4, 0x09: 4, 0x10: 14, 0x11: 20, 0x17: 15, 0x24: 13, 0x2D: 3}

@@ -6,6 +6,7 @@ Source: Digi's user guides, "ND command", "Remote AT command request".
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from hilgw.adapters.base import Event, Node, RemoteAnswer, SearchEnded
 from hilgw.adapters.xbee import describe as words, frames
@@ -26,7 +27,11 @@ class Network:
     def __init__(self, raw: bool) -> None:
         self._raw = raw  # 802.15.4: its records are shorter
         self._search: tuple[int, int] | None = None  # frame id, deadline
-        self._remote: dict[int, tuple[int, str, str]] = {}  # id -> deadline, address, command
+        self._remote: dict[int, tuple[int, RemoteAnswer]] = {}  # id -> deadline, its answer if none
+
+    def __contains__(self, frame_id: int) -> bool:
+        """Whether the answer to this frame is outstanding."""
+        return frame_id in self._remote or (self._search or (0,))[0] == frame_id
 
     @property
     def deadline(self) -> int | None:
@@ -44,9 +49,12 @@ class Network:
         self._search = frame_id, now + SEARCH_NS
         return [write]
 
-    def command(self, address: str, name: str, value: bytes, now: int, put: Put) -> list[Event]:
+    def command(
+        self, address: str, name: str, value: bytes, token: int, now: int, put: Put
+    ) -> list[Event]:
+        answer = RemoteAnswer(address, name, problem="no answer", token=token)
         if len(self._remote) >= AT_ONCE:
-            return [RemoteAnswer(address, name, problem="too many commands at once", asked=address)]
+            return [replace(answer, problem="too many commands at once")]
         long, network = address, frames.UNKNOWN_16
         if len(address) == 4:
             long, network = frames.UNKNOWN_64, address
@@ -55,7 +63,7 @@ class Network:
             return frames.RemoteAtCommand(number, long, network, APPLY, name, value).pack()
 
         frame_id, write = put(data)
-        self._remote[frame_id] = now + REMOTE_NS, address, name
+        self._remote[frame_id] = now + REMOTE_NS, answer
         return [write]
 
     # --- answers ------------------------------------------------------------------------------
@@ -73,30 +81,27 @@ class Network:
 
     def _take_remote(self, frame: frames.RemoteAtResponse) -> list[Event]:
         entry = self._remote.get(frame.frame_id)
-        if entry is None or entry[2] != frame.name:
+        if entry is None or entry[1].command != frame.name:
             return []
         del self._remote[frame.frame_id]
         address = frame.source if frame.source != frames.UNKNOWN_64 else frame.network
         problem = "" if frame.status & 0x0F == 0 else words.at_status_text(frame.status)
-        return [RemoteAnswer(address, frame.name, frame.value, problem, asked=entry[1])]
+        return [RemoteAnswer(address, frame.name, frame.value, problem, entry[1].token)]
 
     def expire(self, now: int) -> list[Event]:
         events: list[Event] = []
         if self._search is not None and now >= self._search[1]:
             self._search = None
             events.append(SearchEnded("the module did not report the end of its search"))
-        for frame_id, (deadline, address, name) in list(self._remote.items()):
+        for frame_id, (deadline, answer) in list(self._remote.items()):
             if now >= deadline:
                 del self._remote[frame_id]
-                events.append(RemoteAnswer(address, name, problem="no answer", asked=address))
+                events.append(answer)
         return events
 
     def give_up(self, reason: str) -> list[Event]:
         """The session was interrupted: end all requests with this reason."""
-        events: list[Event] = [
-            RemoteAnswer(address, name, problem=reason, asked=address)
-            for _, address, name in self._remote.values()
-        ]
+        events: list[Event] = [replace(each, problem=reason) for _, each in self._remote.values()]
         self._remote.clear()
         if self._search is not None:
             self._search = None

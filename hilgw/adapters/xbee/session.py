@@ -278,7 +278,7 @@ class XBeeSession(XBeeModuleSession):
     def _next_id(self) -> int:
         """A frame id that is not outstanding."""
         frame_id = self._frame_id % 255 + 1
-        while frame_id in self._window:
+        while frame_id in self._window or frame_id in self._network:
             frame_id = frame_id % 255 + 1
         self._frame_id = frame_id
         return frame_id
@@ -300,14 +300,14 @@ class XBeeSession(XBeeModuleSession):
         """
         return [] if self._module is None else self._network.discover(now, self._put)
 
-    def command(self, address: str, name: str, value: bytes, now: int) -> list[Event]:
+    def command(self, address: str, name: str, value: bytes, token: int, now: int) -> list[Event]:
         """An AT command for the remote module at this address (16 or 4 hex digits), applied at
         once; a RemoteAnswer follows. Without a value it reads. No events when the session is not
         ready.
         """
         if self._module is None:
             return []
-        return self._network.command(address.upper(), name, value, now, self._put)
+        return self._network.command(address.upper(), name, value, token, now, self._put)
 
     # --- time ---------------------------------------------------------------------------------
 

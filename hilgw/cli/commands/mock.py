@@ -169,7 +169,8 @@ async def _serve(args: argparse.Namespace, modules: list[GivenModule]) -> int:
 
     stop = StopSignal()
     timer = Timer(asyncio.get_running_loop())
-    host = MockHost(timer, new_air(args.seed, args.loss))
+    notify = lambda *words: print(*words, sep=": ", file=sys.stderr)  # noqa: E731
+    host = MockHost(timer, new_air(args.seed, args.loss), notify)
     observers = Observers()
     host.lines.report_to(observers)
 
@@ -179,7 +180,7 @@ async def _serve(args: argparse.Namespace, modules: list[GivenModule]) -> int:
     watched = Watched(observers, timer, report, lambda: [mock.name for mock in host.mocks])
     server = LookServer(watched, config=f"hilgw mock {args.kind}")
     try:
-        await server.start_beside(lambda text: print(text, file=sys.stderr))
+        await server.start_beside(notify)
         described = await _plug_in(args.kind, host, timer, modules)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(stop.event.wait(), BOOT_S)
@@ -197,7 +198,7 @@ async def _plug_in(
     kind: str, host: MockHost, timer: Any, modules: list[GivenModule]
 ) -> list[dict[str, Any]]:
     """Makes and hosts the modules; returns a description of each, as --json prints it."""
-    from hilgw.engine.mock_host import create_mock, network_of
+    from hilgw.engine.mock_host import SERIAL, create_mock, part_of
 
     # All parameters are checked before the first port is made.
     mocks = [
@@ -207,7 +208,7 @@ async def _plug_in(
         for index, module in enumerate(modules)
     ]
     for mock, module in zip(mocks, modules, strict=True):
-        wanted = OPTIONS[network_of(mock)]
+        wanted = OPTIONS[part_of(mock, "network", SERIAL)]
         if module.option not in ("", wanted):
             raise UsageError(f"{kind} has no --{module.option}", fix=f"use --{wanted}")
         module.option = wanted
@@ -224,7 +225,7 @@ async def _plug_in(
 
 async def _device(mock: Mock, module: GivenModule, index: int, timer: Any) -> DeviceSide:
     """The mock's end of its virtual port or TCP connection."""
-    from hilgw.engine.mock_host import is_serving, retry_s_of
+    from hilgw.engine.mock_host import RETRY_S, part_of
     from hilgw.transports.tcp.address import parse_address
     from hilgw.transports.tcp.device import TcpClientDevice, TcpListenerDevice, TcpServerDevice
     from hilgw.transports.virtual.pty import VirtualPort
@@ -236,14 +237,16 @@ async def _device(mock: Mock, module: GivenModule, index: int, timer: Any) -> De
     except ValueError as error:
         raise UsageError(f"--{module.option} {error}", fix="e.g. 127.0.0.1:27015") from None
     if module.option == "listen":
-        server = TcpListenerDevice(*address) if is_serving(mock) else TcpServerDevice(*address)
+        server = (
+            TcpListenerDevice(*address) if part_of(mock, "accept") else TcpServerDevice(*address)
+        )
         await server.listen()
         return server
     if not address[1]:
         raise UsageError(
             f"--connect {module.address}: port 0 is not valid", fix="e.g. 127.0.0.1:27015"
         )
-    client = TcpClientDevice(retry_s_of(mock))
+    client = TcpClientDevice(part_of(mock, "retry_s", RETRY_S))
     client.aim(*address)
     return client
 

@@ -60,6 +60,7 @@ def run(args: argparse.Namespace) -> int:
     from hilgw.cli.output import files
 
     files.expect_report(report)
+    files.expect_recording(getattr(args, "record", None))
     files.clear(getattr(args, "ready_file", None))
     loading.print_findings([], loaded.warnings)
     import asyncio
@@ -288,9 +289,11 @@ def _recordings(gateway: Gateway, args: argparse.Namespace, config: GatewayConfi
 def _metrics(
     gateway: Gateway, config: GatewayConfig, url: str, status: Callable[[], dict[str, Any]]
 ) -> MetricsServer:
-    from hilgw.assemble.network import metrics_listening
+    from hilgw.assemble.network import NetworkPorts
     from hilgw.engine.reporting.metrics_server import MetricsServer
     from hilgw.protocols.gateway.metrics import text_of
 
-    listening = metrics_listening(config, gateway, url)
+    listening = NetworkPorts(config, gateway).listening(
+        url, mocked=False, tokens=True, role="monitor"
+    )
     return MetricsServer(listening, lambda: text_of([({}, status())]), gateway.real_timer)

@@ -38,6 +38,16 @@ def expect_report(target: str | None) -> None:
     _expect_own(Path(target), lambda content: "duration_s" in _mapping(content), "a report")
 
 
+def expect_recording(path: str | None) -> None:
+    """Raises HilgwError when no recording can begin in this file. None: there is none."""
+    if path is not None:
+        expect(path)
+    if path is not None and os.path.lexists(path):
+        from hilgw.engine.recording.recorder import exists_already
+
+        raise exists_already(Path(path))
+
+
 def expect_test_report(path: str) -> None:
     """Raises HilgwError as `expect_report`, for the report of a first check."""
     expect(path)

@@ -166,7 +166,7 @@ class ControlServer(LookServer):
         name = request.name
         answer = await self._gateway.command(request.station, request.address, name, request.value)
         if answer.problem:
-            raise PeerError(f"{name}: {answer.problem}", where=answer.asked)
+            raise PeerError(f"{name}: {answer.problem}", where=request.address.upper())
         return requests.RemoteValue(answer.address, answer.value)
 
     # --- robots -----------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ limits.
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 from typing import TYPE_CHECKING, TypeVarTuple
 
@@ -92,7 +93,8 @@ class Station:
         self.received_ns = 0  # when bytes came last
         self.unacknowledged = 0  # packets that left, and whose acknowledgement did not come
         self._ending = False
-        self._commands: list[tuple[str, str, Callable[[RemoteAnswer], None]]] = []
+        self._commands: dict[int, Callable[[RemoteAnswer], None]] = {}  # by their tokens
+        self._tokens = itertools.count()
         self.listener = Listener(
             name=self.name,
             type=receive_filter.type,
@@ -138,16 +140,9 @@ class Station:
             raise HilgwError("has no remote commands", where=self.name)
         if not self.ready:
             raise PeerError("is not up", where=self.name)
-        self._commands.append((address, name, answer))
-        now = self._scheduler.now()
-        self._call(now, session.command, address, name, value, now)
-
-    def _answer_command(self, event: RemoteAnswer) -> None:
-        for index, (address, name, answer) in enumerate(self._commands):
-            if (address, name) == (event.asked, event.command):
-                del self._commands[index]
-                answer(event)
-                return
+        now, token = self._scheduler.now(), next(self._tokens)
+        self._commands[token] = answer
+        self._call(now, session.command, address, name, value, token, now)
 
     # --- called by the supervisor -------------------------------------------------------------
 
@@ -176,9 +171,9 @@ class Station:
             PacketRefused.DOWN, "the port went down", self._queue.drop_in_flight()
         )
         self._rearm(now)
-        commands, self._commands = self._commands, []
-        for address, name, answer in commands:
-            answer(RemoteAnswer("", name, problem="the port went down", asked=address))
+        commands, self._commands = self._commands, {}
+        for token, answer in commands.items():
+            answer(RemoteAnswer("", "", problem="the port went down", token=token))
 
     def _ended(self) -> list[Event]:
         """A frame that the end of the gateway cut off is not lost."""
@@ -244,7 +239,8 @@ class Station:
                     if self._write(data, now):
                         self._pacer.occupy(len(data), now)
                 case RemoteAnswer():
-                    self._answer_command(event)
+                    if (answer := self._commands.pop(event.token, None)) is not None:
+                        answer(event)
                 case SetLine(name, on):
                     self._set_modem_line(name, on)
                 case Dropped(reason, text, count):

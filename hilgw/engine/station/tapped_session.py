@@ -80,8 +80,8 @@ class TappedNetworkSession(TappedSession):
     def discover(self, now: int) -> list[Event]:
         return self._reported(self.session.discover(now))
 
-    def command(self, address: str, name: str, value: bytes, now: int) -> list[Event]:
-        return self._reported(self.session.command(address, name, value, now))
+    def command(self, address: str, name: str, value: bytes, token: int, now: int) -> list[Event]:
+        return self._reported(self.session.command(address, name, value, token, now))
 
 
 def tapped(session: AdapterSession, on_frame: OnFrame) -> TappedSession:

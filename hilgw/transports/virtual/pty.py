@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import re
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 from hilgw.errors import PortError, PortReason
 from hilgw.transports.base import Scheduler, SwitchModemLine
+from hilgw.transports.own_folder import OwnFolder
 from hilgw.transports.serial import tty
 from hilgw.transports.virtual.pacing import PacedLine
 
@@ -33,8 +34,8 @@ class PortLink:
     """
 
     def __init__(self, path: str | None) -> None:
-        self._directory = None if path else Path(tempfile.mkdtemp(prefix="hilgw-"))
-        self._link = Path(path) if path else Path(str(self._directory)) / "port"
+        self._folder = None if path else OwnFolder()
+        self._link = self._folder.path / "port" if self._folder else Path(str(path))
         self._target = ""
         self.path = str(self._link)
 
@@ -76,11 +77,8 @@ class PortLink:
 
     def close(self) -> None:
         self.remove()
-        if self._directory is not None:
-            try:
-                self._directory.rmdir()
-            except OSError:
-                pass  # another program has put a file there
+        if self._folder is not None:
+            self._folder.close()
 
     def _check_replaceable(self) -> None:
         """Raises PortError for a link to a device, or to a port of another program.
@@ -113,6 +111,11 @@ class PortLink:
         return PortError(what, reason=reason, where=self.path, fix=fix)
 
 
+_FIXES = {
+    errno.EMFILE: "raise ulimit -n",
+    errno.ENFILE: "raise the sysctl fs.file-max",
+    errno.ENOSPC: "close other terminals, or raise the sysctl kernel.pty.max",
+}
 _OWN_TARGET = re.compile(r"/proc/(\d+)/fd/\d+")
 
 
@@ -170,7 +173,11 @@ class VirtualPort:
         self._master = self._slave = -1
         self._link = PortLink(link)
         self.path = self._link.path
-        self.plug()
+        try:
+            self.plug()
+        except BaseException:
+            self._link.close()
+            raise
 
     def start(self, on_data: DeviceHandler) -> None:
         self._on_data = on_data
@@ -229,7 +236,15 @@ class VirtualPort:
         """Creates the name again, with a new pty."""
         if self.plugged or self._closed:
             return
-        master, slave = os.openpty()
+        try:
+            master, slave = os.openpty()
+        except OSError as error:
+            raise PortError(
+                f"cannot make a pseudo-terminal: {error.strerror}",
+                reason=PortError.BUSY,
+                where=self.path,
+                fix=_FIXES.get(error.errno or 0, "mount devpts on /dev/pts"),
+            ) from error
         try:
             os.set_blocking(master, False)
             tty.make_raw(slave)

@@ -63,12 +63,12 @@ def test_a_search_refused_or_broken_off_reports_why() -> None:
 )
 def test_a_remote_command_and_its_answer(address: str, target: str) -> None:
     bench = Bench().ready()
-    data = ask(bench, bench.session.command(address, "NI", b"x", bench.now))  # type: ignore[attr-defined]
+    data = ask(bench, bench.session.command(address, "NI", b"x", 7, bench.now))  # type: ignore[attr-defined]
     assert data[2:] == bytes.fromhex(target) + b"\x02NIx"
     number = f"{data[1]:02X}"
     assert bench.frames(f"97 {number} {REMOTE} FFFE 4442 00") == []  # another command's
     assert bench.frames(f"97 {number} {REMOTE} FFFE 4E49 00 78") == [
-        RemoteAnswer(REMOTE, "NI", b"x")
+        RemoteAnswer(REMOTE, "NI", b"x", token=7)
     ]
     assert bench.frames(f"97 {number} {REMOTE} FFFE 4E49 00 78") == []
 
@@ -76,22 +76,42 @@ def test_a_remote_command_and_its_answer(address: str, target: str) -> None:
 def test_remote_commands_fail_in_words_and_are_bounded() -> None:
     bench = Bench().ready()
     command = bench.session.command  # type: ignore[attr-defined]
-    data = ask(bench, command(REMOTE, "D0", b"\x09", bench.now))
+    data = ask(bench, command(REMOTE, "D0", b"\x09", 7, bench.now))
     assert bench.frames(f"97 {data[1]:02X} {REMOTE} FFFE 4430 03") == [
-        RemoteAnswer(REMOTE, "D0", b"", "bad parameter")
+        RemoteAnswer(REMOTE, "D0", b"", "bad parameter", 7)
     ]
-    for _ in range(AT_ONCE):
-        assert isinstance(command(REMOTE, "D0", b"", bench.now)[0], Write)
-    assert command(REMOTE, "D0", b"", bench.now)[0].problem
+    for token in range(AT_ONCE):
+        assert isinstance(command(REMOTE, "D0", b"", token, bench.now)[0], Write)
+    (refused,) = command(REMOTE, "D0", b"", 99, bench.now)
+    assert refused.problem and refused.token == 99
     late = bench.pass_time(11)
-    assert late == [RemoteAnswer(REMOTE, "D0", problem="no answer")] * AT_ONCE
+    assert late == [
+        RemoteAnswer(REMOTE, "D0", problem="no answer", token=token) for token in range(AT_ONCE)
+    ]
     assert bench.session.next_deadline() is None
+
+
+def test_the_frame_id_of_what_is_outstanding_is_not_used_again() -> None:
+    """Neither that of a remote command nor that of a search, however many frames pass meanwhile."""
+    bench = Bench().ready()
+    session: Any = bench.session
+    search = ask(bench, session.discover(bench.now))[1]
+    first = ask(bench, session.command(REMOTE, "NI", b"", 1, bench.now))[1]
+    answers = []
+    for token in range(2, 602):
+        number = ask(bench, session.command(REMOTE, "D0", b"", token, bench.now))[1]
+        assert number not in (0, search, first)
+        answers += bench.frames(f"97 {number:02X} {REMOTE} FFFE 4430 00")
+    assert [each.token for each in answers] == list(range(2, 602))
+    assert bench.frames(f"97 {first:02X} {REMOTE} FFFE 4E49 00 78") == [
+        RemoteAnswer(REMOTE, "NI", b"x", token=1)
+    ]
 
 
 def test_nothing_is_asked_before_the_module_is_ready() -> None:
     bench = Bench()
     assert bench.session.discover(0) == []  # type: ignore[attr-defined]
-    assert bench.session.command(REMOTE, "NI", b"", 0) == []  # type: ignore[attr-defined]
+    assert bench.session.command(REMOTE, "NI", b"", 0, 0) == []  # type: ignore[attr-defined]
 
 
 @given(st.binary(max_size=60), st.booleans())
@@ -131,7 +151,7 @@ def test_the_mock_is_found_and_answers(firmware: str, mocks: tuple[Any, Any]) ->
     (node,) = one.of(Node)
     assert (node.address, node.name) == (other.addresses[0], "far")
     assert one.of(SearchEnded) == [SearchEnded()]
-    one.handle(one.session.command(node.address, "NI", b"", world.now))
+    one.handle(one.session.command(node.address, "NI", b"", 5, world.now))
     world.run(3)
-    assert one.of(RemoteAnswer) == [RemoteAnswer(node.address, "NI", b"far")]
+    assert one.of(RemoteAnswer) == [RemoteAnswer(node.address, "NI", b"far", token=5)]
     assert not [notice for notice in one.of(Notice) if "ignored" in notice.text]

@@ -109,6 +109,8 @@ def test_a_rate_that_the_module_does_not_have(
         ("serial/by-id/usb-x", "did you mean /dev/serial/by-id/usb-x?"),
         ("192.168.1.5:8080", "did you mean socket://192.168.1.5:8080?"),
         ("~/port", "write the whole path"),
+        ("${PORT}", "'${PORT}' has ${PORT}, which only a shell expands; write the whole path"),
+        ("$HOME/port", "has $HOME, which only a shell expands; write the whole path"),
         ("/dev/ttyACM99", ""),
         ("./xbee-a", ""),
         ("comport", ""),

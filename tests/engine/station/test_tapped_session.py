@@ -72,7 +72,7 @@ def test_what_a_session_writes_by_itself_and_a_network_session_stays_one() -> No
     while (due := session.next_deadline()) is not None and not writes:
         writes = [event.data for event in session.expire(due) if isinstance(event, Write)]
     assert [data for _, data in seen] == writes and writes
-    assert session.command("0013A2004AB67FB2", "D4", b"", 0) == []  # it is not ready
+    assert session.command("0013A2004AB67FB2", "D4", b"", 0, 0) == []  # it is not ready
     session.receive(b"\x7e", 0)
     assert Delivered(1) not in session.close()
     assert seen[-1] == (RECEIVED, b"\x7e")

@@ -143,3 +143,32 @@ def test_an_end_device_lists_its_parent_alone(bench: Bench) -> None:
     bench.settle()
     answer = zdo(bench, one, end.address.to_bytes(8, "big"), 0x0031)
     assert answer[3:6] == b"\x01\x00\x01"
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_a_parent_that_restarts_is_not_a_child_of_its_child(bench: Bench, alone: bool) -> None:
+    """A joined the coordinator, B joined A; then A looks for a network again: it joins the
+    coordinator, or through B where it has B alone in reach. Every neighbour table can be read."""
+    a = bench.add(hardware="zigbee", NJ="FF", AO="3")
+    b = bench.add(hardware="zigbee", NJ="FF", position=(1, 0, 0), AO="3")
+    coordinator = bench.add(hardware="zigbee", CE="1", NJ="FF", position=(0, 1, 0), AO="3")
+    bench.settle()
+    if alone:
+        coordinator.set("position", "1e6,0,0")
+    for _ in range(3):
+        for module in (a, b):
+            bench.ask(module, b"\x08\x01FR", 500)
+            bench.run(1000)
+            assert module.addressing.joined
+            for each in bench.modules:
+                bench.taken(each)
+            for client, target in ((a, b), (b, a)):
+                answer = zdo(bench, client, target.address.to_bytes(8, "big"), 0x0031)
+                assert answer[:3] == b"\x00\x77\x00", answer
+                relations = {
+                    answer[at + 8 : at + 16]: answer[at + 18] >> 4 & 7
+                    for at in range(6, len(answer), 22)
+                }
+                other = relations[client.address.to_bytes(8, "little")]
+                if alone:
+                    assert other == (1 if client is module else 0)  # child, parent
