@@ -86,12 +86,11 @@ async def test_a_sooner_time_moves_the_alarm(timer: Timer) -> None:
     assert len(timer) == 1
 
 
-@pytest.mark.parametrize("timer", ["loop"], indirect=True)
-async def test_the_alarm_is_set_only_when_the_earliest_time_changes(
-    monkeypatch: pytest.MonkeyPatch, timer: Timer
-) -> None:
+@pytest.fixture
+def settings(monkeypatch: pytest.MonkeyPatch, runner: asyncio.Runner) -> list[float]:
+    """The delays to which the alarm of the event loop is set."""
     settings: list[float] = []
-    loop = asyncio.get_running_loop()
+    loop = runner.get_loop()
     real = loop.call_later
 
     def call_later(delay_s: float, *rest: Any) -> asyncio.TimerHandle:
@@ -99,11 +98,33 @@ async def test_the_alarm_is_set_only_when_the_earliest_time_changes(
         return real(delay_s, *rest)
 
     monkeypatch.setattr(loop, "call_later", call_later)
+    return settings
+
+
+@pytest.mark.parametrize("timer", ["loop"], indirect=True)
+async def test_the_alarm_is_set_only_when_the_earliest_time_changes(
+    settings: list[float], timer: Timer
+) -> None:
     first = timer.now() + 1000 * MS
     for number in range(100):
         timer.call_at(first + number, lambda: None).cancel()
         timer.call_at(first + number, lambda: None)
     assert len(settings) == 1
+
+
+@pytest.mark.parametrize("timer", ["loop"], indirect=True)
+async def test_what_callbacks_add_sets_the_alarm_once(settings: list[float], timer: Timer) -> None:
+    """Each time may be earlier than the one before."""
+    over = asyncio.Event()
+
+    def add() -> None:
+        timer.call_at(3, over.set)
+        for when in (2, 1):
+            timer.call_at(when, lambda: None)
+
+    timer.call_at(4, add)
+    await over.wait()  # without a timer of the event loop
+    assert len(settings) == 2
 
 
 async def test_cancel(timer: Timer) -> None:
