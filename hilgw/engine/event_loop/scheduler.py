@@ -125,9 +125,6 @@ class Timer(Deadlines):
         self._alarm = _new_alarm(loop, self._fire)
         self.now: Callable[[], int] = time.monotonic_ns
 
-    def __len__(self) -> int:
-        return self.waiting
-
     def close(self) -> None:
         """Cancels all deadlines and closes the descriptor."""
         if not self._closed:
