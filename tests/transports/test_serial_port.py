@@ -665,7 +665,7 @@ async def test_a_hundred_times_unplugged_and_plugged_leaves_nothing(
     await until(lambda: len(descriptors()) <= before + 1)  # the slave kept for its number
     assert len(asyncio.all_tasks()) == tasks
     await until(lambda: not call_threads())
-    assert len(timer) <= 2
+    assert timer.waiting <= 2
     port.close()
 
 

@@ -20,7 +20,8 @@ from typing import Any, Generic, Protocol, TypeVar
 from hilgw.units import NS_PER_S
 
 _NEVER = sys.maxsize
-LAST = 1 << 63  # what is called last at its time is behind so many others
+_ALWAYS = -sys.maxsize  # before all deadlines
+_LAST = 1 << 63  # what is called last at its time is behind so many others
 _COMPACT_FROM = 64  # void entries stay in the heap until they are the larger half of it
 
 Due = TypeVar("Due", bound=tuple[Any, ...])
@@ -70,16 +71,34 @@ def _is_cancelled(entry: tuple[int, int, Deadline]) -> bool:
 
 
 class Deadlines(LazyHeap[tuple[int, int, Deadline]]):
-    """The deadlines under a scheduler."""
+    """The deadlines under a scheduler. A subclass with an alarm sets both of its fields."""
+
+    _alarm: _Alarm
 
     def __init__(self) -> None:
         super().__init__(_is_cancelled)
         self._closed = False
+        self._armed = _ALWAYS  # the time the alarm is set to; no deadline sets it to an earlier one
 
     @property
     def waiting(self) -> int:
         """The number of deadlines that wait."""
         return len(self._heap) - self._void
+
+    def call_at(
+        self, when: int, callback: Callable[[], object], *, is_last: bool = False
+    ) -> Deadline:
+        """Runs `callback` at or after `when` (nanoseconds). is_last: after all others of that time,
+        in simulated time also after what they have led to."""
+        if self._closed:
+            return Deadline(None, when, None)
+        deadline = Deadline(self, when, callback)
+        self._count = count = self._count + 1
+        heapq.heappush(self._heap, (when, count + _LAST if is_last else count, deadline))
+        if when < self._armed:
+            self._armed = when
+            self._alarm.set(when)
+        return deadline
 
     def clear(self) -> None:
         """Cancels all deadlines."""
@@ -87,6 +106,11 @@ class Deadlines(LazyHeap[tuple[int, int, Deadline]]):
             deadline.callback = None
         self._heap.clear()
         self._void = 0
+
+    def close(self) -> None:
+        """Cancels all deadlines; later ones are cancelled at once."""
+        self._closed = True
+        self.clear()
 
 
 class Timer(Deadlines):
@@ -101,34 +125,14 @@ class Timer(Deadlines):
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__()
         self._loop = loop
-        self._armed = _NEVER  # the time the alarm is set to
-        self._firing = False
-        self._alarm: _Alarm = _new_alarm(loop, self._fire)
+        self._armed = _NEVER
+        self._alarm = _new_alarm(loop, self._fire)
         self.now: Callable[[], int] = time.monotonic_ns
-
-    def __len__(self) -> int:
-        return self.waiting
-
-    def call_at(
-        self, when: int, callback: Callable[[], object], *, is_last: bool = False
-    ) -> Deadline:
-        """Runs `callback` at or after `when` (monotonic nanoseconds). is_last: after all others of
-        that time."""
-        if self._closed:
-            return Deadline(None, when, None)
-        deadline = Deadline(self, when, callback)
-        self._count = count = self._count + 1
-        heapq.heappush(self._heap, (when, count + LAST if is_last else count, deadline))
-        if when < self._armed and not self._firing:
-            self._armed = when
-            self._alarm.set(when)
-        return deadline
 
     def close(self) -> None:
         """Cancels all deadlines and closes the descriptor."""
         if not self._closed:
-            self._closed = True
-            self.clear()
+            super().close()
             self._alarm.close()
 
     def _fire(self) -> None:
@@ -147,12 +151,11 @@ class Timer(Deadlines):
                 self._void -= 1
             else:
                 due.append(deadline)
-        self._firing = True
+        self._armed = _ALWAYS
         try:
             for deadline in due:
                 self._run(deadline)
         finally:
-            self._firing = False
             if not self._closed:
                 self._armed = heap[0][0] if heap else _NEVER
                 self._alarm.set(self._armed)

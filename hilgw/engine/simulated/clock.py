@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
 
-from hilgw.engine.event_loop.scheduler import LAST, Deadline, Deadlines
+from hilgw.engine.event_loop.scheduler import Deadlines
 from hilgw.units import NS_PER_S
 
 
@@ -23,22 +22,6 @@ class SimulatedClock(Deadlines):
 
     def now(self) -> int:
         return self.time
-
-    def call_at(
-        self, when: int, callback: Callable[[], object], *, is_last: bool = False
-    ) -> Deadline:
-        """is_last: after all others of that time, and what they have led to."""
-        if self._closed:
-            return Deadline(None, when, None)
-        deadline = Deadline(self, when, callback)
-        self._count = count = self._count + 1
-        heapq.heappush(self._heap, (when, count + LAST if is_last else count, deadline))
-        return deadline
-
-    def close(self) -> None:
-        """Cancels all callbacks; later ones are cancelled at once."""
-        self._closed = True
-        self.clear()
 
     def next(self) -> int | None:
         """The time of the first callback that waits; None: there is none."""

@@ -54,11 +54,11 @@ async def test_never_early_and_in_order(timer: Timer) -> None:
 
     for when in whens:
         timer.call_at(when, callback(when))
-    assert len(timer) == 300
+    assert timer.waiting == 300
     await until(lambda: len(fired) == 300)
     assert [when for when, _ in fired] == sorted(whens)
     assert all(now >= when for when, now in fired)
-    assert len(timer) == 0
+    assert timer.waiting == 0
 
 
 async def test_equal_times_keep_the_order_of_the_calls(timer: Timer) -> None:
@@ -96,15 +96,14 @@ async def test_a_sooner_time_moves_the_alarm(timer: Timer) -> None:
     timer.call_at(timer.now() + 3 * MS, lambda: fired.append("soon"))
     await until(lambda: bool(fired))
     assert fired == ["soon"]
-    assert len(timer) == 1
+    assert timer.waiting == 1
 
 
-@pytest.mark.parametrize("timer", ["loop"], indirect=True)
-async def test_the_alarm_is_set_only_when_the_earliest_time_changes(
-    monkeypatch: pytest.MonkeyPatch, timer: Timer
-) -> None:
+@pytest.fixture
+def settings(monkeypatch: pytest.MonkeyPatch, runner: asyncio.Runner) -> list[float]:
+    """The delays to which the alarm of the event loop is set."""
     settings: list[float] = []
-    loop = asyncio.get_running_loop()
+    loop = runner.get_loop()
     real = loop.call_later
 
     def call_later(delay_s: float, *rest: Any) -> asyncio.TimerHandle:
@@ -112,11 +111,33 @@ async def test_the_alarm_is_set_only_when_the_earliest_time_changes(
         return real(delay_s, *rest)
 
     monkeypatch.setattr(loop, "call_later", call_later)
+    return settings
+
+
+@pytest.mark.parametrize("timer", ["loop"], indirect=True)
+async def test_the_alarm_is_set_only_when_the_earliest_time_changes(
+    settings: list[float], timer: Timer
+) -> None:
     first = timer.now() + 1000 * MS
     for number in range(100):
         timer.call_at(first + number, lambda: None).cancel()
         timer.call_at(first + number, lambda: None)
     assert len(settings) == 1
+
+
+@pytest.mark.parametrize("timer", ["loop"], indirect=True)
+async def test_what_callbacks_add_sets_the_alarm_once(settings: list[float], timer: Timer) -> None:
+    """Each time may be earlier than the one before."""
+    over = asyncio.Event()
+
+    def add() -> None:
+        timer.call_at(3, over.set)
+        for when in (2, 1):
+            timer.call_at(when, lambda: None)
+
+    timer.call_at(4, add)
+    await over.wait()  # without a timer of the event loop
+    assert len(settings) == 2
 
 
 async def test_cancel(timer: Timer) -> None:
@@ -126,11 +147,11 @@ async def test_cancel(timer: Timer) -> None:
     timer.call_at(when, lambda: fired.append("kept"))
     deadline.cancel()
     deadline.cancel()
-    assert len(timer) == 1
+    assert timer.waiting == 1
     await until(lambda: bool(fired))
     assert fired == ["kept"]
     deadline.cancel()
-    assert len(timer) == 0
+    assert timer.waiting == 0
 
 
 async def test_cancelled_by_a_callback_of_the_same_moment(timer: Timer) -> None:
@@ -141,7 +162,7 @@ async def test_cancelled_by_a_callback_of_the_same_moment(timer: Timer) -> None:
     timer.call_at(when, lambda: fired.append("end"))
     await until(lambda: "end" in fired)
     assert fired == ["end"]
-    assert len(timer) == 0
+    assert timer.waiting == 0
 
 
 @pytest.mark.parametrize("cycles_per_callback", [100, 10_000])
@@ -176,7 +197,7 @@ async def test_deadlines_cancelled_inside_callbacks_do_not_pile_up(
     finally:
         tracemalloc.stop()
     assert grown[0] < 100_000  # bytes; one deadline kept is 163
-    assert len(timer) == 1
+    assert timer.waiting == 1
 
 
 async def test_the_count_is_right_while_deadlines_of_the_same_moment_are_cancelled(
@@ -189,7 +210,7 @@ async def test_the_count_is_right_while_deadlines_of_the_same_moment_are_cancell
     def cancel_all() -> None:
         for victim in victims:
             victim.cancel()
-        counts.append(len(timer))
+        counts.append(timer.waiting)
         done.set()
 
     timer.call_at(when, cancel_all)
@@ -235,7 +256,7 @@ async def test_close_cancels_everything_and_gives_the_descriptor_back(timer: Tim
     other.close()
     other.close()
     other.call_at(other.now(), lambda: fired.append("after close")).cancel()
-    assert len(other) == 0
+    assert other.waiting == 0
     done = asyncio.Event()
     timer.call_at(timer.now() + 5 * MS, done.set)
     await done.wait()
