@@ -149,9 +149,10 @@ class Rfc2217Stream(Transport):
 
     def _count_swallowed(self, data: bytes, events: list[Event]) -> None:
         """The client has sent no negotiation: it is none of telnet, and all its bytes are data."""
-        size = len(data) - sum(len(event.data) for event in events if isinstance(event, Data))
-        self._port.drop_held(size, BridgeDropped.SWALLOWED, self.writer)
-        if self._on_raw is not None:
+        passed = sum(len(event.data) for event in events if isinstance(event, Data))
+        if passed < len(data):
+            self._port.drop_held(len(data) - passed, BridgeDropped.SWALLOWED, self.writer)
+        if passed and self._on_raw is not None:
             on_raw, self._on_raw = self._on_raw, None
             on_raw()
 

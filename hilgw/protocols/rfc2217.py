@@ -141,7 +141,7 @@ class _State(Enum):
 
 class Telnet(ABC):
     """One end of one connection. `malformed` counts commands that were ignored because they make no
-    sense. negotiated: the peer has sent a negotiation, as every telnet peer does.
+    sense. negotiated: the peer has sent a negotiation or a command, as every telnet peer does.
 
     ours, theirs: the options that may be on at this end and at the other one. asks: those that
     `open` requests, of us (True) or of the peer.
@@ -289,6 +289,7 @@ class Telnet(ABC):
         if events is None:
             self.malformed += 1
             return []
+        self.negotiated = True
         return events
 
     @abstractmethod
