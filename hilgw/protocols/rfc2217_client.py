@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 RATE_SHARE = 50  # a UART works at a rate that differs by 1/50
 PURGE = "purge"
-PURGE_BOTH = 3
 _NEEDED = {
     "baud_rate": "SET-BAUDRATE",
     "data_bits": "SET-DATASIZE",
@@ -86,10 +85,10 @@ class Client(Telnet):
     # --- to the server ----------------------------------------------------------------------------
 
     def _agreement(self) -> list[Event]:
-        """The settings follow; what needs no answer goes first."""
+        """The settings follow; what needs no answer goes first: a purge of both directions."""
         others = [name for name in self._wanted if name not in _NEEDED]
         commands = [command_of(name, self._wanted[name]) for name in (*others, *_NEEDED)]
-        purge = subnegotiation(PURGE_DATA, bytes((PURGE_BOTH,)))
+        purge = subnegotiation(PURGE_DATA, b"\x03")
         return [*super()._agreement(), Reply(b"".join((purge, *commands)))]
 
     def ask_modem_state(self) -> bytes:
@@ -131,8 +130,7 @@ class Client(Telnet):
     def notices(self) -> list[str]:
         """Return the remarks for the user on a port that can be used."""
         missing = self._expected - self.present.keys()
-        silent = {PURGE: "PURGE-DATA"}
-        words = sorted({silent.get(name, "SET-CONTROL") for name in missing})
+        words = sorted({"PURGE-DATA" if name == PURGE else "SET-CONTROL" for name in missing})
         others = [
             name
             for name, wanted in self._wanted.items()

@@ -276,7 +276,7 @@ def test_with_silence_a_whole_one_is_telnet_too(data: bytes) -> None:
     assert begins_with_negotiation(data, silence=True) is (once if verdict is None else verdict)
 
 
-def test_a_dynamixel_header_that_lost_a_byte_is_no_telnet() -> None:
+def test_a_dynamixel_header_that_lost_a_byte_is_not_telnet() -> None:
     assert begins_with_negotiation(b"\xff\xfd\x00") is None
     for rest in (b"\x01\x07\x00\x55", b"\xff\xff\xfd\x00", b"\xfe"):
         assert begins_with_negotiation(b"\xff\xfd\x00" + rest) is False

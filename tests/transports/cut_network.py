@@ -28,7 +28,7 @@ HERE, THERE = "10.77.0.1", "10.77.0.2"
 RAW, TELNET = 5000, 2217
 
 
-NOBODY = "02:00:00:00:00:99"
+NO_HOST = "02:00:00:00:00:99"
 BRIDGE = """
 from hilgw.transports.tcp import address
 address.is_loopback = lambda text: True  # this network is the test's own
@@ -66,7 +66,7 @@ class Far:
         for (device, _, prefix), (_, other, _), text in zip(
             self.ends, reversed(self.ends), reversed(self._macs), strict=True
         ):
-            mac = NOBODY if is_cut else text.split("link/ether ")[1].split()[0]
+            mac = NO_HOST if is_cut else text.split("link/ether ")[1].split()[0]
             run(f"ip neigh replace {other} lladdr {mac} dev {device} nud permanent", prefix)
 
     def close(self) -> None:

@@ -44,8 +44,6 @@ HELD_UP_NS = 100 * NS_PER_MS
 # only where each FF FF is one FF.
 CHECKED_BYTES, MOST_CHECKED_BYTES = 128, 1024
 FEWEST_DOUBLED = 3
-TELNET = "its answers have each 0xFF twice: telnet is in between, and changes our bytes, too"
-TELNET_FIX = "use rfc2217://, or the raw address of the server"
 
 
 class PeerListener:
@@ -179,8 +177,9 @@ class PeerLink(Generic[S]):
         elif self._is_swamped(now):
             return
         if self._checked is not None and self._is_doubled(self._checked, data):
-            error = MismatchError(TELNET, where=self.name, fix=TELNET_FIX)
-            self.handle([ProtocolFailure(error)], now)
+            what = "its answers have each 0xFF twice: telnet changes them, and our bytes, too"
+            fix = "use rfc2217://, or the raw address of the server"
+            self.handle([ProtocolFailure(MismatchError(what, where=self.name, fix=fix))], now)
             return
         try:
             events = self.session.receive(data, now)

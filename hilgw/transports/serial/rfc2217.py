@@ -11,7 +11,7 @@ import socket
 from contextlib import suppress
 
 from hilgw.errors import PortError
-from hilgw.protocols.rfc2217 import PURGE_DATA, Data, Reply, command_of, escape, subnegotiation
+from hilgw.protocols.rfc2217 import PURGE_DATA, Data, Reply, escape, subnegotiation
 from hilgw.protocols.rfc2217_client import Client
 from hilgw.transports.base import LineSettings, LostHandler, ReadHandler, Transport
 from hilgw.transports.serial.urls import IGN_SET_CONTROL, host_and_port
@@ -43,14 +43,14 @@ async def open_rfc2217(url: str, line: LineSettings) -> Rfc2217Port:
 
 
 def _wanted(line: LineSettings) -> dict[str, int | str | bool]:
-    lines = {"dtr": line.dtr, "rts": line.rts}
     return {
         "baud_rate": line.baudRate,
         "data_bits": line.data_bits,
         "parity": line.parity,
         "stop_bits": line.stop_bits,
         "flow": "rtscts" if line.rtscts else "none",
-        **{name: on for name, on in lines.items() if on is not None},
+        **({} if line.dtr is None else {"dtr": line.dtr}),
+        **({} if line.rts is None else {"rts": line.rts}),
     }
 
 
@@ -81,9 +81,8 @@ async def _agree(connection: socket.socket, url: str, client: Client) -> bytes:
 
 
 def _unusable(url: str, what: str) -> PortError:
-    fix = ""
-    if "telnet" in what:
-        fix = f"use its raw address: {url.replace('rfc2217', 'socket', 1)}"
+    raw = url.removesuffix(IGN_SET_CONTROL).replace("rfc2217", "socket", 1)
+    fix = f"use its raw address: {raw}" if "telnet" in what else ""
     return PortError(what, reason=PortError.UNSUPPORTED, where=url, fix=fix)
 
 
@@ -137,14 +136,8 @@ class Rfc2217Port(Transport):
         rest, self._out = bytes(self._out), bytearray()
         return rest
 
-    def discard_received(self) -> int:
-        return self._stream.discard_received()
-
-    def set_modem_line(self, name: str, on: bool) -> None:
-        self._stream.write(command_of(name, on))
-
     def purge(self, *, received: bool, to_send: bool) -> int:
-        """The server does it, and does not tell how much it was."""
+        """The server does it, and does not report how much it was."""
         if received or to_send:
             self._stream.write(subnegotiation(PURGE_DATA, bytes((received + 2 * to_send,))))
         return 0

@@ -11,7 +11,7 @@ import asyncio
 import re
 import socket
 
-from hilgw.errors import PortError, printable
+from hilgw.errors import PortError
 from hilgw.protocols.rfc2217 import begins_with_negotiation
 from hilgw.transports.base import Transport
 from hilgw.transports.serial.urls import host_and_port
@@ -24,7 +24,6 @@ POLL_S = 0.005
 NEXT_CONNECTION_S = 0.5
 TRIES = 4
 _TELNET = re.compile(rb"\xff(?:[\xfb-\xfe].|\xfa.*?\xff\xf0|.)", re.DOTALL)
-_SHOWN = 200
 
 
 async def open_socket(url: str) -> Transport:
@@ -85,5 +84,5 @@ def receive(connection: socket.socket, url: str, before: bytes) -> bytes:
 def _ended(what: str, url: str, before: bytes) -> PortError:
     text = " ".join(_TELNET.sub(b"", before).decode("utf-8", "replace").split())
     if text and text.isprintable() and "\ufffd" not in text:
-        what = f"the server says: {printable(text[:_SHOWN])}"
+        what = f"the server says: {text[:200]}"
     return PortError(what, reason=PortError.LOST, where=url)

@@ -88,7 +88,15 @@ class TcpStream(FdStream):
 
     @property
     def silent_s(self) -> float:  # type: ignore[override]
-        return _silence_s(self._connection)
+        if sys.platform != "linux":
+            return 0.0
+        try:
+            info = self._connection.getsockopt(
+                socket.IPPROTO_TCP, socket.TCP_INFO, _LAST_RECEIVED.size
+            )
+        except OSError:  # closed, or no TCP
+            return 0.0
+        return float(min(_LAST_RECEIVED.unpack(info))) / 1000
 
     def write(self, data: bytes) -> None:
         if self._deaf is not None:
@@ -264,18 +272,6 @@ async def _connect_to_first(found: list[Any]) -> socket.socket:
 
 # tcp_info of linux/tcp.h: tcpi_last_data_recv and tcpi_last_ack_recv, milliseconds.
 _LAST_RECEIVED = struct.Struct("=52xII")
-
-
-def _silence_s(connection: socket.socket) -> float:
-    """Return how long nothing has come from the host of the peer; 0 where that is not known."""
-    option = getattr(socket, "TCP_INFO", None)
-    if option is None or sys.platform != "linux":
-        return 0.0
-    try:
-        info = connection.getsockopt(socket.IPPROTO_TCP, option, _LAST_RECEIVED.size)
-    except OSError:  # closed, or no TCP
-        return 0.0
-    return float(min(_LAST_RECEIVED.unpack(info))) / 1000
 
 
 _SOCK_DIAG = 4  # NETLINK_SOCK_DIAG
