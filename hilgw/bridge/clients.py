@@ -220,13 +220,13 @@ class Clients:
         return client
 
     def _leave_dead(self, address: str) -> int:
-        """Return the place of a client that has connected anew from this address: the one of its
-        dead connection, which ends here."""
+        """Return the place of a client that has connected from this address: the one of its dead
+        connection, which ends here, or the last one."""
         for place, client in enumerate(self._clients):
             if client.address == address and client.stream.silent_s > DEAD_S:
                 what = f"silent for {client.stream.silent_s:.1f} s, and its host connects anew"
                 self._lose(client, PortError(what, reason=PortError.LOST))
-                return place
+                return place if self._rule == "first" else len(self._clients)
         return len(self._clients)
 
     def _no_room(self, address: str) -> str:

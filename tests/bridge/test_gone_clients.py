@@ -314,6 +314,16 @@ def test_a_new_connection_takes_the_place_of_the_dead_one_of_its_host(
     assert bench.adds_up
 
 
+def test_the_last_client_is_the_writer_though_a_dead_one_was_not() -> None:
+    bench = Bench("last")
+    dead, other, anew = Silent(2.0), Silent(0.0), Silent(0.0)
+    bench.clients.add(dead, "10.0.0.1:1")
+    bench.clients.add(other, "10.0.0.3:1")
+    bench.clients.add(anew, "10.0.0.1:2")
+    anew.send(b"stop")
+    assert dead.closed and bench.device.data() == b"stop"
+
+
 @pytest.mark.parametrize(
     "data", [b"\xff\xff\xfd\x00", b"\xff\xfd\xf0data", b"\xff\x01", b"a\xff\xfd\x01", b"\xff\xfa"]
 )

@@ -138,7 +138,7 @@ class PeerLink(Generic[S]):
         now = self.checked_now()
         self.transport = transport
         is_raw = self.is_on_line and transport.name.startswith("socket://")
-        self._checked = bytearray() if is_raw else None
+        self._checked = bytearray() if is_raw and isinstance(self.session, ChecksFrames) else None
         transport.on_drained = self._drained
         transport.read_bytes = READ_BYTES
         self._discard_until_ns = 0
@@ -177,9 +177,19 @@ class PeerLink(Generic[S]):
         elif self._is_swamped(now):
             return
         if self._checked is not None and self._is_doubled(self._checked, data):
-            what = "its answers have each 0xFF twice: telnet changes them, and our bytes, too"
-            fix = "use rfc2217://, or the raw address of the server"
-            self.handle([ProtocolFailure(MismatchError(what, where=self.name, fix=fix))], now)
+            self._checked = None
+            self.handle(
+                [
+                    ProtocolFailure(
+                        MismatchError(
+                            "its answers have each 0xFF twice: telnet changes them, and our bytes, too",
+                            where=self.name,
+                            fix="use rfc2217://, or the raw address of the server",
+                        )
+                    )
+                ],
+                now,
+            )
             return
         try:
             events = self.session.receive(data, now)
@@ -192,8 +202,9 @@ class PeerLink(Generic[S]):
 
     def _is_doubled(self, checked: bytearray, data: bytes) -> bool:
         """Whether the answers of the peer have each FF twice."""
+        is_due = len(checked) % CHECKED_BYTES + len(data) >= CHECKED_BYTES
         checked += data
-        if len(checked) < CHECKED_BYTES or not isinstance(self.session, ChecksFrames):
+        if not is_due or not isinstance(self.session, ChecksFrames):
             return False
         good = self.session.good_frames(bytes(checked))
         single = self.session.good_frames(checked.replace(b"\xff\xff", b"\xff"))
