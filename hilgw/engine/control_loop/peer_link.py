@@ -182,7 +182,7 @@ class PeerLink(Generic[S]):
                 [
                     ProtocolFailure(
                         MismatchError(
-                            "its answers have each 0xFF twice: telnet changes them, and our bytes, too",
+                            "its answers have each 0xFF twice: telnet changes them and our bytes",
                             where=self.name,
                             fix="use rfc2217://, or the raw address of the server",
                         )
