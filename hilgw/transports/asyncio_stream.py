@@ -17,7 +17,7 @@ class AsyncioStream(Transport, asyncio.Protocol):
 
     fd: of a tty, polled for hang-ups while reading is paused; None on other systems. closes_later:
     the descriptor is still open after connection_lost(), until closed() is called. on_made: called
-    with this stream when it is connected. early: what was received before.
+    with this stream when it is connected.
     """
 
     def __init__(
@@ -30,7 +30,6 @@ class AsyncioStream(Transport, asyncio.Protocol):
         end: str = "the device hung up",
         describe: Callable[[OSError], str] = describe_loss,
         on_made: Callable[[AsyncioStream], None] | None = None,
-        early: bytes = b"",
     ) -> None:
         super().__init__(name)
         self.on_closed: Callable[[], None] | None = None
@@ -40,7 +39,7 @@ class AsyncioStream(Transport, asyncio.Protocol):
         self._describe = describe
         self._on_made = on_made
         self._transport: Any = None
-        self._early = bytearray(early)  # received before start()
+        self._early = bytearray()  # received before start()
         self._ended = False  # one report at most, and no more writes
         self._paused = False
         self._closes_later = closes_later

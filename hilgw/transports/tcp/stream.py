@@ -197,7 +197,11 @@ async def stream_on(
     if not OVER_ASYNCIO:
         return TcpStream(connection, name, limit=limit, early=early)
     stream = AsyncioStream(
-        name, limit=limit, end=PEER_CLOSED, describe=describe_peer_loss, early=early
+        name,
+        limit=limit,
+        end=PEER_CLOSED,
+        describe=describe_peer_loss,
+        on_made=lambda made: made.data_received(early),
     )
     await asyncio.get_running_loop().create_connection(lambda: stream, sock=connection)
     return stream
