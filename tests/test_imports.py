@@ -12,7 +12,8 @@ from tests.sources import ROOT, files, imports, place
 LAYERS = [
     {"reasons", "errors", "records", "settings", "units", "plugins", "__init__"},
     {"devices", "framing", "guardian"},
-    {"medium", "protocols", "control", "worlds", "transports"},
+    {"medium", "protocols", "control", "worlds"},
+    {"transports"},
     {"adapters", "bodies", "controllers", "record", "client"},
     {"engine", "security", "discovery", "config", "api"},
     {"federation"},

@@ -33,6 +33,9 @@ class UsbId:
         return f"{text} {self.serial}" if self.serial else text
 
 
+NETWORK_GAP_NS = 10_000_000_000  # longer than a connection without acknowledgements lives
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StationSettings:
     """Settings of every adapter, whatever its kind."""
@@ -99,6 +102,11 @@ class StationSettings:
         default_factory=dict,
         refers="robot",
     )
+
+    def gap_ns(self, line_ns: int) -> int:
+        """Return how long a pause within a frame may be: `line_ns` on a line, more on TCP, where a
+        lost segment delays the rest of the frame."""
+        return max(line_ns, NETWORK_GAP_NS) if "://" in str(self.port) else line_ns
 
 
 class Framed:

@@ -155,6 +155,11 @@ class Bridge(Observer):
             on_refused=lambda: self._inform(
                 f"client {peer} sets nothing: only a writer sets the line (--writer)"
             ),
+            on_raw=lambda: self._observer.notice(
+                "tcp",
+                f"client {peer} sends no telnet to the address of RFC 2217, which swallows its 0xFF"
+                f" bytes and more; connect it to {self.where}",
+            ),
         )
         client = self._clients.add(telnet, peer, telnet=True)
         if client is not None:

@@ -36,9 +36,12 @@ SEND_BUFFER_BYTES = 65536
 # TCP does not distinguish a client that has only finished sending from one that is gone, until data
 # is sent to it. A client that has finished and receives nothing for this time is disconnected.
 HALF_CLOSED_NS = 10_000_000_000
-# A stream may begin with a piece of what looks like a telnet command: the rest comes within this
-# time, or it is data.
+# A stream may begin with a piece of what looks like telnet commands: the rest comes within this
+# time, or it is data, but for one whole command.
 OPENING_NS = 100_000_000
+# A live client acknowledges a probe each second. A gateway takes its connection for dead after 2 s
+# without an acknowledgement, and connects again: the old one is as silent then.
+DEAD_S = 1.5
 REFUSED_QUIET_NS = 1_000_000_000  # between two messages about refused clients
 
 
@@ -105,9 +108,11 @@ class Client:
         self._opening = bytearray()
 
     def end_opening(self) -> None:
-        """No more bytes come that could make a negotiation of the first ones."""
+        """No more bytes come that could make two negotiations of the first ones."""
         held, self._opening = self._opening, None
-        if held:
+        if held and begins_with_negotiation(bytes(held), silence=True):
+            self._clients.refuse_telnet(self, len(held))
+        elif held:
             self.received(bytes(held))
 
     def drop_opening(self) -> int:
@@ -122,7 +127,7 @@ class Client:
             scheduler = self._clients.scheduler
             scheduler.call_at(scheduler.now() + OPENING_NS, self.end_opening)
         opening += data
-        verdict = begins_with_negotiation(bytes(opening[:3]))
+        verdict = begins_with_negotiation(bytes(opening))
         self._opening = opening if verdict is None else None
         if verdict:
             self._clients.refuse_telnet(self, len(opening))
@@ -206,12 +211,23 @@ class Clients:
         if self.paused:
             stream.pause_reading()
         self.accepted += 1
-        self._clients += (client,)
+        place = self._leave_dead(client.address)
+        self._clients = (*self._clients[:place], client, *self._clients[place:])
         self._elect()
         stream.start(client.received, lambda error: self._lose(client, error))
         self._inform(f"client {peer} connected{'' if client.writes else ', receives only'}")
         self._watch_idle()
         return client
+
+    def _leave_dead(self, address: str) -> int:
+        """Return the place of a client that has connected from this address: the one of its dead
+        connection, which ends here, or the last one."""
+        for place, client in enumerate(self._clients):
+            if client.address == address and client.stream.silent_s > DEAD_S:
+                what = f"silent for {client.stream.silent_s:.1f} s, and its host connects anew"
+                self._lose(client, PortError(what, reason=PortError.LOST))
+                return place if self._rule == "first" else len(self._clients)
+        return len(self._clients)
 
     def _no_room(self, address: str) -> str:
         """Why no client of this address can be added; makes room if that disconnects no client."""

@@ -26,6 +26,10 @@ class BridgeDropped(DroppedReason):
     WRITER_GONE = "writer_gone_bytes", "for the port, from a client that is gone"
     PURGED = "purged_bytes", "for the port, purged by an RFC 2217 client"
     TELNET = "telnet_bytes", "for the port, from a raw client that uses telnet"
+    SWALLOWED = (
+        "swallowed_bytes",
+        "for the port, taken for telnet from a raw client at the RFC 2217 address",
+    )
     FULL = "full_bytes", "for the port, whose write buffer had no room"
     CANNOT_CARRY = "cannot_carry", "a frame that the framing cannot carry"
 

@@ -42,8 +42,9 @@ class Rfc2217Stream(Transport):
     writer: counts bytes for the port that are purged before the port gets them. `unsent` and
     `pending_data` are data of the port; `pending`, for flow control, has replies and escapes, too.
 
-    on_refused: called once, when it may not and tries to. An end of the client's direction ends
-    the stream, after its data: such a client has no use for half of a connection.
+    on_refused: called once, when it may not and tries to. on_raw: called once, when it sends data
+    and no telnet: what the server then takes for commands is counted. An end of the client's
+    direction ends the stream, after its data: such a client has no use for half of a connection.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class Rfc2217Stream(Transport):
         line: PortLine,
         *,
         on_refused: Callable[[], None],
+        on_raw: Callable[[], None] = lambda: None,
     ) -> None:
         super().__init__(stream.name)
         self.may_set: Callable[[], bool] = lambda: False
@@ -61,6 +63,7 @@ class Rfc2217Stream(Transport):
         self._line = line
         self._on_refused = on_refused
         self._refused = False
+        self._on_raw: Callable[[], None] | None = on_raw
         self._server = Server()
         self._server.look = line.read_modem_lines
         self._on_data: ReadHandler = lambda data: None
@@ -84,6 +87,10 @@ class Rfc2217Stream(Transport):
     def pending_data(self) -> int:
         """Bytes accepted by write() that the kernel has not accepted yet."""
         return self._queue.data_bytes(self._stream.pending) + len(self._out)
+
+    @property
+    def silent_s(self) -> float:  # type: ignore[override]
+        return self._stream.silent_s
 
     def start(self, on_data: ReadHandler, on_lost: LostHandler) -> None:
         self._on_data, self._on_lost = on_data, on_lost
@@ -132,10 +139,22 @@ class Rfc2217Stream(Transport):
     # --- from the TCP stream ----------------------------------------------------------------------
 
     def _received(self, data: bytes) -> None:
-        for event in self._server.feed(data):
+        events = self._server.feed(data)
+        if not self._server.negotiated:
+            self._count_swallowed(data, events)
+        for event in events:
             if self._over:
                 return
             self._handle(event)
+
+    def _count_swallowed(self, data: bytes, events: list[Event]) -> None:
+        """The client has sent no negotiation: it is none of telnet, and all its bytes are data."""
+        passed = sum(len(event.data) for event in events if isinstance(event, Data))
+        if passed < len(data):
+            self._port.drop_held(len(data) - passed, BridgeDropped.SWALLOWED, self.writer)
+        if passed and self._on_raw is not None:
+            on_raw, self._on_raw = self._on_raw, None
+            on_raw()
 
     def _handle(self, event: Event) -> None:
         if isinstance(event, Data):

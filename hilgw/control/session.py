@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from hilgw.control.events import Event
@@ -40,3 +40,11 @@ class LinkSession(Protocol):
 
     def describe(self, data: bytes, *, received: bool) -> str:
         """Bytes in words, for people; never raises."""
+
+
+@runtime_checkable
+class ChecksFrames(Protocol):
+    """A session whose peer sends frames with a checksum."""
+
+    def good_frames(self, data: bytes) -> int:
+        """Return how many whole frames with a right checksum are in `data`."""

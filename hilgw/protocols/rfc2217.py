@@ -1,16 +1,18 @@
-"""The access server's end of telnet with the COM port option: bytes in, events out.
+"""Telnet with the COM port option: bytes in, events out. What both ends share, and the end of the
+access server; `hilgw.protocols.rfc2217_client` is the other end.
 
 RFC 854 and 855 (telnet commands and options), RFC 856 (binary), RFC 1143 (negotiation without
 loops) and RFC 2217 (COM port control). Data always passes as it is; binary transmission is
-requested, and a client that refuses it gets the same bytes.
+requested, and a peer that refuses it gets the same bytes.
 """
 
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,8 +48,12 @@ STOP_BITS_1_5 = 3  # the code of 1.5 stop bits; 1 and 2 mean themselves
 
 # As many plain bytes and doubled IACs as there are.
 _PLAIN = re.compile(rb"[^\xff]*+(?:\xff\xff[^\xff]*+)*+")
-_OPTIONS_OF_US = frozenset({BINARY, ECHO, SUPPRESS_GO_AHEAD, COM_PORT})
-_OPTIONS_OF_CLIENT = frozenset({BINARY, SUPPRESS_GO_AHEAD, COM_PORT})
+OPTIONS_OF_SERVER = frozenset({BINARY, ECHO, SUPPRESS_GO_AHEAD, COM_PORT})
+OPTIONS_OF_CLIENT = frozenset({BINARY, SUPPRESS_GO_AHEAD, COM_PORT})
+# DO, DONT, WILL or WONT with a known option, as telnet begins.
+_ONE = rb"\xff[\xfb-\xfe][\x00-\x2c]"
+_TWO = re.compile(_ONE + _ONE)
+_NOT_TWO_YET = re.compile(rb"(%b)?(\xff[\xfb-\xfe]?)?" % _ONE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +72,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Agreed:
-    """The client uses the COM port option: it expects the state of the modem lines."""
+    """Both ends use the COM port option: a client expects the state of the modem lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,15 +139,21 @@ class _State(Enum):
     SUBNEGOTIATION_COMMAND = auto()  # after an IAC in it
 
 
-class Server:
-    """One connection. `malformed` counts commands that were ignored because they make no sense.
+class Telnet(ABC):
+    """One end of one connection. `malformed` counts commands that were ignored because they make no
+    sense. negotiated: the peer has sent a negotiation or a command, as every telnet peer does.
 
-    look: calls `modem_state` with the state now, where the client asks for it.
+    ours, theirs: the options that may be on at this end and at the other one. asks: those that
+    `open` requests, of us (True) or of the peer.
     """
 
-    def __init__(self, signature: str = "hilgw") -> None:
+    ours: ClassVar[frozenset[int]]
+    theirs: ClassVar[frozenset[int]]
+    asks: ClassVar[tuple[tuple[bool, int], ...]]
+
+    def __init__(self) -> None:
         self.malformed = 0
-        self._signature = signature.encode()
+        self.negotiated = False
         self._state = _State.DATA
         self._verb = 0
         self._payload = bytearray()
@@ -149,24 +161,18 @@ class Server:
         # RFC 1143 without its queue: options that are on, and those whose answer is awaited.
         self._on: set[tuple[bool, int]] = set()  # (True: of us, option)
         self._asked: set[tuple[bool, int]] = set()
-        self._modem_mask = 255
-        self._modem: ModemBits | None = None
-        self.look: Callable[[], None] | None = None
 
     def open(self) -> bytes:
-        """What the server sends first: it requests binary both ways and the COM port option."""
-        greeting = b""
-        for ours, option in (
-            (True, BINARY),
-            (False, BINARY),
-            (True, SUPPRESS_GO_AHEAD),
-            (False, COM_PORT),
-        ):
-            self._asked.add((ours, option))
-            greeting += bytes((IAC, WILL if ours else DO, option))
-        return greeting
+        """Return what this end sends first."""
+        self._asked |= set(self.asks)
+        return b"".join(bytes((IAC, WILL if ours else DO, option)) for ours, option in self.asks)
 
-    # --- from the client --------------------------------------------------------------------------
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether no command is incomplete: what comes next may be data."""
+        return self._state is _State.DATA
+
+    # --- from the peer ----------------------------------------------------------------------------
 
     def feed(self, data: bytes) -> list[Event]:
         """Any piece of the stream; commands may be split anywhere."""
@@ -240,6 +246,7 @@ class Server:
     # --- options ----------------------------------------------------------------------------------
 
     def _negotiate(self, verb: int, option: int) -> list[Event]:
+        self.negotiated = True
         ours = verb in (DO, DONT)
         wanted = verb in (DO, WILL)
         key = (ours, option)
@@ -248,7 +255,7 @@ class Server:
         if not wanted:
             self._on.discard(key)
             return [_reply(WONT if ours else DONT, option)] if on and not asked else []
-        if option not in (_OPTIONS_OF_US if ours else _OPTIONS_OF_CLIENT):
+        if option not in (self.ours if ours else self.theirs):
             return [_reply(WONT if ours else DONT, option)]
         if on:
             return []
@@ -256,12 +263,16 @@ class Server:
         self._on.add(key)
         events: list[Event] = [] if asked else [_reply(WILL if ours else DO, option)]
         if self.agreed and not agreed_before:
-            events.append(Agreed())
+            events += self._agreement()
         return events
+
+    def _agreement(self) -> list[Event]:
+        """Both ends use the COM port option from now on."""
+        return [Agreed()]
 
     @property
     def agreed(self) -> bool:
-        """The client uses the COM port option."""
+        """Both ends use the COM port option."""
         return (False, COM_PORT) in self._on or (True, COM_PORT) in self._on
 
     # --- the COM port option ----------------------------------------------------------------------
@@ -278,12 +289,35 @@ class Server:
         if events is None:
             self.malformed += 1
             return []
+        self.negotiated = True
         return events
 
+    @abstractmethod
     def _command(self, command: int, value: bytes) -> list[Event] | None:
-        """None: it makes no sense."""
+        """Handle a command of the COM port option; None: it makes no sense."""
+
+
+class Server(Telnet):
+    """The end of the access server.
+
+    look: calls `modem_state` with the state now, where the client asks for it.
+    """
+
+    ours, theirs = OPTIONS_OF_SERVER, OPTIONS_OF_CLIENT
+    asks = ((True, BINARY), (False, BINARY), (True, SUPPRESS_GO_AHEAD), (False, COM_PORT))
+
+    def __init__(self, signature: str = "hilgw") -> None:
+        super().__init__()
+        self._signature = signature.encode()
+        self._modem_mask = 255
+        self._modem: ModemBits | None = None
+        self.look: Callable[[], None] | None = None
+
+    # --- from the client --------------------------------------------------------------------------
+
+    def _command(self, command: int, value: bytes) -> list[Event] | None:
         if command == SIGNATURE:
-            return [] if value else [Reply(_answer(SIGNATURE, self._signature))]
+            return [] if value else [Reply(subnegotiation(ANSWER + SIGNATURE, self._signature))]
         if command == SET_BAUDRATE:
             if len(value) != 4:
                 return None
@@ -297,42 +331,32 @@ class Server:
         return self._octet_command(command, value[0]) if len(value) == 1 else None
 
     def _octet_command(self, command: int, value: int) -> list[Event] | None:
-        if command in _NUMBERS:
-            return _number_setting(command, value)
-        if command == SET_PARITY and (value == 0 or value in _PARITIES):
-            return [Setting("parity", _PARITIES.get(value))]
-        if command == SET_CONTROL and value in _CONTROLS:
-            return [Setting(*_CONTROLS[value])]
+        if (setting := setting_of(command, value)) is not None:
+            return [setting]
         if command == PURGE_DATA and 1 <= value <= 3:
             return [Purge(received=bool(value & 1), to_send=bool(value & 2))]
         if command == SET_MODEMSTATE_MASK:
             self._modem_mask = value
             state = b"" if self._modem is None else self._present_state(self._modem)
-            return [Reply(_answer(SET_MODEMSTATE_MASK, bytes((value,))) + state)]
+            return [Reply(subnegotiation(ANSWER + SET_MODEMSTATE_MASK, bytes((value,))) + state)]
         if command == SET_LINESTATE_MASK:  # no line state is reported, whatever the mask
-            return [Reply(_answer(SET_LINESTATE_MASK, bytes((value,))))]
+            return [Reply(subnegotiation(ANSWER + SET_LINESTATE_MASK, bytes((value,))))]
         return None
 
     def _present_state(self, bits: ModemBits) -> bytes:
-        return _answer(NOTIFY_MODEMSTATE, bytes((bits.changes(None) & self._modem_mask,)))
+        return subnegotiation(
+            ANSWER + NOTIFY_MODEMSTATE, bytes((bits.changes(None) & self._modem_mask,))
+        )
 
     # --- to the client ----------------------------------------------------------------------------
 
     def answer(self, name: str, value: Value) -> bytes:
         """The setting that is in effect now, whether it is the one the client wanted or not."""
-        if name == "baud_rate":
-            return _answer(SET_BAUDRATE, int(value).to_bytes(4, "big"))
-        if name == "parity":
-            codes = {letter: code for code, letter in _PARITIES.items()}
-            return _answer(SET_PARITY, bytes((codes[str(value)],)))
-        for command, number in _NUMBERS.items():
-            if name == number:
-                return _answer(command, bytes((int(value),)))
-        return _answer(SET_CONTROL, bytes((_CONTROL_CODES[name, value],)))
+        return command_of(name, value, ANSWER)
 
     def purged(self, purge: Purge) -> bytes:
         """The answer to a purge."""
-        return _answer(PURGE_DATA, bytes((purge.received + 2 * purge.to_send,)))
+        return subnegotiation(ANSWER + PURGE_DATA, bytes((purge.received + 2 * purge.to_send,)))
 
     def modem_state(self, bits: ModemBits) -> bytes:
         """A notification, or nothing when no state of the client's mask has changed."""
@@ -342,7 +366,7 @@ class Server:
         code = bits.changes(before)
         if before is not None and not code & self._modem_mask & 15:
             return b""
-        return _answer(NOTIFY_MODEMSTATE, bytes((code & self._modem_mask,)))
+        return subnegotiation(ANSWER + NOTIFY_MODEMSTATE, bytes((code & self._modem_mask,)))
 
 
 def escape(data: bytes) -> bytes:
@@ -350,15 +374,18 @@ def escape(data: bytes) -> bytes:
     return data.replace(b"\xff", b"\xff\xff") if IAC in data else data
 
 
-def begins_with_negotiation(data: bytes) -> bool | None:
-    """Whether a stream that begins with `data` is telnet. None: more bytes are needed."""
-    if data[:1] != b"\xff":
-        return None if not data else False
-    if len(data) < 2:
-        return None
-    if data[1] not in (WILL, WONT, DO, DONT):
+def begins_with_negotiation(data: bytes, *, silence: bool = False) -> bool | None:
+    """Return whether a stream that begins with `data` is telnet; None: more bytes are needed.
+
+    Two complete negotiations are, or one that silence follows: a single one may be data, such as
+    FF FD 00, the header of a Dynamixel packet without its first byte.
+    """
+    if _TWO.match(data):
+        return True
+    found = _NOT_TWO_YET.fullmatch(data)
+    if found is None:
         return False
-    return None if len(data) < 3 else data[2] <= COM_PORT
+    return bool(found[1]) and not found[2] if silence else None
 
 
 def _flush(plain: bytearray, events: list[Event]) -> None:
@@ -367,19 +394,44 @@ def _flush(plain: bytearray, events: list[Event]) -> None:
         plain.clear()
 
 
-def _number_setting(command: int, value: int) -> list[Event] | None:
-    """Zero asks. 1.5 stop bits are not supported: the answer has the present ones."""
+def setting_of(command: int, value: int) -> Setting | None:
+    """Return the setting that a command with one octet has; None: it has none. Zero asks."""
+    if command == SET_PARITY and (value == 0 or value in _PARITIES):
+        return Setting("parity", _PARITIES.get(value))
+    if command == SET_CONTROL and value in _CONTROLS:
+        return Setting(*_CONTROLS[value])
+    if command in _NUMBERS:
+        return _number_setting(command, value)
+    return None
+
+
+def command_of(name: str, value: Value, answer: int = 0) -> bytes:
+    """Return the command that sets this value, or with ANSWER the answer that it is in effect."""
+    if name == "baud_rate":
+        return subnegotiation(answer + SET_BAUDRATE, int(value).to_bytes(4, "big"))
+    if name == "parity":
+        codes = {letter: code for code, letter in _PARITIES.items()}
+        return subnegotiation(answer + SET_PARITY, bytes((codes[str(value)],)))
+    for command, number in _NUMBERS.items():
+        if name == number:
+            return subnegotiation(answer + command, bytes((int(value),)))
+    return subnegotiation(answer + SET_CONTROL, bytes((_CONTROL_CODES[name, value],)))
+
+
+def _number_setting(command: int, value: int) -> Setting | None:
+    """1.5 stop bits are not supported: the answer has the present ones."""
     lowest, highest = (5, 8) if command == SET_DATASIZE else (1, 3)
     if value and not lowest <= value <= highest:
         return None
     if command == SET_STOPSIZE and value == STOP_BITS_1_5:
         value = 0
-    return [Setting(_NUMBERS[command], value or None)]
+    return Setting(_NUMBERS[command], value or None)
 
 
 def _reply(verb: int, option: int) -> Reply:
     return Reply(bytes((IAC, verb, option)))
 
 
-def _answer(command: int, value: bytes) -> bytes:
-    return bytes((IAC, SB, COM_PORT, command + ANSWER)) + escape(value) + bytes((IAC, SE))
+def subnegotiation(command: int, value: bytes) -> bytes:
+    """Return a command of the COM port option."""
+    return bytes((IAC, SB, COM_PORT, command)) + escape(value) + bytes((IAC, SE))

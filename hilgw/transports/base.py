@@ -134,14 +134,16 @@ class Transport(Observable, ABC):
     still receive; when None, that ends the stream. on_peer_ended: called once when that happens
     while reading is paused, so that received bytes may still wait (Linux; elsewhere it is not
     detected). unread: received bytes that were never read when the stream ended. handshake_s: how
-    long its peer took for the handshake of TLS. flag: once its first byte is set, pending bytes are
-    not written any more.
+    long its peer took for the handshake of TLS. silent_s: for how long nothing has come from the
+    host of a TCP peer, acknowledgements included (Linux; else 0). flag: once its first byte is set,
+    pending bytes are not written any more.
     """
 
     read_bytes: int = 65536
     unsent: int = 0
     unread: int = 0
     handshake_s: float = 0.0
+    silent_s: float = 0.0
     flag: Flag = NOT_SET
     on_drained: Callable[[], None] | None = None
     on_half_close: Callable[[], None] | None = None

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import functools
 import threading
-import time
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
@@ -39,11 +38,6 @@ def start_thread(function: Callable[[], None]) -> threading.Thread:
     thread = threading.Thread(target=function, name="hilgw-call", daemon=True)
     thread.start()
     return thread
-
-
-def pause(seconds: float) -> None:
-    """Waits, in a thread that polls. Never call it in the event loop."""
-    time.sleep(seconds)
 
 
 class _Call(Generic[T]):

@@ -19,7 +19,7 @@ from hilgw.bridge.clients import (
     OPENING_NS,
 )
 from hilgw.bridge.port import HIGH_WATER_BYTES
-from hilgw.testing.sim import until
+from hilgw.testing.sim import FakeTransport, until
 from tests.bridge.bench import Bench
 from tests.bridge.rig import Rig, run_bridge
 
@@ -265,6 +265,63 @@ def test_a_negotiation_is_not_passed_on_and_the_user_is_warned_once(cut: int) ->
     assert "it uses telnet; start the bridge with --rfc2217" in warning
     assert set(bench.to_port.dropped) <= {"telnet_bytes", "writer_gone_bytes"}
     assert bench.adds_up
+
+
+def test_one_negotiation_that_silence_follows_is_telnet_too() -> None:
+    bench = Bench()
+    client = bench.client()
+    client.send(b"\xff\xfd\x01")
+    assert not client.closed
+    bench.wait(OPENING_NS)
+    assert client.closed
+    assert bench.device.data() == b"" and bench.to_port.dropped == {"telnet_bytes": 3}
+    assert bench.adds_up
+
+
+def test_a_dynamixel_header_without_its_first_byte_is_data() -> None:
+    bench = Bench()
+    client = bench.client()
+    client.send(b"\xff\xfd\x00\x01\x03\x00")
+    assert bench.device.data() == b"\xff\xfd\x00\x01\x03\x00"
+
+
+class Silent(FakeTransport):
+    """A TCP connection from whose host nothing comes."""
+
+    def __init__(self, silent_s: float) -> None:
+        super().__init__()
+        self.silent_s = silent_s
+
+
+@pytest.mark.parametrize(
+    ("silent_s", "host", "takes_place"),
+    [(2.0, "10.0.0.1", True), (1.0, "10.0.0.1", False), (2.0, "10.0.0.2", False)],
+)
+def test_a_new_connection_takes_the_place_of_the_dead_one_of_its_host(
+    silent_s: float, host: str, takes_place: bool
+) -> None:
+    """The writer's place: not that of another client which waits for it."""
+    bench = Bench()
+    dead, other, anew = Silent(silent_s), Silent(0.0), Silent(0.0)
+    bench.clients.add(dead, "10.0.0.1:1")
+    bench.clients.add(other, "10.0.0.3:1")
+    bench.clients.add(anew, f"{host}:2")
+    other.send(b"other")
+    anew.send(b"stop")
+    assert dead.closed is takes_place
+    assert bench.device.data() == (b"stop" if takes_place else b"")
+    assert any("its host connects anew" in text for text in bench.reported) is takes_place
+    assert bench.adds_up
+
+
+def test_the_last_client_is_the_writer_though_a_dead_one_was_not() -> None:
+    bench = Bench("last")
+    dead, other, anew = Silent(2.0), Silent(0.0), Silent(0.0)
+    bench.clients.add(dead, "10.0.0.1:1")
+    bench.clients.add(other, "10.0.0.3:1")
+    bench.clients.add(anew, "10.0.0.1:2")
+    anew.send(b"stop")
+    assert dead.closed and bench.device.data() == b"stop"
 
 
 @pytest.mark.parametrize(

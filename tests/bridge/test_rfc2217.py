@@ -23,6 +23,7 @@ from hilgw.protocols.rfc2217 import COM_PORT, DO, IAC, SB, SE, WILL
 from hilgw.testing.sim import Clock, FakeTransport, wait_until
 from hilgw.transports.base import LineSettings
 from tests.bridge.bench import Bench
+from tests.bridge.ledger import violations
 from tests.bridge.served import RecordedPort, Served, served
 
 ALL_VALUES = bytes(range(256))
@@ -237,6 +238,29 @@ def test_a_raw_listener_sends_telnet_clients_to_the_other_one(bridge: Served) ->
     assert only(bridge, "data") == []
 
 
+def test_a_raw_client_at_this_address_is_named_and_what_it_loses_is_counted() -> None:
+    with served() as bridge:
+        with socket.create_connection(bridge.address(bridge.url), 5) as raw:
+            raw.sendall(b"\xff\xff\xfd\x00\x01")  # Dynamixel
+            bridge.wait_for(lambda: bridge.calls == [("data", b"\xff\xfd\x00\x01")])
+            raw.sendall(b"\xff\xf1a\xff\xfa\x02\x03")
+            bridge.wait_for(lambda: bridge.bridge.to_serial.received_bytes == 12)
+            report = bridge.bridge.report()
+            assert violations(report) == []
+            assert report["to_serial"]["dropped"] == {"swallowed_bytes": 7}
+            assert report["clients"]["each"][0]["to_serial"]["dropped"] == {"swallowed_bytes": 7}
+        (notice,) = [text for text in bridge.log.notices if "no telnet" in text]
+        assert f"connect it to {bridge.bridge.where}" in notice
+
+
+def test_a_client_of_telnet_is_not_taken_for_a_raw_one() -> None:
+    with served() as bridge, client(bridge) as port:
+        port.write(b"\xff\xff\xfd")
+        assert port.read(3) == b"\xff\xff\xfd"
+        assert "swallowed_bytes" not in bridge.bridge.to_serial.dropped
+        assert not [text for text in bridge.log.notices if "telnet" in text]
+
+
 # --- a device that accepts nothing ----------------------------------------------------------------
 
 
@@ -268,7 +292,8 @@ def test_what_a_client_that_left_has_written_still_arrives() -> None:
     with served(port) as bridge:
         bridge.ask(lambda: setattr(port, "stalled", True))
         raw = socket.create_connection(bridge.address(bridge.url), 5)
-        raw.sendall(b"a" * (HIGH_WATER_BYTES + 1000) + b"\xff\xff")
+        greeting = bytes((IAC, WILL, COM_PORT))
+        raw.sendall(greeting + b"a" * (HIGH_WATER_BYTES + 1000) + b"\xff\xff")
         raw.recv(1000)  # else close() would reset the connection
         raw.close()
         bridge.wait_for(lambda: bridge.bridge.to_serial.received_bytes > HIGH_WATER_BYTES)

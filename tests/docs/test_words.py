@@ -103,6 +103,7 @@ TERMS = {
     ("say", "hilgw/web/pages/robot.py"): "the command `hilgw say`",
     ("say", "hilgw/engine/control_loop/controller_steps.py"): "the command `hilgw say`",
     ("failsafe", "hilgw/config/diagnose.py"): "a key of earlier versions, suggested as safety",
+    ("says", "hilgw/transports/tcp/opening.py"): "a sentence that a server sent, quoted",
     ("lamp", "firmware_mocks"): "a lamp in a room, not the LED of a robot",
     ("lamp", "tests/firmware_mocks"): "a lamp in a room, not the LED of a robot",
 }

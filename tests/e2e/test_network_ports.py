@@ -7,15 +7,17 @@ import shutil
 import signal
 import socket
 import subprocess
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hilgw.testing.sim import wait_until
 from tests.conftest import SEARCH
-from tests.e2e.running import DEADLINE_S, HOST, ROOT, Gateway, free_port, in_process
+from tests.e2e.running import DEADLINE_S, HOST, ROOT, Gateway, free_port, in_process, run
 
 UART = str(ROOT / "configs" / "uart.yaml")
 SER2NET = """
@@ -78,6 +80,79 @@ def test_a_robot_sends_through_a_port_server_that_starts_late_and_stops(
     report = json.loads((tmp_path / "out.json").read_text())
     assert report["ledger"] == {"adds_up": True, "violations": []}
     assert report["ports"]["uart0"]["ups"] == 2
+
+
+@contextmanager
+def answering(first: bytes, *, closes: bool) -> Iterator[tuple[str, bytearray]]:
+    """A server that sends this to each client; gives its address, and what it receives."""
+    listening = socket.create_server((HOST, 0))
+    received = bytearray()
+
+    def serve(connection: socket.socket) -> None:
+        with connection, suppress(OSError):
+            connection.sendall(first)
+            while not closes and (data := connection.recv(1000)):
+                received.extend(data)
+
+    def accept() -> None:
+        with suppress(OSError):
+            while True:
+                serve(listening.accept()[0])
+
+    thread = threading.Thread(target=accept, daemon=True)
+    thread.start()
+    try:
+        yield f"{HOST}:{listening.getsockname()[1]}", received
+    finally:
+        listening.shutdown(socket.SHUT_RDWR)
+        listening.close()
+        thread.join(DEADLINE_S)
+
+
+def run_at(address: str, config: str, port: str, cwd: Path, kind: str) -> tuple[int, str, Any]:
+    """The exit code, the output and the report of a gateway at this address."""
+    given = ["--set", "network_ports=true", "--set", f"{port}={kind}://{address}"]
+    options = ["--duration", "2s", "--report", "out.json", "--ready-file", "ready"]
+    arguments = ["--config", str(ROOT / "configs" / config), "--backend", "real", *given, *options]
+    done = run(*arguments, cwd=cwd)
+    report = cwd / "out.json"
+    content = json.loads(report.read_text()) if report.exists() else None
+    return done.returncode, done.stdout + done.stderr, content
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("kind", ["socket", "rfc2217"])
+@pytest.mark.parametrize("framing", ["gap:20ms", "lines"])
+def test_the_sentence_of_a_busy_server_is_not_a_packet(
+    tmp_path: Path, kind: str, framing: str
+) -> None:
+    config = tmp_path / "uart.yaml"
+    text = Path(UART).read_text().replace("framing: cobs-crc16 ", f"framing: {framing} ")
+    config.write_text(text)
+    with answering(b"Port already in use\r\n", closes=True) as (address, _):
+        code, output, report = run_at(address, str(config), "adapters.uart0.port", tmp_path, kind)
+    assert code == 4 and not (tmp_path / "ready").exists()
+    assert "the server says: Port already in use" in output
+    if report is not None:
+        assert report["ports"]["uart0"]["ups"] == 0
+        assert report["ledger"] == {"adds_up": True, "violations": []}
+        assert '"Port already' not in output
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("config", "port"),
+    [
+        ("uart.yaml", "adapters.uart0.port"),
+        ("xbee.yaml", "adapters.xbee0.port"),
+        ("create2.yaml", "robots.create.body.port"),
+    ],
+)
+def test_no_byte_leaves_to_a_telnet_server(tmp_path: Path, config: str, port: str) -> None:
+    with answering(b"\xff\xfd\x2c\xff\xfb\x03", closes=False) as (address, received):
+        code, output, _ = run_at(address, config, port, tmp_path, "socket")
+    assert code == 4 and received == b""
+    assert "use rfc2217://, or its raw address" in output
 
 
 def test_it_must_be_allowed(tmp_path: Path) -> None:

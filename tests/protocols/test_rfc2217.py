@@ -253,13 +253,31 @@ def test_modem_states_are_reported_when_they_change_and_the_mask_lets_them() -> 
 # --- a raw stream that is telnet ------------------------------------------------------------------
 
 
-@given(st.binary(max_size=5))
-def test_only_a_negotiation_of_a_known_option_counts_as_telnet(data: bytes) -> None:
+OPENINGS = st.lists(st.sampled_from([0, COM_PORT, 45, SB, WILL, DONT, IAC]), max_size=8).map(bytes)
+
+
+@given(OPENINGS)
+def test_two_negotiations_of_known_options_are_telnet(data: bytes) -> None:
     verdict = begins_with_negotiation(data)
     if verdict:
-        assert data[0] == IAC
-        assert data[1] in (WILL, WONT, DO, DONT)
-        assert data[2] <= COM_PORT
+        for first, verb, option in (data[:3], data[3:6]):
+            assert first == IAC and verb in (WILL, WONT, DO, DONT) and option <= COM_PORT
     elif verdict is None:
-        assert len(data) < 3
-        assert begins_with_negotiation((data + b"\xff\xfd\x01")[: max(3, len(data))]) is not None
+        completions = [(data + bytes((IAC, DO, 1, IAC, DO, 1))[size:])[:6] for size in range(6)]
+        assert any(begins_with_negotiation(each) for each in completions)
+    else:
+        assert not begins_with_negotiation(data + bytes((IAC, DO, 1, IAC, DO, 1)))
+
+
+@given(OPENINGS)
+def test_with_silence_a_whole_one_is_telnet_too(data: bytes) -> None:
+    once = len(data) == 3 and data[0] == IAC and data[1] in (WILL, DONT) and data[2] <= COM_PORT
+    verdict = begins_with_negotiation(data)
+    assert begins_with_negotiation(data, silence=True) is (once if verdict is None else verdict)
+
+
+def test_a_dynamixel_header_that_lost_a_byte_is_not_telnet() -> None:
+    assert begins_with_negotiation(b"\xff\xfd\x00") is None
+    for rest in (b"\x01\x07\x00\x55", b"\xff\xff\xfd\x00", b"\xfe"):
+        assert begins_with_negotiation(b"\xff\xfd\x00" + rest) is False
+        assert begins_with_negotiation(b"\xff\xfd\x00" + rest, silence=True) is False

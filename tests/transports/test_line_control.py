@@ -20,7 +20,6 @@ from hilgw.transports.base import LineSettings, describe_modem_lines
 from hilgw.transports.serial import tty
 from hilgw.transports.serial.port import open_serial, set_rs485
 from hilgw.transports.serial.stream import SerialStream
-from hilgw.transports.serial.threaded import ThreadedStream
 from hilgw.transports.tcp.stream import TcpStream, peer_has_ended
 from hilgw.transports.virtual.pipe import Pipe
 from tests.transports.rig import LINE, Client, descriptors, run, turns, until
@@ -123,42 +122,6 @@ def test_bytes_that_the_kernel_has_not_accepted_are_taken_back() -> None:
         assert arrived == data[:-waiting] + b"on"
 
     with_pty(use)
-
-
-async def test_a_thread_keeps_only_the_chunk_it_is_writing() -> None:
-    class Stuck:
-        in_waiting = 0
-
-        def __init__(self) -> None:
-            import threading
-
-            self.entered, self.free = threading.Event(), threading.Event()
-            self.data = b""
-
-        def read(self, size: int = 1, /) -> bytes:
-            self.free.wait(0.01)
-            return b""
-
-        def write(self, data: bytes, /) -> int:
-            self.entered.set()
-            self.free.wait(5)
-            self.data += data
-            return len(data)
-
-        def close(self) -> None:
-            self.free.set()
-
-    port = Stuck()
-    stream = ThreadedStream(port, "stuck")
-    stream.write(b"a" * 5000)
-    await until(port.entered.is_set)
-    assert stream.take_unsent() == b"a" * (5000 - 4096)
-    assert stream.pending == 4096
-    port.free.set()
-    await until(lambda: stream.pending == 0)
-    assert port.data == b"a" * 4096
-    stream.close()
-    await stream.wait_closed()
 
 
 async def test_a_pipe_gives_back_what_is_not_on_the_wire() -> None:

@@ -44,7 +44,7 @@ class LineModuleSession(ModuleSession[ModuleT]):
     no_answer: why the session begins again then. no_address: a source that identifies no module.
     """
 
-    gap_ns: ClassVar[int]
+    gap_ns: int
     no_answer: ClassVar[str] = "the module did not answer"
     no_address: ClassVar[str] = ""
 

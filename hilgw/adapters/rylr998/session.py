@@ -291,6 +291,7 @@ class RylrSession(LineModuleSession[RylrModule]):
     no_address = TO_ALL
 
     def __init__(self, settings: RylrSettings, common: StationSettings) -> None:
+        self.gap_ns = common.gap_ns(self.gap_ns)
         self._settings = settings
         self._common = common
         self._is_hex = settings.encoding == "hex"

@@ -105,6 +105,7 @@ class TextSession(LineModuleSession[Ready]):
     gap_ns = 500_000_000
 
     def __init__(self, settings: TextSettings, common: StationSettings) -> None:
+        self.gap_ns = common.gap_ns(self.gap_ns)
         self._settings = settings
         self._end = settings.line_end.encode("utf-8", "surrogateescape")
         route = route_for(settings.mapping, common.channel, settings.destination, settings.to_all)

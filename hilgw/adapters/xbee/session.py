@@ -128,6 +128,7 @@ class XBeeSession(XBeeModuleSession):
 
     def __init__(self, settings: XBeeSettings, common: StationSettings) -> None:
         super().__init__(settings, common)
+        self._gap_ns = common.gap_ns(GAP_NS)
         self._escaped = settings.api_mode == 2
         self._route = route_of(settings, common)
         self.channels = self._route.channels
@@ -189,7 +190,7 @@ class XBeeSession(XBeeModuleSession):
                 self._first_frame.found()
             else:
                 self._first_frame.take(data, now)
-        self._gap_deadline = now + GAP_NS if self._decoder.pending else None
+        self._gap_deadline = now + self._gap_ns if self._decoder.pending else None
         return self._take(found, events, now)
 
     def _take(self, found: list[bytes], events: list[Event], now: int) -> list[Event]:

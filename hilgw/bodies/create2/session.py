@@ -139,6 +139,9 @@ class Create2Session(WheeledSession):
         is_faster = self._speed_up(now)
         return [Write(self._drive())] if is_faster and dialogue is None else []
 
+    def good_frames(self, data: bytes) -> int:
+        return len(oi.StreamReader({*ASKED_AT_FIRST, *self._packets}).feed(data))
+
     def describe(self, data: bytes, *, received: bool) -> str:
         return oi.describe(data, received=received)
 

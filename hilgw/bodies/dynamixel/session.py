@@ -131,6 +131,9 @@ class DynamixelSession(RobotSession):
             self._poll(now) if self._is_up else self._retry(now)
         return self._flush(now)
 
+    def good_frames(self, data: bytes) -> int:
+        return len(StatusReader().feed(data))
+
     def describe(self, data: bytes, *, received: bool) -> str:
         reader = StatusReader()
         words = [f"{each.number}: {each.data.hex(' ') or 'ok'}" for each in reader.feed(data)]

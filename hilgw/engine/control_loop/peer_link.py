@@ -9,11 +9,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from hilgw.control.events import Event, Notice, ProtocolFailure, Write
-from hilgw.control.session import LinkSession
+from hilgw.control.session import ChecksFrames, LinkSession
 from hilgw.engine.control_loop.watchdog import STALE_INPUT_NS
 from hilgw.engine.supervisor import PortListener
 from hilgw.engine.timing import Wakeup
-from hilgw.errors import AdapterError, PeerError, PortError
+from hilgw.errors import AdapterError, MismatchError, PeerError, PortError
 from hilgw.framing.base import TURN_BYTES
 from hilgw.framing.guess import FirstFrame
 from hilgw.transports.base import NOT_SET
@@ -40,6 +40,10 @@ SWAMPED_NS = 500 * NS_PER_MS
 BUSY_NS = 20 * NS_PER_MS
 # A stop does not wait longer than that for bytes that were written before.
 HELD_UP_NS = 100 * NS_PER_MS
+# Telnet at a raw address, which shows no negotiation: so many frames, in so many bytes, are good
+# only where each FF FF is one FF.
+CHECKED_BYTES, MOST_CHECKED_BYTES = 128, 1024
+FEWEST_DOUBLED = 3
 
 
 class PeerListener:
@@ -125,6 +129,7 @@ class PeerLink(Generic[S]):
         self._has_faulted = False
         self._drain_awaited = False
         self._asked_ns: int | None = None  # the first write to this peer
+        self._checked: bytearray | None = None  # what came last at a raw address on the network
 
     # --- called by the supervisor or the TCP server -------------------------------------------
 
@@ -132,6 +137,8 @@ class PeerLink(Generic[S]):
         """The connection is up."""
         now = self.checked_now()
         self.transport = transport
+        is_raw = self.is_on_line and transport.name.startswith("socket://")
+        self._checked = bytearray() if is_raw and isinstance(self.session, ChecksFrames) else None
         transport.on_drained = self._drained
         transport.read_bytes = READ_BYTES
         self._discard_until_ns = 0
@@ -169,6 +176,21 @@ class PeerLink(Generic[S]):
             self._full_since = None
         elif self._is_swamped(now):
             return
+        if self._checked is not None and self._is_doubled(self._checked, data):
+            self._checked = None
+            self.handle(
+                [
+                    ProtocolFailure(
+                        MismatchError(
+                            "its answers have each 0xFF twice: telnet changes them and our bytes",
+                            where=self.name,
+                            fix="use rfc2217://, or the raw address of the server",
+                        )
+                    )
+                ],
+                now,
+            )
+            return
         try:
             events = self.session.receive(data, now)
         except Exception as error:  # noqa: BLE001 - as in ask, but the peer's bytes are the cause
@@ -177,6 +199,18 @@ class PeerLink(Generic[S]):
         if self._pacer is not None and not self._first_frame.over:
             self._watch(data, events, now)
         self.handle(events, now)
+
+    def _is_doubled(self, checked: bytearray, data: bytes) -> bool:
+        """Whether the answers of the peer have each FF twice."""
+        is_due = len(checked) % CHECKED_BYTES + len(data) >= CHECKED_BYTES
+        checked += data
+        if not is_due or not isinstance(self.session, ChecksFrames):
+            return False
+        good = self.session.good_frames(bytes(checked))
+        single = self.session.good_frames(checked.replace(b"\xff\xff", b"\xff"))
+        if good or len(checked) > MOST_CHECKED_BYTES:
+            checked.clear()
+        return single >= good + FEWEST_DOUBLED
 
     def _watch(self, data: bytes, events: list[Event], now: int) -> None:
         """Called for all bytes on a serial line up to the first that are a frame of the session."""

@@ -12,8 +12,8 @@ _REMOTE = {"cts": 0x10, "dsr": 0x20, "dcd": 0x80}  # RFC 2217, NOTIFY-MODEMSTATE
 
 
 class ModemLine(NamedTuple):
-    """port: of pyserial. answer_s: how long a port on the network may take to answer. All methods
-    block."""
+    """port: of pyserial, or a BlockingPort on the network. answer_s: how long the latter may
+    take to answer. All methods block."""
 
     port: Any
     line: str
@@ -25,8 +25,6 @@ class ModemLine(NamedTuple):
         line."""
         if not self.is_remote:
             return bool(getattr(self.port, _LOCAL[self.line]))
-        if waiting := self.port.in_waiting:
-            self.port.read(waiting)  # data mean nothing here, and must not stop the reader
         return bool(self.port.ask_modem_state(self.answer_s) & _REMOTE[self.line])
 
     def close(self) -> None:

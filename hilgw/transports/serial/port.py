@@ -1,8 +1,9 @@
 """The interface to pyserial: opening, configuring and listing serial ports.
 
-The only module that imports serial and serial_asyncio. pyserial opens and configures every port,
-in a thread, because both can block. The bytes then move over the descriptor; over pyserial-asyncio
-where descriptors cannot be watched, or on request; through threads where there is no descriptor.
+The only module that imports serial and serial_asyncio. pyserial opens and configures every port of
+this machine, in a thread, because both can block. The bytes then move over the descriptor; over
+pyserial-asyncio where descriptors cannot be watched, or on request. loop:// and ports on the
+network have modules of their own.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ import functools
 import os
 import re
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,20 +26,16 @@ from hilgw.transports import threads
 from hilgw.transports.base import LineSettings, Scheduler, SwitchModemLine, Transport
 from hilgw.transports.open_errors import held_by, port_error
 from hilgw.transports.serial.quirks import (
-    AsksModemState,
-    BoundedQueue,
-    BoundedWrite,
     KeepsModemLines,
     NonBlocking,
     pyserial_settings,
     supported_by_pty,
 )
-from hilgw.transports.serial.urls import host_and_port, kind_of, unsupported
+from hilgw.transports.serial.urls import kind_of, unsupported
 
 OPEN_DEADLINE_S = 10.0
 GUARDIAN_S = 0.5
 GUARDIAN_POLL_S = 0.01
-READ_LIMIT_BYTES = 65536
 SYSFS = Path("/sys/class/tty")
 READ_TIMEOUT_S = 0.05  # how soon a reading thread notices that it must end
 # select(), which pyserial uses, cannot watch descriptors from this number on; a gateway with so
@@ -66,14 +62,19 @@ async def open_serial(
     """
     kind = kind_of(port, allow_urls)
     if kind == "socket":
-        from hilgw.transports.tcp.stream import connect_tcp
+        from hilgw.transports.tcp.opening import open_socket
 
-        return await connect_tcp(*host_and_port(port))
-    if kind != "device":
-        from hilgw.transports.serial.threaded import ThreadedStream
+        return await open_socket(port)
+    if kind == "rfc2217":
+        from hilgw.transports.serial.rfc2217 import open_rfc2217
 
-        opening = {"loop": _open_loop, "rfc2217": _open_rfc2217}[kind]
-        return ThreadedStream(await _in_time(port, lambda: opening(port, line)), port)
+        return await open_rfc2217(port, line)
+    if kind == "loop":
+        from hilgw.transports.virtual.pipe import Pipe
+
+        plug = Pipe(scheduler, line, name=port)
+        plug.start(lambda data, baud_rate: plug.write(data))
+        return await plug.open()
     device: _Device = await _in_time(port, lambda: _open_device(port, line))
     try:
         if path == "asyncio" or os.name != "posix":
@@ -85,14 +86,18 @@ async def open_serial(
 
 
 def open_modem_lines(port: str, *, allow_urls: bool) -> Any:
-    """A port of pyserial for its modem lines alone, with DTR and RTS on: a tty, or rfc2217:// .
+    """A port for its modem lines alone, with DTR and RTS on: a tty, or rfc2217:// .
     Blocks. PortError as `open_serial`."""
     line = LineSettings(dtr=True, rts=True)
     kind = kind_of(port, allow_urls)
     if kind not in ("device", "rfc2217"):
         raise unsupported("it has no modem lines", port, "use a serial port")
     try:
-        return _open_device(port, line) if kind == "device" else _open_rfc2217(port, line)
+        if kind == "device":
+            return _open_device(port, line)
+        from hilgw.transports.serial.rfc2217 import BlockingPort
+
+        return BlockingPort(port, line)
     except PortError:
         raise
     except Exception as error:
@@ -228,33 +233,6 @@ def set_rs485(port: Any, mode: str) -> None:
     except (ValueError, OSError, NotImplementedError) as error:
         fix = "remove rs485; many adapters switch the direction themselves"
         raise unsupported("the driver does not support RS-485", port.port, fix) from error
-
-
-def _open_loop(name: str, line: LineSettings) -> Any:
-    from serial.urlhandler import protocol_loop
-
-    class Loop(KeepsModemLines, BoundedWrite, protocol_loop.Serial):
-        pass
-
-    port = Loop()
-    _configure(port, name, line, timeout=READ_TIMEOUT_S)
-    port.open()
-    return port
-
-
-def _open_rfc2217(name: str, line: LineSettings) -> Any:
-    from serial import rfc2217
-
-    class Remote(KeepsModemLines, BoundedQueue, AsksModemState, rfc2217.Serial):
-        pass
-
-    port = Remote()
-    _configure(port, name, line, timeout=READ_TIMEOUT_S)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # Thread.setDaemon, in pyserial 3.5
-        port.open()
-    port.bound(READ_LIMIT_BYTES)
-    return port
 
 
 async def _in_time(name: str, opening: Callable[[], Any]) -> Any:

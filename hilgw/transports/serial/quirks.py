@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from hilgw.transports import threads
 from hilgw.transports.base import LineSettings
-
-ROOM_PERIOD_S = 0.005
-ASK_MODEM_STATE, MODEM_STATE = b"\x07", b"\x6b"  # RFC 2217: of the client, of the server
 
 if TYPE_CHECKING:
 
@@ -27,8 +22,6 @@ if TYPE_CHECKING:
         def write(self, data: Any, /) -> int | None: ...
         def fileno(self) -> int: ...
         def close(self) -> None: ...
-        def rfc2217_send_subnegotiation(self, option: bytes, value: bytes = b"") -> None: ...
-        def _telnet_process_subnegotiation(self, suboption: bytes) -> None: ...
 
 else:
     _Port = object
@@ -122,70 +115,6 @@ class NonBlocking(_Port):
         else:
             close_instead, self.close_instead = self.close_instead, None
             close_instead(close)
-
-
-class BoundedWrite(_Port):
-    """pyserial's loop:// blocks in write() until the reader reads, even after close(). One place in
-    its queue stays free for the end mark of close(), which may come during a write."""
-
-    buffer_size: int
-    in_waiting: int
-
-    def write(self, data: Any, /) -> int | None:
-        size = len(data)
-        while data:
-            room = max(0, self.buffer_size - 1 - self.in_waiting)
-            super().write(data[:room])
-            data = data[room:]
-            if data:
-                threads.pause(ROOM_PERIOD_S)
-        return size
-
-
-class BoundedQueue(_Port):
-    """pyserial's rfc2217:// reads the network into an unbounded queue. With a bound, unread bytes
-    stay in the network."""
-
-    _read_buffer: Any
-    _socket: Any
-
-    def bound(self, limit: int) -> None:
-        queue = self._read_buffer
-        with queue.mutex:
-            queue.maxsize = limit
-            queue.not_full.notify_all()
-
-    def close(self) -> None:
-        if self._read_buffer is not None:
-            self.bound(1 << 62)  # unblocks the thread that fills it, which close() joins
-        connection = self._socket
-        super().close()
-        if connection is not None:
-            connection.close()  # pyserial leaves it open when the peer has closed its end
-
-
-class AsksModemState(_Port):
-    """pyserial's rfc2217:// returns an old state of the modem lines when the server gives none."""
-
-    _modemstate: int | None
-
-    def __init__(self, *settings: Any) -> None:
-        self._arrived = threading.Event()
-        super().__init__(*settings)
-
-    def _telnet_process_subnegotiation(self, suboption: bytes) -> None:
-        super()._telnet_process_subnegotiation(suboption)
-        if suboption[1:2] == MODEM_STATE:
-            self._arrived.set()
-
-    def ask_modem_state(self, timeout_s: float) -> int:
-        """The state now, as NOTIFY-MODEMSTATE reports it. TimeoutError: no answer; ask this port
-        no more, as that answer may still come and would be taken for the next one."""
-        self._arrived.clear()
-        self.rfc2217_send_subnegotiation(ASK_MODEM_STATE)
-        if not self._arrived.wait(timeout_s) or self._modemstate is None:
-            raise TimeoutError(f"no answer within {timeout_s * 1000:g} ms")
-        return self._modemstate
 
 
 def supported_by_pty(line: LineSettings, notices: list[str]) -> LineSettings:

@@ -7,6 +7,8 @@ from urllib.parse import urlsplit
 from hilgw.errors import PortError
 
 NETWORK = ("socket", "rfc2217")  # schemes that need permission
+# The server does not answer SET-CONTROL: as in a URL of pyserial.
+IGN_SET_CONTROL = "?ign_set_control"
 
 
 def kind_of(port: str, allow_urls: bool) -> str:
@@ -27,7 +29,9 @@ def kind_of(port: str, allow_urls: bool) -> str:
 
 
 def host_and_port(url: str) -> tuple[str, int]:
-    """Host and port of a URL without anything else: pyserial would read options from it."""
+    """Host and port of a URL without anything else; rfc2217:// may have IGN_SET_CONTROL."""
+    if url.startswith("rfc2217:"):
+        url = url.removesuffix(IGN_SET_CONTROL)
     try:
         parts = urlsplit(url)
         host, number = parts.hostname, parts.port

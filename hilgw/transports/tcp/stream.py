@@ -12,6 +12,7 @@ import errno
 import os
 import socket
 import struct
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -27,6 +28,8 @@ from hilgw.transports.stream import (
 from hilgw.transports.tcp.address import format_address
 
 CONNECT_DEADLINE_S = 5.0
+# The kernel repeats a SYN after 1, 3 and 7 s. After a cut a new attempt connects sooner.
+ATTEMPT_S = 1.3
 KEEPALIVE_IDLE_S = 1
 KEEPALIVE_INTERVAL_S = 1
 KEEPALIVE_PROBES = 3
@@ -58,15 +61,21 @@ def tune(connection: socket.socket, user_timeout_ms: int = USER_TIMEOUT_MS) -> N
 
 
 class TcpStream(FdStream):
-    """A connected socket; the stream owns it from now on."""
+    """A connected socket; the stream owns it from now on. early: what was received from it."""
 
     def __init__(
-        self, connection: socket.socket, name: str, *, limit: int = WRITE_LIMIT_BYTES
+        self,
+        connection: socket.socket,
+        name: str,
+        *,
+        limit: int = WRITE_LIMIT_BYTES,
+        early: bytes = b"",
     ) -> None:
         super().__init__(
             asyncio.get_running_loop(), connection.fileno(), name, limit=limit, end=PEER_CLOSED
         )
         self._connection = connection
+        self._early = early
         self.on_closed: Callable[[], object] | None = None
         self._peer_ended = False
         self._deaf: OSError | None = None
@@ -77,10 +86,36 @@ class TcpStream(FdStream):
             self._hang_up.ask_end = lambda: peer_has_ended(self._connection)
         super().start(on_data, on_lost)
 
+    @property
+    def silent_s(self) -> float:  # type: ignore[override]
+        if sys.platform != "linux":
+            return 0.0
+        try:
+            info = self._connection.getsockopt(
+                socket.IPPROTO_TCP, socket.TCP_INFO, _LAST_RECEIVED.size
+            )
+        except OSError:  # closed, or no TCP
+            return 0.0
+        return float(min(_LAST_RECEIVED.unpack(info))) / 1000
+
     def write(self, data: bytes) -> None:
         if self._deaf is not None:
             raise self._deafness()
         super().write(data)
+
+    def _watch(self) -> None:
+        """What is received already comes first."""
+        if self._early:
+            self._loop.call_soon(self._deliver_early)
+        else:
+            super()._watch()
+
+    def _deliver_early(self) -> None:
+        if not self._early or self._paused or self._closed or self._on_data is None:
+            return
+        data, self._early = self._early[: self.read_bytes], self._early[self.read_bytes :]
+        self._on_data(data)
+        self._watch()
 
     def resume_reading(self) -> None:
         """What a peer sent before it reset the connection is not read any more."""
@@ -155,22 +190,19 @@ def _discard(fd: int) -> int:
     return size
 
 
-async def wrap(
-    connection: socket.socket, name: str, *, limit: int = WRITE_LIMIT_BYTES
-) -> Transport:
-    """A stream on a socket that is connected over TCP."""
-    connection.setblocking(False)
-    tune(connection)
-    return await stream_on(connection, name, limit=limit)
-
-
 async def stream_on(
-    connection: socket.socket, name: str, *, limit: int = WRITE_LIMIT_BYTES
+    connection: socket.socket, name: str, *, limit: int = WRITE_LIMIT_BYTES, early: bytes = b""
 ) -> Transport:
-    """A stream on a connected socket that does not block."""
+    """A stream on a connected socket that does not block. early: what was received from it."""
     if not OVER_ASYNCIO:
-        return TcpStream(connection, name, limit=limit)
-    stream = AsyncioStream(name, limit=limit, end=PEER_CLOSED, describe=describe_peer_loss)
+        return TcpStream(connection, name, limit=limit, early=early)
+    stream = AsyncioStream(
+        name,
+        limit=limit,
+        end=PEER_CLOSED,
+        describe=describe_peer_loss,
+        on_made=lambda made: made.data_received(early),
+    )
     await asyncio.get_running_loop().create_connection(lambda: stream, sock=connection)
     return stream
 
@@ -199,6 +231,15 @@ async def connect_tcp(
 ) -> Transport:
     """Connects to the first address of `host` that answers. Raises PortError."""
     name = f"socket://{format_address(host, port)}"
+    connection = await connected(host, port, name, deadline_s=deadline_s)
+    return await stream_on(connection, name, limit=limit)
+
+
+async def connected(
+    host: str, port: int, name: str, *, deadline_s: float = CONNECT_DEADLINE_S
+) -> socket.socket:
+    """Return a socket that is connected to the first address of `host` that answers, tuned; it does
+    not block. name: of the port, in errors. Raises PortError."""
     loop = asyncio.get_running_loop()
     try:
         async with asyncio.timeout(deadline_s):
@@ -206,27 +247,35 @@ async def connect_tcp(
             connection = await _connect_to_first(found)
     except (OSError, UnicodeError, OverflowError) as error:  # TimeoutError is an OSError
         raise port_error(error, name) from error
-    return await wrap(connection, name, limit=limit)
+    tune(connection)
+    return connection
 
 
 async def _connect_to_first(found: list[Any]) -> socket.socket:
-    """found: the result of getaddrinfo()."""
+    """found: the result of getaddrinfo(). An address that does not answer is tried again."""
     loop = asyncio.get_running_loop()
     last: OSError = OSError("the name has no address")
-    for family, kind, protocol, _, address in found:
-        connection = socket.socket(family, kind, protocol)
-        connection.setblocking(False)
-        try:
-            await loop.sock_connect(connection, address)
-        except OSError as error:
-            connection.close()
-            last = error
-        except BaseException:
-            connection.close()
-            raise
-        else:
-            return connection
-    raise last
+    while True:
+        for family, kind, protocol, _, address in found:
+            connection = socket.socket(family, kind, protocol)
+            connection.setblocking(False)
+            try:
+                async with asyncio.timeout(ATTEMPT_S):
+                    await loop.sock_connect(connection, address)
+            except OSError as error:
+                connection.close()
+                last = error
+            except BaseException:
+                connection.close()
+                raise
+            else:
+                return connection
+        if not isinstance(last, TimeoutError):
+            raise last
+
+
+# tcp_info of linux/tcp.h: tcpi_last_data_recv and tcpi_last_ack_recv, milliseconds.
+_LAST_RECEIVED = struct.Struct("=52xII")
 
 
 _SOCK_DIAG = 4  # NETLINK_SOCK_DIAG

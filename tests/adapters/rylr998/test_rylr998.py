@@ -37,9 +37,9 @@ class TestRylr998(AdapterConformance):
 # --- what is LoRa's own ---
 
 
-def ready(**settings: Any) -> RylrSession:
+def ready(port: str = "x", /, **settings: Any) -> RylrSession:
     """A session whose module has answered the whole handshake."""
-    common = base.StationSettings(port="x", channel=5, baudRate=115200)
+    common = base.StationSettings(port=port, channel=5, baudRate=115200)
     session = ADAPTER.session(ADAPTER.Settings(**settings), common)
     values = {"ADDRESS": "7", "NETWORKID": "5", "BAND": "915000000", "PARAMETER": "9,7,1,12"}
     values |= {"CRFOP": "22", "MODE": "0", "VER": "RYLR998_V1", "UID": "0" * 24}
@@ -53,6 +53,18 @@ def ready(**settings: Any) -> RylrSession:
         elif isinstance(event, base.Ready):
             assert event.addresses == ("7",)
     return session
+
+
+@pytest.mark.parametrize("port", ["x", "rfc2217://10.0.0.1:2217"])
+def test_a_pause_within_a_packet_ends_it_on_a_line_and_not_on_tcp(port: str) -> None:
+    session = ready(port)
+    line = b"+RCV=50,5,HELLO,-99,40\r\n"
+    assert session.receive(line[:9], 0) == []
+    events: list[base.Event] = []
+    while (due := session.next_deadline()) is not None and due <= 4_000_000_000:
+        events += session.expire(due)
+    events += session.receive(line[9:], 4_000_000_000)
+    assert any(isinstance(event, base.Received) for event in events) is (port != "x")
 
 
 def packet(data: bytes = b"hi", channel: int = 5) -> Packet:

@@ -105,11 +105,13 @@ class FakeModule:
 class Bench:
     """A session, a module, and time that moves only on request."""
 
+    port = "/dev/null"
+
     def __init__(
         self, fake: FakeModule | None = None, /, channel: int = 12, **settings: Any
     ) -> None:
         self.settings = ADAPTER.Settings(**settings)
-        self.common = StationSettings(port="/dev/null", channel=channel)
+        self.common = StationSettings(port=self.port, channel=channel)
         self.module = fake or FakeModule(settings.get("api_mode", 1))
         self.session = ADAPTER.session(self.settings, self.common)
         self.now = 0

@@ -226,6 +226,21 @@ def test_a_frame_without_data_is_dropped_with_a_reason(head: str) -> None:
     assert dropped.reason == "bad_frame"
 
 
+class OnNetwork(Bench):
+    port = "socket://10.0.0.1:4001"
+
+
+@pytest.mark.parametrize(("bench", "arrives"), [(Bench, False), (OnNetwork, True)])
+def test_a_pause_within_a_frame_ends_it_on_a_line_and_not_on_tcp(
+    bench: type[Bench], arrives: bool
+) -> None:
+    module = bench().ready()
+    wire = frame(f"81 1234 28 00 {PING}")
+    assert module.take_in(wire[:6]) == []
+    events = [*module.pass_time(4), *module.take_in(wire[6:])]
+    assert [type(event) for event in events] == [base.Received if arrives else base.Dropped]
+
+
 def test_corrupt_frames_are_counted_one_by_one() -> None:
     bench = ready()
     good = frame(f"81 1234 28 00 {PING}")

@@ -1,0 +1,337 @@
+"""socket:// and rfc2217:// : who answers at the address, and what passes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tty
+from pathlib import Path
+
+import pytest
+
+from hilgw.engine.event_loop.scheduler import Timer
+from hilgw.errors import PortError
+from hilgw.protocols.rfc2217 import PURGE_DATA, SET_BAUDRATE, SET_CONTROL
+from hilgw.transports.base import LineSettings, Transport
+from hilgw.transports.serial.port import open_serial
+from hilgw.transports.tcp import stream
+from hilgw.transports.virtual.pty import VirtualPort
+from tests.e2e.running import HOST, free_port
+from tests.transports.network_servers import AccessServer, Peer, sends, ser2net, serving
+from tests.transports.rig import ALL_VALUES, LINE, Client, descriptors, until
+
+GREETING = b"\xff\xfd\x03\xff\xfb\x03"
+KINDS = pytest.mark.parametrize("kind", ["socket", "rfc2217"])
+
+
+async def opened(kind: str, address: str, timer: Timer, line: LineSettings = LINE) -> Transport:
+    return await open_serial(f"{kind}://{address}", line, timer, allow_urls=True)
+
+
+async def refused(kind: str, address: str, timer: Timer) -> PortError:
+    with pytest.raises(PortError) as caught:
+        await opened(kind, address, timer)
+    assert caught.value.where == f"{kind}://{address}"
+    return caught.value
+
+
+# --- who answers ----------------------------------------------------------------------------------
+
+
+async def test_no_byte_leaves_before_the_server_could_show_that_it_is_telnet(timer: Timer) -> None:
+    async with serving(Peer(sends())) as server:
+        client = Client(await opened("socket", server.address, timer))
+        assert asyncio.get_running_loop().time() - server.accepted_s[0] > 0.2
+        client.transport.write(b"first")
+        await until(lambda: server.received == [b"first"])
+        await client.close()
+
+
+@pytest.mark.parametrize("pieces", [[GREETING], [GREETING[:2], GREETING[2:]], [GREETING[:3]]])
+async def test_telnet_twice_in_a_row_is_refused_without_a_byte(
+    timer: Timer, pieces: list[bytes]
+) -> None:
+    async with serving(Peer(sends(*pieces))) as server:
+        error = await refused("socket", server.address, timer)
+        assert error.reason == PortError.UNSUPPORTED
+        assert "telnet" in error.what and error.fix == "use rfc2217://, or its raw address"
+        assert server.received == [b"", b""]
+
+
+async def test_telnet_is_named_though_the_server_needs_time_for_the_next_client(
+    timer: Timer,
+) -> None:
+    busy = sends(b"Port already in use\r\n", then="close")
+    async with serving(Peer(sends(GREETING), busy, sends(GREETING))) as server:
+        assert "telnet" in (await refused("socket", server.address, timer)).what
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\xff\xfd\x00\x01\x07\x00\x55",  # a Dynamixel header that lost its first byte
+        b"\xff\xff\xfd\x00",
+        b"\xff\xfd\xf0",
+        b"\xff\xfd",
+        b"login: " + GREETING,
+    ],
+)
+async def test_what_only_looks_like_telnet_is_data(timer: Timer, data: bytes) -> None:
+    async with serving(Peer(sends(data))) as server:
+        client = Client(await opened("socket", server.address, timer))
+        assert await client.received(len(data)) == data
+        assert len(server.received) == 1
+        await client.close()
+
+
+async def test_what_looks_like_telnet_on_one_connection_alone_is_data(timer: Timer) -> None:
+    async with serving(Peer(sends(GREETING), sends(b"second"))) as server:
+        client = Client(await opened("socket", server.address, timer))
+        assert await client.received(12) == GREETING + b"second"
+        await client.close()
+
+
+@KINDS
+@pytest.mark.parametrize("then", ["close", "reset"])
+async def test_the_sentence_of_a_busy_server_is_the_reason(
+    timer: Timer, kind: str, then: str
+) -> None:
+    async with serving(Peer(sends(b"Port already ", b"in use\r\n", then=then))) as server:
+        error = await refused(kind, server.address, timer)
+        assert error.what == "the server says: Port already in use"
+        assert error.reason == PortError.LOST
+
+
+async def test_after_a_negotiation_the_sentence_is_the_reason_too(timer: Timer) -> None:
+    async with serving(Peer(sends(GREETING, b"Port in use\r\n", then="close"))) as server:
+        assert "says: Port in use" in (await refused("rfc2217", server.address, timer)).what
+
+
+@KINDS
+async def test_bytes_that_are_no_text_are_not_shown(timer: Timer, kind: str) -> None:
+    async with serving(Peer(sends(b"\x01\x02\x1b[2J\x80", then="close"))) as server:
+        error = await refused(kind, server.address, timer)
+        assert error.what == "the peer closed the connection"
+
+
+@pytest.mark.parametrize("over_asyncio", [False, True])
+async def test_what_comes_at_first_is_delivered_in_order(
+    timer: Timer, over_asyncio: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stream, "OVER_ASYNCIO", over_asyncio)
+    block = bytes(range(255)) * 40
+    async with serving(Peer(sends(b"early ", b"bytes ", block))) as server:
+        transport = await opened("socket", server.address, timer)
+        transport.pause_reading()
+        client = Client(transport)
+        assert not client.data
+        transport.resume_reading()
+        assert await client.received(12 + len(block)) == b"early bytes " + block
+        await client.close()
+
+
+async def test_a_hostile_flood_at_first_is_bounded(timer: Timer) -> None:
+    async with serving(Peer(sends(bytes(1 << 20)))) as server:
+        client = Client(await opened("socket", server.address, timer))
+        assert len(await client.received(1 << 20)) == 1 << 20
+        await client.close()
+
+
+@pytest.mark.judge("ser2net")
+@pytest.mark.process
+async def test_ser2net_is_recognised(tmp_path: Path, timer: Timer) -> None:
+    master, slave = os.openpty()
+    tty.setraw(slave)
+    try:
+        for accepter in ("telnet(rfc2217),tcp", "telnet,tcp", "tcp"):
+            async with ser2net(os.ttyname(slave), tmp_path, accepter) as address:
+                if accepter != "tcp":
+                    assert "telnet" in (await refused("socket", address, timer)).what
+                else:
+                    client = Client(await opened("socket", address, timer))
+                    for kind in ("socket", "rfc2217"):
+                        error = await refused(kind, address, timer)
+                        assert error.what == "the server says: Port already in use"
+                    await client.close()
+                if accepter == "telnet,tcp":
+                    error = await refused("rfc2217", address, timer)
+                    assert error.fix == f"use its raw address: socket://{address}"
+        os.set_blocking(master, False)
+        with pytest.raises(BlockingIOError):
+            os.read(master, 1)
+    finally:
+        os.close(master)
+        os.close(slave)
+
+
+# --- the client of RFC 2217 -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("one_by_one", [False, True])
+async def test_settings_and_all_values_pass(timer: Timer, one_by_one: bool) -> None:
+    async with serving(AccessServer(one_by_one=one_by_one)) as server:
+        line = LineSettings(57600, parity="E", stop_bits=2, rtscts=True, dtr=False, rts=True)
+        client = Client(await opened("rfc2217", server.address, timer, line))
+        assert server.settings == {
+            "baud_rate": 57600, "data_bits": 8, "parity": "E", "stop_bits": 2, "flow": "rtscts",
+            "dtr": False, "rts": True,
+        }  # fmt: skip
+        client.transport.write(ALL_VALUES * 3)
+        assert await client.received(768) == ALL_VALUES * 3
+        assert server.device == ALL_VALUES * 3
+        assert client.transport.notices == []
+        await client.close()
+
+
+async def test_dtr_and_rts_stay_unless_they_are_set(timer: Timer) -> None:
+    async with serving(AccessServer()) as server:
+        client = Client(await opened("rfc2217", server.address, timer))
+        assert not {"dtr", "rts"} & server.settings.keys()
+        await client.close()
+
+
+async def test_a_rate_that_the_server_rounds_is_accepted_within_2_percent(timer: Timer) -> None:
+    async with serving(AccessServer(rates={115200: 117503})) as server:
+        client = Client(await opened("rfc2217", server.address, timer))
+        notices = ["the server has 117503 baud in place of 115200 baud"]
+        assert client.transport.notices == notices
+        await client.close()
+    async with serving(AccessServer(rates={115200: 117505})) as server:
+        error = await refused("rfc2217", server.address, timer)
+        assert error.what == "the server has 117505 baud in place of 115200 baud"
+        assert error.reason == PortError.UNSUPPORTED
+
+
+@pytest.mark.parametrize(
+    ("silent", "option", "notices"),
+    [
+        ({PURGE_DATA}, "", ["the server does not answer PURGE-DATA; hilgw goes on"]),
+        ({SET_CONTROL}, "", ["the server does not answer SET-CONTROL; hilgw goes on"]),
+        (
+            {SET_CONTROL, PURGE_DATA},
+            "",
+            ["the server does not answer PURGE-DATA and SET-CONTROL; hilgw goes on"],
+        ),
+        ({SET_CONTROL}, "?ign_set_control", []),
+        ((), "?ign_set_control", []),
+    ],
+)
+async def test_answers_that_servers_leave_out_are_one_notice(
+    timer: Timer, silent: set[int], option: str, notices: list[str]
+) -> None:
+    async with serving(AccessServer(silent=silent)) as server:
+        line = LineSettings(115200, dtr=True)
+        client = Client(await opened("rfc2217", server.address + option, timer, line))
+        assert client.transport.notices == notices
+        client.transport.write(b"data")
+        assert await client.received(4) == b"data"
+        await client.close()
+
+
+@pytest.mark.wall_clock("the deadline of the answers")
+async def test_an_answer_that_is_needed_is_named(timer: Timer) -> None:
+    async with serving(AccessServer(silent={SET_BAUDRATE})) as server:
+        error = await refused("rfc2217", server.address, timer)
+        assert error.what == "the server does not answer SET-BAUDRATE"
+
+
+async def test_telnet_without_rfc_2217_is_named_with_its_raw_address(timer: Timer) -> None:
+    async with serving(AccessServer(refuses=True)) as server:
+        error = await refused("rfc2217", server.address, timer)
+        assert error.what.startswith("telnet without RFC 2217 answers here")
+        assert error.fix == f"use its raw address: socket://{server.address}"
+
+
+async def test_a_line_that_the_server_cannot_set_is_named(timer: Timer) -> None:
+    class Keeps(AccessServer):
+        async def answer(self, data: bytes, writer: asyncio.StreamWriter) -> None:
+            await super().answer(data.replace(b"\x2c\x03\x03", b"\x2c\x03\x01"), writer)
+
+    async with serving(Keeps()) as server:
+        with pytest.raises(PortError) as caught:
+            await opened("rfc2217", server.address, timer, LineSettings(115200, parity="E"))
+        assert caught.value.what == "the server has parity N in place of parity E"
+
+
+async def test_bytes_that_wait_can_be_taken_back_and_no_escape_is_cut(timer: Timer) -> None:
+    """The server stops reading: what it has half of goes on, and the rest is taken back."""
+    read = asyncio.Event()
+
+    class Stalls(AccessServer):
+        async def answer(self, data: bytes, writer: asyncio.StreamWriter) -> None:
+            await super().answer(data, writer)
+            if self.device.startswith(b"stall"):
+                await read.wait()
+
+    async with serving(Stalls()) as server:
+        client = Client(await opened("rfc2217", server.address, timer))
+        transport = client.transport
+        transport.write(b"stall")
+        await until(lambda: server.device == b"stall")
+        sent = 0
+        while not transport.pending:
+            transport.write(b"\xff" * 9999)
+            sent += 9999
+        transport.write(b"\xff" * 9999)
+        sent += 9999
+        taken = transport.take_unsent()
+        assert taken == b"\xff" * len(taken) and len(taken) >= 9999
+        transport.write(b"stop")
+        read.set()
+        await until(lambda: server.device.endswith(b"stop"))
+        assert server.device == b"stall" + b"\xff" * (sent - len(taken)) + b"stop"
+        await client.close()
+
+
+async def test_it_is_bounded_while_the_server_does_not_read(timer: Timer) -> None:
+    class Stalls(AccessServer):
+        async def answer(self, data: bytes, writer: asyncio.StreamWriter) -> None:
+            await super().answer(data, writer)
+            if self.device:
+                await asyncio.Event().wait()
+
+    async with serving(Stalls()) as server:
+        client = Client(await opened("rfc2217", server.address, timer))
+        with pytest.raises(PortError) as caught:
+            while True:
+                client.transport.write(bytes(20_000))
+        assert caught.value.reason == PortError.FULL
+        assert client.transport.pending <= 256 * 1024
+        await client.close()
+        with pytest.raises(PortError) as caught:
+            client.transport.write(b"x")
+        assert caught.value.reason == PortError.LOST
+
+
+@KINDS
+async def test_without_a_listener(timer: Timer, kind: str) -> None:
+    error = await refused(kind, f"{HOST}:{free_port()}", timer)
+    assert error.reason == PortError.ABSENT
+
+
+@pytest.mark.judge("ser2net")
+@pytest.mark.process
+async def test_ser2net_sets_the_line_and_passes_all_values(tmp_path: Path, timer: Timer) -> None:
+    before = descriptors()
+    port = VirtualPort(timer, str(tmp_path / "port"), baud_rate=115200)
+    received = bytearray()
+    bauds: set[int | None] = set()
+
+    def on_data(data: bytes, baud: int | None) -> None:
+        received.extend(data)
+        bauds.add(baud)
+        port.write(data)
+
+    port.start(on_data)
+    async with ser2net(port.path, tmp_path, "telnet(rfc2217),tcp") as address:
+        client = Client(await opened("rfc2217", address, timer, LineSettings(57600)))
+        client.transport.write(ALL_VALUES * 8)  # 255, telnet's own, is among them
+        assert await client.received(2048) == ALL_VALUES * 8
+        assert received == ALL_VALUES * 8
+        assert bauds == {57600}
+        assert not client.lost
+    await until(lambda: bool(client.lost))
+    assert client.lost[0].reason == PortError.LOST
+    await client.close()
+    port.close()
+    assert descriptors().items() <= before.items()
