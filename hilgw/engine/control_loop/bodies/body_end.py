@@ -19,6 +19,7 @@ from hilgw.control.events import (
 )
 from hilgw.control.safety import mode_of, stands_still
 from hilgw.devices.kinds import Refusal
+from hilgw.engine.control_loop.bodies.first_positions import FirstPositions
 from hilgw.engine.control_loop.bodies.kept_commands import (
     MOTIONS,
     Deferred,
@@ -104,6 +105,8 @@ class BodyEnd(PeerListener):
 
     def events(self, events: list[Event], now: int) -> None:
         self._owner.from_body(self, events, now)
+        if not self.safety.positions.is_over:
+            self.safety.place(events, now)
 
     def attached(self, transport: Transport) -> None:
         self.safety.attached(transport)
@@ -328,6 +331,7 @@ class BodyEnd(PeerListener):
             case Connected(identity):
                 self.is_up, self.was_lost, self._registered_ns = True, False, now
                 self.link.ready(identity)
+                self._ask_positions(now)
                 self.safety.on_up()
             case Registered():
                 self._registered_ns = now
@@ -341,6 +345,15 @@ class BodyEnd(PeerListener):
                 self.safety.stop_after_hardware_fault(now)
             case Disconnected(reason):
                 self.lost(reason)
+
+    def _ask_positions(self, now: int) -> None:
+        """Switch on the sensors of motors with limits of position that only a controller would."""
+        session = self.link.session
+        self.safety.positions = FirstPositions(self._context.statistics.devices)
+        for name in self.safety.positions.awaited(session.devices):
+            sensor = session.devices.by_name(name)
+            if sensor is not None and session.own_period(sensor.index) is not None:
+                self.link.call(now, session.switch, sensor.index, None, now)
 
     def lost(self, reason: str) -> None:
         """The body is gone, and its devices with it."""
