@@ -25,7 +25,7 @@ from hilgw.adapters.base import (
     Write,
 )
 from hilgw.adapters.text.settings import TextSettings, filled, placeholders_in
-from hilgw.errors import PeerError
+from hilgw.errors import MismatchError, PeerError
 from hilgw.framing.base import FrameDropped
 from hilgw.protocols.dialogue import LineScript, Pause
 from hilgw.protocols.text.patterns import Match, compiled, compiled_head, split_at_data
@@ -140,7 +140,8 @@ class TextSession(LineModuleSession[Ready]):
     ) -> LineScript[Event, RefusedReason | None]:
         """All steps; returns why they failed. sent: the first command has been sent already."""
         for index, step in enumerate(steps):
-            text = filled(step.send, values) + self._end if step.send else b""
+            text = filled(step.send, values)
+            text += b"" if step.realtime or not text else self._end
             if sent and index == 0:
                 text = b""
             if not step.expect:
@@ -151,6 +152,8 @@ class TextSession(LineModuleSession[Ready]):
             found = yield asked
             if found is None:
                 return PacketRefused.NO_STATUS
+            if found.re is asked.refusal and step.fix:
+                raise MismatchError(f"it answered {found[0]!r} to {step.send!r}", fix=step.fix)
             if found.re is asked.refusal:
                 return TextRefused.FAILED
         if values and self._settings.pause_s:

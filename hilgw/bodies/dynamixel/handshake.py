@@ -18,9 +18,8 @@ from hilgw.control.events import ProtocolFailure
 from hilgw.errors import MismatchError
 from hilgw.protocols.dialogue import Dialogue, Script, Step
 
-TIME_BASED, TORQUE_ON_BY_GOAL = 0x04, 0x08  # of Drive Mode
-UNUSABLE = TIME_BASED | TORQUE_ON_BY_GOAL
-ANSWERS_ALL = 2  # Status Return Level, which a servo loses without power
+TIME_BASED = 0x04  # of Drive Mode: the profile is in ms
+UNUSABLE = TIME_BASED | 0x08  # of Drive Mode: or a goal switches the torque on
 SLOWEST = 1  # Profile Velocity: 0 is unlimited
 
 
@@ -100,7 +99,7 @@ class Handshake(Dialogue[Transaction | ProtocolFailure, Status, None]):
         servos = self._servos.values()
         for servo in servos:
             servo.forget()
-        levels = dict.fromkeys(self._servos, ANSWERS_ALL)
+        levels = dict.fromkeys(self._servos, 2)  # all are answered; lost without power
         yield Transaction(packet.write_all(packet.STATUS_RETURN, levels, self._offsets), [])
         for servo in servos:
             number, offset = servo.number, servo.offset
