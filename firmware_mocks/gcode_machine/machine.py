@@ -21,8 +21,7 @@ PARAMETERS: dict[str, str] = {
     "travel": "length of the axes x, y, z in mm (default 200, 150, 50)",
     "corner": "min, max: where the axes are 0: machine positions go from 0 to the travel, or from "
     "-travel to 0, as Grbl homes, and are -1 after $H (default min)",
-    "work_offset": "zero x, y, z of the work coordinates G54, in machine coordinates (default 0, 0, "
-    "0; mm)",
+    "work_offset": "zero x, y, z of the work coordinates G54, on the machine (default 0, 0, 0; mm)",
     "status_report": "setting $10: 0 or 2 reports WPos, 1 or 3 MPos (default 1)",
     "report_inches": "setting $13: no, yes (default no)",
     "max_rate": "largest speed in mm/min (default 5000)",
