@@ -122,8 +122,8 @@ def handshake(settings: Hc12Settings, common: StationSettings) -> LineScript[Eve
         PeerError(
             "the module does not answer AT in command mode",
             fix=f"check power, TX and RX, that {settings.set_line.upper()} pulls SET low when it "
-            f"is {settings.set_low} (set_low), and that the module's rate is {common.baudRate} "
-            "(command_rate)",
+            f"is {settings.set_low} (set_low), that the module's rate is {common.baudRate} "
+            f"(command_rate), and its serial mode {_serial_mode(common)}, which it cannot report",
         ),
     )
     version = yield from _version()
@@ -136,10 +136,16 @@ def handshake(settings: Hc12Settings, common: StationSettings) -> LineScript[Eve
 def _unverified(settings: Hc12Settings, common: StationSettings) -> str:
     listed = [command_for(name, value) for name, value in wanted_of(settings, common).items()]
     listed += [] if settings.mode else [f"AT+{mode_of(settings)}"]
+    listed.append(_serial_mode(common))
     return (
         "settings cannot be verified without command mode (set_line is manual); set the module "
         f"to {', '.join(listed)}"
     )
+
+
+def _serial_mode(common: StationSettings) -> str:
+    """Return the command that sets the bits of a byte on the UART: no command reads them."""
+    return f"AT+U8{common.parity[0].upper()}{common.stop_bits}"
 
 
 def _version() -> LineScript[Event, str]:
