@@ -27,8 +27,7 @@ from hilgw.units import NS_PER_MS, NS_PER_S
 
 STEP_NS = 20 * NS_PER_MS
 """The commanded value changes on this grid; one command changes it by at most one step."""
-REST_RAD, REST_M = 0.01, 0.0005
-"""A motor that holds a position at its limit may report one that is so far outside."""
+REST_RAD, REST_M = 0.01, 0.0005  # how far a motor that holds its limit may be beyond it
 
 
 def check_command(device: Device, command: Command) -> Refusal | None:

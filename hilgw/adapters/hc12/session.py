@@ -135,8 +135,7 @@ def handshake(settings: Hc12Settings, common: StationSettings) -> LineScript[Eve
 
 def _unverified(settings: Hc12Settings, common: StationSettings) -> str:
     listed = [command_for(name, value) for name, value in wanted_of(settings, common).items()]
-    listed += [] if settings.mode else [f"AT+{mode_of(settings)}"]
-    listed.append(_serial_mode(common))
+    listed += [*([] if settings.mode else [f"AT+{mode_of(settings)}"]), _serial_mode(common)]
     return (
         "settings cannot be verified without command mode (set_line is manual); set the module "
         f"to {', '.join(listed)}"

@@ -25,7 +25,7 @@ from hilgw.adapters.base import (
     Write,
 )
 from hilgw.adapters.text.settings import TextSettings, filled, placeholders_in
-from hilgw.errors import MismatchError, PeerError
+from hilgw.errors import PeerError
 from hilgw.framing.base import FrameDropped
 from hilgw.protocols.dialogue import LineScript, Pause
 from hilgw.protocols.text.patterns import Match, compiled, compiled_head, split_at_data
@@ -152,8 +152,6 @@ class TextSession(LineModuleSession[Ready]):
             found = yield asked
             if found is None:
                 return PacketRefused.NO_STATUS
-            if found.re is asked.refusal and step.fix:
-                raise MismatchError(f"it answered {found[0]!r} to {step.send!r}", fix=step.fix)
             if found.re is asked.refusal:
                 return TextRefused.FAILED
         if values and self._settings.pause_s:

@@ -7,7 +7,7 @@ Mode gives our numbers another meaning is refused once all of them stand.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from hilgw.bodies.dynamixel import packet
@@ -33,12 +33,12 @@ class Ask(Step):
 
 
 class Handshake(Dialogue[Transaction | ProtocolFailure, Status, None]):
-    """models: of the servos that have answered. failure: a servo is another one than configured."""
+    """models: of the servos that have answered. failure: a servo is another one than configured.
+    clears: the bits of Drive Mode that cannot be used, in the servo."""
 
     def __init__(
         self, bus: Bus, servos: Iterable[Servo], steps: int, *, holds: bool, clears: bool
     ) -> None:
-        """clears: the bits of Drive Mode that cannot be used, in the servo."""
         super().__init__(self._questions(), self._transaction, ProtocolFailure)
         self._bus = bus
         self._servos = {servo.number: servo for servo in servos}
@@ -99,7 +99,8 @@ class Handshake(Dialogue[Transaction | ProtocolFailure, Status, None]):
         servos = self._servos.values()
         for servo in servos:
             servo.forget()
-        levels = dict.fromkeys(self._servos, 2)  # all are answered; lost without power
+        # All requests are answered from here on; a servo loses this register without power.
+        levels = dict.fromkeys(self._servos, 2)
         yield Transaction(packet.write_all(packet.STATUS_RETURN, levels, self._offsets), [])
         for servo in servos:
             number, offset = servo.number, servo.offset
@@ -107,16 +108,18 @@ class Handshake(Dialogue[Transaction | ProtocolFailure, Status, None]):
             found = yield Ask(servo, packet.read(number, packet.DRIVE_MODE, 2), 2)
             if found is None or found.error or number not in self.models:
                 continue
-            self._modes[number] = drive, mode = found.data[0], found.data[1]
-            clears = self._clears and bool(drive & UNUSABLE)  # which needs the torque off
-            if self._holds and mode in POSITION_MODES and not clears:
+            drive, mode = found.data
+            usable = drive & ~UNUSABLE if self._clears else drive
+            self._modes[number] = usable, mode
+            if self._holds and mode in POSITION_MODES and usable == drive:
                 torque = yield Ask(servo, packet.read(number, packet.TORQUE, 1, offset), 1)
                 if torque is None:
                     continue
                 if not torque.error and torque.data[0]:
                     servo.hold(mode)
                     continue
-            yield from self._release(servo, clears=clears)
+            cleared = {} if usable == drive else {packet.DRIVE_MODE: usable}
+            yield from self._release(servo, {packet.TORQUE: 0} | cleared)
         for servo in servos:
             request = packet.read(servo.number, packet.LIMITS, packet.LIMITS_SIZE)
             limits = yield Ask(servo, request, packet.LIMITS_SIZE)
@@ -145,19 +148,15 @@ class Handshake(Dialogue[Transaction | ProtocolFailure, Status, None]):
                 self.failure = ProtocolFailure(error)
 
     def _release(
-        self, servo: Servo, *, clears: bool
+        self, servo: Servo, writes: Mapping[int, int]
     ) -> Script[Transaction | ProtocolFailure, Status, None]:
-        """Switches the torque off. clears: and the bits of Drive Mode that cannot be used."""
-        number = servo.number
-        request = packet.write(number, packet.TORQUE, 0, servo.offset)
-        released = yield Ask(servo, request, 0)
-        if clears and released is not None and not released.error:
-            drive, mode = self._modes[number]
-            self._modes[number] = drive & ~UNUSABLE, mode
-            request = packet.write(number, packet.DRIVE_MODE, drive & ~UNUSABLE)
-            released = yield Ask(servo, request, 0)
-        if released is not None and not released.error:
-            servo.let_go()
+        """Lets go with these writes; its torque stays unknown where one has failed."""
+        for register, amount in writes.items():
+            request = packet.write(servo.number, register, amount, servo.offset)
+            written = yield Ask(servo, request, 0)
+            if written is None or written.error:
+                return
+        servo.let_go()
 
     def _identify(self, servo: Servo, status: Status | None) -> None:
         """Raises MismatchError."""

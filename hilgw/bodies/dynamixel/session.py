@@ -210,15 +210,14 @@ class DynamixelSession(RobotSession):
 
     def _proceed(self, now: int) -> None:
         """After answers of the handshake."""
-        handshake = self._handshake
-        if handshake.is_complete:
+        if self._handshake.is_complete:
             self._read_back.ask(now)
             if self._read_back.is_complete:
-                handshake.check_drive_modes()
-        if handshake.failure is not None:
+                self._handshake.check_drive_modes()
+        if self._handshake.failure is not None:
             self._phase = Phase.CLOSED
             self._end()
-            self._events.append(handshake.failure)
+            self._events.append(self._handshake.failure)
         elif self._read_back.is_complete:
             self._connect(now)
 

@@ -95,8 +95,7 @@ class Motor(Slew):
     def _number(self, amount: float) -> float:
         """The number on the line, cut to its limits; notes whether it was."""
         settings = self._settings
-        zero = self._zeros.get(self.device.name, 0.0)
-        number = amount * self._scale + settings.offset + zero
+        number = amount * self._scale + settings.offset + self._zeros.get(self.device.name, 0.0)
         low = -math.inf if settings.smallest is None else settings.smallest
         high = math.inf if settings.largest is None else settings.largest
         self.cut = not low <= number <= high

@@ -249,13 +249,13 @@ class Setup(LineDialogue[Event, str | None]):
             if found is None:
                 yield self._silence(step, asked)
                 return None
-            if found.re is asked.refusal and step.fix:
-                yield Write(self._traffic.stop_data(whole=True))
-                what = f"the {self._settings.name} answered {shown(found[0])} to {step.send!r}"
-                raise MismatchError(what, fix=step.fix)
             if found.re is asked.refusal:
-                yield Notice(f"the {self._settings.name} rejects {step.send!r}: {shown(found[0])}")
-                return None
+                what = f"the {self._settings.name} rejects {step.send!r}: {shown(found[0])}"
+                if not step.fix:
+                    yield Notice(what)
+                    return None
+                yield Write(self._traffic.stop_data(whole=True))
+                raise MismatchError(what, fix=step.fix)
             self._groups |= found.groupdict(b"")
             named = found.groupdict().get(IDENTITY)
             if named:

@@ -241,8 +241,11 @@ class Traffic:
             events += self._values(subject, answer)
         elif subject is _STOP:
             self._stop_tries = 0
-            lines = self._motions.stops
-            events += [Write(x.filled({})) for x in lines if x.after and x.after.search(line)]
+            events += [
+                Write(each.filled({}))
+                for each in self._motions.stops
+                if each.after is not None and each.after.search(line)
+            ]
         return events
 
     def _values(self, request: RequestLine, answer: Answer) -> list[Event]:

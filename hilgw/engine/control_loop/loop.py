@@ -202,7 +202,7 @@ class ControlLoop(PeerListener):
                 fix = "correct it, then arm; `safety: {on_fault: report}` arms in spite of it"
                 raise SafetyError(f"not armed: {'; '.join(faults)}", where=self.name, fix=fix)
             if text := safety.misplaced:
-                fix = "move it into its limits by hand, or correct `limits`; then arm"
+                fix = "move it into its limits by hand, or correct `limits`"
                 raise SafetyError(f"not armed: {text}", where=self.name, fix=fix)
         if self.away:
             raise PeerError(

@@ -165,10 +165,12 @@ class Safety:
     @property
     def misplaced(self) -> str:
         """Return why the positions of its motors keep the body from being armed; else nothing."""
-        devices, is_here = self._body.session.devices, self.away is State.HANDSHAKE
-        missing = self.positions.awaited(devices) if is_here else []
+        is_here = self.away is State.HANDSHAKE
+        missing = self.positions.awaited(self._body.session.devices) if is_here else []
         texts = [text for text in self.positions.places.values() if text]
-        return "; ".join([*texts, *(f"'{name}' has reported no position yet" for name in missing)])
+        return "; ".join(
+            [*texts, *(f"'{each.name}' has reported no position yet" for each in missing)]
+        )
 
     def place(self, events: list[Event], now: int) -> None:
         """The body reports where its motors are: disarm and name one that is outside its limits."""

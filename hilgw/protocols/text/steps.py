@@ -22,7 +22,9 @@ class Step:
     tries: int = setting("how often the command is sent until an answer comes", 1, ge=1, le=20)
     realtime: bool = setting("true: these bytes alone, without a line end", False)
     fix: str = setting(
-        "what to do when `failed` comes: the port fails with it; empty: it is tried again", ""
+        "setup of a body: what to do when `failed` comes: the port fails with it; empty: it is "
+        "tried again",
+        "",
     )
 
 

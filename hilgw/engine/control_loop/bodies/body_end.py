@@ -331,7 +331,11 @@ class BodyEnd(PeerListener):
             case Connected(identity):
                 self.is_up, self.was_lost, self._registered_ns = True, False, now
                 self.link.ready(identity)
-                self._ask_positions(now)
+                self.safety.positions = FirstPositions(self._context.statistics.devices)
+                session = self.link.session
+                for sensor in self.safety.positions.awaited(session.devices):
+                    if session.own_period(sensor.index) is not None:  # a controller would ask
+                        self.link.call(now, session.switch, sensor.index, None, now)
                 self.safety.on_up()
             case Registered():
                 self._registered_ns = now
@@ -345,15 +349,6 @@ class BodyEnd(PeerListener):
                 self.safety.stop_after_hardware_fault(now)
             case Disconnected(reason):
                 self.lost(reason)
-
-    def _ask_positions(self, now: int) -> None:
-        """Switch on the sensors of motors with limits of position that only a controller would."""
-        session = self.link.session
-        self.safety.positions = FirstPositions(self._context.statistics.devices)
-        for name in self.safety.positions.awaited(session.devices):
-            sensor = session.devices.by_name(name)
-            if sensor is not None and session.own_period(sensor.index) is not None:
-                self.link.call(now, session.switch, sensor.index, None, now)
 
     def lost(self, reason: str) -> None:
         """The body is gone, and its devices with it."""

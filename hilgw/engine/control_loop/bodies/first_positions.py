@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from hilgw.control.events import Event
     from hilgw.devices.kinds import Device, Devices
 
+_FREE = NO_LIMITS.bounds("position")
+
 
 class FirstPositions:
     """Of one connection. places: where each motor that has reported its position is outside its
@@ -39,8 +41,8 @@ class FirstPositions:
             motor = None if device is None else motors.get(device.name)
             if motor is not None and known.get(motor.name) != "" and isinstance(event.value, float):
                 self.places[motor.name] = beyond(motor, event.value)
-        are_within = (self.places.get(motor.name) == "" for motor in motors.values())
-        self.is_over = bool(values) and all(are_within)
+        within = {name for name, text in self.places.items() if not text}
+        self.is_over = bool(values) and within.issuperset(each.name for each in motors.values())
         return [text for name, text in self.places.items() if text and not known.get(name)]
 
     def _motors(self, devices: Devices) -> dict[str, Device]:
@@ -48,13 +50,14 @@ class FirstPositions:
         completed = [self._completed.get(each.name, each) for each in devices]
         found = {}
         for motor, known in zip(devices, completed, strict=True):
-            is_limited = motor.limits.bounds("position") != NO_LIMITS.bounds("position")
-            if motor.role == MOTOR and is_limited:
+            if motor.role == MOTOR and motor.limits.bounds("position") != _FREE:
                 sensor = on_joint(completed, known, POSITION_SENSOR)
                 found[motor.name if sensor is None else sensor.name] = motor
         return found
 
-    def awaited(self, devices: Devices) -> list[str]:
+    def awaited(self, devices: Devices) -> list[Device]:
         """Return the sensors of motors with limits of position that have reported nothing yet."""
-        pairs = self._motors(devices).items()
-        return [name for name, motor in pairs if motor.name not in {name, *self.places}]
+        waits = {
+            name for name, each in self._motors(devices).items() if each.name not in self.places
+        }
+        return [each for each in devices if each.name in waits and each.role != MOTOR]
