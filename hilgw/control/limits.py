@@ -21,6 +21,7 @@ from hilgw.devices.kinds import (
     MotorLimits,
     Quantity,
     Refusal,
+    Value,
 )
 from hilgw.reasons import RequestRefused
 from hilgw.units import NS_PER_MS, NS_PER_S
@@ -113,11 +114,11 @@ def _check_limits(limits: MotorLimits, quantity: Quantity, value: float) -> Refu
     )
 
 
-def beyond(motor: Device, position: float) -> str:
+def beyond(motor: Device, position: Value) -> str:
     """Return in words where a motor is whose position is outside its limits; empty: within."""
     low, high = motor.limits.bounds("position")
     rest, unit = (REST_M, "m") if motor.kind == LINEAR_MOTOR else (REST_RAD, "rad")
-    if low - rest <= position <= high + rest:
+    if isinstance(position, tuple) or low - rest <= position <= high + rest:
         return ""
     limit = f"below min_position, {low:g}" if position < low else f"above max_position, {high:g}"
     return f"'{motor.name}' is at {position:.4g} {unit}, {limit}"

@@ -123,7 +123,7 @@ def handshake(settings: Hc12Settings, common: StationSettings) -> LineScript[Eve
             "the module does not answer AT in command mode",
             fix=f"check power, TX and RX, that {settings.set_line.upper()} pulls SET low when it "
             f"is {settings.set_low} (set_low), that the module's rate is {common.baudRate} "
-            f"(command_rate), and its serial mode {_serial_mode(common)}, which it cannot report",
+            "(command_rate), and that its serial mode is that of parity and stop_bits (AT+U8N1)",
         ),
     )
     version = yield from _version()
@@ -135,16 +135,12 @@ def handshake(settings: Hc12Settings, common: StationSettings) -> LineScript[Eve
 
 def _unverified(settings: Hc12Settings, common: StationSettings) -> str:
     listed = [command_for(name, value) for name, value in wanted_of(settings, common).items()]
-    listed += [*([] if settings.mode else [f"AT+{mode_of(settings)}"]), _serial_mode(common)]
+    serial_mode = f"AT+U8{common.parity[0].upper()}{common.stop_bits}"  # no command reads it
+    listed += [*([] if settings.mode else [f"AT+{mode_of(settings)}"]), serial_mode]
     return (
         "settings cannot be verified without command mode (set_line is manual); set the module "
         f"to {', '.join(listed)}"
     )
-
-
-def _serial_mode(common: StationSettings) -> str:
-    """Return the command that sets the bits of a byte on the UART: no command reads them."""
-    return f"AT+U8{common.parity[0].upper()}{common.stop_bits}"
 
 
 def _version() -> LineScript[Event, str]:

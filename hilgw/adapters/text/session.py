@@ -140,8 +140,9 @@ class TextSession(LineModuleSession[Ready]):
     ) -> LineScript[Event, RefusedReason | None]:
         """All steps; returns why they failed. sent: the first command has been sent already."""
         for index, step in enumerate(steps):
-            text = filled(step.send, values)
-            text += b"" if step.realtime or not text else self._end
+            text = filled(step.send, values) + (
+                b"" if step.realtime or not step.send else self._end
+            )
             if sent and index == 0:
                 text = b""
             if not step.expect:

@@ -239,8 +239,9 @@ class Setup(LineDialogue[Event, str | None]):
         MismatchError when another robot answers."""
         identity = self._settings.name
         for step in self._settings.setup:
-            text = to_bytes(step.send)
-            text += b"" if step.realtime or not text else self._traffic.end
+            text = to_bytes(step.send) + (
+                b"" if step.realtime or not step.send else self._traffic.end
+            )
             if not step.expect:
                 yield Write(text)
                 continue

@@ -202,8 +202,11 @@ class ControlLoop(PeerListener):
                 fix = "correct it, then arm; `safety: {on_fault: report}` arms in spite of it"
                 raise SafetyError(f"not armed: {'; '.join(faults)}", where=self.name, fix=fix)
             if text := safety.misplaced:
-                fix = "move it into its limits by hand, or correct `limits`"
-                raise SafetyError(f"not armed: {text}", where=self.name, fix=fix)
+                raise SafetyError(
+                    f"not armed: {text}",
+                    where=self.name,
+                    fix="move it into its limits by hand, or correct `limits`",
+                )
         if self.away:
             raise PeerError(
                 "not armed: its body is down", where=self.name, fix="connect it, then arm"

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from hilgw.control.events import Event
     from hilgw.devices.kinds import Device, Devices
 
-_FREE = NO_LIMITS.bounds("position")
-
 
 class FirstPositions:
     """Of one connection. places: where each motor that has reported its position is outside its
@@ -39,18 +37,18 @@ class FirstPositions:
         for event in values:
             device = devices.by_index(event.index)
             motor = None if device is None else motors.get(device.name)
-            if motor is not None and known.get(motor.name) != "" and isinstance(event.value, float):
+            if motor is not None and known.get(motor.name) != "":
                 self.places[motor.name] = beyond(motor, event.value)
-        within = {name for name, text in self.places.items() if not text}
-        self.is_over = bool(values) and within.issuperset(each.name for each in motors.values())
+        are_within = all(self.places.get(each.name) == "" for each in motors.values())
+        self.is_over = bool(values) and are_within
         return [text for name, text in self.places.items() if text and not known.get(name)]
 
     def _motors(self, devices: Devices) -> dict[str, Device]:
         """Return the motors with limits of position, by the device that reports where they are."""
         completed = [self._completed.get(each.name, each) for each in devices]
-        found = {}
+        found, free = {}, NO_LIMITS.bounds("position")
         for motor, known in zip(devices, completed, strict=True):
-            if motor.role == MOTOR and motor.limits.bounds("position") != _FREE:
+            if motor.role == MOTOR and motor.limits.bounds("position") != free:
                 sensor = on_joint(completed, known, POSITION_SENSOR)
                 found[motor.name if sensor is None else sensor.name] = motor
         return found
