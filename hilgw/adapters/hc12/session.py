@@ -123,7 +123,7 @@ def handshake(settings: Hc12Settings, common: StationSettings) -> LineScript[Eve
             "the module does not answer AT in command mode",
             fix=f"check power, TX and RX, that {settings.set_line.upper()} pulls SET low when it "
             f"is {settings.set_low} (set_low), that the module's rate is {common.baudRate} "
-            "(command_rate), and that its serial mode is that of parity and stop_bits (AT+U8N1)",
+            "(command_rate), and that its serial mode (AT+U) is that of parity and stop_bits",
         ),
     )
     version = yield from _version()
