@@ -135,8 +135,10 @@ def handshake(settings: Hc12Settings, common: StationSettings) -> LineScript[Eve
 
 def _unverified(settings: Hc12Settings, common: StationSettings) -> str:
     listed = [command_for(name, value) for name, value in wanted_of(settings, common).items()]
-    serial_mode = f"AT+U8{common.parity[0].upper()}{common.stop_bits}"  # no command reads it
-    listed += [*([] if settings.mode else [f"AT+{mode_of(settings)}"]), serial_mode]
+    listed += [
+        *([] if settings.mode else [f"AT+{mode_of(settings)}"]),
+        f"AT+U8{common.parity[0].upper()}{common.stop_bits}",  # no command reads it
+    ]
     return (
         "settings cannot be verified without command mode (set_line is manual); set the module "
         f"to {', '.join(listed)}"

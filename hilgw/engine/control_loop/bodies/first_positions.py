@@ -39,8 +39,9 @@ class FirstPositions:
             motor = None if device is None else motors.get(device.name)
             if motor is not None and known.get(motor.name) != "":
                 self.places[motor.name] = beyond(motor, event.value)
-        are_within = all(self.places.get(each.name) == "" for each in motors.values())
-        self.is_over = bool(values) and are_within
+        self.is_over = bool(values) and all(
+            self.places.get(each.name) == "" for each in motors.values()
+        )
         return [text for name, text in self.places.items() if text and not known.get(name)]
 
     def _motors(self, devices: Devices) -> dict[str, Device]:
