@@ -14,7 +14,8 @@ FAIL, INSTRUCTION, CRC, RANGE, LENGTH, LIMIT, ACCESS = range(1, 8)
 ALERT = 0x80
 TABLE_BYTES = 147
 EEPROM = 64  # addresses below are locked while the torque is on
-MODEL, FIRMWARE, ID, RETURN_DELAY, MODE = 0, 6, 7, 9, 11
+MODEL, FIRMWARE, ID, RETURN_DELAY, DRIVE_MODE, MODE = 0, 6, 7, 9, 10, 11
+TIME_BASED, TORQUE_ON_BY_GOAL = 0x04, 0x08  # of Drive Mode: Profile Velocity is in ms
 MAX_VOLTAGE, MIN_VOLTAGE = 32, 34  # of 0.1 V
 PWM_LIMIT, CURRENT_LIMIT, ACCELERATION_LIMIT, VELOCITY_LIMIT = 36, 38, 40, 44
 MAX_POSITION, MIN_POSITION, SHUTDOWN = 48, 52, 63
@@ -83,6 +84,7 @@ class Servo:
         self.sag = 0
         self.fitted: dict[int, int] = {}
         self._error = 0  # what is wrong beside the supply
+        self._way = 0.0  # pulses from where the last goal came to it
         self._rates = list(BAUD_RATES)
         if baud_rate not in BAUD_RATES:
             self._rates[1] = baud_rate  # a rate without a code of its own
@@ -204,10 +206,15 @@ class Servo:
             return RANGE
         if address == TORQUE and value and self.is_shut_down:
             return ACCESS
+        by_goal = address in GOAL_VALUES and self.table[DRIVE_MODE] & TORQUE_ON_BY_GOAL
+        if by_goal and not self.torque:
+            self._write_one(TORQUE, b"\1")
         error = self._limit(address, value)
         if error:
             return error
         self.table[address : address + len(data)] = data
+        if address == GOAL_POSITION:
+            self._way = abs(value - self.pulses)
         if address == WATCHDOG:
             if self.tripped and not self.resumes:
                 self._stand()
@@ -293,7 +300,11 @@ class Servo:
         if not self.torque or self.tripped or force == 0:
             return 0.0
         if self.table[MODE] in (3, 4, 5):
-            rpm = self.get(PROFILE_VELOCITY, 4) * unit or fastest
+            profile = self.get(PROFILE_VELOCITY, 4)
+            if self.table[DRIVE_MODE] & TIME_BASED and profile:
+                rpm = self._way / turn * 60_000 / profile
+            else:
+                rpm = profile * unit or fastest
             return min(rpm, fastest * abs(force)) * turn / 60
         if self.table[MODE] != 1:
             return 0.0

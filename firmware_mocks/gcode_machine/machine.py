@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from firmware_mocks import _parameters as values
@@ -17,8 +18,12 @@ from firmware_mocks.gcode_machine.arcs import Point
 from firmware_mocks.gcode_machine.words import Block, LineError, Modes
 
 PARAMETERS: dict[str, str] = {
-    "travel": "length of the axes x, y, z in mm; machine positions go from 0 to it (default 200, "
-    "150, 50)",
+    "travel": "length of the axes x, y, z in mm (default 200, 150, 50)",
+    "corner": "min, max: where the axes are 0: machine positions go from 0 to the travel, or from "
+    "-travel to 0, as Grbl homes, and are -1 after $H (default min)",
+    "work_offset": "zero x, y, z of the work coordinates G54, on the machine (default 0, 0, 0; mm)",
+    "status_report": "setting $10: 0 or 2 reports WPos, 1 or 3 MPos (default 1)",
+    "report_inches": "setting $13: no, yes (default no)",
     "max_rate": "largest speed in mm/min (default 5000)",
     "soft_limits": "no, yes: a target beyond the travel is refused, or an alarm (default yes)",
     "homing": "no, yes: it starts in alarm until $H or $X (default no)",
@@ -28,6 +33,10 @@ PARAMETERS: dict[str, str] = {
 }
 DEFAULTS: dict[str, Any] = {
     "travel": (200.0, 150.0, 50.0),
+    "corner": "min",
+    "work_offset": (0.0, 0.0, 0.0),
+    "status_report": 1,
+    "report_inches": "no",
     "max_rate": 5000,
     "soft_limits": "yes",
     "homing": "no",
@@ -41,6 +50,8 @@ PLANNER_BLOCKS = 15
 HOME_NS = 500 * MS
 REPORT, HOLD, RESUME, RESET, JOG_CANCEL = ord("?"), ord("!"), ord("~"), 0x18, 0x85
 SETTINGS = {0: "10", 1: "25", 10: "1", 13: "0", 20: "1", 21: "0", 22: "0", 110: "5000.000"}
+PULL_OFF_MM = 1.0  # $27: from the switch, after homing
+WITHOUT_STATE = ("$", "$G")  # commands that it takes while it moves or holds
 VERSION = "1.1h"
 
 
@@ -66,6 +77,11 @@ class Machine(Adjustable):
     def _configure(self) -> None:
         settings = self._settings
         self.travel = values.position("travel", settings["travel"])
+        self._sign = values.choice("corner", settings["corner"], ("max", "min")) == "min" or -1
+        self._offset = values.position("work_offset", settings["work_offset"])
+        self._mask = values.whole("status_report", settings["status_report"], 0, 3)
+        inches = values.choice("report_inches", settings["report_inches"], ("no", "yes"))
+        self._inches = inches == "yes"
         self._max_rate = values.number("max_rate", settings["max_rate"], 1, 100_000)
         limits = values.choice("soft_limits", settings["soft_limits"], ("no", "yes"))
         self._soft_limits = limits == "yes"
@@ -75,7 +91,7 @@ class Machine(Adjustable):
 
     def _forget(self) -> None:
         """Clears all but the position and that of G28, as a reset does."""
-        self.modes = Modes(home=self._home_at)
+        self.modes = Modes(offset=self._offset, home=self._home_at)
         self.state = "Idle"
         self._rx = bytearray()
         self._is_busy = False
@@ -91,6 +107,9 @@ class Machine(Adjustable):
 
     def _adopt(self, name: str) -> None:
         self._configure()
+        if name == "work_offset":
+            self.modes = replace(self.modes, offset=self._offset)
+            self._reports = 0  # the next report has it
 
     def reset(self, now: int) -> None:
         """Power cycle: it believes to be at 0."""
@@ -147,13 +166,15 @@ class Machine(Adjustable):
             self._report(now)
         elif byte == RESET:
             self._soft_reset(now)
-        elif byte == HOLD and self.state in ("Run", "Idle") and self._blocks:
+        elif byte == HOLD and self.state in ("Run", "Idle"):
             self.state = "Hold:0"
         elif byte in (HOLD, JOG_CANCEL) and self.state == "Jog":
             self._empty()
             self.state = "Idle"
         elif byte == RESUME and self.state == "Hold:0":
-            self.state = "Run"
+            self.state = "Run" if self._blocks else "Idle"
+            self._moved_ns = now
+            self._schedule(now)
 
     def _soft_reset(self, now: int) -> None:
         """A motion that it interrupts loses the position (alarm 3)."""
@@ -170,13 +191,25 @@ class Machine(Adjustable):
 
     def _report(self, now: int) -> None:
         speed = self._blocks[0].feed if self.state in ("Run", "Jog") and self._blocks else 0
-        more = ""
-        if self._reports % 30 == 0:
-            more = f"|WCO:{_place(self.modes.zero)}"
+        zero = self.modes.work_zero
+        more = "|Bf:15,128" if self._mask & 2 else ""
+        if self._reports % (10 if self.state in ("Idle", "Alarm") else 30) == 0:
+            more += f"|WCO:{self._shown(zero)}"
         elif self._reports % 20 == 0:
-            more = "|Ov:100,100,100"
+            more += "|Ov:100,100,100"
         self._reports += 1
-        self._write(f"<{self.state}|MPos:{_place(self.position)}|FS:{speed:.0f},0{more}>\r\n", now)
+        x, y, z = self.position
+        place = f"MPos:{self._shown(self.position)}"
+        if not self._mask & 1:
+            place = f"WPos:{self._shown((x - zero[0], y - zero[1], z - zero[2]))}"
+        speed /= words.INCH_MM if self._inches else 1
+        self._write(f"<{self.state}|{place}|FS:{speed:.0f},0{more}>\r\n", now)
+
+    def _shown(self, point: Point) -> str:
+        """A place in the units of its reports."""
+        if not self._inches:
+            return _place(point)
+        return ",".join(f"{each / words.INCH_MM:.4f}" for each in point)
 
     # --- lines --------------------------------------------------------------------------------
 
@@ -223,6 +256,8 @@ class Machine(Adjustable):
     def _system(self, line: str, now: int) -> None:
         if line.startswith("$J="):
             self._jog(line[3:], now)
+        elif self.state in ("Run", "Hold:0") and line not in WITHOUT_STATE:
+            raise LineError(words.NOT_IDLE)
         elif line == "$I":
             self._write(f"[VER:{VERSION}.20190825:]\r\n[OPT:V,15,128]\r\n", now)
         elif line == "$G":
@@ -230,7 +265,8 @@ class Machine(Adjustable):
         elif line == "$#":
             self._offsets(now)
         elif line == "$$":
-            lines = [f"${number}={value}\r\n" for number, value in SETTINGS.items()]
+            shown = SETTINGS | {10: str(self._mask), 13: str(int(self._inches))}
+            lines = [f"${number}={value}\r\n" for number, value in shown.items()]
             self._write("".join(lines), now)
         elif line == "$":
             self._write("[HLP:$$ $# $G $I $N $x=val $Nx=line $J=line $X $H ~ ! ? ctrl-x]\r\n", now)
@@ -247,10 +283,10 @@ class Machine(Adjustable):
 
     def _offsets(self, now: int) -> None:
         zero, home, work = (
-            _place(at) for at in ((0.0, 0.0, 0.0), self.modes.home, self.modes.zero)
+            _place(at) for at in (self.modes.offset, self.modes.home, self.modes.zero)
         )
         offsets = f"[G54:{zero}]\r\n[G28:{home}]\r\n[G92:{work}]\r\n"
-        self._write(f"{offsets}[TLO:0.000]\r\n[PRB:{zero}:0]\r\n", now)
+        self._write(f"{offsets}[TLO:0.000]\r\n[PRB:0.000,0.000,0.000:0]\r\n", now)
 
     def _home(self, now: int) -> None:
         if self.state not in ("Idle", "Alarm"):
@@ -259,7 +295,8 @@ class Machine(Adjustable):
         self.timers.start("home", now + HOME_NS, self._at_home)
 
     def _at_home(self, now: int) -> None:
-        self.position = self._planned = (0.0, 0.0, 0.0)
+        at = 0.0 if self._sign > 0 else -PULL_OFF_MM
+        self.position = self._planned = (at, at, at)
         self.state, self._is_busy = "Idle", False
         self._write("ok\r\n", now)
         self._run(now)
@@ -275,7 +312,7 @@ class Machine(Adjustable):
         self._order(block, "Jog", now)
 
     def _plan(self, block: Block, now: int) -> None:
-        if block.modes.zero != self.modes.zero:
+        if block.modes.work_zero != self.modes.work_zero:
             self._reports = 0  # the next report has it
         self.modes, self._home_at = block.modes, block.modes.home
         if block.path:
@@ -286,7 +323,7 @@ class Machine(Adjustable):
                 return
             self._order(block, "Run", now)
         if block.ends:
-            self.modes = Modes(zero=self.modes.zero, home=self._home_at)
+            self.modes = Modes(offset=self._offset, zero=self.modes.zero, home=self._home_at)
         if block.dwell_s is not None:
             self._is_busy = True
             self._rest_ns = round(block.dwell_s * 1e9)
@@ -306,7 +343,7 @@ class Machine(Adjustable):
 
     def _is_inside(self, block: Block) -> bool:
         pairs = (pair for end in block.path for pair in zip(end, self.travel, strict=True))
-        return all(-1e-6 <= at <= length + 1e-6 for at, length in pairs)
+        return all(-1e-6 <= at * self._sign <= length + 1e-6 for at, length in pairs)
 
     def _order(self, block: Block, state: str, now: int) -> None:
         """The motions of a line go to the planner, as far as it has room."""

@@ -33,8 +33,8 @@ class LineError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Modes:
-    """motion: 0 rapid, 1 with feed, 2 and 3 arcs. plane: 17 to 19. feed: in mm/min. zero: of the
-    work coordinates, which G92 sets, and home: of G28; both in machine coordinates."""
+    """motion: 0 rapid, 1 with feed, 2 and 3 arcs. plane: 17 to 19. feed: in mm/min. offset: of G54,
+    which is kept without power, zero: of G92, and home: of G28; all in machine coordinates."""
 
     motion: int = 0
     plane: int = 17
@@ -42,8 +42,15 @@ class Modes:
     relative: bool = False
     feed: float = 0.0
     spindle: int = 5
+    offset: Point = (0.0, 0.0, 0.0)
     zero: Point = (0.0, 0.0, 0.0)
     home: Point = (0.0, 0.0, 0.0)
+
+    @property
+    def work_zero(self) -> Point:
+        """Where the work coordinates are 0."""
+        (x, y, z), (dx, dy, dz) = self.offset, self.zero
+        return x + dx, y + dy, z + dz
 
     def text(self) -> str:
         """The modes as in the answer to $G."""
@@ -136,7 +143,7 @@ def _unit(modes: Modes) -> float:
 
 def _target(words: _Words, modes: Modes, position: Point) -> Point:
     """Machine coordinates: with G53 those of the line, else from the work zero or the position."""
-    zero = (0.0, 0.0, 0.0) if 53 in words.codes else modes.zero
+    zero = (0.0, 0.0, 0.0) if 53 in words.codes else modes.work_zero
     base = position if modes.relative and 53 not in words.codes else zero
     x, y, z = (
         base[at] + words.axes[axis] * _unit(modes) if axis in words.axes else position[at]
@@ -183,7 +190,9 @@ def _special(
         if not words.axes:
             raise LineError(NO_AXES)
         x, y, z = (
-            position[at] - words.axes[axis] * _unit(modes) if axis in words.axes else modes.zero[at]
+            position[at] - words.axes[axis] * _unit(modes) - modes.offset[at]
+            if axis in words.axes
+            else modes.zero[at]
             for at, axis in enumerate(AXES)
         )
         return replace(modes, zero=(x, y, z)), ()

@@ -117,10 +117,19 @@ class Commands:
             held.enter_mode(int(found[1]))
         elif found := re.fullmatch(r"P([1-8])", word):
             held.power = int(found[1])
-        elif word.startswith("U") and (found := _LINE.fullmatch(word[1:])):
-            held.line = word[1:]
-            stop = 2 if found[3] == "2" else 1
-            held.bits_per_byte = 1 + int(found[1]) + (found[2] != "N") + stop
+        elif word.startswith("U"):
+            return set_line(held, word[1:])
         else:
             return False
         return True
+
+
+def set_line(held: Settings, line: str) -> bool:
+    """The serial mode, such as 8N1; whether there is such a one."""
+    found = _LINE.fullmatch(line)
+    if found is None:
+        return False
+    stop = 2 if found[3] == "2" else 1
+    held.line = line
+    held.bits_per_byte = 1 + int(found[1]) + (found[2] != "N") + stop
+    return True

@@ -9,7 +9,7 @@ from firmware_mocks import _parameters as values
 from firmware_mocks._framing.specs import framing_of
 from firmware_mocks.air import Air, Radio, Signal
 from firmware_mocks.base import MS, Mock
-from firmware_mocks.hc12.commands import LONGEST, SPELLINGS, Commands, Style
+from firmware_mocks.hc12.commands import LONGEST, SPELLINGS, Commands, Style, set_line
 from firmware_mocks.hc12.settings import PARAMETERS, RATES, SENSITIVITY_DBM, Settings
 
 REPLY_NS = 3 * MS
@@ -78,6 +78,9 @@ class Module(Mock):
                 held.enter_mode(values.whole(name, value, 1, 4))
             case "P":
                 held.power = values.whole(name, value, 1, 8)
+            case "U":
+                if not set_line(held, str(value)):
+                    raise ValueError(f"U: {value!r} is not a serial mode such as 8N1 or 8E1")
             case "byteSize":
                 held.bits_per_byte = values.whole(name, value, 9, 12)
             case "spelling":

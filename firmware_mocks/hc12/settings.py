@@ -11,6 +11,7 @@ PARAMETERS: dict[str, str] = {
     "C": "channel, 1 to 127 (default 1)",
     "FU": "mode, 1 to 4 (default 3)",
     "P": "power, 1 to 8: -1 to 20 dBm (default 8)",
+    "U": "serial mode: data bits, parity N, E or O, and stop bits (default 8N1)",
     "byteSize": "bits per byte on the UART, 10 is 8N1 (default 10)",
     "command_rate": "UART rate in command mode: current or 9600 (default current)",
     "spelling": "form of the replies to AT+RB, RC, RF, RP, RX: plain, as in manual V2.4 (OK+B9600, "

@@ -13,6 +13,7 @@ from hilgw.devices.kinds import (
     BRAKE,
     KINDS,
     LED,
+    LINEAR_MOTOR,
     MOTOR,
     NO_LIMITS,
     PID_QUANTITIES,
@@ -20,12 +21,14 @@ from hilgw.devices.kinds import (
     MotorLimits,
     Quantity,
     Refusal,
+    Value,
 )
 from hilgw.reasons import RequestRefused
 from hilgw.units import NS_PER_MS, NS_PER_S
 
 STEP_NS = 20 * NS_PER_MS
 """The commanded value changes on this grid; one command changes it by at most one step."""
+REST_RAD, REST_M = 0.01, 0.0005  # how far a motor that holds its limit may be beyond it
 
 
 def check_command(device: Device, command: Command) -> Refusal | None:
@@ -109,6 +112,16 @@ def _check_limits(limits: MotorLimits, quantity: Quantity, value: float) -> Refu
     return Refusal(
         RequestRefused.BEYOND_LIMIT, f"{quantity.name} {value:g} is {side} {quantity.unit}"
     )
+
+
+def beyond(motor: Device, position: Value) -> str:
+    """Return in words where a motor is whose position is outside its limits; empty: within."""
+    low, high = motor.limits.bounds("position")
+    rest, unit = (REST_M, "m") if motor.kind == LINEAR_MOTOR else (REST_RAD, "rad")
+    if isinstance(position, tuple) or low - rest <= position <= high + rest:
+        return ""
+    limit = f"below min_position, {low:g}" if position < low else f"above max_position, {high:g}"
+    return f"'{motor.name}' is at {position:.4g} {unit}, {limit}"
 
 
 def limit_errors(limits: MotorLimits, default: float | None) -> list[tuple[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,28 @@ class TestDynamixel(BodyConformance):
         return any(servo.moves for servo in mock.servos.values())
 
 
+class TestServosWithOtherRegisters(TestDynamixel):
+    """Status Return Level 0 and 1, Operating Mode 16 (PWM) and 4, reverse mode."""
+
+    page = None
+    mock = {"registers": "1:68:0, 1:11:16, 1:10:1, 2:68:1, 2:11:4"}
+
+
+class TestServosWithTimeBasedProfiles(TestDynamixel):
+    """Drive Mode bits 2 and 3, which the file lets hilgw clear."""
+
+    page = None
+    settings = {**TestDynamixel.settings, "drive_mode": "velocity"}
+    mock = {"registers": "1:10:4, 2:10:13"}
+
+
+class TestCreate2WithItsWheels(TestCreate2):
+    """The radius of the real wheels, in place of those of Webots' robot."""
+
+    page = None
+    settings = {**TestCreate2.settings, "wheel_radius": 0.036}
+
+
 class TestEPuck(BodyConformance):
     body = EPUCK
     settings = {"port": "/dev/x"}
@@ -76,6 +99,22 @@ class TestTextWithPositions(BodyConformance):
 
     def motion(self, device: Device) -> Command:
         return MotorCommand(device.index, MotorField.POSITION, 0.04)
+
+
+class TestAxesWithAWorkZero(TestTextWithPositions):
+    """Grbl's $10 with the buffer, and positions from the work zero."""
+
+    settings = replace(shipped("gcode"), frame="work")
+    mock = {"work_offset": "20, 30, 5", "status_report": 3}
+
+
+class TestAxesWithNegativePositions(TestTextWithPositions):
+    """As Grbl homes, with a work zero that positions of the machine do not depend on."""
+
+    mock = {"corner": "max", "work_offset": "-20, -30, -5"}
+
+    def motion(self, device: Device) -> Command:
+        return MotorCommand(device.index, MotorField.POSITION, -0.04)
 
 
 class TestWc2ec(BodyConformance):

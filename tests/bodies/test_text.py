@@ -220,7 +220,7 @@ def test_a_new_target_replaces_the_old_one_and_velocity_paces_it() -> None:
     line.command(X, "velocity", 0.02)
     line.command(X, "position", 0.1)
     line.run(1_000)
-    assert b"\x85$J=G90 G21 X100.000 F1200\n" in line.written
+    assert b"\x85$J=G53 G90 G21 X100.000 F1200\n" in line.written
     assert place(line) == (pytest.approx(20, abs=0.5), 0, 0)
     line.command(X, "position", 0.0)
     line.run(500)
@@ -233,7 +233,7 @@ def test_stop_cancels_the_jog_and_the_position_is_kept() -> None:
     line = GCODE.up()
     line.command(X, "position", 0.1)
     line.run(500)
-    assert line.session.stop_bytes() == b"\x85"
+    assert line.session.stop_bytes() == b"\x85?"
     assert line.handle(line.session.stop(StopReason.COMMAND_TIMEOUT, line.now)) == []
     stopped = line.mock.position
     line.run(2_000)

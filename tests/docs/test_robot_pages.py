@@ -105,7 +105,7 @@ def test_the_example_of_an_axis_is_the_line_that_the_page_describes() -> None:
     line.open(2_000)
     line.command("x motor", "position", 0.02)
     line.run(1_000)
-    assert b"\x85$J=G90 G21 X20.000 F3000\n" in line.written
+    assert b"\x85$J=G53 G90 G21 X20.000 F3000\n" in line.written
     assert mock.position == (20.0, 0.0, 0.0)
 
 

@@ -71,6 +71,17 @@ LIMITS = Limits(
         DIRECTION_FROM_POSES,
         NOISE,
     ),
+    notes=(
+        "## Settings inside the module",
+        "All of them survive a power-off: hilgw writes only those that the file has, and only with "
+        "`set_line: dtr` or `rts`.",
+        "| command | what hilgw does |\n| --- | --- |\n"
+        "| AT+B, AT+C, AT+FU, AT+P | read; set where they differ from `baudRate`, `channel` "
+        "(mapping module_channel), `mode`, and `power_dbm` or `range_m`; without `mode` the limits "
+        "are those of the module's own |\n"
+        "| AT+U (serial mode) | no command reads it: it has to be that of `parity` and "
+        "`stop_bits`, AT+U8N1 from the factory; a module that does not answer may have another |",
+    ),
 )
 
 

@@ -122,8 +122,8 @@ def handshake(settings: Hc12Settings, common: StationSettings) -> LineScript[Eve
         PeerError(
             "the module does not answer AT in command mode",
             fix=f"check power, TX and RX, that {settings.set_line.upper()} pulls SET low when it "
-            f"is {settings.set_low} (set_low), and that the module's rate is {common.baudRate} "
-            "(command_rate)",
+            f"is {settings.set_low} (set_low), that the module's rate is {common.baudRate} "
+            "(command_rate), and that its serial mode (AT+U) is that of parity and stop_bits",
         ),
     )
     version = yield from _version()
@@ -135,7 +135,10 @@ def handshake(settings: Hc12Settings, common: StationSettings) -> LineScript[Eve
 
 def _unverified(settings: Hc12Settings, common: StationSettings) -> str:
     listed = [command_for(name, value) for name, value in wanted_of(settings, common).items()]
-    listed += [] if settings.mode else [f"AT+{mode_of(settings)}"]
+    listed += [
+        *([] if settings.mode else [f"AT+{mode_of(settings)}"]),
+        f"AT+U8{common.parity[0].upper()}{common.stop_bits}",  # no command reads it
+    ]
     return (
         "settings cannot be verified without command mode (set_line is manual); set the module "
         f"to {', '.join(listed)}"

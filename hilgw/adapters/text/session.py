@@ -141,7 +141,9 @@ class TextSession(LineModuleSession[Ready]):
     ) -> LineScript[Event, RefusedReason | None]:
         """All steps; returns why they failed. sent: the first command has been sent already."""
         for index, step in enumerate(steps):
-            text = filled(step.send, values) + self._end if step.send else b""
+            text = filled(step.send, values) + (
+                b"" if step.realtime or not step.send else self._end
+            )
             if sent and index == 0:
                 text = b""
             if not step.expect:

@@ -90,6 +90,16 @@ LIMITS = Limits(
         ),
     ),
     notes=(
+        "## Settings inside the module",
+        "hilgw writes no setting that survives a power-off (ATWR); the module restarts with its "
+        "own.",
+        "| register | what hilgw does |\n| --- | --- |\n"
+        "| AP | read; another mode than `api_mode` is refused with the command that sets it |\n"
+        "| BD | another rate than `baudRate` is refused; `hilgw scan` finds it |\n"
+        "| AO | each value is understood: frames 80 and 81, 90, or 91. `endpoints` sets 1 where it "
+        "is 0, until the module restarts |\n"
+        "| CH, ID, MY, DH, DL, D6, D7 | set where the file has them and they differ, until the "
+        "module restarts |",
         "## Other modules of the network",
         "While a gateway runs, an AT command reaches another module by radio (remote AT command, "
         "frame 17, applied at once and not saved); without a value it reads:",

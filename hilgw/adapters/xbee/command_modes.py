@@ -92,7 +92,8 @@ class Commands(ABC):
         if self.received_bytes:
             return PeerError(
                 "the received bytes are neither API frames nor answers",
-                fix=f"check that the module's BD is {self._baud} baud, and that it is an XBee",
+                fix=f"check that the module's BD is {self._baud} baud (`hilgw scan` finds its "
+                "rate), and that it is an XBee",
             )
         return PeerError(
             "the module does not answer, in API mode or in command mode",
@@ -122,7 +123,8 @@ class ApiCommands(Commands):
         mode, wanted = int.from_bytes(answer.value, "big"), self._wanted
         if answer.ok and answer.value and mode != wanted:
             raise MismatchError(
-                f"the module is in API mode {mode}, the configuration requires {wanted}",
+                f"the module is in API mode {mode} (AP = {mode}), the configuration requires "
+                f"{wanted}",
                 fix=f"set api_mode: {mode} here, or AP = {wanted} in the module with XCTU",
             )
 
@@ -196,6 +198,7 @@ class TextCommands(Commands):
 
 def _api_mode_error(mode: int) -> MismatchError:
     return MismatchError(
-        f"the module is in API mode {mode}, the configuration requires transparent mode (0)",
+        f"the module is in API mode {mode} (AP = {mode}), the configuration requires transparent "
+        "mode (AP = 0)",
         fix=f"set api_mode: {mode} here, or AP = 0 in the module with XCTU",
     )

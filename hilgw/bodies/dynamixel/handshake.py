@@ -1,12 +1,13 @@
 """The handshake: who each servo is, in which state it was found, and its bus watchdog.
 
 A servo that was found under position control with its torque on holds its present position, where
-the settings request it. Every other servo lets go before its watchdog is cleared.
+the settings request it. Every other servo lets go before its watchdog is cleared. One whose Drive
+Mode gives our numbers another meaning is refused once all of them stand.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from hilgw.bodies.dynamixel import packet
@@ -18,6 +19,7 @@ from hilgw.errors import MismatchError
 from hilgw.protocols.dialogue import Dialogue, Script, Step
 
 TIME_BASED = 0x04  # of Drive Mode: the profile is in ms
+UNUSABLE = TIME_BASED | 0x08  # of Drive Mode: or a goal switches the torque on
 SLOWEST = 1  # Profile Velocity: 0 is unlimited
 
 
@@ -31,15 +33,18 @@ class Ask(Step):
 
 
 class Handshake(Dialogue[Transaction | ProtocolFailure, Status, None]):
-    """models: of the servos that have answered. failure: a servo is another one than configured."""
+    """models: of the servos that have answered. failure: a servo is another one than configured.
+    clears: the bits of Drive Mode that cannot be used, in the servo."""
 
-    def __init__(self, bus: Bus, servos: Iterable[Servo], steps: int, *, holds: bool) -> None:
+    def __init__(
+        self, bus: Bus, servos: Iterable[Servo], steps: int, *, holds: bool, clears: bool
+    ) -> None:
         super().__init__(self._questions(), self._transaction, ProtocolFailure)
         self._bus = bus
         self._servos = {servo.number: servo for servo in servos}
         self._offsets = {servo.number: servo.offset for servo in self._servos.values()}
         self._steps = steps
-        self._holds = holds
+        self._holds, self._clears = holds, clears
         self.models: dict[int, int] = {}
         self.failure: ProtocolFailure | None = None
         self._awaited: Transaction | None = None
@@ -94,23 +99,27 @@ class Handshake(Dialogue[Transaction | ProtocolFailure, Status, None]):
         servos = self._servos.values()
         for servo in servos:
             servo.forget()
+        # All requests are answered from here on; a servo loses this register without power.
+        levels = dict.fromkeys(self._servos, 2)
+        yield Transaction(packet.write_all(packet.STATUS_RETURN, levels, self._offsets), [])
         for servo in servos:
             number, offset = servo.number, servo.offset
             self._identify(servo, (yield Ask(servo, packet.packet(number, packet.PING), 3)))
             found = yield Ask(servo, packet.read(number, packet.DRIVE_MODE, 2), 2)
             if found is None or found.error or number not in self.models:
                 continue
-            self._modes[number] = found.data[0], found.data[1]
-            if self._holds and found.data[1] in POSITION_MODES:
+            drive, mode = found.data
+            usable = drive & ~UNUSABLE if self._clears else drive
+            self._modes[number] = usable, mode
+            if self._holds and mode in POSITION_MODES and usable == drive:
                 torque = yield Ask(servo, packet.read(number, packet.TORQUE, 1, offset), 1)
                 if torque is None:
                     continue
                 if not torque.error and torque.data[0]:
-                    servo.hold(found.data[1])
+                    servo.hold(mode)
                     continue
-            released = yield Ask(servo, packet.write(number, packet.TORQUE, 0, offset), 0)
-            if released is not None and not released.error:
-                servo.let_go()
+            cleared = {} if usable == drive else {packet.DRIVE_MODE: usable}
+            yield from self._release(servo, {packet.TORQUE: 0} | cleared)
         for servo in servos:
             request = packet.read(servo.number, packet.LIMITS, packet.LIMITS_SIZE)
             limits = yield Ask(servo, request, packet.LIMITS_SIZE)
@@ -125,6 +134,29 @@ class Handshake(Dialogue[Transaction | ProtocolFailure, Status, None]):
             if servo.torque is not None:  # else it may still turn: the next handshake tries again
                 yield Transaction(self._secured(servo), [])
                 self._set.add(servo.number)
+
+    def check_drive_modes(self) -> None:
+        """Fail where a Drive Mode gives our numbers another meaning; every servo stands."""
+        for number, (drive, _) in self._modes.items():
+            if drive & UNUSABLE:
+                error = MismatchError(
+                    f"servo {number} has Drive Mode (register 10) {drive}: bit 2 turns Profile "
+                    "Velocity into a time in ms, and with bit 3 a goal switches the torque on",
+                    fix="set drive_mode: velocity, which clears both in the servo, or write "
+                    f"{drive & ~UNUSABLE} to the register",
+                )
+                self.failure = ProtocolFailure(error)
+
+    def _release(
+        self, servo: Servo, writes: Mapping[int, int]
+    ) -> Script[Transaction | ProtocolFailure, Status, None]:
+        """Lets go with these writes; its torque stays unknown where one has failed."""
+        for register, amount in writes.items():
+            request = packet.write(servo.number, register, amount, servo.offset)
+            written = yield Ask(servo, request, 0)
+            if written is None or written.error:
+                return
+        servo.let_go()
 
     def _identify(self, servo: Servo, status: Status | None) -> None:
         """Raises MismatchError."""

@@ -19,7 +19,13 @@ from hilgw.bodies.dynamixel.handshake import Handshake
 from hilgw.bodies.dynamixel.packet import Status, StatusReader
 from hilgw.bodies.dynamixel.read_back import CYCLE_NS, Faults, ReadBack
 from hilgw.bodies.dynamixel.servo import Servo
-from hilgw.bodies.dynamixel.settings import HOLD, DynamixelSettings, devices_of, servos_of
+from hilgw.bodies.dynamixel.settings import (
+    HOLD,
+    VELOCITY,
+    DynamixelSettings,
+    devices_of,
+    servos_of,
+)
 from hilgw.control.events import (
     Command,
     Connected,
@@ -201,19 +207,22 @@ class DynamixelSession(RobotSession):
 
     def _new_handshake(self) -> Handshake:
         holds = self._settings.on_loss == HOLD
+        clears = self._settings.drive_mode == VELOCITY
         servos = self._servos.values()
-        return Handshake(self._bus, servos, self._watchdog_steps, holds=holds)
+        return Handshake(self._bus, servos, self._watchdog_steps, holds=holds, clears=clears)
 
     def _proceed(self, now: int) -> None:
         """After answers of the handshake."""
+        if self._handshake.is_complete:
+            self._read_back.ask(now)
+            if self._read_back.is_complete:
+                self._handshake.check_drive_modes()
         if self._handshake.failure is not None:
             self._phase = Phase.CLOSED
             self._end()
             self._events.append(self._handshake.failure)
-        elif self._handshake.is_complete:
-            self._read_back.ask(now)
-            if self._read_back.is_complete:
-                self._connect(now)
+        elif self._read_back.is_complete:
+            self._connect(now)
 
     def _connect(self, now: int) -> None:
         self._phase = Phase.UP

@@ -10,7 +10,7 @@ from hilgw.devices.kinds import NO_LIMITS, POSITION_SENSOR, ROTATIONAL_MOTOR, De
 from hilgw.devices.properties import PositionSensorFields, RotationalMotorFields
 from hilgw.settings import setting
 
-HOLD = "hold"
+HOLD, VELOCITY = "hold", "velocity"
 BAUD_RATES = (9600, 57600, 115200, 1_000_000, 2_000_000, 3_000_000, 4_000_000)
 
 
@@ -94,6 +94,13 @@ class DynamixelSettings(RobotSettings):
         "its torque on holds its position, or lets go (release); any other lets go",
         HOLD,
         choices=[HOLD, "release"],
+    )
+    drive_mode: str = setting(
+        "keep: a servo with a time-based profile (register Drive Mode, bit 2), or whose goals "
+        "switch its torque on (bit 3), is refused; velocity: its torque is switched off and both "
+        "bits are cleared, which the servo keeps without power",
+        "keep",
+        choices=["keep", VELOCITY],
     )
     show_velocity: bool = setting(
         "true: motors report their velocity, for a controller whose protocol carries it (WC2EC)",

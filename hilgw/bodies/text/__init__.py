@@ -40,7 +40,11 @@ class TextBody(SerialRobot):
     def stop_frame(self, settings: TextBodySettings) -> StopFrame:
         """The stop lines of the configuration, in its order."""
         end = to_bytes(settings.line_end)
-        lines = [sendable(line, end, settings.failed).filled({}) for line in settings.stop]
+        lines = [
+            sendable(line, end, settings.failed).filled({})
+            for line in settings.stop
+            if not line.after
+        ]
         has_watchdog = settings.watchdog_ms > 0
         alone = "it goes on with the last line that it got"
         if has_watchdog:

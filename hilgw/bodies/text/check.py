@@ -73,6 +73,7 @@ def _patterns(settings: TextBodySettings) -> Iterator[Problem]:
         named += [(f"setup.{at}.expect", step.expect), (f"setup.{at}.failed", step.failed)]
     for path, line in _lines(settings):
         named += [(f"{path}.expect", line.expect), (f"{path}.failed", line.failed)]
+    named += [(f"stop.{at}.after", line.after) for at, line in enumerate(settings.stop)]
     named += [(f"unasked.{at}.expect", line.expect) for at, line in enumerate(settings.unasked)]
     yield from pattern_problems(named, whole=True)
 

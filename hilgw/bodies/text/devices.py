@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 from hilgw.bodies.text.lines import Sendable, number_of, sendable
 from hilgw.bodies.text.settings import Request, TextBodySettings, TextSensor, groups_of_sensor
@@ -17,10 +18,11 @@ NO_END = 2.0**80
 
 
 class Sensor:
-    """One sensor. groups: those of the answer with its numbers."""
+    """One sensor. groups: those of the answer with its numbers. zeros: as of `Motor`."""
 
-    def __init__(self, device: Device, settings: TextSensor) -> None:
+    def __init__(self, device: Device, settings: TextSensor, zeros: Mapping[str, float]) -> None:
         self.device = device
+        self._zeros = zeros
         self.groups = groups_of_sensor(device.name, settings)
         self._settings = settings
         start = 0.0 if settings.starts_at_zero else None
@@ -47,6 +49,7 @@ class Sensor:
             return None
         if self._odometer is not None:
             number = self._odometer.read(number)
+        number -= self._zeros.get(settings.motor, 0.0)
         value = look_up(settings.table, number * settings.scale + settings.offset)
         return float(value) if math.isfinite(value) else None
 
@@ -88,10 +91,15 @@ class Requests:
     """The lines that ask for sensors, and the sensors that are enabled (index -> period)."""
 
     def __init__(
-        self, settings: TextBodySettings, devices: Devices, always_on: list[int], end: bytes
+        self,
+        settings: TextBodySettings,
+        devices: Devices,
+        always_on: list[int],
+        end: bytes,
+        zeros: Mapping[str, float],
     ) -> None:
         sensors = [
-            Sensor(device, settings.sensors[device.name])
+            Sensor(device, settings.sensors[device.name], zeros)
             for device in devices
             if device.name in settings.sensors
         ]

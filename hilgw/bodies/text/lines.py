@@ -50,7 +50,8 @@ def splitter(line_end: bytes, longest: int) -> LineSplitter:
 
 @dataclass(frozen=True, slots=True)
 class Sendable:
-    """A declared line: the parts of its text (odd ones are placeholders), and its patterns."""
+    """A declared line: the parts of its text (odd ones are placeholders), and its patterns. after:
+    of a line that has to come before it."""
 
     parts: tuple[str, ...]
     end: bytes
@@ -58,6 +59,7 @@ class Sendable:
     failed: Pattern | None
     timeout_ns: int
     realtime: bool
+    after: Pattern | None = None
 
     def filled(self, value_of: Callable[[str], str] | Mapping[str, str]) -> bytes:
         """The bytes, with each placeholder replaced."""
@@ -83,6 +85,7 @@ def sendable(line: Line, end: bytes, failed: str, *, fills: bool = False) -> Sen
         compiled(refusal, whole=True) if refusal and line.expect else None,
         s_to_ns(line.timeout_s),
         line.realtime,
+        compiled(line.after, whole=True) if line.after else None,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from enum import Enum
 
 from hilgw.bodies.text.lines import PLACEHOLDER, Sendable, sendable
@@ -20,10 +21,12 @@ LARGEST_NUMBER = 1e15  # on a line
 class Motor(Slew):
     """value: a velocity in rad/s or m/s; with position control the largest. target: the position
     that was commanded since the last stop, None without one. sent: how its number was written since
-    then. cut: its last number was beyond the limits of the line."""
+    then. cut: its last number was beyond the limits of the line. zeros: the number of the work
+    zero, by motor."""
 
-    def __init__(self, device: Device, settings: TextMotor) -> None:
+    def __init__(self, device: Device, settings: TextMotor, zeros: Mapping[str, float]) -> None:
         self.device = device
+        self._zeros = zeros
         self.by_position = settings.mode == "position"
         self.optional = self.by_position and settings.text != "{}"
         self.cut = False
@@ -92,7 +95,7 @@ class Motor(Slew):
     def _number(self, amount: float) -> float:
         """The number on the line, cut to its limits; notes whether it was."""
         settings = self._settings
-        number = amount * self._scale + settings.offset
+        number = amount * self._scale + settings.offset + self._zeros.get(self.device.name, 0.0)
         low = -math.inf if settings.smallest is None else settings.smallest
         high = math.inf if settings.largest is None else settings.largest
         self.cut = not low <= number <= high
@@ -179,14 +182,16 @@ def _wanted(command: Command) -> tuple[float | None, float | None]:
 
 class Motions:
     """motors: by the index of the device. stops: the lines that stop all of them. lines: those that
-    move them."""
+    move them. zeros: as of `Motor`."""
 
-    def __init__(self, settings: TextBodySettings, devices: Devices, end: bytes) -> None:
+    def __init__(
+        self, settings: TextBodySettings, devices: Devices, end: bytes, zeros: Mapping[str, float]
+    ) -> None:
         named: dict[str, Motor] = {}
         for name, each in settings.motors.items():
             device = devices.by_name(name)
             assert device is not None
-            named[name] = Motor(device, each)
+            named[name] = Motor(device, each, zeros)
         self.motors = {motor.device.index: motor for motor in named.values()}
         self.stops = [sendable(each, end, settings.failed) for each in settings.stop]
         self.lines = [MotionLine(each, named, end, settings.failed) for each in settings.commands]
@@ -333,5 +338,6 @@ class Motions:
         """The commands that the stop lines stand for."""
         return [MotorCommand(index, MotorField.VELOCITY, 0.0) for index in self.motors]
 
-    def stop_data(self) -> bytes:
-        return b"".join(line.filled({}) for line in self.stops)
+    def stop_data(self, *, whole: bool = False) -> bytes:
+        """The stop lines; whole: with those that an answer decides."""
+        return b"".join(line.filled({}) for line in self.stops if whole or line.after is None)

@@ -11,8 +11,8 @@ from typing import ClassVar
 
 from hilgw.bodies._common.missing import ACCELERATION, AVAILABLE, GAINS
 from hilgw.bodies._common.session import Phase, RobotSession
-from hilgw.bodies.text.lines import SHOWN, shown, splitter, to_bytes
-from hilgw.bodies.text.settings import TextBodySettings, devices_of
+from hilgw.bodies.text.lines import SHOWN, number_of, shown, splitter, to_bytes
+from hilgw.bodies.text.settings import WORK, TextBodySettings, devices_of
 from hilgw.bodies.text.traffic import Traffic
 from hilgw.control.events import (
     Command,
@@ -41,7 +41,7 @@ class TextBodySession(RobotSession):
         self._settings = settings
         self._traffic = Traffic(settings, self.devices, self._always_on, self.counts)
         self._reader = splitter(self._traffic.end, settings.longest_line)
-        self._setup = Setup(settings, self._traffic.end)
+        self._setup = Setup(settings, self._traffic)
         self._restarted, self._ignored = (
             compiled(text, whole=True) if text else None
             for text in (settings.restarted, settings.ignore)
@@ -135,7 +135,7 @@ class TextBodySession(RobotSession):
 
     def _start_setup(self, now: int) -> list[Event]:
         self._phase = Phase.SETUP
-        self._setup = Setup(self._settings, self._traffic.end)
+        self._setup = Setup(self._settings, self._traffic)
         return self._after_setup(self._setup.start(now), now)
 
     def _after_setup(self, events: list[Event], now: int) -> list[Event]:
@@ -150,7 +150,7 @@ class TextBodySession(RobotSession):
             self.counts["retries"] += 1
             return [*events, *self._begin(now)]
         self._phase = Phase.UP
-        self._traffic.start(now)
+        self._traffic.start(setup.zeros, now)
         events.append(Connected(setup.result))
         if setup.repeated or self._owes_stop:
             # The stop before the setup may be lost, and the robot may drive.
@@ -225,19 +225,23 @@ IDENTITY = "identity"
 
 class Setup(LineDialogue[Event, str | None]):
     """The steps of the setup, one after the other; their result is the identity of the robot, None
-    when a step has failed."""
+    when a step has failed. zeros: the number of the work zero, by motor."""
 
-    def __init__(self, settings: TextBodySettings, end: bytes) -> None:
+    def __init__(self, settings: TextBodySettings, traffic: Traffic) -> None:
         super().__init__(self._steps(), Write, ProtocolFailure)
         self._settings = settings
-        self._end = end
+        self._traffic = traffic
+        self._groups: dict[str, bytes] = {}  # of all steps
+        self.zeros: dict[str, float | None] = {}
 
     def _steps(self) -> LineScript[Event, str | None]:
         """Returns the identity; None when the robot does not answer, or rejects a step. Raises
         MismatchError when another robot answers."""
         identity = self._settings.name
         for step in self._settings.setup:
-            text = to_bytes(step.send) + self._end if step.send else b""
+            text = to_bytes(step.send) + (
+                b"" if step.realtime or not step.send else self._traffic.end
+            )
             if not step.expect:
                 yield Write(text)
                 continue
@@ -247,12 +251,23 @@ class Setup(LineDialogue[Event, str | None]):
                 yield self._silence(step, asked)
                 return None
             if found.re is asked.refusal:
-                yield Notice(f"the {self._settings.name} rejects {step.send!r}: {shown(found[0])}")
-                return None
+                what = f"the {self._settings.name} rejects {step.send!r}: {shown(found[0])}"
+                if not step.fix:
+                    yield Notice(what)
+                    return None
+                yield Write(self._traffic.stop_data(whole=True))
+                raise MismatchError(what, fix=step.fix)
+            self._groups |= found.groupdict(b"")
             named = found.groupdict().get(IDENTITY)
             if named:
                 words = named.decode("latin-1").strip()
                 identity = f"{self._settings.name} {words}".encode("unicode_escape").decode()
+        if self._settings.frame == WORK:
+            zeros = {name: each.zero for name, each in self._settings.motors.items() if each.zero}
+            self.zeros = {name: number_of(self._groups.get(zeros[name], b"")) for name in zeros}
+            if None in self.zeros.values():
+                yield Notice(f"no step of the setup has a number for zero: {', '.join(zeros)}")
+                return None
         return identity
 
     def _silence(self, step: Step, asked: AskLine) -> Event:

@@ -38,7 +38,7 @@ from hilgw.settings import setting
 SCALARS = (POSITION_SENSOR, DISTANCE_SENSOR, LIGHT_SENSOR, TOUCH_SENSOR)
 VECTORS = (ACCELEROMETER, GYRO, COMPASS, GPS)
 _LARGEST = 1_000_000_000
-DEFAULT_MOCK = "text_module"
+DEFAULT_MOCK, WORK = "text_module", "work"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +55,12 @@ class Line:
     timeout_s: float = setting("time limit of the answer", 0.3, gt=0, le=60, unit="s")
     realtime: bool = setting(
         "true: these bytes alone, without a line end, at any time, outside the window", False
+    )
+    after: str = setting(
+        "of a line of `stop`: pattern; it is sent only when an answer to the stop matches; empty: "
+        "always",
+        "",
+        example="<Run.*",
     )
 
 
@@ -129,6 +135,10 @@ class TextMotor:
         "{}",
         example=" X{}",
     )
+    zero: str = setting(
+        "group of the setup: the machine position of the work zero, on the line; for `frame: work`",
+        "",
+    )
     maxVelocity: float = setting(
         "Webots' field; under position control the velocity at the start",
         10.0,
@@ -198,6 +208,12 @@ class TextBodySettings(RobotSettings):
     setup: tuple[Step, ...] = setting(
         "steps after which the robot is there; one at least waits for an answer. The group "
         "(?P<identity>...) names the robot; another answer than it expects is another robot"
+    )
+    frame: str = setting(
+        "frame of all positions: of the controller, the sensors and the limits. machine: that of "
+        "the lines; work: from the work zero, which is the `zero` of each motor",
+        "machine",
+        choices=("machine", WORK),
     )
     motors: dict[str, TextMotor] = setting("device name -> motor", default_factory=dict)
     commands: tuple[Motion, ...] = setting("lines that move the motors: each is in one of them", ())

@@ -7,7 +7,7 @@ time ends the exchange of all lines, until the robot is silent.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from hilgw.bodies._common.session import refused
 from hilgw.bodies.text.devices import Leds, RequestLine, Requests, Sensor
@@ -58,7 +58,8 @@ class Traffic:
         self._always_on = always_on
         self._counts = counts
         self._window = Window(settings.window, settings.window_bytes)
-        self._motions = Motions(settings, devices, self.end)
+        self._zeros: dict[str, float] = {}
+        self._motions = Motions(settings, devices, self.end, self._zeros)
         self._leds = Leds(settings, self.end)
         self._silence_ns = s_to_ns(settings.silence_s)
         self._stop_again = self._is_blocked = False
@@ -81,7 +82,9 @@ class Traffic:
 
     def forget(self) -> None:
         """Another robot may be there: counters that wrap around begin anew."""
-        self._requests = Requests(self._settings, self._devices, self._always_on, self.end)
+        self._requests = Requests(
+            self._settings, self._devices, self._always_on, self.end, self._zeros
+        )
         self._leds.forget()
 
     def end_all(self) -> None:
@@ -93,8 +96,9 @@ class Traffic:
         """The motors were stopped."""
         self._motions.rest()
 
-    def start(self, now: int) -> None:
-        """The setup has ended: LEDs and sensors are due."""
+    def start(self, zeros: Mapping[str, float | None], now: int) -> None:
+        """The setup has ended: LEDs and sensors are due. zeros: of the motors, as it read them."""
+        self._zeros.update({name: zero or 0.0 for name, zero in zeros.items()})
         self.end_all()
         self._answered_ns = self._asked_ns = self._work_ns = now
         self.silence.end(now)
@@ -174,11 +178,11 @@ class Traffic:
         self._work_ns = now
         return data
 
-    def stop_data(self, *, after_cut: bool = False) -> bytes:
+    def stop_data(self, *, after_cut: bool = False, whole: bool = False) -> bytes:
         """The stop lines. after_cut: a line that may have been cut is ended first, where the stop
-        is not in real time. Changes nothing."""
+        is not in real time. whole: with those that an answer decides. Changes nothing."""
         in_lines = after_cut and any(not line.realtime for line in self._motions.stops)
-        return (self.end if in_lines else b"") + self._motions.stop_data()
+        return (self.end if in_lines else b"") + self._motions.stop_data(whole=whole)
 
     @property
     def is_stopping(self) -> bool:
@@ -237,6 +241,11 @@ class Traffic:
             events += self._values(subject, answer)
         elif subject is _STOP:
             self._stop_tries = 0
+            events += [
+                Write(each.filled({}))
+                for each in self._motions.stops
+                if each.after is not None and each.after.search(line)
+            ]
         return events
 
     def _values(self, request: RequestLine, answer: Answer) -> list[Event]:

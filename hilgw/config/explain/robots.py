@@ -357,6 +357,7 @@ def _of_bodies(bodies: Sequence[BodyFacts]) -> Iterator[StopRule]:
         if body.safety.stops_on_fault:
             fault = f"the robot reports a fault of its hardware, where it can{of_body}"
             yield _rule(fault, StopReason.HARDWARE)
+        yield _rule(f"a first position is outside its limits{of_body}", StopReason.OUTSIDE)
         if body.connection.line is not None:
             yield _rule(f"the serial line to the robot is full{of_body}", StopReason.BEHIND)
         which = "the connection to the robot is lost"

@@ -175,7 +175,7 @@ class ControlLoops:
         for safety, disarms in list(self._held.items()):
             if not safety.away:
                 del self._held[safety]
-                if safety.state.disarms == disarms:
+                if safety.state.disarms == disarms and not safety.misplaced:
                     safety.arm()
 
     def _give_up(self) -> None:

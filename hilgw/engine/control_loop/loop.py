@@ -187,8 +187,9 @@ class ControlLoop(PeerListener):
 
     def demand_armable(self) -> None:
         """SafetyError where a body that gets commands in this mode reports a hardware fault, which
-        keeps it from being armed; or where another program has its port. PeerError where a real one
-        is not up: it would move at once when it is plugged in."""
+        keeps it from being armed, or a position outside its limits; or where another program has
+        its port. PeerError where a real one is not up: it would move at once when it is plugged
+        in."""
         for safety in self._bodies.commanded:
             if safety.released:
                 what = f"not armed: the port of its body is released {safety.released}"
@@ -196,6 +197,12 @@ class ControlLoop(PeerListener):
             if faults := safety.faults():
                 fix = "correct it, then arm; `safety: {on_fault: report}` arms in spite of it"
                 raise SafetyError(f"not armed: {'; '.join(faults)}", where=self.name, fix=fix)
+            if text := safety.misplaced:
+                raise SafetyError(
+                    f"not armed: {text}",
+                    where=self.name,
+                    fix="move it into its limits by hand, or correct `limits`",
+                )
         if self.away:
             raise PeerError(
                 "not armed: its body is down", where=self.name, fix="connect it, then arm"

@@ -13,6 +13,7 @@ from hilgw.control.events import BrakeDamping, MotorSettings, StopReason
 from hilgw.control.limits import check_command, check_value
 from hilgw.control.safety import Mode, mode_of
 from hilgw.devices.kinds import MOTOR, Refusal
+from hilgw.engine.control_loop.bodies.first_positions import FirstPositions
 from hilgw.engine.control_loop.emergency_stop import EmergencyStop
 from hilgw.engine.control_loop.stops import Stops
 from hilgw.engine.observer import State
@@ -25,7 +26,7 @@ from hilgw.units import NS_PER_MS, ns_to_s
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hilgw.control.events import Command, LedValue, StopSent
+    from hilgw.control.events import Command, Event, LedValue, StopSent
     from hilgw.engine.control_loop.context import LoopContext
     from hilgw.engine.control_loop.parts import LoopBody, LoopController
     from hilgw.transports.base import Handle, Transport
@@ -46,7 +47,8 @@ class Safety:
     Implements `hilgw.engine.control_loop.watchdog.Watched`. has_controller: the controller moves
     this body, so a stop for a fault of the controller disconnects it. statistics: of the commands
     that were given to this body. released: to whom its port is; it cannot be armed then. stops: how
-    they are written. is_guarded: the body is real. on_up: called when it is up.
+    they are written. is_guarded: the body is real. on_up: called when it is up. positions: of its
+    motors, as it connected.
     """
 
     def __init__(
@@ -62,6 +64,7 @@ class Safety:
         self.is_guarded = body.is_guarded
         self.on_up: Callable[[], None] = lambda: None
         self.statistics = ControlLoopStatistics()
+        self.positions = FirstPositions(context.statistics.devices)
         self._name = context.name
         self._source = source
         self._body = body.link
@@ -145,7 +148,27 @@ class Safety:
         """The state of the port of a real body that is not up, and is not armed then; else None."""
         port = self._body.supervisor
         state = port.state if isinstance(port, ObservedPort) else State.CLOSED
+        if state is State.UP and self.positions.awaited(self._body.session.devices):
+            state = State.HANDSHAKE
         return state if self.is_guarded and state is not State.UP else None
+
+    @property
+    def misplaced(self) -> str:
+        """Return why the positions of its motors keep the body from being armed; else nothing."""
+        is_here = self.away is State.HANDSHAKE
+        missing = self.positions.awaited(self._body.session.devices) if is_here else []
+        texts = [text for text in self.positions.places.values() if text]
+        return "; ".join(
+            [*texts, *(f"'{each.name}' has reported no position yet" for each in missing)]
+        )
+
+    def place(self, events: list[Event], now: int) -> None:
+        """The body reports where its motors are: disarm and name one that is outside its limits."""
+        for text in self.positions.see(events, self._body.session.devices):
+            self._inform(f"not armed: {text}")
+            if self.state.armed:
+                self.disarm(now, StopReason.OUTSIDE)
+        self.on_up()
 
     def gave_up(self, within_s: float) -> None:
         """`--arm` arms it no more."""

@@ -20,6 +20,12 @@ class Step:
     failed: str = setting("pattern of the line that means failure; empty: none", "")
     timeout_s: float = setting("time limit of the answer", 1.0, gt=0, le=300, unit="s")
     tries: int = setting("how often the command is sent until an answer comes", 1, ge=1, le=20)
+    realtime: bool = setting("true: these bytes alone, without a line end", False)
+    fix: str = setting(
+        "setup of a body: what to do when `failed` comes: the port fails with it; empty: it is "
+        "tried again",
+        "",
+    )
 
 
 def question(step: Step, text: bytes) -> AskLine:

@@ -26,12 +26,30 @@ class TestHc12(AdapterConformance):
     vectors = (Vector(data=b"123456789", wire=b"\xc0123456789\x29\xb1\xc0"),)
 
 
+class TestOtherSerialMode(TestHc12):
+    """The module is in AT+U8E1, and in FU1."""
+
+    common = {**TestHc12.common, "parity": "even"}
+    mock = {"U": "8E1", "FU": 1}
+    far_mock = {"U": "8E1", "FU": 1}
+
+
+class TestSetByALine(TestHc12):
+    """DTR pulls SET low: mode and power, which the file does not have, stay those of the module."""
+
+    settings = {"set_line": "dtr", "framing": "slip-crc16"}
+    mock = {"FU": 1, "P": 3, "U": "8N1"}
+    far_mock = mock
+
+
 class Bench(Side):
     """A session and a mock at both ends of a wire without delay."""
 
     def __init__(self, mock: dict[str, Any], **settings: Any) -> None:
         common: dict[str, Any] = {"baudRate": 9600, "channel": 12}
-        common |= {key: settings.pop(key) for key in ("baudRate", "channel") if key in settings}
+        common |= {
+            key: settings.pop(key) for key in ("baudRate", "channel", "parity") if key in settings
+        }
         self.common = base.StationSettings(port="x", **common)
         self.settings = ADAPTER.Settings(**{"set_line": "dtr", **settings})
         spec = ADAPTER.mock(self.settings, self.common)
@@ -48,6 +66,22 @@ class Bench(Side):
     def texts(self) -> list[bytes]:
         """What the session wrote, line by line."""
         return self.writes
+
+
+def test_a_module_that_does_not_answer_may_have_another_serial_mode() -> None:
+    """No command reads it, so the fix names it."""
+    bench = Bench({"B": 4800}, parity="even")
+    bench.mock.host_baud = 9600
+    (failed,) = bench.run(5).of(base.Failed)
+    assert "its serial mode (AT+U)" in failed.error.fix and "rate is 9600" in failed.error.fix
+
+
+def test_what_the_file_does_not_ask_for_is_not_written() -> None:
+    """All settings of a module survive its power-off."""
+    bench = Bench({"C": 12, "FU": 1, "P": 3}).run(5)
+    (ready,) = bench.of(base.Ready)
+    assert "FU1, 9600 baud, +5 dBm" in ready.identity
+    assert not [text for text in bench.texts if text[3:4] in (b"B", b"C", b"F", b"P", b"U")]
 
 
 @pytest.mark.parametrize("spelling", ["plain", "2.3B", "module", "long"])
@@ -83,7 +117,7 @@ def test_without_command_mode_nothing_is_sent_and_that_is_reported() -> None:
     assert not bench.texts
     (notice,) = bench.of(base.Notice)
     assert "settings cannot be verified" in notice.text
-    assert "AT+B9600, AT+C012, AT+FU3" in notice.text
+    assert "AT+B9600, AT+C012, AT+FU3, AT+U8N1" in notice.text
 
 
 def test_held_by_hand_it_only_verifies() -> None:

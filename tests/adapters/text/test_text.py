@@ -163,6 +163,12 @@ def test_other_words_in_braces_are_sent_as_they_stand() -> None:
     assert session.open(0)[0] == Write(b'{"mode":{on}}\r\n')
 
 
+def test_a_step_in_real_time_has_no_line_end() -> None:
+    settings = ADAPTER.Settings(**{**AT_RADIO, "setup": (Step(send="+++", realtime=True),)})
+    session = ADAPTER.session(settings, StationSettings(port="x"))
+    assert session.open(0)[0] == Write(b"+++")
+
+
 def test_a_header_byte_holds_channels_to_254() -> None:
     settings = ADAPTER.Settings(**{**AT_RADIO, "mapping": ByHeader()})
     for channel, places in ((254, []), (255, ["channel"])):

@@ -57,12 +57,12 @@ def test_a_power_cycle_under_traffic() -> None:
 @pytest.mark.parametrize(
     ("mock", "settings", "error", "words"),
     [
-        ({"AP": 0}, {}, MismatchError, ["transparent", "ATAP1"]),
-        ({"AP": 2}, {"api_mode": 1}, MismatchError, ["api_mode: 2"]),
-        ({"AP": 1}, {"api_mode": 2}, MismatchError, ["api_mode: 1"]),
-        ({"AP": 1}, {"api_mode": 0}, MismatchError, ["is in API mode 1"]),
-        ({"AP": 2}, {"api_mode": 0}, MismatchError, ["is in API mode 2"]),
-        ({"BD": 7}, {}, PeerError, ["9600"]),
+        ({"AP": 0}, {}, MismatchError, ["transparent", "AP = 0", "ATAP1"]),
+        ({"AP": 2}, {"api_mode": 1}, MismatchError, ["AP = 2", "api_mode: 2"]),
+        ({"AP": 1}, {"api_mode": 2}, MismatchError, ["AP = 1", "api_mode: 1"]),
+        ({"AP": 1}, {"api_mode": 0}, MismatchError, ["is in API mode 1 (AP = 1)", "api_mode: 1"]),
+        ({"AP": 2}, {"api_mode": 0}, MismatchError, ["is in API mode 2 (AP = 2)", "api_mode: 2"]),
+        ({"BD": 7}, {}, PeerError, ["BD is 9600", "hilgw scan"]),
         ({"hardware": "digimesh"}, {}, MismatchError, ["digimesh"]),
         ({"hardware": "zigbee"}, {}, MismatchError, ["zigbee"]),
     ],

@@ -21,6 +21,7 @@ from hilgw.control.events import (
 )
 from hilgw.control.safety import mode_of, stands_still
 from hilgw.devices.kinds import Refusal
+from hilgw.engine.control_loop.bodies.first_positions import FirstPositions
 from hilgw.engine.control_loop.bodies.kept_commands import (
     MOTIONS,
     Deferred,
@@ -106,6 +107,8 @@ class BodyEnd(PeerListener):
 
     def events(self, events: list[Event], now: int) -> None:
         self._owner.from_body(self, events, now)
+        if not self.safety.positions.is_over:
+            self.safety.place(events, now)
 
     def attached(self, transport: Transport) -> None:
         self.safety.attached(transport)
@@ -353,6 +356,11 @@ class BodyEnd(PeerListener):
             case Connected(identity):
                 self.is_up, self.was_lost, self._registered_ns = True, False, now
                 self.link.ready(identity)
+                self.safety.positions = FirstPositions(self._context.statistics.devices)
+                session = self.link.session
+                for sensor in self.safety.positions.awaited(session.devices):
+                    if session.own_period(sensor.index) is not None:  # a controller would ask
+                        self.link.call(now, session.switch, sensor.index, None, now)
                 self.safety.on_up()
             case Registered():
                 self._registered_ns = now

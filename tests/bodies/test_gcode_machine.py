@@ -1,0 +1,168 @@
+"""A machine that reads G-code: its settings, its zero, and what it does when it is found or stopped
+in a motion of its own (`configs/gcode.yaml`)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from hilgw.control.events import Connected, MotorCommand, Notice, ProtocolFailure, StopReason
+from hilgw.errors import MismatchError
+from tests.bodies.bench import BodyBench
+from tests.bodies.kinds import GCODE, shipped
+
+X, SENSOR = "x motor", "x sensor"
+OFFSET = {"work_offset": "50, 30, 10"}
+HOMED = {"corner": "max", "homing": "yes"}
+
+
+def homed(mock: dict[str, Any], **settings: Any) -> BodyBench:
+    """A machine that was homed by hand, with its positions from -200 to 0 mm."""
+    line = GCODE.bench(HOMED | mock, **settings)
+    line.run(100)
+    line.mock.receive(b"$H\n", line.now)
+    line.run(1_000)
+    assert line.mock.position == (-1.0, -1.0, -1.0)
+    return line
+
+
+# --- what its settings make of our numbers --------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("mock", "value", "fix"),
+    [
+        ({"status_report": 0}, "$10=0", "set $10=1"),
+        ({"status_report": 2}, "$10=2", "set $10=1"),
+        ({"report_inches": "yes"}, "$13=1", "set $13=0"),
+    ],
+)
+@pytest.mark.parametrize("offset", ["0, 0, 0", "50, 0, 0"])
+def test_reports_in_other_units_or_coordinates_are_refused(
+    mock: dict[str, Any], value: str, fix: str, offset: str
+) -> None:
+    line = GCODE.bench(mock | {"work_offset": offset})
+    line.open(2_000)
+    (failure,) = line.found(ProtocolFailure)
+    assert isinstance(failure.error, MismatchError)
+    assert f"'{value}'" in failure.error.what and fix in failure.error.fix
+    assert not line.found(Connected)
+    assert b"$10=" not in line.written and b"$13=" not in line.written
+
+
+def test_a_report_with_its_buffer_is_read() -> None:
+    line = GCODE.up({"status_report": 3})
+    line.enable(SENSOR)
+    line.command(X, "position", 0.1)
+    line.run(5_000)
+    assert line.values()[SENSOR] == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(("frame", "zero_mm"), [("machine", 0.0), ("work", 50.0)])
+def test_command_sensor_and_limits_have_one_frame(frame: str, zero_mm: float) -> None:
+    line = GCODE.up(OFFSET, frame=frame)
+    line.enable(SENSOR)
+    line.run(100)
+    assert line.values()[SENSOR] == pytest.approx(-zero_mm / 1000)
+    line.command(X, "position", 0.1)
+    line.run(5_000)
+    assert line.mock.position == pytest.approx((100 + zero_mm, 0, 0))
+    assert line.values()[SENSOR] == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize("offset", ["0, 0, 0", "-150, -100, -20"])
+@pytest.mark.parametrize("frame", ["machine", "work"])
+def test_a_machine_that_is_homed_at_its_far_corner(frame: str, offset: str) -> None:
+    """Its machine positions are negative."""
+    zero_mm = float(offset.split(",")[0]) if frame == "work" else 0.0
+    line = homed({"work_offset": offset}, frame=frame)
+    line.open(1_000)
+    assert len(line.found(Connected)) == 1
+    line.enable(SENSOR)
+    line.run(100)
+    assert line.values()[SENSOR] == pytest.approx((-1 - zero_mm) / 1000)
+    line.command(X, "position", (-120 - zero_mm) / 1000)
+    line.run(5_000)
+    assert line.mock.position[0] == pytest.approx(-120)
+    assert line.values()[SENSOR] == pytest.approx((-120 - zero_mm) / 1000)
+
+
+def test_a_work_zero_that_no_step_reads_is_named() -> None:
+    motors = {
+        name: replace(each, zero="no group") for name, each in shipped("gcode").motors.items()
+    }
+    line = GCODE.bench(frame="work", motors=motors)
+    line.open(1_000)
+    assert not line.found(Connected)
+    texts = [event.text for event in line.found(Notice)]
+    assert "no step of the setup has a number for zero: x motor, y motor, z motor" in texts
+
+
+# --- stops, and holds -----------------------------------------------------------------------------
+
+
+def stopped(line: BodyBench) -> BodyBench:
+    line.written.clear()
+    line.handle(line.session.stop(StopReason.DISARMED, line.now))
+    line.run(300)
+    assert b"\x18" not in line.written
+    return line
+
+
+def test_a_jog_is_cancelled_and_nothing_is_held() -> None:
+    line = GCODE.up()
+    line.command(X, "position", 0.2)
+    line.run(300)
+    assert line.mock.state == "Jog"
+    assert b"!" not in stopped(line).written
+    assert line.mock.state == "Idle"
+
+
+def test_a_motion_of_its_own_is_held_after_a_report_that_shows_it() -> None:
+    line = GCODE.up()
+    line.mock.receive(b"G1 X150 F600\n", line.now)
+    line.run(300)
+    assert line.mock.state == "Run"
+    written = bytes(stopped(line).written)
+    assert written.index(b"\x85") < written.index(b"?") < written.index(b"!")
+    assert line.mock.state == "Hold:0"
+
+
+def test_the_setup_ends_a_hold() -> None:
+    """Nothing is left to move: jogs are accepted again."""
+    line = GCODE.bench()
+    line.run(100)
+    line.mock.receive(b"!", line.now)
+    assert line.mock.state == "Hold:0"
+    line.open(1_500)
+    assert len(line.found(Connected)) == 1 and line.mock.state == "Idle"
+    line.command(X, "position", 0.01)
+    line.run(1_000)
+    assert line.mock.position[0] == pytest.approx(10)
+
+
+@pytest.mark.parametrize("keys", [b"", b"!"], ids=["runs", "in a hold"])
+def test_a_machine_with_a_program_of_its_own_is_held_and_refused(keys: bytes) -> None:
+    """What is left of it would go on with the end of a hold."""
+    line = GCODE.bench()
+    line.run(100)
+    line.mock.receive(b"G1 X150 F600\n", line.now)
+    line.run(100)
+    line.mock.receive(keys, line.now)
+    before = line.mock.position[0]
+    line.open(1_500)
+    (failure,) = line.found(ProtocolFailure)
+    assert "'<Run|" in failure.error.what and "reset it by hand" in failure.error.fix
+    assert line.mock.state == "Hold:0" and b"\x18" not in line.written
+    assert line.mock.position[0] - before < 2.0  # mm, at 10 mm/s
+
+
+def test_the_emergency_stop_needs_no_report() -> None:
+    line = GCODE.up()
+    line.give(MotorCommand(line.index(X), "position", 0.2))
+    line.run(300)
+    line.mock.receive(line.session.stop_bytes(), line.now)
+    line.mock.advance(line.now)
+    assert line.mock.state == "Idle" and b"!" not in line.session.stop_bytes()
