@@ -32,16 +32,23 @@ def guess(data: bytes, ours: str = "", baud_rate: int = 0) -> str:
     ours: short name of the framing in use, which found no frame. baud_rate: of the line, 0: not a
     serial line.
     """
-    if _has_xbee_frame(data) and ours != "xbee":
-        return "an XBee in API mode: kind xbee?"
-    for name in _WITH_CRC:
-        if name != ours and _frames(name, data)[0]:
-            return f"framing {name}?"
+    if certain := _by_checksum(data, ours):
+        return certain
     if _is_text(data):
         return _guess_of_text(data, ours)
     if baud_rate and (slower := _slower(data, baud_rate)):
         return slower
     return _guess_without_crc(data, ours)
+
+
+def _by_checksum(data: bytes, ours: str) -> str:
+    """The guess that a good checksum confirms."""
+    if _has_xbee_frame(data) and ours != "xbee":
+        return "an XBee in API mode: kind xbee?"
+    for name in _WITH_CRC:
+        if name != ours and _frames(name, data)[0]:
+            return f"framing {name}?"
+    return ""
 
 
 def _frames(name: str, data: bytes) -> tuple[int, int]:
@@ -109,6 +116,7 @@ def _slower(data: bytes, baud_rate: int) -> str:
 
 
 _WINDOW = 9  # start bit and data bits
+_BITS = 10  # of a byte on the line
 
 
 @cache
@@ -127,13 +135,15 @@ def _shortest_run(byte: int) -> int:
 class FirstFrame:
     """Watches one connection until its first frame. Pure; a byte costs nothing after that.
 
-    ours, baud_rate: as for `guess`. over: a frame came, or the notice. missing: the notice came,
-    and since then no frame.
+    ours, baud_rate: as for `guess`. limit_ns: time of the longest frames on this line. over: a
+    frame came, or the notice. missing: the notice came with what the bytes look like, and since
+    then no frame.
     """
 
-    def __init__(self, ours: str = "", baud_rate: int = 0) -> None:
+    def __init__(self, ours: str = "", baud_rate: int = 0, limit_ns: int = AFTER_NS) -> None:
         self._ours = ours
         self._baud_rate = baud_rate
+        self._limit_ns = limit_ns
         self._data = b""
         self._count = 0
         self._first_ns = self._last_ns = 0
@@ -165,18 +175,29 @@ class FirstFrame:
 
     def expire(self, now: int, held: int = 0) -> str:
         """The notice when it is due, once; else "". held: bytes of an incomplete frame. While all
-        bytes look like one long frame that still comes in, the notice waits, LONGEST_NS at most."""
+        bytes look like one long frame that still comes in, the notice waits, LONGEST_NS at most;
+        on a line that is too slow for the longest frame until now, as long as that takes."""
         if self.deadline is None or now < self.deadline:
             return ""
         looks = self._looks()
-        is_growing = not looks and held == self._count and now - self._last_ns < AFTER_NS
-        latest_ns = self._first_ns + LONGEST_NS
-        if is_growing and now < latest_ns:
+        is_growing = held == self._count and now - self._last_ns < AFTER_NS
+        latest_ns = self._first_ns
+        if self._fills_line(now) and not _by_checksum(self._data, self._ours):
+            latest_ns += self._limit_ns
+        if is_growing and not looks:
+            latest_ns = max(latest_ns, self._first_ns + LONGEST_NS)
+        if now < latest_ns:
             self.deadline = min(now + AFTER_NS, latest_ns)
             return ""
         text = self._end(looks)
-        self.missing = not is_growing  # or a long frame on a slow line, which would be read
+        # No evidence of another framing or rate: what is sent may be read all the same.
+        self.missing = bool(looks)
         return text
+
+    def _fills_line(self, now: int) -> bool:
+        """Whether the bytes have taken most of the time since the first one."""
+        busy_ns = self._count * _BITS * NS_PER_S // self._baud_rate if self._baud_rate else 0
+        return 2 * busy_ns >= now - self._first_ns
 
     def give_up(self) -> str:
         """The notice of what came until now, for a connection that ends without a frame; "" if

@@ -84,7 +84,9 @@ class FramedLine:
     def start(self) -> list[Event]:
         """Start the stream; returns notices for the user."""
         self._started = True
-        self._first_frame = FirstFrame(self.name, self._line.baudRate)
+        # The stream may begin within a frame: the longest ones, this and the next.
+        limit_ns = self._line.patience_ns(2 * self._framing.max_encoded)
+        self._first_frame = FirstFrame(self.name, self._line.baudRate, limit_ns)
         return []
 
     def close(self) -> list[Event]:
@@ -166,16 +168,13 @@ class FramedLine:
         if refusal is not None:
             return refusal
         if framing.pause_ns:
-            self._quiet.time_ns = now + self._duration_ns(frame) + framing.pause_ns
+            self._quiet.time_ns = now + self._line.duration_ns(len(frame)) + framing.pause_ns
         self._sent(payload, frame, now)
         is_lost = self._first_frame.is_missing(now)
         return Transmission(frame, lost=PacketRefused.NO_FRAME if is_lost else None)
 
     def _sent(self, payload: bytes, frame: bytes, now: int) -> None:
         """This frame is being sent now; a hook for subclasses."""
-
-    def _duration_ns(self, frame: bytes) -> int:
-        return -(-len(frame) * self._line.byteSize * NS_PER_S // self._line.baudRate)
 
     # --- as text ---------------------------------------------------------------------------------
 
@@ -255,7 +254,8 @@ class FramedLineSession(FramedLine):
 
     def _sent(self, payload: bytes, frame: bytes, now: int) -> None:
         if self._echoes is not None:
-            self._echoes.put(payload, now + self._duration_ns(frame) + ECHO_NS)
+            late_ns = self._line.duration_ns(len(frame)) + self._framing.pause_ns + ECHO_NS
+            self._echoes.put(payload, now + self._line.duration_ns(len(frame)) + late_ns)
 
 
 class _Echoes:

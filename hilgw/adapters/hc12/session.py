@@ -43,7 +43,7 @@ from hilgw.framing.lines import LineSplitter
 from hilgw.medium.packet import Packet
 from hilgw.protocols.dialogue import AskLine, LineScript, Pause, answered
 from hilgw.reasons import PacketRefused
-from hilgw.units import NS_PER_S, earliest, s_to_ns
+from hilgw.units import earliest, s_to_ns
 
 LONGEST_REPLY = 64
 
@@ -225,7 +225,7 @@ class Hc12Session(ModuleSession[Hc12Module]):
     kind = "hc12"
 
     def __init__(self, settings: Hc12Settings, common: StationSettings) -> None:
-        super().__init__(common.baudRate)
+        super().__init__(line_of(common)[0])
         self._settings = settings
         self._common = common
         self._stream = FramedLineSession(
@@ -237,8 +237,6 @@ class Hc12Session(ModuleSession[Hc12Module]):
         )
         self.channels = self._stream.channels
         self._mode = mode_of(settings)
-        line = line_of(common)[0]
-        self._byte_ns = line.byteSize * NS_PER_S // line.baudRate
         self._dialogue: LineDialogue[Hc12Module] | None = None
         self._lines = LineSplitter([b"\r\n"], LONGEST_REPLY, keeps_tail=True)
         self._quiet = NotBefore()  # the mode's pause after the last packet
@@ -249,7 +247,7 @@ class Hc12Session(ModuleSession[Hc12Module]):
         return super().close() + self._stream.close()
 
     def _new_handshake(self) -> LineDialogue[Hc12Module]:
-        return LineDialogue(handshake(self._settings, self._common))
+        return LineDialogue(handshake(self._settings, self._common), self._line)
 
     def _begin_packets(self, module: Hc12Module, now: int) -> list[Event]:
         self._lines.clear()
@@ -288,7 +286,7 @@ class Hc12Session(ModuleSession[Hc12Module]):
         answer = self._stream.send(packet, now)
         if isinstance(answer, Transmission) and PAUSE_S[self._mode]:
             pause_ns = s_to_ns(PAUSE_S[self._mode])
-            self._quiet.time_ns = now + len(answer.data) * self._byte_ns + pause_ns
+            self._quiet.time_ns = now + self._line.duration_ns(len(answer.data)) + pause_ns
         return answer
 
     def _refuse(self, payload: bytes, frame: bytes) -> CannotSend | None:

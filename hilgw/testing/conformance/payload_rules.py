@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from functools import partial
 
-from hilgw.adapters.base import CannotSend
+from hilgw.adapters.base import CannotSend, Notice
 from hilgw.medium.packet import Packet
 from hilgw.testing.conformance.broken_rule import broken, bytes_line, require, shown
 from hilgw.testing.conformance.simulation import SimulatedStation, Simulation
 from hilgw.testing.conformance.subject import ALL_VALUES, PIECE, Subject
+
+SLOW_RATES = 300, 1200
 
 
 class PayloadRules(Subject):
@@ -60,6 +62,40 @@ class PayloadRules(Subject):
                     f"{shown(sender.refusals[refused:])}",
                     f"{len(packets)} packets: {shown(packets)}",
                 )
+
+    def test_slow_lines(self) -> None:
+        """At 300 and 1200 baud, or at the rate of the test where the hardware has neither: the
+        longest packets arrive, none counts as refused, and none is called no frame."""
+        settings, adapter = self.adapter_settings(), self.adapter
+        rates = [
+            rate
+            for rate in SLOW_RATES
+            if rate in adapter.limits.rates
+            and not adapter.check(settings, self.station_settings(baudRate=rate))
+        ]
+        for rate in rates or [self.station_settings().baudRate]:
+            self._crosses_slowly(rate)
+
+    def _crosses_slowly(self, rate: int) -> None:
+        rule = f"slow lines: {rate} baud"
+        simulation = self._pair(bufferSize=-1, baudRate=rate)
+        packets = [self._payload(self._largest(), 1), *self._numbered(3)]
+        directions = [(simulation.near, simulation.far)]
+        if simulation.near is not simulation.far:
+            directions.append((simulation.far, simulation.near))
+        limit_s = len(packets) * (self.arrival_s + self._largest() * 100 / rate)
+        for sender, receiver in directions:
+            for data in packets:
+                sender.send(data)
+            simulation.run_until(partial(_all_arrived, sender, receiver, len(packets)), limit_s)
+        for station in simulation.stations:
+            got = [packet.data for packet in station.received]
+            refused = f"refused: {dict(station.station.statistics.count.refused)}"
+            require(got == packets, rule, f"{shown(got)}; {refused}", shown(packets))
+            require(refused.endswith("{}"), rule, refused, "what left is delivered")
+            texts = [event.text for event in station.session.events if isinstance(event, Notice)]
+            unread = [text for text in texts if "no frame yet" in text]
+            require(not unread, rule, f"notice: {unread}", "none while frames arrive")
 
     # --- one packet -------------------------------------------------------------------------------
 
