@@ -18,7 +18,7 @@ from hilgw.discovery.ports import (
     resolve_port,
     usb_ids,
 )
-from hilgw.engine.lines import Port
+from hilgw.engine.lines import STALL_S, Port
 from hilgw.engine.mock_host import Mock, MockHost, create_mock
 from hilgw.errors import DepartureError
 from hilgw.medium.pose import IDENTITY, Pose
@@ -28,6 +28,7 @@ from hilgw.transports.base import describe_modem_lines
 from hilgw.transports.serial.port import open_serial
 from hilgw.transports.serial.urls import kind_of
 from hilgw.transports.virtual.pty import VirtualPort
+from hilgw.units import ns_to_s
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,6 +81,7 @@ class Ports:
             lambda: open_serial(pty.path, line, timer, modem_lines=pty.set_modem_line),
             lambda: port_identity(pty.path),
             boot_s,
+            stall_s=_stall_s(line),
         )
 
     def _real(self, port: str | UsbId, where: str, line: LineSettings, boot_s: float) -> Port:
@@ -99,6 +101,7 @@ class Ports:
             open_port,
             lambda: exists(port),
             boot_s,
+            stall_s=_stall_s(line),
             path=None if "://" in where else lambda: resolve_port(port),
         )
 
@@ -202,6 +205,14 @@ def _put(mock: Mock, pose: Pose) -> None:
 
 # --- recordings -----------------------------------------------------------------------------------
 
+
+def _stall_s(line: LineSettings) -> float:
+    """Return how long a port may take no byte: a driver with a full buffer takes the next one when
+    nearly all of it has left."""
+    return ns_to_s(line.patience_ns(DRIVER_BYTES, STALL_S))
+
+
+DRIVER_BYTES = 4096  # Linux: UART_XMIT_SIZE, include/linux/serial_core.h
 MOST_SHOWN = 10
 """Departures of a part that the user reads; the report counts all."""
 

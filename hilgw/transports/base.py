@@ -41,6 +41,9 @@ class Scheduler(Protocol):
         """Runs callback once in the event loop at or after `when`; never early."""
 
 
+HELD_BACK = 32  # bytes that a UART or a USB adapter may pass on together
+
+
 @dataclass(frozen=True, slots=True)
 class LineSettings:
     """A UART line. byteSize: bits per byte on the wire, start + data + parity + stop."""

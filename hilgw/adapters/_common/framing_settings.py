@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from functools import partial
 from typing import Any
 
 from hilgw.adapters.declaration import Problem, StationSettings, line_of
 from hilgw.errors import ConfigError
 from hilgw.framing import crc, create, parse
+from hilgw.framing.base import Framing
 from hilgw.framing.cobs import CobsSettings
 from hilgw.framing.gap import GapSettings
 from hilgw.framing.hdlc import HdlcSettings
 from hilgw.framing.length import LengthSettings
 from hilgw.framing.lines import LinesSettings
 from hilgw.framing.slip import SlipSettings
-from hilgw.units import NS_PER_S
+from hilgw.transports.base import HELD_BACK
+from hilgw.units import NS_PER_MS, NS_PER_S
 
 FramingSettings = (
     CobsSettings | GapSettings | HdlcSettings | LengthSettings | LinesSettings | SlipSettings
@@ -28,6 +32,22 @@ def byte_ns(common: StationSettings) -> float:
     return line_of(common)[0].byteSize * NS_PER_S / common.baudRate
 
 
+def patient(framing: Any, least_ms: float) -> Any:
+    """Return the settings of the framing; where a short name leaves the timeout of a length framing
+    open, it is at least this. ConfigError when there is no such framing."""
+    if not isinstance(framing, str):
+        return framing
+    found = parse(framing)
+    if isinstance(found, LengthSettings):
+        return replace(found, timeout_ms=max(found.timeout_ms, least_ms))
+    return found
+
+
+def new_framing(framing: str | FramingSettings, common: StationSettings) -> Callable[[], Framing]:
+    """Return what makes this framing for this line."""
+    return partial(create, patient(framing, HELD_BACK * byte_ns(common) / NS_PER_MS))
+
+
 def check_framing(framing: str | FramingSettings, common: StationSettings) -> list[Problem]:
     """Problems of the framing, and of its gap at this line's rate."""
     try:
@@ -38,10 +58,15 @@ def check_framing(framing: str | FramingSettings, common: StationSettings) -> li
         least = SHORTEST_GAP * byte_ns(common)
     except ConfigError:
         return []  # the line settings are wrong: reported elsewhere
-    if 0 < made.pause_ns < least:
+    if is_length := isinstance(framing, LengthSettings):
+        ends_ns = framing.timeout_ms * NS_PER_MS
+    else:
+        ends_ns = made.pause_ns
+    if 0 < ends_ns < least:
         what = (
-            f"a gap of {made.pause_ns / 1e6:g} ms ends a packet between two of its bytes: "
-            f"a byte takes {byte_ns(common) / 1e6:.3g} ms at {common.baudRate} baud"
+            f"a {'timeout' if is_length else 'gap'} of {ends_ns / 1e6:g} ms ends a packet between "
+            f"two of its bytes: a byte takes {byte_ns(common) / 1e6:.3g} ms at "
+            f"{common.baudRate} baud"
         )
         return [("framing", what, f"give {least / 1e6:.3g} ms or more")]
     return []

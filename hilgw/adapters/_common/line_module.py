@@ -28,10 +28,9 @@ from hilgw.adapters.base import (
 from hilgw.medium.packet import Packet
 from hilgw.protocols.dialogue import LineScript
 from hilgw.reasons import PacketDropped, PacketRefused
-from hilgw.transports.base import LineSettings
+from hilgw.transports.base import HELD_BACK, LineSettings
 from hilgw.units import earliest
 
-HELD_BACK = 32  # bytes that a UART or a USB adapter passes on together
 _EMPTY = Dropped(PacketDropped.EMPTY, "a received packet without data")
 
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import partial
 
 from hilgw.adapters._common.framed_line import FramedLineSession, line_route
-from hilgw.adapters._common.framing_settings import name_of
+from hilgw.adapters._common.framing_settings import name_of, new_framing
 from hilgw.adapters._common.module import LineDialogue, ModuleSession, NotBefore, notice
 from hilgw.adapters.base import (
     NOT_YET,
@@ -38,7 +37,6 @@ from hilgw.adapters.hc12.settings import (
     reach_m,
 )
 from hilgw.errors import MismatchError, PeerError
-from hilgw.framing import create
 from hilgw.framing.lines import LineSplitter
 from hilgw.medium.packet import Packet
 from hilgw.protocols.dialogue import AskLine, LineScript, Pause, answered
@@ -229,7 +227,7 @@ class Hc12Session(ModuleSession[Hc12Module]):
         self._settings = settings
         self._common = common
         self._stream = FramedLineSession(
-            partial(create, settings.framing),
+            new_framing(settings.framing, common),
             name_of(settings.framing),
             line_route(settings.mapping, common.channel),
             common,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from hilgw import framing as framings
-from hilgw.adapters._common.framing_settings import FramingSettings, framing_problem
+from hilgw.adapters._common.framing_settings import FramingSettings, framing_problem, patient
 from hilgw.adapters.declaration import Framed, HasMapping, HasTable, Problem, StationSettings
 from hilgw.errors import ConfigError
 from hilgw.framing.length import LengthSettings
@@ -127,13 +127,7 @@ def byte_ms(settings: IrToySettings, traits: Traits) -> float:
 def framing_settings(settings: IrToySettings, traits: Traits) -> Any:
     """The framing's settings; a length framing given by its short name gets a timeout that suits
     the code. ConfigError when there is no such framing."""
-    spec = settings.framing
-    if not isinstance(spec, str):
-        return spec
-    found = framings.parse(spec)
-    if isinstance(found, LengthSettings):
-        return replace(found, timeout_ms=max(found.timeout_ms, 3 * byte_ms(settings, traits)))
-    return found
+    return patient(settings.framing, 3 * byte_ms(settings, traits))
 
 
 def check(settings: IrToySettings, common: StationSettings) -> Iterator[Problem]:

@@ -40,6 +40,7 @@ from hilgw.reasons import RequestRefused
 from hilgw.units import NS_PER_S, ms_to_ns, s_to_ns
 
 PATIENCE_NS = NS_PER_S
+HANDSHAKE_BYTES = 500  # of one servo, with its answers and a margin
 """Between two handshakes."""
 
 
@@ -186,7 +187,8 @@ class DynamixelSession(RobotSession):
     def _begin(self, now: int) -> None:
         """What waits is dropped: no command from before reaches a servo."""
         self._phase = Phase.SETUP
-        self._due_ns = now + PATIENCE_NS
+        needed_ns = self._bus.duration_ns(len(self._servos) * HANDSHAKE_BYTES)
+        self._due_ns = now + max(PATIENCE_NS, needed_ns)
         self._asked_ns = now
         self._reading: Transaction | None = None
         self._stopped.clear()

@@ -29,6 +29,7 @@ from hilgw.errors import MismatchError
 from hilgw.protocols.dialogue import AskLine, LineDialogue, LineScript
 from hilgw.protocols.text.patterns import compiled
 from hilgw.protocols.text.steps import Step, question
+from hilgw.transports.base import LineSettings
 
 
 class TextBodySession(RobotSession):
@@ -228,7 +229,8 @@ class Setup(LineDialogue[Event, str | None]):
     when a step has failed."""
 
     def __init__(self, settings: TextBodySettings, end: bytes) -> None:
-        super().__init__(self._steps(), Write, ProtocolFailure)
+        byte_ns = LineSettings(settings.baudRate).duration_ns(1)
+        super().__init__(self._steps(), Write, ProtocolFailure, byte_ns)
         self._settings = settings
         self._end = end
 

@@ -27,6 +27,7 @@ from hilgw.control.events import Command, Event, MotorHeld, Notice, SensorValue,
 from hilgw.control.safety import stands_still
 from hilgw.devices.kinds import Devices, Refusal, Value
 from hilgw.reasons import RequestReason
+from hilgw.transports.base import HELD_BACK, LineSettings
 from hilgw.units import ms_to_ns, s_to_ns
 
 # Subjects of lines in the exchange, beside those with an object or a name of their own.
@@ -52,15 +53,19 @@ class Traffic:
         counts: Counter[str],
     ) -> None:
         self.end = to_bytes(settings.line_end)
-        self.silence = Silence(ms_to_ns(settings.quiet_ms))
+        line = LineSettings(settings.baudRate)
+        self.silence = Silence(max(ms_to_ns(settings.quiet_ms), line.duration_ns(HELD_BACK)))
         self._settings = settings
         self._devices = devices
         self._always_on = always_on
         self._counts = counts
-        self._window = Window(settings.window, settings.window_bytes)
+        answer_ns = line.duration_ns(settings.longest_line)
+        self._window = Window(
+            settings.window, settings.window_bytes, line.duration_ns(1), answer_ns
+        )
         self._motions = Motions(settings, devices, self.end)
         self._leds = Leds(settings, self.end)
-        self._silence_ns = s_to_ns(settings.silence_s)
+        self._silence_ns = max(s_to_ns(settings.silence_s), 2 * answer_ns)
         self._stop_again = self._is_blocked = False
         self._stop_tries = 0
         self._answered_ns = self._asked_ns = self._work_ns = 0
