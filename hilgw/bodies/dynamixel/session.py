@@ -40,7 +40,6 @@ from hilgw.reasons import RequestRefused
 from hilgw.units import NS_PER_S, ms_to_ns, s_to_ns
 
 PATIENCE_NS = NS_PER_S
-HANDSHAKE_BYTES = 500  # of one servo, with its answers and a margin
 """Between two handshakes."""
 
 
@@ -187,8 +186,7 @@ class DynamixelSession(RobotSession):
     def _begin(self, now: int) -> None:
         """What waits is dropped: no command from before reaches a servo."""
         self._phase = Phase.SETUP
-        needed_ns = self._bus.duration_ns(len(self._servos) * HANDSHAKE_BYTES)
-        self._due_ns = now + max(PATIENCE_NS, needed_ns)
+        self._due_ns = now + PATIENCE_NS
         self._asked_ns = now
         self._reading: Transaction | None = None
         self._stopped.clear()

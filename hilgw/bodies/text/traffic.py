@@ -43,7 +43,7 @@ class TextRobotRefused(RequestReason):
 
 class Traffic:
     """end: of a line. silence: until its end nothing but a stop is written. counts: those of the
-    session."""
+    session. silence_ns: without an answer for so long the robot is gone."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class Traffic:
         )
         self._motions = Motions(settings, devices, self.end)
         self._leds = Leds(settings, self.end)
-        self._silence_ns = max(s_to_ns(settings.silence_s), 2 * answer_ns)
+        self.silence_ns = max(s_to_ns(settings.silence_s), 2 * answer_ns)
         self._stop_again = self._is_blocked = False
         self._stop_tries = 0
         self._answered_ns = self._asked_ns = self._work_ns = 0
@@ -193,7 +193,7 @@ class Traffic:
     # --- time ---------------------------------------------------------------------------------
 
     def next_deadline(self) -> int:
-        dues = [self._answered_ns + self._silence_ns, self._window.next_deadline()]
+        dues = [self._answered_ns + self.silence_ns, self._window.next_deadline()]
         dues.append(self._motions.next_deadline())
         work_ns = self._next_work_ns()
         if work_ns is not None:
@@ -202,7 +202,7 @@ class Traffic:
 
     def is_lost(self, now: int) -> bool:
         """Whether the robot has answered nothing for too long."""
-        return now - self._answered_ns >= self._silence_ns
+        return now - self._answered_ns >= self.silence_ns
 
     def expire(self, now: int) -> list[Event]:
         events = self._resync(self._window.overdue(now), now)
@@ -351,7 +351,7 @@ class Traffic:
     @property
     def _alive_ns(self) -> int:
         """When the robot is asked for a sign of life."""
-        return max(self._answered_ns, self._asked_ns) + self._silence_ns // 3
+        return max(self._answered_ns, self._asked_ns) + self.silence_ns // 3
 
     def _due_lines(self, now: int) -> list[tuple[Sendable, bytes, object]]:
         """Lines that are due, in their order: bytes and subject of each."""

@@ -51,7 +51,7 @@ from hilgw.framing.base import Framing
 from hilgw.protocols import wc2ec
 from hilgw.reasons import RequestRefused
 from hilgw.transports.base import LineSettings
-from hilgw.units import earliest
+from hilgw.units import earliest, ns_to_s
 
 EARLY = "sends values before it registers its devices: dropped until it has, at most a second"
 
@@ -330,7 +330,7 @@ class Wc2ecBodySession(MotorSession):
         if not self._link.fell_silent(now):
             return []
         self.counts["silences"] += 1
-        return [Disconnected(f"silent for {self._settings.silence_s:g} s")]
+        return [Disconnected(f"silent for {ns_to_s(self._silence_ns):g} s")]
 
     # --- writing ------------------------------------------------------------------------------
 
