@@ -40,6 +40,7 @@ LIMITS = Limits(
     window=1024,  # frames are not acknowledged; the line itself is the limit
     channels="mapping channel: `channel` only; header: 0 to 254, in the first byte of each packet",
     rates=RATES,
+    data_bits=(7, 8),
     mapping=(
         Mapped("type", "exact", "serial"),
         Mapped(

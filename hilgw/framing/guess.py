@@ -11,6 +11,7 @@ AFTER_NS = 2 * NS_PER_S  # from the first byte until the notice
 LONGEST_NS = 5 * NS_PER_S  # the same for what may be one long frame
 KEPT = 1024  # bytes for the guess
 SHOWN = 16
+SAID = 48  # characters of a line of text
 
 # A good CRC is evidence enough; without one, several frames in a row are.
 _WITH_CRC = (
@@ -19,6 +20,17 @@ _WITH_CRC = (
 )
 _END = b"\xc0"  # of SLIP
 _SYNC = b"\xaa\x55"
+# What is printed in place of frames. Sources: Silicon Labs UG266; Digi, programmable XBee modules;
+# Espressif, boot messages.
+_PRINTED = {
+    b"Gecko Bootloader": "the boot loader of an XBee 3: send 2, or restart it",
+    b"BL >": "the boot loader of an XBee: send 2, or restart it",
+    b"B-Bypass": "the menu of a programmable XBee: send B for its radio",
+    b"rst:0x": "an ESP32 that starts; its messages end, or go to another UART",
+    b"rst cause:": "an ESP8266 that starts, at 74880 baud",
+    b"waiting for download": "an ESP in its boot loader: release GPIO 0 and restart it",
+}
+_MODULES = "xbee", "rylr998", "hc12"
 _XBEE_START, _LONGEST_XBEE = 0x7E, 512
 _TEXT_SHARE = 0.9
 _FEWEST_FRAMES = 3
@@ -78,6 +90,13 @@ def _is_text(data: bytes) -> bool:
 
 
 def _guess_of_text(data: bytes, ours: str) -> str:
+    lines = [line.decode("latin-1").strip() for line in data.splitlines() if line.strip()]
+    for piece, what in _PRINTED.items():
+        if piece in data:
+            said = next((line for line in lines if piece.decode() in line), lines[0])
+            return f'it says "{said[:SAID]}": {what}'
+    if ours in _MODULES and lines:
+        return f'it says "{lines[0][:SAID]}": another device?'
     if ours == "text":
         return "lines that no pattern of the settings describes"
     if b"\n" in data and ours not in ("lines", "lines-lf"):

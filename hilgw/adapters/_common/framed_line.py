@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from hilgw.adapters._common.module import DropCounts, NotBefore, notice
+from hilgw.adapters._common.module import DropCounts, NotBefore, not_in_seven_bits, notice
 from hilgw.adapters._common.routes import HeaderRoute, OneChannelRoute, Route
 from hilgw.adapters.base import (
     NOT_YET,
@@ -164,7 +164,7 @@ class FramedLine:
             frame = framing.encode(payload)
         except FrameError as error:
             return cannot_frame(framing, payload, error)
-        refusal = self._refuse(payload, frame)
+        refusal = not_in_seven_bits(frame, self._line) or self._refuse(payload, frame)
         if refusal is not None:
             return refusal
         if framing.pause_ns:
@@ -240,7 +240,7 @@ class FramedLineSession(FramedLine):
     def identity(self) -> str:
         line = self._line
         flow = ", RTS/CTS" if line.rtscts else ""
-        return f"{self.name}, {line.baudRate} 8{line.parity}{line.stop_bits}{flow}"
+        return f"{self.name}, {line}{flow}"
 
     def close(self) -> list[Event]:
         if self._echoes is not None:

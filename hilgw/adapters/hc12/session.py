@@ -135,8 +135,8 @@ def _unverified(settings: Hc12Settings, common: StationSettings) -> str:
     listed = [command_for(name, value) for name, value in wanted_of(settings, common).items()]
     listed += [] if settings.mode else [f"AT+{mode_of(settings)}"]
     return (
-        "settings cannot be verified without command mode (set_line is manual); set the module "
-        f"to {', '.join(listed)}"
+        f"settings cannot be verified without command mode (set_line is {settings.set_line}); set "
+        f"the module to {', '.join(listed)}"
     )
 
 

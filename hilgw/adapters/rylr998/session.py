@@ -46,6 +46,7 @@ from hilgw.protocols.dialogue import AskLine, LineScript, answered
 from hilgw.reasons import DroppedReason, PacketRefused, RefusedReason
 from hilgw.units import ns_to_s
 
+OLDER = "RYLR8"  # in the versions of RYLR896 and RYLR890, such as RYLR89C_V1.2.7
 RESTARTS = (b"+RESET", b"+READY", b"+FACTORY")
 
 _ANSWER = re.compile(rb"\+(?:OK|ERR=[0-9]{1,3}|[A-Z]{3,9}=[ -~]{0,64})")
@@ -163,6 +164,11 @@ def handshake(settings: RylrSettings, common: StationSettings) -> LineScript[Eve
     """Find, check, set, verify."""
     yield from _find(common)
     version = yield from _read("VER", rb"[^\r\n]{1,64}")
+    if OLDER in version:
+        raise MismatchError(
+            f"this is a RYLR896 or its like ({version}), which has other parameters and no UID",
+            fix="connect a RYLR998 or RYLR498, or use kind: text with the commands of its guide",
+        )
     uid = yield from _read("UID", rb"[0-9A-Fa-f]{8,32}")
     if settings.module and uid.upper() != settings.module.upper():
         raise MismatchError(
