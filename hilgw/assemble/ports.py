@@ -11,7 +11,6 @@ from hilgw.config.model import AdapterConfig, Backend, GatewayConfig
 from hilgw.config.queries import REAL_TIME, backend_of, has_nodes, is_mocked
 from hilgw.config.scene import air_of, mount_of
 from hilgw.discovery.ports import (
-    describe_port,
     exists,
     port_identity,
     reset_notice,
@@ -57,7 +56,7 @@ class Ports:
         self, name: str, port: str | UsbId, line: LineSettings, boot_s: float, mock: PlaceMock
     ) -> Port:
         """The serial port of a part."""
-        where = describe_port(port)
+        where = str(port)
         if not is_mocked(self._config, name):
             return self._real(port, where, line, boot_s)
         timer, backend = self._gateway.timer, backend_of(self._config, name)

@@ -41,21 +41,16 @@ def resolve_port(port: str | UsbId) -> str:
         and (not port.serial or info.serial == port.serial)
     ]
     if not found:
-        raise PortError("no such USB device", reason=PortError.ABSENT, where=describe_port(port))
+        raise PortError("no such USB device", reason=PortError.ABSENT, where=str(port))
     if len(found) > 1:
         paths = ", ".join(info.path for info in found)
         raise PortError(
             f"several devices match: {paths}",
             reason=PortError.UNSUPPORTED,
-            where=describe_port(port),
+            where=str(port),
             fix="add the serial number",
         )
     return found[0].path
-
-
-def describe_port(port: str | UsbId) -> str:
-    """The text of a configured port."""
-    return str(port)
 
 
 def exists(port: str | UsbId) -> object | None:

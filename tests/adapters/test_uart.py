@@ -311,6 +311,18 @@ def test_an_echo_on_a_slow_line_may_come_after_the_pause_of_a_gap() -> None:
     assert dropped(made.expire(5_100_000_000)) == {"own_echo": 1}
 
 
+def test_seven_data_bits() -> None:
+    """7E1 has as many bits as 8N1, and carries text alone."""
+    seven = common(data_bits=7, parity="even", byteSize=10)
+    line = base.line_of(seven)[0]
+    assert (str(line), line.byteSize) == ("115200 7E1", 10)
+    made = opened("lines", line=seven)
+    assert made.send(packet(b"C?"), 0).data == b"C?\n"
+    refused = made.send(packet(b"\xb0C"), 0)
+    assert isinstance(refused, base.CannotSend) and refused.reason == "unframable"
+    assert "115200 7E1" in made.identity and "115200 7E1" in refused.text
+
+
 def test_settings_that_fit() -> None:
     for name in framing.SHORT_NAMES:
         assert ADAPTER.check(ADAPTER.Settings(framing=name), common()) == []

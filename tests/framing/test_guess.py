@@ -65,6 +65,32 @@ def test_without_a_crc_the_whole_stream_counts(data: bytes, looks: str) -> None:
     assert guess(data, "cobs-crc16", 9600) == looks
 
 
+@pytest.mark.parametrize(
+    ("data", "said", "what"),
+    [
+        (b"\r\nGecko Bootloader v1.A.3\r\n1. upload gbl\r\n", "Gecko Bootloader v1.A.3", "XBee 3"),
+        (b"\r\nBL > ", "BL >", "an XBee"),
+        (b"\r\nB-Bypass\r\nF-Update App\r\nT-Timeout\r\n", "B-Bypass", "programmable XBee"),
+        (b"ets Jun  8 2016\r\n\r\nrst:0x1 (POWERON_RESET)\r\n", "rst:0x1 (POWERON_RESET)", "ESP32"),
+        (b"\r\n ets Jan  8 2013,rst cause:2, boot mode:(3,6)\r\n", "ets Jan  8 2013", "ESP8266"),
+        (b"waiting for download\r\n", "waiting for download", "release GPIO 0"),
+    ],
+)
+@pytest.mark.parametrize("ours", ["xbee", "cobs-crc16", "text", ""])
+def test_boot_loaders_and_menus_are_shown_in_their_words(
+    data: bytes, said: str, what: str, ours: str
+) -> None:
+    looks = guess(data, ours, 115200)
+    assert looks.startswith(f'it says "{said}') and what in looks
+
+
+@pytest.mark.parametrize("module", ["xbee", "rylr998", "hc12"])
+def test_in_place_of_a_module_a_line_of_text_is_shown(module: str) -> None:
+    looks = guess(b"\r\nArduino sketch 1.2 ready\r\n> ", module, 9600)
+    assert looks == 'it says "Arduino sketch 1.2 ready": another device?'
+    assert "it says" not in guess(bytes(range(0x80, 0xF0)), module, 9600)
+
+
 def test_the_framing_in_use_is_not_proposed() -> None:
     assert guess(b"temp=20\r\n" * 3, "lines", 9600) != "framing lines?"
     assert guess(framed("hdlc", b"one", b"two"), "hdlc", 9600) != "framing hdlc?"

@@ -342,7 +342,6 @@ SESSIONS = [
     Defect(Cuts, "payload_sizes", "payload sizes", "CannotSend"),
     Defect(SendsNothing, "payload_sizes", "payload sizes", "CannotSend"),
     Defect(EatsXon, "all_byte_values", "all byte values", "unchanged"),
-    Defect(Impatient, "slow_lines", "slow lines: 38400 baud"),
     Defect(Repeats, "packets_keep_their_order", "packets keep their order"),
     Defect(Backwards, "packets_keep_their_order", "packets keep their order"),
     Defect(NeverGivesUp, "random_bytes_raise_nothing", "tokens", "are open after"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from hilgw.adapters._common.module import DropCounts, NotBefore, not_in_seven_bits, notice
+from hilgw.adapters._common.module import DropCounts, NotBefore, notice
 from hilgw.adapters._common.routes import HeaderRoute, OneChannelRoute, Route
 from hilgw.adapters.base import (
     NOT_YET,
@@ -164,7 +164,9 @@ class FramedLine:
             frame = framing.encode(payload)
         except FrameError as error:
             return cannot_frame(framing, payload, error)
-        refusal = not_in_seven_bits(frame, self._line) or self._refuse(payload, frame)
+        if self._line.data_bits == 7 and not frame.isascii():
+            return CannotSend(PacketRefused.UNFRAMABLE, f"a byte above 7F, at {self._line}")
+        refusal = self._refuse(payload, frame)
         if refusal is not None:
             return refusal
         if framing.pause_ns:

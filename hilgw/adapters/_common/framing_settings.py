@@ -18,18 +18,13 @@ from hilgw.framing.length import LengthSettings
 from hilgw.framing.lines import LinesSettings
 from hilgw.framing.slip import SlipSettings
 from hilgw.transports.base import HELD_BACK
-from hilgw.units import NS_PER_MS, NS_PER_S
+from hilgw.units import NS_PER_MS, ns_to_ms
 
 FramingSettings = (
     CobsSettings | GapSettings | HdlcSettings | LengthSettings | LinesSettings | SlipSettings
 )
 
 SHORTEST_GAP = 1.5  # byte times; bytes sent without a pause are one byte time apart
-
-
-def byte_ns(common: StationSettings) -> float:
-    """Duration of one byte on this line."""
-    return line_of(common)[0].byteSize * NS_PER_S / common.baudRate
 
 
 def patient(framing: Any, least_ms: float) -> Any:
@@ -45,7 +40,7 @@ def patient(framing: Any, least_ms: float) -> Any:
 
 def new_framing(framing: str | FramingSettings, common: StationSettings) -> Callable[[], Framing]:
     """Return what makes this framing for this line."""
-    return partial(create, patient(framing, HELD_BACK * byte_ns(common) / NS_PER_MS))
+    return partial(create, patient(framing, ns_to_ms(line_of(common)[0].duration_ns(HELD_BACK))))
 
 
 def check_framing(framing: str | FramingSettings, common: StationSettings) -> list[Problem]:
@@ -55,17 +50,15 @@ def check_framing(framing: str | FramingSettings, common: StationSettings) -> li
     except ConfigError as error:
         return [framing_problem(framing, error)]
     try:
-        least = SHORTEST_GAP * byte_ns(common)
+        byte_ns = line_of(common)[0].duration_ns(1)
     except ConfigError:
         return []  # the line settings are wrong: reported elsewhere
-    if is_length := isinstance(framing, LengthSettings):
-        ends_ns = framing.timeout_ms * NS_PER_MS
-    else:
-        ends_ns = made.pause_ns
-    if 0 < ends_ns < least:
+    timeout_ms = framing.timeout_ms if isinstance(framing, LengthSettings) else 0.0
+    ends_ns = timeout_ms * NS_PER_MS or made.pause_ns
+    if 0 < ends_ns < (least := SHORTEST_GAP * byte_ns):
         what = (
-            f"a {'timeout' if is_length else 'gap'} of {ends_ns / 1e6:g} ms ends a packet between "
-            f"two of its bytes: a byte takes {byte_ns(common) / 1e6:.3g} ms at "
+            f"a {'timeout' if timeout_ms else 'gap'} of {ends_ns / 1e6:g} ms ends a packet between "
+            f"two of its bytes: a byte takes {byte_ns / 1e6:.3g} ms at "
             f"{common.baudRate} baud"
         )
         return [("framing", what, f"give {least / 1e6:.3g} ms or more")]

@@ -10,12 +10,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, Generic, TypeVar
 
-from hilgw.adapters.base import CannotSend, Dropped, Event, Failed, Notice, NotReady, Write
+from hilgw.adapters.base import Dropped, Event, Failed, Notice, NotReady, Write
 from hilgw.errors import PeerError
 from hilgw.framing.guess import FirstFrame
 from hilgw.protocols import dialogue
 from hilgw.protocols.dialogue import Dialogue, LineScript
-from hilgw.reasons import PacketDropped, PacketRefused
+from hilgw.reasons import PacketDropped
 from hilgw.transports.base import LineSettings
 
 ModuleT = TypeVar("ModuleT")
@@ -25,13 +25,6 @@ EARLY = Dropped(PacketDropped.NOT_READY, "received while the module was being se
 def notice(text: str) -> list[Event]:
     """A notice that is shown each time; nothing for no text."""
     return [Notice(text, once=False)] if text else []
-
-
-def not_in_seven_bits(data: bytes, line: LineSettings) -> CannotSend | None:
-    """Refuse bytes above 7F on a line with 7 data bits."""
-    if line.data_bits == 8 or data.isascii():
-        return None
-    return CannotSend(PacketRefused.UNFRAMABLE, f"a byte above 7F, on a line with {line}")
 
 
 class NotBefore:

@@ -23,7 +23,6 @@ LIMITS = Limits(
     channels="mapping channel: `channel` only; destination: those of the table and `channel`; "
     "header: 0 to 254",
     rates=RATES,
-    data_bits=(7, 8),
     answers=True,
     mapping=(
         RADIO,

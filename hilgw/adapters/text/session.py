@@ -13,7 +13,6 @@ from hilgw.adapters._common.line_decoder import (
     message,
 )
 from hilgw.adapters._common.line_module import LineModuleSession
-from hilgw.adapters._common.module import not_in_seven_bits
 from hilgw.adapters._common.routes import route_for
 from hilgw.adapters.base import (
     NOT_YET,
@@ -214,8 +213,6 @@ class TextSession(LineModuleSession[Ready]):
         if any(byte in payload for byte in self._forbidden):
             text = "the packet contains the line end; {data} cannot send it"
             return CannotSend(PacketRefused.UNFRAMABLE, text)
-        if refusal := not_in_seven_bits(payload, self._line):
-            return refusal
         if self._is_busy(now):
             return NOT_YET
         values = {

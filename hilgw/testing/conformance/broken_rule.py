@@ -25,7 +25,6 @@ _RELAXED_BY = {
     "8, where nothing shows that it is incomplete; " + _PAUSE,
     "all byte values": _CARRIED,
     "payload sizes": _CARRIED,
-    "slow lines": _CARRIED,
     "packets that fit": _CARRIED,
     "packets keep their order": "burst, where the hardware takes fewer packets at once; "
     "arrival_s, where they take longer",

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 
-from hilgw.adapters.base import CannotSend, Notice
+from hilgw.adapters.base import CannotSend
 from hilgw.medium.packet import Packet
 from hilgw.testing.conformance.broken_rule import broken, bytes_line, require, shown
 from hilgw.testing.conformance.simulation import SimulatedStation, Simulation
 from hilgw.testing.conformance.subject import ALL_VALUES, PIECE, Subject
-
-SLOW_RATES = 300, 1200
 
 
 class PayloadRules(Subject):
@@ -40,48 +38,24 @@ class PayloadRules(Subject):
 
     def test_packets_keep_their_order(self) -> None:
         """`burst` packets at once, in both directions: each arrives once, in order."""
+        simulation = self._pair(bufferSize=-1)
         packets = list(self._numbered(self.burst))
-        self._keep_order("packets keep their order", self._pair(bufferSize=-1), packets)
-
-    def test_slow_lines(self) -> None:
-        """At 300 and 1200 baud, or at the rate of the test where the hardware has neither: the
-        longest packets arrive, none counts as refused, and none is called no frame."""
-        settings, adapter = self.adapter_settings(), self.adapter
-        common = [self.station_settings(baudRate=rate) for rate in SLOW_RATES]
-        common = [
-            each
-            for each in common
-            if each.baudRate in adapter.limits.rates and not adapter.check(settings, each)
-        ]
-        packets = [self._payload(self._largest(), 1), *self._numbered(3)]
-        for rate in [each.baudRate for each in common or [self.station_settings()]]:
-            rule = f"slow lines: {rate} baud"
-            simulation = self._pair(bufferSize=-1, baudRate=rate)
-            self._keep_order(rule, simulation, packets)
-            for each in simulation.stations:
-                got = [event.text for event in each.session.events if isinstance(event, Notice)]
-                got = [text for text in got if "no frame yet" in text]
-                got += map(str, each.station.statistics.count.refused)
-                require(not got, rule, shown(got), "no packet refused, and no such notice")
-
-    def _keep_order(self, rule: str, simulation: Simulation, packets: list[bytes]) -> None:
         directions = [(simulation.near, simulation.far)]
         if simulation.near is not simulation.far:
             directions.append((simulation.far, simulation.near))
-        line_s = 100 * self._largest() / simulation.near.common.baudRate
         for sender, receiver in directions:
             since, refused = len(receiver.received), len(sender.refusals)
             for data in packets:
                 sender.send(data)
+            limit = self.arrival_s * len(packets)
             simulation.run_until(
-                partial(_all_arrived, sender, receiver, since + len(packets)),
-                (self.arrival_s + line_s) * len(packets),
+                partial(_all_arrived, sender, receiver, since + len(packets)), limit
             )
             simulation.run(self.pause_s + 1)
             got = [packet.data for packet in receiver.received[since:]]
             if got != packets:
                 broken(
-                    rule,
+                    "packets keep their order",
                     f"{len(got)} packets at the {receiver.name} station: {shown(got)}; refused: "
                     f"{shown(sender.refusals[refused:])}",
                     f"{len(packets)} packets: {shown(packets)}",

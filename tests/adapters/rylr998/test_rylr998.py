@@ -148,6 +148,15 @@ def test_a_restart_and_a_silence_lose_the_packet_and_shake_hands_again() -> None
     assert session.expire(10**11)[0] == base.Refused(1, "no_status")
 
 
+def test_an_older_module_is_named_by_its_version() -> None:
+    session = ADAPTER.session(ADAPTER.Settings(), base.StationSettings(port="x", channel=5))
+    session.open(0)
+    session.receive(b"+OK\r\n", 1)
+    (failed,) = session.receive(b"+VER=RYLR89C_V1.2.7\r\n", 2)
+    assert isinstance(failed, base.Failed)
+    assert "this is a RYLR896 or its like (RYLR89C_V1.2.7)" in failed.error.what
+
+
 def test_channels_are_networks_destinations_or_a_header() -> None:
     table = ByDestination(table={6: "50"})
     session = ready(mapping=table, destination="9")
