@@ -24,13 +24,20 @@ class UsbId:
 
     written_as: ClassVar[str] = "usb"  # in the file: port: {usb: {vid: ...}}
 
-    vid: int = setting("USB vendor id", ge=0, le=0xFFFF, example=0x0403)
-    pid: int = setting("USB product id", ge=0, le=0xFFFF, example=0x6015)
+    vid: int | None = setting("USB vendor id", None, ge=0, le=0xFFFF, example=0x0403)
+    pid: int | None = setting("USB product id", None, ge=0, le=0xFFFF, example=0x6015)
     serial: str = setting("USB serial number; empty: any", "")
+    location: str = setting(
+        "USB socket, as `hilgw ports` shows it: for devices without serial numbers; empty: any. "
+        "Alone it needs no vid and pid",
+        "",
+        pattern=r"([0-9]+-[0-9]+(\.[0-9]+)*(:[0-9]+\.[0-9]+)?)?",
+        example="1-1.3",
+    )
 
     def __str__(self) -> str:
-        text = f"USB {self.vid:04x}:{self.pid:04x}"
-        return f"{text} {self.serial}" if self.serial else text
+        ids = "" if self.vid is None or self.pid is None else f"{self.vid:04x}:{self.pid:04x}"
+        return " ".join(filter(None, ("USB", ids, self.serial, self.location)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

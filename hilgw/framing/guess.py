@@ -134,8 +134,7 @@ def _slower(data: bytes, baud_rate: int) -> str:
     return f"a lower baud rate than {baud_rate}{below}?"
 
 
-_WINDOW = 9  # start bit and data bits
-_BITS = 10  # of a byte on the line
+_WINDOW = 9  # start bit and data bits; a byte has a stop bit, too
 
 
 @cache
@@ -201,7 +200,9 @@ class FirstFrame:
         looks = self._looks()
         is_growing = held == self._count and now - self._last_ns < AFTER_NS
         latest_ns = self._first_ns
-        if self._fills_line(now) and not _by_checksum(self._data, self._ours):
+        busy_ns = self._count * (_WINDOW + 1) * NS_PER_S // (self._baud_rate or NS_PER_S)
+        fills_line = 2 * busy_ns >= now - self._first_ns  # a frame may still come in
+        if fills_line and not _by_checksum(self._data, self._ours):
             latest_ns += self._limit_ns
         if is_growing and not looks:
             latest_ns = max(latest_ns, self._first_ns + LONGEST_NS)
@@ -212,11 +213,6 @@ class FirstFrame:
         # No evidence of another framing or rate: what is sent may be read all the same.
         self.missing = bool(looks)
         return text
-
-    def _fills_line(self, now: int) -> bool:
-        """Whether the bytes have taken most of the time since the first one."""
-        busy_ns = self._count * _BITS * NS_PER_S // self._baud_rate if self._baud_rate else 0
-        return 2 * busy_ns >= now - self._first_ns
 
     def give_up(self) -> str:
         """The notice of what came until now, for a connection that ends without a frame; "" if

@@ -648,15 +648,6 @@ def test_a_robot_that_means_its_gap_is_spoken_to_in_the_end() -> None:
     assert speaks(session, 3_000 * MS)
 
 
-def test_on_a_slow_line_a_gap_has_the_time_of_another_registration() -> None:
-    settings = Wc2ecBodySettings(port="/dev/x", baudRate=1200)
-    session = BODY.session(settings, "R2020a", create("cobs-crc16"))
-    session.open(0)
-    for now in range(0, 8_000, 100):
-        take_in(session, 0, 2, now=now * MS)
-        assert not speaks(session, now * MS)
-
-
 def test_what_wc2ec_cannot_set_is_refused() -> None:
     for session in (robot(), robot(extensions=True), robot(original_peer=True)):
         assert reasons(commanded(session, MotorCommand(1, "torque", 1.0), 0)) == ["not_settable"]

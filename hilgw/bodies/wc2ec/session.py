@@ -50,8 +50,7 @@ from hilgw.errors import ConfigError, FrameError, HilgwError, PeerError
 from hilgw.framing.base import Framing
 from hilgw.protocols import wc2ec
 from hilgw.reasons import RequestRefused
-from hilgw.transports.base import LineSettings
-from hilgw.units import earliest, ns_to_s
+from hilgw.units import NS_PER_S, earliest, s_to_ns
 
 EARLY = "sends values before it registers its devices: dropped until it has, at most a second"
 
@@ -71,13 +70,12 @@ class Wc2ecBodySession(MotorSession):
         self._held: dict[int, float] = {}  # positions of the last stop
         self._settings = settings
         self._framing = framing
-        line = LineSettings(settings.baudRate)
-        self._silence_ns = line.patience_ns(LONGEST_MESSAGE, settings.silence_s)
+        self._silence_ns = s_to_ns(settings.silence_s)
         layouts = wc2ec.Layouts(version, types=settings.wc2ec_types, extensions=settings.extensions)
         self._link = wc2ec.Link(wc2ec.Side.WEBOTS, layouts, framing, self._silence_ns)
         self._types: dict[int, int] = {}
         self._motors = Motors(original_peer=settings.original_peer)
-        self._registrations = Registrations(line if framing is not None else None)
+        self._registrations = Registrations(on_line=framing is not None)
         self._all_registered = False
         self._wrote_ns = 0
 
@@ -330,7 +328,7 @@ class Wc2ecBodySession(MotorSession):
         if not self._link.fell_silent(now):
             return []
         self.counts["silences"] += 1
-        return [Disconnected(f"silent for {ns_to_s(self._silence_ns):g} s")]
+        return [Disconnected(f"silent for {self._settings.silence_s:g} s")]
 
     # --- writing ------------------------------------------------------------------------------
 
@@ -366,21 +364,20 @@ class Wc2ecBodySession(MotorSession):
         return [Write(b"".join(map(self._link.wrap, messages)))]
 
 
-PATIENCE_S, PATIENCE_BYTES = 3.0, 1024
+PATIENCE_NS = 3 * NS_PER_S
 """A gap in the registered indices that lasts so long is taken as intended."""
-LONGEST_MESSAGE = 64  # bytes, but for packets
 
 
 class Registrations:
-    """line: None for TCP, which loses nothing.
+    """on_line: False for TCP, which loses nothing.
 
     A robot on a serial line stops registering when it receives a good frame, and the line may lose
     frames: the session sends nothing until the registered indices have no gap. An index that came
     with a value only counts as one to be registered.
     """
 
-    def __init__(self, line: LineSettings | None) -> None:
-        self._line = line
+    def __init__(self, *, on_line: bool) -> None:
+        self._on_line = on_line
         self._highest = -1
         self._missing: set[int] = set()
         self._until = 0
@@ -388,8 +385,7 @@ class Registrations:
     def open(self, now: int) -> None:
         self._highest = -1
         self._missing.clear()
-        if self._line is not None:
-            self._until = now + self._line.patience_ns(PATIENCE_BYTES, PATIENCE_S)
+        self._until = now + PATIENCE_NS
 
     def registered(self, index: int) -> None:
         self._missing.update(range(self._highest + 1, index))
@@ -402,7 +398,7 @@ class Registrations:
 
     def is_complete(self, now: int) -> bool:
         """Whether the session may send."""
-        if self._line is None:
+        if not self._on_line:
             return True
         return self._highest >= 0 and (not self._missing or now >= self._until)
 

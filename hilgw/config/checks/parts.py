@@ -111,6 +111,9 @@ def check_ports(inspection: Inspection) -> None:
         key = _port_key(inspection, data.get("port"))
         if isinstance(key, str) and "://" in key:
             _check_port_url(inspection, at, key)
+        if isinstance(key, UsbId) and not key.location and None in (key.vid, key.pid):
+            lacks = "vid" if key.vid is None else "pid"
+            inspection.error((*at, "usb", lacks), "missing", "add it, or use location")
         if key == "loop://":
             continue  # each opens its own
         if key == "":
