@@ -11,7 +11,7 @@ AFTER_NS = 2 * NS_PER_S  # from the first byte until the notice
 LONGEST_NS = 5 * NS_PER_S  # the same for what may be one long frame
 KEPT = 1024  # bytes for the guess
 SHOWN = 16
-SAID = 48  # characters of a line of text
+LINE_SHOWN = 48  # characters of a line of text
 
 # A good CRC is evidence enough; without one, several frames in a row are.
 _WITH_CRC = (
@@ -93,10 +93,10 @@ def _guess_of_text(data: bytes, ours: str) -> str:
     lines = [line.decode("latin-1").strip() for line in data.splitlines() if line.strip()]
     for piece, what in _PRINTED.items():
         if piece in data:
-            said = next((line for line in lines if piece.decode() in line), lines[0])
-            return f'it says "{said[:SAID]}": {what}'
+            printed = next((line for line in lines if piece.decode() in line), lines[0])
+            return f'it sends "{printed[:LINE_SHOWN]}": {what}'
     if ours in _MODULES and lines:
-        return f'it says "{lines[0][:SAID]}": another device?'
+        return f'it sends "{lines[0][:LINE_SHOWN]}": another device?'
     if ours == "text":
         return "lines that no pattern of the settings describes"
     if b"\n" in data and ours not in ("lines", "lines-lf"):

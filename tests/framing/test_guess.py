@@ -66,7 +66,7 @@ def test_without_a_crc_the_whole_stream_counts(data: bytes, looks: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "said", "what"),
+    ("data", "printed", "what"),
     [
         (b"\r\nGecko Bootloader v1.A.3\r\n1. upload gbl\r\n", "Gecko Bootloader v1.A.3", "XBee 3"),
         (b"\r\nBL > ", "BL >", "an XBee"),
@@ -78,17 +78,17 @@ def test_without_a_crc_the_whole_stream_counts(data: bytes, looks: str) -> None:
 )
 @pytest.mark.parametrize("ours", ["xbee", "cobs-crc16", "text", ""])
 def test_boot_loaders_and_menus_are_shown_in_their_words(
-    data: bytes, said: str, what: str, ours: str
+    data: bytes, printed: str, what: str, ours: str
 ) -> None:
     looks = guess(data, ours, 115200)
-    assert looks.startswith(f'it says "{said}') and what in looks
+    assert looks.startswith(f'it sends "{printed}') and what in looks
 
 
 @pytest.mark.parametrize("module", ["xbee", "rylr998", "hc12"])
 def test_in_place_of_a_module_a_line_of_text_is_shown(module: str) -> None:
     looks = guess(b"\r\nArduino sketch 1.2 ready\r\n> ", module, 9600)
-    assert looks == 'it says "Arduino sketch 1.2 ready": another device?'
-    assert "it says" not in guess(bytes(range(0x80, 0xF0)), module, 9600)
+    assert looks == 'it sends "Arduino sketch 1.2 ready": another device?'
+    assert "it sends" not in guess(bytes(range(0x80, 0xF0)), module, 9600)
 
 
 def test_the_framing_in_use_is_not_proposed() -> None:
