@@ -23,6 +23,10 @@ class UsbId:
     """A USB serial port by its descriptors instead of its path."""
 
     written_as: ClassVar[str] = "usb"  # in the file: port: {usb: {vid: ...}}
+    in_editors: ClassVar[dict[str, Any]] = {  # more of its JSON Schema
+        "if": {"not": {"required": ["location"]}},
+        "then": {"required": ["vid", "pid"]},
+    }
 
     vid: int | None = setting("USB vendor id", None, ge=0, le=0xFFFF, example=0x0403)
     pid: int | None = setting("USB product id", None, ge=0, le=0xFFFF, example=0x6015)

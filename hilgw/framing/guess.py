@@ -30,7 +30,6 @@ _PRINTED = {
     b"rst cause:": "an ESP8266 that starts, at 74880 baud",
     b"waiting for download": "an ESP in its boot loader: release GPIO 0 and restart it",
 }
-_MODULES = "xbee", "rylr998", "hc12"
 _XBEE_START, _LONGEST_XBEE = 0x7E, 512
 _TEXT_SHARE = 0.9
 _FEWEST_FRAMES = 3
@@ -95,8 +94,6 @@ def _guess_of_text(data: bytes, ours: str) -> str:
         if piece in data:
             printed = next((line for line in lines if piece.decode() in line), lines[0])
             return f'it sends "{printed[:LINE_SHOWN]}": {what}'
-    if ours in _MODULES and lines:
-        return f'it sends "{lines[0][:LINE_SHOWN]}": another device?'
     if ours == "text":
         return "lines that no pattern of the settings describes"
     if b"\n" in data and ours not in ("lines", "lines-lf"):
@@ -242,7 +239,7 @@ class FirstFrame:
 def _notice(count: int, data: bytes, looks: str) -> str:
     first = data[:SHOWN]
     if "framing lines" in looks:
-        first = first.splitlines(keepends=True)[0]
+        first = (data.lstrip() or data)[:LINE_SHOWN].splitlines(keepends=True)[0]
     plural = "s" * (count > 1)
     return f'{count} byte{plural}, no frame yet; begins "{_quoted(first)}": {looks}'
 

@@ -84,11 +84,10 @@ def test_boot_loaders_and_menus_are_shown_in_their_words(
     assert looks.startswith(f'it sends "{printed}') and what in looks
 
 
-@pytest.mark.parametrize("module", ["xbee", "rylr998", "hc12"])
-def test_in_place_of_a_module_a_line_of_text_is_shown(module: str) -> None:
-    looks = guess(b"\r\nArduino sketch 1.2 ready\r\n> ", module, 9600)
-    assert looks == 'it sends "Arduino sketch 1.2 ready": another device?'
-    assert "it sends" not in guess(bytes(range(0x80, 0xF0)), module, 9600)
+def test_the_first_line_of_a_text_is_shown() -> None:
+    watch = FirstFrame("rylr998", 9600)
+    watch.take(b"\r\nArduino sketch 1.2 ready\r\n> ", 0)
+    assert 'begins "Arduino sketch 1.2 ready\\r\\n": framing lines?' in watch.expire(AFTER_NS)
 
 
 def test_the_framing_in_use_is_not_proposed() -> None:

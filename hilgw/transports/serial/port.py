@@ -350,7 +350,7 @@ def list_ports() -> list[PortInfo]:
             info.vid,
             info.pid,
             info.serial_number or "",
-            info.location or "",
+            getattr(info, "location", None) or "",
         )
         for info in found
     ]
