@@ -25,12 +25,14 @@ BOOT_NS = 60 * MS
 QUIET_NS = 250 * MS  # a command that pauses for so long is given up
 TX_BUFFER = 1024  # bytes for the client; a packet that does not fit is lost
 UNKNOWN_COMMAND, BUSY = 4, 17
+RECEPTION_ERRORS = 12, 19, 11  # CRC, header, over time
 
 
 class Module(Mock):
     """It powers up with the first call that has a time.
 
     overruns: bytes of commands lost. overflows: packets for the client lost. received: packets.
+    damaged: those that it reported as damaged.
     """
 
     def __init__(
@@ -40,7 +42,8 @@ class Module(Mock):
         self.replies: dict[bytes, bytes] = {}
         self.version = "RYLR998_REYAX_V1.2.2"
         self.uid = hashlib.sha256(name.encode()).hexdigest()[:24].upper()
-        self.overflows = self.received = 0
+        self.overflows = self.received = self.damaged = 0
+        self._damaged_ms = 0.0
         self.settings = dict(FACTORY)
         self._reader = Reader()
         self._power = "new"
@@ -59,6 +62,8 @@ class Module(Mock):
             self.radio.position = values.position(name, value)
         elif name == "replies":
             self.replies = values.replies(name, value)
+        elif name == "damaged_ms":
+            self._damaged_ms = values.number(name, value, 0, 60_000)
         elif name == "rssi_at_1m_dbm":
             self.radio.rssi_at_1m_dbm = values.number(name, value, -150, 50)
         elif name.upper() == "UID":
@@ -100,6 +105,8 @@ class Module(Mock):
     def advance(self, now: int) -> None:
         if self._power == "new":
             self._boot(now, b"")
+        if self._damaged_ms and self._power == "on" and "damaged" not in self.timers:
+            self._await_damaged(now)
         super().advance(now)
 
     def reset(self, now: int) -> None:
@@ -262,6 +269,16 @@ class Module(Mock):
             self.timers.start(
                 f"reply {now} {packet!r}", now + 5 * MS, lambda at: self._reply(packet, answer, at)
             )
+
+    def _await_damaged(self, now: int) -> None:
+        self.timers.start("damaged", now + round(self._damaged_ms * MS), self._damaged_received)
+
+    def _damaged_received(self, now: int) -> None:
+        """Report the next one, whatever command is being carried out."""
+        if self._damaged_ms and self.radio.listening:
+            self._send_line(f"+ERR={RECEPTION_ERRORS[self.damaged % 3]}", now)
+            self.damaged += 1
+            self._await_damaged(now)
 
     def _report(self, packet: Packet, rssi_dbm: float, now: int) -> None:
         snr = round(max(-20.0, min(12.0, rssi_dbm - self.radio.noise_dbm)))

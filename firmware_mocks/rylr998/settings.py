@@ -17,6 +17,8 @@ PARAMETERS: dict[str, str] = {
     "VER": "firmware version (default RYLR998_REYAX_V1.2.2)",
     "replies": "KEY:VALUE, e.g. ping:pong,marco:polo: it returns a packet that begins with KEY, "
     "with VALUE in place of KEY (default: none)",
+    "damaged_ms": "time between two damaged packets from the air, which it reports unasked with "
+    "+ERR=12, +ERR=19 and +ERR=11 in turns; 0: none (default 0)",
     "rssi_at_1m_dbm": "RSSI of its signal 1 m away at full power (default -40)",
     "position": "x, y, z in metres (default 0, 0, 0; `hilgw mock`: in a row, 1 m apart)",
 }

@@ -23,14 +23,25 @@ class UsbId:
     """A USB serial port by its descriptors instead of its path."""
 
     written_as: ClassVar[str] = "usb"  # in the file: port: {usb: {vid: ...}}
+    in_editors: ClassVar[dict[str, Any]] = {  # more of its JSON Schema
+        "if": {"not": {"required": ["location"]}},
+        "then": {"required": ["vid", "pid"]},
+    }
 
-    vid: int = setting("USB vendor id", ge=0, le=0xFFFF, example=0x0403)
-    pid: int = setting("USB product id", ge=0, le=0xFFFF, example=0x6015)
+    vid: int | None = setting("USB vendor id", None, ge=0, le=0xFFFF, example=0x0403)
+    pid: int | None = setting("USB product id", None, ge=0, le=0xFFFF, example=0x6015)
     serial: str = setting("USB serial number; empty: any", "")
+    location: str = setting(
+        "USB socket, as `hilgw ports` shows it: for devices without serial numbers; empty: any. "
+        "Alone it needs no vid and pid",
+        "",
+        pattern=r"([0-9]+-[0-9]+(\.[0-9]+)*(:[0-9]+\.[0-9]+)?)?",
+        example="1-1.3",
+    )
 
     def __str__(self) -> str:
-        text = f"USB {self.vid:04x}:{self.pid:04x}"
-        return f"{text} {self.serial}" if self.serial else text
+        ids = "" if self.vid is None or self.pid is None else f"{self.vid:04x}:{self.pid:04x}"
+        return " ".join(filter(None, ("USB", ids, self.serial, self.location)))
 
 
 NETWORK_GAP_NS = 10_000_000_000  # longer than a connection without acknowledgements lives
@@ -55,6 +66,9 @@ class StationSettings:
     )
     bufferSize: int = setting(
         "transmit queue; -1: 16 MiB", 4096, ge=0, also=(-1,), unit="byte", le=2_147_483_647
+    )
+    data_bits: int = setting(
+        "data bits of the UART line; 7 only where the hardware is a line of text", 8, choices=(7, 8)
     )
     parity: str = setting("parity of the UART line", "none", choices=("none", "even", "odd"))
     stop_bits: int = setting("stop bits of the UART line", 1, choices=(1, 2))
@@ -138,12 +152,13 @@ class HasTable:
 def line_of(common: StationSettings) -> tuple[LineSettings, str]:
     """The UART line of these settings, and a notice for the user ("" if none).
 
-    byteSize is the number of bits on the wire per byte: 10 = 8N1, 11 = 8E1, 8O1 or 8N2,
-    12 = 8E2 or 8O2. 8, Webots' default, pasted from a world file, means 8N1. ConfigError when
+    byteSize is the number of bits on the wire per byte: 10 = 8N1, 7E1 or 7O1, 11 = 8E1, 8O1 or
+    8N2, 12 = 8E2 or 8O2. 8, Webots' default, pasted from a world file, means 8N1. ConfigError when
     byteSize contradicts parity and stop bits, or when RTS has two uses.
     """
     line = LineSettings(
         baudRate=common.baudRate,
+        data_bits=common.data_bits,
         parity=common.parity[0].upper(),
         stop_bits=common.stop_bits,
         rtscts=common.rtscts,
@@ -163,10 +178,10 @@ def line_of(common: StationSettings) -> tuple[LineSettings, str]:
     if common.byteSize == 8 and line.byteSize == 10:
         return line, "byteSize 8 means 8N1: 10 bits on the wire per byte"
     raise ConfigError(
-        f"byteSize {common.byteSize} contradicts the line: 8 data bits, parity {common.parity} "
-        f"and {common.stop_bits} stop bits make {line.byteSize}",
+        f"byteSize {common.byteSize} contradicts the line: {common.data_bits} data bits, parity "
+        f"{common.parity} and {common.stop_bits} stop bits make {line.byteSize}",
         where="byteSize",
-        fix=f"write {line.byteSize}, remove it, or change parity and stop_bits",
+        fix=f"write {line.byteSize}, remove it, or change data_bits, parity and stop_bits",
     )
 
 
@@ -186,7 +201,8 @@ class Mapped:
 class Limits:
     """Limits of the hardware. payload: bytes of one packet; window: frames outstanding at once.
     silence: what to check where packets go out and none comes back; "": the line itself.
-    answers: it acknowledges each packet, so that silence is noticed without a Receiver."""
+    answers: it acknowledges each packet, so that silence is noticed without a Receiver.
+    data_bits: those that its line may have."""
 
     payload: int
     window: int
@@ -195,6 +211,7 @@ class Limits:
     mapping: tuple[Mapped, ...] = ()
     silence: str = ""
     answers: bool = False
+    data_bits: tuple[int, ...] = (8,)
     notes: tuple[str, ...] = ()  # further paragraphs of the adapter's page, Markdown
 
 
@@ -225,7 +242,8 @@ ALL_AROUND = Mapped("aperture", "cannot", "a radio sends and receives in all dir
 BYTE_SIZE = Mapped(
     "byteSize",
     "exact",
-    "bits on the wire per byte: 10 is 8N1, 11 is 8E1, 8O1 or 8N2, 12 is 8E2 or 8O2; 8 means 8N1",
+    "bits on the wire per byte: 10 is 8N1 (7E1 with data_bits: 7), 11 is 8E1, 8O1 or 8N2, 12 is "
+    "8E2 or 8O2; 8 means 8N1",
 )
 ALLOWED_CHANNELS = Mapped(
     "allowedChannels", "approximate", "the simulated device obeys it; the radio has no such list"

@@ -136,7 +136,7 @@ class IrdaSession(FramedLineSession):
     def send(self, packet: Packet, now: int) -> Transmission | CannotSend | None:
         frame = super().send(packet, now)
         if isinstance(frame, Transmission):
-            self._own_until = now + self._duration_ns(frame.data) + self._turnaround_ns
+            self._own_until = now + self._line.duration_ns(len(frame.data)) + self._turnaround_ns
         return frame
 
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar
 
 from hilgw.adapters._common.framed_line import FramedLineSession, line_route
-from hilgw.adapters._common.framing_settings import FramingSettings, check_framing, in_full, name_of
+from hilgw.adapters._common.framing_settings import (
+    FramingSettings,
+    check_framing,
+    in_full,
+    name_of,
+    new_framing,
+)
 from hilgw.adapters.base import Limits, Mapped, MockSpec, Problem, StationSettings, line_of
 from hilgw.adapters.declaration import (
     BYTE_SIZE,
@@ -20,7 +25,6 @@ from hilgw.adapters.declaration import (
     OneChannel,
     SettingsClass,
 )
-from hilgw.framing import create
 from hilgw.framing.base import LONGEST_PAYLOAD
 from hilgw.settings import setting
 
@@ -36,6 +40,7 @@ LIMITS = Limits(
     window=1024,  # frames are not acknowledged; the line itself is the limit
     channels="mapping channel: `channel` only; header: 0 to 254, in the first byte of each packet",
     rates=RATES,
+    data_bits=(7, 8),
     mapping=(
         Mapped("type", "exact", "serial"),
         Mapped(
@@ -103,7 +108,7 @@ class UartAdapter:
 
     def session(self, settings: UartSettings, common: StationSettings) -> FramedLineSession:
         return FramedLineSession(
-            partial(create, settings.framing),
+            new_framing(settings.framing, common),
             name_of(settings.framing),
             line_route(settings.mapping, common.channel),
             common,

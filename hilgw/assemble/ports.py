@@ -10,14 +10,13 @@ from hilgw.config.model import AdapterConfig, Backend, GatewayConfig
 from hilgw.config.queries import REAL_TIME, backend_of, has_nodes, is_mocked
 from hilgw.config.scene import air_of, mount_of
 from hilgw.discovery.ports import (
-    describe_port,
     exists,
     port_identity,
     reset_notice,
     resolve_port,
     usb_ids,
 )
-from hilgw.engine.lines import Port
+from hilgw.engine.lines import STALL_S, Port
 from hilgw.engine.mock_host import Air, Mock, MockHost, create_mock
 from hilgw.errors import DepartureError
 from hilgw.medium.pose import IDENTITY
@@ -28,6 +27,7 @@ from hilgw.transports.serial import tty
 from hilgw.transports.serial.port import open_serial
 from hilgw.transports.serial.urls import kind_of
 from hilgw.transports.virtual.pty import VirtualPort
+from hilgw.units import ns_to_s
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,7 +93,7 @@ class Ports(Assembly):
         self, name: str, port: str | UsbId, line: LineSettings, boot_s: float, mock: PlaceMock
     ) -> Port:
         """The serial port of a part."""
-        where = describe_port(port)
+        where = str(port)
         if not is_mocked(self.config, name):
             return self._real(port, where, line, boot_s)
         timer, backend = self.gateway.timer, backend_of(self.config, name)
@@ -117,6 +117,7 @@ class Ports(Assembly):
             lambda: open_serial(pty.path, line, timer, modem_lines=pty.set_modem_line),
             lambda: port_identity(pty.path),
             boot_s,
+            stall_s=_stall_s(line),
         )
 
     def _real(self, port: str | UsbId, where: str, line: LineSettings, boot_s: float) -> Port:
@@ -136,6 +137,7 @@ class Ports(Assembly):
             open_port,
             lambda: exists(port),
             boot_s,
+            stall_s=_stall_s(line),
             path=None if "://" in where else lambda: resolve_port(port),
         )
 
@@ -218,6 +220,14 @@ ORIGIN = (0.0, 0.0, 0.0)
 
 # --- recordings -----------------------------------------------------------------------------------
 
+
+def _stall_s(line: LineSettings) -> float:
+    """Return how long a port may take no byte: a driver with a full buffer takes the next one when
+    nearly all of it has left."""
+    return ns_to_s(line.patience_ns(DRIVER_BYTES, STALL_S))
+
+
+DRIVER_BYTES = 4096  # Linux: UART_XMIT_SIZE, include/linux/serial_core.h
 MOST_SHOWN = 10
 """Departures of a part that the user reads; the report counts all."""
 

@@ -76,7 +76,8 @@ def examine(machine: Machine | None = None) -> list[Finding]:
         *_windows_subsystem(machine),
         *_access(machine),
         *_busy(machine),
-        *_modem_manager(machine),
+        *_meddlers(machine),
+        *_without_port(machine),
         *_getty(machine),
         *_latency(machine),
         *_rules(machine),
@@ -135,16 +136,45 @@ def _busy(machine: Machine) -> Iterator[Finding]:
             yield Finding(port.name, ok=False, what=f"open in {holder}", fix=fix)
 
 
-def _modem_manager(machine: Machine) -> Iterator[Finding]:
-    for pid, words in machine.processes():
-        if Path(words[0]).name == "ModemManager":
-            yield Finding(
-                "ModemManager",
-                ok=False,
-                what=f"it runs (pid {pid}) and sends AT commands to new ports",
-                fix="sudo systemctl disable --now ModemManager, or install the udev rule",
-            )
-            return
+MEDDLERS = {
+    "ModemManager": (
+        "sends AT commands to new ports",
+        "sudo systemctl disable --now ModemManager, or install the udev rule",
+    ),
+    "brltty": (
+        "takes converters for Braille displays, and their ports away",
+        "sudo apt-get remove brltty, then plug the converter in again",
+    ),
+}
+
+
+def _meddlers(machine: Machine) -> Iterator[Finding]:
+    pids = {Path(words[0]).name: pid for pid, words in machine.processes()}
+    for name, (what, fix) in MEDDLERS.items():
+        if name in pids:
+            yield Finding(name, ok=False, what=f"it runs (pid {pids[name]}) and {what}", fix=fix)
+
+
+DESCRIPTORS = "idVendor", "idProduct", "product"
+DRIVERS = {"0403": "ftdi_sio", "067b": "pl2303", "10c4": "cp210x", "1a86": "ch341"}  # by idVendor
+
+
+def _without_port(machine: Machine) -> Iterator[Finding]:
+    """USB converters that the kernel sees, and that have no serial port."""
+    for device in sorted((machine.folder / "sys/bus/usb/devices").glob("*/idVendor")):
+        folder = device.parent
+        vid, pid, name = (machine.read(f"{folder}/{key}") for key in DESCRIPTORS)
+        if vid not in DRIVERS or any(folder.glob("*:*/tty*")):
+            continue
+        holds = ", ".join(sorted({each.resolve().name for each in folder.glob("*:*/driver")}))
+        yield Finding(
+            f"USB {folder.name}",
+            ok=False,
+            what=f"{name or 'a converter'} ({vid}:{pid}) has no serial port; driver: "
+            f"{holds or 'none'}",
+            fix=f"sudo modprobe {DRIVERS[vid]}, and plug it in again; end programs that take it "
+            "(brltty, a virtual machine)",
+        )
 
 
 def _getty(machine: Machine) -> Iterator[Finding]:

@@ -37,25 +37,22 @@ def resolve_port(port: str | UsbId) -> str:
     found = [
         info
         for info in list_ports()
-        if (info.vid, info.pid) == (port.vid, port.pid)
-        and (not port.serial or info.serial == port.serial)
+        if port.vid in (None, info.vid)
+        and port.pid in (None, info.pid)
+        and port.serial in ("", info.serial)
+        and port.location in ("", info.location, info.location.partition(":")[0])
     ]
     if not found:
-        raise PortError("no such USB device", reason=PortError.ABSENT, where=describe_port(port))
+        raise PortError("no such USB device", reason=PortError.ABSENT, where=str(port))
     if len(found) > 1:
-        paths = ", ".join(info.path for info in found)
+        paths = ", ".join(f"{info.path} at location {info.location}" for info in found)
         raise PortError(
             f"several devices match: {paths}",
             reason=PortError.UNSUPPORTED,
-            where=describe_port(port),
-            fix="add the serial number",
+            where=str(port),
+            fix="add the serial number; of devices without one the location, or use a by-path name",
         )
     return found[0].path
-
-
-def describe_port(port: str | UsbId) -> str:
-    """The text of a configured port."""
-    return str(port)
 
 
 def exists(port: str | UsbId) -> object | None:
@@ -66,9 +63,10 @@ def exists(port: str | UsbId) -> object | None:
         return None
 
 
-def by_id_name(path: str) -> str:
-    """The stable /dev/serial/by-id name of a port; "" when it has none."""
-    folder = Path("/dev/serial/by-id")
+def stable_name(path: str, by: str, root: Path = Path("/dev/serial")) -> str:
+    """The /dev/serial/by-id or by-path name of a port; "" when it has none. by: "id" is of the
+    device, and the same for two without serial numbers; "path" of the socket."""
+    folder = root / f"by-{by}"
     real = os.path.realpath(path)
     try:
         links = sorted(folder.iterdir())

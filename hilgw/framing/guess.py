@@ -11,6 +11,7 @@ AFTER_NS = 2 * NS_PER_S  # from the first byte until the notice
 LONGEST_NS = 5 * NS_PER_S  # the same for what may be one long frame
 KEPT = 1024  # bytes for the guess
 SHOWN = 16
+LINE_SHOWN = 48  # characters of a line of text
 
 # A good CRC is evidence enough; without one, several frames in a row are.
 _WITH_CRC = (
@@ -19,6 +20,16 @@ _WITH_CRC = (
 )
 _END = b"\xc0"  # of SLIP
 _SYNC = b"\xaa\x55"
+# What is printed in place of frames. Sources: Silicon Labs UG266; Digi, programmable XBee modules;
+# Espressif, boot messages.
+_PRINTED = {
+    b"Gecko Bootloader": "the boot loader of an XBee 3: send 2, or restart it",
+    b"BL >": "the boot loader of an XBee: send 2, or restart it",
+    b"B-Bypass": "the menu of a programmable XBee: send B for its radio",
+    b"rst:0x": "an ESP32 that starts; its messages end, or go to another UART",
+    b"rst cause:": "an ESP8266 that starts, at 74880 baud",
+    b"waiting for download": "an ESP in its boot loader: release GPIO 0 and restart it",
+}
 _XBEE_START, _LONGEST_XBEE = 0x7E, 512
 _TEXT_SHARE = 0.9
 _FEWEST_FRAMES = 3
@@ -32,16 +43,23 @@ def guess(data: bytes, ours: str = "", baud_rate: int = 0) -> str:
     ours: short name of the framing in use, which found no frame. baud_rate: of the line, 0: not a
     serial line.
     """
-    if _has_xbee_frame(data) and ours != "xbee":
-        return "an XBee in API mode: kind xbee?"
-    for name in _WITH_CRC:
-        if name != ours and _frames(name, data)[0]:
-            return f"framing {name}?"
+    if certain := _by_checksum(data, ours):
+        return certain
     if _is_text(data):
         return _guess_of_text(data, ours)
     if baud_rate and (slower := _slower(data, baud_rate)):
         return slower
     return _guess_without_crc(data, ours)
+
+
+def _by_checksum(data: bytes, ours: str) -> str:
+    """The guess that a good checksum confirms."""
+    if _has_xbee_frame(data) and ours != "xbee":
+        return "an XBee in API mode: kind xbee?"
+    for name in _WITH_CRC:
+        if name != ours and _frames(name, data)[0]:
+            return f"framing {name}?"
+    return ""
 
 
 def _frames(name: str, data: bytes) -> tuple[int, int]:
@@ -71,6 +89,11 @@ def _is_text(data: bytes) -> bool:
 
 
 def _guess_of_text(data: bytes, ours: str) -> str:
+    lines = [line.decode("latin-1").strip() for line in data.splitlines() if line.strip()]
+    for piece, what in _PRINTED.items():
+        if piece in data:
+            printed = next((line for line in lines if piece.decode() in line), lines[0])
+            return f'it sends "{printed[:LINE_SHOWN]}": {what}'
     if ours == "text":
         return "lines that no pattern of the settings describes"
     if b"\n" in data and ours not in ("lines", "lines-lf"):
@@ -108,7 +131,7 @@ def _slower(data: bytes, baud_rate: int) -> str:
     return f"a lower baud rate than {baud_rate}{below}?"
 
 
-_WINDOW = 9  # start bit and data bits
+_WINDOW = 9  # start bit and data bits; a byte has a stop bit, too
 
 
 @cache
@@ -127,13 +150,15 @@ def _shortest_run(byte: int) -> int:
 class FirstFrame:
     """Watches one connection until its first frame. Pure; a byte costs nothing after that.
 
-    ours, baud_rate: as for `guess`. over: a frame came, or the notice. missing: the notice came,
-    and since then no frame.
+    ours, baud_rate: as for `guess`. limit_ns: time of the longest frames on this line. over: a
+    frame came, or the notice. missing: the notice came with what the bytes look like, and since
+    then no frame.
     """
 
-    def __init__(self, ours: str = "", baud_rate: int = 0) -> None:
+    def __init__(self, ours: str = "", baud_rate: int = 0, limit_ns: int = AFTER_NS) -> None:
         self._ours = ours
         self._baud_rate = baud_rate
+        self._limit_ns = limit_ns
         self._data = b""
         self._count = 0
         self._first_ns = self._last_ns = 0
@@ -165,17 +190,25 @@ class FirstFrame:
 
     def expire(self, now: int, held: int = 0) -> str:
         """The notice when it is due, once; else "". held: bytes of an incomplete frame. While all
-        bytes look like one long frame that still comes in, the notice waits, LONGEST_NS at most."""
+        bytes look like one long frame that still comes in, the notice waits, LONGEST_NS at most;
+        on a line that is too slow for the longest frame until now, as long as that takes."""
         if self.deadline is None or now < self.deadline:
             return ""
         looks = self._looks()
-        is_growing = not looks and held == self._count and now - self._last_ns < AFTER_NS
-        latest_ns = self._first_ns + LONGEST_NS
-        if is_growing and now < latest_ns:
+        is_growing = held == self._count and now - self._last_ns < AFTER_NS
+        latest_ns = self._first_ns
+        busy_ns = self._count * (_WINDOW + 1) * NS_PER_S // (self._baud_rate or NS_PER_S)
+        fills_line = 2 * busy_ns >= now - self._first_ns  # a frame may still come in
+        if fills_line and not _by_checksum(self._data, self._ours):
+            latest_ns += self._limit_ns
+        if is_growing and not looks:
+            latest_ns = max(latest_ns, self._first_ns + LONGEST_NS)
+        if now < latest_ns:
             self.deadline = min(now + AFTER_NS, latest_ns)
             return ""
         text = self._end(looks)
-        self.missing = not is_growing  # or a long frame on a slow line, which would be read
+        # No evidence of another framing or rate: what is sent may be read all the same.
+        self.missing = bool(looks)
         return text
 
     def give_up(self) -> str:
@@ -206,7 +239,7 @@ class FirstFrame:
 def _notice(count: int, data: bytes, looks: str) -> str:
     first = data[:SHOWN]
     if "framing lines" in looks:
-        first = first.splitlines(keepends=True)[0]
+        first = (data.lstrip() or data)[:LINE_SHOWN].splitlines(keepends=True)[0]
     plural = "s" * (count > 1)
     return f'{count} byte{plural}, no frame yet; begins "{_quoted(first)}": {looks}'
 

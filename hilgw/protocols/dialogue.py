@@ -20,12 +20,20 @@ AnswerT = TypeVar("AnswerT")
 ResultT = TypeVar("ResultT")
 
 
+LONGEST_ANSWER = 256  # bytes, with what the device was sending before
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
     """The script waits up to `timeout_s` for an answer, asked `tries` times in all."""
 
     timeout_s: float = 1.0
     tries: int = 1
+
+    @property
+    def line_bytes(self) -> int:
+        """Bytes of question and answer: on a slow line the limit is at least their time."""
+        return 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +55,10 @@ class AskLine(Step):
     answer: re.Pattern[bytes]
     refusal: re.Pattern[bytes] | None = None
 
+    @property
+    def line_bytes(self) -> int:
+        return len(self.text) + LONGEST_ANSWER
+
 
 Script = Generator[Step | EventT, AnswerT | None, ResultT]
 LineScript = Script[EventT, re.Match[bytes], ResultT]
@@ -65,6 +77,7 @@ class Dialogue(Generic[EventT, AnswerT, ResultT]):
 
     ask: makes the event that sends a step's question; its second argument is the attempt, from 1
     on. None: nothing is sent, the step only waits. fail: makes the event of the script's error.
+    byte_ns: time of one byte on the line.
 
     step: the step the script waits at. deadline: when `expire` wants to be called, None once the
     dialogue is over. result: what the script returned; None when it failed.
@@ -75,10 +88,12 @@ class Dialogue(Generic[EventT, AnswerT, ResultT]):
         script: Script[EventT, AnswerT, ResultT],
         ask: Callable[[Step, int], EventT | None],
         fail: Callable[[HilgwError], EventT],
+        byte_ns: int = 0,
     ) -> None:
         self._script = script
         self._ask = ask
         self._fail = fail
+        self._byte_ns = byte_ns
         self._attempts = 0
         self.step: Step | None = None
         self.deadline: int | None = None
@@ -117,7 +132,7 @@ class Dialogue(Generic[EventT, AnswerT, ResultT]):
 
     def _attempt(self, step: Step, now: int) -> list[EventT]:
         self._attempts += 1
-        self.deadline = now + s_to_ns(step.timeout_s)
+        self.deadline = now + max(s_to_ns(step.timeout_s), step.line_bytes * self._byte_ns)
         question = self._ask(step, self._attempts)
         return [] if question is None else [question]
 
@@ -134,9 +149,10 @@ class LineDialogue(Dialogue[EventT, re.Match[bytes], ResultT]):
         script: LineScript[EventT, ResultT],
         write: Callable[[bytes], EventT],
         fail: Callable[[HilgwError], EventT],
+        byte_ns: int = 0,
     ) -> None:
         """write: makes the event that writes bytes."""
-        super().__init__(script, self._question, fail)
+        super().__init__(script, self._question, fail, byte_ns)
         self._write = write
         self.other = b""
         self.repeated = False

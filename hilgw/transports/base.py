@@ -11,6 +11,7 @@ from mmap import mmap
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from hilgw.errors import PortError
+from hilgw.units import NS_PER_S, s_to_ns
 
 BytesHandler = Callable[[bytes], None]
 ReadHandler = BytesHandler
@@ -40,6 +41,9 @@ class Scheduler(Protocol):
         """Runs callback once in the event loop at or after `when`; never early."""
 
 
+HELD_BACK = 32  # bytes that a UART or a USB adapter may pass on together
+
+
 @dataclass(frozen=True, slots=True)
 class LineSettings:
     """A UART line. byteSize: bits per byte on the wire, start + data + parity + stop."""
@@ -59,6 +63,14 @@ class LineSettings:
     @property
     def byteSize(self) -> int:
         return 1 + self.data_bits + (self.parity != "N") + self.stop_bits
+
+    def duration_ns(self, size: int) -> int:
+        """Return how long the line takes for so many bytes, rounded up."""
+        return -(-size * self.byteSize * NS_PER_S // self.baudRate)
+
+    def patience_ns(self, size: int, least_s: float = 2.0) -> int:
+        """Return the limit of time for what takes so many bytes: their time, at least `least_s`."""
+        return max(s_to_ns(least_s), self.duration_ns(size))
 
 
 @dataclass(frozen=True, slots=True)

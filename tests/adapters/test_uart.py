@@ -13,6 +13,7 @@ from hilgw.adapters.uart import ADAPTER, ByHeader
 from hilgw.errors import ConfigError
 from hilgw.framing.cobs import CobsSettings
 from hilgw.framing.gap import GapSettings
+from hilgw.framing.length import LengthSettings
 from hilgw.framing.lines import LinesSettings
 from hilgw.medium.packet import Packet
 
@@ -288,6 +289,38 @@ def test_what_is_wrong_with_settings_is_reported_with_its_place(
     ((where, what, fix),) = ADAPTER.check(ADAPTER.Settings(**fields), common())
     assert where == path
     assert words in f"{what}; {fix}"
+
+
+def test_a_length_frame_on_the_slowest_line_is_whole() -> None:
+    """A byte takes 200 ms, which is longer than the timeout within a frame elsewhere."""
+    line = common(baudRate=50)
+    assert ADAPTER.check(ADAPTER.Settings(framing="length"), line) == []
+    made = opened("length", line=line)
+    for at, byte in enumerate(frames("length", b"whole")):
+        events = made.expire(at * 200_000_000) + made.receive(bytes((byte,)), at * 200_000_000)
+    assert received(events) == [b"whole"]
+    ((where, what, fix),) = ADAPTER.check(ADAPTER.Settings(framing=LengthSettings()), line)
+    assert (where, fix) == ("framing", "give 300 ms or more")
+    assert what.startswith("a timeout of 100 ms ends a packet between two of its bytes")
+
+
+def test_an_echo_on_a_slow_line_may_come_after_the_pause_of_a_gap() -> None:
+    made = opened("gap:5s", line=common(baudRate=300), local_echo=True)
+    wire = made.send(packet(b"hi"), 0).data
+    assert made.receive(wire, 100_000_000) == []
+    assert dropped(made.expire(5_100_000_000)) == {"own_echo": 1}
+
+
+def test_seven_data_bits() -> None:
+    """7E1 has as many bits as 8N1, and carries text alone."""
+    seven = common(data_bits=7, parity="even", byteSize=10)
+    line = base.line_of(seven)[0]
+    assert (str(line), line.byteSize) == ("115200 7E1", 10)
+    made = opened("lines", line=seven)
+    assert made.send(packet(b"C?"), 0).data == b"C?\n"
+    refused = made.send(packet(b"\xb0C"), 0)
+    assert isinstance(refused, base.CannotSend) and refused.reason == "unframable"
+    assert "115200 7E1" in made.identity and "115200 7E1" in refused.text
 
 
 def test_settings_that_fit() -> None:

@@ -56,3 +56,13 @@ def test_the_port_of_a_controller_has_its_program(tmp_path: Path) -> None:
     )
     assert gateway.supervisors["rover.controller"].program is gateway.children[0]
     assert gateway.control_loops.notes("rover") == {}  # it is about to start
+
+
+@pytest.mark.parametrize(("rate", "seconds"), [(115200, 2.0), (9600, 4.27), (300, 136.5)])
+def test_a_port_is_stalled_when_the_buffer_of_its_driver_could_have_left(
+    rate: int, seconds: float
+) -> None:
+    board = f"board: {{kind: uart, port: /dev/x, baudRate: {rate}}}"
+    gateway = built(f"version: 1\nadapters: {{{board}}}")
+    stall_s = gateway.supervisors["board"].port.stall_s
+    assert stall_s == pytest.approx(seconds, abs=0.1)

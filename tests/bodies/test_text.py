@@ -67,7 +67,7 @@ class Hand:
         self.now = 1_000 * MS
         self.events: list[Any] = []
         self.take(self.session.open(self.now))
-        self.run(50)
+        self.run(50 if settings.baudRate > 1200 else 1_000)  # the line is silent
         self.emit(b"v1\r\n")
         assert Connected("text robot 1") in self.events
         self.sent()
@@ -155,6 +155,22 @@ def test_a_silent_robot_is_asked_whether_it_is_there() -> None:
     line.cut = False
     line.run(2_000)
     assert len(line.found(Connected)) == 1
+
+
+def test_a_slow_line_has_time_for_its_answers() -> None:
+    """At 300 baud an answer of 60 bytes takes 2 s."""
+    hand = Hand(minimal(baudRate=300, period_ms=20_000, always_on=("a",)))
+    hand.run(0)  # the sensor is asked for
+    answer = b"s" + 58 * b"1" + b"\n"
+    for byte in answer:
+        hand.run(34)
+        hand.emit(bytes((byte,)))
+    assert hand.session.counts["timeouts"] == 0
+    assert not [event for event in hand.events if isinstance(event, Disconnected)]
+    assert [event.index for event in hand.events if isinstance(event, SensorValue)]
+    hand.run(20_000)  # silence is noticed all the same, and named as long as it was
+    (lost,) = [event for event in hand.events if isinstance(event, Disconnected)]
+    assert lost.reason.startswith("no answer for 17.")
 
 
 def test_leds() -> None:

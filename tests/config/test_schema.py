@@ -410,7 +410,8 @@ def test_choices_inside_an_entry_have_one_message_too(
     editor: jsonschema.Draft202012Validator, change: dict[str, Any], place: list[Any], reported: str
 ) -> None:
     entry = {"kind": "uart", "port": "/dev/ttyUSB0"}
-    assert errors(editor, {"version": 1, "adapters": {"line": entry}}) == []
+    for good in (entry, {**entry, "port": {"usb": {"location": "1-1.3"}}}):
+        assert errors(editor, {"version": 1, "adapters": {"line": good}}) == []
     found = errors(editor, {"version": 1, "adapters": {"line": entry | change}})
     assert found[0][0] == ["adapters", "line", *place]
     assert reported in found[0][1]

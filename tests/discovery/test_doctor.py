@@ -104,6 +104,36 @@ def test_a_guardian_is_not_to_be_killed(healthy: Path) -> None:
     assert "end its gateway" in problem.fix
 
 
+def test_brltty_beside_modem_manager(healthy: Path) -> None:
+    put(healthy, "proc/4711/cmdline", "/usr/sbin/ModemManager\0")
+    put(healthy, "proc/4712/cmdline", "/usr/bin/brltty\0--no-daemon\0")
+    first, second = problems(examine(machine(healthy)))
+    assert (first.subject, second.subject) == ("ModemManager", "brltty")
+    assert "pid 4712" in second.what and "apt-get remove brltty" in second.fix
+
+
+@pytest.mark.parametrize("driver", ["usbfs", ""])
+def test_a_converter_without_a_serial_port(healthy: Path, driver: str) -> None:
+    """Beside one whose port is there, a keyboard, and a port of another driver."""
+    usb = "sys/bus/usb/devices"
+    put(healthy, f"{usb}/1-1.2/idVendor", "0403\n")
+    (healthy / usb / "1-1.2/1-1.2:1.0/ttyUSB0").mkdir(parents=True)
+    put(healthy, f"{usb}/1-1.4/idVendor", "046d\n")
+    put(healthy, f"{usb}/1-1.3/idVendor", "1a86\n")
+    put(healthy, f"{usb}/1-1.3/idProduct", "7523\n")
+    put(healthy, f"{usb}/1-1.3/product", "USB Serial\n")
+    interface = healthy / usb / "1-1.3/1-1.3:1.0"
+    interface.mkdir()
+    if driver:
+        (healthy / "sys/bus/usb/drivers" / driver).mkdir(parents=True)
+        (interface / "driver").symlink_to(healthy / "sys/bus/usb/drivers" / driver)
+    problem = the_problem(examine(machine(healthy)))
+    assert problem.subject == "USB 1-1.3"
+    what = "USB Serial (1a86:7523) has no serial port; driver: "
+    assert problem.what == what + (driver or "none")
+    assert "sudo modprobe ch341" in problem.fix and "brltty" in problem.fix
+
+
 def test_modem_manager(healthy: Path) -> None:
     put(healthy, "proc/412/cmdline", "/usr/sbin/ModemManager\0")
     assert "systemctl disable --now ModemManager" in the_problem(examine(machine(healthy))).fix

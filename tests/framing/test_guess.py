@@ -10,6 +10,7 @@ from hilgw.framing import create
 from hilgw.framing.guess import AFTER_NS, KEPT, FirstFrame, guess
 
 MS = 1_000_000
+NS_PER_S = 1_000_000_000
 
 
 def framed(name: str, *payloads: bytes) -> bytes:
@@ -62,6 +63,31 @@ def test_one_frame_with_a_good_crc_names_its_framing(name: str) -> None:
 )
 def test_without_a_crc_the_whole_stream_counts(data: bytes, looks: str) -> None:
     assert guess(data, "cobs-crc16", 9600) == looks
+
+
+@pytest.mark.parametrize(
+    ("data", "printed", "what"),
+    [
+        (b"\r\nGecko Bootloader v1.A.3\r\n1. upload gbl\r\n", "Gecko Bootloader v1.A.3", "XBee 3"),
+        (b"\r\nBL > ", "BL >", "an XBee"),
+        (b"\r\nB-Bypass\r\nF-Update App\r\nT-Timeout\r\n", "B-Bypass", "programmable XBee"),
+        (b"ets Jun  8 2016\r\n\r\nrst:0x1 (POWERON_RESET)\r\n", "rst:0x1 (POWERON_RESET)", "ESP32"),
+        (b"\r\n ets Jan  8 2013,rst cause:2, boot mode:(3,6)\r\n", "ets Jan  8 2013", "ESP8266"),
+        (b"waiting for download\r\n", "waiting for download", "release GPIO 0"),
+    ],
+)
+@pytest.mark.parametrize("ours", ["xbee", "cobs-crc16", "text", ""])
+def test_boot_loaders_and_menus_are_shown_in_their_words(
+    data: bytes, printed: str, what: str, ours: str
+) -> None:
+    looks = guess(data, ours, 115200)
+    assert looks.startswith(f'it sends "{printed}') and what in looks
+
+
+def test_the_first_line_of_a_text_is_shown() -> None:
+    watch = FirstFrame("rylr998", 9600)
+    watch.take(b"\r\nArduino sketch 1.2 ready\r\n> ", 0)
+    assert 'begins "Arduino sketch 1.2 ready\\r\\n": framing lines?' in watch.expire(AFTER_NS)
 
 
 def test_the_framing_in_use_is_not_proposed() -> None:
@@ -128,6 +154,34 @@ def test_a_frame_that_grows_without_end_is_reported_and_packets_still_count() ->
         text = watch.expire(second * 1000 * MS, held=second + 1)
         assert (text != "") == (second == 5), text
     assert not watch.is_missing(9000 * MS)  # it may be a frame all the same
+
+
+def test_frames_that_fill_a_slow_line_have_the_time_of_the_longest_ones() -> None:
+    """A stream that begins within a frame, whose frames look like text: no guess, no notice."""
+    byte_ns, limit_ns = 10 * NS_PER_S // 300, 20 * NS_PER_S
+    watch = FirstFrame("cobs-crc16", 300, limit_ns)
+    data = 600 * b"temp=20\r\n"
+    for at in range(limit_ns // byte_ns):
+        watch.take(data[at : at + 1], at * byte_ns)
+        assert watch.expire(at * byte_ns, held=at // 2) == ""
+    assert not watch.is_missing(limit_ns)
+    assert watch.expire(limit_ns, held=1).endswith("framing lines?") and watch.is_missing(limit_ns)
+
+
+def test_a_good_checksum_is_evidence_at_once_also_on_a_slow_line() -> None:
+    watch = FirstFrame("cobs-crc16", 300, 20 * NS_PER_S)
+    data = framed("slip-crc16", bytes(range(40)), bytes(40))
+    for at, byte in enumerate(data):
+        watch.take(bytes((byte,)), at * 10 * NS_PER_S // 300)
+    assert watch.expire(AFTER_NS, held=len(data)).endswith("framing slip-crc16?")
+
+
+def test_bytes_that_look_like_nothing_do_not_show_that_packets_are_lost() -> None:
+    watch = FirstFrame("cobs-crc16", 115200)
+    watch.take(random.Random(1).randbytes(400), 0)
+    assert watch.expire(AFTER_NS)
+    watch.take(b"more", AFTER_NS)
+    assert not watch.is_missing(AFTER_NS)
 
 
 def test_after_the_first_frame_nothing_is_kept_or_reported() -> None:

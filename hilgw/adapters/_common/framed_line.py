@@ -84,7 +84,9 @@ class FramedLine:
     def start(self) -> list[Event]:
         """Start the stream; returns notices for the user."""
         self._started = True
-        self._first_frame = FirstFrame(self.name, self._line.baudRate)
+        # The stream may begin within a frame: the longest ones, this and the next.
+        limit_ns = self._line.patience_ns(2 * self._framing.max_encoded)
+        self._first_frame = FirstFrame(self.name, self._line.baudRate, limit_ns)
         return []
 
     def close(self) -> list[Event]:
@@ -162,20 +164,19 @@ class FramedLine:
             frame = framing.encode(payload)
         except FrameError as error:
             return cannot_frame(framing, payload, error)
+        if self._line.data_bits == 7 and not frame.isascii():
+            return CannotSend(PacketRefused.UNFRAMABLE, f"a byte above 7F, at {self._line}")
         refusal = self._refuse(payload, frame)
         if refusal is not None:
             return refusal
         if framing.pause_ns:
-            self._quiet.time_ns = now + self._duration_ns(frame) + framing.pause_ns
+            self._quiet.time_ns = now + self._line.duration_ns(len(frame)) + framing.pause_ns
         self._sent(payload, frame, now)
         is_lost = self._first_frame.is_missing(now)
         return Transmission(frame, lost=PacketRefused.NO_FRAME if is_lost else None)
 
     def _sent(self, payload: bytes, frame: bytes, now: int) -> None:
         """This frame is being sent now; a hook for subclasses."""
-
-    def _duration_ns(self, frame: bytes) -> int:
-        return -(-len(frame) * self._line.byteSize * NS_PER_S // self._line.baudRate)
 
     # --- as text ---------------------------------------------------------------------------------
 
@@ -241,7 +242,7 @@ class FramedLineSession(FramedLine):
     def identity(self) -> str:
         line = self._line
         flow = ", RTS/CTS" if line.rtscts else ""
-        return f"{self.name}, {line.baudRate} 8{line.parity}{line.stop_bits}{flow}"
+        return f"{self.name}, {line}{flow}"
 
     def close(self) -> list[Event]:
         if self._echoes is not None:
@@ -255,7 +256,8 @@ class FramedLineSession(FramedLine):
 
     def _sent(self, payload: bytes, frame: bytes, now: int) -> None:
         if self._echoes is not None:
-            self._echoes.put(payload, now + self._duration_ns(frame) + ECHO_NS)
+            late_ns = self._line.duration_ns(len(frame)) + self._framing.pause_ns + ECHO_NS
+            self._echoes.put(payload, now + self._line.duration_ns(len(frame)) + late_ns)
 
 
 class _Echoes:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from functools import partial
 from typing import Any
 
 from hilgw.adapters.declaration import Problem, StationSettings, line_of
 from hilgw.errors import ConfigError
 from hilgw.framing import crc, create, parse
+from hilgw.framing.base import Framing
 from hilgw.framing.cobs import CobsSettings
 from hilgw.framing.gap import GapSettings
 from hilgw.framing.hdlc import HdlcSettings
 from hilgw.framing.length import LengthSettings
 from hilgw.framing.lines import LinesSettings
 from hilgw.framing.slip import SlipSettings
-from hilgw.units import NS_PER_S
+from hilgw.transports.base import HELD_BACK
+from hilgw.units import NS_PER_MS, ns_to_ms
 
 FramingSettings = (
     CobsSettings | GapSettings | HdlcSettings | LengthSettings | LinesSettings | SlipSettings
@@ -23,9 +27,20 @@ FramingSettings = (
 SHORTEST_GAP = 1.5  # byte times; bytes sent without a pause are one byte time apart
 
 
-def byte_ns(common: StationSettings) -> float:
-    """Duration of one byte on this line."""
-    return line_of(common)[0].byteSize * NS_PER_S / common.baudRate
+def patient(framing: Any, least_ms: float) -> Any:
+    """Return the settings of the framing; where a short name leaves the timeout of a length framing
+    open, it is at least this. ConfigError when there is no such framing."""
+    if not isinstance(framing, str):
+        return framing
+    found = parse(framing)
+    if isinstance(found, LengthSettings):
+        return replace(found, timeout_ms=max(found.timeout_ms, least_ms))
+    return found
+
+
+def new_framing(framing: str | FramingSettings, common: StationSettings) -> Callable[[], Framing]:
+    """Return what makes this framing for this line."""
+    return partial(create, patient(framing, ns_to_ms(line_of(common)[0].duration_ns(HELD_BACK))))
 
 
 def check_framing(framing: str | FramingSettings, common: StationSettings) -> list[Problem]:
@@ -35,13 +50,16 @@ def check_framing(framing: str | FramingSettings, common: StationSettings) -> li
     except ConfigError as error:
         return [framing_problem(framing, error)]
     try:
-        least = SHORTEST_GAP * byte_ns(common)
+        byte_ns = line_of(common)[0].duration_ns(1)
     except ConfigError:
         return []  # the line settings are wrong: reported elsewhere
-    if 0 < made.pause_ns < least:
+    timeout_ms = framing.timeout_ms if isinstance(framing, LengthSettings) else 0.0
+    ends_ns = timeout_ms * NS_PER_MS or made.pause_ns
+    if 0 < ends_ns < (least := SHORTEST_GAP * byte_ns):
         what = (
-            f"a gap of {made.pause_ns / 1e6:g} ms ends a packet between two of its bytes: "
-            f"a byte takes {byte_ns(common) / 1e6:.3g} ms at {common.baudRate} baud"
+            f"a {'timeout' if timeout_ms else 'gap'} of {ends_ns / 1e6:g} ms ends a packet between "
+            f"two of its bytes: a byte takes {byte_ns / 1e6:.3g} ms at "
+            f"{common.baudRate} baud"
         )
         return [("framing", what, f"give {least / 1e6:.3g} ms or more")]
     return []

@@ -28,6 +28,7 @@ from hilgw.adapters.base import (
 from hilgw.medium.packet import Packet
 from hilgw.protocols.dialogue import LineScript
 from hilgw.reasons import PacketDropped, PacketRefused
+from hilgw.transports.base import HELD_BACK, LineSettings
 from hilgw.units import earliest
 
 _EMPTY = Dropped(PacketDropped.EMPTY, "a received packet without data")
@@ -40,7 +41,7 @@ class LineModuleSession(ModuleSession[ModuleT]):
     session begins again when the module restarts, or when it does not answer a packet: its late
     answer would be mistaken for the next one's.
 
-    gap_ns: longer than any pause between the bytes of a line or packet.
+    gap_ns: longer than any pause between the bytes of a line or packet, on a fast line.
     no_answer: why the session begins again then. no_address: a source that identifies no module.
     """
 
@@ -48,8 +49,9 @@ class LineModuleSession(ModuleSession[ModuleT]):
     no_answer: ClassVar[str] = "the module did not answer"
     no_address: ClassVar[str] = ""
 
-    def __init__(self, baud_rate: int, route: Route, decoder: LineDecoder) -> None:
-        super().__init__(baud_rate)
+    def __init__(self, line: LineSettings, route: Route, decoder: LineDecoder) -> None:
+        super().__init__(line)
+        self._gap_ns = max(self.gap_ns, line.duration_ns(HELD_BACK))
         self._route = route
         self._decoder = decoder
         self.channels = route.channels
@@ -93,10 +95,10 @@ class LineModuleSession(ModuleSession[ModuleT]):
     # --- dialogues -------------------------------------------------------------------------------
 
     def _new_handshake(self) -> LineDialogue[ModuleT]:
-        return LineDialogue(self._handshake())
+        return LineDialogue(self._handshake(), self._line)
 
     def _begin(self, script: LineScript[Event, str | None], now: int) -> list[Event]:
-        self._dialogue = LineDialogue(script)
+        self._dialogue = LineDialogue(script, self._line)
         return self._after_dialogue(self._dialogue.start(now), now)
 
     def _after_dialogue(self, events: list[Event], now: int) -> list[Event]:
@@ -127,7 +129,7 @@ class LineModuleSession(ModuleSession[ModuleT]):
                 self._first_frame.found()
             else:
                 self._first_frame.take(data, now)
-        self._gap_deadline = now + self.gap_ns if self._decoder.held else None
+        self._gap_deadline = now + self._gap_ns if self._decoder.held else None
         return events
 
     def _has_sense(self, items: list[Item], events: list[Event]) -> bool:
@@ -185,11 +187,12 @@ class LineModuleSession(ModuleSession[ModuleT]):
     def _begin_packet(
         self, wire: bytes, script: LineScript[Event, str | None], now: int
     ) -> Transmission:
-        """wire: the first command; the first step of the script only waits for its answer."""
+        """wire: the first command; the first step of the script only waits for its answer, from
+        the moment in which the command has left."""
         self._token += 1
         self._outstanding = self._token
-        self._dialogue = LineDialogue(script)
-        self._dialogue.start(now)
+        self._dialogue = LineDialogue(script, self._line)
+        self._dialogue.start(now + self._line.duration_ns(len(wire)))
         return Transmission(wire, self._token)
 
     # --- time ------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from hilgw.framing.guess import FirstFrame
 from hilgw.protocols import dialogue
 from hilgw.protocols.dialogue import Dialogue, LineScript
 from hilgw.reasons import PacketDropped
+from hilgw.transports.base import LineSettings
 
 ModuleT = TypeVar("ModuleT")
 EARLY = Dropped(PacketDropped.NOT_READY, "received while the module was being set up")
@@ -70,13 +71,15 @@ class DropCounts:
 
 MOST_RESTARTS = 6
 """Of a module that does not become ready in between."""
+LONGEST_FRAME = 512
+"""Bytes that any of these modules sends for one packet, with a margin."""
 
 
 class LineDialogue(dialogue.LineDialogue[Event, ModuleT]):
     """A dialogue with a module whose commands and answers are lines of text."""
 
-    def __init__(self, script: LineScript[Event, ModuleT]) -> None:
-        super().__init__(script, Write, Failed)
+    def __init__(self, script: LineScript[Event, ModuleT], line: LineSettings) -> None:
+        super().__init__(script, Write, Failed, line.duration_ns(1))
 
 
 class ModuleSession(ABC, Generic[ModuleT]):
@@ -87,8 +90,8 @@ class ModuleSession(ABC, Generic[ModuleT]):
 
     kind: ClassVar[str]
 
-    def __init__(self, baud_rate: int) -> None:
-        self._baud_rate = baud_rate
+    def __init__(self, line: LineSettings) -> None:
+        self._line = line
         self._first_frame = FirstFrame()
         self._dialogue: Dialogue[Event, Any, Any] | None = None
         # was_ready: at least once since `open`
@@ -111,7 +114,8 @@ class ModuleSession(ABC, Generic[ModuleT]):
         events = self.close()
         self._restarts = 0
         self._open = True
-        self._first_frame = FirstFrame(self.kind, self._baud_rate)
+        limit_ns = self._line.patience_ns(LONGEST_FRAME)
+        self._first_frame = FirstFrame(self.kind, self._line.baudRate, limit_ns)
         return events + self._set_up(now)
 
     def close(self) -> list[Event]:

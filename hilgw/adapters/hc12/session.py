@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import partial
 
 from hilgw.adapters._common.framed_line import FramedLineSession, line_route
-from hilgw.adapters._common.framing_settings import name_of
+from hilgw.adapters._common.framing_settings import name_of, new_framing
 from hilgw.adapters._common.module import LineDialogue, ModuleSession, NotBefore, notice
 from hilgw.adapters.base import (
     NOT_YET,
@@ -38,12 +37,11 @@ from hilgw.adapters.hc12.settings import (
     reach_m,
 )
 from hilgw.errors import MismatchError, PeerError
-from hilgw.framing import create
 from hilgw.framing.lines import LineSplitter
 from hilgw.medium.packet import Packet
 from hilgw.protocols.dialogue import AskLine, LineScript, Pause, answered
 from hilgw.reasons import PacketRefused
-from hilgw.units import NS_PER_S, earliest, s_to_ns
+from hilgw.units import earliest, s_to_ns
 
 LONGEST_REPLY = 64
 
@@ -140,8 +138,8 @@ def _unverified(settings: Hc12Settings, common: StationSettings) -> str:
         f"AT+U8{common.parity[0].upper()}{common.stop_bits}",  # no command reads it
     ]
     return (
-        "settings cannot be verified without command mode (set_line is manual); set the module "
-        f"to {', '.join(listed)}"
+        f"settings cannot be verified without command mode (set_line is {settings.set_line}); set "
+        f"the module to {', '.join(listed)}"
     )
 
 
@@ -228,11 +226,11 @@ class Hc12Session(ModuleSession[Hc12Module]):
     kind = "hc12"
 
     def __init__(self, settings: Hc12Settings, common: StationSettings) -> None:
-        super().__init__(common.baudRate)
+        super().__init__(line_of(common)[0])
         self._settings = settings
         self._common = common
         self._stream = FramedLineSession(
-            partial(create, settings.framing),
+            new_framing(settings.framing, common),
             name_of(settings.framing),
             line_route(settings.mapping, common.channel),
             common,
@@ -240,8 +238,6 @@ class Hc12Session(ModuleSession[Hc12Module]):
         )
         self.channels = self._stream.channels
         self._mode = mode_of(settings)
-        line = line_of(common)[0]
-        self._byte_ns = line.byteSize * NS_PER_S // line.baudRate
         self._dialogue: LineDialogue[Hc12Module] | None = None
         self._lines = LineSplitter([b"\r\n"], LONGEST_REPLY, keeps_tail=True)
         self._quiet = NotBefore()  # the mode's pause after the last packet
@@ -252,7 +248,7 @@ class Hc12Session(ModuleSession[Hc12Module]):
         return super().close() + self._stream.close()
 
     def _new_handshake(self) -> LineDialogue[Hc12Module]:
-        return LineDialogue(handshake(self._settings, self._common))
+        return LineDialogue(handshake(self._settings, self._common), self._line)
 
     def _begin_packets(self, module: Hc12Module, now: int) -> list[Event]:
         self._lines.clear()
@@ -291,7 +287,7 @@ class Hc12Session(ModuleSession[Hc12Module]):
         answer = self._stream.send(packet, now)
         if isinstance(answer, Transmission) and PAUSE_S[self._mode]:
             pause_ns = s_to_ns(PAUSE_S[self._mode])
-            self._quiet.time_ns = now + len(answer.data) * self._byte_ns + pause_ns
+            self._quiet.time_ns = now + self._line.duration_ns(len(answer.data)) + pause_ns
         return answer
 
     def _refuse(self, payload: bytes, frame: bytes) -> CannotSend | None:

@@ -7,17 +7,18 @@ from dataclasses import dataclass
 
 from hilgw import framing as framings
 from hilgw.adapters._common.framed_line import EMPTY, cannot_frame
+from hilgw.adapters._common.framing_settings import patient
 from hilgw.adapters._common.module import DropCounts
 from hilgw.adapters.base import CannotSend, Dropped, Event, Received, StationSettings
 from hilgw.adapters.ir_toy.reasons import IrToyDropped
 from hilgw.adapters.ir_toy.receiver import LONGEST_RAW
 from hilgw.adapters.ir_toy.settings import (
+    BYTES_APART,
     IrToySettings,
     OneChannel,
     Target,
     byte_ms,
     carrier_of,
-    framing_settings,
     traits_of,
 )
 from hilgw.errors import FrameError
@@ -215,7 +216,7 @@ class FramedPackets(Packets):
         self._addresses = Addresses(settings, common, traits)
         self.channels = self._addresses.channels
         self._traits = traits
-        self._spec = framing_settings(settings, traits)
+        self._spec = patient(settings.framing, BYTES_APART * byte_ms(settings, traits))
         self._sender = framings.create(self._spec)
         self.pause_ns = self._sender.pause_ns
         silent_ns = ms_to_ns(SILENT_BYTES * byte_ms(settings, traits))

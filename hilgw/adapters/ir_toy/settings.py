@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from hilgw import framing as framings
-from hilgw.adapters._common.framing_settings import FramingSettings, framing_problem
+from hilgw.adapters._common.framing_settings import FramingSettings, framing_problem, patient
 from hilgw.adapters.declaration import Framed, HasMapping, HasTable, Problem, StationSettings
 from hilgw.errors import ConfigError
 from hilgw.framing.length import LengthSettings
@@ -115,6 +115,9 @@ def carrier_of(settings: IrToySettings) -> int:
     return settings.carrier_hz or (traits.carrier_hz if traits else RAW_CARRIER_HZ)
 
 
+BYTES_APART = 3  # the shortest timeout of a length framing, in times of a byte
+
+
 def byte_ms(settings: IrToySettings, traits: Traits) -> float:
     """Duration of one byte in this code, or of a repeated byte where that takes longer."""
     codes = codes_per_byte(traits.command_bits)
@@ -122,18 +125,6 @@ def byte_ms(settings: IrToySettings, traits: Traits) -> float:
     if codes == 1 and traits.held == WHOLE_FRAME:
         code_us += traits.repeat_window_us
     return codes * code_us / 1000
-
-
-def framing_settings(settings: IrToySettings, traits: Traits) -> Any:
-    """The framing's settings; a length framing given by its short name gets a timeout that suits
-    the code. ConfigError when there is no such framing."""
-    spec = settings.framing
-    if not isinstance(spec, str):
-        return spec
-    found = framings.parse(spec)
-    if isinstance(found, LengthSettings):
-        return replace(found, timeout_ms=max(found.timeout_ms, 3 * byte_ms(settings, traits)))
-    return found
 
 
 def check(settings: IrToySettings, common: StationSettings) -> Iterator[Problem]:
@@ -167,7 +158,7 @@ def _check_raw(settings: IrToySettings) -> Iterator[Problem]:
 
 def _check_framing(settings: IrToySettings, traits: Traits) -> list[Problem]:
     try:
-        found = framing_settings(settings, traits)
+        found = patient(settings.framing, BYTES_APART * byte_ms(settings, traits))
         framing = framings.create(found)
     except ConfigError as error:
         return [framing_problem(settings.framing, error)]

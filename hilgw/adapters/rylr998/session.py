@@ -20,6 +20,7 @@ from hilgw.adapters._common.line_decoder import (
     message,
 )
 from hilgw.adapters._common.line_module import LineModuleSession
+from hilgw.adapters._common.module import LONGEST_FRAME
 from hilgw.adapters._common.routes import route_for
 from hilgw.adapters.base import (
     NOT_YET,
@@ -42,9 +43,10 @@ from hilgw.adapters.rylr998.settings import (
 )
 from hilgw.errors import MismatchError, PeerError
 from hilgw.protocols.dialogue import AskLine, LineScript, answered
-from hilgw.reasons import PacketRefused, RefusedReason
-from hilgw.units import NS_PER_S, ns_to_s
+from hilgw.reasons import DroppedReason, PacketRefused, RefusedReason
+from hilgw.units import ns_to_s
 
+OLDER = "RYLR8"  # in the versions of RYLR896 and RYLR890, such as RYLR89C_V1.2.7
 RESTARTS = (b"+RESET", b"+READY", b"+FACTORY")
 
 _ANSWER = re.compile(rb"\+(?:OK|ERR=[0-9]{1,3}|[A-Z]{3,9}=[ -~]{0,64})")
@@ -63,8 +65,16 @@ FIND_TIMEOUT_S = 0.4
 ANSWER_TRIES = 3
 
 
+class Rylr998Dropped(DroppedReason):
+    """Errors of the module's reception (AT command guide, "Error result codes")."""
+
+    RX_OVER_TIME = "rx_over_time", "the reception took too long"
+    CRC = "crc", "CRC error"
+    RX_HEADER = "rx_header", "reception failed, header error"
+
+
 class Rylr998Refused(RefusedReason):
-    """Errors of the module (AT command guide, "Error result codes")."""
+    """Errors of the module's commands (AT command guide, "Error result codes")."""
 
     NO_LINE_END = "no_line_end", "the command does not end in CR LF"
     NO_COMMAND = "no_command", "the command does not begin with AT"
@@ -72,13 +82,10 @@ class Rylr998Refused(RefusedReason):
     UNKNOWN_COMMAND = "unknown_command", "the command is unknown"
     LENGTH = "length", "the data do not have the announced length"
     TX_OVER_TIME = "tx_over_time", "the transmission took too long"
-    RX_OVER_TIME = "rx_over_time", "the reception took too long"
-    CRC = "crc", "CRC error"
     FLASH = "flash", "writing the flash failed"
     UNKNOWN = "unknown", "unknown failure"
     TX_NOT_FINISHED = "tx_not_finished", "the last transmission is not finished"
     PREAMBLE = "preamble", "the preamble is not allowed in this network"
-    RX_HEADER = "rx_header", "reception failed, header error"
     SLEEP_TIME = "sleep_time", "the times of MODE 2 are not allowed"
     OTHER = "err_*", "an error that the guide does not list, by its number"
 
@@ -90,18 +97,23 @@ ERRORS: dict[int, RefusedReason] = {
     4: Rylr998Refused.UNKNOWN_COMMAND,
     5: Rylr998Refused.LENGTH,
     10: Rylr998Refused.TX_OVER_TIME,
-    11: Rylr998Refused.RX_OVER_TIME,
-    12: Rylr998Refused.CRC,
     13: PacketRefused.TOO_LONG,
     14: Rylr998Refused.FLASH,
     15: Rylr998Refused.UNKNOWN,
     17: Rylr998Refused.TX_NOT_FINISHED,
     18: Rylr998Refused.PREAMBLE,
-    19: Rylr998Refused.RX_HEADER,
     20: Rylr998Refused.SLEEP_TIME,
 }
+# What comes from the air is reported at any time, and answers no command.
+RECEPTION_ERRORS: dict[int, DroppedReason] = {
+    11: Rylr998Dropped.RX_OVER_TIME,
+    12: Rylr998Dropped.CRC,
+    19: Rylr998Dropped.RX_HEADER,
+}
+_CODES = "|".join(map(str, RECEPTION_ERRORS)).encode()
 OK = re.compile(rb"\+OK\Z")
-ERROR = re.compile(rb"\+ERR=([0-9]{1,3})\Z")
+ERROR = re.compile(rb"\+ERR=(?!(?:" + _CODES + rb")\Z)([0-9]{1,3})\Z")
+ANY_ERROR = re.compile(rb"\+ERR=([0-9]{1,3})\Z")
 
 
 def error_reason(code: int) -> str:
@@ -112,7 +124,8 @@ def error_reason(code: int) -> str:
 def error_text(code: int) -> str:
     if code == 13:
         return "more than 240 bytes"
-    return ERRORS[code].doc if code in ERRORS else f"error {code}"
+    reason = ERRORS.get(code) or RECEPTION_ERRORS.get(code)
+    return f"error {code}" if reason is None else reason.doc
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +164,11 @@ def handshake(settings: RylrSettings, common: StationSettings) -> LineScript[Eve
     """Find, check, set, verify."""
     yield from _find(common)
     version = yield from _read("VER", rb"[^\r\n]{1,64}")
+    if OLDER in version:
+        raise MismatchError(
+            f"this is a RYLR896 or its like ({version}), which has other parameters and no UID",
+            fix="connect a RYLR998 or RYLR498, or use kind: text with the commands of its guide",
+        )
     uid = yield from _read("UID", rb"[0-9A-Fa-f]{8,32}")
     if settings.module and uid.upper() != settings.module.upper():
         raise MismatchError(
@@ -286,7 +304,7 @@ class RylrSession(LineModuleSession[RylrModule]):
     """
 
     kind = "rylr998"
-    gap_ns = 300_000_000  # even at 300 baud
+    gap_ns = 300_000_000
     no_answer = "the module did not answer AT+SEND"
     no_address = TO_ALL
 
@@ -297,8 +315,7 @@ class RylrSession(LineModuleSession[RylrModule]):
         self._is_hex = settings.encoding == "hex"
         destination = normal_address(settings.destination)
         route = route_for(settings.mapping, common.channel, destination, TO_ALL, normal_address)
-        super().__init__(common.baudRate, route, RylrDecoder(is_hex=self._is_hex))
-        self._byte_ns = line_of(common)[0].byteSize * NS_PER_S // common.baudRate
+        super().__init__(line_of(common)[0], route, RylrDecoder(is_hex=self._is_hex))
         self._module: RylrModule | None = None  # of the last handshake
 
     def _handshake(self) -> LineScript[Event, RylrModule]:
@@ -320,7 +337,9 @@ class RylrSession(LineModuleSession[RylrModule]):
         return line.endswith(RESTARTS)
 
     def _other_line(self, line: bytes, now: int) -> list[Event]:
-        error = ERROR.search(line)
+        error = ANY_ERROR.search(line)
+        if error is not None and (reason := RECEPTION_ERRORS.get(int(error[1]))) is not None:
+            return [Dropped(reason, f"a packet from the air: {reason.doc} (+ERR={int(error[1])})")]
         if error is not None and self._dialogue is None:
             return [_error_notice(int(error[1]))]
         if self._dialogue is None and OK.search(line):
@@ -341,12 +360,14 @@ class RylrSession(LineModuleSession[RylrModule]):
         if self._module is None or self._is_busy(now):
             return NOT_YET
         wire = b"AT+SEND=%s,%d,%s\r\n" % (destination.encode(), len(payload), payload)
-        sending_ns = len(wire) * self._byte_ns + self._module.air_ns(len(payload))
-        self._quiet.time_ns = now + sending_ns
-        return self._begin_packet(wire, self._sent(ns_to_s(sending_ns)), now)
+        air_ns = self._module.air_ns(len(payload))
+        self._quiet.time_ns = now + self._line.duration_ns(len(wire)) + air_ns
+        return self._begin_packet(wire, self._sent(air_ns), now)
 
-    def _sent(self, sending_s: float) -> LineScript[Event, str | None]:
-        found = yield AskLine(b"", OK, ERROR, timeout_s=sending_s + self._settings.reply_timeout_s)
+    def _sent(self, air_ns: int) -> LineScript[Event, str | None]:
+        """Wait for the answer, which a received packet may precede."""
+        reply_ns = self._line.patience_ns(LONGEST_FRAME, self._settings.reply_timeout_s)
+        found = yield AskLine(b"", OK, ERROR, timeout_s=ns_to_s(air_ns + reply_ns))
         if found is None:
             return PacketRefused.NO_STATUS
         if found.re is OK:
@@ -361,7 +382,7 @@ class RylrSession(LineModuleSession[RylrModule]):
         return self._described(RylrDecoder(), frame)
 
     def _item_text(self, item: Item) -> str:
-        error = ERROR.search(item) if isinstance(item, bytes) else None
+        error = ANY_ERROR.search(item) if isinstance(item, bytes) else None
         return super()._item_text(item) + (f" ({error_text(int(error[1]))})" if error else "")
 
 

@@ -23,6 +23,7 @@ from hilgw.adapters.base import (
     StationSettings,
     Transmission,
     Write,
+    line_of,
 )
 from hilgw.adapters.text.settings import TextSettings, filled, placeholders_in
 from hilgw.errors import PeerError
@@ -109,7 +110,7 @@ class TextSession(LineModuleSession[Ready]):
         self._settings = settings
         self._end = settings.line_end.encode("utf-8", "surrogateescape")
         route = route_for(settings.mapping, common.channel, settings.destination, settings.to_all)
-        super().__init__(common.baudRate, route, self._new_decoder())
+        super().__init__(line_of(common)[0], route, self._new_decoder())
         self._listen_on, self._restart_line, self._ignored = (
             compiled(text) if text else None
             for text in (settings.listen_on, settings.restarted, settings.ignore)

@@ -15,7 +15,7 @@ from hilgw.adapters.xbee.frames import AtResponse
 from hilgw.adapters.xbee.settings import XBeeSettings
 from hilgw.errors import MismatchError, PeerError
 from hilgw.protocols import dialogue
-from hilgw.protocols.dialogue import AskLine, Pause, Step
+from hilgw.protocols.dialogue import LONGEST_ANSWER, AskLine, Pause, Step
 
 FIND_TIMEOUT_S = 0.5
 TRIES = 3
@@ -39,6 +39,10 @@ class AskAt(Step):
     name: str
     value: bytes = b""
     queued: bool = True
+
+    @property
+    def line_bytes(self) -> int:
+        return LONGEST_ANSWER
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from hilgw.adapters._common.module import ModuleSession
-from hilgw.adapters.base import Event, Failed, Notice, StationSettings, Write
+from hilgw.adapters.base import Event, Failed, Notice, StationSettings, Write, line_of
 from hilgw.adapters.xbee import describe as words
 from hilgw.adapters.xbee.api_frames import encode
 from hilgw.adapters.xbee.command_modes import (
@@ -280,7 +280,8 @@ class XBeeHandshake(Dialogue[Event, Answer, XBeeModule]):
     """
 
     def __init__(self, settings: XBeeSettings, common: StationSettings, commands: Commands) -> None:
-        super().__init__(handshake(settings, common, commands), self._question, Failed)
+        byte_ns = line_of(common)[0].duration_ns(1)
+        super().__init__(handshake(settings, common, commands), self._question, Failed, byte_ns)
         self._commands = commands
         self._escaped = settings.api_mode == 2
         self._asked: set[int] = set()  # frame ids under which the current step was asked
@@ -342,7 +343,7 @@ class XBeeModuleSession(ModuleSession[XBeeModule]):
     _dialogue: XBeeHandshake | None
 
     def __init__(self, settings: XBeeSettings, common: StationSettings) -> None:
-        super().__init__(common.baudRate)
+        super().__init__(line_of(common)[0])
         self._settings = settings
         self._common = common
         self._commands = commands_for(settings, common)

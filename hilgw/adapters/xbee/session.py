@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from hilgw.adapters._common.module import EARLY, notice
+from hilgw.adapters._common.module import EARLY, LONGEST_FRAME, notice
 from hilgw.adapters.base import (
     NOT_YET,
     CannotSend,
@@ -18,7 +18,6 @@ from hilgw.adapters.base import (
     StationSettings,
     Transmission,
     Write,
-    line_of,
 )
 from hilgw.adapters.xbee import describe as words, frames
 from hilgw.adapters.xbee.api_frames import FROM_MODULE, FrameDecoder, encode
@@ -40,7 +39,7 @@ from hilgw.adapters.xbee.settings import FACTORY_MY, XBeeSettings
 from hilgw.errors import FrameError
 from hilgw.medium.packet import Packet
 from hilgw.reasons import PacketRefused, RefusedReason
-from hilgw.units import NS_PER_MS, NS_PER_S, s_to_ns
+from hilgw.units import NS_PER_MS
 
 # Bytes that the smallest UART buffer (174 bytes, S2C) accepts before CTS falls, 17 bytes from full:
 # several frames are sent ahead only while they fit, so nothing overruns without flow control.
@@ -141,12 +140,14 @@ class XBeeSession(XBeeModuleSession):
         self._transmit_frames: TransmitFrames | None = None
         self._frame_id = 0
         room = None if common.rtscts else UART_ROOM
-        self._window = Window(settings.window, room, s_to_ns(settings.status_timeout_s))
+        # The time of our frame, and of those received before its status.
+        limit_ns = self._line.patience_ns(2 * LONGEST_FRAME, settings.status_timeout_s)
+        self._window = Window(settings.window, room, limit_ns)
         raw = settings.firmware == RAW_802
         self._network = Network(raw)
         self._rssi: LastHop | None = None
         if settings.rssi_from_db or (settings.rssi_from_db is None and not raw):
-            self._rssi = LastHop(line_of(common)[0].byteSize * NS_PER_S // common.baudRate)
+            self._rssi = LastHop(self._line.duration_ns(1))
         self._packet_decoder = PacketDecoder(self._route, None if raw else endpoints_of(settings))
 
     # --- open and close -----------------------------------------------------------------------

@@ -6,9 +6,8 @@ guides, "Transparent operating mode", "Command mode".
 
 from __future__ import annotations
 
-from functools import partial
-
 from hilgw.adapters._common.framed_line import FramedLine, payload_text
+from hilgw.adapters._common.framing_settings import new_framing
 from hilgw.adapters.base import (
     NOT_YET,
     CannotSend,
@@ -26,7 +25,6 @@ from hilgw.adapters.xbee.module import XBeeModule
 from hilgw.adapters.xbee.packets import route_of
 from hilgw.adapters.xbee.settings import DEFAULT_FRAMING, XBeeSettings
 from hilgw.errors import FrameError
-from hilgw.framing import create
 from hilgw.medium.packet import Packet
 from hilgw.reasons import PacketRefused
 
@@ -47,7 +45,7 @@ class TransparentSession(XBeeModuleSession):
 
     def __init__(self, settings: XBeeSettings, common: StationSettings) -> None:
         super().__init__(settings, common)
-        framing_of = partial(create, settings.framing or DEFAULT_FRAMING)
+        framing_of = new_framing(settings.framing or DEFAULT_FRAMING, common)
         framing = framing_of()
         self._is_timed = framing.pause_ns > 0
         self._stream = FramedLine(

@@ -113,11 +113,14 @@ class Answer(NamedTuple):
 
 
 class Window:
-    """Robots answer lines in order; a real-time line is answered at any time."""
+    """Robots answer lines in order; a real-time line is answered at any time. byte_ns, answer_ns:
+    time of a byte and of the longest answer on the line."""
 
-    def __init__(self, window: int, window_bytes: int) -> None:
+    def __init__(self, window: int, window_bytes: int, byte_ns: int, answer_ns: int) -> None:
         self._window = window
         self._window_bytes = window_bytes
+        self._byte_ns = byte_ns
+        self._answer_ns = answer_ns
         self._lines: list[Outstanding] = []
         self._realtime: list[Outstanding] = []
 
@@ -146,7 +149,10 @@ class Window:
         if line.expect is None:
             return
         waiting = self._realtime if line.realtime else self._lines
-        waiting.append(Outstanding(line, subject, size, now + line.timeout_ns))
+        ahead = sum(each.size for each in self._lines)
+        line_ns = (ahead + size) * self._byte_ns + self._answer_ns
+        until_ns = now + max(line.timeout_ns, line_ns)
+        waiting.append(Outstanding(line, subject, size, until_ns))
 
     def take(self, line: bytes) -> Answer | None:
         """The line that this one answers; None: none."""

@@ -29,6 +29,8 @@ from hilgw.errors import MismatchError
 from hilgw.protocols.dialogue import AskLine, LineDialogue, LineScript
 from hilgw.protocols.text.patterns import compiled
 from hilgw.protocols.text.steps import Step, question
+from hilgw.transports.base import LineSettings
+from hilgw.units import ns_to_s
 
 
 class TextBodySession(RobotSession):
@@ -119,7 +121,7 @@ class TextBodySession(RobotSession):
                 return self._after_setup(self._setup.expire(now), now)
         if self._traffic.is_lost(now):
             self.counts["silences"] += 1
-            return self._lose(f"no answer for {self._settings.silence_s:g} s", now)
+            return self._lose(f"no answer for {ns_to_s(self._traffic.silence_ns):g} s", now)
         return self._traffic.expire(now)
 
     def describe(self, data: bytes, *, received: bool) -> str:
@@ -228,7 +230,8 @@ class Setup(LineDialogue[Event, str | None]):
     when a step has failed. zeros: the number of the work zero, by motor."""
 
     def __init__(self, settings: TextBodySettings, traffic: Traffic) -> None:
-        super().__init__(self._steps(), Write, ProtocolFailure)
+        byte_ns = LineSettings(settings.baudRate).duration_ns(1)
+        super().__init__(self._steps(), Write, ProtocolFailure, byte_ns)
         self._settings = settings
         self._traffic = traffic
         self._groups: dict[str, bytes] = {}  # of all steps

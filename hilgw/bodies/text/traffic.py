@@ -27,6 +27,7 @@ from hilgw.control.events import Command, Event, MotorHeld, Notice, SensorValue,
 from hilgw.control.safety import stands_still
 from hilgw.devices.kinds import Devices, Refusal, Value
 from hilgw.reasons import RequestReason
+from hilgw.transports.base import HELD_BACK, LineSettings
 from hilgw.units import ms_to_ns, s_to_ns
 
 # Subjects of lines in the exchange, beside those with an object or a name of their own.
@@ -42,7 +43,7 @@ class TextRobotRefused(RequestReason):
 
 class Traffic:
     """end: of a line. silence: until its end nothing but a stop is written. counts: those of the
-    session."""
+    session. silence_ns: without an answer for so long the robot is gone."""
 
     def __init__(
         self,
@@ -52,16 +53,20 @@ class Traffic:
         counts: Counter[str],
     ) -> None:
         self.end = to_bytes(settings.line_end)
-        self.silence = Silence(ms_to_ns(settings.quiet_ms))
+        line = LineSettings(settings.baudRate)
+        self.silence = Silence(max(ms_to_ns(settings.quiet_ms), line.duration_ns(HELD_BACK)))
         self._settings = settings
         self._devices = devices
         self._always_on = always_on
         self._counts = counts
-        self._window = Window(settings.window, settings.window_bytes)
+        answer_ns = line.duration_ns(settings.longest_line)
+        self._window = Window(
+            settings.window, settings.window_bytes, line.duration_ns(1), answer_ns
+        )
         self._zeros: dict[str, float] = {}
         self._motions = Motions(settings, devices, self.end, self._zeros)
         self._leds = Leds(settings, self.end)
-        self._silence_ns = s_to_ns(settings.silence_s)
+        self.silence_ns = max(s_to_ns(settings.silence_s), 2 * answer_ns)
         self._stop_again = self._is_blocked = False
         self._stop_tries = 0
         self._answered_ns = self._asked_ns = self._work_ns = 0
@@ -192,7 +197,7 @@ class Traffic:
     # --- time ---------------------------------------------------------------------------------
 
     def next_deadline(self) -> int:
-        dues = [self._answered_ns + self._silence_ns, self._window.next_deadline()]
+        dues = [self._answered_ns + self.silence_ns, self._window.next_deadline()]
         dues.append(self._motions.next_deadline())
         work_ns = self._next_work_ns()
         if work_ns is not None:
@@ -201,7 +206,7 @@ class Traffic:
 
     def is_lost(self, now: int) -> bool:
         """Whether the robot has answered nothing for too long."""
-        return now - self._answered_ns >= self._silence_ns
+        return now - self._answered_ns >= self.silence_ns
 
     def expire(self, now: int) -> list[Event]:
         events = self._resync(self._window.overdue(now), now)
@@ -355,7 +360,7 @@ class Traffic:
     @property
     def _alive_ns(self) -> int:
         """When the robot is asked for a sign of life."""
-        return max(self._answered_ns, self._asked_ns) + self._silence_ns // 3
+        return max(self._answered_ns, self._asked_ns) + self.silence_ns // 3
 
     def _due_lines(self, now: int) -> list[tuple[Sendable, bytes, object]]:
         """Lines that are due, in their order: bytes and subject of each."""

@@ -52,7 +52,7 @@ def check_adapters(inspection: Inspection) -> None:
         except ConfigError as error:
             inspection.config_error(path, error)
         _run_own_check(inspection, path, plugins.ADAPTERS, config, config.settings, config.common)
-        _question_rate(inspection, path, config)
+        _question_line(inspection, path, config)
         if needs_mock(inspection, path):
             try:
                 part = plugins.load(plugins.ADAPTERS, config.kind)
@@ -63,10 +63,14 @@ def check_adapters(inspection: Inspection) -> None:
                 check_mock(inspection, path, spec)
 
 
-def _question_rate(inspection: Inspection, path: Path, config: AdapterConfig) -> None:
-    """Warns of a rate that is legal, and probably mistyped."""
-    rate = config.common.baudRate
-    near = near_rate(rate, plugins.load(plugins.ADAPTERS, config.kind).limits.rates)
+def _question_line(inspection: Inspection, path: Path, config: AdapterConfig) -> None:
+    """Refuses data bits that the hardware has not; warns of a rate that is legal, and probably
+    mistyped."""
+    rate, limits = config.common.baudRate, plugins.load(plugins.ADAPTERS, config.kind).limits
+    if config.common.data_bits not in limits.data_bits:
+        what = f"the line of kind {config.kind} has no {config.common.data_bits} data bits"
+        inspection.error((*path, "data_bits"), what, "remove it: the line has 8")
+    near = near_rate(rate, limits.rates)
     if near is not None and not inspection.document.is_bad((*path, "baudRate")):
         inspection.warn((*path, "baudRate"), f"{rate} is not a usual rate", f"did you mean {near}?")
 
@@ -107,6 +111,9 @@ def check_ports(inspection: Inspection) -> None:
         key = _port_key(inspection, data.get("port"))
         if isinstance(key, str) and "://" in key:
             _check_port_url(inspection, at, key)
+        if isinstance(key, UsbId) and not key.location and None in (key.vid, key.pid):
+            lacks = "vid" if key.vid is None else "pid"
+            inspection.error((*at, "usb", lacks), "missing", "add it, or use location")
         if key == "loop://":
             continue  # each opens its own
         if key == "":

@@ -55,6 +55,7 @@ def parts_schema(
         "title": title,
         "description": inspect.getdoc(parts[-1]) or "",
         "additionalProperties": bool(rest),
+        **getattr(parts[-1], "in_editors", {}),
     }
     mapping = core_schema.typed_dict_schema(
         fields,

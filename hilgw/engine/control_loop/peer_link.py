@@ -15,7 +15,7 @@ from hilgw.engine.supervisor import PortListener
 from hilgw.engine.timing import Wakeup
 from hilgw.errors import AdapterError, MismatchError, PeerError, PortError
 from hilgw.framing.base import TURN_BYTES
-from hilgw.framing.guess import FirstFrame
+from hilgw.framing.guess import AFTER_NS, FirstFrame
 from hilgw.transports.base import NOT_SET
 from hilgw.units import NS_PER_MS
 
@@ -44,6 +44,7 @@ HELD_UP_NS = 100 * NS_PER_MS
 # only where each FF FF is one FF.
 CHECKED_BYTES, MOST_CHECKED_BYTES = 128, 1024
 FEWEST_DOUBLED = 3
+LONGEST_FRAME = 1024  # bytes of a line or frame of a robot or controller
 
 
 class PeerListener:
@@ -146,7 +147,8 @@ class PeerLink(Generic[S]):
         self.peer_confirmed = self._drain_awaited = self._has_faulted = False
         if self._pacer is not None:
             self._pacer.reset()
-            self._first_frame = FirstFrame("", self._pacer.baudRate)
+            limit_ns = max(AFTER_NS, self._pacer.duration_ns(LONGEST_FRAME))
+            self._first_frame = FirstFrame("", self._pacer.baudRate, limit_ns)
         self.listener.attached(transport)
         self.call(now, self.session.open, now)
 

@@ -302,13 +302,15 @@ def _over_asyncio(device: _Device, name: str) -> Transport:
 
 @dataclass(frozen=True, slots=True)
 class PortInfo:
-    """A serial port of this machine. vid, pid: USB ids, None for a port that is not USB."""
+    """A serial port of this machine. vid, pid: USB ids, None for a port that is not USB. location:
+    its USB socket, with the interface of a device that has several; "" for no USB port."""
 
     path: str
     description: str
     vid: int | None
     pid: int | None
     serial: str
+    location: str = ""
 
 
 def list_ports() -> list[PortInfo]:
@@ -326,6 +328,7 @@ def list_ports() -> list[PortInfo]:
             info.vid,
             info.pid,
             info.serial_number or "",
+            getattr(info, "location", None) or "",
         )
         for info in found
     ]

@@ -117,7 +117,10 @@ def test_without_command_mode_nothing_is_sent_and_that_is_reported() -> None:
     assert not bench.texts
     (notice,) = bench.of(base.Notice)
     assert "settings cannot be verified" in notice.text
+    assert "(set_line is manual)" in notice.text
     assert "AT+B9600, AT+C012, AT+FU3, AT+U8N1" in notice.text
+    silent = Bench({"set": "high", "C": 12}, set_line="held").run(10)
+    assert "(set_line is held)" in silent.of(base.Notice)[0].text
 
 
 def test_held_by_hand_it_only_verifies() -> None:

@@ -12,6 +12,7 @@ from hilgw.adapters.rylr998.session import RylrSession
 from hilgw.adapters.rylr998.settings import ByDestination, ByHeader, Modulation
 from hilgw.medium.packet import Packet
 from hilgw.testing import AdapterConformance, Vector
+from hilgw.testing.conformance.simulation import Simulation
 
 FAST = Modulation(spreading_factor=7, bandwidth_khz=500)
 
@@ -34,12 +35,35 @@ class TestRylr998(AdapterConformance):
     )
 
 
+class BesideDamagedPackets(TestRylr998):
+    """Modules that report damaged packets from the air at any time, within AT+SEND too."""
+
+    __test__ = False
+    mock = {"damaged_ms": 13}
+
+
+def test_no_packet_is_lost_because_another_one_came_in_damaged() -> None:
+    simulation = Simulation.ready(BesideDamagedPackets(), pair=True)
+    near, far = simulation.near, simulation.far
+    packets = [b"packet %d" % number for number in range(16)]
+    for data in packets:
+        near.send(data)
+    assert simulation.run_until(lambda: len(far.received) == len(packets), 30.0)
+    simulation.run(0.1)
+    assert [each.data for each in far.received] == packets
+    count = near.station.statistics.count
+    assert (count.delivered, dict(count.refused)) == (len(packets), {})
+    counted = {str(reason) for reason, _ in near.refusals}
+    assert counted == {"crc", "rx_header", "rx_over_time"}
+    assert near.mock.damaged > len(packets)  # several in each AT+SEND
+
+
 # --- what is LoRa's own ---
 
 
 def ready(port: str = "x", /, **settings: Any) -> RylrSession:
     """A session whose module has answered the whole handshake."""
-    common = base.StationSettings(port=port, channel=5, baudRate=115200)
+    common = base.StationSettings(port=port, channel=5, baudRate=settings.pop("baudRate", 115200))
     session = ADAPTER.session(ADAPTER.Settings(**settings), common)
     values = {"ADDRESS": "7", "NETWORKID": "5", "BAND": "915000000", "PARAMETER": "9,7,1,12"}
     values |= {"CRFOP": "22", "MODE": "0", "VER": "RYLR998_V1", "UID": "0" * 24}
@@ -85,7 +109,8 @@ def test_one_command_at_a_time_and_not_before_the_air_is_free() -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "reason"), [(5, "length"), (17, "tx_not_finished"), (99, "err_99")]
+    ("code", "reason"),
+    [(5, "length"), (10, "tx_over_time"), (17, "tx_not_finished"), (99, "err_99")],
 )
 def test_errors_have_words(code: int, reason: str) -> None:
     session = ready()
@@ -93,6 +118,34 @@ def test_errors_have_words(code: int, reason: str) -> None:
     reported, refused = session.receive(b"+ERR=%d\r\n" % code, 1)
     assert isinstance(reported, base.Notice)
     assert refused == base.Refused(1, reason)
+
+
+@pytest.mark.parametrize(("code", "reason"), [(11, "rx_over_time"), (12, "crc"), (19, "rx_header")])
+def test_an_error_of_the_reception_answers_no_command(code: int, reason: str) -> None:
+    session = ready()
+    assert session.send(packet(), 0)
+    (dropped,) = session.receive(b"+ERR=%d\r\n" % code, 1)
+    assert isinstance(dropped, base.Dropped)
+    assert (dropped.reason, f"(+ERR={code})" in dropped.text) == (reason, True)
+    assert session.receive(b"+OK\r\n", 2) == [base.Delivered(1)]
+    # Nor is it one in the handshake.
+    session.open(3)
+    assert not any(
+        isinstance(event, base.Failed) for event in session.receive(b"+ERR=%d\r\n" % code, 4)
+    )
+    assert session.receive(b"+OK\r\n", 5) == [base.Write(b"AT+VER?\r\n")]
+
+
+def test_a_long_packet_may_precede_the_answer_on_a_slow_line() -> None:
+    session = ready(baudRate=300)
+    sent = session.send(packet(), 0)
+    assert isinstance(sent, base.Transmission)
+    at_ns = len(sent.data) * 10**10 // 300 + 200_000_000  # left, and transmitted
+    taken = []
+    for byte in b"+RCV=50,240,%s,-50,9\r\n+OK\r\n" % (240 * b"x"):
+        taken += session.expire(at_ns) + session.receive(bytes((byte,)), at_ns)
+        at_ns += 10**10 // 300
+    assert taken == [base.Received(240 * b"x", 5, -50.0, "50"), base.Delivered(1)]
 
 
 def test_a_restart_and_a_silence_lose_the_packet_and_shake_hands_again() -> None:
@@ -105,6 +158,15 @@ def test_a_restart_and_a_silence_lose_the_packet_and_shake_hands_again() -> None
     session = ready()
     session.send(packet(), 0)
     assert session.expire(10**11)[0] == base.Refused(1, "no_status")
+
+
+def test_an_older_module_is_named_by_its_version() -> None:
+    session = ADAPTER.session(ADAPTER.Settings(), base.StationSettings(port="x", channel=5))
+    session.open(0)
+    session.receive(b"+OK\r\n", 1)
+    (failed,) = session.receive(b"+VER=RYLR89C_V1.2.7\r\n", 2)
+    assert isinstance(failed, base.Failed)
+    assert "this is a RYLR896 or its like (RYLR89C_V1.2.7)" in failed.error.what
 
 
 def test_channels_are_networks_destinations_or_a_header() -> None:

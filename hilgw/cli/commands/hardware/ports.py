@@ -9,8 +9,9 @@ from typing import Any
 def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     commands.add_parser(
         "ports",
-        description="Lists the serial ports: path, USB ids, the stable by-id name to put into "
-        "a configuration, and the programs that have the port open.",
+        description="Lists the serial ports: path, USB ids, location, the names to put into a "
+        "configuration (by-id of the device, by-path of its socket, for devices without serial "
+        "numbers), and the programs that have the port open.",
         epilog="example: hilgw ports --json",
     ).add_argument("--json", action="store_true", help="print as JSON")
 
@@ -27,27 +28,30 @@ def run(args: argparse.Namespace) -> int:
         print("no serial ports; plug in a device, or try hilgw mock xbee --link ./xbee")
     for port in ports:
         usb = f"{port['vid']:04x}:{port['pid']:04x}" if port["vid"] is not None else ""
-        words = [port["path"], usb, port["description"], port["serial"]]
+        words = [port["path"], usb, port["description"], port["serial"], port["location"]]
         print("  ".join(word for word in words if word))
         if port["probably"]:
             print(f"    probably: {port['probably']}")
-        if port["by_id"]:
-            print(f"    {port['by_id']}")
+        for name in filter(None, (port["by_id"], port["by_path"])):
+            print(f"    {name}")
         for holder in port["holders"]:
             print(f"    open in {holder}")
     return 0
 
 
 def describe_ports() -> list[dict[str, Any]]:
-    """Path, by-id name, USB ids, serial number, description and holders of each port."""
-    from hilgw.discovery.ports import by_id_name, probable_device
+    """Path, by-id and by-path names, USB ids, serial number, location, description and holders of
+    each port."""
+    from hilgw.discovery.ports import probable_device, stable_name
     from hilgw.transports.serial import tty
     from hilgw.transports.serial.port import list_ports
 
     return [
         {
             "path": info.path,
-            "by_id": by_id_name(info.path),
+            "by_id": stable_name(info.path, "id"),
+            "by_path": stable_name(info.path, "path"),
+            "location": info.location,
             "vid": info.vid,
             "pid": info.pid,
             "serial": info.serial,

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
+from hilgw.adapters.base import UsbId
 from hilgw.cli.commands.hardware import ports
 from hilgw.cli.main import main
+from hilgw.discovery.ports import resolve_port, stable_name
+from hilgw.errors import PortError
 from hilgw.transports.serial import port as serial_port
 from hilgw.transports.serial.port import PortInfo
 
@@ -22,6 +26,45 @@ def test_a_port_in_words(
     first, second = capsys.readouterr().out.splitlines()
     assert first == "/dev/ttyUSB0  0403:6015  FT230X Basic UART  A1B2"
     assert "probably: FTDI FT230X" in second
+
+
+def test_twins_have_names_of_their_sockets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without serial numbers udev gives two devices one by-id name, which is that of either."""
+    twins = [
+        PortInfo(str(tmp_path / f"ttyUSB{at}"), "USB Serial", 0x1A86, 0x7523, "", f"1-1.{at}")
+        for at in range(2)
+    ]
+    for at, info in enumerate(twins):
+        Path(info.path).touch()
+        for folder, name in (("by-id", "usb-1a86"), ("by-path", f"usb-0:1.{at}")):
+            (tmp_path / folder).mkdir(exist_ok=True)
+            (tmp_path / folder / name).unlink(missing_ok=True)
+            (tmp_path / folder / name).symlink_to(info.path)
+    monkeypatch.setattr(serial_port, "list_ports", lambda: twins)
+    assert main(["ports"]) == 0
+    text = capsys.readouterr().out
+    assert "USB Serial  1-1.0" in text and "USB Serial  1-1.1" in text
+    names = [stable_name(info.path, "path", tmp_path) for info in twins]
+    assert names == [str(tmp_path / f"by-path/usb-0:1.{at}") for at in range(2)]
+    assert [stable_name(info.path, "id", tmp_path) for info in twins].count("") == 1
+    for location, expected in (("1-1.1", twins[1].path), ("1-1.0", twins[0].path)):
+        assert resolve_port(UsbId(location=location)) == expected
+        assert str(UsbId(location=location)) == f"USB {location}"
+    with pytest.raises(PortError) as caught:
+        resolve_port(UsbId(vid=0x1A86, pid=0x7523))
+    assert "at location 1-1.0" in caught.value.what and "by-path" in str(caught.value.fix)
+
+
+def test_an_interface_of_a_device_with_several_ports(monkeypatch: pytest.MonkeyPatch) -> None:
+    ports = [
+        PortInfo(f"/dev/ttyUSB{at}", "", 0x0403, 0x6011, "", f"1-1.3:1.{at}") for at in range(4)
+    ]
+    monkeypatch.setattr(serial_port, "list_ports", lambda: ports)
+    assert resolve_port(UsbId(location="1-1.3:1.2")) == "/dev/ttyUSB2"
+    with pytest.raises(PortError, match="several devices match"):
+        resolve_port(UsbId(location="1-1.3"))
 
 
 def test_for_machines(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
