@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import shutil
 import tempfile
@@ -18,13 +19,16 @@ class OwnFolder:
     def __init__(self) -> None:
         import fcntl  # not on Windows
 
-        # One without content may be new, and not locked yet.
-        for content in Path(tempfile.gettempdir()).glob(f"{PREFIX}*/*"):
+        # One without content may be new, and not locked yet. Path.glob would raise for a folder
+        # that its owner removes meanwhile.
+        base = tempfile.gettempdir()
+        for content in glob.glob(f"{PREFIX}*/*", root_dir=base):  # noqa: PTH207
+            folder = Path(base, content).parent
             with suppress(OSError):  # in use, another user's, or removed meanwhile
-                lock = os.open(content.parent, os.O_RDONLY | os.O_NOFOLLOW)
+                lock = os.open(folder, os.O_RDONLY | os.O_NOFOLLOW)
                 try:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    shutil.rmtree(content.parent)
+                    shutil.rmtree(folder)
                 finally:
                     os.close(lock)
         self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
