@@ -50,10 +50,8 @@ def run(args: argparse.Namespace) -> int:
         return ConfigError.exit_code
     if args.json:
         from hilgw.config.explain import explain
-        from hilgw.config.explain.facts import as_json
 
-        facts = as_json(explain(loaded))
-        print_json({"file": args.file, "ok": True, "errors": [], **facts}, as_json)
+        print_json({"file": args.file, "ok": True, "errors": [], **explain(loaded)})
     else:
         _print(args.file, loaded)
     return 0
@@ -67,4 +65,5 @@ def _print(file: str, loaded: Loaded) -> None:
     from hilgw.config.explain import explain
 
     width = min(max(shutil.get_terminal_size((WIDTH, 24)).columns, NARROWEST), WIDEST)
-    print("\n".join(in_words(explain(loaded), file, width, glyphs_of(sys.stdout.encoding))))
+    glyphs = glyphs_of(sys.stdout.encoding)
+    print("\n".join(in_words(explain(loaded), loaded.config, file, width, glyphs)))
