@@ -70,7 +70,7 @@ class _Run:
         self.session = session
         self._transport = transport
         self._scheduler = scheduler
-        self._wakeup = Wakeup(scheduler, lambda _: self._expire())
+        self._wakeup = Wakeup(scheduler, lambda _: self._handle(session.expire(scheduler.now())))
 
     def start(self) -> None:
         self._transport.start(self._receive, self._lost)
@@ -108,9 +108,6 @@ class _Run:
                 case SearchEnded():
                     _settle(self.searched, None)
         self._wakeup.set(self.session.next_deadline())
-
-    def _expire(self) -> None:
-        self._handle(self.session.expire(self._scheduler.now()))
 
 
 def _future() -> asyncio.Future[Any]:
