@@ -64,26 +64,37 @@ def parts_schema(
         metadata={"json": about},
     )
     keys = {key: _example(field) for key, field in fields.items()}
-
-    def build(value: Any, handler: Any, info: Any) -> Any:
-        context: Context = info.context
-        context.note_shape(value, keys, parts)
-        valid = handler(value)
-        try:
-            instances = [_instance(part, valid, keys, rest) for part in parts]
-            made = make(*instances) if make is not None else instances[0]
-        except HilgwError as error:
-            refused = refuse(error.what, error.fix)
-            raise (
-                refuse_key(value, error.where, refused) if error.where in value else refused
-            ) from error
-        return context.note(value, made)
-
-    return core_schema.with_info_wrap_validator_function(build, mapping)
+    return core_schema.with_info_wrap_validator_function(
+        functools.partial(_build, parts, keys, make, rest), mapping
+    )
 
 
 def _example(field: Any) -> str:
     return str(field.get("metadata", {}).get("json", {}).get("examples", [""])[0])
+
+
+def _build(
+    parts: tuple[type[Any], ...],
+    keys: dict[str, str],
+    make: Callable[..., Any] | None,
+    rest: str,
+    value: Any,
+    handler: Any,
+    info: Any,
+) -> Any:
+    """Validates a mapping, then makes the dataclasses from the valid data."""
+    context: Context = info.context
+    context.note_shape(value, keys, parts)
+    valid = handler(value)
+    try:
+        instances = [_instance(part, valid, keys, rest) for part in parts]
+        made = make(*instances) if make is not None else instances[0]
+    except HilgwError as error:
+        refused = refuse(error.what, error.fix)
+        raise (
+            refuse_key(value, error.where, refused) if error.where in value else refused
+        ) from error
+    return context.note(value, made)
 
 
 def _instance(part: type[Any], valid: dict[Any, Any], keys: Container[Any], rest: str) -> Any:
