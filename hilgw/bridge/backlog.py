@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from hilgw.transports.wakeup import Wakeup
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from hilgw.transports.base import Handle, Scheduler
+    from hilgw.transports.base import Scheduler
 
 # Bytes of a client that is gone become late commands when the device accepts nothing for this time.
 STALE_NS = 2_000_000_000
@@ -93,7 +95,7 @@ class StaleWatch(Generic[T]):
         self._on_stuck = on_stuck
         self._since: dict[T, int] = {}
         self._accepted = 0
-        self._look: Handle | None = None
+        self._wakeup = Wakeup(scheduler, self._look)
 
     def watch(self, client: T) -> None:
         """Begins to watch over the bytes of a client that sends no more."""
@@ -101,18 +103,15 @@ class StaleWatch(Generic[T]):
             return
         now = self._scheduler.now()
         self._since[client] = now
-        if self._look is None:
+        if self._wakeup.at is None:
             self._accepted = self._accepted_bytes()
-            self._look = self._scheduler.call_at(now + LOOK_NS, self._look_again)
+            self._wakeup.set(now + LOOK_NS)
 
     def close(self) -> None:
         self._since.clear()
-        if self._look is not None:
-            self._look.cancel()
-            self._look = None
+        self._wakeup.set(None)
 
-    def _look_again(self) -> None:
-        self._look = None
+    def _look(self, _due: int) -> None:
         now = self._scheduler.now()
         before, self._accepted = self._accepted, self._accepted_bytes()
         for client, since in list(self._since.items()):
@@ -124,7 +123,7 @@ class StaleWatch(Generic[T]):
                 del self._since[client]
                 self._on_stuck(client)
         if self._since:
-            self._look = self._scheduler.call_at(now + LOOK_NS, self._look_again)
+            self._wakeup.set(now + LOOK_NS)
 
 
 class TelnetQueue:

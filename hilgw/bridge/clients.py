@@ -16,11 +16,12 @@ from hilgw.bridge.rfc2217 import Rfc2217Stream
 from hilgw.errors import PortError
 from hilgw.framing.base import TURN_BYTES
 from hilgw.protocols.rfc2217 import begins_with_negotiation
+from hilgw.transports.wakeup import Wakeup
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from hilgw.transports.base import Handle, Scheduler, Transport
+    from hilgw.transports.base import Scheduler, Transport
 
 WriterRule = Literal["first", "last", "all"]
 MAX_CLIENTS = 64
@@ -172,9 +173,9 @@ class Clients:
         self._warn = warn
         self._clients: tuple[Client, ...] = ()
         self._waiting: dict[Client, _Waiting] = {}
-        self._look: Handle | None = None
+        self._look = Wakeup(scheduler, lambda _: self._look_at_waiting())
         self.paused = False  # not read, because the device does not accept their bytes
-        self._idle_look: Handle | None = None
+        self._idle_look = Wakeup(scheduler, lambda _: self._look_at_idle())
         self._refusal_ns: int | None = None
         self._telnet_warned = False
         self._offered_bytes = 0  # to clients; counted once while there is none
@@ -261,8 +262,7 @@ class Clients:
         self._waiting.clear()
         self._stale.close()
         for look in (self._look, self._idle_look):
-            if look is not None:
-                look.cancel()
+            look.set(None)
 
     def _close_stream(self, client: Client, reason: str) -> None:
         """Closes a stream; its unsent bytes are dropped for this reason, and its unread ones."""
@@ -360,12 +360,11 @@ class Clients:
 
     def _watch_idle(self) -> None:
         """Looks again when the client that was idle for the longest time may have to leave."""
-        if self.idle_ns is not None and self._idle_look is None and self._clients:
+        if self.idle_ns is not None and self._idle_look.at is None and self._clients:
             oldest = min(client.active_ns for client in self._clients)
-            self._idle_look = self.scheduler.call_at(oldest + self.idle_ns, self._look_at_idle)
+            self._idle_look.set(oldest + self.idle_ns)
 
     def _look_at_idle(self) -> None:
-        self._idle_look = None
         now, idle_ns = self.scheduler.now(), self.idle_ns or 0
         for client in self._clients:
             if now - client.active_ns >= idle_ns:
@@ -405,15 +404,14 @@ class Clients:
         now = self.scheduler.now()
         self._waiting[client] = _Waiting(client.stream.pending, now)
         self.port.hold()
-        if self._look is None:
-            self._look = self.scheduler.call_at(now + LOOK_NS, self._look_at_waiting)
+        if self._look.at is None:
+            self._look.set(now + LOOK_NS)
 
     def _stop_waiting(self, client: Client) -> None:
         if self._waiting.pop(client, None) is not None and not self._waiting:
             self.port.release()
 
     def _look_at_waiting(self) -> None:
-        self._look = None
         now = self.scheduler.now()
         for client, waiting in list(self._waiting.items()):
             pending = client.stream.pending
@@ -426,7 +424,7 @@ class Clients:
             if expired:
                 self._disconnect_slow(client, 0)
         if self._waiting:
-            self._look = self.scheduler.call_at(now + LOOK_NS, self._look_at_waiting)
+            self._look.set(now + LOOK_NS)
 
     def _disconnect_slow(self, client: Client, refused_bytes: int) -> None:
         lost = client.stream.pending + refused_bytes

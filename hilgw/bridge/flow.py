@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from hilgw.errors import FrameError
 from hilgw.reasons import DroppedReason
+from hilgw.transports.wakeup import Wakeup
 
 if TYPE_CHECKING:
     from hilgw.framing.base import Framing
-    from hilgw.transports.base import Handle, Scheduler
+    from hilgw.transports.base import Scheduler
 
 
 class BridgeDropped(DroppedReason):
@@ -94,8 +95,7 @@ class Reframer:
         self._scheduler = scheduler
         self._flow = flow
         self._deliver = deliver
-        self._alarm: Handle | None = None
-        self._alarm_ns = 0
+        self._wakeup = Wakeup(scheduler, lambda _: self._expire())
         # All streams of one direction share their counts.
         framing.dropped = flow.dropped
 
@@ -107,13 +107,10 @@ class Reframer:
 
     def reset(self) -> None:
         """The stream was interrupted: drops and counts an unfinished frame."""
-        if self._alarm is not None:
-            self._alarm.cancel()
-            self._alarm = None
+        self._wakeup.set(None)
         self._framing.reset()
 
     def _expire(self) -> None:
-        self._alarm = None
         payloads = self._framing.expire(self._scheduler.now())
         if payloads:
             self._pass_on(payloads)
@@ -121,15 +118,9 @@ class Reframer:
 
     def _set_alarm(self) -> None:
         """Keeps an earlier alarm, which sets itself again; replaces a later one."""
-        deadline = self._framing.next_deadline()
-        if self._alarm is not None:
-            if deadline is None or deadline >= self._alarm_ns:
-                return
-            self._alarm.cancel()
-            self._alarm = None
-        if deadline is not None:
-            self._alarm = self._scheduler.call_at(deadline, self._expire)
-            self._alarm_ns = deadline
+        deadline, at = self._framing.next_deadline(), self._wakeup.at
+        if deadline is not None and (at is None or deadline < at):
+            self._wakeup.set(deadline)
 
     def _pass_on(self, payloads: list[bytes]) -> None:
         encode = self._framing.encode

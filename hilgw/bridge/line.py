@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hilgw.errors import PortError
-from hilgw.transports.base import Handle, LineSettings, ModemState, Scheduler, Transport
+from hilgw.transports.base import LineSettings, ModemState, Scheduler, Transport
+from hilgw.transports.wakeup import Wakeup
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,8 +61,9 @@ class PortLine:
         self._transport: Transport | None = None
         self._notified: set[str] = set()
         self._listeners: list[Callable[[ModemState], None]] = []
-        self._look: Handle | None = None
-        self._restore_look: Handle | None = None
+        self._look = Wakeup(scheduler, lambda _: self._look_at_modem_lines())
+        self._restore_look = Wakeup(scheduler, lambda _: self._restore())
+        self._restore_ns = self._empty_looks = 0  # the latest time, and how often it was empty
         self._modem = PORT_DOWN
 
     # --- the port ---------------------------------------------------------------------------------
@@ -122,10 +124,11 @@ class PortLine:
         if self._break_owner is client:
             self._switch("break", False, client)
         if self._owner is client and self.current != self._configured:
-            self._restore(self._scheduler.now() + RESTORE_NS, empty=0)
+            self._restore_ns, self._empty_looks = self._scheduler.now() + RESTORE_NS, 0
+            self._restore()
 
     def _change(self, line: LineSettings, client: object) -> None:
-        self._stop_restoring()
+        self._restore_look.set(None)
         self._owner = client
         if line != self.current:
             self._apply(line)
@@ -163,23 +166,16 @@ class PortLine:
 
     # --- back to the configured line --------------------------------------------------------------
 
-    def _restore(self, latest: int, empty: int) -> None:
+    def _restore(self) -> None:
         now = self._scheduler.now()
         driver = self._transport is not None and self._transport.out_waiting > 0
-        empty = 0 if driver or self._waiting_bytes() else empty + 1
-        if empty > 2 or now >= latest:
-            self._stop_restoring()
+        self._empty_looks = 0 if driver or self._waiting_bytes() else self._empty_looks + 1
+        if self._empty_looks > 2 or now >= self._restore_ns:
+            self._restore_look.set(None)
             self._owner = None
             self._apply(self._configured)
         else:
-            self._restore_look = self._scheduler.call_at(
-                now + RESTORE_LOOK_NS, lambda: self._restore(latest, empty)
-            )
-
-    def _stop_restoring(self) -> None:
-        if self._restore_look is not None:
-            self._restore_look.cancel()
-            self._restore_look = None
+            self._restore_look.set(now + RESTORE_LOOK_NS)
 
     # --- modem lines ------------------------------------------------------------------------------
 
@@ -199,13 +195,9 @@ class PortLine:
             self._listeners.remove(listener)
 
     def _look_at_modem_lines(self) -> None:
-        if self._look is not None:
-            self._look.cancel()
-        self._look = None
         if self._listeners:
             self.read_modem_lines()
-            due = self._scheduler.now() + MODEM_PERIOD_NS
-            self._look = self._scheduler.call_at(due, self._look_at_modem_lines)
+            self._look.set(self._scheduler.now() + MODEM_PERIOD_NS)
 
     def read_modem_lines(self) -> None:
         """Reads the inputs now."""

@@ -24,8 +24,9 @@ from hilgw.adapters.base import (
     Write,
 )
 from hilgw.errors import HilgwError, MismatchError, PortError
-from hilgw.transports.base import Handle, LineSettings, Scheduler, Transport
+from hilgw.transports.base import LineSettings, Scheduler, Transport
 from hilgw.transports.serial.port import open_serial
+from hilgw.transports.wakeup import Wakeup
 
 PROBE_S = 12.0  # two guard times: a module in its factory state answers after them
 SEARCH_S = 30.0
@@ -69,7 +70,7 @@ class _Run:
         self.session = session
         self._transport = transport
         self._scheduler = scheduler
-        self._timer: Handle | None = None
+        self._wakeup = Wakeup(scheduler, lambda _: self._handle(session.expire(scheduler.now())))
 
     def start(self) -> None:
         self._transport.start(self._receive, self._lost)
@@ -79,8 +80,7 @@ class _Run:
         self._handle(self.session.discover(self._scheduler.now()))
 
     def close(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
+        self._wakeup.set(None)
         self.session.close()
         self._transport.close()
 
@@ -107,17 +107,7 @@ class _Run:
                     self.nodes.append(event)
                 case SearchEnded():
                     _settle(self.searched, None)
-        self._rearm()
-
-    def _rearm(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        due = self.session.next_deadline()
-        self._timer = None if due is None else self._scheduler.call_at(due, self._expire)
-
-    def _expire(self) -> None:
-        self._timer = None
-        self._handle(self.session.expire(self._scheduler.now()))
+        self._wakeup.set(self.session.next_deadline())
 
 
 def _future() -> asyncio.Future[Any]:

@@ -12,11 +12,11 @@ from hilgw.plugins import load_mock
 from hilgw.transports.base import (
     ConnectionSide,
     DeviceSide,
-    Handle,
     ListenerSide,
     Observable,
     Scheduler,
 )
+from hilgw.transports.wakeup import Wakeup
 from hilgw.units import NS_PER_MS, earliest
 
 STEPS = 10_000  # deadlines in one turn of the event loop
@@ -179,7 +179,7 @@ class MockHost:
         self.lines = Lines(Observer(), scheduler.now)
         self._scheduler = scheduler
         self._all: list[_HostedMock] = []
-        self._timer: Handle | None = None
+        self._wakeup = Wakeup(scheduler, lambda _: self._run())
         self._time = 0
         self._closed = False
 
@@ -241,9 +241,7 @@ class MockHost:
     def close(self) -> None:
         """Stops, and closes the devices. May be repeated."""
         self._closed = True
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._wakeup.set(None)
         for hosted in self._all:
             hosted.close()
 
@@ -338,15 +336,8 @@ class MockHost:
         return earliest(*waits, self.air.next_deadline())
 
     def _sleep(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        due = self._next_deadline()
-        if due is not None and not self._closed:
+        due = None if self._closed else self._next_deadline()
+        if due is not None and due <= self._time:
             # A mock with deadlines left after its turn must not starve the event loop.
-            when = due if due > self._time else self._time + PAUSE_NS
-            self._timer = self._scheduler.call_at(when, self._wake)
-
-    def _wake(self) -> None:
-        self._timer = None
-        self._run()
+            due = self._time + PAUSE_NS
+        self._wakeup.set(due)

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from hilgw.engine.observer import PoseEvent
-from hilgw.engine.timing import Wakeup
 from hilgw.errors import HilgwError, suggest
 from hilgw.medium.pose import Pose
+from hilgw.transports.wakeup import Wakeup
 from hilgw.units import NS_PER_MS
 
 if TYPE_CHECKING:

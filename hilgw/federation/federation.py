@@ -23,6 +23,7 @@ from hilgw.federation.roster import Roster
 from hilgw.federation.session import ZenohSession
 from hilgw.federation.shared_poses import SharedPoses
 from hilgw.reasons import PacketRefused
+from hilgw.transports.wakeup import Wakeup
 from hilgw.units import NS_PER_MS, NS_PER_S
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from hilgw.engine.gateway import Gateway
     from hilgw.federation.session import Query
     from hilgw.federation.shared_airs import SharedAirs
-    from hilgw.transports.base import Handle
 
 TICK_NS = 100 * NS_PER_MS
 IDLE_NS = NS_PER_S  # between two queries of a link where no packet waits to be confirmed
@@ -73,7 +73,7 @@ class Federation(NetworkView):
         self._subscribed: set[str] = set()
         self._is_announcing = False
         self._began_ns = self._links_ns = 0
-        self._tick: Handle | None = None
+        self._tick = Wakeup(self._timer, lambda _: self._on_tick())
         self._failed: asyncio.Future[None] | None = None
 
     @property
@@ -133,8 +133,7 @@ class Federation(NetworkView):
     async def _end(self, session: ZenohSession) -> None:
         """What others sent is confirmed, and what they confirmed is counted."""
         self._gateway.medium.on_listeners = self._airs.on_own = lambda: None
-        if self._tick is not None:
-            self._tick.cancel()
+        self._tick.set(None)
         for member in self.members.values():
             for outlet in member.neighbour.outlets.values():
                 outlet.detach()
@@ -182,7 +181,7 @@ class Federation(NetworkView):
             self._links_ns = now + NS_PER_S
             for member in self.members.values():
                 report(member.neighbour.name, member.status())
-        self._tick = self._timer.call_at(now + TICK_NS, self._on_tick)
+        self._tick.set(now + TICK_NS)
 
     # --- who is there -----------------------------------------------------------------------------
 

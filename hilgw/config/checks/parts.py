@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from hilgw import plugins
@@ -82,8 +82,6 @@ def _run_own_check(
     config: AdapterConfig | PartConfig,
     *settings: Any,
 ) -> None:
-    own: Callable[..., list[Problem]] | None
-    doubts: Callable[..., list[Problem]] | None
     kind = plugins.load(group, config.kind)
     own, doubts = getattr(kind, "check", None), getattr(kind, "doubts", None)
     if own is not None:

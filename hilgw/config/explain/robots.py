@@ -4,22 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hilgw import plugins
-from hilgw.config.explain.facts import (
-    BodyFacts,
-    Bound,
-    Connection,
-    ControllerFacts,
-    DeviceFacts,
-    RadioFacts,
-    RobotFacts,
-    StopRule,
-)
 from hilgw.config.model import EstopConfig, GatewayConfig, PartConfig, RobotConfig
 from hilgw.config.queries import (
+    forwarding_of,
     inside_of,
     is_mocked,
     is_on_line,
@@ -27,13 +18,16 @@ from hilgw.config.queries import (
     line_settings,
     meet,
     peer_of,
+    period_ms_of,
     proxy_of,
     stepped_of,
     world_name,
 )
 from hilgw.control.events import StopReason
+from hilgw.control.line_load import LineLoad
 from hilgw.control.parts import (
     Connects,
+    HasBattery,
     Listens,
     ListensLocally,
     OnLine,
@@ -41,12 +35,17 @@ from hilgw.control.parts import (
 )
 from hilgw.control.safety import SafetyState
 from hilgw.control.stop_frame import UNGUARDED
+from hilgw.controllers.base import PEERS
 from hilgw.devices.fields import DEFAULT_STEP_MS, EmitterFields, ReceiverFields
 from hilgw.devices.kinds import KINDS, MOTOR, NO_LIMITS, ROTATIONAL_MOTOR, Device, MotorLimits
-from hilgw.devices.properties import FIELDS, LinearMotorFields, RotationalMotorFields
+from hilgw.devices.properties import FIELDS, LinearMotorFields, RotationalMotorFields, node_of
 from hilgw.framing import create
 from hilgw.protocols.gateway.messages import LEASE_S
-from hilgw.units import ns_to_s
+from hilgw.transports.base import LineSettings
+from hilgw.units import NS_PER_MS, ns_to_s
+
+Facts = dict[str, Any]
+"""The facts of one part by their keys, as `hilgw explain --json` prints them."""
 
 LIMITED = ("position", "velocity", "acceleration", "force")  # as a motor's settings are in order
 UNITS_OF_ANY = dict(
@@ -56,26 +55,50 @@ ESTOP_S = 0.05  # from the switch to the stop on the line
 NO_BOUNDS = (-math.inf, math.inf)
 
 
-def robot_facts(config: GatewayConfig, name: str) -> RobotFacts:
-    """The facts of the robot of this name."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Connection:
+    """How hilgw reaches a part. way: "port" (opens it), "connect", "listen", "local" (a local
+    socket), "program" (starts it), "inside" (it runs in the gateway). address: the port, the URL or
+    the file. mock: the mock that runs instead; None: the real part."""
+
+    way: str
+    address: str
+    line: Facts | None = None
+    mock: str | None = None
+
+
+def line_facts(line: LineSettings) -> Facts:
+    """Return the rates and the format of a line, such as 8N1."""
+    return {
+        "baud_rate": line.baudRate,
+        "format": f"{line.data_bits}{line.parity}{line.stop_bits}",
+        "byte_bits": line.byteSize,
+        "bytes_per_s": line.baudRate / line.byteSize,
+    }
+
+
+def robot_facts(config: GatewayConfig, name: str) -> Facts:
+    """Return what commands this robot, what moves, what sends and receives, and what stops it."""
     robot = config.robots[name]
     controller = _controller(config, name, robot)
-    bodies = tuple(_body(config, name, key) for key in robot.bodies)
-    return RobotFacts(
-        name=name,
-        controller=controller,
-        bodies=bodies,
-        mode=robot.mode if len(bodies) > 1 else None,
-        other_devices=tuple(_other_devices(robot)),
-        radios=tuple(_radios(config, robot, controller)),
-        stops=stops_of(config, name, controller, bodies),
-    )
+    bodies = [_body(config, name, key) for key in robot.bodies]
+    return {
+        "name": name,
+        "controller": controller,
+        "bodies": bodies,
+        "mode": robot.mode if len(bodies) > 1 else None,
+        "other_devices": list(_other_devices(robot)),
+        "radios": list(_radios(config, robot, controller)),
+        "stops": stops_of(config, name, controller, bodies),
+    }
 
 
 # --- the controller -------------------------------------------------------------------------------
 
 
-def _controller(config: GatewayConfig, name: str, robot: RobotConfig) -> ControllerFacts | None:
+def _controller(config: GatewayConfig, name: str, robot: RobotConfig) -> Facts | None:
+    """moves: it commands motors. step_ms: of its steps, None without. silence_s: of its serial
+    line. behind: the simulator of a proxy. has_battery: an empty one of the robot ends it."""
     part = robot.controller
     if part is None:
         return None
@@ -91,13 +114,19 @@ def _controller(config: GatewayConfig, name: str, robot: RobotConfig) -> Control
     elif peer is not None and mocked:
         mock = peer.mock(settings, config.webots).name
     step_ms = config.medium.step_ms or DEFAULT_STEP_MS
-    return ControllerFacts(
-        part=part,
-        kind=plugins.load(plugins.CONTROLLERS, part.kind),
-        connection=_INSIDE if inside_of(part) is not None else _connection(settings, mock),
-        step_ms=None if stepped_of(part) is None else step_ms,
-        behind=behind,
-    )
+    kind = plugins.load(plugins.CONTROLLERS, part.kind)
+    return {
+        "kind": part.kind,
+        "summary": kind.summary,
+        "connection": _INSIDE if inside_of(part) is not None else _connection(settings, mock),
+        "moves": kind.role in PEERS,
+        "step_ms": None if stepped_of(part) is None else step_ms,
+        "silence_s": settings.silence_s if is_on_line(settings) else None,
+        "period_ms": period_ms_of(part),
+        "behind": behind,
+        "only": () if behind is None else settings.only,
+        "has_battery": isinstance(settings, HasBattery) and settings.has_battery,
+    }
 
 
 _INSIDE = Connection(way="inside", address="")
@@ -106,9 +135,8 @@ _INSIDE = Connection(way="inside", address="")
 def _connection(settings: object, mock: str | None) -> Connection:
     """Of a controller or a body outside the gateway."""
     if isinstance(settings, OnLine) and settings.port is not None:
-        return Connection(
-            way="port", address=settings.port, line=line_settings(settings), mock=mock
-        )
+        line = line_facts(line_settings(settings))
+        return Connection(way="port", address=settings.port, line=line, mock=mock)
     if isinstance(settings, RunsProgram):
         return Connection(way="program", address=" ".join([settings.file, *settings.args]))
     if isinstance(settings, Listens) and settings.listen is not None:
@@ -123,7 +151,9 @@ def _connection(settings: object, mock: str | None) -> Connection:
 # --- the bodies -----------------------------------------------------------------------------------
 
 
-def _body(config: GatewayConfig, name: str, key: str) -> BodyFacts:
+def _body(config: GatewayConfig, name: str, key: str) -> Facts:
+    """key: of the file. load: what the line carries in each period. registers: the robot reports
+    its devices when it connects, and `devices` has those that the configuration limits."""
     robot = config.robots[name]
     part = robot.bodies[key]
     body = plugins.load(plugins.BODIES, part.kind)
@@ -131,34 +161,73 @@ def _body(config: GatewayConfig, name: str, key: str) -> BodyFacts:
     mocked = is_mocked(config, f"{name}.{key}")
     simulated = is_simulated(config, f"{name}.{key}", part)
     stepped = stepped_of(robot.controller) is not None
-    return BodyFacts(
-        key=key,
-        part=part,
-        kind=body,
-        connection=_connection(
-            part.settings, body.mock(part.settings, config.webots).name if mocked else None
-        ),
-        devices=devices or tuple(_limited(body, part)),
-        registers=not devices,
-        safety=SafetyState(robot.safety, simulated=simulated, stepped=stepped),
-    )
+    safety = SafetyState(robot.safety, simulated=simulated, stepped=stepped)
+    mock = body.mock(part.settings, config.webots).name if mocked else None
+    return {
+        "key": key,
+        "kind": part.kind,
+        "summary": body.summary,
+        "connection": _connection(part.settings, mock),
+        "load": _load(body.line_load(part.settings)),
+        "devices": devices or list(_limited(body, part)),
+        "registers": not devices,
+        "safety": {
+            "simulated": safety.simulated,
+            "armed": safety.armed,
+            "latch": safety.latch,
+            "command_timeout_s": safety.timeout_s,
+            "late_s": ns_to_s(safety.late_ns),
+            "stops_on_fault": safety.stops_on_fault,
+        },
+        "stop": body.stop_frame(part.settings),
+        "silence_s": part.settings.silence_s if is_on_line(part.settings) else None,
+        "forwards": list(forwarding_of(part).describe()),
+    }
+
+
+def _load(load: LineLoad | None) -> Facts | None:
+    if load is None:
+        return None
+    return {
+        "period_ms": load.period_ns / NS_PER_MS,
+        "needed_bytes": load.needed,
+        "possible_bytes": load.possible,
+        "each_device": load.each_device,
+    }
 
 
 # --- devices --------------------------------------------------------------------------------------
 
 
-def _devices(body: Any, part: PartConfig, version: str) -> tuple[DeviceFacts, ...]:
+def _devices(body: Any, part: PartConfig, version: str) -> list[Facts]:
     """Those that the settings alone decide; none where the robot reports them."""
     framing = create(body.framing) if is_on_line(part.settings) and body.framing else None
     session = body.session(part.settings, version, framing)
-    return tuple(_device(device) for device in session.devices)
+    return [_device(device) for device in session.devices]
 
 
-def _device(device: Device) -> DeviceFacts:
-    bounds: tuple[Bound, ...] = ()
+def _device(device: Device) -> Facts:
+    bounds: list[Facts] = []
     if device.role == MOTOR:
-        bounds = (*_limits(device.limits, _units(device)), *_own(device))
-    return DeviceFacts(device=device, node=device.kind, bounds=bounds)
+        bounds = [*_limits(device.limits, _units(device)), *_own(device)]
+    reports = [quantity.unit for quantity in device.reports]
+    return _device_facts(device, device.kind, reports, bounds)
+
+
+def _device_facts(
+    device: Device, node: str, reports: Sequence[str], bounds: Sequence[Facts]
+) -> Facts:
+    """node: its kind, "motor" where the robot reports which one it is. reports: the unit of each
+    number that it reports; of such a motor it is not known."""
+    return {
+        "name": device.name,
+        "node": node,
+        "role": device.role,
+        "reports": reports,
+        "bounds": bounds,
+        "rate": device.limits.rate,
+        "default_position": device.default,
+    }
 
 
 def _units(device: Device) -> dict[str, str]:
@@ -167,21 +236,15 @@ def _units(device: Device) -> dict[str, str]:
     return dict(zip(LIMITED, units, strict=True))
 
 
-def _limits(limits: MotorLimits, units: dict[str, str]) -> Iterator[Bound]:
+def _limits(limits: MotorLimits, units: dict[str, str]) -> Iterator[Facts]:
     """The limits of the configuration."""
     for quantity, unit in units.items():
         low, high = limits.bounds(quantity)
         if (low, high) != NO_BOUNDS:
-            yield Bound(
-                quantity=quantity,
-                unit=unit,
-                low=_finite(low),
-                high=_finite(high),
-                by="configuration",
-            )
+            yield _bound(quantity, unit, low, high, "configuration")
 
 
-def _own(device: Device) -> Iterator[Bound]:
+def _own(device: Device) -> Iterator[Facts]:
     """What the device can do, where the configuration limits nothing."""
     fields = device.fields
     if not isinstance(fields, RotationalMotorFields | LinearMotorFields):
@@ -194,14 +257,17 @@ def _own(device: Device) -> Iterator[Bound]:
     units = _units(device)
     for quantity, (low, high) in own.items():
         if device.limits.bounds(quantity) == NO_BOUNDS and low < high:
-            yield Bound(quantity=quantity, unit=units[quantity], low=low, high=high, by="device")
+            yield _bound(quantity, units[quantity], low, high, "device")
 
 
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+def _bound(quantity: str, unit: str, low: float, high: float, by: str) -> Facts:
+    """One limit; None where it has none. by: what sets it: "configuration" refuses values beyond,
+    "device" is what the robot can do."""
+    finite = [value if math.isfinite(value) else None for value in (low, high)]
+    return {"quantity": quantity, "unit": unit, "low": finite[0], "high": finite[1], "by": by}
 
 
-def _limited(body: Any, part: PartConfig) -> Iterator[DeviceFacts]:
+def _limited(body: Any, part: PartConfig) -> Iterator[Facts]:
     """The motors that the configuration names, of a robot that reports its devices itself."""
     limits: dict[str, MotorLimits] = part.settings.limits
     defaults: Mapping[str, float] = body.default_positions(part.settings)
@@ -210,10 +276,10 @@ def _limited(body: Any, part: PartConfig) -> Iterator[DeviceFacts]:
         device = Device(
             name=name, kind=ROTATIONAL_MOTOR, index=index, limits=motor, default=default
         )
-        yield DeviceFacts(device=device, node=MOTOR, bounds=tuple(_limits(motor, UNITS_OF_ANY)))
+        yield _device_facts(device, MOTOR, (), list(_limits(motor, UNITS_OF_ANY)))
 
 
-def _other_devices(robot: RobotConfig) -> Iterator[DeviceFacts]:
+def _other_devices(robot: RobotConfig) -> Iterator[Facts]:
     """Those of the configuration beside the radios."""
     nodes = {fields: node for node, fields in FIELDS.items()}
     for index, (name, fields) in enumerate(robot.devices.items()):
@@ -221,20 +287,24 @@ def _other_devices(robot: RobotConfig) -> Iterator[DeviceFacts]:
             yield _device(Device(name=name, kind=nodes[type(fields)], index=index, fields=fields))
 
 
-def _radios(
-    config: GatewayConfig, robot: RobotConfig, controller: ControllerFacts | None
-) -> Iterator[RadioFacts]:
-    enables = controller is not None and (controller.step_ms or controller.behind)
+def _radios(config: GatewayConfig, robot: RobotConfig, controller: Facts | None) -> Iterator[Facts]:
+    """range: of an Emitter, -1: infinite. sampling_period_ms: of a Receiver, None where the
+    controller enables it. hardware: the adapters that it meets."""
+    enables = controller is not None and (controller["step_ms"] or controller["behind"])
     step_ms = config.medium.step_ms or DEFAULT_STEP_MS
     for name, fields in robot.radios.items():
-        yield RadioFacts(
-            name=name,
-            fields=fields,
-            sampling_period_ms=_sampling_ms(fields, step_ms) if not enables else None,
-            hardware=tuple(
-                each for each, adapter in config.adapters.items() if meet(fields, adapter)
-            ),
-        )
+        yield {
+            "name": name,
+            "node": node_of(fields),
+            "type": fields.type,
+            "channel": fields.channel,
+            "baudRate": fields.baudRate,
+            "byteSize": fields.byteSize,
+            "bufferSize": fields.bufferSize,
+            "range": fields.range if isinstance(fields, EmitterFields) else None,
+            "sampling_period_ms": _sampling_ms(fields, step_ms) if not enables else None,
+            "hardware": [each for each, part in config.adapters.items() if meet(fields, part)],
+        }
 
 
 def _sampling_ms(fields: EmitterFields | ReceiverFields, step_ms: int) -> int | None:
@@ -254,31 +324,31 @@ FREEZE = "the controller freezes: no valid message while a motor moves"
 def stops_of(
     config: GatewayConfig,
     robot: str,
-    controller: ControllerFacts | None,
-    bodies: Sequence[BodyFacts],
-) -> tuple[StopRule, ...]:
+    controller: Facts | None,
+    bodies: Sequence[Facts],
+) -> list[Facts]:
     """Every cause that stops the motors of this robot; none where nothing moves them."""
-    if not bodies or controller is None or not controller.moves:
-        return ()
-    return (
+    if not bodies or controller is None or not controller["moves"]:
+        return []
+    return [
         *_of_controller(controller, bodies),
         *_of_gateway(robot, bodies, config.estop),
         *_of_guardian(bodies, config.guardian_ms),
         *_of_bodies(bodies),
-    )
+    ]
 
 
-def _of_controller(controller: ControllerFacts, bodies: Sequence[BodyFacts]) -> Iterator[StopRule]:
+def _of_controller(controller: Facts, bodies: Sequence[Facts]) -> Iterator[Facts]:
     yield _rule(
         "the controller ends, disconnects, or sends invalid data",
         StopReason.DISCONNECTED,
         StopReason.PROTOCOL,
     )
-    if controller.silence_s is not None:
+    if controller["silence_s"] is not None:
         yield _rule(
             "the controller's serial line is silent",
             StopReason.SILENCE,
-            after_s=controller.silence_s,
+            after_s=controller["silence_s"],
         )
     for body in bodies:
         yield _freeze(controller, body, several=len(bodies) > 1)
@@ -286,38 +356,36 @@ def _of_controller(controller: ControllerFacts, bodies: Sequence[BodyFacts]) -> 
         "for 0.5 s the controller sends more than hilgw can process",
         StopReason.SWAMPED,
     )
-    if controller.has_battery:
+    if controller["has_battery"]:
         yield _rule("the robot's battery is empty; its controller ends", StopReason.BATTERY)
-    if controller.step_ms is not None and controller.connection.way != "program":
+    if controller["step_ms"] is not None and controller["connection"].way != "program":
         yield _rule(
             "a remote-control plug-in that the controller loads drives another robot",
             StopReason.REMOTE,
         )
 
 
-def _freeze(controller: ControllerFacts, body: BodyFacts, *, several: bool) -> StopRule:
-    cause = f"{FREEZE} ({body.key})" if several else FREEZE
-    timeout_s = body.safety.timeout_s
+def _freeze(controller: Facts, body: Facts, *, several: bool) -> Facts:
+    cause = f"{FREEZE} ({body['key']})" if several else FREEZE
+    timeout_s = body["safety"]["command_timeout_s"]
     note = ""
     if timeout_s is None:
         note = "not stopped: no safety.command_timeout_s"
-        note += " (but its line's silence is)" if controller.silence_s is not None else ""
+        note += " (but its line's silence is)" if controller["silence_s"] is not None else ""
     return _rule(cause, StopReason.COMMAND_TIMEOUT, after_s=timeout_s, note=note)
 
 
-def _of_gateway(
-    robot: str, bodies: Sequence[BodyFacts], estop: EstopConfig | None
-) -> Iterator[StopRule]:
+def _of_gateway(robot: str, bodies: Sequence[Facts], estop: EstopConfig | None) -> Iterator[Facts]:
     yield _rule(
         "hilgw itself is late or hangs",
         StopReason.LATE,
-        after_s=ns_to_s(min(body.safety.late_ns for body in bodies)),
+        after_s=min(body["safety"]["late_s"] for body in bodies),
     )
     yield _rule("an exception in a session", StopReason.FAULT)
     yield _rule(f"`hilgw disarm {robot}`", StopReason.DISARMED)
     for body in bodies:
-        if body.connection.way == "port" and body.connection.mock is None:
-            release = f"`hilgw release {robot}.{body.key}`"
+        if body["connection"].way == "port" and body["connection"].mock is None:
+            release = f"`hilgw release {robot}.{body['key']}`"
             yield _rule(release, StopReason.RELEASED)
     hold = f"`hilgw arm {robot} --hold`"
     ends = f"{hold} ends, or its terminal, or the time of --for"
@@ -331,52 +399,43 @@ def _of_gateway(
         yield _rule(f"`hilgw mode {robot}` leaves a body: that one stops", StopReason.EXCHANGED)
 
 
-def _of_guardian(bodies: Sequence[BodyFacts], guardian_ms: int) -> Iterator[StopRule]:
+def _of_guardian(bodies: Sequence[Facts], guardian_ms: int) -> Iterator[Facts]:
     """What the guardian does for real bodies."""
     for body in bodies:
-        if body.safety.simulated or body.connection.mock is not None:
+        if body["safety"]["simulated"] or body["connection"].mock is not None:
             continue
-        of_body = f" ({body.key})" if len(bodies) > 1 else ""
-        if not body.connection.address.startswith("rfc2217:"):
+        of_body = f" ({body['key']})" if len(bodies) > 1 else ""
+        if not body["connection"].address.startswith("rfc2217:"):
             killed, frozen = "hilgw is killed or crashes", "hilgw does not run: a freeze"
             by = f"; robot-guard stops the robot{of_body}"
             yield _rule(killed + by, StopReason.GUARDIAN)
             yield _rule(frozen + by, StopReason.GUARDIAN, after_s=guardian_ms / 1000)
             yield _rule(f"robot-guard ends{of_body}", StopReason.GUARDIAN_ENDED)
-        yield StopRule(
-            cause=f"what robot-guard does not cover{of_body}: {', '.join(UNGUARDED)}",
-            reasons=(),
-            after_s=None,
-            note=_alone(body),
-        )
+        uncovered = f"what robot-guard does not cover{of_body}: {', '.join(UNGUARDED)}"
+        yield _rule(uncovered, after_s=None, note=_alone(body))
 
 
-def _of_bodies(bodies: Sequence[BodyFacts]) -> Iterator[StopRule]:
+def _of_bodies(bodies: Sequence[Facts]) -> Iterator[Facts]:
     for body in bodies:
-        of_body = f" ({body.key})" if len(bodies) > 1 else ""
-        if body.safety.stops_on_fault:
+        of_body = f" ({body['key']})" if len(bodies) > 1 else ""
+        if body["safety"]["stops_on_fault"]:
             fault = f"the robot reports a fault of its hardware, where it can{of_body}"
             yield _rule(fault, StopReason.HARDWARE)
         yield _rule(f"a first position is outside its limits{of_body}", StopReason.OUTSIDE)
-        if body.connection.line is not None:
+        if body["connection"].line is not None:
             yield _rule(f"the serial line to the robot is full{of_body}", StopReason.BEHIND)
         which = "the connection to the robot is lost"
-        if body.silence_s is not None:
-            which += f", or its line is silent for {body.silence_s:g} s"
-        yield StopRule(
-            cause=f"{which}{of_body}",
-            reasons=(str(StopReason.BODY),),
-            after_s=None,
-            note=_alone(body),
-        )
+        if body["silence_s"] is not None:
+            which += f", or its line is silent for {body['silence_s']:g} s"
+        yield _rule(f"{which}{of_body}", StopReason.BODY, after_s=None, note=_alone(body))
 
 
-def _alone(body: BodyFacts) -> str:
+def _alone(body: Facts) -> str:
     """What the robot does where hilgw cannot stop it."""
-    return f"hilgw cannot stop it then: {body.kind.stop_frame(body.part.settings).alone}"
+    return f"hilgw cannot stop it then: {body['stop'].alone}"
 
 
-def _rule(
-    cause: str, *reasons: StopReason, after_s: float | None = 0.0, note: str = ""
-) -> StopRule:
-    return StopRule(cause=cause, reasons=tuple(map(str, reasons)), after_s=after_s, note=note)
+def _rule(cause: str, *reasons: StopReason, after_s: float | None = 0.0, note: str = "") -> Facts:
+    """One cause that stops the motors. reasons: their words in the report. after_s: how long
+    afterwards; 0: at once; None: never, and `note` is what happens."""
+    return {"cause": cause, "reasons": list(map(str, reasons)), "after_s": after_s, "note": note}

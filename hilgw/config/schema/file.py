@@ -73,13 +73,9 @@ def _file_schema() -> CoreSchema:
         "obstacles": _named(name, settings_schema(ObstacleSettings)),
         "adapters": _named(name, _by_kind(plugins.ADAPTERS)),
         "airs": _named(name, _air(name)),
-        "access": parts_schema("access", (AccessConfig,), _itself, types={"tokens": tokens}),
+        "access": parts_schema("access", (AccessConfig,), types={"tokens": tokens}),
     }
-    return parts_schema("hilgw", (GatewayConfig,), _itself, types=types)
-
-
-def _itself(instance: Any) -> Any:
-    return instance
+    return parts_schema("hilgw", (GatewayConfig,), types=types)
 
 
 def _named(name: CoreSchema, item: CoreSchema) -> CoreSchema:
@@ -117,7 +113,7 @@ def _robot(device_name: CoreSchema) -> CoreSchema:
         "body": core_schema.nullable_schema(_by_kind(plugins.BODIES)),
         "remote": core_schema.nullable_schema(_by_kind(plugins.BODIES)),
     }
-    return parts_schema("robot", (RobotConfig,), _itself, types=types)
+    return parts_schema("robot", (RobotConfig,), types=types)
 
 
 def _device() -> CoreSchema:
@@ -157,26 +153,31 @@ def _not_carried(what: str) -> CoreSchema:
 
 
 def _on_demand(make: Callable[[], CoreSchema]) -> CoreSchema:
-    """A schema that is made when a value needs it."""
+    """A schema that is made when a value needs it. ConfigError of `make`: the kind of the value
+    cannot be used."""
 
     @functools.cache
     def validator() -> SchemaValidator:
         return SchemaValidator(make())
 
     def validate(value: Any, info: Any) -> Any:
-        return validator().validate_python(value, context=info.context)
+        try:
+            made = validator()
+        except ConfigError as error:
+            raise refuse_key(value, "kind", refuse(error.what, error.fix)) from error
+        return made.validate_python(value, context=info.context)
 
     return core_schema.with_info_plain_validator_function(validate, metadata={"make": make})
 
 
 def _tagged(tag: str, name: str, part: type[Any]) -> CoreSchema:
     """A mapping with the keys of a dataclass, and its name under the key `tag`."""
-    return parts_schema(name, (part,), _itself, tag=(tag, name))
+    return parts_schema(name, (part,), tag=(tag, name))
 
 
 def _air(name: CoreSchema) -> CoreSchema:
     node = parts_schema("node", (NodeConfig,), _node, rest="parameters")
-    return parts_schema("air", (AirConfig,), _itself, types={"nodes": _named(name, node)})
+    return parts_schema("air", (AirConfig,), types={"nodes": _named(name, node)})
 
 
 def _node(node: NodeConfig) -> NodeConfig:
@@ -193,54 +194,30 @@ def _by_kind(group: plugins.Group) -> CoreSchema:
     """A mapping that selects a part of the group by its key `kind`; a kind is imported, and its
     schema made, when it is used."""
 
-    @functools.cache
-    def validator(kind: str) -> SchemaValidator:
-        return SchemaValidator(_kind_schema(group, kind))
-
-    def validate(value: Any, info: Any) -> Any:
-        try:
-            chosen = validator(value["kind"])
-        except ConfigError as error:
-            raise refuse_key(value, "kind", refuse(error.what, error.fix)) from error
-        return chosen.validate_python(value, context=info.context)
-
-    def on_demand(make: Callable[[], CoreSchema]) -> CoreSchema:
-        return core_schema.with_info_plain_validator_function(validate, metadata={"make": make})
-
     def others() -> CoreSchema:
         kinds = set(plugins.names(group)) - set(own)
         return union("kind", {kind: schema_of(kind) for kind in sorted(kinds)}, {})
 
     def schema_of(kind: str) -> CoreSchema:
-        return on_demand(functools.partial(_kind_schema, group, kind))
+        return _on_demand(functools.partial(_kind_schema, group, kind))
 
     own = {kind: schema_of(kind) for kind in plugins.own(group)}
     names = functools.partial(plugins.names, group)
-    return union("kind", own, {}, rest=on_demand(others), names=names)
+    return union("kind", own, {}, rest=_on_demand(others), names=names)
 
 
 def _kind_schema(group: plugins.Group, kind: str) -> CoreSchema:
     """The schema of this kind. ConfigError: it is unknown, or cannot be used."""
     part = plugins.load(group, kind)
-    build = _adapter if group == plugins.ADAPTERS else _part
+    config = AdapterConfig if group == plugins.ADAPTERS else PartConfig
+    shared = {"common": StationSettings} if group == plugins.ADAPTERS else {}
+
+    def make(*instances: Any) -> AdapterConfig | PartConfig:
+        return config(kind=kind, **dict(zip(("own", *shared, "settings"), instances, strict=True)))
+
     try:
-        return build(group, kind, part)
+        parts = (PartBackend, *shared.values(), part.Settings)
+        return parts_schema(f"{group.export.lower()} {kind}", parts, make, tag=("kind", kind))
     except Exception as error:  # settings of other distributions may raise anything
         what = f"the settings of kind {quoted(kind)} cannot be read: {error!r:.200}"
         raise ConfigError(what, fix="repair or remove the distribution that has it") from error
-
-
-def _adapter(group: plugins.Group, kind: str, adapter: Any) -> CoreSchema:
-    def make(own: PartBackend, common: StationSettings, settings: Any) -> AdapterConfig:
-        return AdapterConfig(kind=kind, common=common, settings=settings, own=own)
-
-    parts = (PartBackend, StationSettings, adapter.Settings)
-    return parts_schema(f"adapter {kind}", parts, make, tag=("kind", kind))
-
-
-def _part(group: plugins.Group, kind: str, part: Any) -> CoreSchema:
-    def make(own: PartBackend, settings: Any) -> PartConfig:
-        return PartConfig(kind=kind, settings=settings, own=own)
-
-    title = f"{group.export.lower()} {kind}"
-    return parts_schema(title, (PartBackend, part.Settings), make, tag=("kind", kind))

@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import MISSING
 from enum import StrEnum
 from types import MappingProxyType, NoneType, UnionType
@@ -29,7 +29,7 @@ from hilgw.errors import HilgwError
 def parts_schema(
     title: str,
     parts: tuple[type[Any], ...],
-    make: Callable[..., Any],
+    make: Callable[..., Any] | None = None,
     *,
     tag: tuple[str, str] | None = None,
     types: Mapping[str, Any] = MappingProxyType({}),
@@ -38,9 +38,9 @@ def parts_schema(
 ) -> CoreSchema:
     """A mapping that holds the keys of all `parts` (dataclasses) side by side.
 
-    make: gets one instance per part. tag: a key, and the only value it may have. types: the schemas
-    of these fields. rest: the field of the last part that takes all other keys. tagged: fields of
-    one literal value are required.
+    make: gets one instance per part; None: the only one is the value. tag: a key, and the only
+    value it may have. types: the schemas of these fields. rest: the field of the last part that
+    takes all other keys. tagged: fields of one literal value are required.
     """
     fields: dict[str, Any] = {}
     if tag:
@@ -63,56 +63,54 @@ def parts_schema(
         extra_behavior="allow" if rest else "forbid",
         metadata={"json": about},
     )
-    builder = _Builder(fields, parts, make, rest)
-    return core_schema.with_info_wrap_validator_function(builder, mapping)
+    keys = {key: _example(field) for key, field in fields.items()}
+    return core_schema.with_info_wrap_validator_function(
+        functools.partial(_build, parts, keys, make, rest), mapping
+    )
+
+
+def _example(field: Any) -> str:
+    return str(field.get("metadata", {}).get("json", {}).get("examples", [""])[0])
+
+
+def _build(
+    parts: tuple[type[Any], ...],
+    keys: dict[str, str],
+    make: Callable[..., Any] | None,
+    rest: str,
+    value: Any,
+    handler: Any,
+    info: Any,
+) -> Any:
+    """Validates a mapping, then makes the dataclasses from the valid data."""
+    context: Context = info.context
+    context.note_shape(value, keys, parts)
+    valid = handler(value)
+    try:
+        instances = [_instance(part, valid, keys, rest) for part in parts]
+        made = make(*instances) if make is not None else instances[0]
+    except HilgwError as error:
+        refused = refuse(error.what, error.fix)
+        raise (
+            refuse_key(value, error.where, refused) if error.where in value else refused
+        ) from error
+    return context.note(value, made)
+
+
+def _instance(part: type[Any], valid: dict[Any, Any], keys: Container[Any], rest: str) -> Any:
+    """The dataclass `part` of valid data. rest: its field that takes all but `keys`."""
+    names = [field.name for field in dataclasses.fields(part) if field.init]
+    values = {name: valid[name] for name in names if name in valid and name != rest}
+    if rest:
+        values[rest] = {key: item for key, item in valid.items() if key not in keys}
+    return part(**values)
 
 
 @functools.cache
 def settings_schema(part: type[Any], *, tagged: bool = False) -> CoreSchema:
     """Validates one settings dataclass. tagged: the field that distinguishes it from the others of
     a union is required."""
-    return parts_schema(part.__name__, (part,), lambda instance: instance, tagged=tagged)
-
-
-class _Builder:
-    """Validates a mapping, then makes the dataclasses from the valid data."""
-
-    def __init__(
-        self,
-        fields: Mapping[str, Any],
-        parts: tuple[type[Any], ...],
-        make: Callable[..., Any],
-        rest: str,
-    ) -> None:
-        self._parts = parts
-        self._make = make
-        self._rest = rest
-        self._keys = {
-            key: str(field.get("metadata", {}).get("json", {}).get("examples", [""])[0])
-            for key, field in fields.items()
-        }
-
-    def __call__(self, value: Any, handler: Any, info: Any) -> Any:
-        context: Context = info.context
-        context.note_shape(value, self._keys, self._parts)
-        checked = handler(value)
-        try:
-            made = self._make(*(self._instance(part, checked) for part in self._parts))
-        except HilgwError as error:
-            refused = refuse(error.what, error.fix)
-            raise (
-                refuse_key(value, error.where, refused) if error.where in value else refused
-            ) from error
-        return context.note(value, made)
-
-    def _instance(self, part: type[Any], checked: dict[Any, Any]) -> Any:
-        names = [field.name for field in dataclasses.fields(part) if field.init]
-        values = {name: checked[name] for name in names if name in checked and name != self._rest}
-        if self._rest:
-            values[self._rest] = {
-                key: item for key, item in checked.items() if key not in self._keys
-            }
-        return part(**values)
+    return parts_schema(part.__name__, (part,), tagged=tagged)
 
 
 def _fields(part: type[Any], types: Mapping[str, Any], tagged: bool) -> dict[str, Any]:

@@ -12,11 +12,11 @@ from hilgw.control.events import Event, Notice, ProtocolFailure, Write
 from hilgw.control.session import ChecksFrames, LinkSession
 from hilgw.engine.control_loop.watchdog import STALE_INPUT_NS
 from hilgw.engine.supervisor import PortListener
-from hilgw.engine.timing import Wakeup
 from hilgw.errors import AdapterError, MismatchError, PeerError, PortError
 from hilgw.framing.base import TURN_BYTES
 from hilgw.framing.guess import AFTER_NS, FirstFrame
 from hilgw.transports.base import NOT_SET
+from hilgw.transports.wakeup import Wakeup
 from hilgw.units import NS_PER_MS
 
 if TYPE_CHECKING:

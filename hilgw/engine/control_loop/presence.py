@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hilgw.engine.processes.processes import ProgramState
-from hilgw.engine.timing import Wakeup
+from hilgw.transports.wakeup import Wakeup
 from hilgw.units import NS_PER_S
 
 if TYPE_CHECKING:

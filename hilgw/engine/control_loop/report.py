@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hilgw.control.events import StopReason
 from hilgw.engine.control_loop.bodies.shadow import divergence_report
 from hilgw.engine.reporting.statistics import ControlLoopStatistics, finite, merged, refusals
-from hilgw.engine.timing import Wakeup
+from hilgw.transports.wakeup import Wakeup
 from hilgw.units import NS_PER_S, ns_to_s
 
 if TYPE_CHECKING:

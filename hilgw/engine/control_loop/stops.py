@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from hilgw.control.events import StopReason, Write
 from hilgw.control.safety import BY_HAND
 from hilgw.devices.kinds import MOTOR
-from hilgw.engine.timing import Wakeup
+from hilgw.transports.wakeup import Wakeup
 from hilgw.units import NS_PER_MS
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hilgw.controllers.base import Action, ControllerSession, Notice, Send
-from hilgw.engine.timing import Wakeup
+from hilgw.transports.wakeup import Wakeup
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,7 +13,7 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 from hilgw.engine.event_loop.scheduler import LazyHeap
-from hilgw.engine.timing import Wakeup
+from hilgw.transports.wakeup import Wakeup
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -33,13 +33,13 @@ from hilgw.adapters.base import (
 )
 from hilgw.engine.station.line_pacer import LinePacer
 from hilgw.engine.supervisor import PortListener
-from hilgw.engine.timing import Wakeup
 from hilgw.errors import AdapterError, HilgwError, PeerError, PortError
 from hilgw.framing.base import TURN_BYTES, FrameDropped
 from hilgw.medium.airs import AIR_TIME_NS
 from hilgw.medium.listeners import Listener
 from hilgw.medium.packet import Copy
 from hilgw.reasons import ExpiredReason, PacketRefused, RefusedReason
+from hilgw.transports.wakeup import Wakeup
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from hilgw.engine.observer import State
 from hilgw.records import record
+from hilgw.transports.wakeup import Wakeup
 from hilgw.units import NS_PER_S, ns_to_s
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hilgw.engine.observer import Observer
-    from hilgw.transports.base import Handle, Scheduler
+    from hilgw.transports.base import Scheduler
 
 CHECK_NS = NS_PER_S
 WAITS_NS = 2 * NS_PER_S  # a handshake is over by then
@@ -111,7 +112,7 @@ class StationWatches:
         self._observer = observer
         self._stations: dict[str, tuple[StationWatch, Callable[[], Traffic], Callable[[], bool]]]
         self._stations = {}
-        self._timer: Handle | None = None
+        self._wakeup = Wakeup(scheduler, lambda _: self._look())
 
     def add(
         self,
@@ -127,13 +128,11 @@ class StationWatches:
             self._look()
 
     def stop(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._wakeup.set(None)
 
     def _look(self) -> None:
         now = self._scheduler.now()
         for name, (watch, traffic, is_listening) in self._stations.items():
             if text := watch.look(now, traffic(), is_listening=is_listening()):
                 self._observer.notice(name, text)
-        self._timer = self._scheduler.call_at(now + CHECK_NS, self._look)
+        self._wakeup.set(now + CHECK_NS)

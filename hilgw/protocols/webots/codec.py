@@ -404,8 +404,9 @@ def _unsendable(message: object, error: Exception) -> ProtocolError:
 
 def describe(data: bytes, codec: Codec, *, received: bool, local: bool) -> str:
     """Complete requests (received) or answers as text; never raises."""
-    reader: RequestReader | AnswerReader
-    reader = RequestReader() if received else AnswerReader(local=local)
+    reader: RequestReader | AnswerReader = (
+        RequestReader() if received else AnswerReader(local=local)
+    )
     copy = Codec(codec.version)
     copy.kinds = codec.kinds.copy()
     reader.feed(data)

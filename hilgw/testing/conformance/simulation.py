@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -22,15 +23,8 @@ from hilgw.testing.conformance.broken_rule import BrokenRule, broken, location_o
 from hilgw.testing.conformance.subject import Subject
 from hilgw.testing.conformance.watched_session import DEADLINES, UNFINISHED, WatchedSession
 from hilgw.testing.sim.event_loop import Clock, StuckError
-from hilgw.transports.base import (
-    LineSettings,
-    LostHandler,
-    ReadHandler,
-    Scheduler,
-    SwitchModemLine,
-    Transport,
-)
-from hilgw.transports.virtual.pacing import PacedLine
+from hilgw.transports.base import LineSettings, Scheduler
+from hilgw.transports.virtual.pipe import Pipe, PipeTransport
 
 __tracebackhide__ = True  # a failure is shown at the rule, not in here
 
@@ -42,133 +36,49 @@ NEAR, FAR = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0)
 T = TypeVar("T")
 
 
-class SimulatedPort:
-    """A serial line in simulated time: a `hilgw.transports.base.DeviceSide` at the rate of its
-    line; open() returns the other end.
+class SimulatedPort(Pipe):
+    """A serial line in simulated time, at the rate of its line; `connect` returns the other end.
 
     cut: maps the bytes from the hardware to the bytes that get through. written: all bytes from
     the client.
     """
 
     def __init__(self, scheduler: Scheduler, line: LineSettings) -> None:
-        self.path = "simulated"
-        self.plugged = True
-        self.on_modem_line: SwitchModemLine | None = None
+        super().__init__(
+            scheduler,
+            line,
+            name="simulated",
+            limit=sys.maxsize,
+            device_limit=sys.maxsize,
+            soon=lambda call: call(),
+        )
         self.cut: Callable[[bytes], bytes] | None = None
         self.written = bytearray()
-        self._line = line
-        self._on_data: Callable[[bytes, int | None], None] | None = None
-        self._client: SimulatedTransport | None = None
-        self._to_client = PacedLine(
-            scheduler, self._give, baud_rate=line.baudRate, bits_per_byte=line.byteSize
-        )
-        self._to_device = PacedLine(
-            scheduler, self._take, baud_rate=line.baudRate, bits_per_byte=line.byteSize
-        )
-
-    # --- the hardware's end -----------------------------------------------------------------------
-
-    def start(self, on_data: Callable[[bytes, int | None], None]) -> None:
-        self._on_data = on_data
-
-    def set_line(self, baud_rate: int, bits_per_byte: int) -> None:
-        self._to_client.set_line(baud_rate, bits_per_byte)
 
     def write(self, data: bytes) -> None:
-        if self.cut is not None:
-            data = self.cut(data)
-        if self.plugged:
-            self._to_client.put(data)
+        super().write(data if self.cut is None else self.cut(data))
+
+    def hang_up(self) -> None:
+        """The client closes its end."""
+        if self._client is not None:
+            self._client.close()
+
+    def clear(self) -> None:
+        """Drops the bytes on the line."""
+        self._to_client.clear()
+        if self._client is not None:
+            self._client.to_device.clear()
+
+    def connect(self, line: LineSettings | None = None) -> PipeTransport:
+        client = super().connect(line)
+        client.observe(self.written.extend, lambda data: None)
+        return client
 
     def stall(self) -> None:
         """Does nothing: the rules of a line without flow control apply."""
 
     def unstall(self) -> None:
         """Does nothing."""
-
-    def unplug(self) -> None:
-        self.plugged = False
-        client, self._client = self._client, None
-        self.clear()
-        if client is not None:
-            client.lose()
-
-    def plug(self) -> None:
-        self.plugged = True
-
-    def close(self) -> None:
-        self.unplug()
-
-    def clear(self) -> None:
-        """Drops the bytes on the line."""
-        self._to_client.clear()
-        self._to_device.clear()
-
-    # --- the client's end -------------------------------------------------------------------------
-
-    def open(self) -> SimulatedTransport:
-        self._client = SimulatedTransport(self)
-        return self._client
-
-    def hang_up(self) -> None:
-        """The client closes its end."""
-        self._client = None
-
-    def from_client(self, data: bytes) -> None:
-        self.written += data
-        self._to_device.put(data)
-
-    @property
-    def pending(self) -> int:
-        return len(self._to_device)
-
-    def _give(self, data: bytes) -> None:
-        if self._client is not None:
-            self._client.receive(data)
-
-    def _take(self, data: bytes) -> None:
-        if self._on_data is not None and self.plugged:
-            self._on_data(data, self._line.baudRate)
-
-
-class SimulatedTransport(Transport):
-    """The client's end, a `hilgw.transports.base.Transport`."""
-
-    _on_data: ReadHandler | None = None
-
-    def __init__(self, port: SimulatedPort) -> None:
-        super().__init__("simulated")
-        self._port = port
-
-    @property
-    def pending(self) -> int:
-        return self._port.pending
-
-    def start(self, on_data: ReadHandler, on_lost: LostHandler) -> None:
-        self._on_data, self._on_lost = on_data, on_lost
-
-    def write(self, data: bytes) -> None:
-        self._port.from_client(data)
-
-    def set_modem_line(self, name: str, on: bool) -> None:
-        if self._port.on_modem_line is not None:
-            self._port.on_modem_line(name, on)
-
-    def receive(self, data: bytes) -> None:
-        if self._on_data is not None:
-            self._on_data(data)
-
-    def lose(self) -> None:
-        if self._on_lost is not None:
-            self._on_lost(PortError("the device was unplugged", reason=PortError.LOST))
-
-    def pause_reading(self) -> None: ...
-
-    def resume_reading(self) -> None: ...
-
-    def close(self) -> None: ...
-
-    async def wait_closed(self) -> None: ...
 
 
 class StationUnderTest(Observer):
@@ -237,7 +147,7 @@ class SimulatedStation(StationUnderTest, PortListener):
             self.on_failed(PortError("unplugged", reason=PortError.ABSENT))
             return
         self.opened += 1
-        transport = self.port.open()
+        transport = self.port.connect()
         transport.start(self.station.data_received, self.on_failed)
         self.station.attach(transport)
 

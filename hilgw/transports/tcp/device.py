@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from hilgw.errors import PortError
-from hilgw.transports.base import ConnectionSide, SwitchModemLine, Transport
+from hilgw.transports.base import ConnectionSide, Observable, SwitchModemLine, Transport
 from hilgw.transports.tcp.address import format_address
 from hilgw.transports.tcp.listener import Listen, TcpListener
 from hilgw.transports.tcp.stream import connect_tcp
@@ -17,7 +17,7 @@ DeviceHandler = Callable[[bytes, int | None], None]
 Connect = Callable[..., Awaitable[Transport]]  # host, port; and options of a real connection
 
 
-class TcpDevice:
+class TcpDevice(Observable):
     """A `hilgw.transports.base.ConnectionSide` with one connection at a time.
 
     on_open and on_close are called for each connection; nothing is paced. unplug() ends the
@@ -30,7 +30,6 @@ class TcpDevice:
         self.on_modem_line: SwitchModemLine | None = None  # never called
         self.on_open: Callable[[], None] | None = None
         self.on_close: Callable[[], None] | None = None
-        self._on_data: DeviceHandler | None = None
         self._stream: Transport | None = None
         self._stalled = False
 

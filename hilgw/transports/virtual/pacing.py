@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hilgw.transports.base import Handle, Scheduler
+from hilgw.transports.base import Scheduler
+from hilgw.transports.wakeup import Wakeup
 
 SLICE_NS = 5_000_000  # bytes that arrive within this time are delivered together
 # How much of a timer's delay is caught up. With more, a blocked event loop would deliver at once
@@ -46,7 +47,7 @@ class PacedLine:
         self._origin = 0  # start of the busy period, and its bits so far
         self._bits = 0
         self._end = 0  # when the last of these bits ends
-        self._alarm: Handle | None = None
+        self._alarm = Wakeup(scheduler, lambda _: self._slice_over())
         self._delivering = False
         self._held = False
 
@@ -79,9 +80,7 @@ class PacedLine:
         lost = len(self._queue)
         self._queue.clear()
         self._slice = 0
-        if self._alarm is not None:
-            self._alarm.cancel()
-            self._alarm = None
+        self._alarm.set(None)
         return lost
 
     def take(self) -> bytes:
@@ -96,13 +95,13 @@ class PacedLine:
 
     def release(self) -> None:
         self._held = False
-        if self._slice and self._alarm is None:
-            self._alarm = self._scheduler.call_at(self._end, self._slice_over)
+        if self._slice and self._alarm.at is None:
+            self._alarm.set(self._end)
         else:
             self._start_if_idle()
 
     def _start_if_idle(self) -> None:
-        if self._queue and self._alarm is None and not self._held and not self._delivering:
+        if self._queue and self._alarm.at is None and not self._held and not self._delivering:
             now = self._scheduler.now()
             if now >= self._end:  # not a rounding error of less than 1 ns before it
                 self._origin, self._bits, self._end = now, 0, now
@@ -118,10 +117,9 @@ class PacedLine:
         else:
             self._bits += self._slice * self._bits_per_byte
             self._end = self._origin - (-self._bits * SECOND_NS // self._baud_rate)  # rounded up
-        self._alarm = self._scheduler.call_at(self._end, self._slice_over)
+        self._alarm.set(self._end)
 
     def _slice_over(self) -> None:
-        self._alarm = None
         if self._held:
             return
         data = bytes(memoryview(self._queue)[: self._slice])

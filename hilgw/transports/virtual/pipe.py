@@ -10,6 +10,7 @@ from hilgw.transports.base import (
     DeviceSide,
     LineSettings,
     LostHandler,
+    Observable,
     ReadHandler,
     Scheduler,
     SwitchModemLine,
@@ -19,16 +20,18 @@ from hilgw.transports.stream import WRITE_LIMIT_BYTES
 from hilgw.transports.virtual.pacing import PacedLine
 
 DeviceHandler = Callable[[bytes, int | None], None]
+Soon = Callable[[Callable[[], None]], object]
 DEVICE_LIMIT_BYTES = 65536
 
 
-class Pipe:
+class Pipe(Observable):
     """The hardware's end, a `hilgw.transports.base.DeviceSide`; `open` returns the client's end,
     again after a loss, like a port.
 
     Bytes for the client wait in a queue of at most `device_limit` bytes; the newest bytes of a
     write that does not fit are dropped and counted in `overrun`, as in a UART, and so are those
-    that the client does not read. Bytes that arrive without a client are lost, as on a wire.
+    that the client does not read. Bytes that arrive without a client are lost, as on a wire. soon:
+    calls a function in a turn of its own; None: the event loop does.
     """
 
     def __init__(
@@ -39,6 +42,7 @@ class Pipe:
         name: str = "pipe",
         limit: int = WRITE_LIMIT_BYTES,
         device_limit: int = DEVICE_LIMIT_BYTES,
+        soon: Soon | None = None,
     ) -> None:
         self.path = name
         self.plugged = True
@@ -49,8 +53,8 @@ class Pipe:
         self._line = line
         self._limit = limit
         self._device_limit = device_limit
+        self._soon = soon
         self._client: PipeTransport | None = None
-        self._on_data: DeviceHandler | None = None
         self._closed = False
         self._to_client = PacedLine(
             scheduler,
@@ -67,13 +71,19 @@ class Pipe:
     # --- the client's end -------------------------------------------------------------------------
 
     async def open(self, line: LineSettings | None = None) -> Transport:
+        """As `connect`."""
+        return self.connect(line)
+
+    def connect(self, line: LineSettings | None = None) -> PipeTransport:
         """The client's end. Raises PortError: "absent" while unplugged, "busy" while it is open."""
         if not self.plugged:
             raise PortError("no such port", reason=PortError.ABSENT, where=self.path)
         if self._client is not None:
             raise PortError("the port is open already", reason=PortError.BUSY, where=self.path)
-        self._client = PipeTransport(self._scheduler, line or self._line, self, self._limit)
-        return self._client
+        soon = self._soon or asyncio.get_running_loop().call_soon
+        line = line or self._line
+        self._client = client = PipeTransport(self._scheduler, line, self, self._limit, soon)
+        return client
 
     def left(self, client: PipeTransport) -> None:
         """The client has closed its end."""
@@ -132,9 +142,11 @@ class Pipe:
 class PipeTransport(Transport):
     """The client's end of a `Pipe`, a `hilgw.transports.base.Transport`."""
 
-    def __init__(self, scheduler: Scheduler, line: LineSettings, device: Pipe, limit: int) -> None:
+    def __init__(
+        self, scheduler: Scheduler, line: LineSettings, device: Pipe, limit: int, soon: Soon
+    ) -> None:
         super().__init__(device.path)
-        self._loop = asyncio.get_running_loop()
+        self._soon = soon
         self._device = device
         self._limit = limit
         self._held = bytearray()  # received before start() or while paused
@@ -157,8 +169,8 @@ class PipeTransport(Transport):
         self._on_data = on_data
         self._on_lost = on_lost
         if self._lost is not None:
-            self._loop.call_soon(self._report)
-        self._loop.call_soon(self._hand_over)
+            self._soon(self._report)
+        self._soon(self._hand_over)
 
     def write(self, data: bytes) -> None:
         if self._closed or self._lost is not None:
@@ -178,7 +190,7 @@ class PipeTransport(Transport):
 
     def resume_reading(self) -> None:
         self._paused = False
-        self._loop.call_soon(self._hand_over)
+        self._soon(self._hand_over)
 
     def take_unsent(self) -> bytes:
         return self.to_device.take()
@@ -213,7 +225,7 @@ class PipeTransport(Transport):
         self._lost = PortError(what, reason=PortError.LOST, where=self.name)
         self.unsent = self.to_device.clear()
         self._held.clear()
-        self._loop.call_soon(self._report)
+        self._soon(self._report)
 
     def _hand_over(self) -> None:
         if self._held and self._on_data is not None and not self._paused and not self._closed:

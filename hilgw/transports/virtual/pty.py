@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hilgw.errors import PortError, PortReason
-from hilgw.transports.base import Scheduler, SwitchModemLine
+from hilgw.transports.base import Observable, Scheduler, SwitchModemLine
 from hilgw.transports.own_folder import OwnFolder
 from hilgw.transports.serial import tty
 from hilgw.transports.virtual.pacing import PacedLine
@@ -124,7 +124,7 @@ def _target(slave: int) -> str:
     return own if Path(own).exists() else os.ttyname(slave)
 
 
-class VirtualPort:
+class VirtualPort(Observable):
     """The hardware's end of a pty, a `hilgw.transports.base.DeviceSide`.
 
     link: the name that clients open, a symlink to the current pty; without it a name in a new
@@ -150,7 +150,6 @@ class VirtualPort:
         self._limit = limit
         self._baud_rate = baud_rate
         self._bits_per_byte = bits_per_byte
-        self._on_data: DeviceHandler | None = None
         self.on_modem_line: SwitchModemLine | None = None
         self._from_client = PacedLine(
             scheduler,

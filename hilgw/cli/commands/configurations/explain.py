@@ -11,7 +11,8 @@ from hilgw.cli.output.text import print_json
 from hilgw.errors import ConfigError
 
 if TYPE_CHECKING:
-    from hilgw.config.load import Loaded
+    from hilgw.config.explain.robots import Facts
+    from hilgw.config.model import GatewayConfig
 
 WIDTH = 100  # without a terminal
 NARROWEST, WIDEST = 40, 160
@@ -48,23 +49,22 @@ def run(args: argparse.Namespace) -> int:
         else:
             loading.print_findings(errors.diagnostics, errors.warnings)
         return ConfigError.exit_code
-    if args.json:
-        from hilgw.config.explain import explain
-        from hilgw.config.explain.facts import as_json
+    from hilgw.config.explain import explain
 
-        facts = as_json(explain(loaded))
-        print_json({"file": args.file, "ok": True, "errors": [], **facts}, as_json)
+    facts = explain(loaded)
+    if args.json:
+        print_json({"file": args.file, "ok": True, "errors": [], **facts})
     else:
-        _print(args.file, loaded)
+        _print(args.file, loaded.config, facts)
     return 0
 
 
-def _print(file: str, loaded: Loaded) -> None:
+def _print(file: str, config: GatewayConfig, facts: Facts) -> None:
     import shutil
 
     from hilgw.cli.output.diagram import glyphs_of
     from hilgw.cli.output.explanation import in_words
-    from hilgw.config.explain import explain
 
     width = min(max(shutil.get_terminal_size((WIDTH, 24)).columns, NARROWEST), WIDEST)
-    print("\n".join(in_words(explain(loaded), file, width, glyphs_of(sys.stdout.encoding))))
+    glyphs = glyphs_of(sys.stdout.encoding)
+    print("\n".join(in_words(facts, config, file, width, glyphs)))

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 
 from hilgw.control.events import Command, MotorCommand, MotorField, MotorSettings
 from hilgw.control.safety import Mode, mode_of
+from hilgw.transports.wakeup import Wakeup
 from hilgw.units import NS_PER_MS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hilgw.transports.base import Handle, Scheduler
+    from hilgw.transports.base import Scheduler
 
     Act = Callable[[int], None]
 
@@ -34,7 +35,7 @@ class Deferred:
         self._scheduler = scheduler
         self._is_busy = is_busy
         self._waiting: dict[tuple[int, str], tuple[Act, Callable[[], None] | None]] = {}
-        self._timer: Handle | None = None
+        self._wakeup = Wakeup(scheduler, lambda _: self._look())
 
     def put(
         self, index: int, kind: str, act: Act, on_dropped: Callable[[], None] | None = None
@@ -64,11 +65,10 @@ class Deferred:
             self.drop(index, kind)
 
     def _look_later(self) -> None:
-        if self._timer is None and self._waiting:
-            self._timer = self._scheduler.call_at(self._scheduler.now() + LOOK_NS, self._look)
+        if self._wakeup.at is None and self._waiting:
+            self._wakeup.set(self._scheduler.now() + LOOK_NS)
 
     def _look(self) -> None:
-        self._timer = None
         while self._waiting and not self._is_busy(now := self._scheduler.now()):
             key = next(iter(self._waiting))
             act, _ = self._waiting.pop(key)

@@ -9,8 +9,8 @@ from hilgw.devices.fields import EmitterFields, ReceiverFields
 from hilgw.devices.kinds import Device
 from hilgw.devices.properties import node_of
 from hilgw.engine.control_loop.bodies.body_end import REGISTRATION_PAUSE_NS
-from hilgw.engine.timing import Wakeup
 from hilgw.errors import known_here, nearest, quoted
+from hilgw.transports.wakeup import Wakeup
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

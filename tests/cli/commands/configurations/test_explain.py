@@ -16,7 +16,7 @@ from hilgw.cli.main import main
 from hilgw.cli.output.diagram import ASCII, UNICODE, End, boxes, bus, glyphs_of
 from hilgw.cli.output.explanation import in_words
 from hilgw.config.explain import explain
-from hilgw.config.explain.facts import RobotFacts
+from hilgw.config.explain.robots import Facts
 from hilgw.config.load import load_config
 from hilgw.control.events import StopReason
 
@@ -71,7 +71,7 @@ def places_of(data: dict[str, Any]) -> Iterator[str]:
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda path: path.stem)
 def test_it_names_every_part_of_every_configuration(config: Path, backend: str) -> None:
     loaded = load_config(str(config), (), backend)
-    lines = in_words(explain(loaded), config.stem, 72, UNICODE)
+    lines = in_words(explain(loaded), loaded.config, config.stem, 72, UNICODE)
     assert max(map(len, lines)) <= 72
     words = re.sub(r"\s|│", "", "".join(lines))  # what was wrapped is joined again
     data = loaded.data
@@ -87,10 +87,11 @@ BATTERY = ["robots.rover.controller.battery=[100, 100, 0]"]
 ESTOP = ["estop={port: /dev/ttyS9, line: cts}"]
 
 
-def _explained(config: Path, options: list[str], backend: str) -> tuple[RobotFacts, ...]:
+def _explained(config: Path, options: list[str], backend: str) -> list[Facts]:
     if options and config.stem != "webots-controller":
-        return ()
-    return explain(load_config(str(config), options, backend)).robots
+        return []
+    robots: list[Facts] = explain(load_config(str(config), options, backend))["robots"]
+    return robots
 
 
 def test_all_reasons_of_a_stop_are_explained() -> None:
@@ -100,9 +101,9 @@ def test_all_reasons_of_a_stop_are_explained() -> None:
         for options in ([], BATTERY, ESTOP)
         for backend in ("mock", "real")
         for robot in _explained(config, options, backend)
-        for rule in robot.stops
+        for rule in robot["stops"]
     ]
-    assert {reason for rule in rules for reason in rule.reasons} == set(StopReason)
+    assert {reason for rule in rules for reason in rule["reasons"]} == set(StopReason)
 
 
 @pytest.mark.process
