@@ -7,6 +7,7 @@ import errno
 import os
 import re
 import socket
+import stat
 import sys
 from pathlib import Path
 
@@ -75,15 +76,21 @@ def _errno_of(error: BaseException | None) -> int | None:
     return None
 
 
+GROUP_MAY = stat.S_IRGRP | stat.S_IWGRP
+GIVE_ACCESS = (
+    "sudo chgrp dialout {0} && sudo chmod 660 {0}, or a udev rule that "
+    'sets GROUP="dialout", MODE="0660"; then join the group dialout'
+)
+
+
 def _fix_for_denied(name: str) -> str:
     try:
-        import grp
-
-        group = grp.getgrgid(Path(name).stat().st_gid).gr_name
-    except (ImportError, OSError, KeyError):
+        status = Path(name).stat()
+        group = Path(name).group()
+    except (NotImplementedError, OSError, KeyError):
         return "run as a user with access to this port"
-    if group == "root":  # no group gives access
-        return "run hilgw doctor: it reports how to get access"
+    if group == "root" or status.st_mode & GROUP_MAY != GROUP_MAY:
+        return GIVE_ACCESS.format(name)
     return f"join the group {group} (sudo usermod -aG {group} $USER) and log in again"
 
 
