@@ -446,3 +446,13 @@ def test_the_load_and_the_stop_of_a_mixed_chain() -> None:
     assert "Bulk Write" in stop.words and "(104, 552)" in stop.words
     known = bytes.fromhex(stop.form.partition("??")[0])
     assert known.startswith(packet.write_all(104, dict.fromkeys(OFFSETS, 0), OFFSETS))
+
+
+def test_many_servos_are_there_after_one_handshake() -> None:
+    """Their questions and answers take more than a second."""
+    names = {f"motor {at}": ServoSettings(id=at) for at in range(1, 31)}
+    ids = ", ".join(map(str, range(1, 31)))
+    line = bench({"ids": ids}, motors=names, period_ms=1000, silence_s=3, watchdog_ms=2000)
+    line.open(8_000)
+    assert len(line.found(Connected)) == 1
+    assert line.session.counts["retries"] == 0

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from functools import partial
 
-from hilgw.adapters.base import CannotSend
+from hilgw.adapters.base import CannotSend, Notice
 from hilgw.medium.packet import Packet
 from hilgw.testing.conformance.broken_rule import broken, bytes_line, require, shown
 from hilgw.testing.conformance.simulation import SimulatedStation, Simulation
 from hilgw.testing.conformance.subject import ALL_VALUES, PIECE, Subject
+
+SLOW, SILENCE_S = 300, 30.0
+LINE_BITS = 100  # of a byte of a packet, with what surrounds it and the answers to it
+NO_FRAME = "no frame yet"
 
 
 class PayloadRules(Subject):
@@ -38,8 +42,30 @@ class PayloadRules(Subject):
 
     def test_packets_keep_their_order(self) -> None:
         """`burst` packets at once, in both directions: each arrives once, in order."""
-        simulation = self._pair(bufferSize=-1)
         packets = list(self._numbered(self.burst))
+        self._keep_order("packets keep their order", self._pair(bufferSize=-1), packets)
+
+    def test_slow_line(self) -> None:
+        """At 300 baud, or the next rate that the hardware has: the longest packet and others
+        arrive, none is booked as refused, and no frame that comes in is called none."""
+        rates = [rate for rate in sorted(self.adapter.limits.rates) if self._has_rate(rate)]
+        rate = (rates or [self.station_settings().baudRate])[0]
+        simulation = self._pair(bufferSize=-1, baudRate=rate)
+        packets = [self._payload(self._largest(), 1), *self._numbered(3)]
+        rule = f"slow line: {rate} baud"
+        self._keep_order(rule, simulation, packets)
+        simulation.run(SILENCE_S)
+        for each in simulation.stations:
+            notices = [event.text for event in each.session.events if isinstance(event, Notice)]
+            got = [text for text in notices if NO_FRAME in text]
+            got += map(str, each.station.statistics.count.refused)
+            require(not got, rule, shown(got), "what left, and may arrive, counts as delivered")
+
+    def _has_rate(self, rate: int) -> bool:
+        common = self.station_settings(baudRate=rate)
+        return rate >= SLOW and not list(self.adapter.check(self.adapter_settings(), common))
+
+    def _keep_order(self, rule: str, simulation: Simulation, packets: list[bytes]) -> None:
         directions = [(simulation.near, simulation.far)]
         if simulation.near is not simulation.far:
             directions.append((simulation.far, simulation.near))
@@ -47,7 +73,8 @@ class PayloadRules(Subject):
             since, refused = len(receiver.received), len(sender.refusals)
             for data in packets:
                 sender.send(data)
-            limit = self.arrival_s * len(packets)
+            line_s = LINE_BITS * max(map(len, packets)) / sender.common.baudRate
+            limit = (self.arrival_s + line_s) * len(packets)
             simulation.run_until(
                 partial(_all_arrived, sender, receiver, since + len(packets)), limit
             )
@@ -55,7 +82,7 @@ class PayloadRules(Subject):
             got = [packet.data for packet in receiver.received[since:]]
             if got != packets:
                 broken(
-                    "packets keep their order",
+                    rule,
                     f"{len(got)} packets at the {receiver.name} station: {shown(got)}; refused: "
                     f"{shown(sender.refusals[refused:])}",
                     f"{len(packets)} packets: {shown(packets)}",
