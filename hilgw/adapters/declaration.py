@@ -121,12 +121,7 @@ class StationSettings:
         """Return how long a pause within a frame may be: `line_ns`, more on a slow line, which
         holds bytes back, and on TCP, where a lost segment delays the rest of the frame."""
         held_ns = line_of(self)[0].duration_ns(HELD_BACK)
-        return max(line_ns, NETWORK_GAP_NS if self.is_on_network else held_ns)
-
-    @property
-    def is_on_network(self) -> bool:
-        """Whether the port is an address on TCP."""
-        return "://" in str(self.port)
+        return max(line_ns, NETWORK_GAP_NS if "://" in str(self.port) else held_ns)
 
 
 class Framed:

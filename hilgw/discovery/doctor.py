@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from errno import EACCES
 from pathlib import Path
+from stat import filemode
 
 from hilgw.adapters.base import UsbId
 from hilgw.discovery.ports import resolve_port
 from hilgw.errors import PortError
-from hilgw.transports.open_errors import GIVE_ACCESS, port_error
+from hilgw.transports.open_errors import GIVE_ACCESS, fix_for_denied, port_error
 
 RULES = "60-hilgw.rules"
 LOGIN_PROMPTS = ("agetty", "getty")
@@ -130,16 +129,17 @@ def _access(machine: Machine) -> Iterator[Finding]:
 
 def _configured(part: str, port: str | UsbId) -> Finding:
     """Return whether this user may open the port of this part of a configuration."""
-    mode = "not there"
     try:
         path = Path(resolve_port(port))
-        mode = stat.filemode(path.stat().st_mode)
-        if _may_open(path):
-            return Finding(part, ok=True, what=f"{port} ({mode}): you can open it")
-        raise PermissionError(EACCES, mode)
+        shown = f"{port} ({filemode(path.stat().st_mode)})"
     except (PortError, OSError) as error:
         known = error if isinstance(error, PortError) else port_error(error, str(port))
-    return Finding(part, ok=False, what=f"{port} ({mode}): {known.what}", fix=known.fix)
+        return Finding(part, ok=False, what=f"{port}: {known.what}", fix=known.fix)
+    if _may_open(path):
+        return Finding(part, ok=True, what=f"{shown}: you can open it")
+    return Finding(
+        part, ok=False, what=f"{shown}: permission denied", fix=fix_for_denied(str(path))
+    )
 
 
 def _busy(machine: Machine) -> Iterator[Finding]:

@@ -225,7 +225,7 @@ def test_the_ports_of_a_configuration_and_their_permission(
     found = {each.subject: each for each in examine(machine(healthy), ports)}
     assert found["rover.body"].ok
     assert found["rover.body"].what == f"{free} (-rw-rw----): you can open it"
-    assert found["xbee"].what == f"{shut} (-rw-------): cannot open: Permission denied"
+    assert found["xbee"].what == f"{shut} (-rw-------): permission denied"
     assert f"sudo chgrp dialout {shut} && sudo chmod 660 {shut}" in found["xbee"].fix
     assert "No such file" in found["uart"].what and "check the cable" in found["uart"].fix
     assert "no such USB device" in found["estop"].what

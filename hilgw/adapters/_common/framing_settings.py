@@ -38,8 +38,8 @@ def patient(framing: Any, least_ms: float, *, is_on_network: bool = False) -> An
 
 def new_framing(framing: str | FramingSettings, common: StationSettings) -> Callable[[], Framing]:
     """Return what makes this framing for this line."""
-    least_ms, is_on_network = ns_to_ms(common.gap_ns(0)), common.is_on_network
-    return partial(create, patient(framing, least_ms, is_on_network=is_on_network))
+    found = patient(framing, ns_to_ms(common.gap_ns(0)), is_on_network="://" in str(common.port))
+    return partial(create, found)
 
 
 def check_framing(framing: str | FramingSettings, common: StationSettings) -> list[Problem]:

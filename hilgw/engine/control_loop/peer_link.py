@@ -132,7 +132,6 @@ class PeerLink(Generic[S]):
         self._has_faulted = False
         self._drain_awaited = False
         self._asked_ns: int | None = None  # the first write to this peer
-        self._is_remote = False  # a line behind an address on the network
         self._checked: bytearray | None = None  # what came last at a raw address on the network
 
     # --- called by the supervisor or the TCP server -------------------------------------------
