@@ -88,8 +88,10 @@ class Uart:
 
     def idle_at(self, now: int) -> int:
         """The time when the last byte written so far has been sent."""
-        begins = max(now, self._shifting_until, self._queue[-1][0] if self._queue else 0)
-        return begins + self._queued * self.byte_ns
+        idle = max(now, self._shifting_until)
+        for begins, item in self._queue:
+            idle = max(idle, begins) + (0 if callable(item) else len(item) * self.byte_ns)
+        return idle
 
     def clear(self) -> None:
         self._queue.clear()

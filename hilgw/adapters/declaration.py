@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 from hilgw.errors import ConfigError
 from hilgw.records import dataclass
 from hilgw.settings import MockSpec as MockSpec, Problem as Problem, boot_setting, setting
-from hilgw.transports.base import RS485_MODES, LineSettings
+from hilgw.transports.base import HELD_BACK, RS485_MODES, LineSettings
 
 SettingsClass = type[Any]
 
@@ -118,9 +118,10 @@ class StationSettings:
     )
 
     def gap_ns(self, line_ns: int) -> int:
-        """Return how long a pause within a frame may be: `line_ns` on a line, more on TCP, where a
-        lost segment delays the rest of the frame."""
-        return max(line_ns, NETWORK_GAP_NS) if "://" in str(self.port) else line_ns
+        """Return how long a pause within a frame may be: `line_ns`, more on a slow line, which
+        holds bytes back, and on TCP, where a lost segment delays the rest of the frame."""
+        held_ns = line_of(self)[0].duration_ns(HELD_BACK)
+        return max(line_ns, NETWORK_GAP_NS if "://" in str(self.port) else held_ns)
 
 
 class Framed:

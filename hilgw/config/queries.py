@@ -26,6 +26,7 @@ from hilgw.transports.base import LineSettings
 from hilgw.transports.tcp.address import is_loopback, parse_address
 
 if TYPE_CHECKING:
+    from hilgw.adapters.base import UsbId
     from hilgw.bodies.base import Body
     from hilgw.config.context import Inspection
     from hilgw.config.source.positions import Path
@@ -147,10 +148,27 @@ def default_backend(source: Source) -> Backend:
 
 def own_backends(config: GatewayConfig) -> dict[str, Backend]:
     """The back end of each part that has one of its own."""
+    return {name: part.backend for name, part in _parts(config).items() if part.backend}
+
+
+def _parts(config: GatewayConfig) -> dict[str, AdapterConfig | PartConfig]:
     parts: dict[str, AdapterConfig | PartConfig] = dict(config.adapters)
     for name, robot in config.robots.items():
         parts |= {f"{name}.{key}": part for key, part in robot.parts.items()}
-    return {name: part.backend for name, part in parts.items() if part.backend}
+    return parts
+
+
+def real_ports(config: GatewayConfig) -> dict[str, str | UsbId]:
+    """Return the devices of this machine that a gateway of this file opens, by their part."""
+    lines: dict[str, Any] = {
+        name: part.common if isinstance(part, AdapterConfig) else part.settings
+        for name, part in _parts(config).items()
+        if not is_mocked(config, name)
+    }
+    if not is_estop_mocked(config):
+        lines["estop"] = config.estop
+    ports = {name: getattr(each, "port", None) for name, each in lines.items()}
+    return {name: port for name, port in ports.items() if port and "://" not in str(port)}
 
 
 def is_mocked(source: Source, part: str) -> bool:

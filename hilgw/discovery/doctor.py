@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from stat import filemode
+
+from hilgw.adapters.base import UsbId
+from hilgw.discovery.ports import resolve_port
+from hilgw.errors import PortError
+from hilgw.transports.open_errors import GIVE_ACCESS, fix_for_denied, port_error
 
 RULES = "60-hilgw.rules"
 LOGIN_PROMPTS = ("agetty", "getty")
@@ -33,7 +39,6 @@ class Machine:
     folder: Path = Path("/")
     user: str = field(default_factory=lambda: os.environ.get("USER", "") or "$USER")
     groups: frozenset[str] = field(default_factory=lambda: _own_groups())
-    is_root: bool = field(default_factory=lambda: os.geteuid() == 0)
     group_of: Callable[[Path], str] = field(default_factory=lambda: _group_of)
     members_of: Callable[[str], list[str]] = field(default_factory=lambda: _members_of)
     may_open: Callable[[Path], bool] = field(default_factory=lambda: _may_open)
@@ -69,12 +74,16 @@ class Machine:
                     yield entry.name, words
 
 
-def examine(machine: Machine | None = None) -> list[Finding]:
-    """Runs all checks, in the order in which a user meets the problems."""
+def examine(
+    machine: Machine | None = None, configured: Mapping[str, str | UsbId] | None = None
+) -> list[Finding]:
+    """Run all checks, in the order in which a user meets the problems. configured: the ports that
+    a configuration names, by their part."""
     machine = machine or Machine()
     return [
         *_windows_subsystem(machine),
         *_access(machine),
+        *(_configured(*each) for each in (configured or {}).items()),
         *_busy(machine),
         *_meddlers(machine),
         *_without_port(machine),
@@ -97,7 +106,7 @@ def _windows_subsystem(machine: Machine) -> Iterator[Finding]:
 
 def _access(machine: Machine) -> Iterator[Finding]:
     ports = machine.ports()
-    shut = [] if machine.is_root else [port for port in ports if not machine.may_open(port)]
+    shut = [port for port in ports if not machine.may_open(port)]
     if not shut:
         count = {0: "no serial port", 1: "you can open the port"}
         what = count.get(len(ports), f"you can open {len(ports)} ports")
@@ -114,14 +123,23 @@ def _access(machine: Machine) -> Iterator[Finding]:
         yield Finding("access", ok=False, what=what, fix=fix)
     for port in shut:
         if groups[port] not in joinable:
-            path = f"/dev/{port.name}"
-            yield Finding(
-                port.name,
-                ok=False,
-                what="only its owner can open it",
-                fix=f"sudo chgrp dialout {path} && sudo chmod 660 {path}, or a udev rule that "
-                'sets GROUP="dialout", MODE="0660"; then join the group dialout',
-            )
+            what, fix = "only its owner can open it", GIVE_ACCESS.format(f"/dev/{port.name}")
+            yield Finding(port.name, ok=False, what=what, fix=fix)
+
+
+def _configured(part: str, port: str | UsbId) -> Finding:
+    """Return whether this user may open the port of this part of a configuration."""
+    try:
+        path = Path(resolve_port(port))
+        shown = f"{port} ({filemode(path.stat().st_mode)})"
+    except (PortError, OSError) as error:
+        known = error if isinstance(error, PortError) else port_error(error, str(port))
+        return Finding(part, ok=False, what=f"{port}: {known.what}", fix=known.fix)
+    if _may_open(path):
+        return Finding(part, ok=True, what=f"{shown}: you can open it")
+    return Finding(
+        part, ok=False, what=f"{shown}: permission denied", fix=fix_for_denied(str(path))
+    )
 
 
 def _busy(machine: Machine) -> Iterator[Finding]:

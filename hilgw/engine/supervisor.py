@@ -19,6 +19,7 @@ from hilgw.engine.lines import Lines, Port
 from hilgw.engine.observer import State
 from hilgw.errors import AdapterError, ConfigError, HilgwError, MismatchError, PeerError, PortError
 from hilgw.transports.base import Transport
+from hilgw.transports.open_errors import port_error
 from hilgw.units import ns_to_s
 
 if TYPE_CHECKING:
@@ -313,7 +314,10 @@ class Supervisor(AttachedPort):
             elif (broke := await self._await_boot(transport, self._broken)) is not None:
                 return broke
             attached = True
-            self.supervised.attach(transport)
+            try:
+                self.supervised.attach(transport)
+            except OSError as error:  # no descriptor is left for its emergency stop
+                return port_error(error, self.where)
             return await self._watch(transport, self._broken)
         finally:
             self._lived_s = asyncio.get_running_loop().time() - opened_s

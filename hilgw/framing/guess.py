@@ -28,6 +28,7 @@ _PRINTED = {
     b"B-Bypass": "the menu of a programmable XBee: send B for its radio",
     b"rst:0x": "an ESP32 that starts; its messages end, or go to another UART",
     b"rst cause:": "an ESP8266 that starts, at 74880 baud",
+    b"ESP-ROM:": "an ESP32 that starts; its messages end, or go to another UART",
     b"waiting for download": "an ESP in its boot loader: release GPIO 0 and restart it",
 }
 _XBEE_START, _LONGEST_XBEE = 0x7E, 512

@@ -52,8 +52,8 @@ OPTIONS_OF_SERVER = frozenset({BINARY, ECHO, SUPPRESS_GO_AHEAD, COM_PORT})
 OPTIONS_OF_CLIENT = frozenset({BINARY, SUPPRESS_GO_AHEAD, COM_PORT})
 # DO, DONT, WILL or WONT with a known option, as telnet begins.
 _ONE = rb"\xff[\xfb-\xfe][\x00-\x2c]"
-_TWO = re.compile(_ONE + _ONE)
-_NOT_TWO_YET = re.compile(rb"(%b)?(\xff[\xfb-\xfe]?)?" % _ONE)
+_TWO = re.compile(_ONE + rb"\xff[\xfa-\xfe][\x00-\x2c]")  # or one and a subnegotiation
+_NOT_TWO_YET = re.compile(rb"(?:(%b)(\xff[\xfa-\xfe]?)?|(?:\xff[\xfb-\xfe]?)?)" % _ONE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,8 +377,8 @@ def escape(data: bytes) -> bytes:
 def begins_with_negotiation(data: bytes, *, silence: bool = False) -> bool | None:
     """Return whether a stream that begins with `data` is telnet; None: more bytes are needed.
 
-    Two complete negotiations are, or one that silence follows: a single one may be data, such as
-    FF FD 00, the header of a Dynamixel packet without its first byte.
+    Two complete negotiations are, or one that a subnegotiation or silence follows: a single one may
+    be data, such as FF FD 00, the header of a Dynamixel packet without its first byte.
     """
     if _TWO.match(data):
         return True

@@ -43,7 +43,7 @@ def port_error(error: BaseException, name: str) -> PortError:
     if number in _BUSY:
         return _busy(what, number, name)
     if number in _DENIED:
-        return PortError(what, reason=PortError.DENIED, where=name, fix=_fix_for_denied(name))
+        return PortError(what, reason=PortError.DENIED, where=name, fix=fix_for_denied(name))
     if number in _UNSUPPORTED or isinstance(error, (ValueError, OverflowError)):
         fix = "check that this is a serial port, and its settings"
         return PortError(what, reason=PortError.UNSUPPORTED, where=name, fix=fix)
@@ -75,15 +75,20 @@ def _errno_of(error: BaseException | None) -> int | None:
     return None
 
 
-def _fix_for_denied(name: str) -> str:
-    try:
-        import grp
+GIVE_ACCESS = (
+    "sudo chgrp dialout {0} && sudo chmod 660 {0}, or a udev rule that "
+    'sets GROUP="dialout", MODE="0660"; then join the group dialout'
+)
 
-        group = grp.getgrgid(Path(name).stat().st_gid).gr_name
-    except (ImportError, OSError, KeyError):
+
+def fix_for_denied(name: str) -> str:
+    """Return how to get access to a port that this user may not open."""
+    try:
+        mode, group = Path(name).stat().st_mode, Path(name).group()
+    except (NotImplementedError, OSError, KeyError):
         return "run as a user with access to this port"
-    if group == "root":  # no group gives access
-        return "run hilgw doctor: it reports how to get access"
+    if group == "root" or mode & 0o060 != 0o060:
+        return GIVE_ACCESS.format(name)
     return f"join the group {group} (sudo usermod -aG {group} $USER) and log in again"
 
 

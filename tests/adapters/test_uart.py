@@ -398,3 +398,25 @@ def test_the_echo_of_our_own_packet_is_not_a_sign_of_the_other_end() -> None:
     made.receive(b"temp=20\r\n", 2 * MS)
     (text,) = notices(made.expire(2 * MS + SILENCE))
     assert text.startswith("9 bytes, no frame yet") and text.endswith("framing lines?")
+
+
+@pytest.mark.parametrize("spec", ["length", LengthSettings(), LengthSettings(timeout_ms=20)])
+def test_a_pause_on_tcp_ends_no_length_frame(spec: Any) -> None:
+    """A lost segment comes again after seconds."""
+    made = opened(spec, line=common(port="socket://10.0.0.1:4001"))
+    wire = frames("length", b"whole")
+    assert made.receive(wire[:6], 0) == []
+    events = made.expire(4_000_000_000) + made.receive(wire[6:], 4_000_000_001)
+    assert received(events) == [b"whole"]
+
+
+@pytest.mark.parametrize(
+    ("timeout_ms", "arrives"), [(LengthSettings().timeout_ms, True), (60.0, False)]
+)
+def test_a_length_frame_whose_bytes_are_held_back(timeout_ms: float, arrives: bool) -> None:
+    """At 300 baud; a timeout that was chosen counts."""
+    made = opened(LengthSettings(timeout_ms=timeout_ms), line=common(baudRate=300))
+    wire = frames("length", b"whole")
+    made.receive(wire[:6], 0)
+    events = made.expire(900_000_000) + made.receive(wire[6:], 900_000_001)
+    assert received(events) == ([b"whole"] if arrives else [])

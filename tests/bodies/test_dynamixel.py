@@ -30,6 +30,7 @@ from hilgw.control.events import (
     StopReason,
 )
 from hilgw.devices.kinds import MotorLimits
+from tests.bodies.bench import MS
 from tests.bodies.kinds import DYNAMIXEL, LEFT, RIGHT
 
 bench, up = DYNAMIXEL.bench, DYNAMIXEL.up
@@ -446,3 +447,19 @@ def test_the_load_and_the_stop_of_a_mixed_chain() -> None:
     assert "Bulk Write" in stop.words and "(104, 552)" in stop.words
     known = bytes.fromhex(stop.form.partition("??")[0])
     assert known.startswith(packet.write_all(104, dict.fromkeys(OFFSETS, 0), OFFSETS))
+
+
+def test_many_servos_have_time_for_one_handshake(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Through a USB adapter that passes each answer on after 16 ms it takes more than a second."""
+    names = {f"motor {at}": ServoSettings(id=at) for at in range(1, 13)}
+    line = bench({"ids": ", ".join(map(str, range(1, 13)))}, motors=names, period_ms=300)
+    late: list[tuple[int, bytes]] = []
+    monkeypatch.setattr(line, "collected", lambda data: late.append((line.now + 16 * MS, data)))
+    line.connect()
+    begun = line.now
+    while not line.is_connected and line.now < begun + 5_000 * MS:
+        line.run(1)
+        while late and late[0][0] <= line.now:
+            line.handle(line.session.receive(late.pop(0)[1], line.now))
+    assert line.is_connected and line.session.counts["retries"] == 0
+    assert line.now > begun + 1_000 * MS

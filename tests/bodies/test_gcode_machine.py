@@ -8,7 +8,14 @@ from typing import Any
 
 import pytest
 
-from hilgw.control.events import Connected, MotorCommand, Notice, ProtocolFailure, StopReason
+from hilgw.control.events import (
+    Connected,
+    MotorCommand,
+    MotorHeld,
+    Notice,
+    ProtocolFailure,
+    StopReason,
+)
 from hilgw.errors import MismatchError
 from tests.bodies.bench import BodyBench
 from tests.bodies.kinds import GCODE, shipped
@@ -166,3 +173,69 @@ def test_the_emergency_stop_needs_no_report() -> None:
     line.mock.receive(line.session.stop_bytes(), line.now)
     line.mock.advance(line.now)
     assert line.mock.state == "Idle" and b"!" not in line.session.stop_bytes()
+
+
+# --- a work zero that changes in the run ----------------------------------------------------------
+
+
+def panel(line: BodyBench, text: str) -> None:
+    """A line that a panel sends to the machine; its answer goes to the panel."""
+    line.mock.receive(text.encode() + b"\n", line.now)
+
+
+@pytest.mark.parametrize("change", ["G92 X0", "work_offset"])
+@pytest.mark.parametrize("is_asked", [True, False], ids=["sensor", "no-sensor"])
+def test_a_work_zero_that_changes_in_the_run(change: str, is_asked: bool) -> None:
+    """Command and sensor are in the new frame, and an axis at rest stays where it is."""
+    line = GCODE.up({"work_offset": "50, 0, 0"}, frame="work")
+    if is_asked:
+        line.enable(SENSOR)
+    line.command(X, "position", 0.03)
+    line.run(3_000)
+    assert line.mock.position == pytest.approx((80, 0, 0))
+    if change == "work_offset":
+        line.mock.set("work_offset", "80, 0, 0")
+    else:
+        panel(line, change)
+    line.run(2_000)
+    texts = [event.text for event in line.found(Notice)]
+    assert "the work zero of 'x motor' is now at 80" in texts
+    assert [event.index for event in line.found(MotorHeld)] == [line.index(X)]
+    assert line.mock.position == pytest.approx((80, 0, 0))
+    line.enable(SENSOR)
+    line.run(500)
+    assert line.values()[SENSOR] == pytest.approx(0.0)
+    line.command(X, "position", 0.02)
+    line.run(3_000)
+    assert line.mock.position == pytest.approx((100, 0, 0))
+    assert line.values()[SENSOR] == pytest.approx(0.02)
+
+
+def test_a_motion_to_the_old_zero_stops_and_the_other_axes_go_on() -> None:
+    line = GCODE.up(frame="work")
+    line.enable(SENSOR)
+    line.command(X, "position", 0.15)
+    line.command("y motor", "position", 0.1)
+    line.run(1_000)
+    line.mock.set("work_offset", "50, 0, 0")
+    line.run(10_000)
+    x, y, _ = line.mock.position
+    assert 20 < x < 120 and y == pytest.approx(100)
+    line.command(X, "position", 0.15)
+    line.run(10_000)
+    assert line.mock.position == pytest.approx((200, 100, 0))
+
+
+def test_a_disarmed_machine_whose_zero_changes_gets_no_stop() -> None:
+    """It may run a program of its own, which a stop would hold."""
+    line = GCODE.up(frame="work")
+    line.enable(SENSOR)
+    line.run(100)
+    panel(line, "G1 X100 F600")
+    line.run(100)
+    line.written.clear()
+    line.mock.set("work_offset", "5, 0, 0")
+    line.run(500)
+    assert line.mock.state == "Run" and not {b"!", b"\x85"} & {*line.written}
+    assert line.values()[SENSOR] == pytest.approx((line.mock.position[0] - 5) / 1000, abs=1e-3)
+    assert not line.found(MotorHeld)

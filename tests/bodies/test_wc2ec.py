@@ -656,3 +656,17 @@ def test_what_wc2ec_cannot_set_is_refused() -> None:
         for setting in (LedValue(0, 1), BrakeDamping(0, 1.0), FeedbackSwitch(1, 32.0)):
             assert reasons(session.tune(setting, 0)) == ["not_settable"]
         assert session.counts["commands"] == 0
+
+
+def test_a_slow_line_has_time_for_its_frames() -> None:
+    """At 300 baud a value takes more than half a second, and a robot's registrations many."""
+    line = Line(baudRate=300)
+    line.receive(0, REGISTRATIONS[0], REGISTRATIONS[2])  # one was lost
+    events = line.receive(1_500 * MS, REGISTRATIONS[2])
+    assert not [event for event in events if isinstance(event, Disconnected)]
+    for now in range(3_000, 12_000, 1_500):  # it registers on: a frame of ours would end that
+        line.receive(now * MS, REGISTRATIONS[2])
+        assert line.sent(line.session.expire(now * MS)) == []
+    line.receive(12_000 * MS, REGISTRATIONS[1])
+    assert line.sent(line.session.expire(13_000 * MS))
+    assert Disconnected("silent for 0.5 s") in line.session.expire(16_000 * MS)

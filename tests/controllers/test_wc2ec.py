@@ -305,8 +305,8 @@ def test_a_period_beyond_webots_own_is_refused_and_the_old_one_stays(period_ms: 
 class Line:
     """A session on a framed line with two devices, and the controller's own framing."""
 
-    def __init__(self) -> None:
-        there = Wc2ecControllerSettings(port="/dev/ttyN", silence_s=0.5)
+    def __init__(self, **settings: Any) -> None:
+        there = Wc2ecControllerSettings(port="/dev/ttyN", silence_s=0.5, **settings)
         self.session = CONTROLLER.session(there, "R2020a", create("cobs-crc16"))
         self.framing = create("cobs-crc16")
         for device in DEVICES[:2]:
@@ -403,3 +403,17 @@ def test_values_that_wc2ec_cannot_carry_are_refused() -> None:
     assert reasons(events) == ["unsendable"] * 3
     assert sent(events) == [wc2ec.SensorData(38, 0, 1.5)]
     assert session.feedback(1, 1.0, 0) == []
+
+
+def test_on_a_slow_line_registrations_leave_before_they_come_again() -> None:
+    """At 300 baud those of two devices take 1 s, and a frame more than the silence of others."""
+    line = Line(baudRate=300)
+    written = b"".join(each.data for each in line.session.open(0) if isinstance(each, Write))
+    line_ns = len(written) * 10 * 1_000 * MS // 300
+    assert line.sent(line.session.expire(line_ns)) == []
+    due = line.session.next_deadline()
+    assert due is not None and line.sent(line.session.expire(due)) == ALL
+    line.receive(wc2ec.encode(wc2ec.SetValue(53, 1, 1.0)), due)
+    events = line.session.expire(due + 1_500 * MS)
+    assert not [event for event in events if isinstance(event, Stop | Disconnected)]
+    assert Disconnected("silent for 0.5 s") in line.session.expire(due + 2_500 * MS)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from hilgw.adapters.base import UsbId
+from hilgw.cli.main import main
 from hilgw.discovery.doctor import RULES, Finding, Machine, examine
 
 ROOT = Path(__file__).parent.parent.parent
@@ -36,7 +40,6 @@ def machine(
         folder=folder,
         user="ada",
         groups=groups,
-        is_root=False,
         group_of=lambda path: owner,
         members_of=lambda group: members or [],
         may_open=lambda path: is_open_to_all or owner in groups,
@@ -201,3 +204,55 @@ def test_the_rules_file_is_well_formed() -> None:
         if line and not line.startswith("#"):
             for part in line.split(", "):
                 assert part.count('"') == 2, part
+
+
+def test_the_ports_of_a_configuration_and_their_permission(
+    healthy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also of a port whose name no list of kinds of ports has."""
+    free, shut = healthy / "dev/ttyTHS1", healthy / "dev/ttyPS0"
+    for port, mode in ((free, 0o660), (shut, 0o600)):
+        put(healthy, f"dev/{port.name}")
+        port.chmod(mode)
+    may_open = os.access
+    monkeypatch.setattr(os, "access", lambda path, *how: path != shut and may_open(path, *how))
+    ports: dict[str, str | UsbId] = {
+        "rover.body": str(free),
+        "xbee": str(shut),
+        "uart": str(healthy / "dev/ttyUSB9"),
+        "estop": UsbId(vid=0x1A86, pid=0x7523, serial="none has it"),
+    }
+    found = {each.subject: each for each in examine(machine(healthy), ports)}
+    assert found["rover.body"].ok
+    assert found["rover.body"].what == f"{free} (-rw-rw----): you can open it"
+    assert found["xbee"].what == f"{shut} (-rw-------): permission denied"
+    assert f"sudo chgrp dialout {shut} && sudo chmod 660 {shut}" in found["xbee"].fix
+    assert "No such file" in found["uart"].what and "check the cable" in found["uart"].fix
+    assert "no such USB device" in found["estop"].what
+    assert not any(found[each].ok for each in ("xbee", "uart", "estop"))
+
+
+def test_doctor_names_the_ports_of_a_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Those that a gateway opens: no mock, and no address on the network."""
+    file = tmp_path / "all.yaml"
+    file.write_text(
+        f"""version: 1
+network_ports: true
+estop: {{port: {tmp_path}/no-switch, line: cts}}
+adapters:
+  uart: {{kind: uart, port: {tmp_path}/no-uart}}
+  far: {{kind: uart, port: "socket://127.0.0.1:1"}}
+  played: {{kind: uart, port: {tmp_path}/no-mock, backend: mock}}
+robots:
+  cab: {{body: {{kind: create2, port: {tmp_path}/no-create}}}}
+"""
+    )
+    assert main(["doctor", "--config", str(file), "--json"]) == 1
+    named = {each["subject"]: each for each in json.loads(capsys.readouterr().out)}
+    for part, port in (("uart", "no-uart"), ("cab.body", "no-create"), ("estop", "no-switch")):
+        assert not named[part]["ok"] and port in named[part]["what"]
+    assert not {"far", "played"} & set(named)
+    main(["doctor", "--config", str(file), "--backend", "mock"])
+    assert "no real port here: --backend real" in capsys.readouterr().out

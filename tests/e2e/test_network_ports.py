@@ -180,3 +180,97 @@ def test_a_bridge_serves_a_port_of_a_port_server(tmp_path: Path) -> None:
             while len(got) < len(every):
                 got += client.recv(256)
         assert got == every
+
+
+class Middlebox:
+    """Passes bytes on to a port. `break_now`: the far end of what is open is gone, and its near end
+    stays: it acknowledges all bytes, and swallows them. swallows: the same for what is opened."""
+
+    def __init__(self, target: int) -> None:
+        self._target = target
+        self._listening = socket.create_server((HOST, 0))
+        self.port = self._listening.getsockname()[1]
+        self.swallows = False
+        self.accepted = 0
+        self._pairs: list[tuple[socket.socket, socket.socket | None]] = []
+        self._threads = [threading.Thread(target=self._accept, daemon=True)]
+        self._threads[0].start()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                near = self._listening.accept()[0]
+                far = None if self.swallows else socket.create_connection((HOST, self._target))
+                self.accepted += 1
+                self._pairs.append((near, far))
+                for ends in ((near, far), (far, near)):
+                    self._threads.append(threading.Thread(target=self._pass, args=ends))
+                    self._threads[-1].start()
+
+    def _pass(self, source: socket.socket | None, sink: socket.socket | None) -> None:
+        with suppress(OSError):
+            while source is not None and (data := source.recv(65536)):
+                with suppress(OSError):
+                    if sink is not None:
+                        sink.sendall(data)
+
+    def break_now(self) -> None:
+        for _, far in self._pairs:
+            if far is not None:
+                with suppress(OSError):
+                    far.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        self._listening.shutdown(socket.SHUT_RDWR)
+        self._listening.close()
+        self.break_now()
+        for near, _ in self._pairs:
+            with suppress(OSError):
+                near.shutdown(socket.SHUT_RDWR)
+        for thread in self._threads:
+            thread.join(DEADLINE_S)
+        for end in (end for pair in self._pairs for end in pair if end is not None):
+            end.close()
+
+
+@pytest.mark.process
+@pytest.mark.wall_clock("the silence of a robot, and of a connection without answers")
+@pytest.mark.parametrize("kind", ["socket", "rfc2217"])
+def test_a_middlebox_that_swallows_all_costs_one_connection(tmp_path: Path, kind: str) -> None:
+    """TCP sees no loss. The silence of the robot does, and it is stopped on another connection;
+    so is one that answers nothing from its first byte on."""
+    ports = dict(zip(("socket", "rfc2217"), (free_port(), free_port()), strict=True))
+    folders = [tmp_path / each for each in ("mock", "bridge", "run")]
+    for folder in folders:
+        folder.mkdir()
+    link = str(folders[0] / "c2")
+    listen = ["--listen", f"{HOST}:{ports['socket']}", "--rfc2217", f"{HOST}:{ports['rfc2217']}"]
+    with (
+        Gateway(folders[0], ["mock", "create2", "--link", link]),
+        Gateway(folders[1], ["bridge", link, "--baud", "115200", *listen]),
+    ):
+        box = Middlebox(ports[kind])
+        url = f"{kind}://{HOST}:{box.port}"
+        given = ["--set", "network_ports=true", "--set", f"robots.create.body.port={url}"]
+        config = ["--config", str(ROOT / "configs" / "create2.yaml"), "--backend", "real", *given]
+        try:
+            with Gateway(folders[2], config) as running:
+                wait_until(lambda: ups(running) == 1, what="the robot")
+                box.break_now()
+                wait_until(lambda: ups(running) == 2, what="it on another connection")
+                assert "silent for 0.5 s" in running.text()
+                if kind == "socket":  # an rfc2217:// port is up after its negotiation only
+                    box.swallows = True
+                    box.break_now()
+                    wait_until(lambda: "no answer on this" in running.text(), what="silence")
+                    box.swallows = False
+                    wait_until(lambda: ups(running) == 3, what="it on a third one")
+                else:  # a robot that answers stays on its connection
+                    with pytest.raises(AssertionError, match="a third one"):
+                        wait_until(lambda: box.accepted > 2, "a third one", timeout_s=12)
+        finally:
+            box.close()
+
+
+def ups(gateway: Gateway) -> int:
+    return gateway.text().count("up: Create 2")

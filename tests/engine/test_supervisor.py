@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
+import os
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 from itertools import pairwise
@@ -504,3 +506,26 @@ async def test_a_port_that_is_busy_after_a_loan_ends_no_gateway(clock: Clock) ->
         rig.supervisor.take_back()
         await elapse(20.0)
         assert opens > 1 and not task.done()
+
+
+async def test_an_attach_without_a_free_descriptor_is_named_and_tried_again(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The copy for the emergency stop needs one."""
+    rig = pipe_rig(clock)
+    attach = rig.station.attach
+
+    def without(transport: Transport) -> None:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(rig.station, "attach", without)
+    async with running(rig) as task:
+        await until(task.done)
+        error = task.exception()
+    assert isinstance(error, PortError)
+    assert str(error) == "port: cannot open: Too many open files; raise ulimit -n"
+    rig.is_needed = False
+    async with running(rig):
+        await until(lambda: rig.supervisor.state is State.BACKOFF)
+        monkeypatch.setattr(rig.station, "attach", attach)
+        await until(rig.up, 60)

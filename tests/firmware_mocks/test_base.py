@@ -110,3 +110,11 @@ def test_a_mock_wants_to_be_called_at_its_earliest_deadline() -> None:
     assert mock.describe() == "some"
     with pytest.raises(ValueError, match="colour: no parameter"):
         mock.set("colour", "red")
+
+
+def test_bytes_that_are_written_for_later_follow_each_other() -> None:
+    """The line is idle in between: bytes that leave before do not count twice."""
+    uart = Uart("seed", baud_rate=9600)
+    uart.write(b"12", 0)
+    uart.write(b"34", 100 * MS)
+    assert uart.idle_at(0) == 100 * MS + 2 * uart.byte_ns

@@ -190,3 +190,9 @@ def test_after_the_first_frame_nothing_is_kept_or_reported() -> None:
     watch.found()
     watch.take(b"noise", 1)
     assert watch.over and watch.deadline is None and watch.expire(AFTER_NS) == ""
+
+
+def test_an_esp32_s3_that_starts() -> None:
+    """It prints its ROM first, and its reason later."""
+    looks = guess(b"ESP-ROM:esp32s3-20210327\r\nBuild:Mar 27 2021\r\n")
+    assert looks.startswith('it sends "ESP-ROM:esp32s3-20210327": an ESP32 that starts')

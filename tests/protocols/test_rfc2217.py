@@ -260,8 +260,9 @@ OPENINGS = st.lists(st.sampled_from([0, COM_PORT, 45, SB, WILL, DONT, IAC]), max
 def test_two_negotiations_of_known_options_are_telnet(data: bytes) -> None:
     verdict = begins_with_negotiation(data)
     if verdict:
-        for first, verb, option in (data[:3], data[3:6]):
-            assert first == IAC and verb in (WILL, WONT, DO, DONT) and option <= COM_PORT
+        verbs = (WILL, WONT, DO, DONT)
+        for (first, verb, option), more in ((data[:3], ()), (data[3:6], (SB,))):
+            assert first == IAC and verb in (*verbs, *more) and option <= COM_PORT
     elif verdict is None:
         completions = [(data + bytes((IAC, DO, 1, IAC, DO, 1))[size:])[:6] for size in range(6)]
         assert any(begins_with_negotiation(each) for each in completions)
@@ -274,6 +275,14 @@ def test_with_silence_a_whole_one_is_telnet_too(data: bytes) -> None:
     once = len(data) == 3 and data[0] == IAC and data[1] in (WILL, DONT) and data[2] <= COM_PORT
     verdict = begins_with_negotiation(data)
     assert begins_with_negotiation(data, silence=True) is (once if verdict is None else verdict)
+
+
+def test_a_negotiation_and_a_subnegotiation_are_telnet() -> None:
+    """A server of RFC 2217 that reports its modem lines at once."""
+    opening = bytes((IAC, WILL, COM_PORT)) + command(107, 0x30)
+    verdicts = [begins_with_negotiation(opening[:size]) for size in range(len(opening) + 1)]
+    assert verdicts == [None] * 6 + [True] * (len(opening) - 5)
+    assert begins_with_negotiation(command(107, 0x30)) is False
 
 
 def test_a_dynamixel_header_that_lost_a_byte_is_not_telnet() -> None:

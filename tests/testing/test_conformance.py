@@ -180,6 +180,16 @@ class Repeats(BeepSession):
         return super().take(frames + frames[-1:] if self.frame_id > 1 else frames, now)
 
 
+class HurriesAnswers(BeepSession):
+    """Knows the time of a frame on a fast line only."""
+
+    def send(self, packet: Packet, now: int) -> base.Transmission | base.CannotSend | None:
+        answer = super().send(packet, now)
+        if isinstance(answer, base.Transmission):
+            self.outstanding[self.frame_id] = now + 200_000_000
+        return answer
+
+
 class Backwards(BeepSession):
     """Keeps every other packet back until the next one has come."""
 
@@ -343,6 +353,7 @@ SESSIONS = [
     Defect(SendsNothing, "payload_sizes", "payload sizes", "CannotSend"),
     Defect(EatsXon, "all_byte_values", "all byte values", "unchanged"),
     Defect(Repeats, "packets_keep_their_order", "packets keep their order"),
+    Defect(HurriesAnswers, "slow_line", "slow line: 9600 baud", "no_status"),
     Defect(Backwards, "packets_keep_their_order", "packets keep their order"),
     Defect(NeverGivesUp, "random_bytes_raise_nothing", "tokens", "are open after"),
     Defect(SettlesTwice, "packets_keep_their_order", "tokens", "each token once"),

@@ -31,7 +31,7 @@ from hilgw.framing.guess import FirstFrame
 from hilgw.medium.packet import Packet
 from hilgw.reasons import PacketDropped, PacketRefused
 from hilgw.transports.base import LineSettings
-from hilgw.units import NS_PER_S
+from hilgw.units import NS_PER_S, earliest
 
 ECHOES = 64  # packets whose echo may still come
 ECHO_NS = NS_PER_S  # and how long after their end on the line
@@ -109,10 +109,7 @@ class FramedLine:
 
     def next_deadline(self) -> int | None:
         due = self._framing.next_deadline() if self._started else None
-        for other in (self._quiet.deadline, self._first_frame.deadline):
-            if other is not None and (due is None or other < due):
-                due = other
-        return due
+        return earliest(due, self._quiet.deadline, self._first_frame.deadline)
 
     def expire(self, now: int) -> list[Event]:
         self._quiet.expire(now)

@@ -14,10 +14,9 @@ from hilgw.framing.base import Framing
 from hilgw.framing.cobs import CobsSettings
 from hilgw.framing.gap import GapSettings
 from hilgw.framing.hdlc import HdlcSettings
-from hilgw.framing.length import LengthSettings
+from hilgw.framing.length import DEFAULTS, LengthSettings
 from hilgw.framing.lines import LinesSettings
 from hilgw.framing.slip import SlipSettings
-from hilgw.transports.base import HELD_BACK
 from hilgw.units import NS_PER_MS, ns_to_ms
 
 FramingSettings = (
@@ -27,20 +26,20 @@ FramingSettings = (
 SHORTEST_GAP = 1.5  # byte times; bytes sent without a pause are one byte time apart
 
 
-def patient(framing: Any, least_ms: float) -> Any:
-    """Return the settings of the framing; where a short name leaves the timeout of a length framing
-    open, it is at least this. ConfigError when there is no such framing."""
-    if not isinstance(framing, str):
-        return framing
-    found = parse(framing)
-    if isinstance(found, LengthSettings):
+def patient(framing: Any, least_ms: float, *, is_on_network: bool = False) -> Any:
+    """Return the settings of the framing; the timeout of a length framing is at least this where it
+    is the default one, or on TCP. ConfigError when there is no such framing."""
+    found = parse(framing) if isinstance(framing, str) else framing
+    is_length = isinstance(found, LengthSettings)
+    if is_length and (is_on_network or found.timeout_ms == DEFAULTS.timeout_ms):
         return replace(found, timeout_ms=max(found.timeout_ms, least_ms))
     return found
 
 
 def new_framing(framing: str | FramingSettings, common: StationSettings) -> Callable[[], Framing]:
     """Return what makes this framing for this line."""
-    return partial(create, patient(framing, ns_to_ms(line_of(common)[0].duration_ns(HELD_BACK))))
+    found = patient(framing, ns_to_ms(common.gap_ns(0)), is_on_network="://" in str(common.port))
+    return partial(create, found)
 
 
 def check_framing(framing: str | FramingSettings, common: StationSettings) -> list[Problem]:

@@ -28,7 +28,7 @@ from hilgw.adapters.base import (
 from hilgw.medium.packet import Packet
 from hilgw.protocols.dialogue import LineScript
 from hilgw.reasons import PacketDropped, PacketRefused
-from hilgw.transports.base import HELD_BACK, LineSettings
+from hilgw.transports.base import LineSettings
 from hilgw.units import earliest
 
 _EMPTY = Dropped(PacketDropped.EMPTY, "a received packet without data")
@@ -41,7 +41,7 @@ class LineModuleSession(ModuleSession[ModuleT]):
     session begins again when the module restarts, or when it does not answer a packet: its late
     answer would be mistaken for the next one's.
 
-    gap_ns: longer than any pause between the bytes of a line or packet, on a fast line.
+    gap_ns: longer than any pause between the bytes of a line or packet.
     no_answer: why the session begins again then. no_address: a source that identifies no module.
     """
 
@@ -51,7 +51,6 @@ class LineModuleSession(ModuleSession[ModuleT]):
 
     def __init__(self, line: LineSettings, route: Route, decoder: LineDecoder) -> None:
         super().__init__(line)
-        self._gap_ns = max(self.gap_ns, line.duration_ns(HELD_BACK))
         self._route = route
         self._decoder = decoder
         self.channels = route.channels
@@ -129,7 +128,7 @@ class LineModuleSession(ModuleSession[ModuleT]):
                 self._first_frame.found()
             else:
                 self._first_frame.take(data, now)
-        self._gap_deadline = now + self._gap_ns if self._decoder.held else None
+        self._gap_deadline = now + self.gap_ns if self._decoder.held else None
         return events
 
     def _has_sense(self, items: list[Item], events: list[Event]) -> bool:

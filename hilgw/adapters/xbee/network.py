@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from hilgw.adapters.base import Event, Node, RemoteAnswer, SearchEnded
 from hilgw.adapters.xbee import describe as words, frames
-from hilgw.units import NS_PER_S
+from hilgw.units import NS_PER_S, earliest
 
 SEARCH_NS = 30 * NS_PER_S  # NT is 25.5 s at most
 REMOTE_NS = 10 * NS_PER_S
@@ -35,12 +35,10 @@ class Network:
 
     @property
     def deadline(self) -> int | None:
+        searching = None if self._search is None else self._search[1]
         if not self._remote:  # read after every event
-            return None if self._search is None else self._search[1]
-        dues = [entry[0] for entry in self._remote.values()]
-        if self._search is not None:
-            dues.append(self._search[1])
-        return min(dues, default=None)
+            return searching
+        return earliest(searching, *(due for due, _ in self._remote.values()))
 
     def discover(self, now: int, put: Put) -> list[Event]:
         if self._search is not None:

@@ -39,7 +39,7 @@ from hilgw.adapters.xbee.settings import FACTORY_MY, XBeeSettings
 from hilgw.errors import FrameError
 from hilgw.medium.packet import Packet
 from hilgw.reasons import PacketRefused, RefusedReason
-from hilgw.units import NS_PER_MS
+from hilgw.units import NS_PER_MS, earliest
 
 # Bytes that the smallest UART buffer (174 bytes, S2C) accepts before CTS falls, 17 bytes from full:
 # several frames are sent ahead only while they fit, so nothing overruns without flow control.
@@ -314,17 +314,14 @@ class XBeeSession(XBeeModuleSession):
     # --- time ---------------------------------------------------------------------------------
 
     def next_deadline(self) -> int | None:
-        due = self._gap_deadline
-        for other in (
+        return earliest(
+            self._gap_deadline,
             self._window.deadline,
             self._network.deadline,
             None if self._rssi is None else self._rssi.deadline,
             None if self._dialogue is None else self._dialogue.deadline,
             self._first_frame.deadline,
-        ):
-            if other is not None and (due is None or other < due):
-                due = other
-        return due
+        )
 
     def expire(self, now: int) -> list[Event]:
         events: list[Event] = []

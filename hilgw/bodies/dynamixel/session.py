@@ -47,6 +47,7 @@ from hilgw.units import NS_PER_S, ms_to_ns, s_to_ns
 
 PATIENCE_NS = NS_PER_S
 """Between two handshakes."""
+HANDSHAKE_BYTES, HANDSHAKE_ANSWERS = 500, 10  # of one servo, with a margin
 
 
 class DynamixelSession(RobotSession):
@@ -195,7 +196,9 @@ class DynamixelSession(RobotSession):
     def _begin(self, now: int) -> None:
         """What waits is dropped: no command from before reaches a servo."""
         self._phase = Phase.SETUP
-        self._due_ns = now + PATIENCE_NS
+        answers_ns = HANDSHAKE_ANSWERS * ms_to_ns(self._settings.answer_ms)
+        servo_ns = self._bus.duration_ns(HANDSHAKE_BYTES) + answers_ns
+        self._due_ns = now + max(PATIENCE_NS, len(self._servos) * servo_ns)
         self._asked_ns = now
         self._reading: Transaction | None = None
         self._stopped.clear()

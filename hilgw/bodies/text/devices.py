@@ -34,7 +34,7 @@ class Sensor:
         if self._odometer is not None and self._settings.starts_at_zero:
             self._odometer.rebase()
 
-    def read(self, groups: dict[str, bytes | None]) -> Value | None:
+    def read(self, groups: Mapping[str, bytes | None]) -> Value | None:
         """Its value; None when a number of it is missing, is none, or is not finite."""
         values = [self._read(groups.get(name)) for name in self.groups]
         found = [value for value in values if value is not None]
@@ -74,11 +74,6 @@ class RequestLine:
         ]
         return max(self._own_ns, min(periods)) if periods else None
 
-    def values(self, match: Match, enabled: dict[int, int]) -> list[tuple[Sensor, Value | None]]:
-        """The values of its enabled sensors in an answer."""
-        groups = match.groupdict()
-        return [(each, each.read(groups)) for each in self.sensors if each.device.index in enabled]
-
     def left(self, now: int, enabled: dict[int, int]) -> bool:
         """The line was sent; whether it was a period late."""
         period_ns = self.period_ns(enabled) or self._own_ns
@@ -111,22 +106,17 @@ class Requests:
         self._unasked = [compiled(each.expect, whole=True) for each in settings.unasked]
         self.enabled = dict.fromkeys(always_on, 0)
 
-    def is_unasked(self, line: bytes) -> bool:
-        """Whether it is a line that the robot sends by itself."""
-        return any(pattern.search(line) for pattern in self._unasked)
+    def unasked(self, line: bytes) -> Match | None:
+        """Return the match of a line that the robot sends by itself."""
+        return next(filter(None, (pattern.search(line) for pattern in self._unasked)), None)
 
-    def unasked(self, line: bytes) -> list[tuple[Sensor, Value | None]] | None:
-        """The values of the enabled sensors in a line that the robot sends by itself; None: it is
-        not one."""
-        for pattern in self._unasked:
-            if found := pattern.search(line):
-                groups = found.groupdict()
-                return [
-                    (each, each.read(groups))
-                    for each in self._sensors
-                    if each.device.index in self.enabled and groups.keys() >= set(each.groups)
-                ]
-        return None
+    def values(self, groups: Mapping[str, bytes | None]) -> list[tuple[Sensor, Value | None]]:
+        """Return the values of the enabled sensors whose numbers are among these groups."""
+        return [
+            (each, each.read(groups))
+            for each in self._sensors
+            if each.device.index in self.enabled and groups.keys() >= set(each.groups)
+        ]
 
     def asked(self) -> list[RequestLine]:
         """The lines with an enabled sensor."""

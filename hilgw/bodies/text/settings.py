@@ -136,7 +136,8 @@ class TextMotor:
         example=" X{}",
     )
     zero: str = setting(
-        "group of the setup: the machine position of the work zero, on the line; for `frame: work`",
+        "group of the setup: the machine position of the work zero, on the line, for `frame: work`;"
+        " an answer in the run may have it, too: a motor whose zero changes stops",
         "",
     )
     maxVelocity: float = setting(

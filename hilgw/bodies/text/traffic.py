@@ -10,13 +10,13 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 
 from hilgw.bodies._common.session import refused
-from hilgw.bodies.text.devices import Leds, RequestLine, Requests, Sensor
+from hilgw.bodies.text.devices import Leds, RequestLine, Requests
 from hilgw.bodies.text.lines import (
-    Answer,
     Outstanding,
     Sendable,
     Silence,
     Window,
+    number_of,
     sendable,
     shown,
     to_bytes,
@@ -25,7 +25,8 @@ from hilgw.bodies.text.motors import Halted, MotionLine, Motions
 from hilgw.bodies.text.settings import Line, TextBodySettings
 from hilgw.control.events import Command, Event, MotorHeld, Notice, SensorValue, Write
 from hilgw.control.safety import stands_still
-from hilgw.devices.kinds import Devices, Refusal, Value
+from hilgw.devices.kinds import Devices, Refusal
+from hilgw.protocols.text.patterns import Match
 from hilgw.reasons import RequestReason
 from hilgw.transports.base import HELD_BACK, LineSettings
 from hilgw.units import ms_to_ns, s_to_ns
@@ -233,7 +234,7 @@ class Traffic:
             if found is None:
                 return None
             self._answered_ns = now
-            return self._sensor_values(found)
+            return self._follow(found) + self._sensor_values(found)
         self._answered_ns = now
         events: list[Event] = []
         for each in answer.skipped:
@@ -241,9 +242,11 @@ class Traffic:
         subject = answer.sent.subject
         if answer.match is None:
             self._counts["refused_lines"] += 1
-            events += self._refused_line(subject, line)
-        elif isinstance(subject, RequestLine):
-            events += self._values(subject, answer)
+            return events + self._refused_line(subject, line)
+        events += self._follow(answer.match)
+        if isinstance(subject, RequestLine):
+            self._counts["answers"] += 1
+            events += self._sensor_values(answer.match)
         elif subject is _STOP:
             self._stop_tries = 0
             events += [
@@ -253,18 +256,30 @@ class Traffic:
             ]
         return events
 
-    def _values(self, request: RequestLine, answer: Answer) -> list[Event]:
-        assert answer.match is not None
-        self._counts["answers"] += 1
-        return self._sensor_values(request.values(answer.match, self._requests.enabled))
+    def _follow(self, match: Match) -> list[Event]:
+        """Take the work zeros of an answer. A motor whose zero is another one stops: the position
+        that was commanded is another place now."""
+        events: list[Event] = []
+        for name, known in self._zeros.items():
+            zero = number_of(match.groupdict().get(self._settings.motors[name].zero) or b"")
+            device = self._devices.by_name(name)
+            if device is None or zero is None or zero == known:
+                continue
+            self._zeros[name] = zero
+            events.append(Notice(f"the work zero of '{name}' is now at {zero:g}", once=False))
+            motor = self._motions.motors[device.index]
+            if motor.moves:
+                self._motions.hold(motor)
+                events.append(MotorHeld(device.index))
+        return events
 
     def is_unasked(self, line: bytes) -> bool:
-        """Whether it is a line that the robot sends by itself."""
-        return self._requests.is_unasked(line)
+        """Return whether it is a line that the robot sends by itself."""
+        return self._requests.unasked(line) is not None
 
-    def _sensor_values(self, found: list[tuple[Sensor, Value | None]]) -> list[Event]:
+    def _sensor_values(self, match: Match) -> list[Event]:
         events: list[Event] = []
-        for sensor, value in found:
+        for sensor, value in self._requests.values(match.groupdict()):
             index, name = sensor.device.index, sensor.device.name
             if value is None:
                 text = f"the answer has no finite number for '{name}'"

@@ -50,7 +50,8 @@ from hilgw.errors import ConfigError, FrameError, HilgwError, PeerError
 from hilgw.framing.base import Framing
 from hilgw.protocols import wc2ec
 from hilgw.reasons import RequestRefused
-from hilgw.units import NS_PER_S, earliest, s_to_ns
+from hilgw.transports.base import LineSettings
+from hilgw.units import earliest
 
 EARLY = "sends values before it registers its devices: dropped until it has, at most a second"
 
@@ -70,12 +71,13 @@ class Wc2ecBodySession(MotorSession):
         self._held: dict[int, float] = {}  # positions of the last stop
         self._settings = settings
         self._framing = framing
-        self._silence_ns = s_to_ns(settings.silence_s)
+        line = LineSettings(settings.baudRate)
+        self._silence_ns = line.patience_ns(wc2ec.LONGEST_FRAME, settings.silence_s)
         layouts = wc2ec.Layouts(version, types=settings.wc2ec_types, extensions=settings.extensions)
         self._link = wc2ec.Link(wc2ec.Side.WEBOTS, layouts, framing, self._silence_ns)
         self._types: dict[int, int] = {}
         self._motors = Motors(original_peer=settings.original_peer)
-        self._registrations = Registrations(on_line=framing is not None)
+        self._registrations = Registrations(None if framing is None else line)
         self._all_registered = False
         self._wrote_ns = 0
 
@@ -364,20 +366,20 @@ class Wc2ecBodySession(MotorSession):
         return [Write(b"".join(map(self._link.wrap, messages)))]
 
 
-PATIENCE_NS = 3 * NS_PER_S
+PATIENCE_S, PATIENCE_BYTES = 3.0, 1024
 """A gap in the registered indices that lasts so long is taken as intended."""
 
 
 class Registrations:
-    """on_line: False for TCP, which loses nothing.
+    """line: None for TCP, which loses nothing.
 
     A robot on a serial line stops registering when it receives a good frame, and the line may lose
     frames: the session sends nothing until the registered indices have no gap. An index that came
     with a value only counts as one to be registered.
     """
 
-    def __init__(self, *, on_line: bool) -> None:
-        self._on_line = on_line
+    def __init__(self, line: LineSettings | None) -> None:
+        self._line = line
         self._highest = -1
         self._missing: set[int] = set()
         self._until = 0
@@ -385,7 +387,8 @@ class Registrations:
     def open(self, now: int) -> None:
         self._highest = -1
         self._missing.clear()
-        self._until = now + PATIENCE_NS
+        if self._line is not None:
+            self._until = now + self._line.patience_ns(PATIENCE_BYTES, PATIENCE_S)
 
     def registered(self, index: int) -> None:
         self._missing.update(range(self._highest + 1, index))
@@ -398,7 +401,7 @@ class Registrations:
 
     def is_complete(self, now: int) -> bool:
         """Whether the session may send."""
-        if not self._on_line:
+        if self._line is None:
             return True
         return self._highest >= 0 and (not self._missing or now >= self._until)
 

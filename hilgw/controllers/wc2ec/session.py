@@ -32,6 +32,7 @@ from hilgw.control.events import (
 from hilgw.devices.kinds import MOTOR, Device, Devices, Refusal, Value
 from hilgw.errors import FrameError, HilgwError
 from hilgw.protocols.wc2ec import (
+    LONGEST_FRAME,
     MOST_DEVICES,
     ORIGINAL,
     Command,
@@ -57,7 +58,8 @@ from hilgw.protocols.wc2ec import (
     encode_signal,
 )
 from hilgw.reasons import RequestRefused
-from hilgw.units import NS_PER_MS, NS_PER_S, earliest, ms_to_ns, s_to_ns
+from hilgw.transports.base import LineSettings
+from hilgw.units import NS_PER_MS, earliest, ms_to_ns
 
 if TYPE_CHECKING:
     from hilgw.controllers.wc2ec.settings import Wc2ecControllerSettings
@@ -149,8 +151,9 @@ class Sampling:
         return period is not None and period.is_due(now)
 
 
-REGISTER_NS = NS_PER_S
-"""On a serial line, registrations are repeated at this period until a good frame comes."""
+REGISTER_S = 1.0
+"""On a serial line, registrations are repeated at this period until a good frame comes; on a slow
+line the first ones leave before."""
 _FIELDS = {str(each): each for each in MotorField}
 _MOVE = (Command.SET_VALUE, Command.SET_SENSOR)  # the commands that move a motor
 
@@ -169,7 +172,9 @@ class Wc2ecControllerSession:
         self.counts: Counter[str] = Counter()
         self._settings = settings
         layouts = Layouts(version, types=settings.wc2ec_types, extensions=settings.extensions)
-        self._link = Link(Side.EXTERNAL, layouts, framing, s_to_ns(settings.silence_s))
+        self._line = LineSettings(settings.baudRate)
+        silence_ns = self._line.patience_ns(LONGEST_FRAME, settings.silence_s)
+        self._link = Link(Side.EXTERNAL, layouts, framing, silence_ns)
         self._numbers: dict[int, int] = {}
         self._with_value: dict[int, int] = {}  # of the devices whose value WC2EC carries
         self._sampling = Sampling()
@@ -370,8 +375,9 @@ class Wc2ecControllerSession:
 
     def _register_all(self, now: int) -> list[Event]:
         waits = self._link.framed and not self._link.alive
-        self._register_ns = now + REGISTER_NS if waits else None
         data = b"".join(self._link.wrap(self._registration(device)) for device in self.devices)
+        pause_ns = self._line.patience_ns(2 * len(data), REGISTER_S)
+        self._register_ns = now + pause_ns if waits else None
         return [Write(data)] if data else []
 
     def _registration(self, device: Device) -> RegisterSensor:

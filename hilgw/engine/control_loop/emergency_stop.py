@@ -137,8 +137,11 @@ class EmergencyStop:
                 return
             if self._is_line:  # behind a serial server: its robot sees no end
                 os.write(self._fd, 2 * stop)
-        with socket.socket(fileno=os.dup(self._fd)) as connection:
+        connection = socket.socket(fileno=self._fd)
+        try:
             connection.shutdown(socket.SHUT_RDWR)
+        finally:
+            connection.detach()  # the descriptor stays ours; for another one there may be no room
 
     def _stop_on_line(self) -> None:
         """Discards what waits in the kernel. Writes twice, as the robot may take the first copy

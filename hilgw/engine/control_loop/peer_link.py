@@ -38,6 +38,8 @@ READ_BYTES = TURN_BYTES
 SWAMPED_NS = 500 * NS_PER_MS
 # Commands wait while a serial line has more than that to send, or its port takes no bytes.
 BUSY_NS = 20 * NS_PER_MS
+# A line on the network whose peer answers nothing for so long is opened anew.
+UNANSWERED_NS = 10_000 * NS_PER_MS
 # A stop does not wait longer than that for bytes that were written before.
 HELD_UP_NS = 100 * NS_PER_MS
 # Telnet at a raw address, which shows no negotiation: so many frames, in so many bytes, are good
@@ -138,7 +140,8 @@ class PeerLink(Generic[S]):
         """The connection is up."""
         now = self.checked_now()
         self.transport = transport
-        is_raw = self.is_on_line and transport.name.startswith("socket://")
+        self._is_remote = self.is_on_line and "://" in transport.name
+        is_raw = self._is_remote and transport.name.startswith("socket://")
         self._checked = bytearray() if is_raw and isinstance(self.session, ChecksFrames) else None
         transport.on_drained = self._drained
         transport.read_bytes = READ_BYTES
@@ -306,13 +309,16 @@ class PeerLink(Generic[S]):
 
     def ready(self, identity: str) -> None:
         """The peer is there."""
-        self.identity = identity
+        self.identity, self.peer_confirmed = identity, True
         self.supervisor.on_ready(identity)
 
     def not_ready(self, reason: str) -> None:
-        """The peer is gone, though the connection is up."""
+        """The peer is gone, though the connection is up: one on the network may be dead all the
+        same, with somebody who acknowledges its bytes."""
         if self.transport is not None:
             self.supervisor.on_not_ready(reason)
+            if self._is_remote:
+                self.fail(PeerError(reason, where=self.name))
 
     def fail(self, error: HilgwError) -> None:
         """Has the connection closed soon; it may be opened again."""
@@ -458,3 +464,5 @@ class PeerLink(Generic[S]):
         now = self.checked_now()
         if self.transport is not None:
             self.call(now, self.session.expire, now)
+            if self._is_remote and self.unanswered_ns() > UNANSWERED_NS:
+                self.fail(PeerError("no answer on this connection", where=self.name))

@@ -15,7 +15,7 @@ from hilgw.protocols.wc2ec.codec import (
 )
 from hilgw.protocols.wc2ec.describe import describe, in_words, readable
 from hilgw.protocols.wc2ec.layout import LONGEST_PACKET, MOST_DEVICES, ORIGINAL, Layouts, Numbers
-from hilgw.protocols.wc2ec.link import Link
+from hilgw.protocols.wc2ec.link import LONGEST_FRAME, Link
 from hilgw.protocols.wc2ec.messages import (
     Command,
     DisableSensor,
@@ -39,6 +39,7 @@ from hilgw.protocols.wc2ec.messages import (
 )
 
 __all__ = [
+    "LONGEST_FRAME",
     "LONGEST_PACKET",
     "MOST_DEVICES",
     "ORIGINAL",

@@ -13,6 +13,8 @@ from hilgw.protocols.wc2ec.layout import Layouts
 from hilgw.protocols.wc2ec.messages import Message, Rejected, Sent, Side
 from hilgw.reasons import RequestRefused
 
+LONGEST_FRAME = 64  # bytes on a line, but of packets and of long names
+
 
 class Link:
     """side: of the peer. framing: None on TCP. alive: a valid frame was received within

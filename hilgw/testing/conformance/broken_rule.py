@@ -28,6 +28,7 @@ _RELAXED_BY = {
     "packets that fit": _CARRIED,
     "packets keep their order": "burst, where the hardware takes fewer packets at once; "
     "arrival_s, where they take longer",
+    "slow line": "arrival_s, where packets take longer; " + _CARRIED,
     "handshake": "ready_s (simulated seconds) or " + _SLOW,
     "round trip on a": _SLOW + "; check_bits below 16, where noise may look like a packet; "
     "echoes, where the mock of a serial line has a second station instead",

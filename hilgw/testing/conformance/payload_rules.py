@@ -10,6 +10,10 @@ from hilgw.testing.conformance.broken_rule import broken, bytes_line, require, s
 from hilgw.testing.conformance.simulation import SimulatedStation, Simulation
 from hilgw.testing.conformance.subject import ALL_VALUES, PIECE, Subject
 
+SLOW, SILENCE_S = 300, 30.0
+BYTE_S = 100 / SLOW  # of a packet, with what surrounds it and the answers to it
+NO_FRAME = "no frame yet"
+
 
 class PayloadRules(Subject):
     """A packet that fits arrives unchanged; any other is refused before it reaches the wire."""
@@ -38,8 +42,26 @@ class PayloadRules(Subject):
 
     def test_packets_keep_their_order(self) -> None:
         """`burst` packets at once, in both directions: each arrives once, in order."""
-        simulation = self._pair(bufferSize=-1)
         packets = list(self._numbered(self.burst))
+        self._keep_order("packets keep their order", self._pair(bufferSize=-1), packets)
+
+    def test_slow_line(self) -> None:
+        """At 300 baud, or the next rate that the hardware has: the longest packet and others
+        arrive, none is booked as refused, and no frame that comes in is called none."""
+        lines = [self.station_settings(baudRate=each) for each in self.adapter.limits.rates]
+        lines = [each for each in lines if each.baudRate >= SLOW]
+        settings = self.adapter_settings()
+        fits = (each for each in lines if not list(self.adapter.check(settings, each)))
+        rate = next(fits, self.station_settings()).baudRate
+        rule, simulation = f"slow line: {rate} baud", self._pair(bufferSize=-1, baudRate=rate)
+        self._keep_order(rule, simulation, [self._payload(self._largest(), 1), *self._numbered(3)])
+        simulation.run(SILENCE_S)
+        for each in simulation.stations:
+            got = [str(event) for event in each.session.events if NO_FRAME in str(event)]
+            got += map(str, each.station.statistics.count.refused)
+            require(not got, rule, shown(got), "what left, and may arrive, counts as delivered")
+
+    def _keep_order(self, rule: str, simulation: Simulation, packets: list[bytes]) -> None:
         directions = [(simulation.near, simulation.far)]
         if simulation.near is not simulation.far:
             directions.append((simulation.far, simulation.near))
@@ -47,7 +69,7 @@ class PayloadRules(Subject):
             since, refused = len(receiver.received), len(sender.refusals)
             for data in packets:
                 sender.send(data)
-            limit = self.arrival_s * len(packets)
+            limit = (self.arrival_s + max(map(len, packets)) * BYTE_S) * len(packets)
             simulation.run_until(
                 partial(_all_arrived, sender, receiver, since + len(packets)), limit
             )
@@ -55,7 +77,7 @@ class PayloadRules(Subject):
             got = [packet.data for packet in receiver.received[since:]]
             if got != packets:
                 broken(
-                    "packets keep their order",
+                    rule,
                     f"{len(got)} packets at the {receiver.name} station: {shown(got)}; refused: "
                     f"{shown(sender.refusals[refused:])}",
                     f"{len(packets)} packets: {shown(packets)}",

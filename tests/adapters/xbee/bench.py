@@ -6,7 +6,7 @@ misbehave. It shares no code with the adapter or with the firmware mock.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from hilgw.adapters.base import Event, StationSettings, Write
 from hilgw.adapters.xbee import ADAPTER
@@ -105,13 +105,15 @@ class FakeModule:
 class Bench:
     """A session, a module, and time that moves only on request."""
 
-    port = "/dev/null"
+    common_fields: ClassVar[dict[str, Any]] = {}
 
     def __init__(
         self, fake: FakeModule | None = None, /, channel: int = 12, **settings: Any
     ) -> None:
         self.settings = ADAPTER.Settings(**settings)
-        self.common = StationSettings(port=self.port, channel=channel)
+        self.common = StationSettings(
+            **{"port": "/dev/null", "channel": channel} | self.common_fields
+        )
         self.module = fake or FakeModule(settings.get("api_mode", 1))
         self.session = ADAPTER.session(self.settings, self.common)
         self.now = 0

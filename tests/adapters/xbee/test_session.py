@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given, strategies as st
@@ -227,17 +227,25 @@ def test_a_frame_without_data_is_dropped_with_a_reason(head: str) -> None:
 
 
 class OnNetwork(Bench):
-    port = "socket://10.0.0.1:4001"
+    common_fields: ClassVar[dict[str, Any]] = {"port": "socket://10.0.0.1:4001"}
 
 
-@pytest.mark.parametrize(("bench", "arrives"), [(Bench, False), (OnNetwork, True)])
+class OnSlowLine(Bench):
+    common_fields: ClassVar[dict[str, Any]] = {"baudRate": 300}
+
+
+@pytest.mark.parametrize(
+    ("bench", "pause_s", "arrives"),
+    [(Bench, 0.9, False), (OnNetwork, 4, True), (OnSlowLine, 0.9, True), (OnSlowLine, 4, False)],
+)
 def test_a_pause_within_a_frame_ends_it_on_a_line_and_not_on_tcp(
-    bench: type[Bench], arrives: bool
+    bench: type[Bench], pause_s: float, arrives: bool
 ) -> None:
+    """At 300 baud a UART holds back bytes for longer than 0.3 s."""
     module = bench().ready()
     wire = frame(f"81 1234 28 00 {PING}")
     assert module.take_in(wire[:6]) == []
-    events = [*module.pass_time(4), *module.take_in(wire[6:])]
+    events = [*module.pass_time(pause_s), *module.take_in(wire[6:])]
     assert [type(event) for event in events] == [base.Received if arrives else base.Dropped]
 
 

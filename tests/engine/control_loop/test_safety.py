@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import socket
 import threading
 import tty
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
@@ -59,15 +61,22 @@ def test_an_emergency_stop_writes_the_prepared_bytes_only_while_a_motor_moves() 
         assert stop.triggered == 1
 
 
-def test_where_half_a_message_waits_the_connection_is_closed_instead() -> None:
+def test_where_half_a_message_waits_the_connection_is_closed_instead(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also where no descriptor is free."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
+        theirs.settimeout(10)
         stop = EmergencyStop()
         stop.attach(Connection(fd=ours.fileno(), pending=3))
         stop.prepare(b"stop")
-        stop.trigger()
+        with monkeypatch.context() as few:
+            few.setattr(os, "dup", Mock(side_effect=OSError(errno.EMFILE, "Too many open files")))
+            stop.trigger()
         assert theirs.recv(100) == b""
         stop.detach()
+        assert ours.fileno() >= 0 and not os.fstat(ours.fileno()).st_size
 
 
 def test_where_the_kernel_takes_no_byte_the_connection_is_closed_instead() -> None:

@@ -15,16 +15,17 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     parser = commands.add_parser(
         "doctor",
         description="Checks groups, busy ports, ModemManager, login prompts, FTDI latency, udev "
-        "rules and libraries. Changes nothing. Exit code 1 when it finds a problem. "
+        "rules and libraries; with --config, the ports of this file with their permissions too. "
+        "Changes nothing. Exit code 1 when it finds a problem. "
         "With ROBOT, it is the first check of a real robot: it turns each motor a little, asks "
         "before each motion and what was seen, tests the stop, a frozen hilgw and a pulled cable, "
         "and writes a test report. Lift the robot: --wheels-up. Exit code 0 only if all passed.",
-        epilog="examples: hilgw doctor --json\n"
+        epilog="examples: hilgw doctor --config create2 --backend real\n"
         "          hilgw doctor --config create2 --backend real create --wheels-up",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("robot", metavar="ROBOT", nargs="?", help="a robot of the configuration")
-    parser.add_argument("-c", "--config", metavar="FILE", help="the configuration with the robot")
+    parser.add_argument("-c", "--config", metavar="FILE", help="the configuration with the ports")
     parser.add_argument(
         "--wheels-up", action="store_true", help="no wheel touches the ground: motors may turn"
     )
@@ -39,12 +40,17 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 def run(args: argparse.Namespace) -> int:
     """Returns 0 without problems, else 1. Raises HilgwError."""
-    if args.config is not None or args.robot is not None or args.wheels_up:
+    if args.robot is not None or args.wheels_up:
         return _first_check(args)
+    from hilgw.cli.commands.configurations import loading
     from hilgw.cli.output.text import Style, print_json, use_colour
-    from hilgw.discovery.doctor import examine
+    from hilgw.config.queries import real_ports
+    from hilgw.discovery.doctor import Finding, examine
 
-    findings = examine()
+    ports = real_ports(loading.load(args, args.config).config) if args.config else {}
+    findings = examine(configured=ports)
+    if args.config and not ports:
+        findings.append(Finding(args.config, ok=True, what="no real port here: --backend real"))
     if args.json:
         print_json(findings)
     else:
