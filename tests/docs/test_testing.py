@@ -75,6 +75,6 @@ def _fixture(factory: type) -> str:
 
 def test_it_counts_the_rules() -> None:
     table = PAGE[PAGE.index("| rule |") : PAGE.index("A broken rule")]
-    assert len(re.findall(r"^\| \w", table, re.MULTILINE)) - 1 == 11
-    assert len([name for name in dir(AdapterConformance) if name.startswith("test_")]) == 24
+    assert len(re.findall(r"^\| \w", table, re.MULTILINE)) - 1 == 12
+    assert len([name for name in dir(AdapterConformance) if name.startswith("test_")]) == 25
     assert f'entry-points."{MOCKS.name}"' in PAGE

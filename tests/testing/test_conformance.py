@@ -181,7 +181,7 @@ class Repeats(BeepSession):
 
 
 class HurriesAnswers(BeepSession):
-    """Knows the time of a frame on a fast line only."""
+    """Gives each frame the time of a fast line."""
 
     def send(self, packet: Packet, now: int) -> base.Transmission | base.CannotSend | None:
         answer = super().send(packet, now)
