@@ -53,6 +53,15 @@ Answer = dict[str, Any] | PeerError
 A = TypeVar("A")
 
 
+class Event(dict[str, Any]):
+    """An event, with the keys of `hilgw.protocols.gateway.events`. Printed, it is a sentence."""
+
+    def __str__(self) -> str:
+        from hilgw.view.kinds import name_of, words  # most commands print no events
+
+        return printable(f"{name_of(self)}: {words(self)}")
+
+
 class Values(NamedTuple):
     """Values of a sensor. times: seconds of the gateway's clock, simulated or not. values: a number
     for each time, or an array of numbers where the sensor has several. units: of each of these."""
@@ -257,7 +266,7 @@ class Gateway:
                 raise self._silent()
             demand_version(answer)
             accepted(answer, self, "watch")
-            yield from (event for event in messages if "event" in event)
+            yield from (Event(event) for event in messages if "event" in event)
 
     def values(
         self, device: str, *, count: int | None = None, seconds: float | None = None

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from hilgw.cli.output.event_lines import CSV_COLUMNS, csv_rows, in_words
-from hilgw.cli.output.federation import FROM, TO
 from hilgw.cli.output.live_table import LiveTable
 from hilgw.cli.output.text import Style
 from hilgw.units import NS_PER_MS, NS_PER_S
+from hilgw.view.words import FROM, TO
 
 NOW = 10 * NS_PER_S
 VELOCITY = {"units": {"velocity": "rad/s"}, "limits": {"velocity": [-6.0, 6.0]}}
@@ -72,7 +72,7 @@ def test_a_motor_has_what_was_commanded_and_what_was_applied_within_its_limits()
     assert words[1:6] == ["6", "4", "rad/s", "0.1", "s"]
     assert words[6].index("o") == round(10 / 12 * (len(words[6]) - 1))
     both = table(command(6.0, 6.0, body="body"), command(6.0, 2.0, body="remote"))
-    assert row(both, "rover.left (remote)").split()[3] == "2"
+    assert row(both, "rover.remote.left").split()[2] == "2"
 
 
 def test_a_refused_command_is_shown_as_refused_beside_what_is_applied() -> None:
@@ -144,7 +144,7 @@ def test_it_fits_each_screen(width: int, height: int) -> None:
     wide = port("a" * 90 + ".body", "back-off", reason="\x1b[31mred")
     devices = [value([1.5] * 9, device=f"{'long name ' * 3}{at}") for at in range(30)]
     shown = table(wide, command(1.0, 1.0), *devices, packet(bytes(200)), colours=True)
-    shown.message = "stop NOT confirmed " * 5
+    shown.report(1, "stop NOT confirmed " * 5, is_bad=True)
     lines = shown.screen(width, height, NOW)
     assert len(lines) == height
     plain = [re.sub(r"\x1b\[\d+m", "", line) for line in lines]
@@ -214,7 +214,7 @@ def test_csv_has_a_row_for_each_number() -> None:
         ("rover.gyro", "y", "nan", "rad/s"),
         ("rover.remote.left", "velocity", "6.0", "rad/s"),
         ("rover.remote.left", "velocity applied", "4.0", "rad/s"),
-        ("rover.tx", "range", "78", ""),
+        ("rover.tx", "range", "hex:78", ""),
         ("rover.left", "velocity refused", "9.0", "rad/s"),
         ("rover.left", "velocity applied", "4.0", "rad/s"),
     ]
@@ -222,7 +222,7 @@ def test_csv_has_a_row_for_each_number() -> None:
 
 
 def test_a_command_in_words_has_what_was_applied_where_it_differs() -> None:
-    assert in_words(command(6.0, 4.0)).endswith("velocity 6 rad/s sent, applied velocity 4")
+    assert in_words(command(6.0, 4.0)).endswith("velocity 6 rad/s sent, applied velocity 4 rad/s")
 
 
 def link(at_ms: int = 9900, **keys: Any) -> dict[str, Any]:
