@@ -63,6 +63,19 @@ def test_pandas_reads_a_table_for_each_device(tmp_path: Path, recorded: Path) ->
     assert (packets[0]["data"], packets[0]["received_by"]) == ("hex:00ff", "a b")
 
 
+def test_bytes_stay_text_in_pandas(tmp_path: Path) -> None:
+    """Digits alone would be numbers: "ping 1" has an e, and would be infinite."""
+    import pandas
+
+    payloads = [b"ping 1", b"\x01\x01", b"\x70", b""]
+    write, path = Writer({}, [], EPOCH), tmp_path / "run.pcapng"
+    packets = [write.packet(at * S, data, PACKET) for at, data in enumerate(payloads, 1)]
+    path.write_bytes(write.begin(0) + b"".join(packets))
+    convert.to_csv(Recording(path), tmp_path / "csv")
+    data = pandas.read_csv(tmp_path / "csv" / "packets.csv")["data"]
+    assert [bytes.fromhex(each.removeprefix("hex:")) for each in data] == payloads
+
+
 def test_a_folder_of_others_is_left_alone(tmp_path: Path, recorded: Path) -> None:
     found = Recording(recorded)
     with pytest.raises(HilgwError, match="is not empty"):

@@ -65,7 +65,8 @@ LINES: list[tuple[dict[str, Any], str]] = [
     ({"event": "armed", "robot": "r", "armed": False, "text": ""}, "r                disarmed"),
     ({"event": "stopped", "robot": "r", "reason": "late", "text": "it was late"},
      "r                motors stopped: it was late"),
-    ({"event": "placed", "name": "r", "position": [1, 2.5, 0]}, "r                at x 1 y 2.5 z 0 m"),
+    ({"event": "placed", "name": "r", "position": [1, 2.5, 0]},
+     "r                at x 1 y 2.5 z 0 m"),
     ({"event": "placed", "name": "r", "position": None},
      "r                its position is unknown"),
     (
