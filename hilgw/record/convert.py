@@ -203,7 +203,7 @@ def _schema_of(hint: Any) -> dict[str, Any]:
         return {"type": "array", "items": _schema_of(parts[0])}
     if kind is dict:
         return {"type": "object", "additionalProperties": _schema_of(parts[1])}
-    return {"type": _TYPES[hint]}
+    return {"type": _TYPES[hint]} if hint in _TYPES else {}
 
 
 def _message(event: Event, time_ns: int) -> tuple[str, str, dict[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import NoneType
 from typing import Annotated, Any, get_args, get_origin
 
-from hilgw.protocols.gateway.events import EVENTS
+from hilgw.protocols.gateway.events import EVENTS, FIELDS
 from hilgw.protocols.gateway.messages import UNIONS, hints_of, name_of
 from hilgw.record.events import RecordingLost
 from hilgw.view.words import FROM, TO
@@ -27,14 +27,17 @@ MORE: dict[str, dict[str, Any]] = {
     "bytes": {"direction": "sent"},
     "frame": {"direction": "sent"},
     "placed": {"position": [1.0, 2.0, 3.0], "rotation": [[1.0, 0.0, 0.0]] * 3},
-    "link": {"state": "up", "counts": dict.fromkeys((*TO, *FROM, "dropped"), 1)},
+    "link": {
+        "state": "up",
+        "counts": dict.fromkeys((*TO, "unconfirmed", *FROM, "entered", "dropped"), 1),
+    },
 }
 
 
 def sample(kind: str, **keys: Any) -> dict[str, Any]:
     """An event of this kind, about a robot `robot`, a station `station` and so on."""
     hints = hints_of(CLASSES[kind])  # type: ignore[arg-type]  # a class is hashable
-    made = {key: _value(key, hint) for key, hint in hints.items()}
+    made = {key: _value(key, hints[key]) for key in FIELDS.get(CLASSES[kind], hints)}
     times = {"mono_ns": 2 * 10**9, "wall_s": 1002.0, "time_ns": 2 * 10**9}
     return {"event": kind, **made, **MORE.get(kind, {}), **times, **keys}
 
@@ -42,11 +45,11 @@ def sample(kind: str, **keys: Any) -> dict[str, Any]:
 def _value(key: str, hint: Any) -> Any:
     kind, parts = get_origin(hint), get_args(hint)
     if kind is Annotated:
-        return "30313031"  # 0101
+        return "30313031" if key == "data" else _value(key, parts[0])  # 0101
     if kind in UNIONS:
         return _value(key, next(part for part in parts if part is not NoneType))
     if kind is list:
         return [_value(key, parts[0])]
     if kind is dict:
         return {key: _value(key, parts[1])}
-    return {str: key, int: 5, float: 1.5, bool: True}[hint]
+    return {str: key, int: 5, float: 1.5, bool: True, Any: {}}[hint]

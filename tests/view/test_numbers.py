@@ -19,7 +19,7 @@ def names(event: dict[str, Any]) -> list[str]:
 
 def test_a_vector_has_the_names_and_the_units_of_its_numbers() -> None:
     mixed = sample("value", value=[1, 2, 3], fields=["x", "y", "z"], units=["m", "m", "m/s"])
-    assert numbers(mixed) == [("x", 1.0, "m", "", None), ("y", 2.0, "m", "", None), ("z", 3.0, "m/s", "", None)]  # fmt: skip
+    assert numbers(mixed) == [Number("x", 1.0, "m"), Number("y", 2.0, "m"), Number("z", 3.0, "m/s")]
     assert words(mixed) == "x 1 y 2 m z 3 m/s"
     assert names(sample("value", value=[1, 2], fields=["x"], units=[])) == ["x", "1"]
     assert names(sample("value", value=5, fields=[], units=["m"])) == ["0 (m)"]
