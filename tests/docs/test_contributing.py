@@ -154,7 +154,7 @@ def test_a_kind_of_event_is_added_in_the_files_that_the_page_names(tmp_path: Pat
     fields, entry, *engine = NEW_EVENT
     change(tmp_path, fields)
     forgotten = run_it(*python, "-q", "tests/view")
-    failed = re.findall(r"^FAILED (\S+?)(?:\[(\w+)\])? ", forgotten.stdout, re.M)
+    failed = re.findall(r"^FAILED (\S+?)(?:\[(\w+)\])?(?: |$)", forgotten.stdout, re.M)
     assert ("tests/view/test_surfaces.py::test_the_table_has_all_kinds", "") in failed
     surfaces = {name for name, kind in failed if kind == "slip"}
     assert surfaces, forgotten.stdout
