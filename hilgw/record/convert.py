@@ -19,7 +19,7 @@ from hilgw.errors import HilgwError, UsageError
 from hilgw.protocols.gateway.events import EVENTS
 from hilgw.protocols.gateway.messages import NONE, UNIONS, hints_of, name_of as name_of_class
 from hilgw.record.events import RecordingLost
-from hilgw.view.kinds import SERIES, csv_data, kind_of, name_of, numbers, words
+from hilgw.view.kinds import DRAWN, csv_data, kind_of, name_of, numbers, words
 
 if TYPE_CHECKING:
     from mcap.writer import Writer as McapWriter
@@ -109,7 +109,7 @@ def _columns(events: Iterator[Event]) -> dict[str, dict[str, None]]:
 
 def _row(event: Event) -> tuple[str, dict[str, Any]] | None:
     """The table of an event, and its columns there; None for an event that no table takes."""
-    if event["event"] in SERIES:
+    if event["event"] in DRAWN:
         more = {"outcome": event["outcome"]} if "outcome" in event else {}
         return name_of(event), {one.title: one.value for one in numbers(event)} | more
     if event["event"] == "packet":
@@ -126,7 +126,8 @@ def file_name(name: str) -> str:
 # --- MCAP -------------------------------------------------------------------------------------
 
 _CLASSES = {name_of_class(kind): kind for kind in (*EVENTS, RecordingLost)}
-_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", NONE: "null"}
+_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
+TIMES_OF = {"mono_ns": int, "time_ns": int, "wall_s": float}
 _LOG = {
     "timestamp": {
         "type": "object",
@@ -187,23 +188,20 @@ def _schema(name: str) -> dict[str, Any]:
     if name == LOG:
         return _LOG
     fields = hints_of(_CLASSES[name.removeprefix(PREFIX)])
-    times = {"mono_ns": int, "time_ns": int, "wall_s": float}
-    numbers = {"numbers": {"type": "object"}}
-    return {key: _schema_of(hint) for key, hint in {**times, **fields}.items()} | numbers
+    typed = {key: _schema_of(hint) for key, hint in {**TIMES_OF, **fields}.items()}
+    return {key: found for key, found in typed.items() if found} | {"numbers": {"type": "object"}}
 
 
 def _schema_of(hint: Any) -> dict[str, Any]:
-    """Return the schema of a type; of one of several types no more than these."""
-    kind, parts = get_origin(hint), get_args(hint)
-    if kind is Annotated:
+    """Return the schema of a type; none of those that Foxglove does not take: one of several types,
+    lists in a list."""
+    kind, parts = get_origin(hint), [part for part in get_args(hint) if part is not NONE]
+    if kind is Annotated or (kind in UNIONS and len(parts) == 1):
         return _schema_of(parts[0])
-    if kind in UNIONS:
-        return {"type": [_schema_of(part)["type"] for part in parts]}
-    if kind is list:
-        return {"type": "array", "items": _schema_of(parts[0])}
-    if kind is dict:
-        return {"type": "object", "additionalProperties": _schema_of(parts[1])}
-    return {"type": _TYPES[hint]} if hint in _TYPES else {}
+    if kind is list and parts[0] in _TYPES:
+        return {"type": "array", "items": {"type": _TYPES[parts[0]]}}
+    known = "object" if kind is dict else _TYPES.get(hint)
+    return {"type": known} if known else {}
 
 
 def _message(event: Event, time_ns: int) -> tuple[str, str, dict[str, Any]]:

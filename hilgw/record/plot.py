@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hilgw.errors import HilgwError, UsageError
 from hilgw.protocols.gateway.events import is_lost
-from hilgw.view.kinds import SERIES, demand_known, is_chosen, name_of, numbers
+from hilgw.view.kinds import DRAWN, demand_known, is_chosen, name_of, numbers
 from hilgw.view.numbers import APPLIED, REFUSED, Number
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def rows_of(events: Iterable[Event], names: Sequence[str]) -> dict[str, Row]:
 def _points(event: Event) -> Iterator[tuple[str, str, float | None, str]]:
     """Name, label, value and unit of what an event adds; without a value, a mark."""
     name, kind = name_of(event), event["event"]
-    for one in numbers(event) if kind in SERIES else ():
+    for one in numbers(event) if kind in DRAWN else ():
         yield name, one.name, drawable(one.value), one.unit
     if is_lost(event):
         word = "refused" if kind == "command" else "lost"

@@ -6,7 +6,6 @@ An event is a mapping with the keys of its class in `hilgw.protocols.gateway.eve
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from enum import Enum, auto
 from typing import Any
 
 from hilgw.errors import HilgwError, quoted, suggest
@@ -19,11 +18,9 @@ GOOD, WARN, BAD, PLAIN = "good", "warn", "bad", ""
 PORTS = {"up": GOOD, "opening": WARN, "handshake": WARN, "waiting": WARN}
 
 
-class Role(Enum):
-    STATE = auto()  # the newest counts: those who come later get it again
-    SERIES = auto()  # samples of numbers over time
-    STREAM = auto()  # each one counts
-    TRACE = auto()  # what became of packets
+STATE, SERIES, STREAM, TRACE = "state", "series", "stream", "trace"
+"""Roles: the newest counts, and those who come later get it again; samples of numbers over time;
+each one counts; what became of packets."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +31,7 @@ class Kind:
     kept. is_logged: it is in the log of the page."""
 
     about: tuple[str, ...]
-    role: Role
+    role: str
     words: Callable[[Event], str]
     numbers: Callable[[Event], list[Number]] | None = None
     row: Callable[[list[Number]], list[Number]] = lambda found: found
@@ -47,14 +44,14 @@ class Kind:
 KINDS = {
     "value": Kind(
         ("robot", "device"),
-        Role.SERIES,
+        SERIES,
         lambda e: word.amounts(number.of_value(e)),
         numbers=number.of_value,
         is_kept=True,
     ),
     "command": Kind(
         ("robot", "body", "device"),
-        Role.SERIES,
+        SERIES,
         word.of_command,
         numbers=number.of_command,
         row=number.motion,
@@ -62,26 +59,26 @@ KINDS = {
     ),
     "packet": Kind(
         ("source",),
-        Role.STREAM,
+        STREAM,
         word.of_packet,
         numbers=number.of_packet,
         columns=("not_received", "data"),
     ),
     "delivered": Kind(
-        ("station",), Role.TRACE, lambda e: f"delivered {word.of_data(e)} of {e['source']}"
+        ("station",), TRACE, lambda e: f"delivered {word.of_data(e)} of {e['source']}"
     ),
     "refused": Kind(
         ("name",),
-        Role.TRACE,
+        TRACE,
         lambda e: f"refused ({word.in_words(e['reason'])}) {e['text']}",
         columns=("reason", "text"),
         is_logged=True,
     ),
-    "bytes": Kind(("part",), Role.STREAM, word.of_line, columns=("direction", "data")),
-    "frame": Kind(("station",), Role.TRACE, word.of_line, columns=("direction", "data")),
+    "bytes": Kind(("part",), STREAM, word.of_line, columns=("direction", "data")),
+    "frame": Kind(("station",), TRACE, word.of_line, columns=("direction", "data")),
     "port": Kind(
         ("name",),
-        Role.STATE,
+        STATE,
         word.of_port,
         severity=lambda e: PORTS.get(e["state"], BAD),
         is_kept=True,
@@ -89,56 +86,50 @@ KINDS = {
     ),
     "armed": Kind(
         ("robot",),
-        Role.STATE,
+        STATE,
         lambda e: e["text"] or ("armed" if e["armed"] else "disarmed"),
         severity=lambda e: GOOD if e["armed"] else WARN,
         is_kept=True,
         is_logged=True,
     ),
-    "mode": Kind(
-        ("robot",), Role.STATE, lambda e: f"mode {e['mode']}", is_kept=True, is_logged=True
-    ),
+    "mode": Kind(("robot",), STATE, lambda e: f"mode {e['mode']}", is_kept=True, is_logged=True),
     "stopped": Kind(
         ("robot",),
-        Role.STREAM,
+        STREAM,
         lambda e: f"motors stopped: {e['text']}",
         severity=lambda e: BAD,
         is_kept=True,
         is_logged=True,
     ),
-    "placed": Kind(("name",), Role.STATE, word.of_pose, numbers=number.of_pose, is_kept=True),
+    "placed": Kind(("name",), STATE, word.of_pose, numbers=number.of_pose, is_kept=True),
     "link": Kind(
         ("name",),
-        Role.SERIES,
+        SERIES,
         word.of_link,
         numbers=number.of_link,
         row=lambda found: found[:1],
         is_kept=True,
     ),
-    "output": Kind(("source",), Role.STREAM, lambda e: str(e["line"]), is_logged=True),
-    "notice": Kind(("source",), Role.STREAM, lambda e: str(e["text"]), is_logged=True),
-    "left_out": Kind((), Role.STREAM, word.of_left_out),
+    "output": Kind(("source",), STREAM, lambda e: str(e["line"]), is_logged=True),
+    "notice": Kind(("source",), STREAM, lambda e: str(e["text"]), is_logged=True),
+    "left_out": Kind((), STREAM, word.of_left_out),
     "recording_lost": Kind(
         (),
-        Role.STREAM,
+        STREAM,
         lambda e: f"... {e['events']} events were not written",
         severity=lambda e: BAD,
     ),
 }
-UNKNOWN = Kind((), Role.STREAM, lambda e: f"an event of an unknown kind: {e['event']}")
+UNKNOWN = Kind((), STREAM, lambda e: f"an event of an unknown kind: {e['event']}")
 """Of a later version."""
 NAMED = {name: kind.about for name, kind in KINDS.items() if kind.is_kept}
 """The kinds of which the newest of each name is kept, and the keys that are the name."""
 ROWS = frozenset(name for name, kind in KINDS.items() if kind.is_kept and kind.numbers)
+STATES, DRAWN, TRACES = (
+    frozenset(name for name, kind in KINDS.items() if kind.role == role)
+    for role in (STATE, SERIES, TRACE)
+)
 LOGGED = frozenset(name for name, kind in KINDS.items() if kind.is_logged)
-
-
-def of_role(role: Role) -> frozenset[str]:
-    """Return the kinds of this role."""
-    return frozenset(name for name, kind in KINDS.items() if kind.role is role)
-
-
-STATES, SERIES, TRACES = map(of_role, (Role.STATE, Role.SERIES, Role.TRACE))
 
 
 def kind_of(event: Event) -> Kind:

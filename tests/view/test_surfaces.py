@@ -24,11 +24,11 @@ from hilgw.record.recording import Recording
 from hilgw.record.writer import Files, Report, Settings
 from hilgw.view.kinds import (
     BAD,
+    DRAWN,
     KINDS,
     LOGGED,
     NAMED,
     ROWS,
-    SERIES,
     STATES,
     TRACES,
     name_of,
@@ -69,7 +69,7 @@ ROLES = {
     "kept": (frozenset(NAMED), "value command placed link port armed mode stopped"),
     "a row": (ROWS, "value command placed link"),
     "a state": (STATES, "port armed mode placed"),
-    "drawn": (SERIES, "value command link"),
+    "drawn": (DRAWN, "value command link"),
     "a trace": (TRACES, "delivered refused frame"),
 }
 KNOWN = {
@@ -98,7 +98,7 @@ def test_it_has_a_name_and_a_sentence(kind: str) -> None:
 def test_its_numbers_have_fields_that_differ(kind: str) -> None:
     found = numbers(sample(kind))
     assert len({one.name for one in found}) == len(found)
-    assert bool(found) or kind not in SERIES
+    assert bool(found) or kind not in DRAWN
     assert all(type(one.value) is float for one in found)
 
 
@@ -133,14 +133,14 @@ def test_the_live_table_shows_it(kind: str) -> None:
 def test_a_picture_has_its_numbers_or_its_loss(kind: str) -> None:
     event = sample(kind)
     rows = rows_of([event], [])
-    if kind in SERIES:
+    if kind in DRAWN:
         curves = rows[name_of(event)].curves
         assert {(one.name, one.unit) for one in numbers(event)} == {
             (label, curve.unit) for label, curve in curves.items()
         }
     is_loss = kind == "refused" or "outcome" in event or "not_received" in event
     assert any(row.marks for row in rows.values()) is is_loss
-    assert bool(rows) is (kind in SERIES or is_loss)
+    assert bool(rows) is (kind in DRAWN or is_loss)
 
 
 @every
@@ -149,10 +149,10 @@ def test_convert_has_its_numbers_and_all_of_its_fields(kind: str, tmp_path: Path
     recording = Recording(recorded(tmp_path, event))
     (found,) = recording.events()
     tables = convert.to_csv(recording, tmp_path / "csv")
-    if kind in SERIES:
+    if kind in DRAWN:
         (table,) = csv.DictReader(tables[0].read_text().splitlines())
         assert table.keys() >= {one.title for one in numbers(event)}
-    assert bool(tables) is (kind in SERIES or kind == "packet")
+    assert bool(tables) is (kind in DRAWN or kind == "packet")
     out, lines = io.BytesIO(), io.StringIO()
     convert.to_json_lines(recording, lines)
     assert json.loads(lines.getvalue()) == found
@@ -162,7 +162,12 @@ def test_convert_has_its_numbers_and_all_of_its_fields(kind: str, tmp_path: Path
     ).iter_messages()
     assert schema is not None
     properties, sent = json.loads(schema.data)["properties"], json.loads(message.data)
-    assert sent.keys() <= properties.keys()
+    types = {"string": str, "number": float, "integer": int, "boolean": bool, "array": list}
+    for key, value in sent.items():  # one type each: Foxglove takes no other schema
+        expected = properties.get(key, {"type": "any"})["type"]
+        assert isinstance(value, types.get(expected, object if expected == "any" else dict))
+    lists = {"value", "position", "rotation"}  # of several types, or in lists
+    assert sent.keys() - lists <= properties.keys() | {"rssi_dbm"}
     if channel.topic == "/log":
         assert sent["message"] == words(event)
     else:
