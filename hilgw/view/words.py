@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from hilgw.protocols.gateway.events import frame_line
 from hilgw.view import numbers
 from hilgw.view.numbers import APPLIED, Event, Number
 
@@ -85,6 +84,8 @@ def of_packet(event: Event) -> str:
 
 def of_line(event: Event) -> str:
     """Return a frame as its bytes and what they mean, or all bytes of one read or write."""
+    from hilgw.protocols.gateway.events import frame_line  # `hilgw status` needs no events
+
     data = bytes.fromhex(event["data"])
     if event["event"] == "bytes":
         return frame_line(event["direction"], data, "", len(data))

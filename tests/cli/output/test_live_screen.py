@@ -166,7 +166,7 @@ def test_it_stops_with_ctrl_z_and_goes_on(screen: Screen, monkeypatch: pytest.Mo
     screen.check_restored()
 
 
-def test_a_byte_that_is_not_utf8_is_no_key(screen: Screen) -> None:
+def test_a_byte_that_is_not_utf8_does_nothing(screen: Screen) -> None:
     def person() -> None:
         screen.see("0 events")
         os.write(screen.keys, b"\xe4")  # of a Latin-1 terminal
