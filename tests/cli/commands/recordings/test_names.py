@@ -15,7 +15,7 @@ S = 10**9
 
 @pytest.fixture
 def recorded(tmp_path: Path) -> Path:
-    head = {"topology": {"robots": {"idle": []}, "stations": {"uart0": None}, "mocks": []}}
+    head = {"topology": {"robots": {"idle": ["tx"]}, "stations": {"uart0": None}, "mocks": []}}
     write, path = Writer(head, [], 0), tmp_path / "run.pcapng"
     events = [
         sample("value", robot="rover", device="gps", time_ns=S),
@@ -39,7 +39,7 @@ def test_an_unknown_name_is_refused_before_anything_is_printed(
 
 
 @pytest.mark.parametrize(
-    "name", ["rover", "rover.left", "rover.remote.left", "xbee0", "idle", "uart0"]
+    "name", ["rover", "rover.left", "rover.remote.left", "xbee0", "idle", "idle.tx", "uart0"]
 )
 def test_a_known_name_may_have_nothing_to_show(name: str, recorded: Path) -> None:
     assert main(["show", str(recorded), name, "--lost"]) == 0
