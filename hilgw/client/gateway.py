@@ -273,14 +273,16 @@ class Gateway:
     ) -> Values:
         """The next values of a sensor (rover.gps): so many, or those of so many seconds of real
         time, whichever comes first. `numpy.array` takes its times and its values."""
+        from hilgw.view.kinds import numbers
+
         if count is None and seconds is None:
             raise UsageError("no end", fix="give count or seconds")
         times, rows, units = array("d"), [], []
         if count != 0:
             for event in self.events(["value"], [device], seconds=seconds):
-                value, units = event["value"], event["units"]
+                units, found = event["units"], numbers(event)
                 times.append(event["time_ns"] / 1e9)
-                rows.append(array("d", map(float, value if isinstance(value, list) else [value])))
+                rows.append(array("d", [one.value for one in found]))
                 if len(rows) == count:
                     break
         is_scalar = all(len(row) == 1 for row in rows)

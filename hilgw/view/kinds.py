@@ -15,6 +15,7 @@ from hilgw.view import numbers as number, words as word
 from hilgw.view.numbers import Event, Number
 
 GOOD, WARN, BAD, PLAIN = "good", "warn", "bad", ""
+MOST_NAMES = 4096  # that are compared with an unknown one
 PORTS = {"up": GOOD, "opening": WARN, "handshake": WARN, "waiting": WARN}
 
 
@@ -203,7 +204,8 @@ def demand_known(names: Iterable[str], parts: Iterable[str], events: Iterable[Ev
     known = dict.fromkeys(parts)
     missing = [name for name in names if name not in known]
     for event in events if missing else ():
-        known |= dict.fromkeys(names_of(event))
+        if len(known) < MOST_NAMES:
+            known |= dict.fromkeys(names_of(event))
         missing = [name for name in missing if not is_about(event, [name])]
         if not missing:
             return

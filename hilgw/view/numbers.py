@@ -45,7 +45,7 @@ def of_value(event: Event) -> list[Number]:
     """Return the numbers of a sensor; those without a field have their place as its name."""
     given, fields, units = event["value"], event["fields"], event["units"]
     values = given if isinstance(given, list) else [given]
-    names = [*fields, *map(str, range(len(fields), len(values)))]
+    names = [*fields, *(f"[{place}]" for place in range(len(fields), len(values)))]
     units = [*units, *[""] * len(values)]
     return [
         Number(name, number(one), unit)

@@ -101,7 +101,8 @@ def _suffix(one: Number, is_one_of_many: bool) -> str:
     """What follows the name of a device."""
     if one.role:
         return f" {one.field} ({APPLIED if one.role == APPLIED else COMMANDED})"
-    return f".{one.field}" if is_one_of_many else ""
+    dot = "" if one.field.startswith("[") else "."
+    return f"{dot}{one.field}" if is_one_of_many else ""
 
 
 # --- status ---------------------------------------------------------------------------------------

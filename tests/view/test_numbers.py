@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from hilgw.errors import HilgwError
+from hilgw.view import kinds
 from hilgw.view.kinds import demand_known, is_about, loss_of, numbers, row_of, words
 from hilgw.view.numbers import APPLIED, COMMANDED, REFUSED, Number, number
 from tests.view.samples import sample
@@ -21,8 +22,8 @@ def test_a_vector_has_the_names_and_the_units_of_its_numbers() -> None:
     mixed = sample("value", value=[1, 2, 3], fields=["x", "y", "z"], units=["m", "m", "m/s"])
     assert numbers(mixed) == [Number("x", 1.0, "m"), Number("y", 2.0, "m"), Number("z", 3.0, "m/s")]
     assert words(mixed) == "x 1 y 2 m z 3 m/s"
-    assert names(sample("value", value=[1, 2], fields=["x"], units=[])) == ["x", "1"]
-    assert names(sample("value", value=5, fields=[], units=["m"])) == ["0 (m)"]
+    assert names(sample("value", value=[1, 2], fields=["x"], units=[])) == ["x", "[1]"]
+    assert names(sample("value", value=5, fields=[], units=["m"])) == ["[0] (m)"]
     assert words(sample("value", value="nan", fields=["range"], units=["m"])) == "nan m"
 
 
@@ -101,6 +102,14 @@ def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
     assert "did you mean 'rover.gps'" in str(error.value)
     with pytest.raises(HilgwError, match=r"known here: rover, rover\.gps, xbee0"):
         demand_known(["zzzzzz"], [], events)
+
+
+def test_the_names_of_a_stranger_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kinds, "MOST_NAMES", 3)
+    events = (sample("port", name=f"port{number}") for number in range(1000))
+    with pytest.raises(HilgwError) as error:
+        demand_known(["elsewhere"], [], events)
+    assert error.value.fix == "known here: port0, port1, port2"
 
 
 def test_a_name_is_sought_no_further_than_needed() -> None:

@@ -90,7 +90,7 @@ def shown(plots: Plots, window_s: int = 0) -> dict[str, list[Any]]:
             [
                 ("rover: gps.x", 1.0, "m"),
                 ("rover: gps.y", -math.inf, "m"),
-                ("rover: gps.2", 3.0, ""),
+                ("rover: gps[2]", 3.0, ""),
             ],
         ),
         (value(0, EVIL, EVIL), [(f"{EVIL}: gps", None, "")]),

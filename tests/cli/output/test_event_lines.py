@@ -15,7 +15,7 @@ LINES: list[tuple[dict[str, Any], str]] = [
     (
         {"event": "value", "robot": "r", "device": "gps", "value": [1.5, "nan", 2],
          "fields": ["x", "y"], "units": ["m", "rad"]},
-        "r.gps            x 1.5 m y nan rad 2 2",
+        "r.gps            x 1.5 m y nan rad [2] 2",
     ),
     (
         {"event": "value", "robot": "r", "device": "ds", "value": 907.0,
