@@ -53,6 +53,15 @@ Answer = dict[str, Any] | PeerError
 A = TypeVar("A")
 
 
+class Event(dict[str, Any]):
+    """An event, with the keys of `hilgw.protocols.gateway.events`. Printed, it is a sentence."""
+
+    def __str__(self) -> str:
+        from hilgw.view.kinds import name_of, words  # most commands print no events
+
+        return printable(f"{name_of(self)}: {words(self)}")
+
+
 class Values(NamedTuple):
     """Values of a sensor. times: seconds of the gateway's clock, simulated or not. values: a number
     for each time, or an array of numbers where the sensor has several. units: of each of these."""
@@ -257,21 +266,23 @@ class Gateway:
                 raise self._silent()
             demand_version(answer)
             accepted(answer, self, "watch")
-            yield from (event for event in messages if "event" in event)
+            yield from (Event(event) for event in messages if "event" in event)
 
     def values(
         self, device: str, *, count: int | None = None, seconds: float | None = None
     ) -> Values:
         """The next values of a sensor (rover.gps): so many, or those of so many seconds of real
         time, whichever comes first. `numpy.array` takes its times and its values."""
+        from hilgw.view.kinds import numbers
+
         if count is None and seconds is None:
             raise UsageError("no end", fix="give count or seconds")
         times, rows, units = array("d"), [], []
         if count != 0:
             for event in self.events(["value"], [device], seconds=seconds):
-                value, units = event["value"], event["units"]
+                units, found = event["units"], numbers(event)
                 times.append(event["time_ns"] / 1e9)
-                rows.append(array("d", map(float, value if isinstance(value, list) else [value])))
+                rows.append(array("d", [one.value for one in found]))
                 if len(rows) == count:
                     break
         is_scalar = all(len(row) == 1 for row in rows)

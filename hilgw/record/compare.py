@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 from hilgw.errors import HilgwError
 from hilgw.record.events import TIMES
 from hilgw.records import record
+from hilgw.view.kinds import kind_of
 
 if TYPE_CHECKING:
     from hilgw.record.recording import Recording
 
 
-WHOSE = ("robot", "body", "device", "part", "direction", "station", "source", "name")
+MORE = ("direction", "source")  # that a stream has beside its name
 MOST_AHEAD = 1_000_000
 """Events, or bytes of one line, that one recording may be ahead of the other."""
 Event = dict[str, Any]
@@ -109,7 +110,8 @@ def _items(recording: Recording) -> Iterator[tuple[str, float, Any]]:
         if event["event"] == "link":  # measured once a second: no two runs have the same
             continue
         begin_ns = event["time_ns"] if begin_ns is None else begin_ns
-        whose = " ".join(str(event[key]) for key in WHOSE if event.get(key))
+        keys = dict.fromkeys((*kind_of(event).about, *MORE))
+        whose = " ".join(event[key] for key in keys if event.get(key))
         name = f"{event['event']} {whose}".rstrip()
         time_s = (event["time_ns"] - begin_ns) / 1e9
         if event["event"] == "bytes":

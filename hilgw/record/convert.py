@@ -9,12 +9,17 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Annotated, Any, get_args, get_origin
 from urllib.parse import quote
 
 from hilgw.errors import HilgwError, UsageError
+from hilgw.protocols.gateway.events import EVENTS
+from hilgw.protocols.gateway.messages import NONE, UNIONS, hints_of, name_of as name_of_class
+from hilgw.record.events import RecordingLost
+from hilgw.view.kinds import DRAWN, csv_data, kind_of, name_of, numbers, words
 
 if TYPE_CHECKING:
     from mcap.writer import Writer as McapWriter
@@ -42,8 +47,8 @@ def to_csv(recording: Recording, folder: Path) -> list[Path]:
     event), `wall_s` and its values; `packets.csv` for the medium. Returns the files. HilgwError
     where the folder is not empty, or cannot be written.
 
-    A sensor has a column for each number (`value (m)`, or `value_1 (m)` ...). A motor has one for
-    each setting, and its outcome.
+    A sensor has a column for each number, such as `x (m)`. A motor has one for each setting as
+    commanded, refused and applied, and its outcome. Bytes are text: `hex:`, then their digits.
     """
     columns = _columns(recording.events())
     if len(columns) > MOST_FILES:
@@ -104,28 +109,13 @@ def _columns(events: Iterator[Event]) -> dict[str, dict[str, None]]:
 
 def _row(event: Event) -> tuple[str, dict[str, Any]] | None:
     """The table of an event, and its columns there; None for an event that no table takes."""
-    match event:
-        case {"event": "value", "robot": str(robot), "device": str(device), "value": value}:
-            return f"{robot}.{device}", _columns_of(value, event.get("units"))
-        case {"event": "command", "robot": str(robot), "device": str(device), "given": dict(given)}:
-            applied = event.get("applied")
-            more = {f"{key}_applied": each for key, each in applied.items()} if applied else {}
-            name = f"{robot}.{event['body']}.{device}" if event.get("body") else f"{robot}.{device}"
-            return name, {**given, **more, "outcome": event.get("outcome", "")}
-        case {"event": "packet"}:
-            values = {key: event.get(key) for key in PACKET_KEYS}
-            values["received_by"] = " ".join(map(str, event.get("received_by", ())))
-            return "packets", values
+    if event["event"] in DRAWN:
+        more = {"outcome": event["outcome"]} if "outcome" in event else {}
+        return name_of(event), {one.title: one.value for one in numbers(event)} | more
+    if event["event"] == "packet":
+        values = {key: csv_data(event, key) for key in PACKET_KEYS}
+        return "packets", values | {"received_by": " ".join(event["received_by"])}
     return None
-
-
-def _columns_of(value: Any, units: Any) -> dict[str, Any]:
-    values = value if isinstance(value, list) else [value]
-    known = units if isinstance(units, list) else []
-    named = [f" ({unit})" if unit else "" for unit in [*known, *[""] * len(values)]]
-    if len(values) == 1:
-        return {f"value{named[0]}": values[0]}
-    return {f"value_{at}{named[at - 1]}": each for at, each in enumerate(values, 1)}
 
 
 def file_name(name: str) -> str:
@@ -135,19 +125,9 @@ def file_name(name: str) -> str:
 
 # --- MCAP -------------------------------------------------------------------------------------
 
-_NUMBERS = {"type": ["number", "string", "array"]}
-_SCHEMAS = {
-    "value": {"value": _NUMBERS, "units": {"type": "array", "items": {"type": "string"}}},
-    "command": {"given": {"type": "object"}, "outcome": {"type": "string"}},
-    "packet": {
-        "source": {"type": "string"},
-        "channel": {"type": "integer"},
-        "data": {"type": "string"},
-        "received_by": {"type": "array", "items": {"type": "string"}},
-        "not_received": {"type": "string"},
-    },
-    "bytes": {"part": {"type": "string"}, "direction": {"type": "string"}},
-}
+_CLASSES = {name_of_class(kind): kind for kind in (*EVENTS, RecordingLost)}
+_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
+TIMES_OF = {"mono_ns": int, "time_ns": int, "wall_s": float}
 _LOG = {
     "timestamp": {
         "type": "object",
@@ -158,11 +138,11 @@ _LOG = {
     "name": {"type": "string"},
 }
 """foxglove.Log, which its panels show."""
-INFO = 2
+LOG, PREFIX, INFO = "foxglove.Log", "hilgw.", 2
 
 
 def to_mcap(recording: Recording, out: IO[bytes]) -> None:
-    """A channel for each device and line, `/packets`, one for each other kind of event, and `/log`
+    """A channel for each kind of event of each device, line and other part, `/packets`, and `/log`
     for notices and output; messages and schemas in JSON. UsageError without the package `mcap`."""
     try:
         from mcap.writer import Writer
@@ -191,8 +171,9 @@ class _Channels:
         """The number of a topic, made where it is new."""
         if topic not in self._channels:
             if schema not in self._schemas:
-                properties = _LOG if schema == "foxglove.Log" else _SCHEMAS.get(schema[6:], {})
-                text = json.dumps({"title": schema, "type": "object", "properties": properties})
+                text = json.dumps(
+                    {"title": schema, "type": "object", "properties": _schema(schema)}
+                )
                 number = self._writer.register_schema(schema, "jsonschema", text.encode())
                 self._schemas[schema] = number
             self._channels[topic] = self._writer.register_channel(
@@ -201,16 +182,40 @@ class _Channels:
         return self._channels[topic]
 
 
+def _schema(name: str) -> dict[str, Any]:
+    """Return the properties of the messages of this schema: of an event, by the types of its
+    fields."""
+    if name == LOG:
+        return _LOG
+    fields = hints_of(_CLASSES[name.removeprefix(PREFIX)])
+    typed = {key: _schema_of(hint) for key, hint in {**TIMES_OF, **fields}.items()}
+    return {key: found for key, found in typed.items() if found} | {"numbers": {"type": "object"}}
+
+
+def _schema_of(hint: Any) -> dict[str, Any]:
+    """Return the schema of a type; none of those that Foxglove does not take: one of several types,
+    lists in a list."""
+    kind, parts = get_origin(hint), [part for part in get_args(hint) if part is not NONE]
+    if kind is Annotated or (kind in UNIONS and len(parts) == 1):
+        return _schema_of(parts[0])
+    if kind is list and parts[0] in _TYPES:
+        return {"type": "array", "items": {"type": _TYPES[parts[0]]}}
+    known = "object" if kind is dict else _TYPES.get(hint)
+    return {"type": known} if known else {}
+
+
 def _message(event: Event, time_ns: int) -> tuple[str, str, dict[str, Any]]:
-    """Topic, name of the schema and message of an event."""
-    kind = str(event["event"])
+    """Return topic, name of the schema and message of an event."""
+    kind = event["event"]
     if kind in ("notice", "output"):
         sec, nsec = divmod(time_ns, 10**9)
-        stamp = {"sec": sec, "nsec": nsec}
-        text, name = str(event.get("text", event.get("line"))), str(event.get("source"))
-        log = {"timestamp": stamp, "level": INFO, "message": text, "name": name}
-        return "/log", "foxglove.Log", log
+        stamp, text = {"sec": sec, "nsec": nsec}, words(event)
+        log = {"timestamp": stamp, "level": INFO, "message": text, "name": name_of(event)}
+        return "/log", LOG, log
     message = {key: each for key, each in event.items() if key != "event"}
-    where = [str(event[key]) for key in ("robot", "body", "device", "part") if event.get(key)]
-    topic = "/packets" if kind == "packet" else "/" + "/".join([*where, kind])
-    return topic, f"hilgw.{kind}", message
+    # JSON lacks NaN and infinity.
+    finite = {one.name: one.value if math.isfinite(one.value) else None for one in numbers(event)}
+    message |= {"numbers": finite} if finite else {}
+    about = [event[key] for key in kind_of(event).about if event[key]]
+    topic = "/packets" if kind == "packet" else "/".join(["", *about, kind])
+    return topic, f"{PREFIX}{kind}", message

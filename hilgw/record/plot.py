@@ -8,7 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hilgw.errors import HilgwError, UsageError, suggest
+from hilgw.errors import HilgwError, UsageError
+from hilgw.protocols.gateway.events import is_lost
+from hilgw.view.kinds import DRAWN, demand_known, is_chosen, name_of, numbers
+from hilgw.view.numbers import APPLIED, REFUSED, Number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,9 +30,10 @@ Event = dict[str, Any]
 
 @dataclass(slots=True)
 class Curve:
-    """One line of a row. step: in units of time."""
+    """One line of a row."""
 
     label: str
+    unit: str = ""
     times: list[float] = field(default_factory=list)
     values: list[float] = field(default_factory=list)
     _every: int = 1
@@ -49,72 +53,65 @@ class Curve:
 
 @dataclass(slots=True)
 class Row:
-    """The picture of one name. unit: of its curves. marks: times by label, of what has no value."""
+    """The picture of one name. marks: times by label, of what has no value."""
 
     name: str
-    unit: str = ""
     curves: dict[str, Curve] = field(default_factory=dict)
     marks: dict[str, Curve] = field(default_factory=dict)
 
-    def add(self, label: str, time_s: float, value: float | None) -> None:
+    def add(self, label: str, time_s: float, value: float | None, unit: str = "") -> None:
         """A point of a curve; without a value, a mark."""
         those = self.marks if value is None else self.curves
         if label in those or len(those) < MOST_CURVES:
-            those.setdefault(label, Curve(label)).add(time_s, value or 0.0)
+            those.setdefault(label, Curve(label, unit)).add(time_s, value or 0.0)
 
 
 def rows_of(events: Iterable[Event], names: Sequence[str]) -> dict[str, Row]:
-    """What the picture shows of these devices (ROBOT.DEVICE), stations and other sources of
-    packets; none: of all. UsageError for a name that has no events."""
+    """Return what the picture shows of these robots, devices, stations and other sources of
+    packets, in their order; none: of all."""
     rows: dict[str, Row] = {}
+    order: dict[str, int] = {}
     begin_ns: int | None = None
-    seen: dict[str, None] = {}
     for event in events:
         begin_ns = event["time_ns"] if begin_ns is None else begin_ns
         time_s = (event["time_ns"] - begin_ns) / 1e9
         for name, label, value, unit in _points(event):
-            seen[name] = None
-            if names and name not in names:
-                continue
-            rows.setdefault(name, Row(name, unit)).add(label, time_s, value)
-    for name in names:
-        if name not in seen:
-            raise UsageError(f"no events of {name!r:.60}", fix=suggest(name, seen))
-    return {name: rows[name] for name in names} if names else rows
+            device = f"{event['robot']}.{event['device']}" if "device" in event else name
+            chosen = [one for one in names if is_chosen(name, [one]) or one == device]
+            if chosen or not names:
+                order.setdefault(name, names.index(chosen[0]) if chosen else 0)
+                rows.setdefault(name, Row(name)).add(label, time_s, value, unit)
+    return {name: rows[name] for name in sorted(rows, key=order.__getitem__)}
 
 
 def _points(event: Event) -> Iterator[tuple[str, str, float | None, str]]:
     """Name, label, value and unit of what an event adds; without a value, a mark."""
-    match event:
-        case {"event": "value", "robot": str(robot), "device": str(device), "value": value}:
-            values = value if isinstance(value, list) else [value]
-            units = event.get("units") or [""]
-            for at, each in enumerate(values, 1):
-                label = "value" if len(values) == 1 else f"value {at}"
-                yield f"{robot}.{device}", label, number(each), str(units[0])
-        case {"event": "command", "robot": str(robot), "device": str(device), "given": dict(given)}:
-            for kind in ("given", "applied"):
-                settings = given if kind == "given" else event.get("applied") or {}
-                for key, each in settings.items():
-                    yield f"{robot}.{device}", f"{key} {kind}", number(each), ""
-            if event.get("outcome") == "refused":
-                yield f"{robot}.{device}", f"refused: {event.get('reason')}", None, ""
-        case {"event": "packet", "source": str(source)}:
-            lost = event.get("not_received")
-            yield source, f"lost: {lost}" if lost else "packet", None, ""
-            for listener in event.get("received_by", ()):
-                yield str(listener), f"from {source}", None, ""
-        case {"event": "refused", "name": str(name)}:
-            yield name, f"lost: {event.get('reason')}", None, ""
+    name, kind = name_of(event), event["event"]
+    for one in numbers(event) if kind in DRAWN else ():
+        yield name, one.name, drawable(one.value), one.unit
+    if is_lost(event):
+        word = "refused" if kind == "command" else "lost"
+        yield name, f"{word}: {event.get('not_received') or event['reason']}", None, ""
+    elif kind == "packet":
+        yield name, "packet", None, ""
+    for listener in event.get("received_by", ()):
+        yield listener, f"from {name}", None, ""
 
 
-def number(value: Any) -> float:
-    """One that can be drawn, of a recording; else NaN."""
-    try:
-        found = float(value)
-    except (TypeError, ValueError, OverflowError):
-        return math.nan
-    return found if abs(found) < FARTHEST else math.nan
+def drawable(value: float) -> float:
+    """Return a number of a recording that can be drawn; else NaN."""
+    return value if abs(value) < FARTHEST else math.nan
+
+
+def parts_of(recording: Recording) -> list[str]:
+    """Return the robots, their radios and the stations that the head of a recording names."""
+    layout = recording.head.get("topology")
+    groups = [layout.get(key) for key in ("robots", "stations")] if isinstance(layout, dict) else []
+    parts = {
+        name: each for group in groups if isinstance(group, dict) for name, each in group.items()
+    }
+    devices = ((name, each) for name, each in parts.items() if isinstance(each, list))
+    return [*parts, *(f"{name}.{device}" for name, each in devices for device in each)]
 
 
 def shown(text: str) -> str:
@@ -124,8 +121,9 @@ def shown(text: str) -> str:
 
 def plot(recording: Recording, names: Sequence[str], path: Path) -> list[str]:
     """Writes a picture of these names (none: of all) in the form that the suffix of `path` names.
-    Returns the names in it. UsageError for an unknown name, a form that matplotlib does not write,
-    or without matplotlib."""
+    Returns the names in it. HilgwError for an unknown name, UsageError for a form that matplotlib
+    does not write, or without matplotlib."""
+    demand_known(names, parts_of(recording), recording.events())
     rows = rows_of(recording.events(), names)
     if not rows:
         raise HilgwError("no values, commands or packets", where=str(recording.path))
@@ -165,8 +163,10 @@ def _draw(axes: Axes, row: Row) -> None:
     # A name may have characters that matplotlib would read as a formula.
     axes.set_title(shown(row.name), loc="left", fontsize="medium", parse_math=False)
     for curve in row.curves.values():
-        style = "--" if curve.label.endswith("given") else "-"
-        axes.step(curve.times, curve.values, style, where="post", label=shown(curve.label), lw=1.2)
+        setting = curve.label.removesuffix(f" {REFUSED}")
+        style = "--" if f"{setting} {APPLIED}" in row.curves else "-"
+        label = shown(Number(curve.label, 0.0, curve.unit).title)
+        axes.step(curve.times, curve.values, style, where="post", label=label, lw=1.2)
     for level, curve in enumerate(row.marks.values()):
         is_lost = curve.label.startswith(("lost", "refused"))
         if row.curves:
@@ -178,7 +178,8 @@ def _draw(axes: Axes, row: Row) -> None:
             heights = [-level] * len(curve.times)
             axes.plot(curve.times, heights, marker, color=color, label=shown(curve.label))
     if row.curves:
-        axes.set_ylabel(shown(row.unit), parse_math=False)
+        units = dict.fromkeys(curve.unit for curve in row.curves.values())
+        axes.set_ylabel(shown(", ".join(filter(None, units))), parse_math=False)
     else:
         axes.set_yticks([])
         axes.margins(y=0.5)

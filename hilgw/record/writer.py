@@ -24,6 +24,7 @@ from typing import Any, BinaryIO
 from hilgw.protocols.gateway.events import FIELDS, NAMES
 from hilgw.record.events import CLOCK, Writer
 from hilgw.records import record
+from hilgw.view.kinds import STATES
 
 AGAIN_S = 1.0
 """A file that cannot be written is tried again so often."""
@@ -32,7 +33,6 @@ Event = tuple[Any, ...]
 values of its fields (`hilgw.protocols.gateway.events`), in which `data` are bytes; or ("clock",
 time_ns, mono_ns, wall_s)."""
 _FIELDS = {name: FIELDS[kind] for kind, name in NAMES.items()}
-STATES = frozenset({"port", "armed", "mode", "placed"})
 """The newest of each name is written again where another file begins: that one stands alone."""
 MOST_STATES = 4096
 

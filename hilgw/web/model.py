@@ -15,9 +15,17 @@ from itertools import islice
 from sys import intern
 from typing import Any, NamedTuple
 
-from hilgw.protocols.gateway.events import KINDS, is_lost
+from hilgw.protocols.gateway.events import KINDS
 from hilgw.record.events import TIMES
 from hilgw.units import NS_PER_MS, NS_PER_S
+from hilgw.view.kinds import (
+    LOGGED as LOGGED,
+    NAMED as NAMED,
+    STATES,
+    TRACES,
+    loss_of as loss_of,
+    name_of,
+)
 from hilgw.web.series import Points, collect, of_event, of_status
 
 Event = dict[str, Any]
@@ -27,21 +35,6 @@ MOST_NAMES = 4096
 SERIES_NS = 3 * NS_PER_S  # a page that is closed leaves nothing
 PACKETS, PACKET_BYTES = 2000, 4 * 1024 * 1024
 LINES, LINE_BYTES = 1000, 1024 * 1024
-NAMED = {
-    "value": ("robot", "device"),
-    "command": ("robot", "body", "device"),
-    "placed": ("name",),
-    "link": ("name",),
-    "port": ("name",),
-    "armed": ("robot",),
-    "mode": ("robot",),
-    "stopped": ("robot",),
-}
-"""The kinds of events of which the newest is kept for each name, and the keys that are the name: of
-the body only where a robot has two."""
-LOGGED = {"refused", "port", "armed", "mode", "stopped", "output", "notice"}
-REPEATED = {"port", "armed", "mode"}  # by each new subscription
-TRACES = {"frame", "delivered", "refused"}
 NO_TOPOLOGY: dict[str, Any] = {"robots": {}, "stations": {}, "mocks": []}
 NO_SCENE: dict[str, Any] = {"mono_ns": 0, "up": 2, "cone": 0} | {
     part: {} for part in ("objects", "emitters", "listeners", "obstacles")
@@ -122,15 +115,6 @@ class Loss(NamedTuple):
     last: Event | None
 
 
-def loss_of(event: Event) -> tuple[str, str] | None:
-    """Kind and reason (`Loss`) of the loss that the event is, if it is one."""
-    if event["event"] == "refused":
-        return "refused", event["reason"]
-    if event["event"] == "packet" and is_lost(event):
-        return "not_received", event["not_received"]
-    return None
-
-
 @dataclass(slots=True)
 class GatewayView:
     """One gateway. key: of its control socket. why: about a state that is not up. message_ns: when
@@ -201,9 +185,9 @@ class GatewayView:
         if kind in self.shown:
             self.shown[kind].add(now)
         if kind in NAMED:
-            name = ".".join(event[key] for key in NAMED[kind] if event[key])
+            name = name_of(event)
             known = self.newest[kind].get(name)
-            is_new = kind not in REPEATED or known is None or _untimed(known) != _untimed(event)
+            is_new = kind not in STATES or known is None or _untimed(known) != _untimed(event)
             self.newest[kind].put(name, event)
         self.wall_ns = round(event.get("wall_s", 0) * NS_PER_S) - event.get("mono_ns", 0)
         collect(self.series, event.get("mono_ns", 0), of_event(event, self.newest["value"]))

@@ -11,6 +11,8 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from hilgw.units import NS_PER_S
+from hilgw.view.kinds import name_of, numbers
+from hilgw.view.numbers import APPLIED, COMMANDED, Number, number as number
 
 Event = Mapping[str, Any]
 POINTS = 10_000  # kept of a series: 5 min at a value each 32 ms
@@ -81,41 +83,26 @@ def collect(series: Mapping[str, Points], time: int, readings: Iterable[Reading]
 
 def of_event(event: Event, values: Mapping[str, Event]) -> Iterator[Reading]:
     """The numbers of an event. values: the newest `value` of each sensor."""
-    if event["event"] == "value":
-        robot, device = event["robot"], event["device"]
-        for field, value, unit in _numbers(event):
-            yield Reading(f"{robot}: {device}{field}", value, unit)
-        body = robot.removesuffix(REMOTE)
-        if body != robot and (first := values.get(f"{body}.body.{device}")) is not None:
-            for (field, value, unit), other in zip(_numbers(event), _numbers(first), strict=False):
-                name = f"{body}: {device}{field} (shadow difference)"
-                yield Reading(name, value - other[1], unit)
-    elif event["event"] == "command":
-        whose = f"{event['robot']}.{event['body']}" if event["body"] else event["robot"]
-        for key, word in (("given", "commanded"), ("applied", "applied")):
-            for setting, value in event[key].items():
-                name = f"{whose}: {event['device']} {setting} ({word})"
-                yield Reading(name, number(value), event["units"].get(setting, ""))
-    elif event["event"] == "packet" and event["rssi_dbm"] is not None:
-        yield Reading(f"{event['source']}: RSSI", event["rssi_dbm"], "dBm")
+    found, device = numbers(event), event.get("device", "")
+    whose = name_of(event).removesuffix(f".{device}")
+    names = [f"{device}{_suffix(one, len(found) > 1)}" if device else one.field for one in found]
+    for name, one in zip(names, found, strict=True):
+        yield Reading(f"{whose}: {name}", one.value, one.unit)
+    body = whose.removesuffix(REMOTE)
+    if event["event"] == "value" and body != whose:
+        first = values.get(f"{body}.body.{device}")
+        others = numbers(first) if first is not None else []
+        for name, one, other in zip(names, found, others, strict=False):
+            title = f"{body}: {name} (shadow difference)"
+            yield Reading(title, one.value - other.value, one.unit)
 
 
-def _numbers(event: Event) -> list[tuple[str, float, str]]:
-    """Field, number and unit of each number of a sensor."""
-    given, fields, units = event["value"], event["fields"], event["units"]
-    if not isinstance(given, list):
-        return [("", number(given), units[0] if units else "")]
-    known = [*((f".{each}", unit) for each, unit in zip(fields, units, strict=False))]
-    known += [(f"[{at}]", "") for at in range(len(known), len(given))]
-    return [(field, number(each), unit) for each, (field, unit) in zip(given, known, strict=False)]
-
-
-def number(value: object) -> float:
-    """One as events have it: some are texts. NaN for what is none."""
-    try:
-        return float(value)  # type: ignore[arg-type]  # that is what it finds out
-    except (TypeError, ValueError, OverflowError):
-        return math.nan
+def _suffix(one: Number, is_one_of_many: bool) -> str:
+    """What follows the name of a device."""
+    if one.role:
+        return f" {one.field} ({APPLIED if one.role == APPLIED else COMMANDED})"
+    dot = "" if one.field.startswith("[") else "."
+    return f"{dot}{one.field}" if is_one_of_many else ""
 
 
 # --- status ---------------------------------------------------------------------------------------

@@ -132,6 +132,13 @@ def test_values_are_arrays(gateways: Running) -> None:
     assert (list(empty.times), list(empty.values)) == ([], [])
 
 
+def test_an_event_is_printed_in_words(gateways: Running) -> None:
+    with Reporting(gateways, (1.0, 2.0, 3.5)):
+        event = next(Gateway.find().events(["value"], ["cab.gps"]))
+    assert str(event) == "cab.gps: [0] 1 [1] 2 [2] 3.5"
+    assert event["value"] == [1.0, 2.0, 3.5]
+
+
 # --- another version ------------------------------------------------------------------------------
 
 

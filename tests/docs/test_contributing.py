@@ -22,6 +22,9 @@ LINES = [
 FIRST_CHANGE = PAGE.partition("## A first change")[2].partition("\n## ")[0]
 # The numbered steps: what changes, and in which file.
 STEPS = re.split(r"^\d\. ", FIRST_CHANGE, flags=re.M)[1:]
+NEW_EVENT = re.split(
+    r"^\d\. ", PAGE.partition("## Add a kind of event")[2].partition("\n## ")[0], flags=re.M
+)[1:]
 TOOLS = [line for line in LINES if line.startswith("tools/")]
 COMMANDS = [line for line in LINES if line.startswith("hilgw ")]
 
@@ -112,3 +115,54 @@ def test_the_files_that_it_names_exist() -> None:
         assert (ROOT / target).exists(), target
     for target in re.findall(r"`(t(?:ools|ests)/[^` ]*)[^`]*`", PAGE):
         assert (ROOT / target).exists(), target
+
+
+# The event as a subscriber or a recording gets it.
+REPORTED = """
+from hilgw.engine.observer import Observers
+from hilgw.engine.recording.event_stream import EventStream
+from hilgw.protocols.gateway.events import encode_event
+
+class Subscriber(EventStream):
+    def takers(self, kind, *names, lost=False):
+        return names
+    def emit(self, takers, event):
+        print(takers, encode_event(event, 1, 2.0, 3).decode())
+
+observers = Observers(Subscriber(lambda robot, device: None))
+observers.slip("rover", "left", 0.25)
+"""
+
+
+@pytest.mark.process
+def test_a_kind_of_event_is_added_in_the_files_that_the_page_names(tmp_path: Path) -> None:
+    copy_checkout(tmp_path, "hilgw", "tests", "firmware_mocks")
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    python = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
+
+    def run_it(*command: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command,
+            cwd=tmp_path,
+            env=environment(tmp_path, PYTHONPATH=str(tmp_path)),
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+
+    fields, entry, *engine = NEW_EVENT
+    change(tmp_path, fields)
+    forgotten = run_it(*python, "-q", "tests/view")
+    failed = re.findall(r"^FAILED (\S+?)(?:\[(\w+)\])?(?: |$)", forgotten.stdout, re.M)
+    assert ("tests/view/test_surfaces.py::test_the_table_has_all_kinds", "") in failed
+    surfaces = {name for name, kind in failed if kind == "slip"}
+    assert surfaces, forgotten.stdout
+    change(tmp_path, entry)
+    done = run_it(*python, "-q", "tests/view")
+    assert done.returncode == 0, done.stdout
+    for step in engine:
+        change(tmp_path, step)
+    about = '"robot":"rover","device":"left","speed":0.25'
+    event = f'{{"event":"slip","mono_ns":1,"wall_s":2.0,"time_ns":3,{about}}}'
+    assert run_it(sys.executable, "-c", REPORTED).stdout.split() == ["('rover.left',)", event]

@@ -51,16 +51,29 @@ def test_pandas_reads_a_table_for_each_device(tmp_path: Path, recorded: Path) ->
     files = convert.to_csv(found, folder)
     assert {path.parent for path in files} == {folder}
     gps = pandas.read_csv(folder / "rover.gps.csv")
-    assert list(gps.columns) == ["time_s", "wall_s", "value_1 (m)", "value_2 (m)", "value_3 (m)"]
+    assert list(gps.columns) == ["time_s", "wall_s", "x (m)", "y (m)", "z (m)"]
     assert gps["time_s"].tolist() == [0.0, 1.0]
-    assert gps["value_1 (m)"].isna().tolist() == [False, True]
+    assert gps["x (m)"].isna().tolist() == [False, True]
     touch = pandas.read_csv(folder / "rover...%2Ftouch.csv")
     assert touch["value"].tolist() == [1]
     left = pandas.read_csv(folder / "rover.left.csv").to_dict("records")
-    assert left[0]["velocity"] == 2.0
-    assert left[0]["velocity_applied"] == 1.0
-    packets = pandas.read_csv(folder / "packets.csv", dtype=str).to_dict("records")
-    assert (packets[0]["data"], packets[0]["received_by"]) == ("00ff", "a b")
+    assert left[0]["velocity (rad/s)"] == 2.0
+    assert left[0]["velocity applied (rad/s)"] == 1.0
+    packets = pandas.read_csv(folder / "packets.csv").to_dict("records")
+    assert (packets[0]["data"], packets[0]["received_by"]) == ("hex:00ff", "a b")
+
+
+def test_bytes_stay_text_in_pandas(tmp_path: Path) -> None:
+    """Digits alone would be numbers: "ping 1" has an e, and would be infinite."""
+    import pandas
+
+    payloads = [b"ping 1", b"\x01\x01", b"\x70", b""]
+    write, path = Writer({}, [], EPOCH), tmp_path / "run.pcapng"
+    packets = [write.packet(at * S, data, PACKET) for at, data in enumerate(payloads, 1)]
+    path.write_bytes(write.begin(0) + b"".join(packets))
+    convert.to_csv(Recording(path), tmp_path / "csv")
+    data = pandas.read_csv(tmp_path / "csv" / "packets.csv")["data"]
+    assert [bytes.fromhex(each.removeprefix("hex:")) for each in data] == payloads
 
 
 def test_a_folder_of_others_is_left_alone(tmp_path: Path, recorded: Path) -> None:

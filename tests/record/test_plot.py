@@ -28,10 +28,11 @@ def test_rows_have_curves_and_marks() -> None:
     sent = {**PACKET, "received_by": ["uart0"], "not_received": ""}
     rows = rows_of(events(VALUE, COMMAND, PACKET, sent, {**VALUE, "value": "nan"}), [])
     assert list(rows) == ["rover.ds", "rover.left", "$tx", "uart0"]
-    assert rows["rover.ds"].unit == "m"
+    assert rows["rover.ds"].curves["value"].unit == "m"
     assert rows["rover.ds"].curves["value"].times == [0.0, 4.0]
     motor = rows["rover.left"]
-    assert motor.curves["velocity given"].values == [2.0]
+    assert motor.curves["velocity refused"].values == [2.0]
+    assert {curve.unit for curve in motor.curves.values()} == {"rad/s"}
     assert motor.curves["velocity applied"].values == [1.0]
     assert motor.marks["refused: disarmed"].times == [1.0]
     assert rows["$tx"].marks["lost: range"].times == [2.0]
@@ -42,13 +43,17 @@ def test_rows_have_curves_and_marks() -> None:
 def test_names_choose_rows_in_their_order() -> None:
     given = events(VALUE, COMMAND, PACKET)
     assert list(rows_of(given, ["rover.left", "rover.ds"])) == ["rover.left", "rover.ds"]
-    with pytest.raises(UsageError, match=r"did you mean 'rover\.left'"):
-        rows_of(given, ["rover.let"])
+    assert list(rows_of(given, ["rover"])) == ["rover.ds", "rover.left"]
+    both = events({**COMMAND, "body": "body"}, {**COMMAND, "body": "remote"})
+    assert list(rows_of(both, ["rover.left"])) == ["rover.body.left", "rover.remote.left"]
 
 
 def test_a_sensor_of_very_many_values_has_some_curves() -> None:
     rows = rows_of(events({**VALUE, "value": [1.0] * 100_000}), [])
-    assert list(rows["rover.ds"].curves) == [f"value {at}" for at in range(1, MOST_CURVES + 1)]
+    assert list(rows["rover.ds"].curves) == [
+        "value",
+        *(f"[{place}]" for place in range(1, MOST_CURVES)),
+    ]
 
 
 def test_a_curve_has_a_bounded_number_of_points() -> None:

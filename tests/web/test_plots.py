@@ -25,7 +25,13 @@ def value(at: int, number: Any, robot: str = "rover", device: str = "gps", **mor
 
 
 def command(at: int, commanded: Any, body: str = "", **applied: Any) -> Any:
-    known = {"robot": "rover", "body": body, "device": "left", "units": {"velocity": "rad/s"}}
+    known = {
+        "robot": "rover",
+        "body": body,
+        "device": "left",
+        "units": {"velocity": "rad/s"},
+        "limits": {},
+    }
     more = {"given": {"velocity": commanded}, "applied": applied, "outcome": "sent", "reason": ""}
     return {"event": "command", "mono_ns": at, "wall_s": at / 1e9 + 1000, **known, **more}
 

@@ -3,49 +3,14 @@ made printable."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from hilgw.cli.output.text import Style, in_words, listing, reason_counts
+from hilgw.cli.output.text import Style
 from hilgw.errors import printable
+from hilgw.view.words import FROM, TO, counted, in_words, listing, reason_counts, way
 
-TO, FROM = ("sent", "delivered", "lost", "unsettled"), ("received", "missed", "late")
 Found = Mapping[str, Any]
-
-
-def way(p50_ms: Any, p99_ms: Any, round_trip_ms: Any, clock_offset_s: Any) -> str:
-    """Latency and clock of a link; empty where nothing of it is known. The offset is shown in the
-    unit that it has digits in."""
-    words = []
-    if p50_ms is not None:
-        words.append(f"one way p50 {p50_ms:.3g} ms, p99 {p99_ms:.3g} ms")
-    if round_trip_ms is not None:
-        words.append(f"round trip {round_trip_ms:.3g} ms")
-    if clock_offset_s is not None:
-        small = abs(clock_offset_s) < 1
-        shown = f"{clock_offset_s * 1e3:+.3f} ms" if small else f"{clock_offset_s:+.3f} s"
-        words.append(f"clock offset {shown}")
-    return ", ".join(words)
-
-
-def counted(counts: Found, keys: Iterable[str]) -> str:
-    return ", ".join(f"{key} {counts[key]}" for key in keys)
-
-
-def link_words(event: Found) -> str:
-    """The event `link`."""
-    counts, state = event["counts"], event["state"]
-    times = way(*(event[key] for key in ("p50_ms", "p99_ms", "round_trip_ms", "clock_offset_s")))
-    listeners = [f"{name} ({type})" for name, type in event["listeners"].items()]
-    parts = [
-        f"{state}: {event['reason']}" if event["reason"] else state,
-        times,
-        counted(counts, TO),
-        counted(counts, (*FROM, "dropped")),
-        f"robots {listing(event['robots'])}" if event["robots"] else "",
-        f"listeners {listing(listeners)}" if listeners else "",
-    ]
-    return "; ".join(filter(None, parts))
 
 
 def status_lines(status: Found, style: Style) -> Iterator[str]:

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from hilgw.cli.output.federation import status_lines
-from hilgw.cli.output.text import Style, cut, hanging, in_words, reason_counts, span
+from hilgw.cli.output.text import Style, cut, hanging, span
 from hilgw.errors import printable
+from hilgw.view.words import in_words, reason_counts
 
 Status = dict[str, Any]
 _WIDTH = 80

@@ -51,6 +51,7 @@ def _shown(
 ) -> str:
     """Shows the table until the events have ended, or a key ends it: "quit" or "suspend"."""
     with _whole_screen(out) as show, single_keys(keys, termios.VSUSP, termios.VQUIT):
+        press = 0
         while not ended.is_set():
             width, height = os.get_terminal_size(out.fileno())
             with lock:
@@ -60,23 +61,24 @@ def _shown(
                 with lock:
                     asked = table.key(key, time.monotonic_ns())
                 if asked == "disarm":
-                    threading.Thread(target=_disarm, args=(table,)).start()
+                    press += 1
+                    threading.Thread(target=_disarm, args=(table, lock, press)).start()
                 elif asked:
                     return asked
     return ""
 
 
-def _disarm(table: LiveTable) -> None:
+def _disarm(table: LiveTable, lock: threading.Lock, press: int) -> None:
     """Disarms all robots of all gateways, as `hilgw disarm --all` does, and shows the outcome."""
     try:
         stopped = disarm_each([], None, None)
-        words = [str(error) for error in stopped.errors]
-        table.is_bad = bool(words)
+        is_bad, words = bool(stopped.errors), [str(error) for error in stopped.errors]
         words += [f"{robot}: disarmed{gateway.suffix()}" for robot, gateway in stopped.robots]
-        table.message = "; ".join(words)
     except Exception as error:  # noqa: BLE001 - whatever it is, the stop is not confirmed
         shown = str(error) if isinstance(error, HilgwError) else f"{NOT_CONFIRMED}: {error!r}"
-        table.message, table.is_bad = shown, True
+        is_bad, words = True, [shown]
+    with lock:
+        table.report(press, "; ".join(words), is_bad=is_bad)
 
 
 def _pressed(keys: int, for_s: float, ended: threading.Event) -> Iterator[str]:
@@ -89,8 +91,8 @@ def _pressed(keys: int, for_s: float, ended: threading.Event) -> Iterator[str]:
     while (left_s := end_s - time.monotonic()) > 0:
         if not select.select([keys], [], [], left_s)[0]:
             return
-        typed = os.read(keys, 1024).decode(errors="ignore") or "q"
-        yield from _SEQUENCE.sub("", typed)
+        typed = os.read(keys, 1024)  # bytes that are not UTF-8 are no keys
+        yield from _SEQUENCE.sub("", typed.decode(errors="ignore")) if typed else "q"
 
 
 @contextmanager

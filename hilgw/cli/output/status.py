@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from hilgw.cli.output.summary import divergence_words
-from hilgw.devices.kinds import MOTOR
+from hilgw.devices.kinds import MOTOR, Quantity
 from hilgw.engine.reporting.statistics import motion, motions, with_units
+from hilgw.view.numbers import Number
+from hilgw.view.words import amounts
 
 if TYPE_CHECKING:
-    from hilgw.devices.kinds import Device, Quantity, Value
+    from hilgw.devices.kinds import Device, Value
     from hilgw.engine.observer import ControlLoopStatus
 
 DEVICES_SHOWN = 8
@@ -121,17 +123,9 @@ def _motors(
 
 
 def _value(value: Value, reports: Sequence[Quantity]) -> str:
-    """A number with its unit, or the numbers of a vector with their names: "x 1 y 0 z 0 m/s"."""
-    if not isinstance(value, tuple):
-        unit = reports[0].unit if reports else ""
-        return f"{value:.4g} {unit}".rstrip()
-    words: list[str] = []
-    for place, (quantity, number) in enumerate(zip(reports, value, strict=False)):
-        words.append(f"{quantity.name} {number:.4g}")
-        following = reports[place + 1].unit if place + 1 < len(reports) else ""
-        if quantity.unit and quantity.unit != following:
-            words.append(quantity.unit)  # once for the numbers that share it
-    return " ".join(words)
+    values, known = value if isinstance(value, tuple) else (value,), [*reports, Quantity("")]
+    numbers = [Number(one.name, each, one.unit) for one, each in zip(known, values, strict=False)]
+    return amounts(numbers, digits=4)
 
 
 def _settings(settings: Mapping[str, float], device: Device | None) -> str:

@@ -16,12 +16,8 @@ from hilgw.cli.output.status import full_status, is_idle, short_status
 from hilgw.cli.output.summary import summary_lines
 from hilgw.cli.output.text import (
     COLUMNS,
-    NAMES_SHOWN,
     Style,
-    escape,
     hanging,
-    in_words,
-    listing,
     one_line,
     second_column,
     use_colour,
@@ -30,6 +26,7 @@ from hilgw.engine.observer import ControlLoopStatus, Observer, State
 from hilgw.errors import HilgwError
 from hilgw.medium.matching import OutOfRange, stage
 from hilgw.medium.packet import BROADCAST, Copy, Packet
+from hilgw.view.words import NAMES_SHOWN, escape, in_words, listing
 
 if TYPE_CHECKING:
     from hilgw.medium.medium import Missed

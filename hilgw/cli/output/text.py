@@ -8,28 +8,17 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from hilgw.cli.output.console import ConsoleWriter
 
-SHOWN_BYTES = 64
-NAMES_SHOWN = 8
 NARROWEST = 20
 COLUMNS = 80
 STATUS_MODES = ("off", "short", "full")
 
 _UNITS = {"": 1.0, "s": 1.0, "ms": 1e-3, "m": 60.0, "min": 60.0, "h": 3600.0}
-
-
-def escape(data: bytes, limit: int = SHOWN_BYTES) -> str:
-    """Bytes as a quoted string without control characters, cut at `limit` bytes."""
-    text = "".join(
-        chr(byte) if 32 <= byte < 127 and byte not in b'"\\' else f"\\x{byte:02x}"
-        for byte in data[:limit]
-    )
-    return f'"{text}"' + ("..." if len(data) > limit else "")
 
 
 def one_line(text: str) -> str:
@@ -168,24 +157,8 @@ def use_colour(stream: TextIO | ConsoleWriter) -> bool:
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def listing(names: Sequence[str], shown: int = NAMES_SHOWN) -> str:
-    """Lists at most `shown` names, and the number of the others."""
-    more = f" and {len(names) - shown} more" if len(names) > shown else ""
-    return ", ".join(names[:shown]) + more
-
-
-def reason_counts(counts: Mapping[str, int]) -> str:
-    """Lists reasons with their counts, such as "2 buffer full, 1 range"."""
-    return ", ".join(f"{count} {in_words(reason)}" for reason, count in counts.items())
-
-
-def in_words(reason: str) -> str:
-    """A machine word, such as other_module, as text."""
-    return reason.replace("_", " ")
-
-
 class Style:
-    """Colours by meaning; in_words when not on a terminal."""
+    """Colours by meaning; plain text when not on a terminal."""
 
     def __init__(self, on: bool) -> None:
         self._on = on

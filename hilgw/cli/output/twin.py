@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from hilgw.cli.output.summary import divergence_table
-from hilgw.cli.output.text import cut, one_line, reason_counts, table
+from hilgw.cli.output.text import cut, one_line, table
 from hilgw.record.twin.links import Link
+from hilgw.view.words import reason_counts
 
 COLUMNS, LONGEST = 80, 30
 ROWS = (

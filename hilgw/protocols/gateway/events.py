@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
 from functools import lru_cache
 from itertools import islice
@@ -308,23 +308,12 @@ def is_lost(event: Mapping[str, Any]) -> bool:
     )
 
 
-def is_about(event: Mapping[str, Any], names: Collection[str]) -> bool:
-    """Whether this event, as JSON, is about one of these robots, devices (ROBOT.DEVICE), stations
-    or other parts; none: about anything."""
-    if not names:
-        return True
-    robot, device = event.get("robot"), event.get("device")
-    about = [f"{robot}.{device}" if device else robot]
-    about += [event.get(key) for key in ("source", "station", "part", "name")]
-    about += event.get("received_by", ())
-    return any(each and (each in names or each.partition(".")[0] in names) for each in about)
-
-
 FRAME_BYTES = 48  # shown of a frame
 
 
-def frame_line(direction: str, data: bytes, text: str) -> str:
-    """A frame for people: an arrow, -> to the hardware, then its bytes and what they mean."""
-    more = f" ... {len(data)} B" if len(data) > FRAME_BYTES else ""
-    line = f"{'->' if direction == 'sent' else '<-'} {data[:FRAME_BYTES].hex(' ')}{more}"
+def frame_line(direction: str, data: bytes, text: str, shown: int = FRAME_BYTES) -> str:
+    """A frame for people: an arrow, -> to the hardware, then its bytes and what they mean. shown:
+    how many bytes at most."""
+    more = f" ... {len(data)} B" if len(data) > shown else ""
+    line = f"{'->' if direction == 'sent' else '<-'} {data[:shown].hex(' ')}{more}"
     return f"{line}  | {text}" if text else line

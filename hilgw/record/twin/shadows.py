@@ -12,7 +12,8 @@ from typing import Any
 
 from hilgw.control.divergence import Comparison, as_dict
 from hilgw.devices.kinds import Quantity
-from hilgw.record.plot import number
+from hilgw.record.plot import drawable
+from hilgw.view.kinds import numbers
 
 BODIES = ("body", "remote")
 
@@ -32,11 +33,11 @@ class Shadow:
 
     def add(self, event: Mapping[str, Any], body: str) -> None:
         """A value of one of the bodies."""
-        given, now = event["value"], event["time_ns"]
+        now, values = event["time_ns"], [drawable(one.value) for one in numbers(event)]
         if self._from_ns is None or now >= self._from_ns + self._window_ns:
             self._end_window()
             self._from_ns, self._window = now, Comparison()
-        value = tuple(map(number, given)) if isinstance(given, list) else number(given)
+        value = tuple(values) if isinstance(event["value"], list) else values[0]
         for each in (self._total, self._window):
             compare = each.first if body == "body" else each.second
             compare(event["device"], value, [Quantity(name) for name in event["fields"]], now)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hilgw.client.gateway import Gateway
 from hilgw.devices.keys import MODIFIERS, NAMES, code_of
+from hilgw.view.kinds import is_chosen, name_of, severity, words as words_of
 from hilgw.web.actions import Actions, button
 from hilgw.web.content import content, scrolling
 from hilgw.web.markup import Markup, age, element, joined, state, table
@@ -174,17 +175,10 @@ def head(view: GatewayView, name: str, now: int) -> Markup:
 def sensors(view: GatewayView, name: str, now: int) -> Markup:
     """HTML of the newest value of each sensor."""
     rows = [
-        (device, _value(event), age(now - event["mono_ns"]))
+        (device, words_of(event), age(now - event["mono_ns"]))
         for device, event in _of(view, "value", name)
     ]
     return table("Sensors", ("sensor", "value", "age"), rows)
-
-
-def _value(event: Event) -> str:
-    value = event["value"] if isinstance(event["value"], list) else [event["value"]]
-    names = event["fields"] if len(value) > 1 else [""]
-    found = zip(names, value, event["units"] or [""] * len(value), strict=False)
-    return ", ".join(" ".join(filter(None, (n, number(v), unit))) for n, v, unit in found)
 
 
 def number(value: float | str) -> str:
@@ -237,29 +231,11 @@ def _of(view: GatewayView, kind: str, robot: str) -> Iterator[tuple[str, Event]]
 def stop_log(view: GatewayView, name: str) -> Markup:
     """HTML of what stopped it, what armed it, and what it was refused, the newest first."""
     rows = [
-        (clock(each), *_logged(each))
+        (clock(each), whose, state(words_of(each), severity(each)))
         for each in reversed(view.log.since(0))
-        if each["event"] in ("armed", "stopped", "mode", "refused", "port", "notice")
-        and name in (whose := _whose(each), whose.partition(".")[0])
+        if is_chosen(whose := name_of(each), [name]) and each["event"] != "output"
     ]
-    return table("Stop log", ("time", "what", "why"), rows[:SHOWN])
-
-
-def _whose(event: Event) -> str:
-    return str(event.get("robot") or event.get("name") or event.get("source") or "")
-
-
-def _logged(event: Event) -> tuple[object, str]:
-    kind, text = event["event"], event.get("text", "")
-    if kind == "armed":
-        return armed_state({"latched": None, "armed": event["armed"]}), text
-    if kind == "stopped":
-        return state(f"stopped: {words(event['reason'])}", "bad"), text
-    if kind == "port":
-        return f"{event['name']} {event['state']}", words(event["reason"])
-    if kind == "mode":
-        return f"mode {event['mode']}", ""
-    return (words(event["reason"]) if kind == "refused" else kind), text
+    return table("Stop log", ("time", "part", "what"), rows[:SHOWN])
 
 
 def output(view: GatewayView, name: str) -> Markup:

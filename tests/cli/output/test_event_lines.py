@@ -13,11 +13,13 @@ from hilgw.protocols.gateway import events
 WALL_S = time.mktime((2026, 1, 2, 3, 4, 5, 0, 0, -1)) + 0.678
 LINES: list[tuple[dict[str, Any], str]] = [
     (
-        {"event": "value", "robot": "r", "device": "gps", "value": [1.5, "nan"], "units": ["m"]},
-        "r.gps            1.5 m, nan",
+        {"event": "value", "robot": "r", "device": "gps", "value": [1.5, "nan", 2],
+         "fields": ["x", "y"], "units": ["m", "rad"]},
+        "r.gps            x 1.5 m y nan rad [2] 2",
     ),
     (
-        {"event": "value", "robot": "r", "device": "ds", "value": 907.0, "units": [""]},
+        {"event": "value", "robot": "r", "device": "ds", "value": 907.0,
+         "fields": ["value"], "units": [""]},
         "r.ds             907",
     ),
     (
@@ -28,14 +30,14 @@ LINES: list[tuple[dict[str, Any], str]] = [
     (
         {"event": "command", "robot": "r", "body": "", "device": "left",
          "given": {"position": "inf", "velocity": 2}, "outcome": "sent", "reason": "",
-         "applied": {"velocity": 2}, "units": {}},
+         "applied": {"velocity": 2}, "units": {}, "limits": {}},
         "r.left           position inf, velocity 2 sent",
     ),
     (
         {"event": "command", "robot": "r", "body": "remote", "device": "left",
          "given": {"velocity": 2}, "outcome": "refused", "reason": "no_stop",
-         "applied": {}, "units": {}},
-        "r.left           velocity 2 refused at remote: no stop",
+         "applied": {}, "units": {}, "limits": {}},
+        "r.remote.left    velocity 2 refused: no stop",
     ),
     (
         {"event": "packet", "source": "r.tx", "channel": 5, "data": "7069ff",
@@ -63,7 +65,8 @@ LINES: list[tuple[dict[str, Any], str]] = [
     ({"event": "armed", "robot": "r", "armed": False, "text": ""}, "r                disarmed"),
     ({"event": "stopped", "robot": "r", "reason": "late", "text": "it was late"},
      "r                motors stopped: it was late"),
-    ({"event": "placed", "name": "r", "position": [1, 2.5, 0]}, "r                at 1, 2.5, 0 m"),
+    ({"event": "placed", "name": "r", "position": [1, 2.5, 0]},
+     "r                at x 1 y 2.5 z 0 m"),
     ({"event": "placed", "name": "r", "position": None},
      "r                its position is unknown"),
     (

@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
-from hilgw.cli.output.federation import link_words, network_lines, status_lines, way
+from hilgw.cli.output.federation import network_lines, status_lines
 from hilgw.cli.output.summary import summary_lines
 from hilgw.cli.output.text import Style
 from hilgw.protocols.gateway.events import MOST_OF_LINK, link
 from hilgw.protocols.gateway.network import added_up
+from hilgw.view.kinds import words
+from hilgw.view.words import way
 from tests.protocols.gateway.test_network import gateway as counts_of, link as link_of, quiet
 
 PLAIN = Style(on=False)
@@ -84,7 +86,7 @@ def test_a_clock_offset_has_its_digits(offset_s: float, shown: str) -> None:
 def test_an_event_of_a_link_is_one_line() -> None:
     event = link("gateway@simulator", gateway())
     shown = {each: getattr(event, each) for each in type(event).__slots__}
-    assert link_words(shown) == (
+    assert words({"event": "link", **shown}) == (
         "up; one way p50 0.212 ms, p99 1.5 ms, round trip 0.4 ms, clock offset -12.500 s; "
         "sent 9, delivered 7, lost 2, unsettled 0; received 5, missed 1, late 0, dropped 1; "
         "robots rover; listeners rover.rx (radio), xbee0 (radio)"

@@ -166,6 +166,50 @@ def test_it_stops_with_ctrl_z_and_goes_on(screen: Screen, monkeypatch: pytest.Mo
     screen.check_restored()
 
 
+def test_a_byte_that_is_not_utf8_does_nothing(screen: Screen) -> None:
+    def person() -> None:
+        screen.see("0 events")
+        os.write(screen.keys, b"\xe4")  # of a Latin-1 terminal
+        screen.events.put(packet(b"ping"))
+        screen.see('"ping" -> xbee0')
+        screen.type("q")
+
+    screen.run(person)
+    screen.check_restored()
+
+
+def test_the_outcome_of_two_keys_is_that_of_the_second(
+    screen: Screen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first request is answered after the second, which fails."""
+    threads, is_second = list[threading.Thread](), threading.Event()
+
+    def disarmed(*names: Any) -> Disarmed:
+        threads.append(threading.current_thread())
+        if len(threads) == 1:
+            assert is_second.wait(DEADLINE_S)
+            return Disarmed([("rover", RunningGateway(screen_path))], [])
+        return Disarmed([], [PeerError("stop NOT confirmed", where="other")])
+
+    def person() -> None:
+        screen.see("0 events")
+        screen.type("d")
+        while not threads:
+            screen.type("\x1b[A")
+        screen.type("d")
+        screen.see("other: stop NOT confirmed")
+        is_second.set()
+        threads[0].join()
+        screen.events.put(packet(b"ping"))
+        assert "other: stop NOT confirmed" in screen.see('"ping"')[1]
+        screen.type("q")
+
+    screen_path: Any = "/nowhere"
+    monkeypatch.setattr(live_screen, "disarm_each", disarmed)
+    screen.run(person)
+    screen.check_restored()
+
+
 def test_the_end_of_the_events_and_an_error_of_them(screen: Screen) -> None:
     screen.run(lambda: screen.events.put(None))
     screen.check_restored()

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from hilgw.cli.output.event_lines import CSV_COLUMNS, csv_rows, in_words
-from hilgw.cli.output.federation import FROM, TO
-from hilgw.cli.output.live_table import LiveTable
+from hilgw.cli.output.live_table import KEPT, LiveTable
 from hilgw.cli.output.text import Style
 from hilgw.units import NS_PER_MS, NS_PER_S
+from hilgw.view.words import FROM, TO
 
 NOW = 10 * NS_PER_S
 VELOCITY = {"units": {"velocity": "rad/s"}, "limits": {"velocity": [-6.0, 6.0]}}
@@ -72,7 +72,7 @@ def test_a_motor_has_what_was_commanded_and_what_was_applied_within_its_limits()
     assert words[1:6] == ["6", "4", "rad/s", "0.1", "s"]
     assert words[6].index("o") == round(10 / 12 * (len(words[6]) - 1))
     both = table(command(6.0, 6.0, body="body"), command(6.0, 2.0, body="remote"))
-    assert row(both, "rover.left (remote)").split()[3] == "2"
+    assert row(both, "rover.remote.left").split()[2] == "2"
 
 
 def test_a_refused_command_is_shown_as_refused_beside_what_is_applied() -> None:
@@ -130,6 +130,66 @@ def test_what_is_of_before_a_loss_or_a_stop_never_looks_current() -> None:
     assert "DOWN" not in row(shown, "rover.gyro")
 
 
+def test_the_loss_of_one_of_two_bodies_marks_the_rows_of_that_body_alone() -> None:
+    left, right = command(2.0, 2.0, body="body"), command(2.0, 2.0, body="remote")
+    shared = {**value(1.0), "robot": "rover.remote"}
+    shown = table(left, right, value(1.0), shared, port("rover.remote", "failed", 9950))
+    assert row(shown, "rover.body.left").split()[1:4] == ["2", "2", "rad/s"]
+    assert "DOWN" in row(shown, "rover.remote.left") and "DOWN" in row(shown, "rover.remote.gyro")
+    assert "DOWN" not in row(shown, "rover.gyro")  # of the body that its controller has
+    shown.take(event("mode", robot="rover", mode="remote"))
+    assert "DOWN" in row(shown, "rover.gyro")
+
+
+def test_a_stop_of_one_of_two_bodies_marks_the_motors_of_that_body_alone() -> None:
+    both = command(2.0, 2.0, body="body"), command(2.0, 2.0, body="remote")
+    shown = table(*both, event("stopped", 9950, robot="rover.remote", reason="late", text=""))
+    assert "STOPPED" in row(shown, "rover.remote.left")
+    assert "STOPPED" not in row(shown, "rover.body.left")
+    shown.take(event("stopped", 9960, robot="rover", reason="late", text=""))
+    assert "STOPPED" in row(shown, "rover.body.left")
+
+
+def test_each_unit_of_a_vector_is_shown() -> None:
+    mixed = {**value([0.5, -1.0, 2.0]), "units": ["m", "m", "rad"]}
+    assert row(table(mixed), "rover.gyro").split()[1:5] == ["0.5", "-1", "2", "m,rad"]
+
+
+def test_events_that_do_not_pass_a_half_typed_filter_are_kept_and_bounded() -> None:
+    shown = table()
+    for key in "/zz":
+        shown.key(key, NOW)
+    shown.take(packet(b"ping"))
+    assert not [line for line in shown.screen(80, 12, NOW) if "ping" in line]
+    for key in "\x7f\x7fpi":
+        shown.key(key, NOW)
+    shown.take(packet(b"pong"))
+    assert [line for line in shown.screen(80, 12, NOW) if "ping" in line]
+    for number in range(2 * KEPT):  # a filter keeps what passes it, whatever else comes
+        shown.take(packet(b"pong %d" % number))
+    assert [line for line in shown.screen(80, 12, NOW) if "ping" in line]
+    shown.key("\x1b", NOW)
+    lines = shown.screen(80, 3 * KEPT, NOW)
+    assert not [line for line in lines if "ping" in line]
+    assert len([line for line in lines if "pong" in line]) == KEPT
+
+
+def test_eighty_columns_keep_the_reason_of_a_loss() -> None:
+    lost = packet(bytes(range(40)), received_by=[], not_received="out_of_range")
+    refused = command(9.0, 4.0, "refused", body="remote")
+    text = " ".join(" ".join(table(lost, refused).screen(80, 16, NOW)).split())
+    assert "not received: out of range" in text and "refused: beyond limit" in text
+
+
+def test_the_outcome_of_a_key_is_shown_at_once_and_that_of_an_older_one_never_later() -> None:
+    shown = table(colours=True)
+    shown.report(2, "rover: disarmed", is_bad=False)
+    shown.report(1, "stop NOT confirmed", is_bad=True)
+    assert shown.screen(80, 12, NOW)[1] == "\x1b[32mrover: disarmed\x1b[0m"
+    shown.report(3, "stop NOT confirmed", is_bad=True)
+    assert shown.screen(80, 12, NOW)[1] == "\x1b[31mstop NOT confirmed\x1b[0m"
+
+
 def test_ports_and_robots_with_what_is_down_first() -> None:
     states = [port("xbee0", "up"), port("uart0", "waiting", reason="no such port")]
     states += [event("armed", robot=name, armed=name == "a", text="") for name in "ab"]
@@ -144,7 +204,7 @@ def test_it_fits_each_screen(width: int, height: int) -> None:
     wide = port("a" * 90 + ".body", "back-off", reason="\x1b[31mred")
     devices = [value([1.5] * 9, device=f"{'long name ' * 3}{at}") for at in range(30)]
     shown = table(wide, command(1.0, 1.0), *devices, packet(bytes(200)), colours=True)
-    shown.message = "stop NOT confirmed " * 5
+    shown.report(1, "stop NOT confirmed " * 5, is_bad=True)
     lines = shown.screen(width, height, NOW)
     assert len(lines) == height
     plain = [re.sub(r"\x1b\[\d+m", "", line) for line in lines]
@@ -214,7 +274,7 @@ def test_csv_has_a_row_for_each_number() -> None:
         ("rover.gyro", "y", "nan", "rad/s"),
         ("rover.remote.left", "velocity", "6.0", "rad/s"),
         ("rover.remote.left", "velocity applied", "4.0", "rad/s"),
-        ("rover.tx", "range", "78", ""),
+        ("rover.tx", "range", "hex:78", ""),
         ("rover.left", "velocity refused", "9.0", "rad/s"),
         ("rover.left", "velocity applied", "4.0", "rad/s"),
     ]
@@ -222,7 +282,7 @@ def test_csv_has_a_row_for_each_number() -> None:
 
 
 def test_a_command_in_words_has_what_was_applied_where_it_differs() -> None:
-    assert in_words(command(6.0, 4.0)).endswith("velocity 6 rad/s sent, applied velocity 4")
+    assert in_words(command(6.0, 4.0)).endswith("velocity 6 rad/s sent, applied velocity 4 rad/s")
 
 
 def link(at_ms: int = 9900, **keys: Any) -> dict[str, Any]:

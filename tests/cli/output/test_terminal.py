@@ -30,7 +30,6 @@ from hilgw.cli.output.terminal import (
 from hilgw.cli.output.text import (
     Style,
     duration,
-    escape,
     paragraphs,
     status_mode,
     table,
@@ -53,6 +52,7 @@ from hilgw.engine.reporting.latency import Latency
 from hilgw.engine.simulated.event_loop import PacedLoop
 from hilgw.medium.matching import OutOfRange
 from hilgw.medium.packet import Packet
+from hilgw.view.words import escape
 
 
 class Tty(io.StringIO):

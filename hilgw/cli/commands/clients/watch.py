@@ -97,12 +97,13 @@ def run(args: argparse.Namespace) -> int:
 def kinds_of(args: argparse.Namespace, *, is_table: bool) -> list[str]:
     """The kinds of events that the options ask for."""
     from hilgw.protocols.gateway.events import KINDS
+    from hilgw.view.kinds import DRAWN
 
     losses = ["packet", "refused"] if args.lost else []
     if args.frames or args.bytes:
         return ["frame" if args.frames else "bytes", "port", "left_out", *losses]
     if args.csv:
-        return ["value", "command", "left_out", *losses]
+        return [*DRAWN, "left_out", *losses]
     if args.pcapng:
         return ["packet", "bytes", "port", "left_out"]
     many = ("bytes",) if is_table else () if args.names else MANY

@@ -33,8 +33,8 @@ def run(args: argparse.Namespace) -> int:
     for each in found.differences[:SHOWN]:
         stream = one_line(each.stream)
         print(f"{each.time_s:.6f} s  {stream}: event {each.number} differs")
-        print(f"  {args.first}: {_shown(each.first)}")
-        print(f"  {args.second}: {_shown(each.second)}")
+        print(f"  {args.first}: {_shown(each.first, each.second)}")
+        print(f"  {args.second}: {_shown(each.second, each.first)}")
     if len(found.differences) > SHOWN:
         print(f"... and {len(found.differences) - SHOWN} more streams differ")
     for stream, (ours, theirs) in found.counts.items():
@@ -46,11 +46,16 @@ def run(args: argparse.Namespace) -> int:
     return max(ends, DIFFERENT if found.differences else 0)
 
 
-def _shown(item: Any) -> str:
+def _shown(item: Any, other: Any) -> str:
+    """Return an event in words, and the keys that differ where the words of both are equal."""
     from hilgw.cli.output.text import one_line
+    from hilgw.view.kinds import words
 
     if item is None:
         return "nothing more"
     if isinstance(item, int):
         return f"byte 0x{item:02x}"
-    return one_line(", ".join(f"{key} {value}" for key, value in item.items()))
+    shown, differ = words(item), ""
+    if other is not None and words(other) == shown:
+        differ = "".join(f"; {key} {one}" for key, one in item.items() if other.get(key) != one)
+    return one_line(shown + differ)

@@ -19,7 +19,7 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     )
     add_file(parser)
     parser.add_argument(
-        "names", metavar="NAME", nargs="*", help="a device (rover.gps) or a station; none: all"
+        "names", metavar="NAME", nargs="*", help="a robot, device (rover.gps) or station; none: all"
     )
     parser.add_argument(
         "-o", "--output", metavar="FILE", type=Path, help="default: FILE.png beside the recording"

@@ -6,7 +6,7 @@ import argparse
 
 from hilgw.cli.commands.clients.watch import add_views, kinds_of, printer
 from hilgw.cli.commands.recordings.reading import add_file, opened, report_end
-from hilgw.errors import HilgwError
+from hilgw.errors import HilgwError, UsageError
 
 
 def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -33,10 +33,17 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 
 def run(args: argparse.Namespace) -> int:
-    """Returns 0; 1 where the file is damaged. HilgwError when it is not a recording."""
-    from hilgw.protocols.gateway.events import KINDS, is_about, is_lost
+    """Returns 0; 1 where the file is damaged. HilgwError when it is not a recording, or for a name
+    that nothing in it has."""
+    from hilgw.protocols.gateway.events import KINDS, is_lost
+    from hilgw.record.plot import parts_of
+    from hilgw.view.kinds import demand_known, is_about
 
+    if args.end is not None and args.end < args.begin:
+        what = f"--from {args.begin:g} s is after --to {args.end:g} s"
+        raise UsageError(what, fix="both count from the start of the recording")
     recording = opened(args.file)
+    demand_known(args.names, parts_of(recording), recording.events())
     is_line, show = args.frames or args.bytes, printer(args)
     kinds = KINDS if args.json and not is_line else kinds_of(args, is_table=False)
     begin_ns = recording.head["time_ns"] + args.begin * 1e9

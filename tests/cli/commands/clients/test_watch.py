@@ -71,15 +71,15 @@ def test_the_options_choose_events(
 @pytest.mark.parametrize(
     ("options", "rows"),
     [
-        ("--frames", ["uart0,sent,01,"]),
-        ("--bytes", ["uart0,sent,02,"]),
-        ("--frames --lost", ["uart0,sent,01,", "rover.tx,range,706f6e67,"]),
+        ("--frames", ["uart0,sent,hex:01,"]),
+        ("--bytes", ["uart0,sent,hex:02,"]),
+        ("--frames --lost", ["uart0,sent,hex:01,", "rover.tx,range,hex:706f6e67,"]),
         (
             "--lost",
             [
                 "rover.left,velocity refused,9.0,rad/s",
                 "rover.left,velocity applied,4.0,rad/s",
-                "rover.tx,range,706f6e67,",
+                "rover.tx,range,hex:706f6e67,",
             ],
         ),
     ],

@@ -1,0 +1,1 @@
+"""How events are shown: one table of their kinds, for all surfaces. Pure."""

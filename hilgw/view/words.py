@@ -1,0 +1,144 @@
+"""The words of events: what happened, in one sentence without the time and the name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from hilgw.view import numbers
+from hilgw.view.numbers import APPLIED, Event, Number
+
+NAMES_SHOWN = 8
+SHOWN_BYTES = 64
+TO, FROM = ("sent", "delivered", "lost", "unsettled"), ("received", "missed", "late")
+
+
+def in_words(reason: str) -> str:
+    """Return a machine word, such as other_module, as text."""
+    return reason.replace("_", " ")
+
+
+def reason_counts(counts: Mapping[str, int]) -> str:
+    """List reasons with their counts, such as "2 buffer full, 1 range"."""
+    return ", ".join(f"{count} {in_words(reason)}" for reason, count in counts.items())
+
+
+def escape(data: bytes, limit: int = SHOWN_BYTES) -> str:
+    """Return bytes as a quoted string without control characters, cut at `limit` bytes."""
+    text = "".join(
+        chr(byte) if 32 <= byte < 127 and byte not in b'"\\' else f"\\x{byte:02x}"
+        for byte in data[:limit]
+    )
+    return f'"{text}"' + ("..." if len(data) > limit else "")
+
+
+def listing(names: Sequence[str], shown: int = NAMES_SHOWN) -> str:
+    """List at most `shown` names, and the number of the others."""
+    more = f" and {len(names) - shown} more" if len(names) > shown else ""
+    return ", ".join(names[:shown]) + more
+
+
+def amounts(values: Sequence[Number], digits: int = 6) -> str:
+    """Return numbers with their names; a unit once for those that share it: "x 1 y 0 z 0 m/s". A
+    number that is alone has no name."""
+    words: list[str] = []
+    for one, following in zip(values, [*values[1:], Number("", 0.0)], strict=True):
+        words += [one.field] * (len(values) > 1) + [f"{one.value:.{digits}g}"]
+        words += [one.unit] * (one.unit not in ("", following.unit))
+    return " ".join(words)
+
+
+def setting(one: Number) -> str:
+    """Return a setting of a motor with its unit."""
+    return f"{one.field} {one.value:g} {one.unit}".rstrip()
+
+
+def of_data(event: Event) -> str:
+    """Return the length and the text of the bytes of a packet."""
+    data = bytes.fromhex(event["data"])
+    return f"{len(data)} bytes {escape(data)}"
+
+
+def of_command(event: Event) -> str:
+    """Return what was commanded, and what was applied where that differs."""
+    settings = numbers.of_command(event)
+    given = {one.field: one for one in settings if one.role != APPLIED}
+    differs = [
+        f", applied {setting(one)}"
+        for one in settings
+        if one.role == APPLIED and one.field in given and one.value != given[one.field].value
+    ]
+    reason = f": {in_words(event['reason'])}" if event["reason"] else ""
+    words = ", ".join(map(setting, given.values()))
+    return f"{words} {event['outcome']}{reason}{''.join(differs)}"
+
+
+def of_packet(event: Event) -> str:
+    """Return a packet, who received it, and why the others did not."""
+    target = f"-> {', '.join(event['received_by'])}"
+    if event["not_received"]:
+        target = f"not received: {in_words(event['not_received'])}"
+    missed = "".join(f"; {name}: {in_words(why)}" for name, why in event["missed"].items())
+    return f"channel {event['channel']}, {of_data(event)} {target}{missed}"
+
+
+def of_line(event: Event) -> str:
+    """Return a frame as its bytes and what they mean, or all bytes of one read or write."""
+    from hilgw.protocols.gateway.events import frame_line  # `hilgw status` needs no events
+
+    data = bytes.fromhex(event["data"])
+    if event["event"] == "bytes":
+        return frame_line(event["direction"], data, "", len(data))
+    return frame_line(event["direction"], data, event["text"])
+
+
+def of_port(event: Event) -> str:
+    """Return a state with its reason."""
+    words = filter(None, (event["state"], event["reason"]))
+    return (" " if event["state"] == "released" else ": ").join(words)
+
+
+def of_pose(event: Event) -> str:
+    if event["position"] is None:
+        return "its position is unknown"
+    return f"at {amounts(numbers.of_pose(event))}"
+
+
+def of_link(event: Event) -> str:
+    """Return the state of another gateway, its latencies, counts, robots and listeners."""
+    listeners = [f"{name} ({kind})" for name, kind in event["listeners"].items()]
+    words = [
+        of_port(event),
+        way(*(event[key] for key in ("p50_ms", "p99_ms", "round_trip_ms", "clock_offset_s"))),
+        counted(event["counts"], TO),
+        counted(event["counts"], (*FROM, "dropped")),
+        f"robots {listing(event['robots'])}" if event["robots"] else "",
+        f"listeners {listing(listeners)}" if listeners else "",
+    ]
+    return "; ".join(filter(None, words))
+
+
+def way(p50_ms: Any, p99_ms: Any, round_trip_ms: Any, clock_offset_s: Any) -> str:
+    """Return latency and clock of a link; empty where nothing of it is known. The offset is shown
+    in the unit that it has digits in."""
+    words = []
+    if p50_ms is not None:
+        words.append(f"one way p50 {p50_ms:.3g} ms, p99 {p99_ms:.3g} ms")
+    if round_trip_ms is not None:
+        words.append(f"round trip {round_trip_ms:.3g} ms")
+    if clock_offset_s is not None:
+        small = abs(clock_offset_s) < 1
+        shown = f"{clock_offset_s * 1e3:+.3f} ms" if small else f"{clock_offset_s:+.3f} s"
+        words.append(f"clock offset {shown}")
+    return ", ".join(words)
+
+
+def counted(counts: Mapping[str, Any], keys: Iterable[str]) -> str:
+    return ", ".join(f"{key} {counts[key]}" for key in keys)
+
+
+def of_left_out(event: Event) -> str:
+    """Return how many events of which kinds did not come."""
+    counts = [f"{count} of {kind}" for kind, count in event["sampled"].items()]
+    counts += [f"{event['slow']} as this reads too slowly"] if event["slow"] else []
+    return f"... left out: {', '.join(counts)}"
