@@ -143,6 +143,7 @@ _WORDS: dict[str, Callable[[Event], tuple[str, str]]] = {
     "output": lambda event: (event["source"], event["line"]),
     "notice": lambda event: (event["source"], event["text"]),
     "left_out": _left_out,
+    "status": lambda event: ("", f"status of {len(event['status'].get('ports', ()))} ports"),
     "recording_lost": lambda event: ("recording", f"{event['events']} events were not written"),
 }
 

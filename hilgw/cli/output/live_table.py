@@ -44,7 +44,7 @@ class LiveTable:
 
     def take(self, event: Event) -> None:
         """An event of the gateway."""
-        self._seen += 1
+        self._seen += event.get("since_ns") is None
         self._first, self._last = self._first or event, event
         source = source_of(event) + (f" ({event['body']})" if event.get("body") else "")
         robot, _, part = source.partition(".")
@@ -68,7 +68,7 @@ class LiveTable:
             case "armed" | "mode" as kind:
                 words = event["mode"] if kind == "mode" else "" if event["armed"] else "DISARMED"
                 self._robots.setdefault(robot, {})[kind] = words
-        is_row = event["event"] in ("value", "placed", "link", "left_out")
+        is_row = event["event"] in ("value", "placed", "link", "left_out") or "since_ns" in event
         if not is_row and event.get("outcome", "refused") == "refused" and self._passes(event):
             self._below.append(event)
 

@@ -16,8 +16,8 @@ from hilgw.errors import HilgwError, UsageError
 if TYPE_CHECKING:
     from hilgw.client.gateway import Gateway
 
-# Of a robot whose sensors report in each step, and of a busy line: asked for by name.
-MANY = ("value", "bytes")
+# Of a robot whose sensors report in each step, of a busy line, of each second: asked for by name.
+MANY = ("value", "bytes", "status")
 
 
 def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
