@@ -139,7 +139,7 @@ class Subscriber:
     @property
     def has_room(self) -> bool:
         """Whether it reads what it is sent, so that it may get more states."""
-        return len(self._waiting) <= SEND_BYTES
+        return len(self._waiting) <= BUFFER_BYTES // 4
 
     def owe(self, state: Any, times: Times) -> None:
         """It gets this state later; of two of the same, the newer one, and the other is counted."""
