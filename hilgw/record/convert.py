@@ -106,7 +106,7 @@ def _row(event: Event) -> tuple[str, dict[str, Any]] | None:
     """The table of an event, and its columns there; None for an event that no table takes."""
     match event:
         case {"since_ns": int()}:
-            return None  # a state that is repeated is no new event
+            return None  # a state that is repeated is not a new event
         case {"event": "value", "robot": str(robot), "device": str(device), "value": value}:
             return f"{robot}.{device}", _columns_of(value, event.get("units"))
         case {"event": "command", "robot": str(robot), "device": str(device), "given": dict(given)}:

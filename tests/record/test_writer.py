@@ -239,7 +239,7 @@ def value(time_ns: int, device: str, number: float) -> Event:
 
 
 def test_a_file_that_follows_begins_with_the_newest_states(tmp_path: Path) -> None:
-    """As it may be the only one that is kept. A state that is repeated is no new event."""
+    """As it may be the only one that is kept. A state that is repeated is not a new event."""
     recorded = Recorded(tmp_path, max_s=60.0)
     up, armed = ("uart0", "up", ""), ("rover", True, "")
     recorded.files.write([("port", 1, ("uart0", "opening", "")), ("armed", 2, armed)])
@@ -287,7 +287,7 @@ def test_states_are_known_also_of_events_that_a_full_disk_did_not_take(
 
 
 def test_each_minute_the_states_that_changed_are_repeated(tmp_path: Path) -> None:
-    """Of the gateway's clock; they are no events, and count for no size."""
+    """Of the gateway's clock; they are not events, and count for no size."""
     recorded = Recorded(tmp_path, max_bytes=100_000)
     minute = KEYFRAME_NS
     recorded.files.write([value(0, "a", 1.0), value(1, "b", 2.0)])

@@ -71,7 +71,7 @@ def test_a_state_that_a_new_subscription_repeats_is_logged_once_and_is_as_new() 
     assert seen.shown["armed"].total == 2
 
 
-def test_a_repeated_value_is_no_point_of_a_series() -> None:
+def test_a_repeated_value_adds_nothing_to_a_series() -> None:
     seen = view()
     seen.series["rover: ds"] = Points("m")
     value = {"event": "value", "robot": "rover", "device": "ds", "value": 1.0}

@@ -360,7 +360,7 @@ def test_a_jump_shows_the_newest_state_of_another_gateway(tmp_path: Path) -> Non
 
 
 def test_a_motor_that_was_commanded_once_long_ago_is_shown_at_each_time(tmp_path: Path) -> None:
-    """Its newest command is no event of the window: a keyframe has it."""
+    """Its newest command is not an event of the window: a keyframe has it."""
     path = tmp_path / "run.pcapng"
     path.touch()
     files = Files(Settings(str(path), HEAD, [], EPOCH), lambda report: None)

@@ -5,7 +5,7 @@ that class. Each event also has three times: `mono_ns` (monotonic, of the machin
 (seconds since 1970) and `time_ns` (the clock of the gateway, which is simulated at another speed
 than real time). Numbers that JSON lacks are the texts "nan", "inf" and "-inf". The version of the
 events is that of the answer to `watch`. A state that is repeated (`Cell`) has the key `since_ns`,
-too: its times are those of its origin, which is no new event.
+too: its times are those of its origin, and it is not a new event.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Since = Annotated[int, Must("a time", lambda ns: abs(ns) < 1 << 63)]
 @record
 class Cell:
     """A state, of which the newest counts. since_ns: of one that is repeated, as for a new
-    subscriber or at the start of a file, the `time_ns` at which it became so: no new event. None:
+    subscriber or at the start of a file, the `time_ns` at which it became so: not a new event. None:
     it is so from now on."""
 
     since_ns: Since | None = field(default=None, kw_only=True)
