@@ -147,8 +147,8 @@ class Files:
         self._lost_here += len(events)
 
     def _send_report(self) -> None:
-        state = self._written, self._lost, self._error, self._notice
-        self._report(Report(str(self._path), *state))
+        path = str(self._path)
+        self._report(Report(path, self._written, self._lost, self._error, self._notice))
 
     def _block(self, event: Event) -> bytes:
         kind, time_ns = event[:2]

@@ -35,8 +35,8 @@ Since = Annotated[int, Must("a time", lambda ns: abs(ns) < 1 << 63)]
 @record
 class Cell:
     """A state, of which the newest counts. since_ns: of one that is repeated, as for a new
-    subscriber or at the start of a file, the `time_ns` at which it became so: not a new event. None:
-    it is so from now on."""
+    subscriber or at the start of a file, the `time_ns` at which it became so; it is not a new
+    event. None: it is so from now on."""
 
     since_ns: Since | None = field(default=None, kw_only=True)
 
