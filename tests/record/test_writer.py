@@ -314,6 +314,19 @@ def test_each_minute_the_states_that_changed_are_repeated(tmp_path: Path) -> Non
     assert len(recorded.events("run.pcapng")) == len(found) - len(repeated)
 
 
+def test_what_is_repeated_counts_for_no_size(tmp_path: Path) -> None:
+    """Half of this file consists of repetitions."""
+    recorded = Recorded(tmp_path, max_bytes=100_000)
+    for minute in range(11):
+        at = minute * KEYFRAME_NS
+        recorded.files.write([value(at + number, f"ds{number}", 1.0) for number in range(50)])
+    recorded.files.close()
+    assert recorded.names() == ["run.pcapng"]
+    found = list(Recording(tmp_path / "run.pcapng").events(states=True))
+    assert (len(found), sum("since_ns" in each for each in found)) == (1050, 500)
+    assert (tmp_path / "run.pcapng").stat().st_size > 120_000
+
+
 @pytest.mark.parametrize("max_bytes", [1, 2000, 20_000])
 def test_a_size_below_four_beginnings_is_raised_with_one_notice(
     tmp_path: Path, max_bytes: int

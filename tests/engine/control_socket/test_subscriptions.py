@@ -607,21 +607,45 @@ async def test_states_are_made_few_in_a_turn_and_no_faster_than_they_are_read(
 
     read = bench.subscribe()
     bench.subscriptions.show(bench.subscriber, states())
-    for turn in range(5000):  # noqa: B007 - `states` reads it
+    for turn in range(2500):  # noqa: B007 - `states` reads it
         await asyncio.sleep(0)
         bench.real.run(SEND_NS)
     waiting = made.pop("all")
-    assert waiting < 5000  # as nothing is read
+    assert waiting < 4000  # as nothing is read
     assert max(made.values()) <= TOGETHER
+    bench.observers.output("rover", "a stream loses nothing by that")
     bench.observers.armed("rover", True, "now")
     got = list[dict[str, Any]]()
-    while not any(each["event"] == "armed" for each in got):
-        got += read()
+    new = list[dict[str, Any]]()
+    while not any(each["event"] == "armed" for each in new):
+        new = read()
+        got += new
         await asyncio.sleep(0)
         bench.real.run(SEND_NS)
     assert waiting - 1 <= len(got) < waiting + 1000
-    while len(got) < 20_000:  # it goes on
+    assert [each["event"] for each in got if each["event"] in ("output", "left_out")] == ["output"]
+    while len(got) < waiting + 3000:  # it goes on
         got += read()
         await asyncio.sleep(0)
         bench.real.run(SEND_NS)
     bench.subscriptions.remove(bench.subscriber)
+
+
+async def test_a_state_for_which_there_was_no_room_does_not_follow_a_newer_one(
+    bench: Bench,
+) -> None:
+    read = bench.subscribe(kinds=["output", "armed", "left_out"])
+    while not bench.subscriber.slow:
+        bench.observers.output("rover", "x" * 50_000)
+        await sent(bench)
+    bench.observers.armed("rover", False, "y" * 60_000)  # there is no room for it
+    bench.observers.armed("rover", True, "z")
+    await encoded()
+    got: list[dict[str, Any]] = []
+    for _ in range(10):
+        got += read()
+        bench.real.run(WINDOW_NS)
+        await sent(bench)
+    armed = [each["text"] for each in got if each["event"] == "armed"]
+    assert armed == ["z"]
+    assert [each["sampled"] for each in got if each.get("sampled")] == [{"armed": 1}]
