@@ -103,7 +103,7 @@ class _FirstRun:
             self.story.add(event)
             if event["event"] == "port" and event["state"] == "up":
                 self.up_ns.setdefault(event["name"], self._length_ns)
-            elif event["event"] == "armed" and not event["text"]:
+            elif event["event"] == "armed" and (not event["text"] or "since_ns" in event):
                 override = f"robots.{event['robot']}.safety.armed={str(event['armed']).lower()}"
                 self.armed.setdefault(event["robot"], override)
             elif (act := _act_of(event)) is not None:

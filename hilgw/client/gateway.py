@@ -246,10 +246,11 @@ class Gateway:
         """The events from now on, with the keys of `hilgw.protocols.gateway.events`.
 
         kinds: their names; names: of robots, devices (ROBOT.DEVICE), stations and other parts; none
-        of them: all. lost: only packets and requests that were lost. states: first those of ports
-        and robots, as they are. per_second: of packets, deliveries, frames and bytes, about so many
-        of each kind are enough; what is left out is counted by events `left_out`. seconds: of real
-        time, until it ends; else at the end of the gateway.
+        of them: all. lost: only packets and requests that were lost. states: first the newest state
+        of each part, with the times of its origin and the key `since_ns`. per_second: of packets,
+        deliveries, frames and bytes, about so many of each kind are enough; what is left out is
+        counted by events `left_out`. seconds: of real time, until it ends; else at the end of the
+        gateway.
         """
         request = requests.Watch(list(kinds), list(names), lost, states, per_second)
         try:

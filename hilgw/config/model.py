@@ -158,7 +158,8 @@ class RecordConfig:
     )
     at_start: bool = setting("record each run, in a file that has the name of its time", True)
     max_mb: float = setting(
-        "another file follows one that is so large; 0: none",
+        "start a new file at this size, without repeated states; at least 4 times what each file "
+        "starts with; 0: never",
         0.0,
         ge=0,
         le=1e6,

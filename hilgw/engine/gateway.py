@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hilgw.control.safety_settings import DEFAULT_GUARDIAN_MS
@@ -12,6 +13,7 @@ from hilgw.engine.control_loop.guardian import START_NS
 from hilgw.engine.lines import Lines
 from hilgw.engine.neighbour import Neighbour
 from hilgw.engine.observer import FrameEvent, Kind
+from hilgw.engine.recording.event_stream import Newest, state_of
 from hilgw.engine.reporting.port_history import PortHistory
 from hilgw.engine.robot.ports import EmitterPort
 from hilgw.engine.simulated.clock import SimulatedClock
@@ -20,7 +22,7 @@ from hilgw.engine.station.station_watch import StationWatches
 from hilgw.engine.station.tapped_session import TappedSession, tapped
 from hilgw.errors import AdapterError, HilgwError, PeerError, PortError, suggest
 from hilgw.medium.packet import Packet
-from hilgw.protocols.gateway.events import Armed, Mode, Port, State, link
+from hilgw.protocols.gateway.events import Armed, Mode, Port, State, Stopped, link
 from hilgw.reasons import RejectedReason
 from hilgw.units import ns_to_s, s_to_ns
 
@@ -105,6 +107,8 @@ class Gateway:
         self.federation: Federated | None = None
         self.history = PortHistory(self.real_timer, self.counters)
         observer.add(self.history)
+        self._newest = Newest(timer.now)
+        observer.add(self._newest, Newest.KINDS)
         self._speed = SpeedMeter(paced.speed, timer.now) if paced is not None else None
         self.replays: dict[str, Replay] = {}
         self._stop_event: asyncio.Event | None = None
@@ -248,18 +252,26 @@ class Gateway:
         self.timer.close()
 
     def states(self) -> Iterator[State]:
-        """How its ports, its robots and the other gateways are now, as the events that would have
-        led to it."""
-        for name, port in self.supervisors.items():
-            yield Port(name, str(port.state), str(port.reason))
+        """How all is now, as the events that have led to it, each with the time of its origin:
+        ports, robots and other gateways, then the devices of each robot. Each is made when it is
+        asked for."""
+        since, now = self._newest.since, self.timer.now()
+        for name, port in list(self.supervisors.items()):
+            yield since(Port(name, str(port.state), str(port.reason)))
         for name in self.control_loops:
             loop = self.control_loops[name]
-            yield Armed(name, loop.safety.state.armed, "")
+            yield since(Armed(name, loop.safety.state.armed, ""))
             if len(loop.modes.states()) > 1:
-                yield Mode(name, str(loop.modes.mode))
+                yield since(Mode(name, str(loop.modes.mode)))
+        yield from [each for each in self._newest.known.values() if type(each) is Stopped]
         if self.federation is not None:
             gateways = self.federation.status()["gateways"]
-            yield from (link(each.name, gateways[each.member]) for each in self.neighbours())
+            links = (link(each.name, gateways[each.member]) for each in self.neighbours())
+            yield from (replace(each, since_ns=now) for each in links)
+        for name in self.control_loops:
+            for event in self.control_loops[name].newest():
+                made = state_of(event, self.device_of(name, event.device))
+                yield replace(made, since_ns=event.now)
 
     # --- traffic -----------------------------------------------------------------------------
 

@@ -107,7 +107,8 @@ def _items(recording: Recording) -> Iterator[tuple[str, float, Any]]:
     without its times, or each byte of a line."""
     begin_ns: int | None = None
     for event in recording.events():
-        if event["event"] == "link":  # measured once a second: no two runs have the same
+        # Measured once a second, so that no two runs have the same; or not a new event.
+        if event["event"] in ("link", "status") or event.get("since_ns") is not None:
             continue
         begin_ns = event["time_ns"] if begin_ns is None else begin_ns
         keys = dict.fromkeys((*kind_of(event).about, *MORE))

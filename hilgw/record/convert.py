@@ -109,6 +109,8 @@ def _columns(events: Iterator[Event]) -> dict[str, dict[str, None]]:
 
 def _row(event: Event) -> tuple[str, dict[str, Any]] | None:
     """The table of an event, and its columns there; None for an event that no table takes."""
+    if event.get("since_ns") is not None:
+        return None  # a state that is repeated is not a new event
     if event["event"] in DRAWN:
         more = {"outcome": event["outcome"]} if "outcome" in event else {}
         return name_of(event), {one.title: one.value for one in numbers(event)} | more

@@ -22,6 +22,7 @@ from typing import Any, NoReturn
 
 from hilgw.errors import UsageError
 from hilgw.protocols.gateway.events import (
+    CELLS,
     EVENTS as KINDS,
     FIELDS,
     Delivered,
@@ -64,6 +65,7 @@ class RecordingLost:
 
 _KINDS = {name_of(kind): kind for kind in (*KINDS, RecordingLost)}
 _KEYS = FIELDS | {RecordingLost: ("events",)}
+_KEYS |= {kind: (*FIELDS[kind], "since_ns") for kind in CELLS}
 
 
 def _no_number(name: str) -> NoReturn:

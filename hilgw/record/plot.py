@@ -74,6 +74,8 @@ def rows_of(events: Iterable[Event], names: Sequence[str]) -> dict[str, Row]:
     begin_ns: int | None = None
     for event in events:
         begin_ns = event["time_ns"] if begin_ns is None else begin_ns
+        if event.get("since_ns") is not None:  # not a new event
+            continue
         time_s = (event["time_ns"] - begin_ns) / 1e9
         for name, label, value, unit in _points(event):
             device = f"{event['robot']}.{event['device']}" if "device" in event else name

@@ -44,13 +44,20 @@ class Recording:
     def _unreadable(self, error: OSError) -> RecordingError:
         return RecordingError(error.strerror or str(error), where=str(self.path))
 
-    def events(self, from_s: float = 0.0, to_s: float | None = None) -> Iterator[dict[str, Any]]:
+    def events(
+        self, from_s: float = 0.0, to_s: float | None = None, *, states: bool = False
+    ) -> Iterator[dict[str, Any]]:
         """The events between these times, in seconds since the first event; with the keys of the
-        events of the control socket. Ends at the first place that is damaged: see `error`."""
+        events of the control socket. states: also states that are repeated though they are not
+        older than the recording. Ends at the first place that is damaged: see `error`."""
         self.truncated, self.error = False, None
         try:
             with self.path.open("rb") as file:
-                yield from self._events(file, from_s, to_s)
+                found = self._events(file, from_s, to_s)
+                begin_ns = self.head["time_ns"]
+                yield from (
+                    e for e in found if states or (e.get("since_ns") or begin_ns) <= begin_ns
+                )
         except RecordingError as error:
             self.error = error
         except OSError as error:

@@ -26,7 +26,7 @@ class Story:
 
     def add(self, event: Mapping[str, Any]) -> None:
         """An event, as the control socket and recordings have it."""
-        kind = event["event"]
+        kind = event["event"] if event.get("since_ns") is None else ""  # not a new event
         if kind == "packet":
             to = event["received_by"]
             names = ", ".join(to) if len(to) <= MOST_NAMED else f"{len(to)} receivers"

@@ -21,27 +21,34 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from hilgw.protocols.gateway.events import FIELDS, NAMES
+from hilgw.protocols.gateway.events import CELLS, FIELDS, NAMES
 from hilgw.record.events import CLOCK, Writer
 from hilgw.records import record
-from hilgw.view.kinds import STATES
+from hilgw.units import NS_PER_S
 
 AGAIN_S = 1.0
 """A file that cannot be written is tried again so often."""
 Event = tuple[Any, ...]
 """("bytes", time_ns, part, data, sent), or (name, time_ns, values): an event by its name, with the
-values of its fields (`hilgw.protocols.gateway.events`), in which `data` are bytes; or ("clock",
-time_ns, mono_ns, wall_s)."""
+values of its fields (`hilgw.protocols.gateway.events`), in which `data` are bytes, and behind them
+`since_ns` of a state that is repeated; or ("clock", time_ns, mono_ns, wall_s)."""
 _FIELDS = {name: FIELDS[kind] for kind, name in NAMES.items()}
-"""The newest of each name is written again where another file begins: that one stands alone."""
-MOST_STATES = 4096
+_CELLS = {
+    NAMES[kind]: [FIELDS[kind].index(each) for each in names] for kind, names in CELLS.items()
+}
+"""The newest state of each name is written again where another file begins, as that one stands
+alone; and those that have changed, each KEYFRAME_NS of the gateway's clock."""
+MOST_CELLS = 200_000
+KEYFRAME_NS = 60 * NS_PER_S
+BEGINS = 4
+"""What a file has beside these repetitions is so many times what it begins with, at least."""
 
 
 @record
 class Settings:
     """path: of the first file. head, parts, epoch_ns: as of `Writer`. max_bytes, max_s: a file that
-    is larger or older is followed by another; 0: never. files: the oldest beyond so many are
-    removed; 0: none. free_bytes: what stays free on the disk."""
+    has more, beside states that are repeated, or is older is followed by another; 0: never. files:
+    the oldest beyond so many are removed; 0: none. free_bytes: what stays free on the disk."""
 
     path: str
     head: dict[str, Any]
@@ -56,12 +63,13 @@ class Settings:
 @record
 class Report:
     """file: that is written. written: bytes of all files so far. lost: events that were not
-    written. error: why they are lost now; "" while nothing is."""
+    written. error: why they are lost now; "" while nothing is. notice: for the user, once."""
 
     file: str
     written: int
     lost: int
     error: str
+    notice: str = ""
 
 
 class Files:
@@ -80,13 +88,26 @@ class Files:
         self._fd: int | None = None
         self._number = 1
         self._size = self._written = self._lost = self._lost_here = 0
+        self._counted = self._limit = self._keyframe_ns = 0
+        self._notice = ""
         self._begun_s = self._failed_s = 0.0
         self._error = ""
         self._is_begun = False  # the section of this file: anew after what was lost
-        self._states: dict[tuple[str, str], Event] = {}
+        self._cells: dict[tuple[Any, ...], Event] = {}
+        self._changed: dict[tuple[Any, ...], Event] = {}  # since they were written last
 
     def write(self, events: list[Event]) -> None:
-        """Writes these events, or counts them as lost."""
+        """Writes these events, or counts them as lost; the newest states are known in any case."""
+        try:
+            self._write(events)
+        finally:
+            for event in events:
+                if (names := _CELLS.get(event[0])) is not None:
+                    cell = event[0], *(event[2][at] for at in names)
+                    if cell in self._cells or len(self._cells) < MOST_CELLS:
+                        self._cells[cell] = self._changed[cell] = event
+
+    def _write(self, events: list[Event]) -> None:
         if self._error and self._clock() - self._failed_s < AGAIN_S:
             self._lose(events)
             return
@@ -97,7 +118,11 @@ class Files:
             if self._lost_here:
                 lost = {"event": "recording_lost", "events": self._lost_here}
                 begin += self._writer.event(time_ns, lost)
-            self._put(begin + b"".join(map(self._block, events)))
+            elif time_ns - self._keyframe_ns >= KEYFRAME_NS:
+                begin += self._repeated(self._changed, time_ns)
+            data = b"".join(map(self._block, events))
+            self._put(begin + data)
+            self._counted += len(data)
         except OSError as error:
             self._failed_s, self._is_begun = self._clock(), False
             is_new = not self._error
@@ -122,7 +147,8 @@ class Files:
         self._lost_here += len(events)
 
     def _send_report(self) -> None:
-        self._report(Report(str(self._path), self._written, self._lost, self._error))
+        path = str(self._path)
+        self._report(Report(path, self._written, self._lost, self._error, self._notice))
 
     def _block(self, event: Event) -> bytes:
         kind, time_ns = event[:2]
@@ -135,11 +161,16 @@ class Files:
         if kind == CLOCK:
             clock = {"event": CLOCK, "mono_ns": event[2], "wall_s": event[3]}
             return self._writer.event(time_ns, clock)
-        values = event[2]
-        if kind in STATES and len(self._states) < MOST_STATES:
-            self._states[kind, values[0]] = event
-        made = dict(zip(_FIELDS[kind], values, strict=True))
-        return self._writer.event(time_ns, {"event": kind, **made})
+        made = {"event": kind, **dict(zip(_FIELDS[kind], event[2], strict=True))}
+        if len(event) > 3:
+            made["since_ns"] = event[3]
+        return self._writer.event(time_ns, made)
+
+    def _repeated(self, cells: dict[tuple[Any, ...], Event], time_ns: int) -> bytes:
+        """These states, at this time."""
+        events = list(cells.values())
+        self._changed, self._keyframe_ns = {}, time_ns
+        return b"".join([self._block((e[0], time_ns, e[2], e[-1 if e[3:] else 1])) for e in events])
 
     def _demand_room(self) -> None:
         if self._settings.free_bytes:
@@ -151,7 +182,7 @@ class Files:
         """Opens the first or the next file where it is due, as where this one was removed; returns
         what begins a section."""
         s = self._settings
-        is_large = 0 < s.max_bytes <= self._size
+        is_large = s.max_bytes > 0 and self._limit <= self._counted
         is_old = 0 < s.max_s <= self._clock() - self._begun_s
         if self._fd is not None and (is_large or is_old or not os.fstat(self._fd).st_nlink):
             self._open_next(Path(s.path))
@@ -160,8 +191,14 @@ class Files:
         if self._is_begun:
             return b""
         self._is_begun = True
-        states = [self._block((kind, time_ns, values)) for kind, _, values in self._states.values()]
-        return self._writer.begin(time_ns) + b"".join(states)
+        begin = self._writer.begin(time_ns) + self._repeated(self._cells, time_ns)
+        self._limit = max(s.max_bytes, BEGINS * len(begin))
+        if 0 < s.max_bytes < self._limit and not self._notice:
+            size, least = f"{s.max_bytes / 1e6:g}", f"{self._limit / 1e6:.2g}"
+            self._notice = (
+                f"max_mb {size} counts as {least}: {BEGINS} times what a file begins with"
+            )
+        return begin
 
     def _open_next(self, first: Path) -> None:
         """Opens the next file that is not there: those of an earlier recording stay."""
@@ -175,7 +212,7 @@ class Files:
         new = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | flags, 0o600)
         if self._fd is not None:
             os.close(self._fd)
-        self._fd, self._size, self._begun_s = new, 0, self._clock()
+        self._fd, self._size, self._counted, self._begun_s = new, 0, 0, self._clock()
         self._is_begun = False
         self._paths.append(self._path)
         if 0 < self._settings.files < len(self._paths):

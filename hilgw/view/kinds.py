@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from hilgw.errors import HilgwError, quoted, suggest
-from hilgw.protocols.gateway.events import is_lost
+from hilgw.protocols.gateway.events import CELLS, NAMES, is_lost
 from hilgw.records import dataclass
 from hilgw.view import numbers as number, words as word
 from hilgw.view.numbers import Event, Number
@@ -28,8 +28,7 @@ each one counts; what became of packets."""
 class Kind:
     """about: the keys whose values, joined by points, are its name. words: what happened, in one
     sentence. row: those of its numbers that are its row in a table of the newest. columns: the keys
-    of field and value of its row of CSV, in place of numbers. is_kept: the newest of each name is
-    kept. is_logged: it is in the log of the page."""
+    of field and value of its row of CSV, in place of numbers. is_logged: the page logs it."""
 
     about: tuple[str, ...]
     role: str
@@ -38,7 +37,6 @@ class Kind:
     row: Callable[[list[Number]], list[Number]] = lambda found: found
     severity: Callable[[Event], str] = lambda event: BAD if is_lost(event) else PLAIN
     columns: tuple[str, ...] = ()
-    is_kept: bool = False
     is_logged: bool = False
 
 
@@ -48,7 +46,6 @@ KINDS = {
         SERIES,
         lambda e: word.amounts(number.of_value(e)),
         numbers=number.of_value,
-        is_kept=True,
     ),
     "command": Kind(
         ("robot", "body", "device"),
@@ -56,7 +53,6 @@ KINDS = {
         word.of_command,
         numbers=number.of_command,
         row=number.motion,
-        is_kept=True,
     ),
     "packet": Kind(
         ("source",),
@@ -82,7 +78,6 @@ KINDS = {
         STATE,
         word.of_port,
         severity=lambda e: PORTS.get(e["state"], BAD),
-        is_kept=True,
         is_logged=True,
     ),
     "armed": Kind(
@@ -90,27 +85,25 @@ KINDS = {
         STATE,
         lambda e: e["text"] or ("armed" if e["armed"] else "disarmed"),
         severity=lambda e: GOOD if e["armed"] else WARN,
-        is_kept=True,
         is_logged=True,
     ),
-    "mode": Kind(("robot",), STATE, lambda e: f"mode {e['mode']}", is_kept=True, is_logged=True),
+    "mode": Kind(("robot",), STATE, lambda e: f"mode {e['mode']}", is_logged=True),
     "stopped": Kind(
         ("robot",),
         STREAM,
         lambda e: f"motors stopped: {e['text']}",
         severity=lambda e: BAD,
-        is_kept=True,
         is_logged=True,
     ),
-    "placed": Kind(("name",), STATE, word.of_pose, numbers=number.of_pose, is_kept=True),
+    "placed": Kind(("name",), STATE, word.of_pose, numbers=number.of_pose),
     "link": Kind(
         ("name",),
         SERIES,
         word.of_link,
         numbers=number.of_link,
         row=lambda found: found[:1],
-        is_kept=True,
     ),
+    "status": Kind((), STATE, lambda e: f"status of {len(e['status'].get('ports', ()))} ports"),
     "output": Kind(("source",), STREAM, lambda e: str(e["line"]), is_logged=True),
     "notice": Kind(("source",), STREAM, lambda e: str(e["text"]), is_logged=True),
     "left_out": Kind((), STREAM, word.of_left_out),
@@ -123,12 +116,11 @@ KINDS = {
 }
 UNKNOWN = Kind((), STREAM, lambda e: f"an event of an unknown kind: {e['event']}")
 """Of a later version."""
-NAMED = {name: kind.about for name, kind in KINDS.items() if kind.is_kept}
+NAMED = {NAMES[kind]: about for kind, about in CELLS.items() if about}
 """The kinds of which the newest of each name is kept, and the keys that are the name."""
-ROWS = frozenset(name for name, kind in KINDS.items() if kind.is_kept and kind.numbers)
-STATES, DRAWN, TRACES = (
-    frozenset(name for name, kind in KINDS.items() if kind.role == role)
-    for role in (STATE, SERIES, TRACE)
+ROWS = frozenset(name for name in NAMED if KINDS[name].numbers)
+DRAWN, TRACES = (
+    frozenset(name for name, kind in KINDS.items() if kind.role == role) for role in (SERIES, TRACE)
 )
 LOGGED = frozenset(name for name, kind in KINDS.items() if kind.is_logged)
 

@@ -16,12 +16,10 @@ from sys import intern
 from typing import Any, NamedTuple
 
 from hilgw.protocols.gateway.events import KINDS
-from hilgw.record.events import TIMES
 from hilgw.units import NS_PER_MS, NS_PER_S
 from hilgw.view.kinds import (
     LOGGED as LOGGED,
     NAMED as NAMED,
-    STATES,
     TRACES,
     loss_of as loss_of,
     name_of,
@@ -181,17 +179,20 @@ class GatewayView:
     def take(self, event: Event, now: int) -> None:
         """An event, with the keys of `hilgw.protocols.gateway.events`."""
         self.received(now)
-        kind, is_new = event["event"], True
-        if kind in self.shown:
+        kind, is_new = event["event"], event.get("since_ns") is None
+        if is_new and kind in self.shown:
             self.shown[kind].add(now)
         if kind in NAMED:
             name = name_of(event)
             known = self.newest[kind].get(name)
-            is_new = kind not in STATES or known is None or _untimed(known) != _untimed(event)
+            is_later = is_new or known is None or known["mono_ns"] < event["mono_ns"]
+            if kind in LOGGED and is_later:
+                self.log.add(event)
             self.newest[kind].put(name, event)
         self.wall_ns = round(event.get("wall_s", 0) * NS_PER_S) - event.get("mono_ns", 0)
-        collect(self.series, event.get("mono_ns", 0), of_event(event, self.newest["value"]))
-        if kind in LOGGED and is_new:
+        if is_new:
+            collect(self.series, event.get("mono_ns", 0), of_event(event, self.newest["value"]))
+        if kind in LOGGED and kind not in NAMED:
             self.log.add(event)
         if kind == "packet":
             self.packets.add(event)
@@ -218,10 +219,6 @@ class GatewayView:
             counts = {(kind, why): n for kind, found in known.items() for why, n in found.items()}
         rows = [Loss(*name, count, self.lost.get(name[1])) for name, count in counts.items()]
         return sorted(rows, key=lambda loss: -loss.packets)
-
-
-def _untimed(event: Event) -> Event:
-    return {key: value for key, value in event.items() if key not in TIMES}
 
 
 class Bench:

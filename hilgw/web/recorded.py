@@ -2,7 +2,7 @@
 
 The model is that of the playhead's time: a thread reads on as it goes on. Where it jumps, the model
 is made anew, of the newest states before and of all events of a window: the file is never in
-memory. Another thread reads the file once, for these states, for its losses and for its end. Times
+memory. Another thread reads the file once, for these states and for its end. Times
 are `time_ns` of the recording.
 """
 
@@ -13,13 +13,14 @@ import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from itertools import chain
+from itertools import chain, takewhile
 from pathlib import Path
 from typing import Any
 
 from hilgw.errors import HilgwError
 from hilgw.record.recording import Recording
-from hilgw.units import NS_PER_MS, NS_PER_S, ns_to_s
+from hilgw.record.writer import KEYFRAME_NS
+from hilgw.units import NS_PER_S, ns_to_s
 from hilgw.web.model import (
     NAMED,
     NO_SCENE,
@@ -27,18 +28,23 @@ from hilgw.web.model import (
     Bench,
     Event,
     GatewayView,
-    PerSecond,
-    loss_of,
 )
 
-LEAST_NS, MOST_NS = 10 * NS_PER_S, 300 * NS_PER_S
+LEAST_NS, MOST_NS = KEYFRAME_NS + 5 * NS_PER_S, 300 * NS_PER_S
 WINDOW_EVENTS, MARK_EVENTS = 20_000, 1000
-"""The window has about so many events, if these are not of less or more time than that."""
-TICK_S, STATUS_NS = 0.05, 250 * NS_PER_MS
-STATES = frozenset(NAMED) - {"value", "command", "link"}
+"""The window has about so many events, if these are not of less or more time than that. Each state
+that was changed before it is repeated in it, or before."""
+TICK_S = 0.05
+RARE = frozenset(NAMED) - {"value", "command", "link"}
 MOST_STATES = 200_000
+NO_STATUS: dict[str, Any] = {
+    **{key: {} for key in ("ports", "robots", "latency")},
+    "latency_bounds_s": [],
+    "mono_ns": 0,
+}
+"""Of an older recording, and before the first one."""
 TOGETHER = 200  # events that are taken while the pages wait
-MANY = "states and losses after {:.0f} s are too many to be kept: after a jump they may be older"
+MANY = "states after {:.0f} s are too many to be kept: after a jump they may be older"
 TRUNCATED = "ends within an event, as after a kill"
 
 Events = Iterable[Event]
@@ -53,7 +59,8 @@ class Recorded:
     decoder of a window: it gets the events, and gives them with their frames. RecordingError when
     the file is not a recording.
 
-    begin_ns, end_ns: its first event, and the last one that was read so far.
+    begin_ns, end_ns: its first event, and the last one that was read so far. states: those that a
+    jump needs, MOST_STATES at most.
     """
 
     acts = False  # nothing of a recording can be commanded
@@ -73,17 +80,16 @@ class Recorded:
             found = recording.head.get(part)  # not there: an older version has recorded it
             layout[part] = {**known, **(found if isinstance(found, dict) else {})}
         layout["scene"]["mono_ns"] = self.begin_ns
-        self._layout = layout
+        folder = {"folder": str(path.absolute().parent), "running": {}}
+        self._layout = {**layout, "recordings": folder}
         self.is_playing, self.speed = False, 1.0
         self._at, self._since = self.begin_ns, clock()
         self._jumped, self._ended = True, threading.Event()
-        self._states: list[Event] = []
-        self._losses: dict[tuple[str, str], list[int]] = {}
+        self.states: list[Event] = []
         self._marks: list[int] = []  # the time of each of so many events
         self._events: Iterator[Event] = iter(())
         self._next: Event | None = None
         self._plotted: set[str] = set()
-        self._passed: dict[tuple[str, str], PerSecond] = {}
         self.bench = Bench(self.now)
         self._view = GatewayView(str(path.absolute()), str(path), 0, self.begin_ns)
         if first is not None:
@@ -127,22 +133,20 @@ class Recorded:
 
     def read(self) -> None:
         """Reads the whole file, once: what a jump needs of what was before."""
-        recording, kept, problems = Recording(self.path), 0, list[str]()
-        with closing(recording.events()) as events:  # type: ignore[type-var]
+        recording, problems = Recording(self.path), list[str]()
+        with closing(recording.events(states=True)) as events:  # type: ignore[type-var]
             for number, event in enumerate(events):
                 at = self.end_ns = max(self.end_ns, event["time_ns"])
                 if number % MARK_EVENTS == 0:
                     self._marks.append(at)
                     if self._ended.is_set():
                         return
-                is_state, loss = event["event"] in STATES, loss_of(event)
-                kept += is_state or loss is not None
-                if kept == MOST_STATES:
-                    problems += [MANY.format(ns_to_s(at - self.begin_ns))] * (not problems)
-                elif is_state:
-                    self._states.append(_timed(event))
-                elif loss is not None:
-                    self._losses.setdefault(loss, []).append(at)
+                if event["event"] not in RARE and "since_ns" not in event:
+                    continue
+                if len(self.states) < MOST_STATES:
+                    self.states.append(_timed(event))
+                else:
+                    problems = problems or [MANY.format(ns_to_s(at - self.begin_ns))]
         problems += [str(recording.error)] if recording.error is not None else []
         problems += [TRUNCATED] * recording.truncated
         with self.bench.lock:
@@ -158,10 +162,17 @@ class Recorded:
         plotted from now on have the points of the window."""
         try:
             with self.bench.lock:
-                now, jumped, view = self.now(), self._jumped, self._view
+                now, view = self.now(), self._view
                 is_late = now - view.message_ns > LEAST_NS
-                if jumped or is_late or not self._plotted >= view.series.keys():
-                    self._begin_anew(now)
+                is_anew = self._jumped or is_late or not self._plotted >= view.series.keys()
+                if is_anew:
+                    self._jumped, self._plotted = False, set(view.series)
+            if is_anew:
+                self._events = self._events_at(now)
+                self._next = next(self._events, None)
+                with self.bench.lock:
+                    view.begin_anew()
+                    view.set_status({**NO_STATUS, **self._layout}, now)
             while self._take_some(now):
                 pass
         except HilgwError as error:  # of a frame, or of the configuration
@@ -169,91 +180,43 @@ class Recorded:
                 self.bench.problem = f"no frames: {error}"
                 self._with_frames, self._jumped = without_frames, True
 
-    def _begin_anew(self, now: int) -> None:
-        view = self._view
-        view.begin_anew()
-        self._jumped, self._plotted = False, set(view.series)
-        self._passed.clear()
+    def _events_at(self, now: int) -> Iterator[Event]:
+        """The newest states before the window that ends now, and the events from its begin on."""
         at = bisect_left(self._marks, now) - WINDOW_EVENTS // MARK_EVENTS
         first = min(now - LEAST_NS, self._marks[max(at, 0)] if self._marks else now)
         first = max(first, now - MOST_NS, self.begin_ns)
         newest: dict[tuple[str, ...], Event] = {}
-        for event in list(self._states):
-            if event["time_ns"] < first:
-                name = event["event"], *(event[key] for key in NAMED[event["event"]])
-                newest.pop(name, None)  # the newest is the last
-                newest[name] = event
-        view.lost_counts.update(
-            {loss: bisect_left(times, first) for loss, times in list(self._losses.items())}
-        )
-        events = Recording(self.path).events(ns_to_s(max(first - self.begin_ns - 1, 0)))
+        for event in takewhile(lambda each: each["time_ns"] < first, list(self.states)):
+            name = event["event"], *(event[key] for key in NAMED.get(event["event"], ()))
+            newest.pop(name, None)  # the newest is the last
+            newest[name] = event
+        begin_s = ns_to_s(max(first - self.begin_ns - 1, 0))
+        events = Recording(self.path).events(begin_s, states=True)
         later = (_timed(each) for each in events if each["time_ns"] >= first)
-        self._events = iter(self._with_frames(chain(newest.values(), later)))
-        self._next = next(self._events, None)
+        return iter(self._with_frames(chain(newest.values(), later)))
 
     def _take_some(self, now: int) -> bool:
-        """Whether there are more events up to this time."""
+        """Whether there may be more events up to this time. Nothing is decoded while pages wait."""
+        some: list[Event] = []
+        while len(some) < TOGETHER and (event := self._next) and event["time_ns"] <= now:
+            some.append(event)
+            self._next = next(self._events, None)
         with self.bench.lock:
-            view = self._view
-            for _ in range(TOGETHER):
-                event = self._next
-                if self._jumped:
-                    return False
-                if event is None or event["mono_ns"] > now:
-                    self._show_status(now)
-                    return False
-                view.take(event, event["mono_ns"])
-                self._count(event)
-                self._next = next(self._events, None)
-        return True
-
-    # --- what no event has ------------------------------------------------------------------------
-
-    def _count(self, event: Event) -> None:
-        found = []
-        if event["event"] == "bytes":
-            found = [(event["part"], f"{event['direction']}_bytes", len(event["data"]) // 2)]
-        elif event["event"] == "packet":
-            found = [(event["source"], "received_packets", 1)]
-            found += [(name, "sent_packets", 1) for name in event["received_by"]]
-        for name, what, count in found:
-            self._passed.setdefault((name, what), PerSecond()).add(event["mono_ns"], count)
-
-    def _show_status(self, now: int) -> None:
-        view = self._view
-        view.received(now)
-        if not view.status or not 0 <= now - view.status_ns < STATUS_NS:
+            view, is_done = self._view, len(some) < TOGETHER
             for points in view.series.values():
                 points.needed_ns = now  # the playhead may be faster than a page
-            view.set_status(self._status(now), now)
-
-    def _status(self, now: int) -> dict[str, Any]:
-        """What of an answer to `status` a recording has."""
-        newest, none = self._view.newest, PerSecond()
-        ports = {
-            name: {"state": event["state"], "since_s": ns_to_s(now - event["mono_ns"]), "port": ""}
-            | {"last_byte_s": None, "last_loss": None}
-            | {
-                f"{way}_{what}_per_s": self._passed.get((name, f"{way}_{what}"), none).value(now)
-                for way in ("received", "sent")
-                for what in ("bytes", "packets")
-            }
-            for name, event in newest["port"].items()
-        }
-        robots = {
-            name: {"armed": event["armed"], "latched": None, "late_steps": {"count": ""}}
-            | {"mode": newest["mode"].get(name, {}).get("mode")}
-            for name, event in newest["armed"].items()
-        }
-        counts: dict[str, dict[str, int]] = {}
-        for (kind, reason), count in self._view.lost_counts.items():
-            counts.setdefault(kind, {})[reason] = count
-        more = {"latency": {}, "latency_bounds_s": [], "mono_ns": now, "losses": counts}
-        folder = {"folder": str(self.path.absolute().parent), "running": {}}
-        return {"ports": ports, "robots": robots, **self._layout, **more, "recordings": folder}
+            for event in () if self._jumped else some:
+                if event["event"] == "status":
+                    status = {**event["status"], **self._layout, "mono_ns": event["mono_ns"]}
+                    view.set_status(status, event["time_ns"])
+                else:
+                    view.take(event, event["time_ns"])
+            if is_done and not self._jumped:
+                view.received(now)
+            return not (is_done or self._jumped)
 
 
 def _timed(event: Event) -> Event:
     """On the clock of the playhead: the other one jumps where the host slept."""
-    event["mono_ns"] = event["time_ns"]
+    event["mono_ns"] = event["time_ns"] if event.get("since_ns") is None else event["since_ns"]
     return event

@@ -19,7 +19,7 @@ from hypothesis import given, strategies as st
 
 from hilgw.protocols.gateway.events import FIELDS, Delivered, Packet
 from hilgw.record.recording import Recording
-from hilgw.record.writer import AGAIN_S, Event, Files, Report, Settings
+from hilgw.record.writer import AGAIN_S, KEYFRAME_NS, Event, Files, Report, Settings
 
 
 def line(number: int, size: int = 10) -> Event:
@@ -228,19 +228,129 @@ def test_a_disk_that_is_full_keeps_what_it_took(tmp_path: Path) -> None:
     assert last.written == found.path.stat().st_size
 
 
+def command(time_ns: int, velocity: float, *since: int) -> Event:
+    given = {"velocity": velocity}
+    values = ("rover", "", "wheel", given, "sent", "", given, {"velocity": "rad/s"}, {})
+    return ("command", time_ns, values, *since)
+
+
+def value(time_ns: int, device: str, number: float) -> Event:
+    return ("value", time_ns, ("rover", device, number, ["value"], ["m"]))
+
+
 def test_a_file_that_follows_begins_with_the_newest_states(tmp_path: Path) -> None:
-    """As it may be the only one that is kept."""
-    recorded = Recorded(tmp_path, max_bytes=400)
+    """As it may be the only one that is kept. A state that is repeated is not a new event."""
+    recorded = Recorded(tmp_path, max_s=60.0)
     up, armed = ("uart0", "up", ""), ("rover", True, "")
     recorded.files.write([("port", 1, ("uart0", "opening", "")), ("armed", 2, armed)])
-    recorded.files.write([("port", 3, up), ("notice", 4, ("a", "b")), line(5, 400)])
-    recorded.files.write([("armed", 6, ("rover", False, "")), line(7)])
+    recorded.files.write([("port", 3, up), command(4, 3.0), value(5, "ds", 0.5)])
+    recorded.files.write(
+        [value(6, "ds", 0.25), ("status", 7, ({"ports": {}},)), command(8, 4.0, 2)]
+    )
+    recorded.now_s = 60.0
+    recorded.files.write([("armed", 9, ("rover", False, "")), line(10)])
     recorded.files.close()
     last = Path(recorded.reports[-1].file).name
     assert last != "run.pcapng"
-    states = [(e["event"], e["time_ns"], *list(e.values())[1:3]) for e in recorded.events(last)]
-    assert states[:3] == [
-        ("port", 6, "uart0", "up"),
-        ("armed", 6, "rover", True),
-        ("armed", 6, "rover", False),
+    found = [
+        (each["event"], each["time_ns"], each.get("since_ns"), [*each.values()][1:4])
+        for each in recorded.events(last)
     ]
+    assert found == [
+        ("port", 9, 3, ["uart0", "up", ""]),
+        ("armed", 9, 2, ["rover", True, ""]),
+        ("command", 9, 2, ["rover", "", "wheel"]),
+        ("value", 9, 6, ["rover", "ds", 0.25]),
+        ("status", 9, 7, [{"ports": {}}, 7, found[4][3][2]]),
+        ("armed", 9, None, ["rover", False, ""]),
+        ("bytes", 10, None, found[6][3]),
+    ]
+
+
+def test_states_are_known_also_of_events_that_a_full_disk_did_not_take(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded = Recorded(tmp_path)
+    recorded.files.write([("armed", 1, ("rover", True, ""))])
+
+    def full(fd: int, data: Any) -> int:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", full)
+        recorded.files.write([("armed", 2, ("rover", False, ""))])
+    recorded.now_s += AGAIN_S
+    recorded.files.write([line(3)])
+    recorded.files.close()
+    found = [*Recording(tmp_path / "run.pcapng").events(states=True)]
+    assert [each["armed"] for each in found if each["event"] == "armed"] == [True, False]
+
+
+def test_each_minute_the_states_that_changed_are_repeated(tmp_path: Path) -> None:
+    """Of the gateway's clock; they are not events, and count for no size."""
+    recorded = Recorded(tmp_path, max_bytes=100_000)
+    minute = KEYFRAME_NS
+    recorded.files.write([value(0, "a", 1.0), value(1, "b", 2.0)])
+    for number in range(2, 60):
+        recorded.files.write([value(number * minute // 60, "a", number)])
+    recorded.files.write([value(minute, "a", 60.0)])
+    recorded.files.write([line(minute + 1)])
+    recorded.files.write([line(2 * minute)])
+    recorded.files.write([line(3 * minute)])
+    recorded.files.close()
+    found = [*Recording(tmp_path / "run.pcapng").events(states=True)]
+    repeated = [
+        (each["time_ns"], each["device"], each["value"], each["since_ns"])
+        for each in found
+        if "since_ns" in each
+    ]
+    assert repeated == [
+        (minute, "a", 59.0, 59 * minute // 60),
+        (minute, "b", 2.0, 1),
+        (2 * minute, "a", 60.0, minute),
+    ]
+    times = [each["time_ns"] for each in found]
+    assert times == sorted(times)
+    assert len(recorded.events("run.pcapng")) == len(found) - len(repeated)
+
+
+def test_what_is_repeated_counts_for_no_size(tmp_path: Path) -> None:
+    """Half of this file consists of repetitions."""
+    recorded = Recorded(tmp_path, max_bytes=100_000)
+    for minute in range(11):
+        at = minute * KEYFRAME_NS
+        recorded.files.write([value(at + number, f"ds{number}", 1.0) for number in range(50)])
+    recorded.files.close()
+    assert recorded.names() == ["run.pcapng"]
+    found = list(Recording(tmp_path / "run.pcapng").events(states=True))
+    assert (len(found), sum("since_ns" in each for each in found)) == (1050, 500)
+    assert (tmp_path / "run.pcapng").stat().st_size > 120_000
+
+
+@pytest.mark.parametrize("max_bytes", [1, 2000, 20_000])
+def test_a_size_below_four_beginnings_is_raised_with_one_notice(
+    tmp_path: Path, max_bytes: int
+) -> None:
+    """A file would consist of its beginning, and the next would delete what it holds."""
+    recorded = Recorded(tmp_path, max_bytes=max_bytes, files=3)
+    recorded.files.write([value(number, f"ds{number}", 1.0) for number in range(200)])
+    for number in range(9000):
+        recorded.files.write([line(200 + number)])
+    recorded.files.close()
+    kept = [recorded.events(name) for name in recorded.names()]
+    assert len(kept) == 3
+    for events in kept[:-1]:  # the last is not full
+        size = sum(len(json.dumps(each)) for each in events if "since_ns" in each)
+        assert len([each for each in events if each["event"] == "bytes"]) * 100 > 3 * size
+    notices = [each.notice for each in recorded.reports]
+    assert {*filter(None, notices)} == {next(filter(None, notices))}
+    assert f"max_mb {max_bytes / 1e6:g} counts as 0." in notices[-1]
+
+
+def test_a_size_above_four_beginnings_has_no_notice(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path, max_bytes=5000)
+    for number in range(300):
+        recorded.files.write([line(number)])
+    recorded.files.close()
+    assert len(recorded.names()) > 2
+    assert not any(each.notice for each in recorded.reports)

@@ -17,6 +17,7 @@ from hilgw.web.model import (
     Bench,
     GatewayView,
 )
+from hilgw.web.series import Points
 
 
 def packet(number: int = 0, data: str = "00", lost: str = "") -> dict[str, Any]:
@@ -54,14 +55,32 @@ def test_the_rate_is_that_of_the_last_second_and_names_what_was_left_out() -> No
 
 
 def test_a_state_that_a_new_subscription_repeats_is_logged_once_and_is_as_new() -> None:
+    seen, armed = view(), {"event": "armed", "robot": "rover", "text": ""}
+
+    def take(time: int, is_armed: bool, **more: Any) -> None:
+        times = {"mono_ns": time, "time_ns": time, "wall_s": time}
+        seen.take({**armed, "armed": is_armed, **times, **more}, 9)
+
+    take(1, True, since_ns=1)  # from before the page
+    take(2, False)
+    take(2, False, since_ns=2)  # as the page subscribes anew
+    take(3, True)
+    take(4, False, since_ns=4)  # it came between both subscriptions
+    assert [each["mono_ns"] for each in seen.log.since(0)] == [1, 2, 3, 4]
+    assert seen.newest["armed"]["rover"]["armed"] is False
+    assert seen.shown["armed"].total == 2
+
+
+def test_a_repeated_value_adds_nothing_to_a_series() -> None:
     seen = view()
-    for time, is_armed in enumerate((True, True, False, True)):
-        armed = {"event": "armed", "robot": "rover", "armed": is_armed, "text": ""}
-        seen.take({**armed, "mono_ns": time, "time_ns": time, "wall_s": time}, time)
-    assert [each["mono_ns"] for each in seen.log.since(0)] == [0, 2, 3]
-    seen.take({**armed, "mono_ns": 9, "time_ns": 9, "wall_s": 9}, 9)
-    assert seen.newest["armed"]["rover"]["mono_ns"] == 9
-    assert seen.log.end == 3
+    seen.series["rover: ds"] = Points("m")
+    value = {"event": "value", "robot": "rover", "device": "ds", "value": 1.0}
+    value |= {"fields": ["value"], "units": ["m"], "wall_s": 1.0, "mono_ns": 5, "time_ns": 5}
+    seen.take(value | {"since_ns": 5}, 9)
+    assert seen.newest["value"]["rover.ds"]["value"] == 1.0
+    assert seen.series["rover: ds"].added == 0
+    seen.take(value, 9)
+    assert seen.series["rover: ds"].added == 1
 
 
 def test_memory_is_bounded_by_packets_by_their_size_and_by_names() -> None:

@@ -44,7 +44,7 @@ class LiveTable:
 
     def take(self, event: Event) -> None:
         """An event of the gateway."""
-        self._seen += 1
+        self._seen += event.get("since_ns") is None
         self._first, self._last = self._first or event, event
         kind, name = event["event"], name_of(event)
         if kind in NAMED:
@@ -59,7 +59,8 @@ class LiveTable:
         for value in (one.value for one in shown if one.role != APPLIED):
             low, high = self._ranges.get(name, (value, value))
             self._ranges[name] = min(low, value), max(high, value)
-        if kind != "left_out" and (kind not in ROWS or event.get("outcome") == "refused"):
+        is_below = kind not in ROWS or event.get("outcome") == "refused"
+        if is_below and kind != "left_out" and "since_ns" not in event:
             self._below.append(event)
             if self._passes(event):
                 self._passing.append(event)

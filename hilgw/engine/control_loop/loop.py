@@ -10,7 +10,7 @@ their answer is the result of the call. The value of a sensor goes by `from_body
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +56,7 @@ from hilgw.engine.control_loop.devices.requests import Requests
 from hilgw.engine.control_loop.peer_link import PeerListener
 from hilgw.engine.control_loop.presence import Presence
 from hilgw.engine.control_loop.report import StatusTimer, mode_report, report_of, state_of
+from hilgw.engine.observer import CommandEvent, ValueEvent
 from hilgw.errors import PeerError, SafetyError
 from hilgw.reasons import RequestRefused
 
@@ -171,6 +172,16 @@ class ControlLoop(PeerListener):
     def state(self) -> dict[str, Any]:
         """What is so now, for `hilgw status`."""
         return state_of(self._bodies, self._controller, self.presence)
+
+    def newest(self) -> Iterator[CommandEvent | ValueEvent]:
+        """The newest command of each motor of each body, with what is applied now, and the newest
+        value of each sensor; of a robot whose shadow follows, those of both bodies."""
+        for end in self._bodies:
+            yield from (end.event_of(name, *end.newest[name]) for name in list(end.newest))
+        for name in list(values := self._readings.newest):
+            yield ValueEvent(self.name, name, *values[name])
+        if (shadow := self._bodies.shadow) is not None:
+            yield from (shadow.newest[key] for key in list(shadow.newest))
 
     def clocks_s(self) -> dict[str, float]:
         """The times of the simulations that its bodies are in, by the names of their ports."""

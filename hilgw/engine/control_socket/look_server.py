@@ -90,7 +90,7 @@ class Shown(Protocol):
         ...
 
     def states(self) -> Iterable[State]:
-        """How its ports and robots are now, as the events that would have led to it."""
+        """How all its parts are now, as the events that have led to it, with `since_ns`."""
         ...
 
     def report(self) -> dict[str, Any]: ...
@@ -294,8 +294,8 @@ class LookServer:
 
     def _watch(self, request: requests.Watch, client: Client) -> requests.Done:
         """The client gets the events that it chooses; instead of those of its last request."""
-        known = dict.fromkeys(self._shown.names("part"))
-        if unknown := self._unknown(request.names, known):
+        known = self._shown.names("part") if request.names else ()
+        if unknown := self._unknown(request.names, known := dict.fromkeys(known)):
             what = f"nothing here has the name {quoted(unknown[0])}"
             raise HilgwError(what, fix=suggest(unknown[0], known))
         names, kinds = frozenset(request.names), frozenset(request.kinds or KINDS)

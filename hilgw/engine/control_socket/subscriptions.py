@@ -13,6 +13,8 @@ import asyncio
 import sys
 import time
 from collections import Counter, deque
+from functools import partial
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from hilgw.engine.recording.event_stream import (
@@ -28,7 +30,7 @@ from hilgw.units import NS_PER_MS, NS_PER_S
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from hilgw.devices.kinds import Device
     from hilgw.engine.observer import Observers
@@ -48,6 +50,8 @@ SEND_BYTES = 16 * 1024
 SEND_NS = 10 * NS_PER_MS
 """What is sent at once, about, and how long more may come before it is sent, after what was sent
 last: each time a reader wakes, it takes the processor from others."""
+Times = tuple[int, int, float, int]
+"""Its number among all events, mono_ns, wall_s and time_ns."""
 EVENT_BYTES = 512
 """What an event takes beside its data, about."""
 
@@ -82,7 +86,9 @@ IN_WINDOW = in_window(RATE)
 
 class Subscriber:
     """One connection. slow: how many events it lost since the last `left_out`, as it reads too
-    slowly; sampled: those of each kind that it would have got, as more came than may pass."""
+    slowly; sampled: those of each kind that it would have got, as more came than may pass. states:
+    those of all parts that it has asked for and does not have yet; owed: the newest states that did
+    not pass, with their times. is_served: some of them follow soon."""
 
     def __init__(
         self, connection: socket.socket, chosen: Filter, loop: asyncio.AbstractEventLoop
@@ -90,6 +96,9 @@ class Subscriber:
         self.chosen = chosen
         self.slow = 0
         self.sampled: Counter[str] = Counter()
+        self.states: Iterator[events.State] = iter(())
+        self.owed: dict[tuple[Any, ...], tuple[Any, Times]] = {}
+        self.is_served = False
         self._connection, self._loop = connection, loop
         self._waiting = bytearray()
         self._will_send = self._is_blocked = False
@@ -127,8 +136,29 @@ class Subscriber:
             self._will_send = True
             self._loop.call_soon(self._send)
 
-    def lose(self, event: Any) -> None:
-        """It does not get this event: counts it, or what it counts."""
+    @property
+    def has_room(self) -> bool:
+        """Whether it reads what it is sent, so that it may get more states."""
+        return len(self._waiting) <= BUFFER_BYTES // 4
+
+    def owe(self, state: Any, times: Times) -> None:
+        """It gets this state later; of two of the same, the newer one, and the other is counted."""
+        known = self.owed.pop(key := events.cell_of(state), None)
+        self.sampled[events.NAMES[key[0]]] += known is not None
+        self.owed[key] = (state, times) if known is None or known[1] <= times else known
+
+    def settle(self, state: Any, times: Times) -> None:
+        """It gets this state: an older one of the same is void."""
+        known = self.owed.get(key := events.cell_of(state))
+        if known is not None and known[1] <= times:
+            del self.owed[key]
+            self.sampled[events.NAMES[key[0]]] += 1
+
+    def lose(self, event: Any, times: Times) -> None:
+        """It does not get this event: counts it, or what it counts. A state it gets later."""
+        if type(event) in events.CELLS:
+            self.owe(event, times)
+            return
         left = event if isinstance(event, events.LeftOut) else events.LeftOut({}, 1)
         self.sampled.update(left.sampled)
         self.slow += left.slow
@@ -181,6 +211,7 @@ class Subscriptions(EventStream):
         self._timer: Handle | None = None
         self._sending: Handle | None = None
         self._sent_ns = -SEND_NS
+        self._numbers = count()
         self._waiting: deque[Any] = deque()  # takers, the event, its bytes, its times
         self._waiting_bytes = 0  # about
 
@@ -193,11 +224,34 @@ class Subscriptions(EventStream):
             self._next_window()
 
     def show(self, subscriber: Subscriber, states: Iterable[events.State]) -> None:
-        """It gets those of these events that it takes."""
-        for state in states:
-            name = state.name if isinstance(state, events.Port | events.Link) else state.robot
-            if subscriber.chosen.takes(events.NAMES[type(state)], [name], lost=False):
-                self.emit([subscriber], state)
+        """It gets those of these states that it takes, as fast as it reads them."""
+        subscriber.states = iter(states)
+        self._serve(subscriber)
+
+    def _serve(self, subscriber: Subscriber, is_due: bool = False) -> None:
+        """It gets some states that it is owed or has asked for, and more in a later turn of the
+        event loop. is_due: this is such a turn."""
+        if subscriber not in self._subscribers or (subscriber.is_served and not is_due):
+            return
+        subscriber.is_served, most = True, TOGETHER if subscriber.has_room else 0
+        for _ in range(most):
+            owed = (key for key in subscriber.owed if self._passed[key[0]] < IN_WINDOW)
+            if (key := next(owed, None)) is not None:
+                self._passed[key[0]] += 1
+                self._wait([subscriber], *subscriber.owed.pop(key))
+            elif (state := next(subscriber.states, None)) is not None:
+                kind, *names = events.cell_of(state)
+                about = f"{names[0]}.{names[-1]}" if len(names) > 1 else names[0]
+                if subscriber.chosen.takes(events.NAMES[kind], [about], lost=False):
+                    self._wait([subscriber], state, self._times(state))
+            else:
+                subscriber.is_served = False
+                return
+        if most:
+            asyncio.get_running_loop().call_soon(self._serve, subscriber, True)
+        else:  # it has not read what it was sent
+            again = partial(self._serve, subscriber, is_due=True)
+            self._clock.call_at(self._clock.now() + SEND_NS, again)
 
     def remove(self, subscriber: Subscriber) -> None:
         """It gets no more. Nothing happens to one that was not added."""
@@ -224,6 +278,8 @@ class Subscriptions(EventStream):
             return
         for each in self._subscribers:
             each.next_window()
+            if each.owed:
+                self._serve(each)
             if each.sampled or each.slow:
                 self.emit([each], events.LeftOut(dict(each.sampled), each.slow))
                 each.slow, each.sampled = 0, Counter()
@@ -239,15 +295,29 @@ class Subscriptions(EventStream):
         ]
         if takers:
             self._passed[kind] += 1
-            if self._passed[kind] > IN_WINDOW:
+            if kind not in events.CELLS and self._passed[kind] > IN_WINDOW:
                 for each in takers:
                     each.sampled[name] += 1
                 return []
         return takers
 
     def emit(self, takers: Sequence[Subscriber], event: Any) -> None:
-        data = event.data if "data" in events.FIELDS[type(event)] else ""
-        self._wait(takers, event, len(data))
+        kind, times = type(event), self._times(event)
+        if kind in events.CELLS:
+            for each in takers:
+                if each.owed or self._passed[kind] > IN_WINDOW:
+                    each.owe(event, times)
+            takers = [each for each in takers if not each.owed]
+        if takers:
+            data = event.data if "data" in events.FIELDS[kind] else ""
+            self._wait(takers, event, times, len(data))
+
+    def _times(self, event: Any = None) -> Times:
+        """Those of now; of a state that is repeated, those of its origin."""
+        mono_ns, wall_s, time_ns = self._clock.now(), self._wall(), self._scheduler.now()
+        is_old = type(event) in events.CELLS and event.since_ns is not None
+        age_ns = time_ns - event.since_ns if is_old else 0
+        return next(self._numbers), mono_ns - age_ns, wall_s - age_ns / NS_PER_S, time_ns - age_ns
 
     def transmitted(
         self,
@@ -257,16 +327,17 @@ class Subscriptions(EventStream):
         missed: Missed,
     ) -> None:
         values = packet_values(packet, listeners, not_received, missed)
-        self._wait(None, (events.Packet, values), 2 * len(packet.data))
+        self._wait(None, (events.Packet, values), self._times(), 2 * len(packet.data))
 
     def delivered(self, station: str, copy: Copy) -> None:
         values = delivered_values(station, copy)
-        self._wait(None, (events.Delivered, values), 2 * len(copy.packet.data))
+        self._wait(None, (events.Delivered, values), self._times(), 2 * len(copy.packet.data))
 
-    def _wait(self, takers: Sequence[Subscriber] | None, event: Any, size: int) -> None:
+    def _wait(
+        self, takers: Sequence[Subscriber] | None, event: Any, times: Times, size: int = 0
+    ) -> None:
         if not self._waiting:
             asyncio.get_running_loop().call_soon(self._encode_some)
-        times = self._clock.now(), self._wall(), self._scheduler.now()
         self._waiting.append((takers, event, size + EVENT_BYTES, times))
         self._waiting_bytes += size + EVENT_BYTES
         while self._waiting_bytes > BUFFER_BYTES:
@@ -275,7 +346,8 @@ class Subscriptions(EventStream):
     def encode(self, most: int = sys.maxsize) -> None:
         """Encodes so many of the events that wait for it."""
         for _ in range(min(most, len(self._waiting))):
-            takers, event, size, (mono_ns, wall_s, time_ns) = self._waiting.popleft()
+            takers, event, size, times = self._waiting.popleft()
+            _, mono_ns, wall_s, time_ns = times
             self._waiting_bytes -= size
             wall_s = round(wall_s, 6)
             if takers is not None:
@@ -287,7 +359,9 @@ class Subscriptions(EventStream):
                 continue
             for each in takers:
                 if not each.put(line):
-                    each.lose(event)
+                    each.lose(event, times)
+                elif each.owed and type(event) in events.CELLS:
+                    each.settle(event, times)
         if not self._waiting and self._sending is None:
             if (due := self._sent_ns + SEND_NS) <= self._clock.now():
                 self._send()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from hilgw.control.events import Accepted, MotorCommand
 from hilgw.devices.kinds import KINDS
-from hilgw.engine.observer import Kind, Observer
+from hilgw.engine.observer import Kind, Observer, ValueEvent
 from hilgw.protocols.gateway import events
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
         LineEvent,
         PoseEvent,
         State,
-        ValueEvent,
     )
     from hilgw.medium.medium import Missed
     from hilgw.medium.packet import Copy, Packet
@@ -94,25 +93,12 @@ class EventStream(Observer, ABC):
     def sensor_value(self, event: ValueEvent) -> None:
         robot, device = event.robot, event.device
         if takers := self.takers(events.Value, f"{robot}.{device}"):
-            known = self._device(robot, device)
-            reports = () if known is None else known.reports
-            fields, units = [each.name for each in reports], [each.unit for each in reports]
-            value = events.numbers(event.value)
-            self.emit(takers, events.Value(robot, device, value, fields, units))
+            self.emit(takers, state_of(event, self._device(robot, device)))
 
     def motor_command(self, event: CommandEvent) -> None:
         refused = not isinstance(event.outcome, Accepted)
         if takers := self.takers(events.Command, f"{event.robot}.{event.device}", lost=refused):
-            robot, device = event.robot, event.device
-            given, outcome = given_by(event.command), outcome_of(event.outcome)
-            applied: dict[str, Any] = {
-                str(name): events.number(value) for name, value in event.applied.items()
-            }
-            units, limits = units_and_limits(self._device(robot, device), [*given, *applied])
-            self.emit(
-                takers,
-                events.Command(robot, event.body, device, given, *outcome, applied, units, limits),
-            )
+            self.emit(takers, state_of(event, self._device(event.robot, event.device)))
 
     def line_bytes(self, event: LineEvent) -> None:
         if takers := self.takers(events.Bytes, event.part):
@@ -157,6 +143,41 @@ class EventStream(Observer, ABC):
     def mode(self, robot: str, mode: RobotMode) -> None:
         if takers := self.takers(events.Mode, robot):
             self.emit(takers, events.Mode(robot, str(mode)))
+
+
+class Newest(EventStream):
+    """The newest of the states that change rarely, by `events.cell_of`. now: of the gateway."""
+
+    KINDS = (Kind.STATE, Kind.ARMED, Kind.MODE, Kind.STOPPED)
+
+    def __init__(self, now: Callable[[], int]) -> None:
+        super().__init__(lambda robot, device: None)
+        self._now, self._began_ns = now, now()
+        self.known: dict[tuple[Any, ...], events.State] = {}
+
+    def takers(self, kind: type[Any], *names: str, lost: bool = False) -> bool:
+        return True
+
+    def emit(self, takers: Any, event: Any) -> None:
+        self.known[events.cell_of(event)] = replace(event, since_ns=self._now())
+
+    def since(self, state: events.State) -> events.State:
+        """The state with the time at which it became so."""
+        known = self.known.get(events.cell_of(state))
+        return replace(state, since_ns=known.since_ns if known else self._began_ns)
+
+
+def state_of(event: ValueEvent | CommandEvent, device: Device | None) -> events.State:
+    """The value of or the command to this device."""
+    robot, name = event.robot, event.device
+    if isinstance(event, ValueEvent):
+        reports = () if device is None else device.reports
+        names = [each.name for each in reports], [each.unit for each in reports]
+        return events.Value(robot, name, events.numbers(event.value), *names)
+    given, outcome = given_by(event.command), outcome_of(event.outcome)
+    applied: dict[str, Any] = {str(n): events.number(value) for n, value in event.applied.items()}
+    units, limits = units_and_limits(device, [*given, *applied])
+    return events.Command(robot, event.body, name, given, *outcome, applied, units, limits)
 
 
 def packet_values(

@@ -29,6 +29,7 @@ from hilgw.engine.recording.event_stream import (
     delivered_values,
     packet_values,
 )
+from hilgw.engine.reporting.status import counts_of
 from hilgw.engine.simulated.event_loop import in_real_time
 from hilgw.errors import HilgwError
 from hilgw.protocols.gateway import events
@@ -129,7 +130,7 @@ class RecordingProcess:
     def report(self) -> Report:
         """What is written and lost so far."""
         written, error = self._written, self._written.error or self._error
-        return Report(written.file, written.written, written.lost + self._lost, error)
+        return replace(written, lost=written.lost + self._lost, error=error)
 
     def put(self, event: Event) -> None:
         """Records this event soon. As `add`, which no more than appends it to a list, and has time
@@ -244,13 +245,22 @@ class PlainEvents(EventStream):
         self._gateway, self._now, self._put, self._add = gateway, gateway.timer.now, put, add
 
     def begin(self) -> None:
-        """From now on; the states that the parts have now come first."""
-        for state in self._gateway.states():
-            self.emit(True, state)
+        """From now on; the states that the parts have now come first, those of many devices in
+        later turns of the event loop."""
+        self._states = self._gateway.states()
+        self._put_states()
         self._gateway.observer.add(self, _OBSERVED)
         self._gateway.lines.tap(self._add)
 
+    def _put_states(self) -> None:
+        for number, state in enumerate(self._states, 1):
+            self.emit(True, state)
+            if number == TOGETHER:
+                asyncio.get_running_loop().call_soon(self._put_states)
+                return
+
     def end(self) -> None:
+        self._states = iter(())
         self._gateway.observer.remove(self)
         self._gateway.lines.untap(self._add)
 
@@ -259,7 +269,8 @@ class PlainEvents(EventStream):
 
     def emit(self, takers: Any, event: Any) -> None:
         kind = type(event)
-        self._put((events.NAMES[kind], self._now(), _VALUES[kind](event)))
+        since = () if kind not in events.CELLS or event.since_ns is None else (event.since_ns,)
+        self._put((events.NAMES[kind], self._now(), _VALUES[kind](event), *since))
 
     def transmitted(
         self,
@@ -298,9 +309,11 @@ class Recorder(PlainEvents):
         await self.process.stop()
 
     def _put_clock(self) -> None:
-        """Once a second, the other times of an instant."""
+        """Once a second, the other times of an instant, and what no event has."""
         now = self._clock.now()
         self._put((CLOCK, self._now(), now, time.time()))
+        status = json.loads(json.dumps(counts_of(self._gateway)), parse_constant=str)  # plain types
+        self._put((events.NAMES[events.Status], self._now(), (status,)))
         self._tick = self._clock.call_at(now + NS_PER_S, self._put_clock)
 
 

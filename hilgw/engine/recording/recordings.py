@@ -94,10 +94,13 @@ class Recordings:
         parts = list(gateway.supervisors)
         settings = Settings(str(path), self._head(), parts, epoch_ns, **self._limits)
 
-        error = ""
+        error = notice = ""
 
         def on_report(report: Report) -> None:
-            nonlocal error
+            nonlocal error, notice
+            if report.notice != notice:
+                notice = report.notice
+                gateway.observer.notice(SOURCE, f"{name}: {notice}")
             if report.error != error:
                 error = report.error
                 self._show(name, report)

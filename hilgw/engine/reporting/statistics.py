@@ -98,7 +98,8 @@ class ControlLoopStatistics:
     motor out: from the last values before a command until that command is written. lateness: of the
     steps that ended late. past_sensors, past_motors: what was the last before the body was lost."""
 
-    def __init__(self) -> None:
+    def __init__(self, of: ControlLoopStatistics | None = None) -> None:
+        """of: another one that has the same devices."""
         self.counts: Counter[str] = Counter(
             values_in=0, values_superseded=0, commands_in=0, commands_out=0
         )
@@ -108,8 +109,8 @@ class ControlLoopStatistics:
         self.motors: dict[str, dict[str, float]] = {}
         self.past_sensors: dict[str, Value] = {}
         self.past_motors: dict[str, dict[str, float]] = {}
-        self.devices: dict[str, Device] = {}
-        self._names: dict[int, str] = {}
+        self.devices: dict[str, Device] = {} if of is None else of.devices
+        self._names: dict[int, str] = {} if of is None else of._names
         self._shown: Counter[str] = Counter()
         self._values_ns: int | None = None
 

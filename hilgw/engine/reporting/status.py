@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def status_of(gateway: Gateway, config: str, clients: int) -> dict[str, Any]:
     """In plain JSON types. config: the file that the gateway runs. clients: of its control
     socket."""
-    loops, history = gateway.control_loops, gateway.history
+    history = gateway.history
     listening = {each.where: each.clients for each in gateway.listening if each.where}
     return {
         "version": __version__,
@@ -27,11 +27,19 @@ def status_of(gateway: Gateway, config: str, clients: int) -> dict[str, Any]:
         "pid": os.getpid(),
         "uptime_s": history.age_s(history.began_ns),
         "memory_bytes": resident_bytes(),
-        "ports": _ports(gateway),
-        "robots": {name: loops[name].state() for name in loops},
         **layout_of(gateway),
+        **counts_of(gateway),
         "clients": {"control socket": clients, **listening},
         **({"federation": gateway.federation.status()} if gateway.federation else {}),
+    }
+
+
+def counts_of(gateway: Gateway) -> dict[str, Any]:
+    """What recordings have of it once a second: ports, robots, losses, queues and latencies."""
+    loops = gateway.control_loops
+    return {
+        "ports": _ports(gateway),
+        "robots": {name: loops[name].state() for name in loops},
         "losses": gateway.ledger.losses(),
         "queues": gateway.ledger.queues(),
         "mono_ns": gateway.real_timer.now(),

@@ -4,7 +4,8 @@ The key `event` is the name of one of the classes of `EVENTS`, and its other key
 that class. Each event also has three times: `mono_ns` (monotonic, of the machine), `wall_s`
 (seconds since 1970) and `time_ns` (the clock of the gateway, which is simulated at another speed
 than real time). Numbers that JSON lacks are the texts "nan", "inf" and "-inf". The version of the
-events is that of the answer to `watch`.
+events is that of the answer to `watch`. A state that is repeated (`Cell`) has the key `since_ns`,
+too: its times are those of its origin, and it is not a new event.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import field, fields
 from functools import lru_cache
 from itertools import islice
 from typing import Annotated, Any
@@ -28,9 +29,20 @@ Hex = Annotated[
     str, Must("pairs of hexadecimal digits", lambda text: bytes.fromhex(text) is not None)
 ]
 
+Since = Annotated[int, Must("a time", lambda ns: abs(ns) < 1 << 63)]
+
 
 @record
-class Value:
+class Cell:
+    """A state, of which the newest counts. since_ns: of one that is repeated, as for a new
+    subscriber or at the start of a file, the `time_ns` at which it became so; it is not a new
+    event. None: it is so from now on."""
+
+    since_ns: Since | None = field(default=None, kw_only=True)
+
+
+@record
+class Value(Cell):
     """A value of a sensor that was passed on to the controller. robot ROBOT.body, ROBOT.remote: one
     that was compared with that of the other body, of a robot with a shadow. value: a number or a
     list of them; fields: the name of each; units: of each; "" without one."""
@@ -43,7 +55,7 @@ class Value:
 
 
 @record
-class Command:
+class Command(Cell):
     """A motor command of the controller. body: "" for the only body of a robot. given: setting ->
     value, in Webots' units. outcome: sent, waits, replaced or dropped; or refused, for `reason`.
     applied: the settings that the body was sent last, also by a stop. units: setting -> unit;
@@ -115,7 +127,7 @@ class Frame:
 
 
 @record
-class Port:
+class Port(Cell):
     """A supervised port entered a state."""
 
     name: str
@@ -124,7 +136,7 @@ class Port:
 
 
 @record
-class Armed:
+class Armed(Cell):
     """The motors of a robot may move from now on, or not."""
 
     robot: str
@@ -133,7 +145,7 @@ class Armed:
 
 
 @record
-class Mode:
+class Mode(Cell):
     """The controller of a robot with two bodies has this mode from now on."""
 
     robot: str
@@ -141,7 +153,7 @@ class Mode:
 
 
 @record
-class Stopped:
+class Stopped(Cell):
     """The motors of a robot were sent their stop."""
 
     robot: str
@@ -150,7 +162,7 @@ class Stopped:
 
 
 @record
-class Placed:
+class Placed(Cell):
     """An object of the scene has another pose: x, y, z in metres, and the rows of its rotation
     matrix; null: it is unknown."""
 
@@ -160,7 +172,7 @@ class Placed:
 
 
 @record
-class Link:
+class Link(Cell):
     """Another gateway of the federation, about once a second. name: of its port, gateway@NAME.
     p50_ms, p99_ms: of the latency from there to here, null: no packet came. clock_offset_s: of the
     clock here to the one there. counts: of packets to it (sent, delivered, lost, unsettled,
@@ -204,8 +216,33 @@ class LeftOut:
     slow: int
 
 
-State = Port | Armed | Mode | Link
-"""How a port, a robot or another gateway is."""
+@record
+class Status(Cell):
+    """What no event has, in a recording: ports, robots, losses, queues and latencies, once a
+    second, as `hilgw status --json` has them."""
+
+    status: dict[str, Any]
+
+
+State = Value | Command | Port | Armed | Mode | Stopped | Placed | Link | Status
+CELLS: dict[type[Any], tuple[str, ...]] = {
+    Value: ("robot", "device"),
+    Command: ("robot", "body", "device"),
+    Placed: ("name",),
+    Link: ("name",),
+    Port: ("name",),
+    Armed: ("robot",),
+    Mode: ("robot",),
+    Stopped: ("robot",),
+    Status: (),
+}
+"""The kinds of states, and the fields that name one: the newest of each name counts."""
+
+
+def cell_of(state: State) -> tuple[Any, ...]:
+    """What the state is of: a newer one of the same takes its place."""
+    return type(state), *(getattr(state, name) for name in CELLS[type(state)])
+
 
 EVENTS: tuple[type[Any], ...] = (
     Value,
@@ -224,11 +261,12 @@ EVENTS: tuple[type[Any], ...] = (
     Output,
     Notice,
     LeftOut,
+    Status,
 )
 NAMES = {kind: name_of(kind) for kind in EVENTS}
 _KIND_OF = {name: kind for kind, name in NAMES.items()}
 KINDS = tuple(NAMES.values())
-FIELDS = {kind: tuple(each.name for each in fields(kind)) for kind in EVENTS}
+FIELDS = {kind: tuple(e.name for e in fields(kind) if not e.kw_only) for kind in EVENTS}
 _DATA_AT = {kind: names.index("data") for kind, names in FIELDS.items() if "data" in names}
 _ENCODE = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
@@ -239,6 +277,8 @@ def encode_event(event: Any, mono_ns: int, wall_s: float, time_ns: int) -> bytes
     message = {"event": NAMES[kind], "mono_ns": mono_ns, "wall_s": wall_s, "time_ns": time_ns}
     for name in FIELDS[kind]:
         message[name] = getattr(event, name)
+    if kind in CELLS and event.since_ns is not None:
+        message["since_ns"] = event.since_ns
     return _ENCODE(message).encode() + b"\n"
 
 

@@ -350,7 +350,7 @@ class ReleasePort(Request[PortReleased]):
 @record
 class Watch(Request[Done]):
     """The events of these kinds and names follow on this connection; without any: all. lost: only
-    packets and requests that were lost. states: first those of ports and robots, as they are.
+    packets and requests that were lost. states: first the newest of each part.
     per_second: of packets, deliveries, frames and bytes, about so many of each kind are enough."""
 
     kinds: list[EventKind] = field(default_factory=list)

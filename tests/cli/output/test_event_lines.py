@@ -83,6 +83,7 @@ LINES: list[tuple[dict[str, Any], str]] = [
     ({"event": "notice", "source": "x", "text": "a remark"}, "x                a remark"),
     ({"event": "left_out", "sampled": {"packet": 7}, "slow": 3},
      "                 ... left out: 7 of packet, 3 as this reads too slowly"),
+    ({"event": "status", "status": {"ports": {"x": {}}}}, "                 status of 1 ports"),
 ]  # fmt: skip
 
 

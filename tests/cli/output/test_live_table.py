@@ -315,3 +315,22 @@ def test_a_link_without_packets_has_half_its_round_trip_and_one_that_is_down_non
 def test_names_of_the_network_are_printable_on_the_screen() -> None:
     made = table(port("gateway@bench", "up"), link(listeners={"\x1b[2J\u202e": "radio"}))
     assert all(line.isprintable() for line in made.screen(80, 24, NOW))
+
+
+def test_a_state_of_before_has_its_age_and_is_not_new() -> None:
+    """As of a gateway that is watched from now on: its motor turns since 8 s."""
+    old = {"mono_ns": 2 * NS_PER_S, "time_ns": 2 * NS_PER_S, "since_ns": 2 * NS_PER_S}
+    refused = command(9.0, 2.0, "refused", "remote")
+    made = table(command(3.0, 3.0) | old, refused | old, port("rover.body", "up") | old)
+    assert row(made, "rover.left ").split()[1:5] == ["3", "3", "rad/s", "8.0"]
+    screen = "\n".join(made.screen(80, 24, NOW))
+    assert " 0 events" in screen
+    assert "refused:" not in screen
+
+
+def test_a_motor_that_was_stopped_before_is_shown_as_stopped() -> None:
+    old, stop = ({"mono_ns": at, "time_ns": at, "since_ns": at} for at in (NS_PER_S, 2 * NS_PER_S))
+    stopped = event("stopped", robot="rover", reason="disconnected", text="") | stop
+    shown = row(table(stopped, command(3.0, 0.0) | old), "rover.left")
+    assert "STOPPED" in shown
+    assert "o" not in shown.removeprefix("rover.left")  # no bar

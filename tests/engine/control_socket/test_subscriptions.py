@@ -6,7 +6,9 @@ import asyncio
 import json
 import math
 import socket
+from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -221,7 +223,7 @@ async def test_every_kind_of_event(bench: Bench) -> None:
         {"event": "output", "source": "rover.controller", "line": "hello"},
         {"event": "notice", "source": "xbee0", "text": "a remark"},
     ]  # fmt: skip
-    assert {each["event"] for each in got} == set(events.KINDS) - {"left_out"}
+    assert {each["event"] for each in got} == set(events.KINDS) - {"left_out", "status"}
 
 
 async def test_filters_of_kinds_names_and_losses(bench: Bench) -> None:
@@ -491,3 +493,159 @@ async def test_the_first_event_is_sent_at_once_and_those_after_it_together(bench
     transmit(bench)
     bench.subscriptions.remove(bench.subscriber)
     assert len(read()) == 1
+
+
+def value(bench: Bench, name: str, number: float) -> None:
+    report = bench.observers.sensor_value
+    assert report is not None
+    report(ValueEvent("rover", name, number, bench.clock.now()))
+
+
+def left_out(found: list[dict[str, Any]]) -> int:
+    lost = [each for each in found if each["event"] == "left_out"]
+    return sum(sum(each["sampled"].values()) + each["slow"] for each in lost)
+
+
+async def test_of_more_states_than_pass_the_newest_of_each_name_comes_and_the_rest_counts(
+    bench: Bench,
+) -> None:
+    read = bench.subscribe(kinds=["value", "stopped", "left_out"])
+    for number in range(4 * IN_WINDOW):
+        value(bench, f"ds{number % 10}", number)
+    bench.observers.stopped("rover", "disarmed", "by hand")
+    got: list[dict[str, Any]] = []
+    for _ in range(3):
+        await sent(bench)
+        got += read()
+        bench.real.run(WINDOW_NS)
+    await sent(bench)
+    got += read()
+    values = [each for each in got if each["event"] == "value"]
+    newest = {each["device"]: each["value"] for each in values}
+    assert newest == {f"ds{number % 10}": number for number in range(4 * IN_WINDOW)}
+    assert len(values) + left_out(got) == 4 * IN_WINDOW
+    assert [each["event"] for each in got].count("stopped") == 1
+    assert all("since_ns" not in each for each in got)
+
+
+async def test_while_states_are_owed_no_newer_one_of_the_same_overtakes_them(bench: Bench) -> None:
+    read = bench.subscribe(kinds=["value", "left_out"])
+    got: list[dict[str, Any]] = []
+    total = 0
+    for window in range(6):
+        for number in range(2 * IN_WINDOW):
+            value(bench, f"ds{number % (IN_WINDOW + 50)}", window * 1e6 + number)
+            total += 1
+            bench.clock.run(1)
+        await sent(bench)
+        got += read()
+        bench.real.run(WINDOW_NS)
+    for _ in range(4):
+        await sent(bench)
+        got += read()
+        bench.real.run(WINDOW_NS)
+    seen: dict[str, float] = {}
+    for each in got:
+        if each["event"] == "value":
+            assert each["value"] > seen.get(each["device"], -1)
+            seen[each["device"]] = each["value"]
+    assert len(seen) == IN_WINDOW + 50
+    assert len([each for each in got if each["event"] == "value"]) + left_out(got) == total
+
+
+async def test_a_slow_reader_gets_the_newest_state_once_it_reads(bench: Bench) -> None:
+    read = bench.subscribe(kinds=["output", "armed", "left_out"])
+    while not bench.subscriber.slow:
+        bench.observers.output("rover", "x" * 5000)
+        bench.real.run(WINDOW_NS // 10)
+        await sent(bench)
+    for number in range(1001):
+        bench.observers.armed("rover", number % 2 == 0, str(number))
+    await sent(bench)
+    got: list[dict[str, Any]] = []
+    for _ in range(40):
+        got += read()
+        bench.real.run(WINDOW_NS)
+        await sent(bench)
+    armed = [each for each in got if each["event"] == "armed"]
+    assert armed[-1]["text"] == "1000"
+    sampled = sum(each["sampled"].get("armed", 0) for each in got if each["event"] == "left_out")
+    assert len(armed) + sampled == 1001
+
+
+async def test_a_repeated_state_has_the_times_of_its_origin(bench: Bench) -> None:
+    read = bench.subscribe(names=["rover.wheel", "xbee0"])
+    bench.clock.run(5)
+    now, real = bench.clock.now(), bench.real.now()
+    origin = now - 2 * 10**9
+    wheel = events.Command("rover", "", "wheel", {"velocity": 3.0}, "sent", "", {}, {}, {})
+    states = [
+        events.Port("xbee0", "up", "", since_ns=origin),
+        replace(wheel, since_ns=origin),
+        replace(wheel, device="other", since_ns=origin),
+    ]
+    bench.subscriptions.show(bench.subscriber, states)
+    await sent(bench)
+    port, command = read()
+    for each in (port, command):
+        assert (each["since_ns"], each["time_ns"]) == (origin, origin)
+        assert (each["mono_ns"], each["wall_s"]) == (real - 2 * 10**9, 1.5 - 2)
+    assert (port["name"], command["device"]) == ("xbee0", "wheel")
+
+
+async def test_states_are_made_few_in_a_turn_and_no_faster_than_they_are_read(
+    bench: Bench,
+) -> None:
+    """Of a hundred robots with a thousand devices each; and the ports and robots come first."""
+    turn, made = -2, Counter[int | str]()
+
+    def states() -> Iterator[events.State]:
+        for number in range(100_000):
+            made[turn] += 1
+            made["all"] += 1
+            yield events.Value("rover", f"ds{number}", 1.0, ["value"], ["m"], since_ns=0)
+
+    read = bench.subscribe()
+    bench.subscriptions.show(bench.subscriber, states())
+    for turn in range(2500):  # noqa: B007 - `states` reads it
+        await asyncio.sleep(0)
+        bench.real.run(SEND_NS)
+    waiting = made.pop("all")
+    assert waiting < 4000  # as nothing is read
+    assert max(made.values()) <= TOGETHER
+    bench.observers.output("rover", "a stream loses nothing by that")
+    bench.observers.armed("rover", True, "now")
+    got = list[dict[str, Any]]()
+    new = list[dict[str, Any]]()
+    while not any(each["event"] == "armed" for each in new):
+        new = read()
+        got += new
+        await asyncio.sleep(0)
+        bench.real.run(SEND_NS)
+    assert waiting - 1 <= len(got) < waiting + 1000
+    assert [each["event"] for each in got if each["event"] in ("output", "left_out")] == ["output"]
+    while len(got) < waiting + 3000:  # it goes on
+        got += read()
+        await asyncio.sleep(0)
+        bench.real.run(SEND_NS)
+    bench.subscriptions.remove(bench.subscriber)
+
+
+async def test_a_state_for_which_there_was_no_room_does_not_follow_a_newer_one(
+    bench: Bench,
+) -> None:
+    read = bench.subscribe(kinds=["output", "armed", "left_out"])
+    while not bench.subscriber.slow:
+        bench.observers.output("rover", "x" * 50_000)
+        await sent(bench)
+    bench.observers.armed("rover", False, "y" * 60_000)  # there is no room for it
+    bench.observers.armed("rover", True, "z")
+    await encoded()
+    got: list[dict[str, Any]] = []
+    for _ in range(10):
+        got += read()
+        bench.real.run(WINDOW_NS)
+        await sent(bench)
+    armed = [each["text"] for each in got if each["event"] == "armed"]
+    assert armed == ["z"]
+    assert [each["sampled"] for each in got if each.get("sampled")] == [{"armed": 1}]

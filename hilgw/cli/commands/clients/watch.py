@@ -7,6 +7,7 @@ import csv
 import json
 import os
 import sys
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -16,8 +17,8 @@ from hilgw.errors import HilgwError, UsageError
 if TYPE_CHECKING:
     from hilgw.client.gateway import Gateway
 
-# Of a robot whose sensors report in each step, and of a busy line: asked for by name.
-MANY = ("value", "bytes")
+# Of a robot whose sensors report in each step, of a busy line, of each second: asked for by name.
+MANY = ("value", "bytes", "status")
 
 
 def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -136,8 +137,12 @@ def _capture(out: BinaryIO) -> Callable[[dict[str, Any]], None]:
 
     def write(event: dict[str, Any]) -> None:
         nonlocal writer
+        epoch_ns = round(event["wall_s"] * 1e9) - event["time_ns"]
+        if event.get("since_ns") is not None:  # its times are those of its origin, not of now
+            age_ns = time.monotonic_ns() - event["mono_ns"]
+            event = {**event, "time_ns": event["time_ns"] + age_ns}
         if writer is None:
-            writer = Writer({}, [], round(event["wall_s"] * 1e9) - event["time_ns"])
+            writer = Writer({}, [], epoch_ns)
             out.write(writer.begin(event["time_ns"]))
         out.write(writer.encode(event))
 

@@ -85,7 +85,7 @@ def _twins(recording: Recording, args: argparse.Namespace) -> tuple[Any, dict[st
         begin_ns = event["time_ns"] if begin_ns is None else begin_ns
         finder.add(event)
         robot, _, body = str(event.get("robot", "")).rpartition(".")
-        if event["event"] == "value" and robot and body in BODIES:
+        if event["event"] == "value" and robot and body in BODIES and not event.get("since_ns"):
             shadows.setdefault(robot, Shadow(args.window, begin_ns)).add(event, body)
         elif event["event"] == "mode" and event["mode"] == "shadow" and body in shadows:
             shadows[body].forget()

@@ -71,7 +71,8 @@ class BodyOwner(Protocol):
 class BodyEnd(PeerListener):
     """Listens to the link of one body. is_up: it has answered and is still there. was_lost: it was
     there, and is not any more, since lost_ns. numbered: its session, where another body decides
-    what the indices mean; else None. named: the devices that its settings name."""
+    what the indices mean; else None. named: the devices that its settings name. newest: what became
+    of the newest command of each motor, and when."""
 
     def __init__(
         self,
@@ -95,6 +96,7 @@ class BodyEnd(PeerListener):
             self.link.session = self.numbered = RenumberedSession(self.link.session)
         self._context = context
         self._shown_as = self.link.name.rpartition(".")[2] if is_one_of_two else ""
+        self.newest: dict[str, tuple[Command, Outcome, int]] = {}
         self._owner = owner
         keeps_commands = is_one_of_two or controller.stepping is not None
         self._repeater = Repeater() if keeps_commands else None
@@ -219,12 +221,18 @@ class BodyEnd(PeerListener):
             statistics.counts["commands_dropped"] += 1
         elif outcome is Accepted.REPLACED:
             statistics.counts["commands_superseded"] += 1
+        device = context.statistics.name_of(command.index)
+        if device in context.statistics.devices:
+            self.newest[device] = command, outcome, context.scheduler.now()
         if (report := context.observer.motor_command) is not None:
-            device, now = context.statistics.name_of(command.index), context.scheduler.now()
-            applied = dict(self.safety.statistics.motors.get(device, {}))
-            robot, body = context.name, self._shown_as
-            report(CommandEvent(robot, body, device, command, outcome, applied, now))
+            report(self.event_of(device, command, outcome, context.scheduler.now()))
         return outcome
+
+    def event_of(self, device: str, command: Command, outcome: Outcome, now: int) -> CommandEvent:
+        """The event of a command to this motor at that time, with what is applied now."""
+        applied = dict(self.safety.statistics.motors.get(device, {}))
+        robot, body = self._context.name, self._shown_as
+        return CommandEvent(robot, body, device, command, outcome, applied, now)
 
     def _defer(self, command: Command) -> Outcome:
         """Keeps a command until the line has room. One that a stop overtakes is void."""

@@ -46,7 +46,7 @@ class ModeSwitch:
         self._requests = requests
         self._forwarder = forwarder
         self._notices = context.notices
-        self._robot, self._observer = context.name, context.observer
+        self._context = context
         self._follow(bodies.mode)
 
     @property
@@ -86,7 +86,7 @@ class ModeSwitch:
             self._exchange(end, now)
         self._follow(mode)
         self._notices.add(f"mode {mode}")
-        self._observer.mode(self._robot, mode)
+        self._context.observer.mode(self._context.name, mode)
         self._go_on(commands, now, taken=bodies.active is not left)
         if commands:
             for safety in bodies.commanded:
@@ -121,7 +121,7 @@ class ModeSwitch:
         bodies.mode = mode
         if mode is RobotMode.SHADOW and bodies.remote is not None:
             self.comparison.forget()
-            bodies.shadow = Shadow(bodies.remote, self.comparison, self._align, self._observer)
+            bodies.shadow = Shadow(bodies.remote, self.comparison, self._align, self._context)
 
     def _leave(self, end: BodyEnd, now: int) -> None:
         end.drop_waiting()

@@ -27,29 +27,31 @@ if TYPE_CHECKING:
     )
     from hilgw.devices.kinds import Device, Value
     from hilgw.engine.control_loop.bodies.body_end import BodyEnd
-    from hilgw.engine.observer import Observer
+    from hilgw.engine.control_loop.context import LoopContext
 
 
 class Shadow:
     """Commands of the controller that the first body accepted go to the second one, too; its own
     limits and its own safety decide. Nothing that it does or fails to do reaches the controller.
-    statistics: of the commands that the second body got as a shadow."""
+    statistics: of the commands that the second body got as a shadow. newest: the values of both
+    that were compared last."""
 
     def __init__(
         self,
         end: BodyEnd,
         comparison: Comparison,
         align: Callable[[BodyEnd, int], bool],
-        observer: Observer,
+        context: LoopContext,
     ) -> None:
         """align(end, now): gives the body the indices of the table, and the periods that the
         controller has set; False while the table is not complete.
-        observer: gets what is compared, as values of ROBOT.body and ROBOT.remote."""
+        Observers get what is compared, as values of ROBOT.body and ROBOT.remote."""
         self.end = end
-        self._observer = observer
+        self.newest: dict[tuple[str, str], ValueEvent] = {}
+        self._observer = context.observer
         self._first = f"{end.link.name.rpartition('.')[0]}.body"
         self.comparison = comparison
-        self.statistics = end.safety.statistics = ControlLoopStatistics()
+        self.statistics = end.safety.statistics = ControlLoopStatistics(context.statistics)
         self._align = align
         self._is_aligned = False
 
@@ -101,8 +103,7 @@ class Shadow:
             for index, value in values:
                 if (device := devices.get(index)) is not None:
                     self.comparison.first(device.name, value, device.reports, now)
-                    if (report := self._observer.sensor_value) is not None:
-                        report(ValueEvent(self._first, device.name, value, now))
+                    self._show(ValueEvent(self._first, device.name, value, now))
 
     # --- the second body ----------------------------------------------------------------------
 
@@ -113,8 +114,7 @@ class Shadow:
                 case SensorValue(index, value):
                     if self.is_ready(now) and (device := devices.get(index)) is not None:
                         self.comparison.second(device.name, value, device.reports, now)
-                        if (report := self._observer.sensor_value) is not None:
-                            report(ValueEvent(self.end.link.name, device.name, value, now))
+                        self._show(ValueEvent(self.end.link.name, device.name, value, now))
                 case Disconnected() | ProtocolFailure():
                     self.stop(now)
 
@@ -122,6 +122,11 @@ class Shadow:
         """The second body is gone."""
         self.realign()
         self.end.safety.stop(StopReason.BODY, now)
+
+    def _show(self, event: ValueEvent) -> None:
+        self.newest[event.robot, event.device] = event
+        if (report := self._observer.sensor_value) is not None:
+            report(event)
 
     # --- the difference -----------------------------------------------------------------------
 

@@ -15,12 +15,14 @@ if TYPE_CHECKING:
 
 
 class Readings:
-    """A controller that reads too slowly gets the newest of each once it can read again."""
+    """A controller that reads too slowly gets the newest of each once it can read again. newest: by
+    device, the value that was passed on last, and when."""
 
     def __init__(self, context: LoopContext, controller: PeerLink[PeerSession]) -> None:
         self._name, self._observer = context.name, context.observer
         self._controller = controller
         self._statistics = context.statistics
+        self.newest: dict[str, tuple[Value, int]] = {}
         self._held_values: dict[int, Value] = {}
         self._held_feedback: dict[int, float] = {}
 
@@ -34,17 +36,17 @@ class Readings:
             held.update(values)
             superseded = before + len(values) - len(held)
             self._statistics.counts["values_superseded"] += superseded
-        elif controller.call(now, controller.session.report, values, now) and (
-            self._observer.sensor_value is not None
-        ):
+        elif controller.call(now, controller.session.report, values, now):
             self._show(values, now)
         self._statistics.received(values, now)  # counting can wait, the controller cannot
 
     def _show(self, values: list[tuple[int, Value]], now: int) -> None:
-        """Reports values that were passed on to the observers, if any."""
+        """Notes values that were passed on, and reports them to the observers, if any."""
+        name_of = self._statistics.name_of
+        self.newest |= {name_of(index): (value, now) for index, value in values}
         if (report := self._observer.sensor_value) is not None:
             for index, value in values:
-                report(ValueEvent(self._name, self._statistics.name_of(index), value, now))
+                report(ValueEvent(self._name, name_of(index), value, now))
 
     def report_feedback(self, event: MotorFeedback, now: int) -> None:
         controller, held = self._controller, self._held_feedback
@@ -74,5 +76,6 @@ class Readings:
     def forget_all(self) -> None:
         """The body is exchanged: the controller's session has values of the old one, too."""
         self.forget()
+        self.newest = {}
         self._controller.ask(None, self._controller.session.forget_values)
         self._statistics.forget_values()
