@@ -16,6 +16,7 @@ from hilgw.web.actions import button
 from hilgw.web.content import scrolling
 from hilgw.web.markup import Markup, age, state, table
 from hilgw.web.model import UP, GatewayView
+from hilgw.web.pages.robot import mode_of, robots_of
 from hilgw.web.series import POINTS, Points, Reading, collect, of_event, of_status
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 WINDOWS = {10: "last 10 s", 60: "last 1 min", 300: "last 5 min", 0: "all"}
 MOST_LISTED, MOST_CURVES, MOST_NEEDED = 4096, 12, 64  # of a page; of one gateway, by all pages
+MOST_PRESET = 8
 MOST_AXES, AXIS_PX, LONGEST = 3, 48, 80
 DRAWN, DRAWN_PAUSED = 500, 4000  # points of a curve: those of a pause are for zooming in
 HELD = ("(commanded)", "(applied)")  # how names end of what stays so until the next point
@@ -65,7 +67,7 @@ class Plots:
         """Finds the series that there are now. Returns whether there are new ones."""
         self.found_ns, titles = now, dict[str, GatewayView]()
         for view in views:
-            title = Path(view.config).stem or Path(view.key).name
+            title = view.title
             titles[f"{title} {view.pid}" if title in titles else title] = view
         found = {
             f"{title} · {each.name}".encode(errors="replace").decode(): (view, time, each)
@@ -80,6 +82,27 @@ class Plots:
             self.names[name] = f"{whole[:half]}…{whole[-half:]}" if is_long else whole
         self._newest = {name: each for name, each in found.items() if name in self.names}
         return bool(new)
+
+    def preset(self, view: GatewayView, robot: str) -> list[str]:
+        """The names of the series to begin with: what the motors of a robot were given and what its
+        sensors report; where there is none of these, its rates, or else those of the gateway."""
+        known = {each.name: name for name, (of, _, each) in self._newest.items() if of is view}
+        begin, half = (f"{robot}:", f"{robot}."), MOST_PRESET // 2
+        commands, values = (view.newest[kind].values() for kind in ("command", "value"))
+        given = (
+            each.name
+            for event in commands
+            for each in of_event(event, {})
+            if each.name.endswith(f" {mode_of(event)} (applied)")
+        )
+        reported = (each.name for event in values for each in of_event(event, {}))
+        rates = [each.name for each in of_status(view.status, {})]
+        motors, sensors, own_rates = (
+            [name for name in names if name.startswith(begin)] for names in (given, reported, rates)
+        )
+        devices = [*motors[:half], *sensors[:half], *motors, *sensors]
+        found = dict.fromkeys(devices or own_rates or rates or known)
+        return [known[name] for name in found if name in known][:MOST_PRESET]
 
     def update(self, chosen: Iterable[str], now: int, *, paused: bool) -> None:
         """Shows these. Call it again and again, also while it is paused: they go on."""
@@ -193,8 +216,28 @@ def build(page: Page) -> None:
     from hilgw.web.page import SLOWER_S
 
     plots, bench = Plots(), page.bench
-    drawn = [None, None]
+    drawn, preselected = [None, None], list[str]()
     ui.add_body_html(MEASURE)
+
+    def follow() -> None:
+        """Chooses the series of the preset."""
+        key, robot = preset.value or ("", "")
+        view = bench.gateways.get(key)
+        preselected[:] = [] if view is None else plots.preset(view, robot)
+        chosen.set_value([*preselected])
+
+    def find(now: int) -> None:
+        """What there is to choose; the preset, until the visitor chooses other series."""
+        if plots.find(bench.gateways.values(), now):
+            chosen.set_options(plots.names)
+        found = robots_of(bench.gateways)
+        having = {key for key, _ in found}
+        found |= {(key, ""): v.title for key, v in bench.gateways.items() if key not in having}
+        if found != preset.options:
+            known = preset.value in found
+            preset.set_options(found, value=preset.value if known else next(iter(found), None))
+        if chosen.value == preselected:
+            follow()
 
     async def save() -> None:
         with bench.lock:
@@ -204,8 +247,10 @@ def build(page: Page) -> None:
 
     with ui.element("section").classes("gateway"):
         with ui.element("div").classes("tools"):
+            preset = ui.select({}, label="Preset").props("dense outlined")
+            preset.on("update:model-value", follow)
             chosen = ui.select({}, label="Series", multiple=True, with_input=True)
-            chosen.props("dense outlined use-chips").classes("series")
+            chosen.props("dense outlined use-chips clearable").classes("series")
             window = ui.select(WINDOWS, label="Time", value=10).props("dense outlined")
             pause = ui.checkbox("Pause")
             button("CSV", save)
@@ -216,8 +261,8 @@ def build(page: Page) -> None:
 
     def update() -> None:
         now = bench.now()
-        if not 0 <= now - plots.found_ns < NS_PER_S and plots.find(bench.gateways.values(), now):
-            chosen.set_options(plots.names)
+        if not 0 <= now - plots.found_ns < NS_PER_S:
+            find(now)
         plots.update(chosen.value, now, paused=pause.value)
         state_now = [pause.value, window.value]
         if not pause.value or state_now != drawn:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +13,13 @@ from hilgw.web.actions import Actions, button
 from hilgw.web.content import content, scrolling
 from hilgw.web.markup import Markup, age, element, joined, state, table
 from hilgw.web.model import UP, Event, GatewayView
-from hilgw.web.pages.overview import armed_state, general, words
+from hilgw.web.pages.overview import armed_state, general, robot_of, words
 from hilgw.web.pages.traffic import clock
 
 if TYPE_CHECKING:
     from hilgw.web.page import Page
 
+FORCES = ("force", "torque")
 MODES = ("simulation", "remote", "shadow")
 SHOWN = 100
 HOLD_S = 0.6
@@ -140,9 +141,8 @@ class Robot:
             return
         now, name = self._page.bench.now(), self._name
         self._head.set_content(head(view, name, now))
-        robot = view.status.get("robots", {}).get(name, {})
         if self._mode is not None:
-            mode = view.newest["mode"].get(name, {}).get("mode", robot.get("mode"))
+            mode = robot_of(view, name).get("mode")
             self._mode.set_visibility(bool(mode))
             if self._mode.value != mode:
                 self._mode.set_value(mode)
@@ -157,27 +157,34 @@ class Robot:
 
 
 def head(view: GatewayView, name: str, now: int) -> Markup:
-    """HTML of its state, and how old that is."""
-    known = view.status.get("robots", {}).get(name)
-    current = view.state(now)
-    if known is None or current != UP:
+    """HTML of its state, and how old that is; whether its controller runs."""
+    robot, current = robot_of(view, name), view.state(now)
+    if not robot or current != UP:
         return element("header", element("h2", name), state(f"the gateway is {current}", "bad"))
-    since, newest = view.status_ns, view.newest["armed"].get(name)
-    if newest is not None and newest["mono_ns"] > since:
-        since, latched = newest["mono_ns"], None if newest["armed"] else known["latched"]
-        known = {**known, "armed": newest["armed"], "latched": latched}
-    why = f"latched by {words(known['latched'])}: arm it again" if known["latched"] else ""
-    old = element("span", f"{age(now - since)} old", class_="dim")
-    return element("header", element("h2", name), armed_state(known), element("span", why), old)
+    why = f"latched by {words(robot['latched'])}: arm it again" if robot["latched"] else ""
+    old = element("span", f"{age(now - robot['mono_ns'])} old", class_="dim")
+    absent = [element("div", state(text, "warn")) for text in [_absence(view, name)] if text]
+    armed = armed_state(robot), element("span", why)
+    return element("header", element("h2", name), *armed, old, *absent)
+
+
+def _absence(view: GatewayView, name: str) -> str:
+    """That no controller runs, and why; "" while one does. A recording has its port alone."""
+    known = view.status["robots"][name].get("controller")
+    port = view.newest["port"].get(f"{name}.controller", {"state": "up"})
+    if known is None and port["state"] != "up":
+        return f"no controller: {port['state']} {words(port['reason'])}"
+    return "" if known is None else str(known["text"])
 
 
 def sensors(view: GatewayView, name: str, now: int) -> Markup:
-    """HTML of the newest value of each sensor."""
-    rows = [
-        (device, _value(event), age(now - event["mono_ns"]))
-        for device, event in _of(view, "value", name)
-    ]
-    return table("Sensors", ("sensor", "value", "age"), rows)
+    """HTML of the newest value of each sensor; where it lies in those that were seen."""
+    rows = []
+    for device, event in _of(view, "value", name):
+        seen = view.ranges.get(f"{event['robot']}.{event['device']}")
+        bar = _bar(event["value"], seen)
+        rows.append((device, _value(event), bar, age(now - event["mono_ns"]), _between(seen)))
+    return table("Sensors", ("sensor", "value", "", "age", "seen so far"), rows)
 
 
 def _value(event: Event) -> str:
@@ -193,36 +200,92 @@ def number(value: float | str) -> str:
 
 
 def motors(view: GatewayView, name: str, now: int) -> Markup:
-    """HTML of what each motor was commanded and given, with its limits."""
-    rows = []
-    for device, event in _of(view, "command", name):
-        settings = dict.fromkeys([*event["given"], *event["applied"]])
-        refused = event["reason"] and f"refused: {words(event['reason'])}"
-        for setting in settings:
-            limits, applied = event["limits"].get(setting), event["applied"].get(setting)
-            rows.append(
-                (
-                    device,
-                    setting,
-                    number(event["given"].get(setting, "")),
-                    "" if applied is None else number(applied),
-                    event["units"].get(setting, ""),
-                    " to ".join(map(number, limits)) if limits else "",
-                    _bar(applied, limits),
-                    age(now - event["mono_ns"]),
-                    state(refused, "bad") if refused else words(event["outcome"]),
-                )
-            )
-    columns = ("motor", "setting", "commanded", "applied", "unit", "limits", "", "age", "outcome")
-    return table("Motors", columns, rows)
+    """HTML of what each motor shall do, was given, and does."""
+    rows = [
+        (device, *_motor(view, event), age(now - event["mono_ns"]), *_outcome(event))
+        for device, event in _of(view, "command", name)
+    ]
+    head = ("motor", "now", "mode", "target", "speed", "applied", "", "limits", "age", "outcome")
+    return table("Motors", (*head, "other settings"), rows)
 
 
-def _bar(applied: Any, limits: list[float] | None) -> Markup:
-    """Where the value is within its limits; the numbers are beside it."""
-    if limits is None or not isinstance(applied, int | float) or limits[0] >= limits[1]:
+def mode_of(event: Event) -> str:
+    """The setting that a motor follows, from its newest command: a force or a torque, the position
+    that it goes to, or else its velocity."""
+    given, known = event["given"], {**event["applied"], **event["given"]}
+    forces = [each for each in FORCES if each in given]
+    others = [each for each in ("position", "velocity", *FORCES) if known.get(each, "inf") != "inf"]
+    return next(iter(forces + others), "velocity")
+
+
+def _motor(view: GatewayView, event: Event) -> tuple[object, ...]:
+    """Whether it moves, its mode, target and speed, what was applied, and its limits."""
+    mode, units, limits = mode_of(event), event["units"], event["limits"]
+    known = {**event["applied"], **event["given"]}
+    applied, is_stopped = event["applied"].get(mode), _stop(view, event) is not None
+    if is_stopped:
+        applied = None if mode == "position" else 0.0
+
+    def shown(setting: str, value: Any) -> str:
+        return "" if value is None else f"{number(value)} {units.get(setting, '')}".rstrip()
+
+    return (
+        _motion(view, event, mode, applied),
+        mode,
+        shown(mode, known.get(mode)),
+        shown("velocity", known.get("velocity")) if mode == "position" else "",
+        shown(mode, applied),
+        _bar(applied, limits.get(mode)),
+        _between(limits.get(mode)),
+    )
+
+
+def _motion(view: GatewayView, event: Event, mode: str, applied: Any) -> Markup:
+    """Whether it moves, as far as what it was sent shows that. One that goes to a position stands
+    still when it is there."""
+    port = f"{event['robot']}.{event['body'] or 'body'}"
+    body = view.newest["port"].get(port, {"state": "up"})["state"]
+    if body != "up":
+        return state(f"unknown: body {body}", "bad")
+    if (stop := _stop(view, event)) is not None:
+        return state(f"standing: {words(stop['reason'])}")
+    if applied is None:
+        return state("not sent yet")
+    if mode == "position" and event["applied"].get("velocity") != 0:
+        return state("moves to its target, or is there", "good")
+    is_still = mode == "position" or applied == 0
+    return state("standing") if is_still else state("moving", "good")
+
+
+def _stop(view: GatewayView, event: Event) -> Event | None:
+    """The stop of its body that came after a command, if there was one."""
+    is_remote = event["body"] == "remote"  # the stops of the other body have the robot's name
+    stop = view.newest["stopped"].get(event["robot"] + ".remote" * is_remote)
+    return stop if stop is not None and stop["mono_ns"] >= event["mono_ns"] else None
+
+
+def _outcome(event: Event) -> tuple[object, str]:
+    """What became of a command, and the settings that the other columns do not show."""
+    refused = event["reason"] and f"refused: {words(event['reason'])}"
+    known = {**event["applied"], **event["given"]}
+    more = (
+        f"{setting} {number(value)} {event['units'].get(setting, '')}".rstrip()
+        for setting, value in known.items()
+        if setting not in ("position", "velocity", mode_of(event))
+    )
+    return state(refused, "bad") if refused else words(event["outcome"]), ", ".join(more)
+
+
+def _between(limits: Sequence[float] | None) -> str:
+    return " to ".join(map(number, limits)) if limits else ""
+
+
+def _bar(value: Any, limits: Sequence[float] | None) -> Markup:
+    """Where a value is between these two; the numbers are beside it."""
+    if limits is None or not isinstance(value, int | float) or limits[0] >= limits[1]:
         return Markup("")
     low, high = limits
-    value = min(max(applied, low), high)
+    value = min(max(value, low), high)
     return element("meter", min=low, max=high, value=value, aria_label=f"{value:.4g} of {high:.4g}")
 
 

@@ -72,7 +72,7 @@ def test_the_page_shows_the_gateway_loads_nothing_from_elsewhere_and_the_end(
     with opened(chromium, web.url, listen) as page:
         with Gateway(folder, [FILE]) as gateway:
             wait_for(state_of(page, "armed"))
-            wait_for(page.get_by_text("can act"))
+            wait_for(page.get_by_text("may command"))
             assert "token" not in page.url
             ports = page.get_by_role("region", name="Ports").first
             ports.focus()
@@ -116,7 +116,7 @@ def test_stop_all_works_while_the_page_is_frozen_and_names_each_gateway(
         with Gateway(folder, [FILE]) as gateway:
             (control,) = (folder / "run").rglob("*.sock")
             wait_for(state_of(page, "armed"))
-            wait_for(page.get_by_text("can only look"))
+            wait_for(page.get_by_text("may only look"))
             stop = page.get_by_role("button", name="STOP ALL")
             answer = page.locator("#stop-answer p")
             with frozen(web.process.pid):
