@@ -173,6 +173,19 @@ def test_the_first_controls_have_names_and_the_page_fits_each_screen(
                 assert beside or box["y"] >= stop["y"] + stop["height"]
 
 
+def test_what_was_lost_is_on_a_narrow_screen(folder: Path, web: Web, chromium: Any) -> None:
+    with Gateway(folder, [FILE]), opened(chromium, web.url) as page:
+        page.set_viewport_size({"width": 390, "height": 800})
+        shell(folder, "hilgw send rover.tx --channel=3 hello")
+        heading = page.get_by_role("heading", name=FILE.removesuffix(".yaml"), exact=True)
+        card = page.locator(".gateway", has=heading)
+        lost = card.get_by_role("region", name="Losses").get_by_role("cell", name="1", exact=True)
+        wait_for(lost)
+        last = card.get_by_role("columnheader", name="last loss")
+        for box in (lost.bounding_box(), last.bounding_box()):
+            assert box["x"] + box["width"] <= 390
+
+
 def test_traffic_filter_pause_details_and_a_copied_command_line_that_sends_it_again(
     folder: Path, web: Web, chromium: Any
 ) -> None:
