@@ -162,9 +162,6 @@ def test_the_head_shows_that_no_controller_runs() -> None:
     assert f'class="state warn">{text}' in html
     html = head(view_of(arm=ROBOT | {"controller": {"runs": True, "text": ""}}), "arm", NOW)
     assert "controller" not in html
-    gone = {"event": "port", "name": "arm.controller", "state": "waiting", "reason": "unplugged"}
-    assert "no controller: waiting unplugged" in head(view_of(gone, arm=ROBOT), "arm", NOW)
-    assert "controller" not in head(view_of(gone | {"state": "up"}, arm=ROBOT), "arm", NOW)
 
 
 def test_the_head_is_the_newer_of_status_and_event() -> None:

@@ -15,7 +15,7 @@ from hilgw.units import NS_PER_MS, NS_PER_S
 from hilgw.web.actions import button
 from hilgw.web.content import scrolling
 from hilgw.web.markup import Markup, age, state, table
-from hilgw.web.model import UP, GatewayView
+from hilgw.web.model import UP, Event, GatewayView
 from hilgw.web.pages.robot import mode_of, robots_of
 from hilgw.web.series import POINTS, Points, Reading, collect, of_event, of_status
 
@@ -87,22 +87,20 @@ class Plots:
         """The names of the series to begin with: what the motors of a robot were given and what its
         sensors report; where there is none of these, its rates, or else those of the gateway."""
         known = {each.name: name for name, (of, _, each) in self._newest.items() if of is view}
-        begin, half = (f"{robot}:", f"{robot}."), MOST_PRESET // 2
-        commands, values = (view.newest[kind].values() for kind in ("command", "value"))
-        given = (
-            each.name
-            for event in commands
-            for each in of_event(event, {})
-            if each.name.endswith(f" {mode_of(event)} (applied)")
-        )
-        reported = (each.name for event in values for each in of_event(event, {}))
-        rates = [each.name for each in of_status(view.status, {})]
-        motors, sensors, own_rates = (
-            [name for name in names if name.startswith(begin)] for names in (given, reported, rates)
-        )
-        devices = [*motors[:half], *sensors[:half], *motors, *sensors]
-        found = dict.fromkeys(devices or own_rates or rates or known)
-        return [known[name] for name in found if name in known][:MOST_PRESET]
+        own = {name for name in known if name.startswith((f"{robot}:", f"{robot}."))}
+        devices = [
+            [
+                each.name
+                for event in view.newest[kind].values()
+                for each in of_event(event, {})
+                if each.name in own and (kind == "value" or each.name.endswith(_followed(event)))
+            ]
+            for kind in ("command", "value")
+        ]
+        some = [name for names in devices for name in names[: MOST_PRESET // 2]]
+        rates = [name for name in known if name in own] or known
+        found = dict.fromkeys([*some, *chain(*devices)] or rates)
+        return [known[name] for name in found][:MOST_PRESET]
 
     def update(self, chosen: Iterable[str], now: int, *, paused: bool) -> None:
         """Shows these. Call it again and again, also while it is paused: they go on."""
@@ -184,6 +182,11 @@ class Plots:
                 )
             )
         return table("Newest values", ("series", "value", "age", "gateway", "remark"), rows)
+
+
+def _followed(command: Event) -> str:
+    """How the name of the series ends that has what the motor follows."""
+    return f" {mode_of(command)} (applied)"
 
 
 def _newest_of(view: GatewayView) -> Iterator[tuple[int, Reading]]:

@@ -163,18 +163,10 @@ def head(view: GatewayView, name: str, now: int) -> Markup:
         return element("header", element("h2", name), state(f"the gateway is {current}", "bad"))
     why = f"latched by {words(robot['latched'])}: arm it again" if robot["latched"] else ""
     old = element("span", f"{age(now - robot['mono_ns'])} old", class_="dim")
-    absent = [element("div", state(text, "warn")) for text in [_absence(view, name)] if text]
+    absence = robot.get("controller", {}).get("text")
+    absent = [element("div", state(absence, "warn"))] if absence else []
     armed = armed_state(robot), element("span", why)
     return element("header", element("h2", name), *armed, old, *absent)
-
-
-def _absence(view: GatewayView, name: str) -> str:
-    """That no controller runs, and why; "" while one does. A recording has its port alone."""
-    known = view.status["robots"][name].get("controller")
-    port = view.newest["port"].get(f"{name}.controller", {"state": "up"})
-    if known is None and port["state"] != "up":
-        return f"no controller: {port['state']} {words(port['reason'])}"
-    return "" if known is None else str(known["text"])
 
 
 def sensors(view: GatewayView, name: str, now: int) -> Markup:
@@ -200,9 +192,9 @@ def number(value: float | str) -> str:
 
 
 def motors(view: GatewayView, name: str, now: int) -> Markup:
-    """HTML of what each motor shall do, was given, and does."""
+    """HTML of what each motor does, shall do and was given."""
     rows = [
-        (device, *_motor(view, event), age(now - event["mono_ns"]), *_outcome(event))
+        (device, *_motor(view, event, age(now - event["mono_ns"])))
         for device, event in _of(view, "command", name)
     ]
     head = ("motor", "now", "mode", "target", "speed", "applied", "", "limits", "age", "outcome")
@@ -218,36 +210,39 @@ def mode_of(event: Event) -> str:
     return next(iter(forces + others), "velocity")
 
 
-def _motor(view: GatewayView, event: Event) -> tuple[object, ...]:
-    """Whether it moves, its mode, target and speed, what was applied, and its limits."""
-    mode, units, limits = mode_of(event), event["units"], event["limits"]
-    known = {**event["applied"], **event["given"]}
-    applied, is_stopped = event["applied"].get(mode), _stop(view, event) is not None
-    if is_stopped:
+def _motor(view: GatewayView, event: Event, old: str) -> tuple[object, ...]:
+    """The cells of its row behind its name."""
+    mode, stop, limits = mode_of(event), _stop(view, event), event["limits"]
+    known, applied = {**event["applied"], **event["given"]}, event["applied"].get(mode)
+    if stop is not None:
         applied = None if mode == "position" else 0.0
-
-    def shown(setting: str, value: Any) -> str:
-        return "" if value is None else f"{number(value)} {units.get(setting, '')}".rstrip()
-
+    refused = event["reason"] and f"refused: {words(event['reason'])}"
+    others = known.keys() - {"position", "velocity", mode}
     return (
-        _motion(view, event, mode, applied),
+        _motion(view, event, mode, applied, stop),
         mode,
-        shown(mode, known.get(mode)),
-        shown("velocity", known.get("velocity")) if mode == "position" else "",
-        shown(mode, applied),
+        _with_unit(event, mode, known.get(mode)),
+        _with_unit(event, "velocity", known.get("velocity")) if mode == "position" else "",
+        _with_unit(event, mode, applied),
         _bar(applied, limits.get(mode)),
         _between(limits.get(mode)),
+        old,
+        state(refused, "bad") if refused else words(event["outcome"]),
+        ", ".join(f"{each} {_with_unit(event, each, known[each])}" for each in sorted(others)),
     )
 
 
-def _motion(view: GatewayView, event: Event, mode: str, applied: Any) -> Markup:
+def _with_unit(event: Event, setting: str, value: Any) -> str:
+    return "" if value is None else f"{number(value)} {event['units'].get(setting, '')}".rstrip()
+
+
+def _motion(view: GatewayView, event: Event, mode: str, applied: Any, stop: Event | None) -> Markup:
     """Whether it moves, as far as what it was sent shows that. One that goes to a position stands
     still when it is there."""
-    port = f"{event['robot']}.{event['body'] or 'body'}"
-    body = view.newest["port"].get(port, {"state": "up"})["state"]
-    if body != "up":
-        return state(f"unknown: body {body}", "bad")
-    if (stop := _stop(view, event)) is not None:
+    port = view.newest["port"].get(f"{event['robot']}.{event['body'] or 'body'}", {"state": "up"})
+    if port["state"] != "up":
+        return state(f"unknown: body {port['state']}", "bad")
+    if stop is not None:
         return state(f"standing: {words(stop['reason'])}")
     if applied is None:
         return state("not sent yet")
@@ -262,18 +257,6 @@ def _stop(view: GatewayView, event: Event) -> Event | None:
     is_remote = event["body"] == "remote"  # the stops of the other body have the robot's name
     stop = view.newest["stopped"].get(event["robot"] + ".remote" * is_remote)
     return stop if stop is not None and stop["mono_ns"] >= event["mono_ns"] else None
-
-
-def _outcome(event: Event) -> tuple[object, str]:
-    """What became of a command, and the settings that the other columns do not show."""
-    refused = event["reason"] and f"refused: {words(event['reason'])}"
-    known = {**event["applied"], **event["given"]}
-    more = (
-        f"{setting} {number(value)} {event['units'].get(setting, '')}".rstrip()
-        for setting, value in known.items()
-        if setting not in ("position", "velocity", mode_of(event))
-    )
-    return state(refused, "bad") if refused else words(event["outcome"]), ", ".join(more)
 
 
 def _between(limits: Sequence[float] | None) -> str:

@@ -104,6 +104,9 @@ def test_a_robot_is_armed_driven_by_keys_and_disarmed(
         opened_from_overview(page, "driven")
         wait_for(page.get_by_role("region", name="Sensors").get_by_text("ds_left"))
         page.get_by_role("button", name="Arm…").click()
+        size = "each => getComputedStyle(each).fontSize"
+        asked = page.get_by_role("heading", name="Arm driven?").evaluate(size)
+        assert asked == page.get_by_role("heading", name="driven", exact=True).evaluate(size)
         page.get_by_role("button", name="Cancel").click()
         wait_for(page.get_by_role("dialog"), "detached")
         assert gateway.report()["control_loops"]["driven"]["armed"] is False
