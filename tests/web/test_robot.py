@@ -81,7 +81,7 @@ TO_POSITION = {"position": 1.5, "velocity": 4.0}
     [
         ([command()], ["moving", "velocity", "4 rad/s", "", "2 rad/s"]),
         ([command(applied={"velocity": 0.0})], ["standing", "velocity", "4 rad/s", "", "0 rad/s"]),
-        ([command(applied={})], ["not sent yet", "velocity", "4 rad/s", "", ""]),
+        ([command(applied={})], ["not moved yet", "velocity", "4 rad/s", "", ""]),
         (
             [command(given=TO_POSITION | ALL, applied=TO_POSITION | ALL)],
             ["moves to its target, or is there", "position", "1.5", "4 rad/s", "1.5"],

@@ -15,7 +15,7 @@ from hilgw.units import NS_PER_MS, NS_PER_S
 from hilgw.web.actions import button
 from hilgw.web.content import scrolling
 from hilgw.web.markup import Markup, age, state, table
-from hilgw.web.model import UP, Event, GatewayView
+from hilgw.web.model import UP, GatewayView
 from hilgw.web.pages.robot import mode_of, robots_of
 from hilgw.web.series import POINTS, Points, Reading, collect, of_event, of_status
 
@@ -93,7 +93,8 @@ class Plots:
                 each.name
                 for event in view.newest[kind].values()
                 for each in of_event(event, {})
-                if each.name in own and (kind == "value" or each.name.endswith(_followed(event)))
+                if each.name in own
+                if kind == "value" or each.name.endswith(f" {mode_of(event)} (applied)")
             ]
             for kind in ("command", "value")
         ]
@@ -182,11 +183,6 @@ class Plots:
                 )
             )
         return table("Newest values", ("series", "value", "age", "gateway", "remark"), rows)
-
-
-def _followed(command: Event) -> str:
-    """How the name of the series ends that has what the motor follows."""
-    return f" {mode_of(command)} (applied)"
 
 
 def _newest_of(view: GatewayView) -> Iterator[tuple[int, Reading]]:

@@ -245,7 +245,7 @@ def _motion(view: GatewayView, event: Event, mode: str, applied: Any, stop: Even
     if stop is not None:
         return state(f"standing: {words(stop['reason'])}")
     if applied is None:
-        return state("not sent yet")
+        return state("not moved yet")
     if mode == "position" and event["applied"].get("velocity") != 0:
         return state("moves to its target, or is there", "good")
     is_still = mode == "position" or applied == 0
