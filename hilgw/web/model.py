@@ -137,13 +137,13 @@ def loss_of(event: Event) -> tuple[str, str] | None:
 @dataclass(slots=True)
 class GatewayView:
     """One gateway. key: of its control socket. why: about a state that is not up. message_ns: when
-    its last message came; status_ns: when `status` was so. newest: the
-    events of the kinds of NAMED, by kind and name. ranges: of each sensor with a single number, the
-    smallest and largest value. shown, left_out: events of each kind that the
-    page got, and that the gateway left out; slow: of any kind, as the page reads too slowly.
-    traces: what became of packets, and frames. series: by name, those that pages plot. wall_ns:
-    what to add to its times, for those since 1970. restarts: how often a gateway of this
-    configuration took the place of one that was gone."""
+    its last message came; status_ns: when `status` was so. newest: the events of the kinds of
+    NAMED, by kind and name; of a refused command with `accepted_ns`, when the last one came that
+    was not. ranges: of each sensor with a single number, the smallest and largest value. shown,
+    left_out: events of each kind that the page got, and that the gateway left out; slow: of any
+    kind, as the page reads too slowly. traces: what became of packets, and frames. series: by name,
+    those that pages plot. wall_ns: what to add to its times, for those since 1970. restarts: how
+    often a gateway of this configuration took the place of one that was gone."""
 
     key: str
     config: str
@@ -217,6 +217,9 @@ class GatewayView:
             name = ".".join(event[key] for key in NAMED[kind] if event[key])
             known = self.newest[kind].get(name)
             is_new = kind not in REPEATED or known is None or _untimed(known) != _untimed(event)
+            if event.get("outcome") == "refused":  # the command before it is still in force
+                before = known or {"mono_ns": 0}
+                event = {**event, "accepted_ns": before.get("accepted_ns", before["mono_ns"])}
             is_kept = self.newest[kind].put(name, event)
             if kind == "value" and is_kept and math.isfinite(value := number(event["value"])):
                 low, high = self.ranges.get(name, (value, value))

@@ -128,6 +128,9 @@ def test_a_motor_has_its_limits_its_other_settings_and_the_outcome() -> None:
     assert motors(view_of(refused, arm=ROBOT), "ar", NOW) == ""
 
 
+REFUSED = command(outcome="refused", reason="not_armed", applied=TO_POSITION)
+
+
 def stopped(robot: str = "arm") -> dict[str, Any]:
     return {"event": "stopped", "robot": robot, "reason": "disarmed", "text": ""}
 
@@ -138,6 +141,12 @@ def stopped(robot: str = "arm") -> dict[str, Any]:
         ([command(), stopped()], ["standing: disarmed", "0 rad/s"]),
         ([stopped(), command()], ["moving", "2 rad/s"]),
         ([command(), stopped("other")], ["moving", "2 rad/s"]),
+        (  # a controller goes on after the stop: each command is refused
+            [command(applied=TO_POSITION), stopped(), REFUSED, REFUSED],
+            ["standing: disarmed", ""],
+        ),
+        ([stopped(), command(applied=TO_POSITION), REFUSED], ["moves to its target, or is there"]),
+        ([stopped(), REFUSED], ["standing: disarmed", ""]),
         ([command(given=TO_POSITION), stopped()], ["standing: disarmed", ""]),
         ([command(body="body"), stopped()], ["standing: disarmed", "0 rad/s"]),
         ([command(body="remote"), stopped()], ["moving", "2 rad/s"]),

@@ -189,6 +189,11 @@ def test_a_filter_leaves_the_ways_and_ranges_of_these_objects_and_all_objects() 
     assert some.objects == whole.objects == none.objects
     assert some.nowhere == whole.nowhere
     assert none.flights == []
+    on_b = scene()["emitters"] | {"xbee0": device("b", range=2)}
+    found = view(packet("b.rx"), packet("a.rx", source="xbee0"), emitters=on_b)
+    carried = drawing_of(found, S, "b")
+    assert [each.name for each in carried.things if each.size] == ["xbee0"]
+    assert {each.way[0] for each in carried.flights} == {"a.tx", "xbee0"}
     ends = [each.ends for each in whole.flights if each.way[0] == "a.tx"]
     assert [each.ends for each in some.flights] == ends  # at the devices that are not drawn, too
 

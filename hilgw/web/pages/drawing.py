@@ -113,7 +113,6 @@ def _dot(a: complex, b: complex) -> float:
 def drawing_of(view: GatewayView, now: int, name: str = "") -> Drawing:
     """All of it as it is now, as far as the page has it. name: ranges and ways of packets only of
     the objects and devices with this in their names."""
-    chosen = Filter(name)
     known, newest = view.status.get("scene", NO_SCENE), view.newest["placed"].items()
     found = known["objects"] | {n: e for n, e in newest if e["mono_ns"] >= known["mono_ns"]}
     poses = {name: _pose(each) for name, each in found.items() if each and each["position"]}
@@ -126,11 +125,11 @@ def drawing_of(view: GatewayView, now: int, name: str = "") -> Drawing:
         for name, each in known[part].items()
         if each["on"] in poses
     ]
-    signals = [each for each in parts if each.kind in SIGNALS.values()]
-    hidden = [each for each in signals if not chosen.is_of([each.name])]
-    things += [each for each in parts if each.size != (math.inf, -1) and each not in hidden]
-    at = poses | {each.name: each.pose for each in signals}
+    at = poses | {each.name: each.pose for each in parts if each.kind in SIGNALS.values()}
     on = {name: each["on"] for part in SIGNALS for name, each in known[part].items()}
+    chosen = Filter(name)
+    hidden = {name for name, object in on.items() if not chosen.is_of([name, object])}
+    things += [each for each in parts if each.size != (math.inf, -1) and each.name not in hidden]
     nowhere, flights = Counter(dict.fromkeys(found.keys() - poses.keys(), 0)), []
     recent = (e for e in reversed(view.packets.since(0)) if now - e["mono_ns"] <= NS_PER_S)
     ways = (way for packet in recent for way in _ways(packet))
@@ -138,7 +137,7 @@ def drawing_of(view: GatewayView, now: int, name: str = "") -> Drawing:
         ends = {name: on.get(name, name.partition(".")[0]) for name in way[:2] if name}
         nowhere.update({each: count for each in ends.values() if each in nowhere})
         where = [at[n if n in at else o].position for n, o in ends.items() if n in at or o in at]
-        if len(where) == len(ends) and chosen.is_of([*ends]):
+        if len(where) == len(ends) and chosen.is_of([*ends, *ends.values()]):
             flights.append(Flight(way, count, (where[0], where[-1]), frozenset(ends.values())))
     flights.sort(key=lambda each: -stage(each.way[2]))  # those that came nearest to a listener
     shown = [

@@ -20,6 +20,7 @@ from hilgw.web.pages.robot import mode_of, robots_of
 from hilgw.web.series import POINTS, Points, Reading, collect, of_event, of_status
 
 if TYPE_CHECKING:
+    from hilgw.web.model import Bench
     from hilgw.web.page import Page
 
 WINDOWS = {10: "last 10 s", 60: "last 1 min", 300: "last 5 min", 0: "all"}
@@ -208,6 +209,39 @@ def to_csv(shown: Iterable[tuple[str, Points, list[Any]]]) -> bytes:
     return file.getvalue().encode(errors="replace")
 
 
+class Choice:
+    """The lists of a page: the preset; the series, those of the preset until others are chosen."""
+
+    def __init__(self, plots: Plots, bench: Bench) -> None:
+        from nicegui import ui
+
+        self._plots, self._bench, self._preselected = plots, bench, list[str]()
+        self._preset = ui.select({}, label="Preset").props("dense outlined")
+        self._preset.on("update:model-value", self._follow)
+        self.series = ui.select({}, label="Series", multiple=True, with_input=True)
+        self.series.props("dense outlined use-chips clearable").classes("series")
+
+    def find(self, now: int) -> None:
+        """Lists what there is now."""
+        gateways, preset = self._bench.gateways, self._preset
+        if self._plots.find(gateways.values(), now):
+            self.series.set_options(self._plots.names)
+        robots = robots_of(gateways)
+        having = {key for key, _ in robots}
+        found = robots | {(k, ""): each.title for k, each in gateways.items() if k not in having}
+        if found != preset.options:
+            is_known = preset.value in found
+            preset.set_options(found, value=preset.value if is_known else next(iter(found), None))
+        if self.series.value == self._preselected:
+            self._follow()
+
+    def _follow(self) -> None:
+        key, robot = self._preset.value or ("", "")
+        view = self._bench.gateways.get(key)
+        self._preselected = [] if view is None else self._plots.preset(view, robot)
+        self.series.set_value([*self._preselected])
+
+
 def build(page: Page) -> None:
     """The elements of the page."""
     from nicegui import run, ui  # the options of the chart need no server
@@ -215,28 +249,8 @@ def build(page: Page) -> None:
     from hilgw.web.page import SLOWER_S
 
     plots, bench = Plots(), page.bench
-    drawn, preselected = [None, None], list[str]()
+    drawn = [None, None]
     ui.add_body_html(MEASURE)
-
-    def follow() -> None:
-        """Chooses the series of the preset."""
-        key, robot = preset.value or ("", "")
-        view = bench.gateways.get(key)
-        preselected[:] = [] if view is None else plots.preset(view, robot)
-        chosen.set_value([*preselected])
-
-    def find(now: int) -> None:
-        """What there is to choose; the preset, until the visitor chooses other series."""
-        if plots.find(bench.gateways.values(), now):
-            chosen.set_options(plots.names)
-        found = robots_of(bench.gateways)
-        having = {key for key, _ in found}
-        found |= {(key, ""): v.title for key, v in bench.gateways.items() if key not in having}
-        if found != preset.options:
-            known = preset.value in found
-            preset.set_options(found, value=preset.value if known else next(iter(found), None))
-        if chosen.value == preselected:
-            follow()
 
     async def save() -> None:
         with bench.lock:
@@ -246,10 +260,7 @@ def build(page: Page) -> None:
 
     with ui.element("section").classes("gateway"):
         with ui.element("div").classes("tools"):
-            preset = ui.select({}, label="Preset").props("dense outlined")
-            preset.on("update:model-value", follow)
-            chosen = ui.select({}, label="Series", multiple=True, with_input=True)
-            chosen.props("dense outlined use-chips clearable").classes("series")
+            choice = Choice(plots, bench)
             window = ui.select(WINDOWS, label="Time", value=10).props("dense outlined")
             pause = ui.checkbox("Pause")
             button("CSV", save)
@@ -261,8 +272,8 @@ def build(page: Page) -> None:
     def update() -> None:
         now = bench.now()
         if not 0 <= now - plots.found_ns < NS_PER_S:
-            find(now)
-        plots.update(chosen.value, now, paused=pause.value)
+            choice.find(now)
+        plots.update(choice.series.value, now, paused=pause.value)
         state_now = [pause.value, window.value]
         if not pause.value or state_now != drawn:
             drawn[:] = state_now

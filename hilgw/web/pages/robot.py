@@ -203,8 +203,10 @@ def motors(view: GatewayView, name: str, now: int) -> Markup:
 
 def mode_of(event: Event) -> str:
     """The setting that a motor follows, from its newest command: a force or a torque, the position
-    that it goes to, or else its velocity."""
-    given, known = event["given"], {**event["applied"], **event["given"]}
+    that it goes to, or else its velocity. One that was refused changes nothing."""
+    is_void = event["outcome"] == "refused" and event["applied"]
+    given = {} if is_void else event["given"]
+    known = {**event["applied"], **given}
     forces = [each for each in FORCES if each in given]
     others = [each for each in ("position", "velocity", *FORCES) if known.get(each, "inf") != "inf"]
     return next(iter(forces + others), "velocity")
@@ -253,10 +255,11 @@ def _motion(view: GatewayView, event: Event, mode: str, applied: Any, stop: Even
 
 
 def _stop(view: GatewayView, event: Event) -> Event | None:
-    """The stop of its body that came after a command, if there was one."""
+    """The stop of its body that came after the last command that was not refused, if any."""
     is_remote = event["body"] == "remote"  # the stops of the other body have the robot's name
     stop = view.newest["stopped"].get(event["robot"] + ".remote" * is_remote)
-    return stop if stop is not None and stop["mono_ns"] >= event["mono_ns"] else None
+    accepted_ns = event.get("accepted_ns", event["mono_ns"])
+    return stop if stop is not None and stop["mono_ns"] >= accepted_ns else None
 
 
 def _between(limits: Sequence[float] | None) -> str:
