@@ -221,8 +221,9 @@ def _ports(view: GatewayView, now: int) -> Markup:
     return table("Ports", (*head, "last byte", "age", "path"), rows)
 
 
-def _loss(loss: Mapping[str, Any] | None) -> str:
-    return "" if loss is None else f"{words(loss['reason'])}, {age(loss['age_s'] * 1e9)} ago"
+def _loss(loss: Mapping[str, Any] | None) -> Markup:
+    text = "" if loss is None else f"{words(loss['reason'])}, {age(loss['age_s'] * 1e9)} ago"
+    return element("span", text, class_="wraps")
 
 
 def _neighbours(view: GatewayView, now: int) -> Markup:
