@@ -98,6 +98,10 @@ TO_POSITION = {"position": 1.5, "velocity": 4.0}
             [command(given={"available_torque": 5}, applied={"torque": 2})],
             ["moving", "torque", "2", "", "2"],
         ),
+        (  # a position that is refused
+            [command(given={"position": 1.0}, outcome="refused", applied={"velocity": 2.0})],
+            ["moving", "velocity", "2 rad/s", "", "2 rad/s"],
+        ),
         (  # a velocity after a torque
             [command(applied={"torque": 3, "velocity": 4.0})],
             ["moving", "velocity", "4 rad/s", "", "4 rad/s"],
