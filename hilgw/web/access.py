@@ -125,11 +125,11 @@ class Guard:
             return await self._answer(send, *await asyncio.to_thread(self._stopping, *asked))
         reads = is_http and scope["method"] in ("GET", "HEAD")
         if not visitors.is_known_host(headers.get("host")):
-            text = "This page has another name: open the URL that hilgw web printed."
+            text = "Wrong host name: open the URL that hilgw web printed."
             return await self._refuse(send, HTTPStatus.MISDIRECTED_REQUEST, text, is_http=is_http)
         origin = headers.get("origin")
         if not (visitors.is_own_origin(origin, headers.get("host")) or (reads and origin is None)):
-            text = "Another page sent this request; it was not done."
+            text = "Rejected: the request came from another site."
             return await self._refuse(send, HTTPStatus.FORBIDDEN, text, is_http=is_http)
         query = dict(parse_qsl(scope["query_string"].decode("latin-1")))
         if reads and "token" in query:

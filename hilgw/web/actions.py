@@ -30,7 +30,7 @@ class Actions:
         self._answer = content().props("role=status")
 
     def lacks(self, text: str) -> None:
-        """Shows what a visitor has to do before."""
+        """Shows what the visitor has to give first."""
         self._answer.set_content(state(text, "warn"))
 
     async def do(self, what: str, request: Callable[..., object], *given: object) -> bool:

@@ -17,7 +17,7 @@ from hilgw.web.pages import overview, playhead, plots, recordings, robot, scene,
 from hilgw.web.recorded import Recorded
 
 STYLE = (Path(__file__).parent / "style.css").read_text(encoding="utf-8")
-NO_TOKEN = "Open the URL that hilgw web printed, to act."
+NO_TOKEN = "Open the URL that hilgw web printed, to command."
 PULSE_S = 1.0  # the page is shown as old when it misses three
 OF_RECORDING = "STOP ALL stops the robots of the gateways that run now."
 STOP = (Path(__file__).parent / "stop.html").read_text(encoding="utf-8")
@@ -66,7 +66,7 @@ def _navigation(path: str, page: Page) -> str:
         for to, name, _ in PAGES
     ]
     may = page.may("drive")
-    text = "can act" if may else "can only look" if page.site.live.acts else "a recording"
+    text = "may command" if may else "may only look" if page.site.live.acts else "a recording"
     hint = None if may else NO_TOKEN if page.site.live.acts else OF_RECORDING
     who = element("span", text, class_="who", title=hint)
     return joined([element("b", "hilgw"), *links, who])

@@ -1,14 +1,16 @@
 """Fills the model from the running gateways of this user: their events and their status.
 
 Two threads for each gateway, so that one that hangs delays no other: one reads its events, one asks
-for its status once a second, and whether it is here when no event came.
+for its status once a second, and whether it is here when no event came. A further kind of events
+that a page needs has a thread and a connection of its own: what is read already goes on.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Set
+from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 
 from hilgw.client.connection import ask
@@ -19,10 +21,10 @@ from hilgw.protocols.gateway import requests
 from hilgw.protocols.gateway.messages import VersionError
 from hilgw.units import NS_PER_MS, NS_PER_S
 from hilgw.web.memory import give_back
-from hilgw.web.model import GONE, LOGGED, NAMED, REFUSED, Bench, GatewayView
+from hilgw.web.model import GONE, LOGGED, NAMED, REFUSED, UP, Bench, GatewayView
 
 KINDS = frozenset(NAMED) | LOGGED | {"packet", "delivered", "left_out"}
-"""What all pages need; `Live.need` adds to them."""
+"""What all pages need."""
 NEED_NS = 3 * NS_PER_S
 FIND_S, PULSE_S = 0.25, 0.2
 ANSWER_S = 0.5
@@ -39,7 +41,8 @@ class Live:
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
-        self._needed: dict[str, int] = {}
+        self._needed: dict[str, int] = {}  # until when
+        self._reading: set[tuple[str, str]] = set()  # of a gateway, a kind that is needed
         self._ended = threading.Event()
         self._followed: set[Path] = set()
 
@@ -47,15 +50,15 @@ class Live:
         _begin(self._find)
         _begin(lambda: give_back(self._ended))
 
-    @property
-    def kinds(self) -> frozenset[str]:
-        """Of the events that are read now; a new set is used from the next event on."""
-        now = self.bench.now()
-        return KINDS | {kind for kind, until in list(self._needed.items()) if now < until}
-
     def need(self, kind: str) -> None:
-        """This kind is read, too; for a while, so that a page that is closed leaves nothing."""
-        self._needed[kind] = self.bench.now() + NEED_NS
+        """Reads this kind, too, of all gateways; for a while, so that a page that is closed leaves
+        nothing."""
+        with self.bench.lock:
+            self._needed[kind] = self.bench.now() + NEED_NS
+            for view in self.bench.gateways.values():
+                if view.ended == UP and (view.key, kind) not in self._reading:
+                    self._reading.add((view.key, kind))
+                    _begin(partial(self._read_more, view, kind))
 
     def close(self) -> None:
         """The threads end soon."""
@@ -86,7 +89,7 @@ class Live:
         try:
             if (view := self._opened(path)) is not None:
                 _begin(lambda: self._ask_status(path, view))
-                self._read_events(path, view)
+                self._read_events(view)
         finally:
             with self.bench.lock:
                 self._followed.discard(path)
@@ -109,23 +112,30 @@ class Live:
             view.set_status(status, bench.now())
             return view
 
-    def _read_events(self, path: Path, view: GatewayView) -> None:
-        bench, why = self.bench, "the gateway has ended"
+    def _read_events(self, view: GatewayView) -> None:
+        why = "the gateway has ended"
         try:
-            while not self._ended.is_set():
-                kinds = self.kinds
-                with closing(Gateway(path).events(kinds, states=True, per_second=ENOUGH)) as events:  # type: ignore[type-var]
-                    for event in events:
-                        with bench.lock:
-                            view.take(event, bench.now())
-                        if self.kinds != kinds or self._ended.is_set():
-                            break
-                    else:
-                        break
+            self._read(view, KINDS, self._ended.is_set)
         except (HilgwError, OSError) as error:
             why = error.what if isinstance(error, HilgwError) else str(error)
-        with bench.lock:
+        with self.bench.lock:
             view.end(GONE, why)
+
+    def _read_more(self, view: GatewayView, kind: str) -> None:
+        with suppress(HilgwError, OSError):  # `_read_events` shows why
+            self._read(view, {kind}, lambda: self.bench.now() >= self._needed[kind])
+        with self.bench.lock:
+            self._reading.discard((view.key, kind))
+
+    def _read(self, view: GatewayView, kinds: Set[str], is_over: Callable[[], bool]) -> None:
+        """Reads these kinds until the gateway ends, or the first event after it is over."""
+        bench, gateway, states = self.bench, Gateway(Path(view.key)), kinds is KINDS
+        with closing(gateway.events(kinds, states=states, per_second=ENOUGH)) as events:  # type: ignore[type-var]
+            for event in events:
+                with bench.lock:
+                    view.take(event, bench.now())
+                if is_over():
+                    return
 
     def _ask_status(self, path: Path, view: GatewayView) -> None:
         """Until the gateway has gone; one that hangs is asked again and again."""

@@ -1,4 +1,4 @@
-"""What the page has of the gateways: the newest state of all parts, and what passed last.
+"""State of all gateways, as the pages show it: the newest of all parts, and what passed last.
 
 All of it comes in by `Bench.opened` and by the methods of `GatewayView`: from running gateways
 (`hilgw.web.live`), or from a recording. A thread that reads or writes it holds `Bench.lock`. Each
@@ -7,13 +7,15 @@ part of it is bounded. Times are in nanoseconds of `mono_ns` of the events.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from itertools import islice
+from pathlib import Path
 from sys import intern
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from hilgw.protocols.gateway.events import KINDS
 from hilgw.units import NS_PER_MS, NS_PER_S
@@ -24,9 +26,10 @@ from hilgw.view.kinds import (
     loss_of as loss_of,
     name_of,
 )
-from hilgw.web.series import Points, collect, of_event, of_status
+from hilgw.web.series import Points, collect, number, of_event, of_status
 
 Event = dict[str, Any]
+K = TypeVar("K")
 SILENT_NS = 600 * NS_PER_MS  # a gateway that hangs is shown within 1 s
 MOST_GONE = 8
 MOST_NAMES = 4096
@@ -92,10 +95,10 @@ class Ring:
         return [event for _, event in islice(self._events, skipped, None)]
 
 
-class Newest(dict[str, Event]):
+class Newest(dict[K, Event]):
     """The newest event of each name; of too many names, those that came first."""
 
-    def put(self, name: str, event: Event) -> bool:
+    def put(self, name: K, event: Event) -> bool:
         """False: there are too many names."""
         if name not in self and len(self) >= MOST_NAMES:
             return False
@@ -116,12 +119,13 @@ class Loss(NamedTuple):
 @dataclass(slots=True)
 class GatewayView:
     """One gateway. key: of its control socket. why: about a state that is not up. message_ns: when
-    its last message came; status_ns: when `status` was so. newest: the
-    events of the kinds of NAMED, by kind and name. shown, left_out: events of each kind that the
-    page got, and that the gateway left out; slow: of any kind, as the page reads too slowly.
-    traces: what became of packets, and frames. series: by name, those that pages plot. wall_ns:
-    what to add to its times, for those since 1970. restarts: how often a gateway of this
-    configuration took the place of one that was gone."""
+    its last message came; status_ns: when `status` was so. newest: the events of the kinds of
+    NAMED, by kind and name; of a refused command with `accepted_ns`, when the last one came that
+    was not. ranges: of each sensor with a single number, the smallest and largest value. shown,
+    left_out: events of each kind that the page got, and that the gateway left out; slow: of any
+    kind, as the page reads too slowly. traces: what became of packets, and frames. series: by name,
+    those that pages plot. wall_ns: what to add to its times, for those since 1970. restarts: how
+    often a gateway of this configuration took the place of one that was gone."""
 
     key: str
     config: str
@@ -132,8 +136,11 @@ class GatewayView:
     ended: str = UP
     status: Mapping[str, Any] = field(default_factory=dict)
     status_ns: int = 0
-    newest: dict[str, Newest] = field(default_factory=lambda: {kind: Newest() for kind in NAMED})
-    lost: Newest = field(default_factory=Newest)
+    newest: dict[str, Newest[str]] = field(
+        default_factory=lambda: {kind: Newest() for kind in NAMED}
+    )
+    ranges: dict[str, tuple[float, float]] = field(default_factory=dict)
+    lost: Newest[tuple[str, str]] = field(default_factory=Newest)
     lost_counts: Counter[tuple[str, str]] = field(default_factory=Counter)
     packets: Ring = field(default_factory=lambda: Ring(PACKETS, PACKET_BYTES))
     traces: Ring = field(default_factory=lambda: Ring(PACKETS, PACKET_BYTES))
@@ -144,6 +151,11 @@ class GatewayView:
     series: dict[str, Points] = field(default_factory=dict)
     wall_ns: int = 0
 
+    @property
+    def title(self) -> str:
+        """Its name on a page."""
+        return Path(self.config).stem or Path(self.key).name
+
     def state(self, now: int) -> str:
         """UP, SILENT, GONE, or REFUSED: it cannot be read, as of another version."""
         if self.ended != UP or now - self.message_ns <= SILENT_NS:
@@ -151,19 +163,20 @@ class GatewayView:
         return SILENT
 
     def set_status(self, status: Mapping[str, Any], now: int) -> None:
-        """The answer to `status`."""
+        """The answer to `status`, which is of its own `mono_ns`: events since then are newer."""
         self.received(now)
+        made_ns = status.get("mono_ns", now)
         kept = {name: p for name, p in self.series.items() if now - p.needed_ns <= SERIES_NS}
         self.series = kept
-        collect(kept, now, of_status(status, self.status))
-        self.status, self.status_ns = status, now
+        collect(kept, made_ns, of_status(status, self.status))
+        self.status, self.status_ns = status, made_ns
 
     def received(self, now: int) -> None:
         """Any message came: the gateway is here."""
         self.message_ns, self.ended, self.why = now, UP, ""
 
     def begin_anew(self) -> None:
-        """It has seen nothing; the series that pages plot are empty."""
+        """Forgets all events, and the points of the series that pages plot."""
         names = ("key", "config", "pid", "message_ns", "restarts", "wall_ns", "series")
         new = GatewayView(*(getattr(self, name) for name in names[:5]))
         for each in fields(new):
@@ -173,7 +186,7 @@ class GatewayView:
             points.clear()
 
     def end(self, state: str, why: str) -> None:
-        """Nothing comes any more, and why."""
+        """Marks the gateway as ended."""
         self.ended, self.why = state, why
 
     def take(self, event: Event, now: int) -> None:
@@ -188,7 +201,13 @@ class GatewayView:
             is_later = is_new or known is None or known["mono_ns"] < event["mono_ns"]
             if kind in LOGGED and is_later:
                 self.log.add(event)
-            self.newest[kind].put(name, event)
+            if event.get("outcome") == "refused":  # the command before it is still in force
+                before = known or {"mono_ns": 0}
+                event = {**event, "accepted_ns": before.get("accepted_ns", before["mono_ns"])}
+            is_kept = self.newest[kind].put(name, event)
+            if kind == "value" and is_kept and math.isfinite(value := number(event["value"])):
+                low, high = self.ranges.get(name, (value, value))
+                self.ranges[name] = min(low, value), max(high, value)
         self.wall_ns = round(event.get("wall_s", 0) * NS_PER_S) - event.get("mono_ns", 0)
         if is_new:
             collect(self.series, event.get("mono_ns", 0), of_event(event, self.newest["value"]))
@@ -198,7 +217,7 @@ class GatewayView:
             self.packets.add(event)
         if kind in TRACES:
             self.traces.add(event)
-        if (lost := loss_of(event)) is not None and self.lost.put(lost[1], event):
+        if (lost := loss_of(event)) is not None and self.lost.put(lost, event):
             self.lost_counts[lost] += 1
         if kind == "left_out":
             self.slow.add(now, event["slow"])
@@ -212,12 +231,12 @@ class GatewayView:
         return shown, shown + self.left_out[kind].value(now)
 
     def losses(self) -> list[Loss]:
-        """All losses by reason, those with most packets first."""
+        """All losses by kind and reason, those with most packets first."""
         known = self.status.get("losses")
         counts: Mapping[tuple[str, str], int] = self.lost_counts
         if known is not None:
             counts = {(kind, why): n for kind, found in known.items() for why, n in found.items()}
-        rows = [Loss(*name, count, self.lost.get(name[1])) for name, count in counts.items()]
+        rows = [Loss(*name, count, self.lost.get(name)) for name, count in counts.items()]
         return sorted(rows, key=lambda loss: -loss.packets)
 
 

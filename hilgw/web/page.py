@@ -1,13 +1,14 @@
-"""What a page is made of: the model that all share, and who looks at it."""
+"""The context of one open page: the model that all share, and its visitor."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from hilgw.security.access import Grant
 from hilgw.web.live import Live
-from hilgw.web.model import Bench
+from hilgw.web.model import Bench, GatewayView
 from hilgw.web.recorded import Recorded
 
 REFRESH_S = 0.25
@@ -39,6 +40,17 @@ class Page:
         """Whether this visitor may do what needs the role. `build` makes a control that acts only
         then; no other visitor can use it."""
         return self.site.live.acts and self.grant.allows(role)
+
+    def sections(
+        self, shown: dict[str, Any], views: Mapping[str, GatewayView], make: Callable[..., Any]
+    ) -> None:
+        """Updates the sections of these gateways: `make` makes a new one, the others go."""
+        for key in shown.keys() - views.keys():
+            shown.pop(key).card.delete()
+        for key, view in views.items():
+            if key not in shown:
+                shown[key] = make(self, view)
+            shown[key].update(view)
 
     def refresh(self, update: Callable[[], None], seconds: float = REFRESH_S) -> None:
         """Calls `update` now and then on, while the page is open; nothing else reads or writes the

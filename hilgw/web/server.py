@@ -36,7 +36,7 @@ EVER_SAME = 50  # messages kept for a browser that comes back; then it loads the
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebSettings:
-    """name: of this machine, as others reach it. tokens: (role, file) of visitors from other hosts.
+    """name: this machine's host name for visitors. tokens: (role, file) pairs.
     certificate, key: PEM files."""
 
     host: str = "127.0.0.1"

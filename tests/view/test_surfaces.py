@@ -224,7 +224,8 @@ def test_diff_has_its_words(kind: str, tmp_path: Path, capsys: pytest.CaptureFix
     first, second = recorded(tmp_path, event), recorded(tmp_path, name="none")
     assert main(["diff", str(first), str(second)]) == (0 if kind in ("link", "status") else 1)
     printed = capsys.readouterr().out
-    shown = {"bytes": "byte 0x30", "link": "no difference"}.get(kind, words(event))
+    same = dict.fromkeys(("link", "status"), "no difference")
+    shown = {"bytes": "byte 0x30", **same}.get(kind, words(event))
     assert shown in printed
 
 

@@ -142,23 +142,40 @@ def test_a_gateway_of_another_version_shows_what_to_do(folder: Path, live: Live)
     wait_for_state(live, GONE)
 
 
-def test_more_kinds_of_events_from_the_next_one_on_while_a_page_needs_them(
+def test_a_kind_that_a_page_needs_is_read_at_once_beside_the_others(
     folder: Path, live: Live
 ) -> None:
     gateway = FakeGateway(folder, "7")
-    wait_for_state(live, UP)
+    view = wait_for_state(live, UP)
     wait_until(lambda: gateway.watched, what="a subscriber")
-    live.need("frame")
-    gateway.emit({"event": "notice", "source": "x", "text": "y"})
+    first = gateway.emit
+    for _ in range(2):
+        live.need("frame")  # no event comes: it is asked for all the same, once
     wait_until(lambda: len(gateway.watched) == 2, what="the second subscription")
-    assert set(gateway.watched[1]) - set(gateway.watched[0]) == {"frame"}
+    assert gateway.watched[1] == ["frame"]
+    assert "frame" not in gateway.watched[0]
+    first({"event": "notice", "source": "x", "text": "of the first subscription"})
+    frame = {"event": "frame", "station": "x", "direction": "sent", "data": "00", "text": ""}
+    gateway.emit(frame)
+    wait_until(lambda: view.log.end == view.traces.end == 1, what="both events")
     now = live.bench.now
     live.bench.now = lambda: now() + NEED_NS
-    gateway.emit({"event": "notice", "source": "x", "text": "y"})
-    wait_until(lambda: len(gateway.watched) == 3, what="the third subscription")
-    assert set(gateway.watched[2]) == set(gateway.watched[0])
+    gateway.emit(frame)  # the last one: no page needs it
+    wait_until(lambda: view.traces.end == 2, what="the last frame")
+    live.bench.now = now
+
+    def is_asked_again() -> bool:
+        live.need("frame")
+        return len(gateway.watched) == 3
+
+    wait_until(is_asked_again, what="the third subscription")
+    first({"event": "notice", "source": "x", "text": "still of the first subscription"})
+    wait_until(lambda: view.log.end == 2, what="the event")
     assert gateway.enough == [ENOUGH] * 3
     gateway.end()
+    wait_for_state(live, GONE)
+    live.need("frame")
+    assert len(gateway.watched) == 3
 
 
 def test_a_folder_that_others_may_change_is_a_problem(folder: Path, live: Live) -> None:

@@ -100,6 +100,7 @@ def test_memory_is_bounded_by_packets_by_their_size_and_by_names() -> None:
         seen.take({"event": "value", "robot": "r", "device": str(number), "value": 1}, 0)
         seen.take(packet(number, lost=f"reason{number}"), 0)
     assert len(seen.newest["value"]) == len(seen.lost) == len(seen.lost_counts) == MOST_NAMES
+    assert len(seen.ranges) == MOST_NAMES
 
 
 def test_losses_are_those_of_the_status_or_where_there_is_none_those_that_were_seen() -> None:
@@ -117,6 +118,30 @@ def test_losses_are_those_of_the_status_or_where_there_is_none_those_that_were_s
         ("not_received", "range", 70, late),
         ("dropped", "old", 1, None),
     ]
+
+
+def test_a_reason_of_two_kinds_of_loss_has_the_newest_event_of_each() -> None:
+    seen, refused = view(), {"event": "refused", "name": "xbee0", "reason": "channel", "text": ""}
+    lost = packet(1, lost="channel")
+    for event in (lost, refused):
+        seen.take(event, 0)
+    assert [tuple(each) for each in seen.losses()] == [
+        ("not_received", "channel", 1, lost),
+        ("refused", "channel", 1, refused),
+    ]
+
+
+def test_a_status_is_of_when_the_gateway_made_it() -> None:
+    seen = view()
+    seen.set_status({"mono_ns": 5}, 9)
+    assert (seen.status_ns, seen.message_ns) == (5, 9)
+
+
+def test_the_smallest_and_the_largest_value_of_a_sensor_are_kept() -> None:
+    seen = view()
+    for number in (3, -1, "nan", "inf", 2, [7, 8]):
+        seen.take({"event": "value", "robot": "r", "device": "ds", "value": number}, 0)
+    assert seen.ranges == {"r.ds": (-1, 3)}
 
 
 def test_a_gateway_that_was_restarted_takes_the_place_of_the_one_that_is_gone() -> None:

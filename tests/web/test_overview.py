@@ -81,6 +81,20 @@ def test_a_latch_shows_its_reason_and_a_newer_event_replaces_the_status() -> Non
     assert "xbee0 failed" in html
 
 
+def test_an_answer_that_was_made_before_an_event_does_not_override_it() -> None:
+    view = seen()
+    for mode in ({"event": "mode", "robot": "arm", "mode": "remote"}, {"event": "armed"}):
+        view.take({"robot": "arm", "armed": False, "text": "", "mono_ns": 5, **mode}, 5)
+    view.set_status(status(mode="simulation") | {"mono_ns": 4}, 9)
+    html = overview([view], "", 10)
+    assert html.count("disarmed") == 2  # in its chain, and in the table
+    assert "<td>remote</td>" in html
+    view.set_status(status(mode="simulation") | {"mono_ns": 6}, 9)
+    html = overview([view], "", 10)
+    assert "disarmed" not in html
+    assert "<td>simulation</td>" in html
+
+
 def test_texts_of_others_are_text() -> None:
     view = seen(latched=EVIL, mode=EVIL)
     view.config = f"/{EVIL}"
@@ -107,9 +121,9 @@ def test_other_gateways_have_latency_clock_counts_robots_and_listeners() -> None
     html = overview([view], "", 2 * NS_PER_S)
     for text in (
         "<caption>Other gateways</caption>",
-        '<th scope="row">gateway@bench</th><td><span class="state good">up</span></td>'
-        "<td>0.212 ms</td><td>1.5 ms</td><td></td><td>-0.000002 s</td><td>41</td>",
-        "<td>7</td><td>8</td><td>rover, arm</td><td>rover.rx (radio)</td><td>2.0 s</td>",
+        '<th scope="row">gateway@bench</th><td><span class="state good">up</span></td><td>41</td>',
+        "<td>7</td><td>8</td><td>0.212 ms</td><td>1.5 ms</td><td></td><td>-0.000002 s</td>"
+        "<td>rover, arm</td><td>rover.rx (radio)</td><td>2.0 s</td>",
         '<span class="state bad">failed speaks version 2</span>',
     ):
         assert text in html, text

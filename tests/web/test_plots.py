@@ -173,6 +173,37 @@ def test_all_series_of_all_gateways_are_found_with_short_names_and_within_a_boun
     assert "arm · rover: gps" in plots.names
 
 
+def preset(view: GatewayView, robot: str) -> list[str]:
+    plots = Plots()
+    plots.find([view], 9)
+    return [each.removeprefix("arm · ") for each in plots.preset(view, robot)]
+
+
+def test_a_preset_has_the_motors_and_sensors_of_its_robot_both_where_there_are_many() -> None:
+    motors = (command(1, 2, velocity=2, acceleration=-1) | {"device": f"m{n}"} for n in range(9))
+    sensors = (value(1, n, device=f"d{n}") for n in range(9))
+    other = value(1, 5, "rover2"), packet(2, "rover.tx", -40)
+    view = seen(*motors, *sensors, *other)
+    view.set_status(status(3), 3)
+    begin = [f"rover: m{n} velocity (applied)" for n in range(4)]
+    assert preset(view, "rover") == begin + [f"rover: d{n}" for n in range(4)]
+    assert preset(view, "rover2") == ["rover2: gps"]
+    arm = command(1, 2, "remote", position=1, velocity=3), value(1, 4, "rover.remote")
+    assert preset(seen(*arm), "rover") == [
+        "rover.remote: left position (applied)",
+        "rover.remote: gps",
+    ]
+
+
+def test_a_preset_is_never_empty() -> None:
+    view = seen()
+    view.set_status(status(3, 1.0), 3)
+    assert preset(view, "rover") == ["rover.tx: queue", "rover.body: real-time factor"]
+    rates = ["xbee0: packets/s in", "xbee0: packets/s out"]
+    assert preset(view, "")[:2] == preset(view, "silent")[:2] == rates
+    assert preset(seen(packet(2, "xbee0", -40)), "") == ["xbee0: RSSI"]
+
+
 # --- their points ---------------------------------------------------------------------------------
 
 

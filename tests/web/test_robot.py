@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
+
+import pytest
 
 from hilgw.units import NS_PER_S
 from hilgw.web.model import Bench, GatewayView
@@ -54,24 +57,124 @@ def test_sensors_have_their_names_units_and_ages() -> None:
         "arm",
         NOW,
     )
-    assert "<td>x 1 y 2.25 z -3 m</td><td>0.5 s</td>" in html
+    assert "<td>x 1 y 2.25 z -3 m</td><td></td><td>0.5 s</td>" in html
     assert "gps remote" in html
     assert "<td>nan m</td>" in html
     assert EVIL not in html
     assert "secret" not in html
 
 
-def test_motors_have_what_was_commanded_and_applied_within_limits() -> None:
-    html = motors(view_of(command(), arm=ROBOT), "arm", NOW)
-    row = "<td>velocity</td><td>4</td><td>2</td><td>rad/s</td><td>-6 to 6</td>"
-    assert row in html
+def test_a_sensor_has_a_bar_between_the_values_that_were_seen() -> None:
+    seen = (value("arm", "ds", number, ["value"], ["m"]) for number in (0, 8, 2.0))
+    html = sensors(view_of(*seen, value("arm", "gps", [1, 2], [], []), arm=ROBOT), "arm", NOW)
+    assert '<meter min="0.0" max="8.0" value="2.0" aria-label="2 of 8"></meter>' in html
+    assert "<td>0 to 8</td>" in html
+    assert html.count("<meter") == 1
+
+
+ALL = {"acceleration": -1, "available": 10.0}
+TO_POSITION = {"position": 1.5, "velocity": 4.0}
+
+
+@pytest.mark.parametrize(
+    ("events", "cells"),
+    [
+        ([command()], ["moving", "velocity", "4 rad/s", "", "2 rad/s"]),
+        ([command(applied={"velocity": 0.0})], ["standing", "velocity", "4 rad/s", "", "0 rad/s"]),
+        ([command(applied={})], ["not moved yet", "velocity", "4 rad/s", "", ""]),
+        (
+            [command(given=TO_POSITION | ALL, applied=TO_POSITION | ALL)],
+            ["moves to its target, or is there", "position", "1.5", "4 rad/s", "1.5"],
+        ),
+        (
+            [command(given={"position": 1.5}, applied={"position": 1.5, "velocity": 0})],
+            ["standing", "position", "1.5", "0 rad/s", "1.5"],
+        ),
+        (
+            [command(given={"torque": -3.0}, applied={"torque": -3.0, "velocity": 2.0})],
+            ["moving", "torque", "-3", "", "-3"],
+        ),
+        (
+            [command(given={"available_torque": 5}, applied={"torque": 2})],
+            ["moving", "torque", "2", "", "2"],
+        ),
+        (  # a position that is refused
+            [command(given={"position": 1.0}, outcome="refused", applied={"velocity": 2.0})],
+            ["moving", "velocity", "2 rad/s", "", "2 rad/s"],
+        ),
+        (  # a velocity after a torque
+            [command(applied={"torque": 3, "velocity": 4.0})],
+            ["moving", "velocity", "4 rad/s", "", "4 rad/s"],
+        ),
+    ],
+)
+def test_a_motor_is_one_row_with_what_it_shall_do_was_given_and_does(
+    events: list[Any], cells: list[str]
+) -> None:
+    assert shown(motors(view_of(*events, arm=ROBOT), "arm", NOW))[1:6] == cells
+
+
+def shown(html: str) -> list[str]:
+    """The cells of the only row."""
+    rows = re.findall("<tr>(.*?)</tr>", html)
+    assert len(rows) == 2
+    return [re.sub("<.*?>", "", each) for each in re.findall("<t[dh].*?</t[dh]>", rows[1])]
+
+
+def test_a_motor_has_its_limits_its_other_settings_and_the_outcome() -> None:
+    html = motors(view_of(command(given=ALL | {"velocity": 4.0}), arm=ROBOT), "arm", NOW)
     assert '<meter min="-6.0" max="6.0" value="2.0" aria-label="2 of 6"></meter>' in html
-    assert "<td>position</td><td></td><td>inf</td><td></td><td></td><td></td>" in html
+    assert shown(html)[7:] == ["-6 to 6", "0.5 s", "sent", "acceleration -1, available 10"]
     refused = command(outcome="refused", reason="not_armed", applied={}, body="remote")
     html = motors(view_of(refused, arm=ROBOT), "arm", NOW)
     assert "wheel remote" in html
     assert "refused: not armed" in html
     assert motors(view_of(refused, arm=ROBOT), "ar", NOW) == ""
+
+
+REFUSED = command(outcome="refused", reason="not_armed", applied=TO_POSITION)
+
+
+def stopped(robot: str = "arm") -> dict[str, Any]:
+    return {"event": "stopped", "robot": robot, "reason": "disarmed", "text": ""}
+
+
+@pytest.mark.parametrize(
+    ("events", "cells"),
+    [
+        ([command(), stopped()], ["standing: disarmed", "0 rad/s"]),
+        ([stopped(), command()], ["moving", "2 rad/s"]),
+        ([command(), stopped("other")], ["moving", "2 rad/s"]),
+        (  # a controller goes on after the stop: each command is refused
+            [command(applied=TO_POSITION), stopped(), REFUSED, REFUSED],
+            ["standing: disarmed", ""],
+        ),
+        ([stopped(), command(applied=TO_POSITION), REFUSED], ["moves to its target, or is there"]),
+        ([stopped(), REFUSED], ["standing: disarmed", ""]),
+        ([command(given=TO_POSITION), stopped()], ["standing: disarmed", ""]),
+        ([command(body="body"), stopped()], ["standing: disarmed", "0 rad/s"]),
+        ([command(body="remote"), stopped()], ["moving", "2 rad/s"]),
+        ([command(body="remote"), stopped("arm.remote")], ["standing: disarmed", "0 rad/s"]),
+        (
+            [command(body="remote"), {"event": "port", "name": "arm.remote", "state": "failed"}],
+            ["unknown: body failed", "2 rad/s"],
+        ),
+        ([command(), {"event": "port", "name": "arm.remote", "state": "failed"}], ["moving"]),
+    ],
+)
+def test_a_motor_that_was_stopped_stands_and_one_of_a_lost_body_is_unknown(
+    events: list[Any], cells: list[str]
+) -> None:
+    row = shown(motors(view_of(*events, arm=ROBOT), "arm", NOW))
+    assert [row[1], row[5]][: len(cells)] == cells
+
+
+def test_the_head_shows_that_no_controller_runs() -> None:
+    text = "no controller runs: the program ended with exit code 0"
+    html = head(view_of(arm=ROBOT | {"controller": {"runs": False, "text": text}}), "arm", NOW)
+    assert f'class="state warn">{text}' in html
+    html = head(view_of(arm=ROBOT | {"controller": {"runs": True, "text": ""}}), "arm", NOW)
+    assert "controller" not in html
 
 
 def test_the_head_is_the_newer_of_status_and_event() -> None:

@@ -165,6 +165,39 @@ def test_the_plan_shows_cones_ranges_names_and_why() -> None:
     assert made.count("text") == 3  # two names, and why
 
 
+def test_a_pair_of_objects_has_one_label_with_all_reasons_in_plan_and_in_3d() -> None:
+    back = {"source": "b.tx", "received_by": [], "missed": {"a.rx": "range"}}
+    events = packet(b__rx="cone"), packet(b__rx="cone", source="a.ir"), packet() | back, packet()
+    drawing = drawn(*events)
+    assert len(drawing.flights) == 4
+    assert {why for name, _, why in drawing.labels if name == "a b"} == {"cone, range"}
+    assert [name for name, *_ in drawing.labels] == ["a b", "a"]  # the last one has no listener
+    assert plan(drawing, box_of(drawing, [])).count('class="why"') == 2
+    assert [form[2][0] for form, *_ in forms(drawing, 10) if form[4] == 1 and form[0] == "a b"] == [
+        "cone, range"
+    ]
+
+
+def test_a_filter_leaves_the_ways_and_ranges_of_these_objects_and_all_objects() -> None:
+    more = {"b.tx": device("b", range=2)}
+    events = packet("b.rx"), packet(b__rx="cone"), packet(source="b.tx")
+    found = view(*events, emitters=scene()["emitters"] | more)
+    whole, some, none = (drawing_of(found, S, name) for name in ("", " A.", "nobody"))
+    assert [each.way[0] for each in some.flights] == ["a.tx", "a.tx"]
+    assert len(whole.flights) == 3
+    assert [each.name for each in some.things if each.size] == ["a.tx"]
+    assert some.objects == whole.objects == none.objects
+    assert some.nowhere == whole.nowhere
+    assert none.flights == []
+    on_b = scene()["emitters"] | {"xbee0": device("b", range=2)}
+    found = view(packet("b.rx"), packet("a.rx", source="xbee0"), emitters=on_b)
+    carried = drawing_of(found, S, "b")
+    assert [each.name for each in carried.things if each.size] == ["xbee0"]
+    assert {each.way[0] for each in carried.flights} == {"a.tx", "xbee0"}
+    ends = [each.ends for each in whole.flights if each.way[0] == "a.tx"]
+    assert [each.ends for each in some.flights] == ends  # at the devices that are not drawn, too
+
+
 def test_the_plan_rests_while_objects_move() -> None:
     first = box_of(drawn(), [])
     nearer = drawn(objects={"a": pose(1, 2, 3), "b": pose(2, 2, 0)})

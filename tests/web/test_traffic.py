@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from typing import Any
 
@@ -129,6 +130,24 @@ def test_filter(given: Filter, count: int) -> None:
     lost = packet(received_by=[], not_received="range", missed={"uart0": "range"})
     events = packet(), lost, packet(received_by=[], type="infra-red")
     assert sum(map(given.takes, events)) == count
+
+
+@pytest.mark.parametrize("word", ["ANT3", "ant3.rx", "rover", "bee"])
+def test_a_filter_shows_only_rows_with_its_word(word: str) -> None:
+    events = (
+        packet(1, received_by=["ant1.rx"], missed={"ant2.rx": "range", "ant3.rx": "cone"}),
+        packet(2, received_by=[], not_received="range", missed={"ant3.rx": "range"}),
+        packet(3, received_by=[], not_received="no_listener"),
+        packet(4, "bee.tx", received_by=["ant3.rx"]),
+    )
+    traffic = Traffic()
+    traffic.update([seen(*events)], Filter(word), paused=False)
+    rows = re.findall("<tr>(.*?)</tr>", traffic.packets())[1:]
+    texts = [re.sub("<.*?>", "", each) for each in rows]
+    assert len(texts) == len(traffic.rows) >= 1
+    assert all(word.lower() in each.lower() for each in texts)
+    assert ("ant3.rx: cone" in texts[-1]) is word.lower().startswith("ant3")
+    assert "ant2.rx" not in "".join(texts)
 
 
 def test_pause_keeps_the_view_and_follows_its_packets() -> None:

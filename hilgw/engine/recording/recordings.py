@@ -56,6 +56,8 @@ class Recordings:
     def status(self) -> dict[str, Any]:
         """The folder of those that a client names, and those that run, by name."""
         running = {name: asdict(_report(each)) for name, each in self._recorders.items()}
+        for each in running.values():
+            each["file"] = str(Path(each["file"]).absolute())  # clients run elsewhere
         return {"folder": str(self._folder.absolute()), "running": running}
 
     def begin_at_start(self, path: str | None) -> str | None:

@@ -16,6 +16,8 @@ from hilgw.medium.matching import stage
 from hilgw.medium.pose import IDENTITY, Pose, Vector
 from hilgw.units import NS_PER_S
 from hilgw.web.model import NO_SCENE, NO_TOPOLOGY, Event, GatewayView
+from hilgw.web.pages.overview import words
+from hilgw.web.pages.packets import Filter
 
 MOST_THINGS, MOST_FLIGHTS, MOST_COPIES = 300, 25, 4000
 SIGNALS = {"emitters": "emitter", "listeners": "receiver"}
@@ -35,11 +37,13 @@ class Thing(NamedTuple):
 
 class Flight(NamedTuple):
     """The packets of the last second that took one way: source, listener, and why it did not
-    receive them, or "". Without a listener on the channel, both ends are the source."""
+    receive them, or "". Without a listener on the channel, both ends are the source. objects: those
+    that the ends are on."""
 
     way: tuple[str, str, str]
     packets: int
     ends: tuple[Vector, Vector]
+    objects: frozenset[str]
 
 
 class Drawing(NamedTuple):
@@ -57,6 +61,16 @@ class Drawing(NamedTuple):
     @property
     def objects(self) -> dict[str, Thing]:
         return {each.name: each for each in self.things if not each.size}
+
+    @property
+    def labels(self) -> list[tuple[str, Vector, str]]:
+        """One label for each pair of objects, with a name: in the middle, why packets were lost."""
+        found: dict[frozenset[str], tuple[Vector, dict[str, None]]] = {}
+        for (_, _, why), _, ((a, b, c), (x, y, z)), pair in self.flights:
+            if why:
+                middle = ((a + x) / 2, (b + y) / 2, (c + z) / 2)
+                found.setdefault(pair, (middle, {}))[1][words(why)] = None
+        return [(" ".join(sorted(pair)), at, ", ".join(whys)) for pair, (at, whys) in found.items()]
 
     @property
     def down(self) -> tuple[int, int]:
@@ -96,8 +110,9 @@ def _dot(a: complex, b: complex) -> float:
     return (a * b.conjugate()).real
 
 
-def drawing_of(view: GatewayView, now: int) -> Drawing:
-    """All of it as it is now, as far as the page has it."""
+def drawing_of(view: GatewayView, now: int, name: str = "") -> Drawing:
+    """All of it as it is now, as far as the page has it. name: ranges and ways of packets only of
+    the objects and devices with this in their names."""
     known, newest = view.status.get("scene", NO_SCENE), view.newest["placed"].items()
     found = known["objects"] | {n: e for n, e in newest if e["mono_ns"] >= known["mono_ns"]}
     poses = {name: _pose(each) for name, each in found.items() if each and each["position"]}
@@ -110,9 +125,11 @@ def drawing_of(view: GatewayView, now: int) -> Drawing:
         for name, each in known[part].items()
         if each["on"] in poses
     ]
-    things += [each for each in parts if each.size != (math.inf, -1)]
     at = poses | {each.name: each.pose for each in parts if each.kind in SIGNALS.values()}
     on = {name: each["on"] for part in SIGNALS for name, each in known[part].items()}
+    chosen = Filter(name)
+    hidden = {name for name, object in on.items() if not chosen.is_of([name, object])}
+    things += [each for each in parts if each.size != (math.inf, -1) and each.name not in hidden]
     nowhere, flights = Counter(dict.fromkeys(found.keys() - poses.keys(), 0)), []
     recent = (e for e in reversed(view.packets.since(0)) if now - e["mono_ns"] <= NS_PER_S)
     ways = (way for packet in recent for way in _ways(packet))
@@ -120,8 +137,8 @@ def drawing_of(view: GatewayView, now: int) -> Drawing:
         ends = {name: on.get(name, name.partition(".")[0]) for name in way[:2] if name}
         nowhere.update({each: count for each in ends.values() if each in nowhere})
         where = [at[n if n in at else o].position for n, o in ends.items() if n in at or o in at]
-        if len(where) == len(ends):
-            flights.append(Flight(way, count, (where[0], where[-1])))
+        if len(where) == len(ends) and chosen.is_of([*ends, *ends.values()]):
+            flights.append(Flight(way, count, (where[0], where[-1]), frozenset(ends.values())))
     flights.sort(key=lambda each: -stage(each.way[2]))  # those that came nearest to a listener
     shown = [
         each

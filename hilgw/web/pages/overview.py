@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from hilgw.web.page import Page
 
 KINDS = {"up": "good", "opening": "warn", "handshake": "warn", "waiting": "warn"}
-COUNTED = ("sent", "delivered", "lost", "unsettled", "received", "missed", "late", "dropped")
+COUNTED = ("lost", "sent", "delivered", "unsettled", "received", "missed", "late", "dropped")
 REASONS: dict[str, type[reasons.Reason]] = {
     "rejected": reasons.RejectedReason,
     "not_received": reasons.NotReceivedReason,
@@ -73,9 +72,19 @@ def parts(view: GatewayView, now: int) -> dict[str, Markup]:
     return {"": _head(view, now), **tables}
 
 
-def _head(view: GatewayView, now: int) -> Markup:
+def heading(view: GatewayView, now: int, about: str = "") -> Markup:
+    """HTML of its name and its state. about: more in small print."""
     current, since = view.state(now), age(now - view.message_ns)
     word = current if current == UP else f"{current} - last message {since} ago"
+    return element(
+        "header",
+        element("h2", view.title, title=view.config),
+        state(word, "good" if current == UP else "bad"),
+        element("span", about, class_="dim"),
+    )
+
+
+def _head(view: GatewayView, now: int) -> Markup:
     shown, passed = view.rate("packet", now)
     rate = f"{passed} packets/s" + (f", {shown} of them shown" if shown < passed else "")
     about = [f"process {view.pid}"] if view.pid else []
@@ -85,17 +94,10 @@ def _head(view: GatewayView, now: int) -> Markup:
     if slow := view.slow.value(now):
         about.append(f"{slow} events/s left out: this page is too slow")
     about += [f"restarted {view.restarts} x"] if view.restarts else []
-    name = Path(view.config).stem or Path(view.key).name
-    head = element(
-        "header",
-        element("h2", name, title=view.config),
-        state(word, "good" if current == UP else "bad"),
-        element("span", " · ".join(about), class_="dim"),
-    )
     body = [element("p", view.why)] if view.why else []
     if view.status:
         body.append(_map(view))
-    return joined([head, *body])
+    return joined([heading(view, now, " · ".join(about)), *body])
 
 
 # --- the topology ---------------------------------------------------------------------------------
@@ -130,8 +132,7 @@ def _chain(view: GatewayView, robot: str) -> Markup:
     """Controller - robot - bodies."""
     ends = [(end, f"{robot}.{end}") for end in ("controller", "body", "remote")]
     found = [_port_state(view, port, end) for end, port in ends if port in view.status["ports"]]
-    known: Mapping[str, Any] = view.status["robots"].get(robot, {})
-    if known:
+    if known := robot_of(view, robot):
         found.insert(1, armed_state(known))
     between = element("i", "⇄", aria_hidden="true")
     parts = [each for one in found for each in (between, one)][1:]
@@ -151,8 +152,23 @@ def _state_of(view: GatewayView, port: str) -> str:
     return str(view.status["ports"][port]["state"])
 
 
+def robot_of(view: GatewayView, name: str) -> dict[str, Any]:
+    """Return a robot as `status` has it, or newer events, and `mono_ns`: when it was so; nothing of
+    one that `status` does not have."""
+    if (known := view.status.get("robots", {}).get(name)) is None:
+        return {}
+    robot = {**known, "mono_ns": view.status_ns}
+    armed, mode = (view.newest[kind].get(name, {"mono_ns": 0}) for kind in ("armed", "mode"))
+    if mode["mono_ns"] > view.status_ns:
+        robot["mode"] = mode["mode"]
+    if armed["mono_ns"] > view.status_ns:
+        robot |= {key: armed[key] for key in ("armed", "mono_ns")}
+        robot["latched"] = None if armed["armed"] else known["latched"]
+    return robot
+
+
 def armed_state(robot: Mapping[str, Any]) -> Markup:
-    """Whether its motors may move. robot: as `status` has it."""
+    """Whether its motors may move. robot: as of `robot_of`."""
     if robot["latched"]:
         return state("latched", "bad")
     return state("armed", "good") if robot["armed"] else state("disarmed", "warn")
@@ -163,7 +179,8 @@ def armed_state(robot: Mapping[str, Any]) -> Markup:
 
 def _robots(view: GatewayView, now: int) -> Markup:
     rows = []
-    for name, robot in view.status["robots"].items():
+    for name in view.status["robots"]:
+        robot = robot_of(view, name)
         stop = view.newest["stopped"].get(name)
         last = "" if stop is None else f"{words(stop['reason'])}, {_since(stop, now)} ago"
         link = urlencode({"gateway": view.key, "robot": name})
@@ -171,14 +188,14 @@ def _robots(view: GatewayView, now: int) -> Markup:
             (
                 element("a", name, href=f"/robot?{link}"),
                 armed_state(robot),
+                last,
                 robot["latched"] or "",
                 robot.get("mode") or "",
                 robot["late_steps"]["count"],
-                last,
-                age(now - view.status_ns),
+                age(now - robot["mono_ns"]),
             )
         )
-    head = ("robot", "motors", "latched by", "mode", "late steps", "last stop", "age")
+    head = ("robot", "motors", "last stop", "latched by", "mode", "late steps", "age")
     return table("Robots", head, rows)
 
 
@@ -187,6 +204,7 @@ def _ports(view: GatewayView, now: int) -> Markup:
         (
             name,
             _port_state(view, name),
+            _loss(port["last_loss"]),
             age(port["since_s"] * 1e9 + now - view.status_ns),
             *(
                 f"{port[f'{way}_{what}_per_s']:.{digits}f}"
@@ -194,18 +212,18 @@ def _ports(view: GatewayView, now: int) -> Markup:
                 for what, digits in (("bytes", 0), ("packets", 1))
             ),
             "" if port["last_byte_s"] is None else age(port["last_byte_s"] * 1e9),
-            _loss(port["last_loss"]),
             age(now - view.status_ns),
             port["port"],
         )
         for name, port in view.status["ports"].items()
     ]
-    head = ("port", "state", "since", "in B/s", "pkt/s", "out B/s", "pkt/s", "last byte")
-    return table("Ports", (*head, "last loss", "age", "path"), rows)
+    head = ("port", "state", "last loss", "since", "in B/s", "pkt/s", "out B/s", "pkt/s")
+    return table("Ports", (*head, "last byte", "age", "path"), rows)
 
 
-def _loss(loss: Mapping[str, Any] | None) -> str:
-    return "" if loss is None else f"{words(loss['reason'])}, {age(loss['age_s'] * 1e9)} ago"
+def _loss(loss: Mapping[str, Any] | None) -> Markup:
+    text = "" if loss is None else f"{words(loss['reason'])}, {age(loss['age_s'] * 1e9)} ago"
+    return element("span", text, class_="wraps")
 
 
 def _neighbours(view: GatewayView, now: int) -> Markup:
@@ -214,16 +232,16 @@ def _neighbours(view: GatewayView, now: int) -> Markup:
         (
             name,
             state(f"{event['state']} {event['reason']}".strip(), KINDS.get(event["state"], "bad")),
+            *(event["counts"].get(key, "") for key in COUNTED),
             *(milliseconds(event[key]) for key in ("p50_ms", "p99_ms", "round_trip_ms")),
             "" if (offset := event["clock_offset_s"]) is None else f"{offset:+.6f} s",
-            *(event["counts"].get(key, "") for key in COUNTED),
             ", ".join(event["robots"]),
             ", ".join(f"{each} ({type})" for each, type in event["listeners"].items()),
             _since(event, now),
         )
         for name, event in view.newest["link"].items()
     ]
-    head = ("other gateway", "state", "p50", "p99", "round trip", "clock offset", *COUNTED)
+    head = ("other gateway", "state", *COUNTED, "p50", "p99", "round trip", "clock offset")
     return table("Other gateways", (*head, "robots", "listeners", "age"), rows)
 
 
@@ -235,14 +253,14 @@ def _losses(view: GatewayView, now: int) -> Markup:
     rows = [
         (
             words(loss.reason),
-            words(loss.kind),
             loss.packets,
+            words(loss.kind),
             "" if loss.last is None else f"{_since(loss.last, now)} ago",
             meaning(loss.kind, loss.reason),
         )
         for loss in view.losses()
     ]
-    head = ("reason", "packets were", "count", "last", "meaning")
+    head = ("reason", "packets", "fate", "last", "meaning")
     return table("Losses", head, rows)
 
 

@@ -54,11 +54,10 @@ def plan(drawing: Drawing, box: list[complex]) -> Markup:
         label(complex(left, y), "tick y", f"{drawing.down[1] * y + 0.0:g} m") for y in down[:-1]
     ]
     shapes = [_drawn(drawing, each, UNLIMITED * width) for each in drawing.things if each.size]
-    for (_, _, why), _, ends in drawing.flights:
-        start, end = map(drawing.flat, ends)
-        way = f"M{_text(start)}L{_text(end)}"
-        shapes.append(element("path", d=way, class_="missed" if why else "flies"))
-        labels += [label((start + end) / 2, "why", words(why))] if why else []
+    for (_, _, why), _, ends, _ in drawing.flights:
+        way = "L".join(_text(drawing.flat(end)) for end in ends)
+        shapes.append(element("path", d=f"M{way}", class_="missed" if why else "flies"))
+    labels += [label(drawing.flat(middle), "why", why) for _, middle, why in drawing.labels]
     for name, each in drawing.objects.items():
         turn = cmath.phase(drawing.flat(each.pose.axis(drawing.cone)))
         shown = element("i", style=f"transform:rotate({turn:.3f}rad)"), element("b", name)
@@ -96,7 +95,7 @@ def lost(drawing: Drawing) -> Markup:
     """The packets of the last second that did not arrive, and why."""
     rows = [
         (source, to or "-", packets, words(why), meaning("not_received", why))
-        for (source, to, why), packets, _ in drawing.flights
+        for (source, to, why), packets, *_ in drawing.flights
         if why
     ]
     return table("Not received", ("from", "to", "packets/s", "why", "meaning"), rows)

@@ -16,13 +16,16 @@ from hilgw.web.actions import button
 from hilgw.web.content import scrolling
 from hilgw.web.markup import Markup, age, state, table
 from hilgw.web.model import UP, GatewayView
+from hilgw.web.pages.robot import mode_of, robots_of
 from hilgw.web.series import POINTS, Points, Reading, collect, of_event, of_status
 
 if TYPE_CHECKING:
+    from hilgw.web.model import Bench
     from hilgw.web.page import Page
 
 WINDOWS = {10: "last 10 s", 60: "last 1 min", 300: "last 5 min", 0: "all"}
 MOST_LISTED, MOST_CURVES, MOST_NEEDED = 4096, 12, 64  # of a page; of one gateway, by all pages
+MOST_PRESET = 8
 MOST_AXES, AXIS_PX, LONGEST = 3, 48, 80
 DRAWN, DRAWN_PAUSED = 500, 4000  # points of a curve: those of a pause are for zooming in
 HELD = ("(commanded)", "(applied)")  # how names end of what stays so until the next point
@@ -65,7 +68,7 @@ class Plots:
         """Finds the series that there are now. Returns whether there are new ones."""
         self.found_ns, titles = now, dict[str, GatewayView]()
         for view in views:
-            title = Path(view.config).stem or Path(view.key).name
+            title = view.title
             titles[f"{title} {view.pid}" if title in titles else title] = view
         found = {
             f"{title} · {each.name}".encode(errors="replace").decode(): (view, time, each)
@@ -80,6 +83,26 @@ class Plots:
             self.names[name] = f"{whole[:half]}…{whole[-half:]}" if is_long else whole
         self._newest = {name: each for name, each in found.items() if name in self.names}
         return bool(new)
+
+    def preset(self, view: GatewayView, robot: str) -> list[str]:
+        """The names of the series to begin with: what the motors of a robot were given and what its
+        sensors report; where there is none of these, its rates, or else those of the gateway."""
+        known = {each.name: name for name, (of, _, each) in self._newest.items() if of is view}
+        own = {name for name in known if name.startswith((f"{robot}:", f"{robot}."))}
+        devices = [
+            [
+                each.name
+                for event in view.newest[kind].values()
+                for each in of_event(event, {})
+                if each.name in own
+                if kind == "value" or each.name.endswith(f" {mode_of(event)} (applied)")
+            ]
+            for kind in ("command", "value")
+        ]
+        some = [name for names in devices for name in names[: MOST_PRESET // 2]]
+        rates = [name for name in known if name in own] or known
+        found = dict.fromkeys([*some, *chain(*devices)] or rates)
+        return [known[name] for name in found][:MOST_PRESET]
 
     def update(self, chosen: Iterable[str], now: int, *, paused: bool) -> None:
         """Shows these. Call it again and again, also while it is paused: they go on."""
@@ -186,6 +209,39 @@ def to_csv(shown: Iterable[tuple[str, Points, list[Any]]]) -> bytes:
     return file.getvalue().encode(errors="replace")
 
 
+class Choice:
+    """The lists of a page: the preset; the series, those of the preset until others are chosen."""
+
+    def __init__(self, plots: Plots, bench: Bench) -> None:
+        from nicegui import ui
+
+        self._plots, self._bench, self._preselected = plots, bench, list[str]()
+        self._preset = ui.select({}, label="Preset").props("dense outlined")
+        self._preset.on("update:model-value", self._follow)
+        self.series = ui.select({}, label="Series", multiple=True, with_input=True)
+        self.series.props("dense outlined use-chips clearable").classes("series")
+
+    def find(self, now: int) -> None:
+        """Lists what there is now."""
+        gateways, preset = self._bench.gateways, self._preset
+        if self._plots.find(gateways.values(), now):
+            self.series.set_options(self._plots.names)
+        robots = robots_of(gateways)
+        having = {key for key, _ in robots}
+        found = robots | {(k, ""): each.title for k, each in gateways.items() if k not in having}
+        if found != preset.options:
+            is_known = preset.value in found
+            preset.set_options(found, value=preset.value if is_known else next(iter(found), None))
+        if self.series.value == self._preselected:
+            self._follow()
+
+    def _follow(self) -> None:
+        key, robot = self._preset.value or ("", "")
+        view = self._bench.gateways.get(key)
+        self._preselected = [] if view is None else self._plots.preset(view, robot)
+        self.series.set_value([*self._preselected])
+
+
 def build(page: Page) -> None:
     """The elements of the page."""
     from nicegui import run, ui  # the options of the chart need no server
@@ -204,8 +260,7 @@ def build(page: Page) -> None:
 
     with ui.element("section").classes("gateway"):
         with ui.element("div").classes("tools"):
-            chosen = ui.select({}, label="Series", multiple=True, with_input=True)
-            chosen.props("dense outlined use-chips").classes("series")
+            choice = Choice(plots, bench)
             window = ui.select(WINDOWS, label="Time", value=10).props("dense outlined")
             pause = ui.checkbox("Pause")
             button("CSV", save)
@@ -216,9 +271,9 @@ def build(page: Page) -> None:
 
     def update() -> None:
         now = bench.now()
-        if not 0 <= now - plots.found_ns < NS_PER_S and plots.find(bench.gateways.values(), now):
-            chosen.set_options(plots.names)
-        plots.update(chosen.value, now, paused=pause.value)
+        if not 0 <= now - plots.found_ns < NS_PER_S:
+            choice.find(now)
+        plots.update(choice.series.value, now, paused=pause.value)
         state_now = [pause.value, window.value]
         if not pause.value or state_now != drawn:
             drawn[:] = state_now

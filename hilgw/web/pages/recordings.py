@@ -1,4 +1,4 @@
-"""The page Recordings: those that run, and the files of each gateway's folder."""
+"""The page Recordings: those that run on each gateway, and the files of each folder."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import stat
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 from urllib.parse import quote, urlencode
 
 from hilgw.client.gateway import Gateway
@@ -31,6 +31,8 @@ MOST_FILES = 200
 FILES_S = 1.0  # the folder is read anew
 PIECE_BYTES = 256 * 1024
 DOWNLOAD = "/recordings/file"
+END = """(e) => { const b = e.target.closest("[data-name]");
+if (b) emit(b.dataset.name); }"""
 NO_FILES = "Here are no recordings yet."
 
 
@@ -114,18 +116,24 @@ def add_download(app: Starlette, bench: Bench) -> None:
 
 
 def build(page: Page) -> None:
-    top, shown = content(), dict[str, Section]()
+    from nicegui import ui
+
+    top, cards, shown = content(), ui.element("div"), dict[str, Section]()
+    with ui.element("section").classes("gateway") as below:
+        files = scrolling("Files")
 
     def update() -> None:
         found = page.bench.gateways
         top.set_content(general(list(found.values()), page.bench.problem))
         views = {key: view for key, view in found.items() if folder_of(view)}
-        for key in shown.keys() - views.keys():
-            shown.pop(key).card.delete()
-        for key, view in views.items():
-            if key not in shown:
-                shown[key] = Section(page, view)
-            shown[key].update(view)
+        with cards:
+            page.sections(shown, views, Section)
+        folders: dict[str, list[GatewayView]] = {}
+        for view in views.values():
+            folders.setdefault(os.path.realpath(folder_of(view)), []).append(view)
+        may = page.may("drive")
+        files.set_content(joined(files_in(each, of, links=may) for each, of in folders.items()))
+        below.set_visibility(bool(folders))
 
     page.refresh(update, FILES_S)
 
@@ -137,14 +145,13 @@ class Section:
         from nicegui import ui
 
         self._page, self._gateway = page, Gateway(Path(view.key))
-        self._running: Any = None
         with ui.element("section").classes("gateway") as self.card:
-            title = Path(view.config).stem or Path(view.key).name
-            ui.html(element("h2", title, title=view.config))
+            ui.html(element("h2", view.title, title=view.config))
             self._actions = Actions(page)
             if page.may("drive"):
                 self._controls()
-            self._table, self._files = scrolling("Running"), scrolling("Files")
+            self._table = scrolling("Running")
+            self._table.on("click", lambda event: self._end(event.args), js_handler=END)
 
     def _controls(self) -> None:
         from nicegui import ui
@@ -153,8 +160,6 @@ class Section:
         with ui.element("div").classes("tools"):
             name = ui.input("Name").props("dense outlined")
             button("Record", lambda: do(f"recording {name.value}", gateway.record, name.value))
-            self._running = ui.select([], label="Running").props("dense outlined")
-            button("End", self._end)
         with ui.element("div").classes("tools"):
             text = ui.input("Note").props("dense outlined")
             button("Write", lambda: self._write(text.value))
@@ -165,46 +170,53 @@ class Section:
         else:
             self._actions.lacks("the note is empty")
 
-    async def _end(self) -> None:
-        if name := self._running.value:
-            await self._actions.do(f"recorded {name}", self._gateway.end_record, name)
-        else:
-            self._actions.lacks("no recording runs")
+    async def _end(self, name: str) -> None:
+        await self._actions.do(f"recorded {name}", self._gateway.end_record, name)
 
     def update(self, view: GatewayView) -> None:
-        """All of it is as the gateway is now."""
-        running = view.status["recordings"]["running"]
-        if self._running is not None and self._running.options != list(running):
-            chosen = self._running.value
-            value = chosen if chosen in running else next(iter(running), None)
-            self._running.set_options(list(running), value=value)
-        now = {Path(each["file"]).name for each in running.values()}
+        """Shows the recordings that run now."""
+        rows = running(view, may_end=self._page.may("drive"))
         is_up = view.state(self._page.bench.now()) == UP
-        rows = [
-            (name, each["file"], _size(each["bytes"]), each["lost"], each["error"])
-            for name, each in running.items()
-        ]
-        head = ("name", "file", "size", "events lost", "why")
-        self._table.set_content(table("Running", head, rows if is_up else []))
+        self._table.set_content(rows)
         self._table.set_visibility(bool(rows) and is_up)
-        found = files_of(folder_of(view))
-        self._files.set_content(_files(view, found, now, links=self._page.may("drive")))
 
 
-def _files(view: GatewayView, found: list[File], running: set[str], *, links: bool) -> Markup:
+def running(view: GatewayView, *, may_end: bool) -> Markup:
+    """HTML of the recordings that run, each with the size of its file now. may_end: with a button
+    that ends it."""
     rows = []
+    for name, each in view.status["recordings"]["running"].items():
+        end = element("button", "End", data_name=name, aria_label=f"End {name}") if may_end else ""
+        rows.append((name, end, size_of(each["file"]), each["lost"], each["error"], each["file"]))
+    return table("Running", ("name", "", "size", "events lost", "why", "file"), rows)
+
+
+def files_in(folder: str, views: list[GatewayView], *, links: bool) -> Markup:
+    """HTML of the files of a folder, to which these gateways record."""
+    rows, found = [], files_of(folder)
+    of_each = (view.status["recordings"]["running"].values() for view in views)
+    now = {os.path.realpath(each["file"]) for running in of_each for each in running}
     for each in found[:MOST_FILES]:
-        where = f"{DOWNLOAD}?{urlencode({'gateway': view.key, 'name': each.name})}"
+        where = f"{DOWNLOAD}?{urlencode({'gateway': views[0].key, 'name': each.name})}"
         name = element("a", each.name, href=where, download=each.name) if links else each.name
         changed = f"{datetime.fromtimestamp(each.changed_s).astimezone():%Y-%m-%d %H:%M:%S}"
-        rows.append((name, _size(each.size), changed, "running" if each.name in running else ""))
+        is_running = str(Path(folder) / each.name) in now
+        rows.append((name, in_bytes(each.size), changed, "running" if is_running else ""))
     left = len(found) - MOST_FILES
     more = [element("p", f"{left} older ones are not shown", class_="dim")] if left > 0 else []
     none = [] if rows else [element("p", NO_FILES, class_="dim")]
-    folder = element("p", element("code", folder_of(view)), class_="dim")
-    columns = ("file", "size", "changed", "")
-    return joined([folder, table("Files", columns, rows), *none, *more])
+    of = f"folder of {', '.join(view.title for view in views)}: "
+    head = element("p", of, element("code", folder), class_="dim")
+    return joined([head, table("Files", ("file", "size", "changed", ""), rows), *none, *more])
 
 
-def _size(size: int) -> str:
+def size_of(file: str) -> str:
+    """The size of this file now; "" where there is none any more."""
+    try:
+        return in_bytes(Path(file).stat().st_size)
+    except (OSError, ValueError):
+        return ""
+
+
+def in_bytes(size: int) -> str:
     return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.1f} kB"

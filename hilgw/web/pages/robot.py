@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +14,13 @@ from hilgw.web.actions import Actions, button
 from hilgw.web.content import content, scrolling
 from hilgw.web.markup import Markup, age, element, joined, state, table
 from hilgw.web.model import UP, Event, GatewayView
-from hilgw.web.pages.overview import armed_state, general, words
+from hilgw.web.pages.overview import armed_state, general, robot_of, words
 from hilgw.web.pages.traffic import clock
 
 if TYPE_CHECKING:
     from hilgw.web.page import Page
 
+FORCES = ("force", "torque")
 MODES = ("simulation", "remote", "shadow")
 SHOWN = 100
 HOLD_S = 0.6
@@ -141,9 +142,8 @@ class Robot:
             return
         now, name = self._page.bench.now(), self._name
         self._head.set_content(head(view, name, now))
-        robot = view.status.get("robots", {}).get(name, {})
         if self._mode is not None:
-            mode = view.newest["mode"].get(name, {}).get("mode", robot.get("mode"))
+            mode = robot_of(view, name).get("mode")
             self._mode.set_visibility(bool(mode))
             if self._mode.value != mode:
                 self._mode.set_value(mode)
@@ -158,27 +158,26 @@ class Robot:
 
 
 def head(view: GatewayView, name: str, now: int) -> Markup:
-    """HTML of its state, and how old that is."""
-    known = view.status.get("robots", {}).get(name)
-    current = view.state(now)
-    if known is None or current != UP:
+    """HTML of its state, and how old that is; whether its controller runs."""
+    robot, current = robot_of(view, name), view.state(now)
+    if not robot or current != UP:
         return element("header", element("h2", name), state(f"the gateway is {current}", "bad"))
-    since, newest = view.status_ns, view.newest["armed"].get(name)
-    if newest is not None and newest["mono_ns"] > since:
-        since, latched = newest["mono_ns"], None if newest["armed"] else known["latched"]
-        known = {**known, "armed": newest["armed"], "latched": latched}
-    why = f"latched by {words(known['latched'])}: arm it again" if known["latched"] else ""
-    old = element("span", f"{age(now - since)} old", class_="dim")
-    return element("header", element("h2", name), armed_state(known), element("span", why), old)
+    why = f"latched by {words(robot['latched'])}: arm it again" if robot["latched"] else ""
+    old = element("span", f"{age(now - robot['mono_ns'])} old", class_="dim")
+    absence = robot.get("controller", {}).get("text")
+    absent = [element("div", state(absence, "warn"))] if absence else []
+    armed = armed_state(robot), element("span", why)
+    return element("header", element("h2", name), *armed, old, *absent)
 
 
 def sensors(view: GatewayView, name: str, now: int) -> Markup:
-    """HTML of the newest value of each sensor."""
-    rows = [
-        (device, words_of(event), age(now - event["mono_ns"]))
-        for device, event in _of(view, "value", name)
-    ]
-    return table("Sensors", ("sensor", "value", "age"), rows)
+    """HTML of the newest value of each sensor; where it lies in those that were seen."""
+    rows = []
+    for device, event in _of(view, "value", name):
+        seen = view.ranges.get(name_of(event))
+        bar = _bar(event["value"], seen)
+        rows.append((device, words_of(event), bar, age(now - event["mono_ns"]), _between(seen)))
+    return table("Sensors", ("sensor", "value", "", "age", "seen so far"), rows)
 
 
 def number(value: float | str) -> str:
@@ -187,36 +186,86 @@ def number(value: float | str) -> str:
 
 
 def motors(view: GatewayView, name: str, now: int) -> Markup:
-    """HTML of what each motor was commanded and given, with its limits."""
-    rows = []
-    for device, event in _of(view, "command", name):
-        settings = dict.fromkeys([*event["given"], *event["applied"]])
-        refused = event["reason"] and f"refused: {words(event['reason'])}"
-        for setting in settings:
-            limits, applied = event["limits"].get(setting), event["applied"].get(setting)
-            rows.append(
-                (
-                    device,
-                    setting,
-                    number(event["given"].get(setting, "")),
-                    "" if applied is None else number(applied),
-                    event["units"].get(setting, ""),
-                    " to ".join(map(number, limits)) if limits else "",
-                    _bar(applied, limits),
-                    age(now - event["mono_ns"]),
-                    state(refused, "bad") if refused else words(event["outcome"]),
-                )
-            )
-    columns = ("motor", "setting", "commanded", "applied", "unit", "limits", "", "age", "outcome")
-    return table("Motors", columns, rows)
+    """HTML of what each motor does, shall do and was given."""
+    rows = [
+        (device, *_motor(view, event, age(now - event["mono_ns"])))
+        for device, event in _of(view, "command", name)
+    ]
+    head = ("motor", "now", "mode", "target", "speed", "applied", "", "limits", "age", "outcome")
+    return table("Motors", (*head, "other settings"), rows)
 
 
-def _bar(applied: Any, limits: list[float] | None) -> Markup:
-    """Where the value is within its limits; the numbers are beside it."""
-    if limits is None or not isinstance(applied, int | float) or limits[0] >= limits[1]:
+def mode_of(event: Event) -> str:
+    """The setting that a motor follows, from its newest command: a force or a torque, the position
+    that it goes to, or else its velocity. One that was refused changes nothing."""
+    is_void = event["outcome"] == "refused" and event["applied"]
+    given = {} if is_void else event["given"]
+    known = {**event["applied"], **given}
+    forces = [each for each in FORCES if each in given]
+    others = [each for each in ("position", "velocity", *FORCES) if known.get(each, "inf") != "inf"]
+    return next(iter(forces + others), "velocity")
+
+
+def _motor(view: GatewayView, event: Event, old: str) -> tuple[object, ...]:
+    """The cells of its row behind its name."""
+    mode, stop, limits = mode_of(event), _stop(view, event), event["limits"]
+    known, applied = {**event["applied"], **event["given"]}, event["applied"].get(mode)
+    if stop is not None:
+        applied = None if mode == "position" else 0.0
+    refused = event["reason"] and f"refused: {words(event['reason'])}"
+    others = known.keys() - {"position", "velocity", mode}
+    return (
+        _motion(view, event, mode, applied, stop),
+        mode,
+        _with_unit(event, mode, known.get(mode)),
+        _with_unit(event, "velocity", known.get("velocity")) if mode == "position" else "",
+        _with_unit(event, mode, applied),
+        _bar(applied, limits.get(mode)),
+        _between(limits.get(mode)),
+        old,
+        state(refused, "bad") if refused else words(event["outcome"]),
+        ", ".join(f"{each} {_with_unit(event, each, known[each])}" for each in sorted(others)),
+    )
+
+
+def _with_unit(event: Event, setting: str, value: Any) -> str:
+    return "" if value is None else f"{number(value)} {event['units'].get(setting, '')}".rstrip()
+
+
+def _motion(view: GatewayView, event: Event, mode: str, applied: Any, stop: Event | None) -> Markup:
+    """Whether it moves, as far as what it was sent shows that. One that goes to a position stands
+    still when it is there."""
+    port = view.newest["port"].get(f"{event['robot']}.{event['body'] or 'body'}", {"state": "up"})
+    if port["state"] != "up":
+        return state(f"unknown: body {port['state']}", "bad")
+    if stop is not None:
+        return state(f"standing: {words(stop['reason'])}")
+    if applied is None:
+        return state("not moved yet")
+    if mode == "position" and event["applied"].get("velocity") != 0:
+        return state("moves to its target, or is there", "good")
+    is_still = mode == "position" or applied == 0
+    return state("standing") if is_still else state("moving", "good")
+
+
+def _stop(view: GatewayView, event: Event) -> Event | None:
+    """The stop of its body that came after the last command that was not refused, if any."""
+    is_remote = event["body"] == "remote"  # the stops of the other body have the robot's name
+    stop = view.newest["stopped"].get(event["robot"] + ".remote" * is_remote)
+    accepted_ns = event.get("accepted_ns", event["mono_ns"])
+    return stop if stop is not None and stop["mono_ns"] >= accepted_ns else None
+
+
+def _between(limits: Sequence[float] | None) -> str:
+    return " to ".join(map(number, limits)) if limits else ""
+
+
+def _bar(value: Any, limits: Sequence[float] | None) -> Markup:
+    """Where a value is between these two; the numbers are beside it."""
+    if limits is None or not isinstance(value, int | float) or limits[0] >= limits[1]:
         return Markup("")
     low, high = limits
-    value = min(max(applied, low), high)
+    value = min(max(value, low), high)
     return element("meter", min=low, max=high, value=value, aria_label=f"{value:.4g} of {high:.4g}")
 
 

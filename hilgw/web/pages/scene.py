@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from hilgw.client.gateway import Gateway
 from hilgw.web.actions import FLAT, Actions, button
 from hilgw.web.content import content, scrolling
-from hilgw.web.markup import Markup, age, element, joined, state, table
-from hilgw.web.model import UP, GatewayView
+from hilgw.web.markup import Markup, element, joined, table
+from hilgw.web.model import GatewayView
 from hilgw.web.pages.drawing import Drawing, drawing_of
-from hilgw.web.pages.overview import general
+from hilgw.web.pages.overview import general, heading
 from hilgw.web.pages.plan import box_of, lost, plan
 from hilgw.web.pages.scene3d import View
 
@@ -48,12 +48,7 @@ def build(page: Page) -> None:
         found = page.bench.gateways
         top.set_content(general(list(found.values()), page.bench.problem))
         views = {key: view for key, view in found.items() if view.status}
-        for key in shown.keys() - views.keys():
-            shown.pop(key).card.delete()
-        for key, view in views.items():
-            if key not in shown:
-                shown[key] = Section(page, view)
-            shown[key].update(view)
+        page.sections(shown, views, Section)
 
     page.refresh(update)
 
@@ -70,7 +65,9 @@ class Section:
         self._drawing = drawing_of(view, page.bench.now())
         with ui.element("section").classes("gateway") as self.card:
             self._head = content()
-            self._kind = ui.toggle(["Plan", "3-D"], value="Plan", on_change=self._switch)
+            with ui.element("div").classes("tools"):
+                self._kind = ui.toggle(["Plan", "3-D"], value="Plan", on_change=self._switch)
+                self._name = ui.input("Name").props("dense outlined clearable")
             self._kind.props(
                 f"{FLAT} toggle-color=ink toggle-text-color=card role=group aria-label=View"
             )
@@ -100,13 +97,8 @@ class Section:
     def update(self, view: GatewayView) -> None:
         """All of it is as the gateway is now."""
         now, is_plan = self._page.bench.now(), self._kind.value == "Plan"
-        drawing = self._drawing = drawing_of(view, now)
-        current, since = view.state(now), age(now - view.message_ns)
-        word = current if current == UP else f"{current} - last message {since} ago"
-        name = element("h2", Path(view.config).stem or Path(view.key).name, title=view.config)
-        self._head.set_content(
-            element("header", name, state(word, "good" if current == UP else "bad"))
-        )
+        drawing = self._drawing = drawing_of(view, now, self._name.value or "")
+        self._head.set_content(heading(view, now))
         self._about.set_content(about := _about(drawing))
         self._about.set_visibility(bool(about))
         self._lost.set_content(lost(drawing))

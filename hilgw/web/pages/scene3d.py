@@ -8,7 +8,6 @@ from typing import Any
 
 from hilgw.medium.pose import IDENTITY, Pose, Rows, Vector
 from hilgw.web.pages.drawing import SIGNALS, Drawing
-from hilgw.web.pages.overview import words
 from hilgw.web.pages.plan import UNLIMITED
 
 COLOURS = {"robot": "#0d9488", "module": "#d97706", "emitter": "#0ea5e9", "receiver": "#f59e0b"}
@@ -44,13 +43,12 @@ def forms(drawing: Drawing, size: float) -> Iterator[tuple[Form, Vector, Rows, V
             for side in (-high, high) if is_round else ():
                 ball = (f"{name} {side}", "sphere", (radius,), colour, 1.0)
                 yield ball, _along(pose, up, side), turned, ONES
-    for (source, to, why), _, (start, end) in drawing.flights:
+    for (source, to, why), _, (start, end), _ in drawing.flights:
         name, colour = f"{source} {to}", LOST if why else RECEIVED
         x, y, z = (b - a for a, b in zip(start, end, strict=True))
         yield (name, "line", (ORIGIN, ONES), colour, 1), start, IDENTITY.rows, (x, y, z)
-        if why:
-            middle = (start[0] + x / 2, start[1] + y / 2, start[2] + z / 2)
-            yield (name, "text", (words(why), LABEL + LOST), LOST, 1), middle, IDENTITY.rows, ONES
+    for name, middle, why in drawing.labels:
+        yield (name, "text", (why, LABEL + LOST), LOST, 1), middle, IDENTITY.rows, ONES
 
 
 def _along(pose: Pose, axis: int, length: float) -> Vector:

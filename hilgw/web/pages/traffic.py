@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -76,9 +76,16 @@ class Traffic:
             element(
                 "button", "Details", data_key=id(packet), aria_label=name, aria_pressed=pressed
             ),
-            state(f"lost: {lost}", "bad") if lost else ", ".join(packet["received_by"]),
+            joined([state(f"lost: {lost}", "bad") if lost else "", *self._ends(packet)]),
             f"{packet['type']}, channel {packet['channel']}",
         )
+
+    def _ends(self, packet: Event) -> Iterator[object]:
+        """Who received it, and, of those that missed it, whom the filter names."""
+        yield ", ".join(packet["received_by"])
+        for name, why in packet["missed"].items():
+            if self.filter.name.strip() and self.filter.is_of([name]):
+                yield state(f" {name}: {words(why)}", "bad")
 
     def frames(self) -> Markup:
         """The newest frames, in words."""

@@ -163,6 +163,20 @@ def test_a_recording_has_each_event_that_watch_shows(tmp_path: Path) -> None:
         assert kept == shown
 
 
+def test_the_file_of_a_recording_is_found_from_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files: list[str] = []
+
+    def act(gateway: Gateway, recordings: Recordings) -> None:
+        recordings.begin_at_start("own.pcapng")
+        files.append(recordings.status()["running"]["own"]["file"])
+
+    monkeypatch.chdir(tmp_path)
+    run("uart", tmp_path, act)
+    assert files == [str(tmp_path / "own.pcapng")]
+
+
 def test_clients_begin_and_end_recordings_in_one_folder(tmp_path: Path) -> None:
     ended: list[Any] = []
 

@@ -103,7 +103,7 @@ def test_a_file_is_the_one_that_was_pressed_and_what_came_meanwhile_follows(
     kept = folder / "clicks"
     kept.mkdir()
     (kept / "0.pcapng").touch()
-    card = page.locator(".gateway", has=page.get_by_role("heading", name=NAME, exact=True))
+    card = page.get_by_role("region", name="Files")
     for count in range(CLICKS):
         press(page, card.get_by_role("link", name=f"{count}.pcapng"))
         (kept / f"{count + 1}.pcapng").touch()  # it is newer: the first of the table

@@ -99,7 +99,7 @@ def test_the_token_is_asked_for_and_a_monitor_looks_and_stops(tls: Web, chromium
             page.get_by_role("button", name="Open the page").click()
             if token != TOKENS["monitor"]:
                 wait_for(page.get_by_text("is not valid"))
-        wait_for(page.get_by_text("can only look"))
+        wait_for(page.get_by_text("may only look"))
         assert page.url == tls.url
         (cookie,) = page.context.cookies()
         assert (cookie["secure"], cookie["httpOnly"]) == (True, True)
@@ -114,7 +114,7 @@ def test_the_token_is_asked_for_and_a_monitor_looks_and_stops(tls: Web, chromium
 def test_a_visitor_of_the_role_drive_acts(gateway: Gateway, tls: Web, chromium: Any) -> None:
     url = f"{tls.url}scene?token={TOKENS['drive']}"
     with opened(chromium, url, ignore_https_errors=True) as page:
-        wait_for(page.get_by_text("can act"))
+        wait_for(page.get_by_text("may command"))
         assert "token" not in page.url
         own = page.locator(".gateway", has=page.get_by_role("heading", name="hosts", exact=True))
         own.get_by_role("combobox", name="Object").click()

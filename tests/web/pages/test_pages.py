@@ -72,7 +72,7 @@ def test_the_page_shows_the_gateway_loads_nothing_from_elsewhere_and_the_end(
     with opened(chromium, web.url, listen) as page:
         with Gateway(folder, [FILE]) as gateway:
             wait_for(state_of(page, "armed"))
-            wait_for(page.get_by_text("can act"))
+            wait_for(page.get_by_text("may command"))
             assert "token" not in page.url
             ports = page.get_by_role("region", name="Ports").first
             ports.focus()
@@ -116,7 +116,7 @@ def test_stop_all_works_while_the_page_is_frozen_and_names_each_gateway(
         with Gateway(folder, [FILE]) as gateway:
             (control,) = (folder / "run").rglob("*.sock")
             wait_for(state_of(page, "armed"))
-            wait_for(page.get_by_text("can only look"))
+            wait_for(page.get_by_text("may only look"))
             stop = page.get_by_role("button", name="STOP ALL")
             answer = page.locator("#stop-answer p")
             with frozen(web.process.pid):
@@ -171,6 +171,19 @@ def test_the_first_controls_have_names_and_the_page_fits_each_screen(
                 assert box["x"] + box["width"] <= width
                 beside = box["x"] + box["width"] <= stop["x"]
                 assert beside or box["y"] >= stop["y"] + stop["height"]
+
+
+def test_what_was_lost_is_on_a_narrow_screen(folder: Path, web: Web, chromium: Any) -> None:
+    with Gateway(folder, [FILE]), opened(chromium, web.url) as page:
+        page.set_viewport_size({"width": 390, "height": 800})
+        shell(folder, "hilgw send rover.tx --channel=3 hello")
+        heading = page.get_by_role("heading", name=FILE.removesuffix(".yaml"), exact=True)
+        card = page.locator(".gateway", has=heading)
+        lost = card.get_by_role("region", name="Losses").get_by_role("cell", name="1", exact=True)
+        wait_for(lost)
+        last = card.get_by_role("columnheader", name="last loss")
+        for box in (lost.bounding_box(), last.bounding_box()):
+            assert box["x"] + box["width"] <= 390
 
 
 def test_traffic_filter_pause_details_and_a_copied_command_line_that_sends_it_again(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,14 @@ def test_a_sensor_is_chosen_drawn_zoomed_paused_and_saved(
         page.on("console", lambda line: errors.append(line.text) if line.type == "error" else None)
 
     with opened(chromium, web.at("plots"), prepare) as page:
+        wait_for(page.get_by_role("img", name="The chosen series"))  # those of a preset
+        page.get_by_role("combobox", name="Preset").click()
+        page.get_by_role("option").filter(has_text=re.compile("^plotted")).click()
+        page.wait_for_function(f"() => ({NEWEST})()[0] > 0")
+        wait_for(page.locator(".q-chip").filter(has_text="plotted: ds_front"))
+        page.locator(".series .q-icon", has_text="cancel").last.click()  # all of them
+        wait_for(page.locator(".q-chip"), "detached")
+        wait_for(page.get_by_role("img", name="The chosen series"), "hidden")
         series = page.get_by_role("combobox", name="Series")
         series.click()
         series.fill("ds_front")

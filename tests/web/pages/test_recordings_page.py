@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -30,8 +31,10 @@ FILE = "kept <b>.yaml"
 @pytest.fixture(scope="module")
 def gateway(folder: Path) -> Iterator[Gateway]:
     (folder / FILE).write_text(CONFIG)
-    with Gateway(folder, [FILE]) as found:
+    run = folder / "run of kept.pcapng"
+    with Gateway(folder, [FILE, "--record", run.name]) as found:
         yield found
+    run.unlink()
 
 
 def own(page: Any) -> Any:
@@ -42,13 +45,22 @@ def own(page: Any) -> Any:
     return found
 
 
-def test_a_recording_is_made_ended_and_downloaded(
+def files(page: Any, folder: Path) -> Any:
+    """Its files on the page."""
+    found = page.get_by_role("region", name="Files").locator("p", has_text=str(folder / "kept"))
+    wait_for(found)
+    assert found.count() == 1
+    return found.locator("xpath=following-sibling::*[1]")
+
+
+def test_a_recording_is_made_ended_and_downloaded_and_the_one_of_the_run_goes_on(
     folder: Path, gateway: Gateway, web: Web, chromium: Any
 ) -> None:
     with opened(chromium, web.at("recordings")) as page:
         at = own(page)
-        at.get_by_role("button", name="End").click()
-        wait_for(at.get_by_text("no recording runs"))
+        running = at.get_by_role("region", name="Running")
+        of_run = running.get_by_role("row", name=re.compile("^run of kept "))
+        wait_for(of_run.get_by_text(re.compile("^[1-9].* kB$")))
         at.get_by_role("button", name="Write").click()
         wait_for(at.get_by_text("the note is empty"))
         at.get_by_label("Name").fill("../evil")
@@ -56,15 +68,17 @@ def test_a_recording_is_made_ended_and_downloaded(
         wait_for(at.get_by_text("a name of 1 to 64"))
         at.get_by_label("Name").fill("bench.1")
         at.get_by_role("button", name="Record", exact=True).click()
-        wait_for(at.get_by_role("region", name="Running").get_by_text("bench.1.pcapng"))
+        wait_for(running.get_by_text("bench.1.pcapng"))
+        wait_for(files(page, folder).get_by_role("row", name=re.compile("bench.1.* running$")))
         at.get_by_label("Note").fill("antenna <turned>")
         at.get_by_role("button", name="Write").click()
         wait_for(at.get_by_text("noted: antenna <turned>"))
-        at.get_by_role("button", name="End").click()
+        at.get_by_role("button", name="End bench.1").click()
         wait_for(at.get_by_text("recorded bench.1"))
-        wait_for(at.get_by_role("region", name="Running"), "hidden")
+        wait_for(running.get_by_text("bench.1.pcapng"), "detached")
+        wait_for(of_run)
         with page.expect_download() as download:
-            at.get_by_role("link", name="bench.1.pcapng").click()
+            files(page, folder).get_by_role("link", name="bench.1.pcapng").click()
         kept = Path(download.value.path())
         assert download.value.suggested_filename == "bench.1.pcapng"
         assert kept.read_bytes() == (folder / "kept" / "bench.1.pcapng").read_bytes()
@@ -79,8 +93,10 @@ def test_a_visitor_without_a_token_sees_names_and_gets_no_file(
     (folder / "kept" / "secret.pcapng").write_bytes(b"x")
     with opened(chromium, web.at("recordings", acts=False)) as page:
         at = own(page)
-        wait_for(at.get_by_text("secret.pcapng"))
-        assert at.get_by_role("link").count() == at.get_by_role("button").count() == 0
+        kept = files(page, folder)
+        wait_for(kept.get_by_text("secret.pcapng"))
+        wait_for(at.get_by_role("region", name="Running"))
+        assert kept.get_by_role("link").count() == at.get_by_role("button").count() == 0
         (control,) = (folder / "run").rglob("*.sock")
         given = urlencode({"gateway": str(control), "name": "secret.pcapng"})
         url = web.at("recordings/file", acts=False)

@@ -38,6 +38,10 @@ robots:
     body: {kind: wc2ec, connect: "tcp://127.0.0.1:2", backend: mock}
     remote: {kind: wc2ec, connect: "tcp://127.0.0.1:3", backend: mock}
     controller: {kind: python, file: prints.py}
+  ended:
+    body: {kind: wc2ec, connect: "tcp://127.0.0.1:4", backend: mock}
+    controller: {kind: python, file: ends.py}
+    safety: {armed: true}
 """
 PROGRAM = """
 from controller import Keyboard, Robot
@@ -65,6 +69,15 @@ while robot.step(32) != -1:
     while (text := robot.wwiReceiveText()) is not None:
         print("it received", text, flush=True)
 """
+ENDS = """
+from controller import Robot
+
+robot = Robot()
+wheel = robot.getDevice("left_wheel")
+wheel.setPosition(float("inf"))
+while robot.step(32) != -1 and robot.wwiReceiveText() is None:
+    wheel.setVelocity(1.0)
+"""
 FILE = "driven.yaml"
 
 
@@ -72,8 +85,10 @@ FILE = "driven.yaml"
 def gateway(folder: Path) -> Iterator[Gateway]:
     (folder / "drives.py").write_text(PROGRAM)
     (folder / "prints.py").write_text(PRINTS)
+    (folder / "ends.py").write_text(ENDS)
     (folder / FILE).write_text(CONFIG)
-    with Gateway(folder, [FILE, *patient("driven"), *patient("twin")]) as found:
+    more = [option for robot in ("driven", "twin", "ended") for option in patient(robot)]
+    with Gateway(folder, [FILE, *more]) as found:
         yield found
 
 
@@ -89,6 +104,9 @@ def test_a_robot_is_armed_driven_by_keys_and_disarmed(
         opened_from_overview(page, "driven")
         wait_for(page.get_by_role("region", name="Sensors").get_by_text("ds_left"))
         page.get_by_role("button", name="Arm…").click()
+        size = "each => getComputedStyle(each).fontSize"
+        asked = page.get_by_role("heading", name="Arm driven?").evaluate(size)
+        assert asked == page.get_by_role("heading", name="driven", exact=True).evaluate(size)
         page.get_by_role("button", name="Cancel").click()
         wait_for(page.get_by_role("dialog"), "detached")
         assert gateway.report()["control_loops"]["driven"]["armed"] is False
@@ -96,13 +114,13 @@ def test_a_robot_is_armed_driven_by_keys_and_disarmed(
         page.get_by_role("button", name="Arm", exact=True).click()
         wait_for(page.get_by_text("driven is armed"))
         motors = page.get_by_role("region", name="Motors")
-        row = motors.get_by_role("row", name=re.compile("^left_wheel velocity"))
+        row = motors.get_by_role("row", name=re.compile("^left_wheel "))
         wait_for(row.get_by_role("cell", name="-10 to 10"))
         page.get_by_role("application").focus()
 
         def is_driven() -> bool:
             page.keyboard.down("ArrowUp")  # again and again, as a keyboard repeats it
-            return "\t3\t3\t" in row.inner_text()
+            return bool(row.inner_text().count("\t3 rad/s") == 2)
 
         wait_until(is_driven, what="the speed of the key")
         wait_for(page.get_by_text("<b> key 315").first)
@@ -110,12 +128,30 @@ def test_a_robot_is_armed_driven_by_keys_and_disarmed(
         wait_for(page.get_by_text("<b> key -1").first)
         page.get_by_role("button", name="Disarm").click()
         wait_for(page.get_by_text("driven is disarmed"))
+        wait_for(row.get_by_text(re.compile("^standing")))
         assert gateway.report()["control_loops"]["driven"]["armed"] is False
         wait_for(page.get_by_role("region", name="Stop log").get_by_text("disarmed").first)
         for width in (390, 1280):
             page.set_viewport_size({"width": width, "height": 800})
             fits = "width => document.documentElement.scrollWidth <= width"
             page.wait_for_function(fits, arg=width)
+
+
+def test_a_motor_whose_controller_ended_stands_and_the_page_shows_both(
+    gateway: Gateway, web: Web, chromium: Any
+) -> None:
+    with opened(chromium, web.url) as page:
+        opened_from_overview(page, "ended")
+        row = (
+            page.get_by_role("region", name="Motors")
+            .get_by_role("row")
+            .filter(has_text="left_wheel")
+        )
+        wait_for(row.get_by_text("moving"))
+        page.get_by_label("Text for its controller").fill("end")
+        page.keyboard.press("Enter")
+        wait_for(row.get_by_text("standing: disconnected"))
+        wait_for(page.get_by_text(re.compile("no controller runs: the program ended")))
 
 
 def test_a_robot_with_two_bodies_takes_a_mode_and_its_controller_a_text(

@@ -93,11 +93,11 @@ def test_an_object_is_dragged_and_placed_by_the_form(
             page.wait_for_function(fits, arg=width)  # the plan follows the screen
         at.get_by_role("button", name="Plan").focus()
         names = []
-        for _ in range(5):
+        for _ in range(6):
             page.keyboard.press("Tab")
             active = "document.activeElement"
             names.append(page.evaluate(f"{active}.ariaLabel || {active}.innerText"))
-        assert names == ["3-D", "Object", "x in m", "y in m", "Place"]
+        assert names == ["3-D", "Name", "Object", "x in m", "y in m", "Place"]
         wait_for(at.get_by_text("hilgw place lost 0 0 0"))
         _, turn = pose_of(gateway, "rover")
         drag(page, "rover", 60, -40)
@@ -129,6 +129,11 @@ def test_in_3d_an_object_is_where_it_was_dragged_and_a_lost_packet_shows_why_the
         at = own(page)
         wait_for(at.locator(".plan .why").get_by_text("range"))
         wait_for(at.get_by_role("row", name=re.compile("rover.tx other.rx .* out of range")))
+        at.get_by_label("Name").fill("nobody")
+        wait_for(at.locator(".plan .why"), "detached")
+        wait_for(at.locator("[data-object=other]"))
+        at.get_by_label("Name").fill("OTHER")
+        wait_for(at.locator(".plan .why").get_by_text("range"))
         drag(page, "rover", 30, -50)
         wait_for(at.get_by_role("status").get_by_text("rover is at"))
         at.get_by_role("button", name="3-D").click()

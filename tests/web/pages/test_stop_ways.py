@@ -145,7 +145,7 @@ def test_behind_ssh_with_the_port_of_the_page_alone(robot: Gateway, chromium: An
     assert (ours != theirs, theirs) == (True, "8080")
     with page_on(robot.cwd) as (_, port), forwarded((HOST, port)) as where:
         with opened(chromium, f"http://127.0.0.1:{where}/") as page:
-            wait_for(page.get_by_text("can only look"))
+            wait_for(page.get_by_text("may only look"))
             wait_for(page.locator(".state", has_text="armed").first)  # it is live
             press(page, robot)
 
@@ -157,7 +157,7 @@ def test_behind_nginx_with_the_lines_of_the_documentation(robot: Gateway, chromi
         assert known == name
         token = web.url.partition("?")[2]
         with opened(chromium, f"https://{name}:{own}/?{token}", ignore_https_errors=True) as page:
-            wait_for(page.get_by_text("can act"))
+            wait_for(page.get_by_text("may command"))
             wait_for(page.locator(".state", has_text="armed").first)
             press(page, robot)
 
@@ -166,7 +166,7 @@ def test_a_process_that_is_frozen_is_started_again_and_the_page_stops_meanwhile(
     robot: Gateway, chromium: Any
 ) -> None:
     with page_on(robot.cwd) as (web, port), opened(chromium, web.at("/", acts=False)) as page:
-        wait_for(page.get_by_text("can only look"))
+        wait_for(page.get_by_text("may only look"))
         (first,) = stop_servers(web.process.pid)
         os.kill(first, signal.SIGSTOP)  # its port is open
         press(page, robot)
@@ -185,7 +185,7 @@ def test_a_page_without_any_answer_shows_that_in_place_of_the_button(
 ) -> None:
     with page_on(robot.cwd) as (web, _), opened(chromium, web.at("/", acts=False)) as page:
         stop = page.get_by_role("button", name="STOP ALL")
-        wait_for(page.get_by_text("can only look"))
+        wait_for(page.get_by_text("may only look"))
         (process,) = stop_servers(web.process.pid)
         os.kill(web.process.pid, signal.SIGSTOP)
         os.kill(process, signal.SIGSTOP)
