@@ -128,7 +128,8 @@ def plot(recording: Recording, names: Sequence[str], path: Path) -> list[str]:
     or without matplotlib."""
     rows = rows_of(recording.events(), names)
     if not rows:
-        raise HilgwError("no values, commands or packets", where=str(recording.path))
+        nothing = HilgwError("no values, commands or packets", where=str(recording.path))
+        raise recording.error or nothing
     if len(rows) > MOST_ROWS:
         fix = f"choose some: {', '.join(list(rows)[:8])} ..."
         raise UsageError(f"a picture of {len(rows)} names is too large", fix=fix)

@@ -11,6 +11,8 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
+from hilgw.errors import quoted
+
 if TYPE_CHECKING:
     from hilgw.cli.output.console import ConsoleWriter
 
@@ -18,6 +20,7 @@ SHOWN_BYTES = 64
 NAMES_SHOWN = 8
 NARROWEST = 20
 COLUMNS = 80
+LONGEST_S = 100 * 365.25 * 86400
 STATUS_MODES = ("off", "short", "full")
 
 _UNITS = {"": 1.0, "s": 1.0, "ms": 1e-3, "m": 60.0, "min": 60.0, "h": 3600.0}
@@ -51,7 +54,10 @@ def duration(text: str) -> float:
         raise argparse.ArgumentTypeError(
             f"{text!r} is not a duration; write 10s, 500ms, 2min or 1h"
         )
-    return float(match[1]) * _UNITS[match[2]]
+    seconds = float(match[1]) * _UNITS[match[2]]
+    if seconds > LONGEST_S:
+        raise argparse.ArgumentTypeError(f"{quoted(text)} is more than 100 years")
+    return seconds
 
 
 def finite(text: str) -> float:

@@ -12,10 +12,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import fields
+from dataclasses import field, fields
 from functools import lru_cache
 from itertools import islice
-from typing import Annotated, Any
+from typing import Annotated, Any, TypedDict
 
 from hilgw.errors import printable
 from hilgw.protocols.gateway.messages import Must, name_of
@@ -23,7 +23,37 @@ from hilgw.records import record
 
 MOST_OF_LINK = 64  # names of robots, and of listeners
 
-Numbers = float | str | list[float | str]
+FARTHEST_M = 1e12
+LAST_NS = 1 << 63
+"""The year 2262."""
+Axis = Annotated[int, Must("0, 1 or 2", range(3).__contains__)]
+TimeOfDay = Annotated[int, Must("ns, within 292 years of 1970", lambda ns: abs(ns) < LAST_NS)]
+Seconds = Annotated[float, Must("seconds, up to 2262", lambda s: abs(s) < LAST_NS / 1e9)]
+Text = Annotated[str, Must("a text of at most 1 MiB", lambda text: len(text) <= 1 << 20)]
+
+Number = float | Annotated[str, Must('"nan", "inf" or "-inf"', {"nan", "inf", "-inf"}.__contains__)]
+Numbers = Number | list[Number]
+Range = Annotated[list[float], Must("two numbers", lambda ends: len(ends) == 2)]
+Position = Annotated[
+    list[float],
+    Must("three coordinates in m", lambda p: len(p) == 3 and max(map(abs, p)) < FARTHEST_M),
+]
+Rotation = Annotated[
+    list[list[float]],
+    Must(
+        "the three rows of a rotation matrix",
+        lambda rows: (
+            [len(row) for row in rows] == [3] * 3
+            and all(abs(each) < 1.001 for row in rows for each in row)
+        ),
+    ),
+]
+_TO, _FROM = ("sent", "delivered", "lost", "unsettled", "unconfirmed"), ("received", "missed")
+LINK_COUNTS = (*_TO, *_FROM, "late", "entered", "dropped")
+LinkCounts = Annotated[
+    dict[str, int], Must(f"the counts {', '.join(LINK_COUNTS)}", {*LINK_COUNTS}.issubset)
+]
+Direction = Annotated[str, Must("received or sent", ("received", "sent").__contains__)]
 Hex = Annotated[
     str, Must("pairs of hexadecimal digits", lambda text: bytes.fromhex(text) is not None)
 ]
@@ -52,12 +82,12 @@ class Command:
     robot: str
     body: str
     device: str
-    given: dict[str, Numbers]
+    given: dict[str, Number]
     outcome: str
     reason: str
-    applied: dict[str, Numbers]
+    applied: dict[str, Number]
     units: dict[str, str]
-    limits: dict[str, list[float]]
+    limits: dict[str, Range]
 
 
 @record
@@ -99,7 +129,7 @@ class Bytes:
     hexadecimal."""
 
     part: str
-    direction: str
+    direction: Direction
     data: Hex
 
 
@@ -109,7 +139,7 @@ class Frame:
     or received, by hilgw. data: hexadecimal; text: the same in words."""
 
     station: str
-    direction: str
+    direction: Direction
     data: Hex
     text: str
 
@@ -155,8 +185,8 @@ class Placed:
     matrix; null: it is unknown."""
 
     name: str
-    position: list[float] | None
-    rotation: list[list[float]] | None
+    position: Position | None
+    rotation: Rotation | None
 
 
 @record
@@ -174,7 +204,7 @@ class Link:
     p99_ms: float | None
     round_trip_ms: float | None
     clock_offset_s: float | None
-    counts: dict[str, int]
+    counts: LinkCounts
     robots: list[str]
     listeners: dict[str, str]
 
@@ -204,6 +234,104 @@ class LeftOut:
     slow: int
 
 
+# --- what only a recording has --------------------------------------------------------------------
+
+
+class Placement(TypedDict):
+    """A pose, as the event `placed` has it."""
+
+    position: Position
+    rotation: Rotation
+
+
+class Listener(Placement):
+    """A Receiver or a station, on an object."""
+
+    on: str
+    type: str
+    aperture: float
+
+
+class Emitter(Listener):
+    """An Emitter, on an object."""
+
+    range: float
+
+
+class Obstacle(Placement):
+    """The shape of an obstacle, on an object. half: half extents along its axes, in m."""
+
+    on: str
+    shape: str
+    half: Position
+
+
+class Scene(TypedDict, total=False):
+    """What is where at the start of the recording, as in an answer to `status`."""
+
+    mono_ns: int
+    up: Axis
+    cone: Axis
+    objects: dict[str, Placement | None]
+    emitters: dict[str, Emitter]
+    listeners: dict[str, Listener]
+    obstacles: dict[str, Obstacle]
+
+
+class Topology(TypedDict, total=False):
+    """The parts of the gateway, as in an answer to `status`: the devices of each robot, the air of
+    each station."""
+
+    robots: dict[str, list[str]]
+    stations: dict[str, str | None]
+    mocks: list[str]
+
+
+@record
+class Head:
+    """The run that was recorded. An older version of hilgw has recorded less of it.
+
+    epoch_ns: the time of day at `time_ns` 0. configuration: the text of the file `config`.
+    arguments: of the command line.
+    """
+
+    version: int
+    epoch_ns: TimeOfDay
+    hilgw: str = ""
+    python: str = ""
+    platform: str = ""
+    config: str = ""
+    configuration: Text = ""
+    arguments: list[str] = field(default_factory=list)
+    webots: str = ""
+    seed: int = 0
+    speed: float | str = 1
+    topology: Topology = field(default_factory=Topology)
+    scene: Scene = field(default_factory=Scene)
+
+
+@record
+class Clock:
+    """The other times of an instant, each second."""
+
+    mono_ns: int
+    wall_s: Seconds
+
+
+@record
+class RecordingLost:
+    """So many events before this one could not be written."""
+
+    events: int
+
+
+@record
+class RecordedPacket(Packet):
+    """A packet. missed_count: listeners of `missed`, where these were too many to be recorded."""
+
+    missed_count: int = 0
+
+
 State = Port | Armed | Mode | Link
 """How a port, a robot or another gateway is."""
 
@@ -228,7 +356,12 @@ EVENTS: tuple[type[Any], ...] = (
 NAMES = {kind: name_of(kind) for kind in EVENTS}
 _KIND_OF = {name: kind for kind, name in NAMES.items()}
 KINDS = tuple(NAMES.values())
-FIELDS = {kind: tuple(each.name for each in fields(kind)) for kind in EVENTS}
+RECORDED: dict[str, type[Any]] = {
+    **{name_of(kind): kind for kind in (*EVENTS, Head, Clock, RecordingLost)},
+    "packet": RecordedPacket,
+}
+"""Their kinds in a recording."""
+FIELDS = {kind: tuple(each.name for each in fields(kind)) for kind in (*EVENTS, *RECORDED.values())}
 _DATA_AT = {kind: names.index("data") for kind, names in FIELDS.items() if "data" in names}
 _ENCODE = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
@@ -274,8 +407,7 @@ def _around_data(kind_name: str, values: tuple[Any, ...]) -> tuple[str, str]:
 
 def link(name: str, status: Mapping[str, Any]) -> Link:
     """status: of this gateway, as `hilgw status --json` has it."""
-    keys = ("sent", "delivered", "lost", "unsettled", "unconfirmed")
-    counts = {key: status[key] for key in (*keys, "received", "missed", "late", "entered")}
+    counts = {key: status[key] for key in LINK_COUNTS[:-1]}
     latency, listeners = status["latency"], islice(status["listeners"].items(), MOST_OF_LINK)
     return Link(
         name,

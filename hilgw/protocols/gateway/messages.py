@@ -14,7 +14,16 @@ from contextlib import suppress
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache
 from types import UnionType
-from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
 
 from hilgw.errors import PeerError, UsageError, quoted, suggest
 
@@ -93,15 +102,20 @@ def decode(kind: type[T], given: Mapping[str, Any]) -> T:
         raise UsageError(what, fix=suggest(unknown[0], hints))
     values = {}
     for each in fields(kind):  # type: ignore[arg-type]  # any dataclass
-        key = each.name
-        if key in given:
-            try:
-                values[key] = _converted(hints[key], given[key])
-            except (ValueError, OverflowError):
-                raise UsageError(f"{key} must be {described(hints[key])}") from None
-        elif each.default is MISSING and each.default_factory is MISSING:
-            raise UsageError(f"{key} is missing: it must be {described(hints[key])}")
+        has_default = each.default is not MISSING or each.default_factory is not MISSING
+        if each.name in given or not has_default:
+            values[each.name] = _field(each.name, hints[each.name], given)
     return kind(**values)
+
+
+def _field(key: str, hint: Any, given: Mapping[str, Any]) -> Any:
+    """The value of this key as this type. UsageError names the key, and what it must be."""
+    if key not in given:
+        raise UsageError(f"{key} is missing: it must be {described(hint)}")
+    try:
+        return _converted(hint, given[key])
+    except (ValueError, OverflowError):
+        raise UsageError(f"{key} must be {described(hint)}") from None
 
 
 @cache
@@ -135,7 +149,8 @@ def described(hint: Any) -> str:
         return "a list of names" if parts[0] is str else f"a list, each {described(parts[0])}"
     if kind is tuple:
         return f"{len(parts)} numbers"
-    return "an object" if kind is dict else _WORDS.get(hint, "any value")
+    is_object = kind is dict or is_typeddict(hint)
+    return "an object" if is_object else _WORDS.get(hint, "any value")
 
 
 def _converted(hint: Any, value: Any) -> Any:
@@ -156,6 +171,11 @@ def _converted(hint: Any, value: Any) -> Any:
     elif kind is dict and isinstance(value, dict):
         key_type, each_type = parts
         return {_converted(key_type, str(key)): _converted(each_type, value[key]) for key in value}
+    elif is_typeddict(hint) and isinstance(value, dict):  # other keys are of a later version
+        hints, needed = get_type_hints(hint, include_extras=True), hint.__required_keys__
+        return {
+            key: _field(key, hints[key], value) for key in hints if key in needed | value.keys()
+        }
     elif hint is float and type(value) in (int, float):
         return float(value)
     elif hint is bytes and type(value) is str:

@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     recording = opened(args.file)
     links, shadows, begin_ns = _twins(recording, args)
     if not links and not any(shadows.values()):
-        raise HilgwError(
+        raise recording.error or HilgwError(
             "no packet that a station sent came in again, and there is no shadow",
             where=str(args.file),
             fix="a module that receives another one of its gateway needs own_echo: keep",
