@@ -157,9 +157,7 @@ def save(figure: Figure, path: Path) -> None:
     try:
         figure.savefig(path)
     except ValueError as error:
-        raise UsageError(f"{path.suffix or 'no suffix'}: {error}", where=str(path)) from error
-    except OSError as error:
-        raise HilgwError(f"cannot be written: {error.strerror}", where=str(path)) from error
+        raise UsageError(f"{path.suffix or 'no suffix'}: {error}") from error
 
 
 def _draw(axes: Axes, row: Row) -> None:

@@ -76,6 +76,8 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     if report.failed and report.when != "teardown" and _BENCH in item.stash:
+        # Sections of the error are in --junitxml, too; an error of pytest itself may be a text.
+        add = getattr(report.longrepr, "addsection", lambda *each: report.sections.append(each))
         for title, text in item.stash[_BENCH].transcript():
-            report.sections.append((title, text))
+            add(title, text)
     return report

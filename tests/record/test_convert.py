@@ -63,12 +63,6 @@ def test_pandas_reads_a_table_for_each_device(tmp_path: Path, recorded: Path) ->
     assert (packets[0]["data"], packets[0]["received_by"]) == ("00ff", "a b")
 
 
-def test_a_folder_of_others_is_left_alone(tmp_path: Path, recorded: Path) -> None:
-    found = Recording(recorded)
-    with pytest.raises(HilgwError, match="is not empty"):
-        convert.to_csv(found, tmp_path)
-
-
 def test_a_recording_of_countless_devices_is_refused(
     tmp_path: Path, recorded: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,10 +15,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import field, fields
 from functools import lru_cache
 from itertools import islice
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any
 
 from hilgw.errors import printable
-from hilgw.protocols.gateway.messages import Must, name_of
+from hilgw.protocols.gateway.messages import Must, name_of, with_keys
 from hilgw.records import record
 
 MOST_OF_LINK = 64  # names of robots, and of listeners
@@ -237,54 +237,26 @@ class LeftOut:
 # --- what only a recording has --------------------------------------------------------------------
 
 
-class Placement(TypedDict):
-    """A pose, as the event `placed` has it."""
-
-    position: Position
-    rotation: Rotation
-
-
-class Listener(Placement):
-    """A Receiver or a station, on an object."""
-
-    on: str
-    type: str
-    aperture: float
-
-
-class Emitter(Listener):
-    """An Emitter, on an object."""
-
-    range: float
-
-
-class Obstacle(Placement):
-    """The shape of an obstacle, on an object. half: half extents along its axes, in m."""
-
-    on: str
-    shape: str
-    half: Position
-
-
-class Scene(TypedDict, total=False):
-    """What is where at the start of the recording, as in an answer to `status`."""
-
-    mono_ns: int
-    up: Axis
-    cone: Axis
-    objects: dict[str, Placement | None]
-    emitters: dict[str, Emitter]
-    listeners: dict[str, Listener]
-    obstacles: dict[str, Obstacle]
-
-
-class Topology(TypedDict, total=False):
-    """The parts of the gateway, as in an answer to `status`: the devices of each robot, the air of
-    each station."""
-
-    robots: dict[str, list[str]]
-    stations: dict[str, str | None]
-    mocks: list[str]
+_POSE = {"position": Position, "rotation": Rotation}
+_LISTENER = {**_POSE, "on": str, "type": str, "aperture": float}  # on: an object
+_OBSTACLE = {**_POSE, "on": str, "shape": str, "half": Position}
+_Pose = Annotated[dict[str, Any], with_keys(_POSE)]
+_Listener = Annotated[dict[str, Any], with_keys(_LISTENER)]
+_Emitter = Annotated[dict[str, Any], with_keys({**_LISTENER, "range": float})]
+_Obstacle = Annotated[dict[str, Any], with_keys(_OBSTACLE)]
+_SCENE = {
+    "mono_ns": int,
+    "up": Axis,
+    "cone": Axis,
+    "objects": dict[str, _Pose | None],
+    "emitters": dict[str, _Emitter],
+    "listeners": dict[str, _Listener],
+    "obstacles": dict[str, _Obstacle],
+}
+_TOPOLOGY = {"robots": dict[str, list[str]], "stations": dict[str, str | None], "mocks": list[str]}
+Scene = Annotated[dict[str, Any], with_keys(_SCENE, all_of_them=False)]
+Topology = Annotated[dict[str, Any], with_keys(_TOPOLOGY, all_of_them=False)]
+"""As in an answer to `status`."""
 
 
 @record
@@ -306,8 +278,8 @@ class Head:
     webots: str = ""
     seed: int = 0
     speed: float | str = 1
-    topology: Topology = field(default_factory=Topology)
-    scene: Scene = field(default_factory=Scene)
+    topology: Topology = field(default_factory=dict)
+    scene: Scene = field(default_factory=dict)
 
 
 @record

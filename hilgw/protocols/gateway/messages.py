@@ -22,7 +22,6 @@ from typing import (
     get_args,
     get_origin,
     get_type_hints,
-    is_typeddict,
 )
 
 from hilgw.errors import PeerError, UsageError, quoted, suggest
@@ -50,6 +49,18 @@ class Must:
 
     text: str
     test: Callable[[Any], object] = lambda value: True
+
+
+def with_keys(hints: Mapping[str, Any], *, all_of_them: bool = True) -> Must:
+    """What an object must be: it has keys of these types. Others are of a later version."""
+
+    def test(given: Mapping[str, Any]) -> bool:
+        for key in hints:
+            if all_of_them or key in given:
+                _field(key, hints[key], given)
+        return True
+
+    return Must("an object", test)
 
 
 class VersionError(PeerError):
@@ -149,8 +160,7 @@ def described(hint: Any) -> str:
         return "a list of names" if parts[0] is str else f"a list, each {described(parts[0])}"
     if kind is tuple:
         return f"{len(parts)} numbers"
-    is_object = kind is dict or is_typeddict(hint)
-    return "an object" if is_object else _WORDS.get(hint, "any value")
+    return "an object" if kind is dict else _WORDS.get(hint, "any value")
 
 
 def _converted(hint: Any, value: Any) -> Any:
@@ -171,11 +181,6 @@ def _converted(hint: Any, value: Any) -> Any:
     elif kind is dict and isinstance(value, dict):
         key_type, each_type = parts
         return {_converted(key_type, str(key)): _converted(each_type, value[key]) for key in value}
-    elif is_typeddict(hint) and isinstance(value, dict):  # other keys are of a later version
-        hints, needed = get_type_hints(hint, include_extras=True), hint.__required_keys__
-        return {
-            key: _field(key, hints[key], value) for key in hints if key in needed | value.keys()
-        }
     elif hint is float and type(value) in (int, float):
         return float(value)
     elif hint is bytes and type(value) is str:
