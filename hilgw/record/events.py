@@ -24,6 +24,7 @@ from typing import Any, NoReturn
 from hilgw.errors import UsageError
 from hilgw.protocols.gateway.events import (
     FIELDS,
+    FORMS,
     LAST_NS,
     RECORDED,
     Delivered,
@@ -227,10 +228,13 @@ class Decoder:
         """The event with the keys of its kind, all of their types. Others are of a later version.
         RecordingError."""
         name = event["event"]
-        if (kind := RECORDED.get(name)) is None:
-            raise self._foreign(f"has an event of an unknown kind, {name!r:.40}")
-        known = {key: event[key] for key in FIELDS[kind] if key in event}
         try:
+            if name in FORMS:
+                FORMS[name].test(event)
+                return event
+            if (kind := RECORDED.get(name)) is None:
+                raise self._foreign(f"has an event of an unknown kind, {name!r:.40}")
+            known = {key: event[key] for key in FIELDS[kind] if key in event}
             made = decode(kind, known)
             if isinstance(made, Value) and len(made.fields) != len(made.units):
                 raise UsageError("fields and units must be as many")
@@ -242,7 +246,7 @@ class Decoder:
         if head.get("version") != VERSION:
             what = f"has version {head.get('version')!r:.40} of the format"
             raise self._foreign(f"{what}, and this hilgw reads {VERSION}")
-        head = self._checked(head)
+        self._checked(head)
         if self.head and head["epoch_ns"] != self._epoch_ns:
             what = "goes on with another run: it was made of several recordings"
             raise self._foreign(what, "read each of them by itself")

@@ -215,8 +215,10 @@ class Reader:
             if size > len(body) - 20:
                 raise ValueError
             if size < original:
-                what = f"has {size} of the {original} bytes of a packet, as after editcap -s"
-                raise RecordingError(what, where=self._where)
+                raise RecordingError(
+                    f"has {size} of the {original} bytes of a packet, as after editcap -s",
+                    where=self._where,
+                )
             data = body[20 : 20 + size]
             units = high << 32 | low
             time_ns = (units if of.unit_ns == 1 else int(units * of.unit_ns)) + of.offset_ns

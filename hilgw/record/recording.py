@@ -30,8 +30,11 @@ class Recording:
         self.error: RecordingError | None = None
         try:
             if path.exists() and not (path.is_file() or path.is_dir()):
-                what = "is not a regular file, and a recording is read more than once"
-                raise RecordingError(what, where=str(path), fix="write it to a file first")
+                raise RecordingError(
+                    "is not a regular file, and a recording is read more than once",
+                    where=str(path),
+                    fix="write it to a file first",
+                )
             with path.open("rb") as file:
                 self.head = self._head(file)
         except OSError as error:

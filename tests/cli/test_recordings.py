@@ -210,10 +210,11 @@ def test_a_pipe_is_refused(tmp_path: Path, command: str) -> None:
 
 @pytest.mark.parametrize("option", ["--from", "--to"])
 def test_a_time_has_a_limit(tmp_path: Path, run_file: Path, option: str) -> None:
-    for text in ("9" * 400, "1" + "0" * 300 + "s", "876601h"):
+    for text in ("9" * 400, "1" + "0" * 300 + "s", "1234567890"):
         code, _, err = in_process("show", "run.pcapng", option, text, cwd=tmp_path)
-        assert code == 2 and "is more than 100 years" in err
-    assert in_process("show", "run.pcapng", option, "876000h", cwd=tmp_path)[0] == 0
+        assert code == 2 and "is not a duration; write 10s" in err
+    for text in ("999999999h", f"0.{'3' * 400}s"):
+        assert in_process("show", "run.pcapng", option, text, cwd=tmp_path)[0] == 0
 
 
 # --- what other programs made of it ---------------------------------------------------------------

@@ -101,7 +101,8 @@ def test_json_lines_are_the_events(recorded: Path) -> None:
     out = io.StringIO()
     found = Recording(recorded)
     convert.to_json_lines(found, out)
-    assert [json.loads(line) for line in out.getvalue().splitlines()] == list(found.events())
+    head, *events = map(json.loads, out.getvalue().splitlines())
+    assert (head, events) == (found.head, list(found.events()))
 
 
 def test_the_first_difference_of_each_stream_is_found(tmp_path: Path) -> None:

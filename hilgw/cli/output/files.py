@@ -43,10 +43,7 @@ def expect_recording(path: str | None) -> None:
     """Raises HilgwError when no recording can begin in this file. None: there is none."""
     if path is not None:
         expect(path)
-    if path is not None and os.path.lexists(path):
-        from hilgw.engine.recording.recorder import exists_already
-
-        raise exists_already(Path(path))
+        expect_new(Path(path), "a recording replaces no file: name another")
 
 
 def expect_test_report(path: str) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import field, fields
+from dataclasses import fields
 from functools import lru_cache
 from itertools import islice
 from typing import Annotated, Any
@@ -29,7 +29,6 @@ LAST_NS = 1 << 63
 Axis = Annotated[int, Must("0, 1 or 2", range(3).__contains__)]
 TimeOfDay = Annotated[int, Must("ns, within 292 years of 1970", lambda ns: abs(ns) < LAST_NS)]
 Seconds = Annotated[float, Must("seconds, up to 2262", lambda s: abs(s) < LAST_NS / 1e9)]
-Text = Annotated[str, Must("a text of at most 1 MiB", lambda text: len(text) <= 1 << 20)]
 
 Number = float | Annotated[str, Must('"nan", "inf" or "-inf"', {"nan", "inf", "-inf"}.__contains__)]
 Numbers = Number | list[Number]
@@ -48,8 +47,10 @@ Rotation = Annotated[
         ),
     ),
 ]
-_TO, _FROM = ("sent", "delivered", "lost", "unsettled", "unconfirmed"), ("received", "missed")
-LINK_COUNTS = (*_TO, *_FROM, "late", "entered", "dropped")
+LINK_COUNTS = (
+    *("sent", "delivered", "lost", "unsettled", "unconfirmed"),
+    *("received", "missed", "late", "entered", "dropped"),
+)
 LinkCounts = Annotated[
     dict[str, int], Must(f"the counts {', '.join(LINK_COUNTS)}", {*LINK_COUNTS}.issubset)
 ]
@@ -239,11 +240,12 @@ class LeftOut:
 
 _POSE = {"position": Position, "rotation": Rotation}
 _LISTENER = {**_POSE, "on": str, "type": str, "aperture": float}  # on: an object
-_OBSTACLE = {**_POSE, "on": str, "shape": str, "half": Position}
 _Pose = Annotated[dict[str, Any], with_keys(_POSE)]
 _Listener = Annotated[dict[str, Any], with_keys(_LISTENER)]
 _Emitter = Annotated[dict[str, Any], with_keys({**_LISTENER, "range": float})]
-_Obstacle = Annotated[dict[str, Any], with_keys(_OBSTACLE)]
+_Obstacle = Annotated[
+    dict[str, Any], with_keys({**_POSE, "on": str, "shape": str, "half": Position})
+]
 _SCENE = {
     "mono_ns": int,
     "up": Axis,
@@ -254,40 +256,25 @@ _SCENE = {
     "obstacles": dict[str, _Obstacle],
 }
 _TOPOLOGY = {"robots": dict[str, list[str]], "stations": dict[str, str | None], "mocks": list[str]}
-Scene = Annotated[dict[str, Any], with_keys(_SCENE, all_of_them=False)]
-Topology = Annotated[dict[str, Any], with_keys(_TOPOLOGY, all_of_them=False)]
-"""As in an answer to `status`."""
-
-
-@record
-class Head:
-    """The run that was recorded. An older version of hilgw has recorded less of it.
-
-    epoch_ns: the time of day at `time_ns` 0. configuration: the text of the file `config`.
-    arguments: of the command line.
-    """
-
-    version: int
-    epoch_ns: TimeOfDay
-    hilgw: str = ""
-    python: str = ""
-    platform: str = ""
-    config: str = ""
-    configuration: Text = ""
-    arguments: list[str] = field(default_factory=list)
-    webots: str = ""
-    seed: int = 0
-    speed: float | str = 1
-    topology: Topology = field(default_factory=dict)
-    scene: Scene = field(default_factory=dict)
-
-
-@record
-class Clock:
-    """The other times of an instant, each second."""
-
-    mono_ns: int
-    wall_s: Seconds
+_RUN = {
+    "hilgw": str,
+    "python": str,
+    "platform": str,
+    "config": str,
+    "configuration": Annotated[str, Must("a text of at most 1 MiB", lambda t: len(t) <= 1 << 20)],
+    "arguments": list[str],
+    "webots": str,
+    "seed": int,
+    "speed": float | str,
+    "topology": Annotated[dict[str, Any], with_keys({}, _TOPOLOGY)],
+    "scene": Annotated[dict[str, Any], with_keys({}, _SCENE)],
+}
+FORMS = {
+    "head": with_keys({"version": int, "epoch_ns": TimeOfDay}, _RUN),
+    "clock": with_keys({"mono_ns": int, "wall_s": Seconds}),
+}
+"""The run that was recorded, as far as the hilgw that recorded it has it (`topology` and `scene` as
+in an answer to `status`), and the other times of an instant, each second."""
 
 
 @record
@@ -329,10 +316,10 @@ NAMES = {kind: name_of(kind) for kind in EVENTS}
 _KIND_OF = {name: kind for kind, name in NAMES.items()}
 KINDS = tuple(NAMES.values())
 RECORDED: dict[str, type[Any]] = {
-    **{name_of(kind): kind for kind in (*EVENTS, Head, Clock, RecordingLost)},
+    **{name_of(kind): kind for kind in (*EVENTS, RecordingLost)},
     "packet": RecordedPacket,
 }
-"""Their kinds in a recording."""
+"""The kinds in a recording, beside `FORMS`."""
 FIELDS = {kind: tuple(each.name for each in fields(kind)) for kind in (*EVENTS, *RECORDED.values())}
 _DATA_AT = {kind: names.index("data") for kind, names in FIELDS.items() if "data" in names}
 _ENCODE = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode

@@ -14,15 +14,7 @@ from contextlib import suppress
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache
 from types import UnionType
-from typing import (
-    Annotated,
-    Any,
-    TypeVar,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from hilgw.errors import PeerError, UsageError, quoted, suggest
 
@@ -51,13 +43,14 @@ class Must:
     test: Callable[[Any], object] = lambda value: True
 
 
-def with_keys(hints: Mapping[str, Any], *, all_of_them: bool = True) -> Must:
-    """What an object must be: it has keys of these types. Others are of a later version."""
+def with_keys(needed: Mapping[str, Any], others: Mapping[str, Any] | None = None) -> Must:
+    """What an object must be: it has these keys, with values of these types, and `others` where it
+    has them. Further ones are of a later version."""
 
     def test(given: Mapping[str, Any]) -> bool:
-        for key in hints:
-            if all_of_them or key in given:
-                _field(key, hints[key], given)
+        for key, hint in {**needed, **(others or {})}.items():
+            if key in needed or key in given:
+                _field(key, hint, given)
         return True
 
     return Must("an object", test)
