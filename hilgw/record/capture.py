@@ -17,7 +17,7 @@ NEEDED = ("port", "bytes", "packet", "command", "armed")
 HEAD = ("hilgw", "python", "platform", "config", "configuration", "webots", "seed", "speed")
 WIDTH = 88
 PROVES = (
-    "Proves that hilgw and the controllers react to the answers of the recorded device as then.",
+    "It proves how hilgw and the controllers react to the answers of the recorded device.",
     "No device takes part: how another one, or another firmware, answers is not tested.",
 )
 SHOWN = 36  # lines of packets and commands at most: all are compared with the recording
