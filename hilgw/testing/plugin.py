@@ -76,8 +76,10 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     if report.failed and report.when != "teardown" and _BENCH in item.stash:
-        # Sections of the error are in --junitxml, too; an error of pytest itself may be a text.
-        add = getattr(report.longrepr, "addsection", lambda *each: report.sections.append(each))
         for title, text in item.stash[_BENCH].transcript():
-            add(title, text)
+            match report.longrepr:
+                case object(addsection=add):  # of the error: --junitxml has them, too
+                    add(title, text)
+                case _:
+                    report.sections.append((title, text))
     return report
