@@ -23,7 +23,6 @@ from hilgw.records import record
 
 MOST_OF_LINK = 64  # names of robots, and of listeners
 
-FARTHEST_M = 1e12
 LAST_NS = 1 << 63
 """The year 2262."""
 Axis = Annotated[int, Must("0, 1 or 2", range(3).__contains__)]
@@ -35,7 +34,7 @@ Numbers = Number | list[Number]
 Range = Annotated[list[float], Must("two numbers", lambda ends: len(ends) == 2)]
 Position = Annotated[
     list[float],
-    Must("three coordinates in m", lambda p: len(p) == 3 and max(map(abs, p)) < FARTHEST_M),
+    Must("three coordinates in m", lambda p: len(p) == 3 and max(map(abs, p)) < 1e12),
 ]
 Rotation = Annotated[
     list[list[float]],
@@ -246,16 +245,6 @@ _Emitter = Annotated[dict[str, Any], with_keys({**_LISTENER, "range": float})]
 _Obstacle = Annotated[
     dict[str, Any], with_keys({**_POSE, "on": str, "shape": str, "half": Position})
 ]
-_SCENE = {
-    "mono_ns": int,
-    "up": Axis,
-    "cone": Axis,
-    "objects": dict[str, _Pose | None],
-    "emitters": dict[str, _Emitter],
-    "listeners": dict[str, _Listener],
-    "obstacles": dict[str, _Obstacle],
-}
-_TOPOLOGY = {"robots": dict[str, list[str]], "stations": dict[str, str | None], "mocks": list[str]}
 _RUN = {
     "hilgw": str,
     "python": str,
@@ -266,8 +255,32 @@ _RUN = {
     "webots": str,
     "seed": int,
     "speed": float | str,
-    "topology": Annotated[dict[str, Any], with_keys({}, _TOPOLOGY)],
-    "scene": Annotated[dict[str, Any], with_keys({}, _SCENE)],
+    "topology": Annotated[
+        dict[str, Any],
+        with_keys(
+            {},
+            {
+                "robots": dict[str, list[str]],
+                "stations": dict[str, str | None],
+                "mocks": list[str],
+            },
+        ),
+    ],
+    "scene": Annotated[
+        dict[str, Any],
+        with_keys(
+            {},
+            {
+                "mono_ns": int,
+                "up": Axis,
+                "cone": Axis,
+                "objects": dict[str, _Pose | None],
+                "emitters": dict[str, _Emitter],
+                "listeners": dict[str, _Listener],
+                "obstacles": dict[str, _Obstacle],
+            },
+        ),
+    ],
 }
 FORMS = {
     "head": with_keys({"version": int, "epoch_ns": TimeOfDay}, _RUN),
