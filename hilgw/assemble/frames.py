@@ -6,12 +6,11 @@ were received, the packets, the time. What it would send is left aside: that is 
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from hilgw.config.load import load_text
+from hilgw.config.load import given, load_text
 from hilgw.engine.observer import Direction
 from hilgw.engine.station.tapped_session import tapped
 from hilgw.errors import AdapterError
@@ -20,14 +19,11 @@ from hilgw.plugins import ADAPTERS, load
 from hilgw.record.events import TIMES
 from hilgw.record.script import CONNECTED
 
-_SET = re.compile(r"^--set[=\n](.*)", re.MULTILINE)
-
 
 def decoders_of(head: Mapping[str, Any], where: str) -> dict[str, Decoder]:
     """What decodes each station, by this head of a recording. HilgwError where the configuration in
     it is none."""
-    given = "\n".join(map(str, words)) if isinstance(words := head.get("arguments"), list) else ""
-    loaded = load_text(str(head.get("configuration", "")), where, _SET.findall(given))
+    loaded = load_text(str(head.get("configuration", "")), where, given(head))
     return {
         name: Decoder(name, load(ADAPTERS, each.kind).session(each.settings, each.common))
         for name, each in loaded.config.adapters.items()

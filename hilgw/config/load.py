@@ -19,7 +19,7 @@ from hilgw.config.replays import ReplayOptions
 from hilgw.config.schema.file import file_validator
 from hilgw.config.source.document import Document, compose
 from hilgw.config.source.positions import ConfigErrors, Diagnostic, Position
-from hilgw.config.source.text import read_text
+from hilgw.config.source.text import check_text, read_text
 
 Check = Callable[[Inspection], None]
 
@@ -64,6 +64,7 @@ def load_text(
         fix = "`hilgw import-world` makes a configuration of it"
         start = Position(file, 1, 1)
         raise ConfigErrors([Diagnostic.at(start, (), "the file is a world of Webots", fix)])
+    check_text(text, file)
     document = compose(text, file)
     if document.syntax or _is_newer(document):
         raise ConfigErrors(in_order(document.problems))
@@ -89,8 +90,9 @@ def load_text(
 def recorded(head: Mapping[str, Any]) -> GatewayConfig:
     """The configuration in the head of a recording, with its `--set`. No file that it names is
     looked at: it may be on another machine. Raises ConfigErrors."""
-    document = compose(str(head.get("configuration")), str(head.get("config")))
-    config = None
+    text, file = str(head.get("configuration", "")), str(head.get("config", ""))
+    check_text(text, file)
+    document, config = compose(text, file), None
     if isinstance(document.data, dict) and not document.syntax:
         options.apply(document, given(head))
         config = _validate(document, Context())

@@ -16,6 +16,10 @@ END_NS = 100 * NS_PER_MS  # left out: the run ended in it, at an instant that no
 NEEDED = ("port", "bytes", "packet", "command", "armed")
 HEAD = ("hilgw", "python", "platform", "config", "configuration", "webots", "seed", "speed")
 WIDTH = 88
+PROVES = (
+    "It proves how hilgw and the controllers react to the answers of the recorded device.",
+    "No device takes part: how another one, or another firmware, answers is not tested.",
+)
 SHOWN = 36  # lines of packets and commands at most: all are compared with the recording
 
 
@@ -65,6 +69,7 @@ def module(
         f"    {command[: WIDTH - 4]}" if command else "    hilgw",
         "",
         f"{name}.pcapng plays the hardware, and has the configuration. Programs run.",
+        *PROVES,
         "`hilgw capture2test` wrote both.",
         '"""',
         "",

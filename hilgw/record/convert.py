@@ -11,14 +11,15 @@ import io
 import json
 import math
 from collections.abc import Iterable, Iterator
+from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any, get_args, get_origin
 from urllib.parse import quote
 
 from hilgw.errors import HilgwError, UsageError
-from hilgw.protocols.gateway.events import EVENTS
-from hilgw.protocols.gateway.messages import NONE, UNIONS, hints_of, name_of as name_of_class
-from hilgw.record.events import RecordingLost
+from hilgw.protocols.gateway.events import RECORDED
+from hilgw.protocols.gateway.messages import NONE, UNIONS, hints_of
 from hilgw.view.kinds import DRAWN, csv_data, kind_of, name_of, numbers, words
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from hilgw.record.recording import Recording
 
 MOST_FILES = 2_000
+LONGEST_NAME = 200  # of a file, which has 255 bytes at most
 HELD_BYTES = 256 * 1024  # of one file, before they are written
 TIMES = ("time_s", "wall_s")
 PACKET_KEYS = ("source", "channel", "type", "data", "received_by", "not_received", "rssi_dbm")
@@ -34,8 +36,8 @@ Event = dict[str, Any]
 
 
 def to_json_lines(recording: Recording, out: IO[str]) -> None:
-    """One event per line, as `hilgw watch --json` prints them."""
-    for event in recording.events():
+    """The head, then one event per line, as `hilgw watch --json` prints them."""
+    for event in chain([recording.head], recording.events()):
         out.write(json.dumps(event) + "\n")
 
 
@@ -43,9 +45,9 @@ def to_json_lines(recording: Recording, out: IO[str]) -> None:
 
 
 def to_csv(recording: Recording, folder: Path) -> list[Path]:
-    """A file for each device with the columns `time_s` (of the gateway's clock, from the first
-    event), `wall_s` and its values; `packets.csv` for the medium. Returns the files. HilgwError
-    where the folder is not empty, or cannot be written.
+    """Writes into this folder a file for each device with the columns `time_s` (of the gateway's
+    clock, from the first event), `wall_s` and its values; `packets.csv` for the medium. Returns the
+    files.
 
     A sensor has a column for each number, such as `x (m)`. A motor has one for each setting as
     commanded, refused and applied, and its outcome. Bytes are text: `hex:`, then their digits.
@@ -54,23 +56,18 @@ def to_csv(recording: Recording, folder: Path) -> list[Path]:
     if len(columns) > MOST_FILES:
         what = f"has {len(columns)} devices; CSV takes {MOST_FILES}"
         raise HilgwError(what, where=str(recording.path), fix="choose some, or take JSON lines")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if any(folder.iterdir()):
-            raise HilgwError("is not empty", where=str(folder), fix="name a new folder")
-        files = {name: _Table(folder, name, each) for name, each in columns.items()}
-        begin_ns: int | None = None
-        for event in recording.events():
-            begin_ns = event["time_ns"] if begin_ns is None else begin_ns
-            # A file that is written meanwhile has got longer: what is new is left out.
-            if (row := _row(event)) is not None and row[0] in files:
-                name, values = row
-                times = {"time_s": (event["time_ns"] - begin_ns) / 1e9, "wall_s": event["wall_s"]}
-                files[name].add({**times, **values})
-        for each in files.values():
-            each.write()
-    except OSError as error:
-        raise HilgwError(f"cannot be written: {error.strerror}", where=str(folder)) from error
+    folder.mkdir(parents=True, exist_ok=True)
+    files = {name: _Table(folder, name, each) for name, each in columns.items()}
+    begin_ns: int | None = None
+    for event in recording.events():
+        begin_ns = event["time_ns"] if begin_ns is None else begin_ns
+        # A file that is written meanwhile has got longer: what is new is left out.
+        if (row := _row(event)) is not None and row[0] in files:
+            name, values = row
+            times = {"time_s": (event["time_ns"] - begin_ns) / 1e9, "wall_s": event["wall_s"]}
+            files[name].add({**times, **values})
+    for each in files.values():
+        each.write()
     return [each.path for each in files.values()]
 
 
@@ -121,13 +118,16 @@ def _row(event: Event) -> tuple[str, dict[str, Any]] | None:
 
 
 def file_name(name: str) -> str:
-    """A name of a file of its own for any name: other characters as %XX."""
-    return quote(name[:200], safe=" ").replace("%20", " ").lstrip(".") or "%"
+    """A name of a file of its own for any name: other characters as %XX. Of one that is too long
+    for a file, the begin and a hash of all of it."""
+    made = quote(name, safe=" ").replace("%20", " ").lstrip(".") or "%"
+    if len(made) <= LONGEST_NAME:
+        return made
+    return f"{made[:LONGEST_NAME]}~{sha256(name.encode()).hexdigest()[:16]}"
 
 
 # --- MCAP -------------------------------------------------------------------------------------
 
-_CLASSES = {name_of_class(kind): kind for kind in (*EVENTS, RecordingLost)}
 _TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
 TIMES_OF = {"mono_ns": int, "time_ns": int, "wall_s": float}
 _LOG = {
@@ -145,7 +145,8 @@ LOG, PREFIX, INFO = "foxglove.Log", "hilgw.", 2
 
 def to_mcap(recording: Recording, out: IO[bytes]) -> None:
     """A channel for each kind of event of each device, line and other part, `/packets`, and `/log`
-    for notices and output; messages and schemas in JSON. UsageError without the package `mcap`."""
+    for notices and output; messages and schemas in JSON. The head is metadata of the file.
+    UsageError without the package `mcap`."""
     try:
         from mcap.writer import Writer
     except ImportError as error:
@@ -153,6 +154,10 @@ def to_mcap(recording: Recording, out: IO[bytes]) -> None:
 
     writer = Writer(out)
     writer.start(profile="", library="hilgw")
+    head = {
+        key: each if type(each) is str else json.dumps(each) for key, each in recording.head.items()
+    }
+    writer.add_metadata("hilgw", head)
     channels = _Channels(writer)
     for event in recording.events():
         time_ns = int(event["wall_s"] * 1e9)
@@ -189,7 +194,7 @@ def _schema(name: str) -> dict[str, Any]:
     fields."""
     if name == LOG:
         return _LOG
-    fields = hints_of(_CLASSES[name.removeprefix(PREFIX)])
+    fields = hints_of(RECORDED[name.removeprefix(PREFIX)])  # type: ignore[arg-type]
     typed = {key: _schema_of(hint) for key, hint in {**TIMES_OF, **fields}.items()}
     return {key: found for key, found in typed.items() if found} | {"numbers": {"type": "object"}}
 

@@ -17,19 +17,23 @@ begin of the recording has the time of day.
 from __future__ import annotations
 
 import json
+import math
 import struct
 from typing import Any, NoReturn
 
 from hilgw.errors import UsageError
 from hilgw.protocols.gateway.events import (
     CELLS,
-    EVENTS as KINDS,
     FIELDS,
+    FORMS,
+    LAST_NS,
+    RECORDED,
     Delivered,
     Packet as PacketEvent,
+    Value,
     json_around_data,
 )
-from hilgw.protocols.gateway.messages import decode, name_of
+from hilgw.protocols.gateway.messages import decode
 from hilgw.record.pcapng import (
     INBOUND,
     OUTBOUND,
@@ -40,7 +44,6 @@ from hilgw.record.pcapng import (
     encode,
     encode_packet,
 )
-from hilgw.records import record
 
 VERSION = 1
 COMMENT = "hilgw recording"
@@ -49,30 +52,26 @@ MEDIUM, EVENTS, FIRST_LINE = 0, 1, 2  # numbers of interfaces
 USER0, USER1, RTAC_SERIAL = 147, 148, 250
 _RTAC = struct.Struct(">IIBBH")  # seconds, microseconds, event, state of the line, reserved
 _RTAC_EVENTS = {OUTBOUND: 1, INBOUND: 2}  # DATA_TX_START, DATA_RX_START
-_DIRECTIONS = {INBOUND: "received", OUTBOUND: "sent"}
+_DIRECTIONS = {_RTAC_EVENTS[INBOUND]: "received", _RTAC_EVENTS[OUTBOUND]: "sent"}
 _JSON = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 TIMES = ("mono_ns", "time_ns", "wall_s")
 LONGEST_COMMENT = 0xFFFF
-LAST_NS = 1 << 63  # the year 2262
-
-
-@record
-class RecordingLost:
-    """So many events before this one could not be written."""
-
-    events: int
-
-
-_KINDS = {name_of(kind): kind for kind in (*KINDS, RecordingLost)}
-_KEYS = FIELDS | {RecordingLost: ("events",)}
-_KEYS |= {kind: (*FIELDS[kind], "since_ns") for kind in CELLS}
+LONGEST_NUMBER = 20  # characters of a whole number: 64 bits have no more
 
 
 def _no_number(name: str) -> NoReturn:
     raise ValueError(f"{name} is not valid in JSON")
 
 
-_READ = json.JSONDecoder(parse_constant=_no_number).decode
+def _finite(text: str) -> float:
+    return float(text) if math.isfinite(float(text)) else _no_number(text)
+
+
+def _whole(text: str) -> int:
+    return int(text) if len(text) <= LONGEST_NUMBER else _no_number(text)
+
+
+_READ = json.JSONDecoder(parse_constant=_no_number, parse_float=_finite, parse_int=_whole).decode
 
 
 class Writer:
@@ -169,30 +168,31 @@ class Decoder:
         self._interfaces: list[Interface] = []
         self._epoch_ns = 0
         self._clock = (0, 0)  # mono_ns and wall_ns at time_ns 0
-        self._is_ours = False
 
     def decode(self, block: Section | Interface | Packet) -> dict[str, Any] | None:
         """The event of a block; None of one that has none. RecordingError for one that no recording
         has."""
         if isinstance(block, Section):
             self._interfaces = []
-            if block.comment != COMMENT:
+            if not block.comment.startswith(COMMENT):  # mergecap adds the names of its files
                 raise self._foreign("is a capture file, but not a recording of hilgw")
-            self._is_ours = True
             return None
         if isinstance(block, Interface):
             self._interfaces.append(block)
             return None
         event = self._event(block)
-        if event.get("event") == HEAD:
+        if event["event"] == HEAD:
             self._begin(event)
+            event = self.head
         elif not self.head:
-            raise self._foreign("has no head before its first event")
+            what = "has no head before its first event: the packet with it was filtered out"
+            raise self._foreign(what, "keep it, as with tshark -Y 'frame.number == 1 or (FILTER)'")
         else:
-            self._check(event)
+            event = self._checked(event)
         time_ns = block.time_ns - self._epoch_ns
-        if event.get("event") == CLOCK and self.head.get("speed", 1) == 1:
-            self._set_clock(event, time_ns)  # simulated time has no other times
+        if event["event"] == CLOCK and self.head.get("speed", 1) == 1:
+            # Simulated time has no other times.
+            self._clock = event["mono_ns"] - time_ns, int(event["wall_s"] * 1e9) - time_ns
         mono_ns, wall_ns = self._clock
         if not (0 <= block.time_ns < LAST_NS and 0 <= wall_ns + time_ns < LAST_NS):
             raise self._foreign("has a time before 1970 or after 2262")
@@ -203,9 +203,14 @@ class Decoder:
     def _event(self, block: Packet) -> dict[str, Any]:
         of = self._interfaces[block.interface]
         if of.link == RTAC_SERIAL:
-            data = block.data[_RTAC.size :]
-            direction = _DIRECTIONS.get(block.direction, "")
-            return {"event": "bytes", "part": of.name, "direction": direction, "data": data.hex()}
+            # The flags of a packet, which have the direction, too, are lost in some tools.
+            direction = _DIRECTIONS.get(int.from_bytes(block.data[8:9], "big"))
+            if len(block.data) < _RTAC.size or direction is None:
+                raise self._foreign("has bytes of a line without their header")
+            data = block.data[_RTAC.size :].hex()
+            return {"event": "bytes", "part": of.name, "direction": direction, "data": data}
+        if of.link not in (USER0, USER1):
+            raise self._foreign(f"has packets of another capture, of link type {of.link}")
         is_packet = of.link == USER0
         try:
             text = (block.comment if is_packet else block.data).decode()
@@ -220,37 +225,35 @@ class Decoder:
             event["data"] = block.data.hex()
         return event
 
-    def _check(self, event: dict[str, Any]) -> None:
-        """Whether it has all that its kind has. Other keys are of a later version."""
+    def _checked(self, event: dict[str, Any]) -> dict[str, Any]:
+        """The event with the keys of its kind, all of their types. Others are of a later version.
+        RecordingError."""
         name = event["event"]
-        if name == CLOCK:
-            return
-        if (kind := _KINDS.get(name)) is None:
-            raise self._foreign(f"has an event of an unknown kind, {name!r:.40}")
         try:
-            decode(kind, {key: event[key] for key in _KEYS[kind] if key in event})
+            if name in FORMS:
+                FORMS[name].test(event)
+                return event
+            if (kind := RECORDED.get(name)) is None:
+                raise self._foreign(f"has an event of an unknown kind, {name!r:.40}")
+            keys = (*FIELDS[kind], *(("since_ns",) if kind in CELLS else ()))
+            known = {key: event[key] for key in keys if key in event}
+            made = decode(kind, known)
+            if isinstance(made, Value) and len(made.fields) != len(made.units):
+                raise UsageError("fields and units must be as many")
         except UsageError as error:
             raise self._foreign(f"has an event {name} that is not valid: {error}") from error
+        return {"event": name, **known}
 
-    def _begin(self, event: dict[str, Any]) -> None:
-        version, epoch_ns = event.get("version"), event.get("epoch_ns")
-        if version != VERSION:
-            what = f"has version {version!r:.40} of the format, and this hilgw reads {VERSION}"
-            raise self._foreign(what)
-        if type(epoch_ns) is not int or not -LAST_NS < epoch_ns < LAST_NS:
-            raise self._foreign("has a head without its time")
-        self.head = event
-        self._epoch_ns = epoch_ns
-        self._clock = (0, epoch_ns)
+    def _begin(self, head: dict[str, Any]) -> None:
+        if head.get("version") != VERSION:
+            what = f"has version {head.get('version')!r:.40} of the format"
+            raise self._foreign(f"{what}, and this hilgw reads {VERSION}")
+        self._checked(head)
+        if self.head and head["epoch_ns"] != self._epoch_ns:
+            what = "goes on with another run: it was made of several recordings"
+            raise self._foreign(what, "read each of them by itself")
+        self.head, self._epoch_ns = head, head["epoch_ns"]
+        self._clock = (0, self._epoch_ns)
 
-    def _set_clock(self, event: dict[str, Any], time_ns: int) -> None:
-        mono_ns, wall_s = event.get("mono_ns"), event.get("wall_s")
-        try:
-            if type(mono_ns) is not int or type(wall_s) is not float:
-                raise ValueError
-            self._clock = mono_ns - time_ns, int(wall_s * 1e9) - time_ns
-        except (OverflowError, ValueError) as error:
-            raise self._foreign("has a clock without its times") from error
-
-    def _foreign(self, what: str) -> RecordingError:
-        return RecordingError(what, where=self._where)
+    def _foreign(self, what: str, fix: str = "") -> RecordingError:
+        return RecordingError(what, where=self._where, fix=fix)

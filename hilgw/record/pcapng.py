@@ -210,10 +210,15 @@ class Reader:
     def _decode(self, kind: int, body: bytes) -> Block | None:
         order = self._order
         if kind == PACKET:
-            number, high, low, size, _ = struct.unpack_from(order + "IIIII", body)
+            number, high, low, size, original = struct.unpack_from(order + "IIIII", body)
             of = self.interfaces[number]
             if size > len(body) - 20:
                 raise ValueError
+            if size < original:
+                raise RecordingError(
+                    f"has {size} of the {original} bytes of a packet, as after editcap -s",
+                    where=self._where,
+                )
             data = body[20 : 20 + size]
             units = high << 32 | low
             time_ns = (units if of.unit_ns == 1 else int(units * of.unit_ns)) + of.offset_ns

@@ -128,7 +128,8 @@ def plot(recording: Recording, names: Sequence[str], path: Path) -> list[str]:
     demand_known(names, parts_of(recording), recording.events())
     rows = rows_of(recording.events(), names)
     if not rows:
-        raise HilgwError("no values, commands or packets", where=str(recording.path))
+        nothing = HilgwError("no values, commands or packets", where=str(recording.path))
+        raise recording.error or nothing
     if len(rows) > MOST_ROWS:
         fix = f"choose some: {', '.join(list(rows)[:8])} ..."
         raise UsageError(f"a picture of {len(rows)} names is too large", fix=fix)
@@ -156,9 +157,7 @@ def save(figure: Figure, path: Path) -> None:
     try:
         figure.savefig(path)
     except ValueError as error:
-        raise UsageError(f"{path.suffix or 'no suffix'}: {error}", where=str(path)) from error
-    except OSError as error:
-        raise HilgwError(f"cannot be written: {error.strerror}", where=str(path)) from error
+        raise UsageError(f"{path.suffix or 'no suffix'}: {error}") from error
 
 
 def _draw(axes: Axes, row: Row) -> None:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from hilgw.record.events import CLOCK, HEAD, LAST_NS, Decoder
+from hilgw.protocols.gateway.events import LAST_NS
+from hilgw.record.events import CLOCK, HEAD, Decoder
 from hilgw.record.pcapng import Reader, RecordingError, resync
 
 SEARCHED = 256 * 1024
@@ -28,6 +29,12 @@ class Recording:
         self.truncated = False
         self.error: RecordingError | None = None
         try:
+            if path.exists() and not (path.is_file() or path.is_dir()):
+                raise RecordingError(
+                    "is not a regular file, and a recording is read more than once",
+                    where=str(path),
+                    fix="write it to a file first",
+                )
             with path.open("rb") as file:
                 self.head = self._head(file)
         except OSError as error:
@@ -88,6 +95,8 @@ class Recording:
         """Goes to a block before this time and near it, by bisection: a large file is not read from
         its begin. Nothing happens where that cannot be found."""
         low, high = reader.offset, os.fstat(file.fileno()).st_size
+        if any((each.unit_ns, each.offset_ns) != (1, 0) for each in reader.interfaces):
+            return  # another program wrote it
         found = low
         while high - low > NEAR:
             middle = (low + high) // 2 // 4 * 4

@@ -77,5 +77,9 @@ def pytest_runtest_makereport(
     report = yield
     if report.failed and report.when != "teardown" and _BENCH in item.stash:
         for title, text in item.stash[_BENCH].transcript():
-            report.sections.append((title, text))
+            match report.longrepr:
+                case object(addsection=add):  # of the error: --junitxml has them, too
+                    add(title, text)
+                case _:
+                    report.sections.append((title, text))
     return report

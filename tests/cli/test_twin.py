@@ -166,8 +166,7 @@ def test_without_a_link_there_is_one_error(tmp_path: Path) -> None:
     path = recording(tmp_path, [sent(0, b"a")])
     code, out, err = in_process("twin", str(path), cwd=tmp_path)
     assert (code, out) == (1, "") and err.count("\n") <= 2 and "own_echo: keep" in err
-    strange = {"event": "placed", "name": "rover", "time_ns": 0, "position": [1e300, 0.0, 0.0]}
-    events = [{**strange, "rotation": [[1.0]]}, sent(1, b"a"), came(2, b"a", rssi_dbm=1e300)]
+    events = [sent(1, b"a"), came(2, b"a", rssi_dbm=1e300)]
     assert link_of(recording(tmp_path, events))["measured"]["rssi_dbm"] is None
     code, _, err = in_process("twin", str(recording(tmp_path, events, "[")), cwd=tmp_path)
     assert code == 3 and "Traceback" not in err
@@ -202,15 +201,27 @@ def test_two_modules_in_one_air_and_a_shadow(tmp_path: Path) -> None:
 
 
 def test_strange_recordings_have_a_twin_all_the_same(tmp_path: Path) -> None:
-    """Payloads without a byte; positions that are none; larger packets that are sooner there."""
+    """Payloads without a byte, an unknown position; a position that is none is an error."""
     empty = [each(at, b"") for at in (0, 4000 * MS) for each in (sent, came)]
     assert "fit" in link_of(recording(tmp_path, empty))
-    for position in ([1.0], [1.0, 2.0, 3.0, 4.0], [1e300, 0.0, 0.0]):
-        for rotation in (None, [[1e300, 0.0, 0.0]] * 3, [[1.0, 0.0, 0.0]] * 2):
-            at = {"time_ns": 0, "position": position, "rotation": rotation}
-            placed = {"event": "placed", "name": "rover", **at}
-            events = [placed, sent(1, b"a"), came(2 * MS, b"a", rssi_dbm=-40.0)]
-            assert link_of(recording(tmp_path, events))["measured"]["distance_m"] is None
+    packets = [sent(1, b"a"), came(2 * MS, b"a", rssi_dbm=-40.0)]
+    placed = {"event": "placed", "name": "rover", "time_ns": 0, "position": None, "rotation": None}
+    assert link_of(recording(tmp_path, [placed, *packets]))["measured"]["distance_m"] is None
+    upright = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    for wrong in (
+        {"position": [1.0]},
+        {"position": [1.0, 2.0, 3.0, 4.0]},
+        {"position": [1e300, 0.0, 0.0]},
+        {"rotation": [[1e300, 0.0, 0.0]] * 3},
+        {"rotation": [[1.0, 0.0, 0.0]] * 2},
+    ):
+        whole = {**placed, "position": [0.0] * 3, "rotation": upright, **wrong}
+        path = recording(tmp_path, [whole, *packets])
+        code, out, err = in_process("twin", str(path), cwd=tmp_path)
+        assert (code, out) == (
+            1,
+            "",
+        ) and f"placed that is not valid: {next(iter(wrong))} must" in err
 
 
 def test_a_latency_is_not_negative(tmp_path: Path) -> None:

@@ -68,7 +68,10 @@ def test_each_command_does_what_the_page_shows(
     assert lost == ""
     made = {path.name for path in tmp_path.iterdir()}
     assert {"csv", "run.mcap", "run.jsonl", "run.png", "recordings"} <= made
-    assert "RTAC" in outputs[next(each for each in reading if each.startswith("tshark"))][1]
+    lines, events, modbus = (outputs[each][1] for each in reading if each.startswith("tshark"))
+    assert "RTAC" in lines
+    assert len(events.splitlines()) == 1 and "JavaScript Object Notation" in events
+    assert "Modbus RTU" in modbus and "RTAC" not in modbus
     assert parse(shlex.split(live.partition(" | ")[0])[1:]).pcapng  # runs in e2e/test_record.py
 
 

@@ -71,6 +71,9 @@ def test_the_test_passes_and_fails_when_the_program_changes(tmp_path: Path) -> N
         code, out, err = in_process("capture2test", "run.pcapng", cwd=lab)
         assert (code, err) == (0, "") and "run: pytest test_run.py" in out
         text = (lab / "test_run.py").read_text()
+        for shown in (out, text):
+            assert "react to the answers of the recorded device" in shown
+            assert "another firmware, answers is not tested" in shown
         assert len(text.splitlines()) <= 60 and 'b"ping 1"' in text and "args=[--lab]" in text, text
         assert ruff("check", "--isolated", "test_run.py", cwd=lab) == 0
         assert ruff("format", "--isolated", "--check", "test_run.py", cwd=lab) == 0

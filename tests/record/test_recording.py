@@ -160,7 +160,7 @@ def test_what_is_before_a_damaged_place_is_read(tmp_path: Path) -> None:
         (writer().begin(0).replace(b'"version":1', b'"version":2'), "has version 2 of the format"),
         (
             writer().begin(0).replace(b'"epoch_ns":', b'"epoch_nn":'),
-            "has a head without its time",
+            "an event head that is not valid: epoch_ns is missing",
         ),
         (writer().begin(0).replace(b'{"event":"head"', b'["event":"head"'), "is not valid JSON"),
     ],

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -113,8 +114,17 @@ def section(output: str, title: str) -> list[str]:
 
 
 def test_a_failure_shows_the_last_frames_of_each_port(tmp_path: Path) -> None:
-    code, output = pytest_run(tmp_path, FAILING)
+    code, output = pytest_run(tmp_path, FAILING, "--junitxml=junit.xml")
     assert code == 1
+    cases = {
+        case.get("name"): "".join(each.text or "" for each in case)
+        for case in ElementTree.parse(tmp_path / "junit.xml").iter("testcase")
+    }
+    assert "-> 41 54 2b 49 44" in cases["test_of_a_port"]
+    assert "last frames of gateway, xbee0" in cases["test_of_a_gateway"]
+    assert "last frames of uart_node0" in cases["test_that_cannot_be_set_up"]
+    (shown,) = re.findall(r"^hilgw show (.*)$", cases["test_of_a_gateway"], re.M)
+    assert list(Recording(Path(shown)).events())
     assert "4 failed, 1 error" in output
     setup, failures = output.split("= FAILURES =")
     (line,) = section(failures, "last frames of virtual port 1")

@@ -5,12 +5,11 @@ from __future__ import annotations
 from types import NoneType
 from typing import Annotated, Any, get_args, get_origin
 
-from hilgw.protocols.gateway.events import EVENTS, FIELDS
-from hilgw.protocols.gateway.messages import UNIONS, hints_of, name_of
-from hilgw.record.events import RecordingLost
+from hilgw.protocols.gateway.events import FIELDS, RECORDED
+from hilgw.protocols.gateway.messages import UNIONS, hints_of
 from hilgw.view.words import FROM, TO
 
-CLASSES = {name_of(kind): kind for kind in (*EVENTS, RecordingLost)}
+CLASSES = RECORDED
 # Where a type alone does not give a value that can be.
 MORE: dict[str, dict[str, Any]] = {
     "value": {"value": [1.5, "nan", 2.5], "fields": [*"xyz"], "units": ["m", "m", "rad"]},

@@ -267,15 +267,27 @@ def test_the_pages_show_it_as_they_show_a_gateway(tmp_path: Path) -> None:
     assert recordings.folder_of(view) == str(tmp_path)
 
 
-@pytest.mark.parametrize("head", [{}, {"scene": 3, "topology": None}], ids=["older", "strange"])
-def test_a_head_without_the_layout_is_shown_without_it(
-    tmp_path: Path, head: dict[str, Any]
-) -> None:
-    shown, view, _ = opened(made(tmp_path, head=head))
+def test_a_head_of_an_older_version_is_shown_without_the_layout(tmp_path: Path) -> None:
+    shown, view, _ = opened(made(tmp_path, head={}))
     shown.seek(shown.end_ns)
     shown.follow()
     assert "robot rover" in overview.parts(view, shown.now())[""]
     assert set(drawing_of(view, shown.now()).objects) == {"rover"}
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        {"scene": 3},
+        {"topology": None},
+        {"scene": {"objects": 5}},
+        {"scene": {"objects": {"rover": {"position": [1, 2, 3]}}}},
+        {"topology": {"stations": [1]}},
+    ],
+)
+def test_a_head_that_no_gateway_writes_is_an_error(tmp_path: Path, head: dict[str, Any]) -> None:
+    with pytest.raises(RecordingError, match="an event head that is not valid"):
+        Recorded(made(tmp_path, head=head))
 
 
 def test_what_cannot_be_read_is_shown(tmp_path: Path) -> None:

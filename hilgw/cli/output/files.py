@@ -6,7 +6,8 @@ import json
 import os
 import stat
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -42,10 +43,7 @@ def expect_recording(path: str | None) -> None:
     """Raises HilgwError when no recording can begin in this file. None: there is none."""
     if path is not None:
         expect(path)
-    if path is not None and os.path.lexists(path):
-        from hilgw.engine.recording.recorder import exists_already
-
-        raise exists_already(Path(path))
+        expect_new(Path(path), "a recording replaces no file: name another")
 
 
 def expect_test_report(path: str) -> None:
@@ -75,25 +73,41 @@ def clear(path: str | None) -> None:
         raise HilgwError(f"cannot delete it: {error.strerror}", where=path) from None
 
 
-def write(path: str, text: str) -> None:
-    """Writes the whole text. Raises HilgwError.
+def expect_new(path: Path, fix: str = "name a new file") -> None:
+    """Raises HilgwError when there is something at `path`."""
+    if os.path.lexists(path):
+        raise HilgwError("exists already", where=str(path), fix=fix)
 
-    A regular file is replaced atomically: it has the old content or all of the new one, so that
-    who waits for a file finds it complete.
+
+@contextmanager
+def output(path: Path) -> Iterator[Path]:
+    """The file, or the folder, to write in the place of `path`. It gets this name when the block
+    ends, and is removed after an error: `path` has the old content or all of the new one, so that
+    who waits for a file finds it complete. Raises HilgwError for an OSError.
+
+    A device, a pipe, and what is in a folder that takes no other file, are written themselves.
     """
-    given, file = Path(path), Path(path).resolve()
-    fresh = file.with_name(f".{file.name}.{os.getpid()}")
+    from tempfile import TemporaryDirectory
+
+    file = path.resolve()
     try:
-        if (given.exists() and not given.is_file()) or not os.access(file.parent, os.W_OK):
-            given.write_text(text)  # a device, a pipe, or a folder that takes no temporary file
+        is_special = path.exists() and not (path.is_file() or path.is_dir())
+        if is_special or not os.access(file.parent, os.W_OK):
+            yield path
             return
-        fresh.write_text(text)
-        if file.exists():
-            fresh.chmod(stat.S_IMODE(file.stat().st_mode))
-        fresh.replace(file)
+        with TemporaryDirectory(prefix=".hilgw-", dir=file.parent) as folder:
+            yield (fresh := Path(folder, file.name))
+            if file.exists():
+                fresh.chmod(stat.S_IMODE(file.stat().st_mode))
+            fresh.replace(file)
     except OSError as error:
-        fresh.unlink(missing_ok=True)
-        raise HilgwError(f"cannot write: {error.strerror}", where=path) from None
+        raise HilgwError(f"cannot write: {error.strerror}", where=str(path)) from None
+
+
+def write(path: str, text: str) -> None:
+    """Writes the whole text, or nothing. Raises HilgwError."""
+    with output(Path(path)) as file:
+        file.write_text(text, encoding="utf-8")
 
 
 def write_ready(path: str | None) -> None:

@@ -60,7 +60,7 @@ class LiveTable:
             low, high = self._ranges.get(name, (value, value))
             self._ranges[name] = min(low, value), max(high, value)
         is_below = kind not in ROWS or event.get("outcome") == "refused"
-        if is_below and kind != "left_out" and "since_ns" not in event:
+        if is_below and kind != "left_out" and event.get("since_ns") is None:
             self._below.append(event)
             if self._passes(event):
                 self._passing.append(event)

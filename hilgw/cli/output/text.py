@@ -35,7 +35,7 @@ def _escaped(code: int) -> str:
 
 def duration(text: str) -> float:
     """'10s', '500ms', '2min', '1h' or seconds -> seconds; an argparse type."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", text.strip())
+    match = re.fullmatch(r"(\d{1,9}(?:\.\d+)?)\s*([a-z]*)", text.strip())
     if match is None or match[2] not in _UNITS:
         raise argparse.ArgumentTypeError(
             f"{text!r} is not a duration; write 10s, 500ms, 2min or 1h"

@@ -79,11 +79,16 @@ def decode(data: bytes, file: str) -> str:
         position = Lines(before, file).position(len(before))
         what = f"byte 0x{data[error.start]:02x} is not UTF-8 text"
         raise ConfigErrors([Diagnostic.at(position, (), what, _FIX)]) from None
+    check_text(text, file)
+    return text
+
+
+def check_text(text: str, file: str) -> None:
+    """Raises ConfigErrors for characters that no text file has."""
     if strange := NOT_TEXT.search(text):
         position = Lines(text, file).position(strange.start())
         what = f"character U+{ord(strange[0]):04X} is not allowed in a text file"
         raise ConfigErrors([Diagnostic.at(position, (), what, "delete it, or " + _FIX)])
-    return text
 
 
 def _whole(file: str, what: str, fix: str) -> ConfigErrors:

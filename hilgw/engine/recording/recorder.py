@@ -67,12 +67,6 @@ _PACKET, _DELIVERED = map(events.NAMES.__getitem__, (events.Packet, events.Deliv
 _VALUES = {kind: attrgetter(*names) for kind, names in events.FIELDS.items()}
 
 
-def exists_already(path: Path) -> HilgwError:
-    """Return the error for a recording in a file that is there."""
-    fix = "a recording replaces no file: name another"
-    return HilgwError("exists already", where=str(path), fix=fix)
-
-
 class RecordingProcess:
     """The process of one recording, and what waits for it.
 
@@ -104,7 +98,8 @@ class RecordingProcess:
         try:
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         except FileExistsError as error:
-            raise exists_already(path) from error
+            fix = "a recording replaces no file: name another"
+            raise HilgwError("exists already", where=str(path), fix=fix) from error
         except OSError as error:
             raise HilgwError(f"cannot be made: {error.strerror}", where=str(path)) from error
         try:

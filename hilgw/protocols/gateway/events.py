@@ -19,12 +19,42 @@ from itertools import islice
 from typing import Annotated, Any
 
 from hilgw.errors import printable
-from hilgw.protocols.gateway.messages import Must, name_of
+from hilgw.protocols.gateway.messages import Must, name_of, with_keys
 from hilgw.records import record
 
 MOST_OF_LINK = 64  # names of robots, and of listeners
 
-Numbers = float | str | list[float | str]
+LAST_NS = 1 << 63
+"""The year 2262."""
+Axis = Annotated[int, Must("0, 1 or 2", range(3).__contains__)]
+TimeOfDay = Annotated[int, Must("ns, within 292 years of 1970", lambda ns: abs(ns) < LAST_NS)]
+Seconds = Annotated[float, Must("seconds, up to 2262", lambda s: abs(s) < LAST_NS / 1e9)]
+
+Number = float | Annotated[str, Must('"nan", "inf" or "-inf"', {"nan", "inf", "-inf"}.__contains__)]
+Numbers = Number | list[Number]
+Range = Annotated[list[float], Must("two numbers", lambda ends: len(ends) == 2)]
+Position = Annotated[
+    list[float],
+    Must("three coordinates in m", lambda p: len(p) == 3 and max(map(abs, p)) < 1e12),
+]
+Rotation = Annotated[
+    list[list[float]],
+    Must(
+        "the three rows of a rotation matrix",
+        lambda rows: (
+            [len(row) for row in rows] == [3] * 3
+            and all(abs(each) < 1.001 for row in rows for each in row)
+        ),
+    ),
+]
+LINK_COUNTS = (
+    *("sent", "delivered", "lost", "unsettled", "unconfirmed"),
+    *("received", "missed", "late", "entered", "dropped"),
+)
+LinkCounts = Annotated[
+    dict[str, int], Must(f"the counts {', '.join(LINK_COUNTS)}", {*LINK_COUNTS}.issubset)
+]
+Direction = Annotated[str, Must("received or sent", ("received", "sent").__contains__)]
 Hex = Annotated[
     str, Must("pairs of hexadecimal digits", lambda text: bytes.fromhex(text) is not None)
 ]
@@ -64,12 +94,12 @@ class Command(Cell):
     robot: str
     body: str
     device: str
-    given: dict[str, Numbers]
+    given: dict[str, Number]
     outcome: str
     reason: str
-    applied: dict[str, Numbers]
+    applied: dict[str, Number]
     units: dict[str, str]
-    limits: dict[str, list[float]]
+    limits: dict[str, Range]
 
 
 @record
@@ -111,7 +141,7 @@ class Bytes:
     hexadecimal."""
 
     part: str
-    direction: str
+    direction: Direction
     data: Hex
 
 
@@ -121,7 +151,7 @@ class Frame:
     or received, by hilgw. data: hexadecimal; text: the same in words."""
 
     station: str
-    direction: str
+    direction: Direction
     data: Hex
     text: str
 
@@ -167,8 +197,8 @@ class Placed(Cell):
     matrix; null: it is unknown."""
 
     name: str
-    position: list[float] | None
-    rotation: list[list[float]] | None
+    position: Position | None
+    rotation: Rotation | None
 
 
 @record
@@ -186,7 +216,7 @@ class Link(Cell):
     p99_ms: float | None
     round_trip_ms: float | None
     clock_offset_s: float | None
-    counts: dict[str, int]
+    counts: LinkCounts
     robots: list[str]
     listeners: dict[str, str]
 
@@ -244,6 +274,76 @@ def cell_of(state: State) -> tuple[Any, ...]:
     return type(state), *(getattr(state, name) for name in CELLS[type(state)])
 
 
+# --- what only a recording has --------------------------------------------------------------------
+
+
+_POSE = {"position": Position, "rotation": Rotation}
+_LISTENER = {**_POSE, "on": str, "type": str, "aperture": float}  # on: an object
+_Pose = Annotated[dict[str, Any], with_keys(_POSE)]
+_Listener = Annotated[dict[str, Any], with_keys(_LISTENER)]
+_Emitter = Annotated[dict[str, Any], with_keys({**_LISTENER, "range": float})]
+_Obstacle = Annotated[
+    dict[str, Any], with_keys({**_POSE, "on": str, "shape": str, "half": Position})
+]
+_RUN = {
+    "hilgw": str,
+    "python": str,
+    "platform": str,
+    "config": str,
+    "configuration": Annotated[str, Must("a text of at most 1 MiB", lambda t: len(t) <= 1 << 20)],
+    "arguments": list[str],
+    "webots": str,
+    "seed": int,
+    "speed": float | str,
+    "topology": Annotated[
+        dict[str, Any],
+        with_keys(
+            {},
+            {
+                "robots": dict[str, list[str]],
+                "stations": dict[str, str | None],
+                "mocks": list[str],
+            },
+        ),
+    ],
+    "scene": Annotated[
+        dict[str, Any],
+        with_keys(
+            {},
+            {
+                "mono_ns": int,
+                "up": Axis,
+                "cone": Axis,
+                "objects": dict[str, _Pose | None],
+                "emitters": dict[str, _Emitter],
+                "listeners": dict[str, _Listener],
+                "obstacles": dict[str, _Obstacle],
+            },
+        ),
+    ],
+}
+FORMS = {
+    "head": with_keys({"version": int, "epoch_ns": TimeOfDay}, _RUN),
+    "clock": with_keys({"mono_ns": int, "wall_s": Seconds}),
+}
+"""The run that was recorded, as far as the hilgw that recorded it has it (`topology` and `scene` as
+in an answer to `status`), and the other times of an instant, each second."""
+
+
+@record
+class RecordingLost:
+    """So many events before this one could not be written."""
+
+    events: int
+
+
+@record
+class RecordedPacket(Packet):
+    """A packet. missed_count: listeners of `missed`, where these were too many to be recorded."""
+
+    missed_count: int = 0
+
+
 EVENTS: tuple[type[Any], ...] = (
     Value,
     Command,
@@ -266,7 +366,15 @@ EVENTS: tuple[type[Any], ...] = (
 NAMES = {kind: name_of(kind) for kind in EVENTS}
 _KIND_OF = {name: kind for kind, name in NAMES.items()}
 KINDS = tuple(NAMES.values())
-FIELDS = {kind: tuple(e.name for e in fields(kind) if not e.kw_only) for kind in EVENTS}
+RECORDED: dict[str, type[Any]] = {
+    **{name_of(kind): kind for kind in (*EVENTS, RecordingLost)},
+    "packet": RecordedPacket,
+}
+"""The kinds in a recording, beside `FORMS`."""
+FIELDS = {
+    kind: tuple(each.name for each in fields(kind) if not each.kw_only)
+    for kind in (*EVENTS, *RECORDED.values())
+}
 _DATA_AT = {kind: names.index("data") for kind, names in FIELDS.items() if "data" in names}
 _ENCODE = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
@@ -314,8 +422,7 @@ def _around_data(kind_name: str, values: tuple[Any, ...]) -> tuple[str, str]:
 
 def link(name: str, status: Mapping[str, Any]) -> Link:
     """status: of this gateway, as `hilgw status --json` has it."""
-    keys = ("sent", "delivered", "lost", "unsettled", "unconfirmed")
-    counts = {key: status[key] for key in (*keys, "received", "missed", "late", "entered")}
+    counts = {key: status[key] for key in LINK_COUNTS[:-1]}
     latency, listeners = status["latency"], islice(status["listeners"].items(), MOST_OF_LINK)
     return Link(
         name,

@@ -43,6 +43,19 @@ class Must:
     test: Callable[[Any], object] = lambda value: True
 
 
+def with_keys(needed: Mapping[str, Any], others: Mapping[str, Any] | None = None) -> Must:
+    """What an object must be: it has these keys, with values of these types, and `others` where it
+    has them. Further ones are of a later version."""
+
+    def test(given: Mapping[str, Any]) -> bool:
+        for key, hint in {**needed, **(others or {})}.items():
+            if key in needed or key in given:
+                _field(key, hint, given)
+        return True
+
+    return Must("an object", test)
+
+
 class VersionError(PeerError):
     """The two ends speak different versions. client, gateway: None: no number."""
 
@@ -93,15 +106,20 @@ def decode(kind: type[T], given: Mapping[str, Any]) -> T:
         raise UsageError(what, fix=suggest(unknown[0], hints))
     values = {}
     for each in fields(kind):  # type: ignore[arg-type]  # any dataclass
-        key = each.name
-        if key in given:
-            try:
-                values[key] = _converted(hints[key], given[key])
-            except (ValueError, OverflowError):
-                raise UsageError(f"{key} must be {described(hints[key])}") from None
-        elif each.default is MISSING and each.default_factory is MISSING:
-            raise UsageError(f"{key} is missing: it must be {described(hints[key])}")
+        has_default = each.default is not MISSING or each.default_factory is not MISSING
+        if each.name in given or not has_default:
+            values[each.name] = _field(each.name, hints[each.name], given)
     return kind(**values)
+
+
+def _field(key: str, hint: Any, given: Mapping[str, Any]) -> Any:
+    """The value of this key as this type. UsageError names the key, and what it must be."""
+    if key not in given:
+        raise UsageError(f"{key} is missing: it must be {described(hint)}")
+    try:
+        return _converted(hint, given[key])
+    except (ValueError, OverflowError):
+        raise UsageError(f"{key} must be {described(hint)}") from None
 
 
 @cache

@@ -83,8 +83,8 @@ def test_a_report_is_written_whole_or_not_at_all(
     assert link.is_symlink()
     real = Path.write_text
 
-    def full(file: Path, text: str) -> int:
-        real(file, text[:10])
+    def full(file: Path, text: str, **more: str) -> int:
+        real(file, text[:10], **more)
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "write_text", full)
@@ -100,8 +100,8 @@ def test_a_ready_file_is_complete_as_soon_as_it_exists(
     ready, real = tmp_path / "ready", Path.write_text
     seen: list[bool] = []
 
-    def slow(file: Path, text: str) -> int:
-        size = real(file, text)
+    def slow(file: Path, text: str, **more: str) -> int:
+        size = real(file, text, **more)
         seen.append(ready.exists())
         return size
 

@@ -7,6 +7,7 @@ import os
 import re
 from pathlib import Path
 
+from hilgw.cli.output import files
 from hilgw.cli.output.text import table
 from hilgw.config.shipped import HEADER, folder, header
 from hilgw.errors import UsageError, quoted, suggest
@@ -75,7 +76,7 @@ def _write(name: str, text: str) -> None:
     for path in filter(os.path.lexists, contents):
         raise UsageError("this file exists", where=path, fix="rename it, or use another folder")
     for path, content in contents.items():
-        Path(path).write_text(content, encoding="utf-8")
+        files.write(path, content)
     print(f"written: {', '.join(contents)}; hilgw {name}.yaml runs it")
 
 

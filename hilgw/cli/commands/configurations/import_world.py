@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from hilgw.cli.commands.configurations import loading
-from hilgw.errors import ConfigError, HilgwError, printable
+from hilgw.errors import ConfigError, printable
 
 
 def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -36,15 +36,10 @@ def run(args: argparse.Namespace) -> int:
         return 0
     from pathlib import Path
 
-    try:
-        with Path(args.output).open("x", encoding="utf-8") as stream:
-            stream.write(text)
-    except FileExistsError:
-        raise HilgwError(
-            "the file exists already",
-            where=printable(args.output),
-            fix="name another, or delete it",
-        ) from None
+    from hilgw.cli.output import files
+
+    files.expect_new(Path(args.output), "name another, or delete it")
+    files.write(args.output, text)
     return 0
 
 

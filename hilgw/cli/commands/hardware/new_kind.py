@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hilgw import plugins
+from hilgw.cli.output.files import write
 from hilgw.config.shipped import HEADER, SCHEMA, header
 from hilgw.errors import HilgwError, UsageError, printable, quoted
 
@@ -214,9 +215,9 @@ def _write(root: Path, files: Mapping[str, str], words: Mapping[str, str]) -> No
         target = root / path
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(string.Template(text).substitute(words), encoding="utf-8")
         except OSError as error:
             raise HilgwError(
                 f"cannot write: {error.strerror or error}", where=printable(str(target))
             ) from None
+        write(str(target), string.Template(text).substitute(words))
         print(target if root != Path() else path)

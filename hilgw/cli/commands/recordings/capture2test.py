@@ -40,17 +40,17 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 def run(args: argparse.Namespace) -> int:
     """Returns 0. HilgwError, before anything is written, for what cannot become a test."""
     from hilgw.assemble.again import again
+    from hilgw.cli.output import files
     from hilgw.config.load import given
     from hilgw.config.shipped import folder as shipped
-    from hilgw.record.capture import module, shortened
+    from hilgw.record.capture import PROVES, module, shortened
 
     target = args.output or Path("test_" + re.sub(r"\W", "_", args.file.stem, flags=re.A) + ".py")
     if not re.fullmatch(r"test_\w+\.py", target.name, flags=re.A):
         raise UsageError(f"--output {target}: pytest finds tests by names like test_antenna.py")
-    files = (target, target.with_suffix(".pcapng"))
-    if there := [each for each in files if each.exists() and not args.force]:
-        fix = "name another with --output, or replace it with --force"
-        raise HilgwError("exists already", where=str(there[0]), fix=fix)
+    played = target.with_suffix(".pcapng")
+    for each in () if args.force else (target, played):
+        files.expect_new(each, "name another with --output, or replace it with --force")
     recording = opened(args.file)
     events, here = list(recording.events()), target.absolute().parent
     _demand_whole(recording, events)
@@ -67,12 +67,11 @@ def run(args: argparse.Namespace) -> int:
     way, more = os.path.relpath(config.parent, here), [f"overrides={dumps(overrides)}"]
     arguments = [f"folder=RECORDING.parent / {dumps(way)}"] * (way != ".") + more * bool(overrides)
     text = module(target.stem, recording.head, story.recorded, arguments, story.departures)
-    try:
-        files[1].write_bytes(shortened(head, events, story.parts))
-        target.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise HilgwError(f"cannot be written: {error.strerror}", where=str(target)) from error
-    print(f"wrote {target} and {files[1].name}; run: pytest {shlex.quote(str(target))}")
+    with files.output(played) as recorded, files.output(target) as written:
+        recorded.write_bytes(shortened(head, events, story.parts))
+        written.write_text(text, encoding="utf-8")
+    print(f"wrote {target} and {played.name}; run: pytest {shlex.quote(str(target))}")
+    print(*PROVES, sep="\n")
     return 0
 
 

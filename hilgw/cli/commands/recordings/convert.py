@@ -29,27 +29,28 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 def run(args: argparse.Namespace) -> int:
     """Returns 0; 1 where the recording is damaged. UsageError for a form that is unknown."""
+    from hilgw.cli.output import files
     from hilgw.record.convert import to_csv, to_json_lines, to_mcap
 
     recording, to = opened(args.file), Path(args.to)
     if args.to == "-":
         to_json_lines(recording, sys.stdout)
-        return report_end(recording)
-    try:
-        if to.suffix == ".mcap":
-            with to.open("xb") as out:
-                to_mcap(recording, out)
-        elif to.suffix in (".jsonl", ".json"):
-            with to.open("x") as lines:
-                to_json_lines(recording, lines)
-        elif to.suffix and not args.to.endswith("/"):
-            fix = "FILE.mcap, FILE.jsonl, or a folder for CSV"
-            raise UsageError(f"no form has the suffix {to.suffix}", fix=fix)
-        else:
-            files = to_csv(recording, to)
-            print(f"{to}: {len(files)} tables")
-    except FileExistsError:
-        raise HilgwError("exists already", where=args.to, fix="name a new file") from None
-    except OSError as error:
-        raise HilgwError(f"cannot be written: {error.strerror}", where=args.to) from error
+    elif to.suffix in (".mcap", ".jsonl", ".json"):
+        files.expect_new(to)
+        with files.output(to) as fresh:
+            if to.suffix == ".mcap":
+                with fresh.open("wb") as out:
+                    to_mcap(recording, out)
+            else:
+                with fresh.open("w") as lines:
+                    to_json_lines(recording, lines)
+    elif to.suffix and not args.to.endswith("/"):
+        fix = "FILE.mcap, FILE.jsonl, or a folder for CSV"
+        raise UsageError(f"no form has the suffix {to.suffix}", fix=fix)
+    else:
+        if to.is_dir() and any(to.iterdir()):
+            raise HilgwError("is not empty", where=args.to, fix="name a new folder")
+        with files.output(to) as fresh:
+            tables = to_csv(recording, fresh)
+        print(f"{to}: {len(tables)} tables")
     return report_end(recording)

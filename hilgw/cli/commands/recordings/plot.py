@@ -28,11 +28,13 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 def run(args: argparse.Namespace) -> int:
     """Prints the name of the picture; returns 0, 1 where the recording is damaged."""
+    from hilgw.cli.output import files
     from hilgw.cli.output.text import one_line
     from hilgw.record.plot import plot
 
     recording = opened(args.file)
     path = args.output or args.file.with_suffix(".png")
-    names = plot(recording, args.names, path)
+    with files.output(path) as fresh:
+        names = plot(recording, args.names, fresh)
     print(one_line(f"{path}: {', '.join(names)}"))
     return report_end(recording)

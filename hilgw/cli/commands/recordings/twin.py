@@ -42,6 +42,7 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 def run(args: argparse.Namespace) -> int:
     """Returns 0; 1 where the recording is damaged, or has no twin. UsageError for a picture that
     was asked for and cannot be made."""
+    from hilgw.cli.output import files
     from hilgw.cli.output.text import one_line, print_json
     from hilgw.cli.output.twin import link_lines, shadow_lines
     from hilgw.errors import HilgwError, UsageError
@@ -50,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     recording = opened(args.file)
     links, shadows, begin_ns = _twins(recording, args)
     if not links and not any(shadows.values()):
-        raise HilgwError(
+        raise recording.error or HilgwError(
             "no packet that a station sent came in again, and there is no shadow",
             where=str(args.file),
             fix="a module that receives another one of its gateway needs own_echo: keep",
@@ -62,7 +63,8 @@ def run(args: argparse.Namespace) -> int:
     if args.output or not args.json:
         path = args.output or args.file.with_suffix(".twin.png")
         try:
-            draw(path, links, shadows, begin_ns)
+            with files.output(path) as fresh:
+                draw(fresh, links, shadows, begin_ns)
         except UsageError as error:
             if args.output:
                 raise

@@ -40,10 +40,10 @@ def test_the_commands_of_the_page(arena: Path, capsys: pytest.CaptureFixture[str
 def test_a_file_is_not_replaced(arena: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("old.yaml").write_text("mine")
     assert main(["import-world", str(arena), "-o", "old.yaml"]) == 1
-    assert "old.yaml: the file exists already; " in capsys.readouterr().err
+    assert "old.yaml: exists already; " in capsys.readouterr().err
     assert Path("old.yaml").read_text() == "mine"
     assert main(["import-world", str(arena), "-o", "no/folder.yaml"]) == 1
-    assert "no/folder.yaml: No such file" in capsys.readouterr().err
+    assert "no/folder.yaml: cannot write: No such file" in capsys.readouterr().err
 
 
 def test_errors_have_a_position(arena: Path, capsys: pytest.CaptureFixture[str]) -> None:

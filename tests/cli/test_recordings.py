@@ -1,0 +1,307 @@
+"""Commands on recordings: what they write is whole or not there, and what cannot be read is named;
+files that other programs filtered, cut or merged."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hilgw.record import convert
+from hilgw.record.events import EVENTS, FIRST_LINE, Writer
+from hilgw.record.pcapng import Interface, encode, encode_packet
+from hilgw.record.recording import Recording
+from tests.e2e.running import in_process, run_program
+from tests.record.samples import PACKET, VALUE
+
+EPOCH = 1_700_000_000 * 10**9
+UART = "version: 1\nadapters: {uart0: {kind: uart, port: /dev/null}}\n"
+S = 10**9
+HEAD = {"configuration": UART, "arguments": [], "hilgw": "1"}
+
+
+def recording(path: Path, *events: dict[str, Any], epoch_ns: int = EPOCH, **head: Any) -> Path:
+    writer = Writer({**HEAD, **head}, ["uart0"], epoch_ns)
+    blocks = [writer.begin(0)]
+    blocks += [writer.event(S * (1 + at), each) for at, each in enumerate(events)]
+    blocks.append(writer.packet(50 * S, b"ping", PACKET))
+    for at, is_sent in enumerate((True, False)):
+        blocks.append(writer.line(S * (60 + at), "uart0", b"\x00\xff", sent=is_sent))
+    path.write_bytes(b"".join(blocks))
+    return path
+
+
+@pytest.fixture
+def run_file(tmp_path: Path) -> Path:
+    return recording(tmp_path / "run.pcapng", VALUE)
+
+
+def names(folder: Path) -> set[str]:
+    return {each.name for each in folder.iterdir()}
+
+
+# --- what is written ------------------------------------------------------------------------------
+
+
+def test_convert_without_its_package_leaves_no_file(
+    tmp_path: Path, run_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, "mcap.writer", None)
+        code, out, err = in_process("convert", "run.pcapng", "run.mcap", cwd=tmp_path)
+    assert (code, out) == (2, "") and "pip install 'hilgw[mcap]'" in err
+    assert names(tmp_path) == {"run.pcapng"}
+    assert in_process("convert", "run.pcapng", "run.mcap", cwd=tmp_path) == (0, "", "")
+    before = (tmp_path / "run.mcap").read_bytes()
+    code, _, err = in_process("convert", "run.pcapng", "run.mcap", cwd=tmp_path)
+    assert code == 1 and err == "hilgw: run.mcap: exists already; name a new file\n"
+    assert (tmp_path / "run.mcap").read_bytes() == before
+
+
+@pytest.mark.parametrize("to", ["csv/", "empty/", "run.mcap", "run.jsonl"])
+def test_a_disk_that_is_full_leaves_nothing(
+    tmp_path: Path, run_file: Path, monkeypatch: pytest.MonkeyPatch, to: str
+) -> None:
+    (tmp_path / "empty").mkdir()
+    before, read = names(tmp_path), Recording.events
+
+    def full(found: Recording, *times: Any) -> Iterator[Any]:
+        yield next(events := read(found, *times))
+        if sum(len(files) for _, _, files in os.walk(tmp_path)) > 1:  # it has begun to write
+            raise OSError(28, "No space left on device")
+        yield from events
+
+    monkeypatch.setattr(Recording, "events", full)
+    monkeypatch.setattr(convert, "HELD_BYTES", 0)
+    code, out, err = in_process("convert", "run.pcapng", to, cwd=tmp_path)
+    assert (code, out) == (1, "")
+    assert err == f"hilgw: {to.rstrip('/')}: cannot write: No space left on device\n"
+    assert names(tmp_path) == before and not names(tmp_path / "empty")
+
+
+def test_a_folder_is_written_whole_and_one_of_others_is_left_alone(
+    tmp_path: Path, run_file: Path
+) -> None:
+    (tmp_path / "empty").mkdir(mode=0o750)
+    for to in ("new/deep/", "csv", "empty/"):
+        code, out, err = in_process("convert", "run.pcapng", to, cwd=tmp_path)
+        assert (code, out, err) == (0, f"{Path(to)}: 2 tables\n", "")
+        assert names(tmp_path / to) == {"packets.csv", "rover.ds.csv"}
+    assert (tmp_path / "empty").stat().st_mode & 0o777 == 0o750
+    code, _, err = in_process("convert", "run.pcapng", "csv", cwd=tmp_path)
+    assert code == 1 and "csv: is not empty" in err
+
+
+def test_a_name_of_any_length_has_a_file_of_its_own(tmp_path: Path) -> None:
+    long = ["界" * 30 + each for each in ("", "面", "!" * 100)]
+    events = [{**VALUE, "robot": each, "value": at} for at, each in enumerate(long)]
+    recording(tmp_path / "run.pcapng", *events)
+    code, out, err = in_process("convert", "run.pcapng", "csv", cwd=tmp_path)
+    assert (code, err) == (0, "") and "4 tables" in out
+    files = [tmp_path / "csv" / f"{convert.file_name(f'{each}.ds')}.csv" for each in long]
+    assert [each.read_text().splitlines()[1].rpartition(",")[2] for each in files] == [
+        "0.0",
+        "1.0",
+        "2.0",
+    ]
+
+
+@pytest.mark.process
+def test_a_picture_is_whole_or_not_there(tmp_path: Path, run_file: Path) -> None:
+    (tmp_path / "run.png").write_text("of before")
+    code, _, err = in_process("plot", "run.pcapng", "nothing", cwd=tmp_path)
+    assert code == 1 and "nothing here has the name 'nothing'" in err
+    code, _, err = in_process("plot", "run.pcapng", "-o", "a.xyz", cwd=tmp_path)
+    assert code == 2 and ".xyz" in err
+    assert names(tmp_path) == {"run.pcapng", "run.png"}
+    assert (tmp_path / "run.png").read_text() == "of before"
+    assert in_process("plot", "run.pcapng", cwd=tmp_path)[0] == 0
+    assert (tmp_path / "run.png").read_bytes().startswith(b"\x89PNG")
+    assert names(tmp_path) == {"run.pcapng", "run.png"}
+
+
+def test_json_lines_and_mcap_have_the_head(tmp_path: Path, run_file: Path) -> None:
+    import mcap.reader
+
+    code, out, _ = in_process("convert", "run.pcapng", "-", cwd=tmp_path)
+    head, *events = map(json.loads, out.splitlines())
+    assert code == 0 and (head["event"], head["configuration"]) == ("head", UART)
+    assert [each["event"] for each in events] == ["value", "packet", "bytes", "bytes"]
+    assert in_process("convert", "run.pcapng", "run.mcap", cwd=tmp_path)[0] == 0
+    with (tmp_path / "run.mcap").open("rb") as file:
+        (found,) = mcap.reader.make_reader(file).iter_metadata()
+    assert found.name == "hilgw" and found.metadata["configuration"] == UART
+    assert json.loads(found.metadata["epoch_ns"]) == EPOCH
+
+
+# --- what cannot be read --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("command", "head", "error"),
+    [
+        ("twin", {"arguments": 5}, "arguments must be a list of names"),
+        ("capture2test", {"arguments": 5}, "arguments must be a list of names"),
+        ("show", {"scene": {"objects": 5}}, "objects must be an object"),
+        ("show", {"scene": {"listeners": {"a": {"on": "a"}}}}, "position is missing"),
+        ("show", {"speed": []}, "speed must be a number, or a text"),
+        ("show", {"configuration": 5}, "configuration must be a text"),
+    ],
+)
+def test_a_head_is_checked_where_it_is_read(
+    tmp_path: Path, command: str, head: dict[str, Any], error: str
+) -> None:
+    recording(tmp_path / "run.pcapng", **head)
+    code, out, err = in_process(command, "run.pcapng", cwd=tmp_path)
+    assert (code, out) == (1, "") and err.count("\n") == 1
+    assert f"run.pcapng: has an event head that is not valid: {error}" in err
+
+
+@pytest.mark.parametrize("command", [["show", "--frames"], ["twin"], ["capture2test"]])
+def test_a_configuration_with_control_characters_is_one_error(
+    tmp_path: Path, command: list[str]
+) -> None:
+    port = {"event": "port", "name": "uart0", "state": "closed", "reason": ""}
+    recording(tmp_path / "run.pcapng", port, configuration=UART + "# \x1b[2J\n", config="a.yaml")
+    name, *options = command
+    code, out, err = in_process(name, "run.pcapng", *options, cwd=tmp_path)
+    assert (code, out) == (3, "") and err.count("\n") == 1
+    assert "character U+001B is not allowed" in err and "\x1b" not in err
+
+
+@pytest.mark.parametrize(
+    ("event", "error"),
+    [
+        ({**VALUE, "units": []}, "fields and units must be as many"),
+        ({**VALUE, "value": "a lot"}, 'value must be a number, or "nan", "inf" or "-inf"'),
+        ({**VALUE, "value": 10**30}, "is not valid JSON"),
+        ({"event": "placed", "name": "a", "position": [0], "rotation": None}, "position must be"),
+        ({"event": "clock", "mono_ns": 1, "wall_s": 1e300}, "wall_s must be seconds"),
+    ],
+)
+def test_an_event_is_checked_where_it_is_read(
+    tmp_path: Path, event: dict[str, Any], error: str
+) -> None:
+    recording(tmp_path / "run.pcapng", event)
+    for options in ([], ["--csv"], ["--json"]):
+        code, _, err = in_process("show", "run.pcapng", *options, cwd=tmp_path)
+        assert code == 1 and error in err and err.count("\n") == 1
+
+
+def test_keys_of_other_kinds_are_of_a_later_version(tmp_path: Path) -> None:
+    port = {"event": "port", "name": "uart0", "state": "up", "reason": "", "received_by": 5}
+    recording(tmp_path / "run.pcapng", {**port, "part": [5], "missed": "a"})
+    for options in ([], ["uart0"], ["--frames"]):
+        code, out, err = in_process("show", "run.pcapng", *options, cwd=tmp_path)
+        assert (code, err) == (0, "") and "uart0" in out
+
+
+@pytest.mark.parametrize("command", ["show", "twin", "capture2test", "plot", "web"])
+def test_a_pipe_is_refused(tmp_path: Path, command: str) -> None:
+    os.mkfifo(tmp_path / "run.pcapng")
+    code, out, err = in_process(command, "run.pcapng", cwd=tmp_path)
+    assert (code, out) == (1, "") and "run.pcapng: is not a regular file" in err
+
+
+@pytest.mark.parametrize("option", ["--from", "--to"])
+def test_a_time_has_a_limit(tmp_path: Path, run_file: Path, option: str) -> None:
+    for text in ("9" * 400, "1" + "0" * 300 + "s", "1234567890"):
+        code, _, err = in_process("show", "run.pcapng", option, text, cwd=tmp_path)
+        assert code == 2 and "is not a duration; write 10s" in err
+    for text in ("999999999h", f"0.{'3' * 400}s"):
+        assert in_process("show", "run.pcapng", option, text, cwd=tmp_path)[0] == 0
+
+
+# --- what other programs made of it ---------------------------------------------------------------
+
+
+def events_of(path: Path) -> list[dict[str, Any]]:
+    found = Recording(path)
+    events = list(found.events())
+    assert (found.error, found.truncated) == (None, False)
+    return events
+
+
+def fault_of(path: Path) -> str:
+    code, _, err = in_process("show", str(path), cwd=path.parent)
+    assert code == 1 and err.count("\n") == 1
+    return err
+
+
+@pytest.mark.process
+@pytest.mark.judge("tshark", "editcap", "mergecap")
+def test_filtered_cut_and_merged_files_are_read_or_say_what_they_lack(
+    tmp_path: Path, run_file: Path
+) -> None:
+    def made(program: str, *words: str) -> Path:
+        done = run_program(program, *words, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        return tmp_path / "made.pcapng"
+
+    events = events_of(run_file)
+    assert events_of(made("editcap", "run.pcapng", "made.pcapng")) == events
+    assert events_of(made("editcap", "-r", "run.pcapng", "made.pcapng", "1-2")) == events[:1]
+    line = 'frame.interface_name == "uart0"'
+    with_head = ("-Y", f"frame.number == 1 or ({line})", "-w", "made.pcapng")
+    assert events_of(made("tshark", "-r", "run.pcapng", *with_head)) == events[-2:]
+    filtered = made("tshark", "-r", "run.pcapng", "-Y", line, "-w", "made.pcapng")
+    assert "has no head before its first event" in (fault := fault_of(filtered))
+    assert "tshark -Y 'frame.number == 1 or (FILTER)'" in fault
+    cut = made("editcap", "-s", "100", "run.pcapng", "made.pcapng")
+    assert "has 100 of the " in (fault := fault_of(cut)) and "as after editcap -s" in fault
+    # Files of one run, as rotation makes them.
+    notice = {"event": "notice", "source": "a", "text": "later"}
+    recording(tmp_path / "next.pcapng", notice)
+    merged = made("mergecap", "-w", "made.pcapng", "run.pcapng", "next.pcapng")
+    assert len(events_of(merged)) == 2 * len(events)
+    assert {each["event"] for each in events_of(merged)} == {"value", "notice", "packet", "bytes"}
+    recording(tmp_path / "other.pcapng", notice, epoch_ns=EPOCH + 5 * S)
+    merged = made("mergecap", "-w", "made.pcapng", "run.pcapng", "other.pcapng")
+    assert "goes on with another run" in fault_of(merged)
+
+
+def test_a_line_keeps_its_direction_without_flags(tmp_path: Path, run_file: Path) -> None:
+    """Some programs lose the flags of packets."""
+    data = run_file.read_bytes()
+    at = data.index(encode(Interface(250, "uart0")))
+    flags = bytes.fromhex("02000400")  # the option epb_flags, and its four bytes
+    run_file.write_bytes(data[:at] + data[at:].replace(flags + b"\1", flags + b"\0").replace(
+        flags + b"\2", flags + b"\0"))  # fmt: skip
+    assert [each["direction"] for each in events_of(run_file)[-2:]] == ["sent", "received"]
+
+
+def test_packets_of_another_capture_are_named(tmp_path: Path, run_file: Path) -> None:
+    ethernet = encode(Interface(1, "eth0")) + encode_packet(FIRST_LINE + 1, EPOCH + 99 * S, b"x")
+    run_file.write_bytes(run_file.read_bytes() + ethernet)
+    assert "has packets of another capture, of link type 1" in fault_of(run_file)
+    short = encode_packet(FIRST_LINE, EPOCH + 99 * S, b"x")
+    recording(run_file)
+    run_file.write_bytes(run_file.read_bytes() + short)
+    assert "has bytes of a line without their header" in fault_of(run_file)
+
+
+def test_a_file_with_other_times_is_read_from_any_time_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Microseconds, as other programs write them: a place is not searched by nanoseconds."""
+    monkeypatch.setattr("hilgw.record.recording.NEAR", 4096)
+    writer, note = Writer({}, [], EPOCH), {"event": "notice", "source": "a", "text": ""}
+    begin = writer.begin(0)
+    coarse = [encode(Interface(147 + at, name)) for at, name in enumerate(("medium", "events"))]
+    begin = begin[: int.from_bytes(begin[4:8], "little")]  # of the section alone
+    text = json.dumps({"event": "head", "version": 1, "epoch_ns": EPOCH}).encode()
+    head = encode_packet(EVENTS, EPOCH // 1000, text)
+    micro = [each.replace(b"\x09\0\1\0\x09", b"\x09\0\1\0\x06") for each in coarse]
+    notes = [
+        encode_packet(EVENTS, (EPOCH + at * S) // 1000, json.dumps(note).encode())
+        for at in range(1000)
+    ]
+    path = tmp_path / "run.pcapng"
+    path.write_bytes(b"".join([begin, *micro, head, *notes]))
+    found = [each["time_ns"] // S for each in Recording(path).events(900.0, 903.0)]
+    assert found == [900, 901, 902, 903]
