@@ -185,8 +185,10 @@ class Decoder:
             self._begin(event)
             event = self.head
         elif not self.head:
-            what = "has no head before its first event: the packet with it was filtered out"
-            raise self._foreign(what, "keep it, as with tshark -Y 'frame.number == 1 or (FILTER)'")
+            raise self._foreign(
+                "has no head before its first event: the packet with it was filtered out",
+                "keep it, as with tshark -Y 'frame.number == 1 or (FILTER)'",
+            )
         else:
             event = self._checked(event)
         time_ns = block.time_ns - self._epoch_ns
@@ -250,8 +252,10 @@ class Decoder:
             raise self._foreign(f"{what}, and this hilgw reads {VERSION}")
         self._checked(head)
         if self.head and head["epoch_ns"] != self._epoch_ns:
-            what = "goes on with another run: it was made of several recordings"
-            raise self._foreign(what, "read each of them by itself")
+            raise self._foreign(
+                "goes on with another run: it was made of several recordings",
+                "read each of them by itself",
+            )
         self.head, self._epoch_ns = head, head["epoch_ns"]
         self._clock = (0, self._epoch_ns)
 
