@@ -309,7 +309,8 @@ class PeerLink(Generic[S]):
 
     def ready(self, identity: str) -> None:
         """The peer is there."""
-        self.identity, self.peer_confirmed = identity, True
+        self.identity = identity
+        self.peer_confirmed |= self.is_on_line  # on TCP the connection alone is enough for that
         self.supervisor.on_ready(identity)
 
     def not_ready(self, reason: str) -> None:
