@@ -217,7 +217,7 @@ def test_a_recording_of_none_of_its_parts_is_an_error(recorded: Any, tmp_path: P
 def test_a_recording_of_strangers_ends_no_run(recorded: Any, tmp_path: Path) -> None:
     """Cut, and with the bytes of another run: what is read is played."""
     whole = recorded("uart")[0].read_bytes()
-    for number, data in enumerate((whole[: len(whole) // 2], whole + whole[200:-3])):
+    for number, data in enumerate((whole[: len(whole) * 3 // 4], whole + whole[200:-3])):
         path = tmp_path / f"{number}.pcapng"
         path.write_bytes(data)
         report, _ = run("uart", replay=ReplayOptions(str(path)))

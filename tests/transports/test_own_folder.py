@@ -68,7 +68,7 @@ def test_no_other_folder_and_no_target_of_a_link_is_removed(temporary: Path) -> 
     own.close()
 
 
-def test_a_folder_that_its_owner_removes_meanwhile_is_no_error(
+def test_a_folder_that_its_owner_removes_meanwhile_is_left_alone(
     temporary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     going = temporary / f"{PREFIX}going"
