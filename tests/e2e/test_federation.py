@@ -42,7 +42,7 @@ tool = load()
 @pytest.fixture(scope="module")
 def lab() -> Iterator[Any]:
     """Three gateways: a, b and c, of which b can be cut off."""
-    made = tool.Lab(rate=200)
+    made = tool.Lab(rate=60)
     yield made
     made.close()
 
