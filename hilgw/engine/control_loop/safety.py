@@ -319,8 +319,7 @@ class Safety:
 
     def _watch_deadline(self) -> None:
         due = self.state.deadline()
-        if due is not None:
-            self._deadline = self._clock.call_at(due, self._check_deadline)
+        self._deadline = None if due is None else self._clock.call_at(due, self._check_deadline)
 
     def _check_deadline(self) -> None:
         """Stops the motors, unless the controller waits for this event loop, not the other way."""

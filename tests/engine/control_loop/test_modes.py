@@ -210,6 +210,25 @@ def test_a_body_that_goes_on_is_stopped_at_the_deadline() -> None:
     assert wire(run, "remote").take().startswith(b"stop ")
 
 
+def test_a_controller_that_waits_for_its_step_during_a_switch_has_a_deadline_after_it() -> None:
+    """Its body moves already, and it hangs after the answer."""
+    run = ScriptedLoop(SIMULATED, remote=REAL, command_timeout_s=0.5)
+    run.controller_sends(FORWARD)
+    for safety in run.loop.safeties:
+        safety.suspend_deadline()
+    run.pass_ms(100)
+    run.loop.modes.switch(SHADOW)
+    for safety in run.loop.safeties:
+        safety.resume_deadline(run.scheduler.now())
+    wires = [wire(run, each) for each in ("body", "remote")]
+    for each in wires:
+        each.take()
+    run.pass_ms(490)
+    assert [each.take() for each in wires] == [b"", b""]
+    run.pass_ms(20)
+    assert all(each.take().startswith(b"stop ") for each in wires)
+
+
 @pytest.mark.parametrize("mode", [REMOTE, SHADOW])
 def test_a_controller_that_is_silent_moves_no_other_body(mode: RobotMode) -> None:
     """The simulated body has no deadline; the real one's is over."""
