@@ -21,6 +21,8 @@ from hilgw.protocols.gateway.events import FIELDS, Delivered, Packet
 from hilgw.record.recording import Recording
 from hilgw.record.writer import AGAIN_S, KEYFRAME_NS, Event, Files, Report, Settings
 
+NO_STATUS = {"ports": {}, "robots": {}, "latency_bounds_s": [1.0], "latency": {}}
+
 
 def line(number: int, size: int = 10) -> Event:
     return ("bytes", number, "uart0", bytes([number % 256]) * size, True)
@@ -244,9 +246,7 @@ def test_a_file_that_follows_begins_with_the_newest_states(tmp_path: Path) -> No
     up, armed = ("uart0", "up", ""), ("rover", True, "")
     recorded.files.write([("port", 1, ("uart0", "opening", "")), ("armed", 2, armed)])
     recorded.files.write([("port", 3, up), command(4, 3.0), value(5, "ds", 0.5)])
-    recorded.files.write(
-        [value(6, "ds", 0.25), ("status", 7, ({"ports": {}},)), command(8, 4.0, 2)]
-    )
+    recorded.files.write([value(6, "ds", 0.25), ("status", 7, (NO_STATUS,)), command(8, 4.0, 2)])
     recorded.now_s = 60.0
     recorded.files.write([("armed", 9, ("rover", False, "")), line(10)])
     recorded.files.close()
@@ -261,7 +261,7 @@ def test_a_file_that_follows_begins_with_the_newest_states(tmp_path: Path) -> No
         ("armed", 9, 2, ["rover", True, ""]),
         ("command", 9, 2, ["rover", "", "wheel"]),
         ("value", 9, 6, ["rover", "ds", 0.25]),
-        ("status", 9, 7, [{"ports": {}}, 7, found[4][3][2]]),
+        ("status", 9, 7, [NO_STATUS, 7, found[4][3][2]]),
         ("armed", 9, None, ["rover", False, ""]),
         ("bytes", 10, None, found[6][3]),
     ]

@@ -26,6 +26,9 @@ MORE: dict[str, dict[str, Any]] = {
     "bytes": {"direction": "sent"},
     "frame": {"direction": "sent"},
     "placed": {"position": [1.0, 2.0, 3.0], "rotation": [[1.0, 0.0, 0.0]] * 3},
+    "status": {
+        "status": {"ports": {}, "robots": {}, "latency_bounds_s": [1.0], "latency": {}},
+    },
     "link": {
         "state": "up",
         "counts": dict.fromkeys((*TO, "unconfirmed", *FROM, "entered", "dropped"), 1),

@@ -246,12 +246,45 @@ class LeftOut:
     slow: int
 
 
+_Loss = Annotated[dict[str, Any], with_keys({"reason": str, "age_s": float})]
+_RATES = {
+    f"{way}_{what}_per_s": float for way in ("received", "sent") for what in ("bytes", "packets")
+}
+_PORT = {"state": str, "port": str, "since_s": float, "last_byte_s": float | None}
+_Port = Annotated[dict[str, Any], with_keys({**_PORT, **_RATES, "last_loss": _Loss | None})]
+_LateSteps = Annotated[dict[str, Any], with_keys({"count": int})]
+_Controller = Annotated[dict[str, Any], with_keys({}, {"text": str})]
+_Robot = Annotated[
+    dict[str, Any],
+    with_keys(
+        {"armed": bool, "latched": str | None, "mode": str | None, "late_steps": _LateSteps},
+        {"controller": _Controller},
+    ),
+]
+_Latency = Annotated[dict[str, Any], with_keys({"count": int, "buckets": list[int]})]
+_Bounds = Annotated[list[float], Must("a list of numbers", bool)]
+_STATUS = with_keys(
+    {
+        "ports": dict[str, _Port],
+        "robots": dict[str, _Robot],
+        "latency_bounds_s": _Bounds,
+        "latency": dict[str, dict[str, _Latency]],
+    },
+    {
+        "losses": dict[str, dict[str, int]],
+        "queues": dict[str, int],
+        "mono_ns": int,
+        "clocks_s": dict[str, float],
+    },
+)
+
+
 @record
 class Status(Cell):
     """What no event has, in a recording: ports, robots, losses, queues and latencies, once a
     second, as `hilgw status --json` has them."""
 
-    status: dict[str, Any]
+    status: Annotated[dict[str, Any], _STATUS]
 
 
 State = Value | Command | Port | Armed | Mode | Stopped | Placed | Link | Status
