@@ -8,8 +8,8 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, TextIO
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from hilgw.cli.output.console import ConsoleWriter
@@ -143,13 +143,12 @@ def status_mode(text: str) -> str:
     return text
 
 
-def print_json(data: object, convert: Callable[[Any], Any] | None = None) -> None:
-    """Prints mappings, lists and dataclasses as JSON. convert: makes a mapping of another object,
-    or of a dataclass with other keys than its fields."""
+def print_json(data: object) -> None:
+    """Prints mappings, lists and dataclasses as JSON."""
     import dataclasses
     import json
 
-    print(json.dumps(data, indent=2, default=convert or dataclasses.asdict))
+    print(json.dumps(data, indent=2, default=dataclasses.asdict))
 
 
 def use_colour(stream: TextIO | ConsoleWriter) -> bool:
