@@ -17,6 +17,7 @@ from tests.e2e.running import COMMAND, environment, run_program
 
 LONG_MS = DEADLINE_S * 1000
 LOOK_MS = 30
+PRESS_S = 3.0
 
 FLAGS = (
     "--headless",
@@ -111,6 +112,18 @@ def wait_for(found: Any, state: str = "visible") -> None:
     while not states[state]():
         assert time.monotonic() < end, f"not {state}: {found}"
         found.page.wait_for_timeout(LOOK_MS)
+
+
+def press_enter(button: Any, effect: Any) -> None:
+    """Presses Enter on this button until its effect is visible: what a filter has changed may be
+    drawn anew between the focus and the key."""
+    end = time.monotonic() + DEADLINE_S
+    while not effect.is_visible():
+        assert time.monotonic() < end, f"not visible: {effect}"
+        button.press("Enter")
+        again = time.monotonic() + PRESS_S
+        while not effect.is_visible() and time.monotonic() < again:
+            effect.page.wait_for_timeout(LOOK_MS)
 
 
 def beside(folder: Path, name: str) -> Path:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.running import Gateway
-from tests.web.pages.browser import Web, opened, wait_for
+from tests.web.pages.browser import Web, opened, press_enter, wait_for
 
 pytestmark = [
     pytest.mark.process,
@@ -81,9 +81,7 @@ def test_a_packet_is_the_one_that_was_pressed(page: Any) -> None:
         wait_for(packets.locator(f"[data-key='{key}'][aria-pressed=true]"))
         page.get_by_role("checkbox", name="Pause", checked=True).click()
         wait_for(packets.locator(f"[data-key='{key}']"), "detached")
-    details.nth(2).focus()
-    page.keyboard.press("Enter")
-    wait_for(packets.get_by_role("button", pressed=True))
+    press_enter(details.nth(2), packets.get_by_role("button", pressed=True))
 
 
 @pytest.mark.parametrize("page", ["/"], indirect=True)

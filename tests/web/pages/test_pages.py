@@ -19,7 +19,7 @@ import pytest
 from hilgw.reasons import NotReceivedReason
 from hilgw.testing.sim import DEADLINE_S, wait_until
 from tests.e2e.running import Gateway
-from tests.web.pages.browser import Web, beside, opened, shell, wait_for
+from tests.web.pages.browser import Web, beside, opened, press_enter, shell, wait_for
 
 pytestmark = [
     pytest.mark.process,
@@ -202,10 +202,8 @@ def test_traffic_filter_pause_details_and_a_copied_command_line_that_sends_it_ag
         page.get_by_label("Name").fill("ROVER")
         page.get_by_role("checkbox", name="Only lost").click()
         wait_for(details.last)
-        details.last.focus()
-        page.keyboard.press("Enter")
         way = page.get_by_role("region", name="Details")
-        wait_for(way.get_by_text("Emitter queue"))
+        press_enter(details.last, way.get_by_text("Emitter queue"))
         wait_for(way.get_by_text(NotReceivedReason.known("no_listener").doc))
         shell(folder, line)
         page.get_by_label("Kind").click()
