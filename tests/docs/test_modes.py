@@ -41,7 +41,7 @@ def test_the_commands_of_the_page(tmp_path: Path) -> None:
         "rover: shadow (body up, remote up)\n",
         "rover: remote (body up, remote up)\n",
         json.dumps({"robot": "rover", "mode": "simulation", "bodies": up}) + "\n",
-    ]
+    ], text
     head = next(line for line in text.splitlines() if "delay ms" in line)
     assert re.sub(" +", " ", head).split(" ")[1:] == [
         "sensor",

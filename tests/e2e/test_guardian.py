@@ -148,7 +148,7 @@ def test_a_frozen_gateway_that_goes_on_moves_nothing_until_it_is_armed(
         for controller in gateway.controllers:  # commands that wait for it
             controller.send(*(set_value(index, 2.0) for index in (0, 1, 2, 3, 4)))
         gateway.process.send_signal(signal.SIGCONT)
-        gateway.until(lambda: gateway.output.count("the guardian has stopped the robot") >= 5)
+        gateway.until(lambda: gateway.output.count("safety stop: hilgw was frozen") >= 5)
         all_stop(gateway)
         gateway.process.send_signal(signal.SIGINT)
         assert gateway.process.wait(DEADLINE_S) == 7, gateway.output
