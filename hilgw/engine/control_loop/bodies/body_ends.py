@@ -136,6 +136,8 @@ class BodyEnds:
         if not self.remote.is_registered(now):
             what = "the remote body is not connected"
             fix = f"connect it; `hilgw mode {self._context.name}` shows its state"
+            if self.remote.is_up:
+                what, fix = "the remote body registers its devices", "ask again in a second"
             raise PeerError(what, where=self._context.name, fix=fix)
         if differences := differing(table.values(), self.remote.own_devices):
             fix = "give the devices of both bodies one kind, or other names"
