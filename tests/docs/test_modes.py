@@ -17,9 +17,17 @@ PAGE = (Path(__file__).parents[2] / "docs" / "modes.md").read_text()
 
 
 def answer(command: str, cwd: Path) -> str:
-    """Return what the command prints."""
-    done = run(*command.split(), "--control", "control", cwd=cwd)
-    return done.stdout + done.stderr
+    """Return what the command prints, once the remote robot has registered all its devices: hilgw
+    may have opened its line amid the first registration, and gets the rest a second later."""
+    texts: list[str] = []
+
+    def is_registered() -> bool:
+        done = run(*command.split(), "--control", "control", cwd=cwd)
+        texts.append(done.stdout + done.stderr)
+        return "the remote body registers its devices" not in texts[-1]
+
+    wait_until(is_registered, what=command)
+    return texts[-1]
 
 
 def test_the_commands_of_the_page(tmp_path: Path) -> None:

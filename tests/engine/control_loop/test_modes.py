@@ -378,7 +378,10 @@ def test_a_remote_body_that_is_down_is_refused_and_nothing_changes() -> None:
     assert run.loop.modes.mode is SIMULATION
     assert wire(run, "body").take() == b"" and run.loop.safety.state.moving
     assert run.controller.transport is run.pilot
-    run.connect(run.remote)
+    run.remote.attach(FakeTransport())
+    with pytest.raises(PeerError, match="the remote body registers its devices; ask again"):
+        run.loop.modes.switch(REMOTE)
+    run.pass_ms(200)
     run.loop.modes.switch(REMOTE)
     assert run.controller_sends(FORWARD) == [("remote", "command", REMOTE_FORWARD)]
 
