@@ -123,6 +123,7 @@ def apart() -> Iterator[None]:
 FAST = "not process and not wall_clock"  # of tools/test --fast
 WAITING = ("process", "wall_clock")
 LIVE = "round_trip_on_a_"  # of the rules of an adapter: on a pipe or a virtual port
+PAGES = Path(__file__).parent / "web" / "pages"
 STARTING = [Path(__file__).parent / folder for folder in ("e2e", "real")]
 UNMARKED = "this test starts a program: mark it with @pytest.mark.process"
 at_work: list[pytest.Item] = []  # the test that runs
@@ -165,7 +166,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.wall_clock("an adapter runs on a line of its own"))
     # Tests that start programs also wait for them: others fill this time, and the end of the run.
     waits = {item.path for item in items if any(map(item.get_closest_marker, WAITING))}
-    items.sort(key=lambda item: item.path not in waits)
+    items.sort(key=lambda item: (PAGES not in item.path.parents, item.path not in waits))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """One worker runs all tests of pages: they share a browser, and it starts once."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByFile(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            pages = PAGES.relative_to(Path(__file__).parents[1]).as_posix()
+            return pages if nodeid.startswith(f"{pages}/") else super()._split_scope(nodeid)
+
+    return ByFile(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 def no_program(event: str, details: tuple[Any, ...]) -> None:
