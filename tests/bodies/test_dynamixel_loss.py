@@ -490,7 +490,7 @@ def test_a_stop_leaves_at_once_in_the_silence_and_again_after_it(
 def test_servos_whose_answers_are_always_late_are_lost_and_stand(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Positions that nobody sees are no reason to drive on."""
+    """Without fresh positions no servo drives on."""
     line = up()
     late = LateLine(line, monkeypatch)
     line.command(LEFT, "velocity", 3.0)
