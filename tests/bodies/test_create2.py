@@ -237,6 +237,28 @@ def test_devices_are_those_of_webots_create_in_order() -> None:
 # --- motors and LEDs ------------------------------------------------------------------------------
 
 
+def test_the_angles_go_on_where_the_encoders_begin_anew() -> None:
+    """A robot that lost its power for a moment counts from 0: 13 rad became -430 rad."""
+    line = bench({"width": 50, "depth": 50})
+    line.mock.floor.left_mm = line.mock.floor.right_mm = 30_000.0
+    line.open(300)
+    line.enable("left wheel sensor")
+    line.run(100)
+    assert line.values()["left wheel sensor"] == 0.0
+    line.command(LEFT, "velocity", 10.0)
+    line.run(1_300)
+    before = line.values()["left wheel sensor"]
+    assert before == pytest.approx(13.0, abs=0.5)
+    line.mock.floor.left_mm = line.mock.floor.right_mm = 0.0
+    line.mock.reset(line.now)
+    line.run(3_000)
+    assert len(line.found(Disconnected)) == 1 and len(line.found(Connected)) == 2
+    assert line.values()["left wheel sensor"] == pytest.approx(before, abs=0.5)
+    line.command(LEFT, "velocity", 10.0)
+    line.run(1_000)
+    assert line.values()["left wheel sensor"] == pytest.approx(before + 10.0, abs=0.7)
+
+
 def test_velocities_become_millimetres_per_second() -> None:
     line = up()
     line.command(LEFT, "velocity", 10.0)

@@ -175,6 +175,8 @@ class Create2Session(WheeledSession):
         mode = oi.SAFE if self._wanted_mode == oi.SAFE_MODE else oi.FULL
         while True:
             self._rest()
+            for odometer in self._odometers.values():
+                odometer.rebase()  # without power for a moment, the robot counts anew
             yield Write(oi.START)
             yield Pause(pause_ns / NS_PER_S)
             self._reader.clear()
