@@ -501,3 +501,19 @@ def test_servos_whose_answers_are_always_late_are_lost_and_stand(
     line.handle(line.session.stop(StopReason.BODY, line.now))
     late.run(500)
     assert not any(servo.moves for servo in line.mock.servos.values())
+
+
+def test_without_an_answer_to_the_ping_nothing_is_asked_before_silence() -> None:
+    line = harsh()
+    for servo in line.mock.servos.values():
+        servo.mute = True
+    reads, pings = (0x02, 0x82), (0x01,)
+
+    def asked(kinds: tuple[int, ...]) -> int:
+        return sum(each in kinds for _, each, _ in packets_of(bytes(line.written)))
+
+    assert line.run(100, lambda: asked(pings))
+    before = asked(reads)
+    line.run(100)
+    assert asked(reads) == before and asked(pings) == 1
+    assert line.run(60, lambda: asked(reads) > before)
