@@ -24,6 +24,8 @@ PARAMETERS: dict[str, str] = {
     "wheel_drop": "wheels that hang in the air: none, left, right, both (default none)",
     "cliff": "cliff sensor that sees no floor: none, left, front_left, front_right, right "
     "(default none)",
+    "overcurrent": "wheels that draw too much current, as blocked ones do: none, left, right, both "
+    "(default none)",
     "charger": "it stands on its home base: no, yes (default no)",
     "charge": "charge of the battery in mAh, 0 to 2696 (default 2600)",
     "baud_rate": "rate of its line after a start: 115200, or 19200 with the clean button held, or "
@@ -35,12 +37,14 @@ DEFAULTS: dict[str, Any] = {
     "depth": 1.5,
     "wheel_drop": "none",
     "cliff": "none",
+    "overcurrent": "none",
     "charger": "no",
     "charge": 2600,
     "baud_rate": 115_200,
 }
 OFF, PASSIVE, SAFE, FULL = range(4)
 MODES = ("off", "passive", "safe", "full")
+OVERCURRENTS = {"none": 0, "right": 8, "left": 16, "both": 24}
 DROPS = {"none": 0, "right": 4, "left": 8, "both": 12}
 CLIFFS = ("none", "left", "front_left", "front_right", "right")
 BAUD_RATES = (300, 600, 1200, 2400, 4800, 9600, 14400, 19200, 28800, 38400, 57600, 115200)
@@ -101,13 +105,15 @@ class Robot(Adjustable):
         self._drop = DROPS[values.choice("wheel_drop", settings["wheel_drop"], tuple(DROPS))]
         cliff = values.choice("cliff", settings["cliff"], CLIFFS)
         self._cliff = CLIFFS.index(cliff) - 1  # -1: none
+        over = values.choice("overcurrent", settings["overcurrent"], tuple(OVERCURRENTS))
+        self._overcurrent = OVERCURRENTS[over]
         self._charger = values.choice("charger", settings["charger"], ("no", "yes")) == "yes"
         self._charge = values.whole("charge", settings["charge"], 0, CAPACITY_MAH)
 
     # --- the host -----------------------------------------------------------------------------
 
     def _adopt(self, name: str) -> None:
-        if name in ("wheel_drop", "cliff", "charger", "charge"):
+        if name in ("wheel_drop", "cliff", "overcurrent", "charger", "charge"):
             self._set_senses()
         else:
             self._place() if name == "position" else self._configure()
@@ -289,6 +295,7 @@ class Robot(Adjustable):
             19: round(mm - self._reported_mm),
             20: round(degrees - self._reported_degrees),
             7: right_bump | left_bump << 1 | self._drop,
+            14: self._overcurrent,
             21: 2 if self._charger else 0,
             22: 15_000,
             23: -200 if self.drive == (0, 0) else -900,

@@ -27,6 +27,9 @@ PARAMETERS: dict[str, str] = {
     "selector": "position of the selector, 0 to 15 (default 3)",
     "ground": "value of the three ground sensors; none: it has none, and answers 0 (default none)",
     "ground_values": "numbers that command M answers: 3, or 5 with two cliff sensors (default 3)",
+    "ground_binary": "numbers that the binary command M answers, 3 to 8, such as 4 of an e-puck2 "
+    "since 2019; 0: as many as the text (default 0)",
+    "ignores_zero": "yes: command P does not set the encoders; no (default no)",
     "light": "value of the eight light sensors, 4095 in the dark (default 3500)",
     "acceleration": "m/s^2 of the axes x, y, z as in Webots (default: 0, 0, 9.81)",
     "rotation": "numbers of the gyro (default: 0, 0, 0)",
@@ -45,6 +48,8 @@ DEFAULTS: dict[str, Any] = {
     "selector": 3,
     "ground": "none",
     "ground_values": 3,
+    "ground_binary": 0,
+    "ignores_zero": "no",
     "light": 3500,
     "acceleration": (0.0, 0.0, 9.81),
     "rotation": (0.0, 0.0, 0.0),
@@ -105,6 +110,10 @@ class Robot(Adjustable):
         self._ground_values = int(
             values.choice("ground_values", settings["ground_values"], ("3", "5"))
         )
+        binary = values.whole("ground_binary", settings["ground_binary"], 0, 8)
+        self._ground_binary = binary or self._ground_values
+        ignores = values.choice("ignores_zero", settings["ignores_zero"], ("no", "yes"))
+        self._ignores_zero = ignores == "yes"
         self._light = values.whole("light", settings["light"], 0, 4095)
         self._sound = values.whole("sound", settings["sound"], 0, 4095)
         self._acceleration = values.position("acceleration", settings["acceleration"])
@@ -176,6 +185,11 @@ class Robot(Adjustable):
         self._firmware = self._start()
         self.answer(BANNER)
 
+    def command_encoders(self, left: int, right: int) -> None:
+        """Command P."""
+        if not self._ignores_zero:
+            self.set_encoders(left, right)
+
     def set_encoders(self, left: int, right: int) -> None:
         turned = self.arena.steps
         self.offsets = [left - math.floor(turned[0]), right - math.floor(turned[1])]
@@ -185,10 +199,17 @@ class Robot(Adjustable):
         pairs = zip(self.arena.steps, self.offsets, strict=True)
         return [_signed(math.floor(steps) + offset) for steps, offset in pairs]
 
+    @property
+    def free_fall(self) -> int:
+        """The number of each axis without an acceleration."""
+        return 2048 if self.model == "e-puck2" else 2000
+
     def acceleration(self) -> list[int]:
-        """800 is 1 g, 2000 is 0; the x axis of the chip points the other way."""
-        x, y, z = (800 * each / 9.81 for each in self._acceleration)
-        return [round(2000 - x), round(2000 + y), round(2000 + z)]
+        """The x axis of the chip points the other way."""
+        per_g = 768 if self.model == "e-puck2" else 800
+        x, y, z = (per_g * each / 9.81 for each in self._acceleration)
+        zero = self.free_fall
+        return [round(zero - x), round(zero + y), round(zero + z)]
 
     def proximity(self) -> list[int]:
         return self.arena.proximity()
@@ -198,6 +219,9 @@ class Robot(Adjustable):
 
     def ground(self) -> list[int]:
         return [self._ground] * self._ground_values
+
+    def binary_ground(self) -> list[int]:
+        return [self._ground] * self._ground_binary
 
     def volumes(self) -> list[int]:
         return [self._sound] * 3

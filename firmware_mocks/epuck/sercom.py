@@ -31,14 +31,17 @@ class Hardware(Protocol):
     hardware: str
     selector: int
 
+    @property
+    def free_fall(self) -> int: ...
     def answer(self, data: bytes) -> None: ...
     def restart(self) -> None: ...
-    def set_encoders(self, left: int, right: int) -> None: ...
+    def command_encoders(self, left: int, right: int) -> None: ...
     def encoders(self) -> list[int]: ...
     def acceleration(self) -> list[int]: ...
     def proximity(self) -> list[int]: ...
     def light(self) -> list[int]: ...
     def ground(self) -> list[int]: ...
+    def binary_ground(self) -> list[int]: ...
     def volumes(self) -> list[int]: ...
     def rotation(self) -> list[int] | None: ...
 
@@ -69,7 +72,7 @@ class Sercom:
             if letter == "D":
                 robot.speeds = yield from self._two_numbers()
             elif letter == "P":
-                robot.set_encoders(*(yield from self._two_numbers()))
+                robot.command_encoders(*(yield from self._two_numbers()))
             elif letter == "L":
                 number = yield
                 state = yield
@@ -98,7 +101,7 @@ class Sercom:
         numbers: Sequence[int] | None = {
             "a": robot.acceleration,
             "E": lambda: robot.speeds,
-            "M": robot.ground,
+            "M": robot.binary_ground,
             "N": robot.proximity,
             "O": robot.light,
             "Q": robot.encoders,
@@ -109,7 +112,7 @@ class Sercom:
 
     def _sphere(self) -> tuple[float, float, float]:
         """Acceleration, orientation, inclination; on a level floor."""
-        x, y, z = (number - 2000 for number in self._robot.acceleration())
+        x, y, z = (number - self._robot.free_fall for number in self._robot.acceleration())
         return (x * x + y * y + z * z) ** 0.5, 0.0, 0.0
 
     # --- text ---------------------------------------------------------------------------------
@@ -174,7 +177,7 @@ class Sercom:
         elif letter == "D" and given:
             robot.speeds = (given[0], given[1] if len(given) > 1 else robot.speeds[1])
         elif letter == "P" and len(given) == 2:
-            robot.set_encoders(*given)
+            robot.command_encoders(*given)
         elif letter == "L" and len(given) == 2:
             self._set_led(given[0], given[1], limit=8)
         elif letter in "BF" and given:

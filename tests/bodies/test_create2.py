@@ -15,6 +15,7 @@ from hilgw.bodies.create2.settings import Create2Sensor
 from hilgw.control.events import (
     Connected,
     Disconnected,
+    HardwareFault,
     LedValue,
     Notice,
     StopReason,
@@ -199,15 +200,15 @@ def test_full_mode_drives_on_at_a_cliff() -> None:
 def test_only_enabled_sensors_are_asked_for() -> None:
     line = up()
     line.run(50)
-    assert line.mock.stream == [35] and line.values() == {}
+    assert line.mock.stream == [35, 14] and line.values() == {}
     line.enable("cliff_left", 32)
     line.enable("bumper_right")
     line.run(50)
-    assert line.mock.stream == [35, 7, 28]
+    assert line.mock.stream == [35, 7, 14, 28]
     assert line.values() == {"cliff_left": 2500.0, "bumper_right": 0.0}
     line.enable("cliff_left", 0)
     line.run(50)
-    assert line.mock.stream == [35, 7] and line.values() == {"bumper_right": 0.0}
+    assert line.mock.stream == [35, 7, 14] and line.values() == {"bumper_right": 0.0}
     assert line.session.own_period(line.index("cliff_left")) == 0
 
 
@@ -234,6 +235,28 @@ def test_devices_are_those_of_webots_create_in_order() -> None:
 
 
 # --- motors and LEDs ------------------------------------------------------------------------------
+
+
+def test_the_angles_go_on_where_the_encoders_begin_anew() -> None:
+    """A robot that lost its power for a moment counts from 0: 13 rad became -430 rad."""
+    line = bench({"width": 50, "depth": 50})
+    line.mock.floor.left_mm = line.mock.floor.right_mm = 30_000.0
+    line.open(300)
+    line.enable("left wheel sensor")
+    line.run(100)
+    assert line.values()["left wheel sensor"] == 0.0
+    line.command(LEFT, "velocity", 10.0)
+    line.run(1_300)
+    before = line.values()["left wheel sensor"]
+    assert before == pytest.approx(13.0, abs=0.5)
+    line.mock.floor.left_mm = line.mock.floor.right_mm = 0.0
+    line.mock.reset(line.now)
+    line.run(3_000)
+    assert len(line.found(Disconnected)) == 1 and len(line.found(Connected)) == 2
+    assert line.values()["left wheel sensor"] == pytest.approx(before, abs=0.5)
+    line.command(LEFT, "velocity", 10.0)
+    line.run(1_000)
+    assert line.values()["left wheel sensor"] == pytest.approx(before + 10.0, abs=0.7)
 
 
 def test_velocities_become_millimetres_per_second() -> None:
@@ -292,3 +315,40 @@ def test_bytes_in_words() -> None:
     )
     frame = stream_frame([35, 28], {35: 2, 28: 700})
     assert line.session.describe(frame, received=True) == "35=2 28=700"
+
+
+@pytest.mark.parametrize(("wheels", "names"), [("left", [LEFT]), ("both", [RIGHT, LEFT])])
+def test_an_overcurrent_of_a_wheel_is_a_hardware_fault_while_it_is_present(
+    wheels: str, names: list[str]
+) -> None:
+    """OI specification, packet 14: bit 3 is the right wheel, bit 4 the left one."""
+    line = up()
+    line.command(LEFT, "velocity", 5.0)
+    line.mock.set("overcurrent", wheels)
+    line.run(100)
+    expected = [HardwareFault(line.index(name)) for name in names]
+    assert line.found(HardwareFault) == expected
+    texts = [f"'{name}': overcurrent: is the wheel blocked?" for name in names]
+    assert [each.text for each in line.found(Notice)] == texts == line.session.faults()
+    line.mock.set("overcurrent", "none")
+    line.run(100)
+    assert line.session.faults() == [] and line.events == []
+    line.mock.set("overcurrent", "left")
+    line.run(100)
+    assert line.found(HardwareFault) == [HardwareFault(line.index(LEFT))]
+
+
+def test_an_overcurrent_is_not_remembered_across_a_lost_connection() -> None:
+    line = up()
+    line.mock.set("overcurrent", "right")
+    line.run(50)
+    line.session.close()
+    line.mock.set("overcurrent", "none")
+    line.open(1_500)
+    assert line.session.faults() == []
+
+
+def test_brushes_and_other_bits_are_no_fault_of_a_wheel() -> None:
+    line = up()
+    line.handle(line.session.receive(stream_frame([35, 14], {35: 2, 14: 0b11100111}), line.now))
+    assert line.found(HardwareFault) == []

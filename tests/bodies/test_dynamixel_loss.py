@@ -398,3 +398,122 @@ def test_what_is_read_back_counts_as_load_of_the_line() -> None:
     )
     assert slow.needed - fast.needed == 2 * (16 + 2 * 12) * 9 // 10
     assert slow.idle_ns - fast.idle_ns == 2 * 2 * 500_000 * 9 // 10
+
+
+# --- answers that come late -----------------------------------------------------------------------
+
+
+class LateLine:
+    """Delays what the servos send, as a USB adapter does, in order: `delay_ms` may change."""
+
+    def __init__(self, line: BodyBench, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.delay_ms = 0
+        self._line = line
+        self._under_way: list[tuple[int, bytes]] = []
+        monkeypatch.setattr(line, "collected", self._collect)
+
+    def _collect(self, data: bytes) -> None:
+        due = self._line.now + self.delay_ms * MS
+        self._under_way.append((max([due, *(at for at, _ in self._under_way)]), data))
+        self._deliver()
+
+    def run(self, milliseconds: int) -> None:
+        for _ in range(milliseconds):
+            self._line.run(1)
+            self._deliver()
+
+    def _deliver(self) -> None:
+        line = self._line
+        while self._under_way and self._under_way[0][0] <= line.now:
+            line.handle(line.session.receive(self._under_way.pop(0)[1], line.now))
+
+
+@pytest.mark.parametrize("late_ms", [15, 25, 60, 95])
+@pytest.mark.parametrize("wait_ms", [0, 7, 130, 245, 250, 252, 255])
+def test_a_late_answer_is_not_taken_for_that_of_the_next_question(
+    monkeypatch: pytest.MonkeyPatch, wait_ms: int, late_ms: int
+) -> None:
+    """The torque of servo 1 was "10" for one late answer: the body was lost, and latched."""
+    line = up()
+    late = LateLine(line, monkeypatch)
+    line.command(LEFT, "velocity", 3.0)
+    line.command(RIGHT, "velocity", 3.0)
+    late.run(300 + wait_ms)
+    line.events.clear()
+    late.delay_ms = late_ms
+    late.run(60)
+    late.delay_ms = 0
+    late.run(1_500)
+    assert line.of(Disconnected) == [] and line.session.counts["differences"] == 0
+    assert all(servo.moves for servo in line.mock.servos.values())
+    if late_ms > 20 + 5:
+        assert line.session.counts["late_answers"] > 0
+        (notice,) = {each.text for each in line.of(Notice)}
+        assert "latency timer" in notice
+    angle = line.mock.servos[1].pulses
+    late.run(40)
+    assert line.mock.servos[1].pulses != angle
+
+
+def test_after_a_missing_answer_nothing_is_asked_but_a_ping(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    line = up()
+    late = LateLine(line, monkeypatch)
+    late.run(300)
+    late.delay_ms = 60
+    line.written.clear()
+    late.run(75)
+    asked = [instruction for _, instruction, _ in packets_of(bytes(line.written))]
+    assert asked.count(0x01) == 1 and asked[-1] == 0x01
+
+
+def test_a_stop_leaves_at_once_in_the_silence_and_again_after_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    line = up()
+    late = LateLine(line, monkeypatch)
+    line.command(LEFT, "velocity", 3.0)
+    late.run(300)
+    late.delay_ms = 60
+    late.run(50)  # an answer is missing
+    line.written.clear()
+    line.handle(line.session.stop(StopReason.DISARMED, line.now))
+    assert written_to(bytes(line.written)) == {104, 116}
+    line.written.clear()
+    late.delay_ms = 0
+    late.run(150)
+    assert {104, 116} <= written_to(bytes(line.written))
+    assert not any(servo.moves for servo in line.mock.servos.values())
+
+
+def test_servos_whose_answers_are_always_late_are_lost_and_stand(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Without fresh positions no servo drives on."""
+    line = up()
+    late = LateLine(line, monkeypatch)
+    line.command(LEFT, "velocity", 3.0)
+    late.run(300)
+    late.delay_ms = 60
+    late.run(400)
+    assert "silent" in lost(line, 1).reason
+    line.handle(line.session.stop(StopReason.BODY, line.now))
+    late.run(500)
+    assert not any(servo.moves for servo in line.mock.servos.values())
+
+
+def test_without_an_answer_to_the_ping_nothing_is_asked_before_silence() -> None:
+    line = harsh()
+    for servo in line.mock.servos.values():
+        servo.mute = True
+    reads, pings = (0x02, 0x82), (0x01,)
+
+    def asked(kinds: tuple[int, ...]) -> int:
+        return sum(each in kinds for _, each, _ in packets_of(bytes(line.written)))
+
+    assert line.run(100, lambda: asked(pings))
+    before = asked(reads)
+    line.run(100)
+    assert asked(reads) == before and asked(pings) == 1
+    assert line.run(60, lambda: asked(reads) > before)

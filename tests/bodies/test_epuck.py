@@ -131,16 +131,18 @@ def test_an_epuck2_is_faster() -> None:
 
 
 @pytest.mark.parametrize(
-    ("raw", "expected"),
+    ("model", "raw", "expected"),
     [
-        ((2000, 2000, 2800), (0.0, 0.0, 9.81)),
-        ((2800, 2000, 2000), (-9.81, 0.0, 0.0)),
-        ((1200, 2800, 2000), (9.81, 9.81, 0.0)),
-        ((0, 0, 65535), (24.525, -24.525, 779.098)),
+        ("e-puck", (2000, 2000, 2800), (0.0, 0.0, 9.81)),
+        ("e-puck", (2800, 2000, 2000), (-9.81, 0.0, 0.0)),
+        ("e-puck", (1200, 2800, 2000), (9.81, 9.81, 0.0)),
+        ("e-puck", (0, 0, 65535), (24.525, -24.525, 779.098)),
+        ("e-puck2", (2048, 2048, 2816), (0.0, 0.0, 9.81)),
+        ("e-puck2", (2816, 1280, 2048), (-9.81, -9.81, 0.0)),
     ],
 )
-def test_acceleration(raw: tuple[int, int, int], expected: tuple[float, ...]) -> None:
-    assert sercom.acceleration(raw) == pytest.approx(expected, abs=1e-3)
+def test_acceleration(model: str, raw: tuple[int, int, int], expected: tuple[float, ...]) -> None:
+    assert sercom.acceleration(raw, model) == pytest.approx(expected, abs=1e-3)
 
 
 # --- the handshake --------------------------------------------------------------------------------
@@ -150,7 +152,7 @@ def test_handshake() -> None:
     line = bench({"selector": 7, "hardware": "1A2B"})
     line.open(600)
     assert line.found(Connected) == [Connected(f"e-puck: {WEBOTS}, HW version 1A2B, selector 7")]
-    assert line.written.startswith(STOP + b"V\nC\nP,0,0\nS\n\xbb\0")
+    assert line.written.startswith(STOP + b"V\nC\nP,0,0\nS\n\xaf\xbb\0")
     line.run(2_000)
     assert line.events == []
 
@@ -329,6 +331,62 @@ def test_a_gyro_reports_the_numbers_of_webots() -> None:
     line.enable("gyro")
     line.run(80)
     assert line.values() == {"gyro": (-100.0, 7.0, 32767.0)}
+
+
+@pytest.mark.parametrize("echo", ["no", "yes"])
+@pytest.mark.parametrize("binary", [3, 4, 5, 8])
+@pytest.mark.parametrize("text", [3, 5])
+def test_ground_sensors_are_counted_in_the_binary_answer(text: int, binary: int, echo: str) -> None:
+    """An e-puck2 since 2019 answers five numbers in text and four in binary: it drove blind for a
+    second, and was lost."""
+    mock = {"ground_values": text, "ground_binary": binary, "ground": 321, "echo": echo, **WIDE}
+    line = bench(mock, model="e-puck2", sensors=GROUND)
+    line.open(900)
+    assert len(line.found(Connected)) == 1
+    for name in ("gs0", "gs2", "ps0"):
+        line.enable(name)
+    line.command(LEFT, "velocity", 2.0)
+    line.run(1_500)
+    values = line.values()
+    assert (values["gs0"], values["gs2"]) == (321.0, 321.0)
+    assert line.events == [] and line.session.counts["misses"] == 0
+    assert line.mock.speeds == (318, 0)
+
+
+@pytest.mark.parametrize("ground", [0, 321])
+def test_nothing_moves_before_the_first_valid_answer_of_the_exchange(ground: int) -> None:
+    line = bench({"ground_values": 5, "ground": ground, **WIDE}, sensors=GROUND)
+    line.mock.binary_ground = lambda: [ground] * 2
+    line.connect()
+    for _ in range(300):
+        line.run(10)
+        line.command(LEFT, "velocity", 2.0)
+        assert line.mock.speeds == (0, 0)
+    assert not line.of(Connected)
+    assert {each.text for each in line.of(Notice)} == {"no answer to a binary request"}
+
+
+@pytest.mark.parametrize("ignores", ["no", "yes"])
+def test_the_angles_begin_at_0_and_go_on_after_a_loss(ignores: str) -> None:
+    """Also where the robot keeps its counters at command P, and counts on meanwhile."""
+    line = bench({"ignores_zero": ignores, **WIDE}, model="e-puck2")
+    line.mock.arena.steps = [1_000.0, -30_000.0]
+    line.open(600)
+    sensors = ("left wheel sensor", "right wheel sensor")
+    for name in sensors:
+        line.enable(name)
+    line.run(100)
+    values = line.values()
+    assert [values[name] for name in sensors] == [0.0, 0.0]
+    line.command(LEFT, "velocity", 2.0)
+    line.run(1_000)
+    before = line.values()[sensors[0]]
+    assert before == pytest.approx(2.0, abs=0.2)
+    line.mock.reset(line.now)  # its counters begin anew
+    line.run(1_500)
+    assert len(line.of(Disconnected)) == 1
+    line.run(100)
+    assert line.values()[sensors[0]] == pytest.approx(before, abs=0.2)
 
 
 def test_ground_sensors_of_a_firmware_with_cliff_sensors() -> None:

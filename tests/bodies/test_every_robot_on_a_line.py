@@ -276,7 +276,7 @@ SIX: dict[str, Any] = {"motors": {f"m{number}": ServoSettings(id=number) for num
             {"baudRate": 19200},
             (
                 "baudRate",
-                "each period of 15 ms needs 43 bytes, and the line carries 28 at 19200 bit/s",
+                "each period of 15 ms needs 45 bytes, and the line carries 28 at 19200 bit/s",
                 "raise baudRate, or leave sensors out (sensors: {NAME: {packet: off}})",
             ),
             {"sensors": NO_LIGHT},

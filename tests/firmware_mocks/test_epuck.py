@@ -66,7 +66,7 @@ def test_binary_answers_and_their_sizes() -> None:
         assert len(line.ask(letters(letter) + data + b"\0")) == size, letter
     assert line.ask(letters("E") + b"\0") == bytes.fromhex("0100 0200")
     assert struct.unpack("<3H3H3h", line.ask(letters("aug") + b"\0")) == (
-        *(1200, 2000, 2800),  # the x axis of the chip points the other way
+        *(1280, 2048, 2816),  # the x axis of the chip points the other way
         *(7, 7, 7, 1, -2, 3),
     )
     assert len(line.ask(letters("I") + b"\0")) > 3

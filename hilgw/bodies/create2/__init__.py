@@ -55,7 +55,7 @@ class Create2Body(SerialRobot):
         """One frame of the stream."""
         sources = [oi.SOURCES[sensor.packet] for sensor in sensors_of(settings).values()]
         packets = {source.packet for source in sources}
-        packets |= {oi.MODE, oi.LEFT_ENCODER, oi.RIGHT_ENCODER}
+        packets |= {oi.MODE, oi.OVERCURRENT, oi.LEFT_ENCODER, oi.RIGHT_ENCODER}
         period_ns = oi.STREAM_PERIOD_MS * NS_PER_MS
         return LineLoad(oi.frame_size(packets), settings.baudRate, BITS_PER_BYTE, period_ns)
 

@@ -21,7 +21,7 @@ STREAM_PERIOD_MS = 15
 HEADER = 19
 OVERHEAD = 3  # header, length, checksum
 
-MODE = 35
+OVERCURRENT, MODE = 14, 35
 LEFT_ENCODER, RIGHT_ENCODER = 43, 44
 
 
@@ -131,8 +131,8 @@ class StreamReader:
     def __init__(self, packets: Iterable[int]) -> None:
         """packets: all that may be requested."""
         self.dropped: Counter[str] = Counter()
-        self._known = frozenset(packets)
-        self._longest = frame_size(self._known)
+        self.known = frozenset(packets)
+        self._longest = frame_size(self.known)
         self._buffer = bytearray()
 
     @property
@@ -182,7 +182,7 @@ class StreamReader:
         at, end = 2, len(frame) - 1
         while at < end:
             packet = frame[at]
-            if packet not in self._known or packet in values:
+            if packet not in self.known or packet in values:
                 return None
             after = at + 1 + SIZES[packet]
             if after > end:

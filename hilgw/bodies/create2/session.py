@@ -25,6 +25,7 @@ from hilgw.control.events import (
     Connected,
     Disconnected,
     Event,
+    HardwareFault,
     Notice,
     ProtocolFailure,
     SensorValue,
@@ -45,6 +46,7 @@ PATIENCE_S = 1.0
 """Without a good frame for so long, the handshake begins again."""
 ASKED_AT_FIRST = (oi.MODE, 7, 21, 25, 26)
 WHEEL_DROP = 0b1100
+OVERCURRENTS = {RIGHT_MOTOR: 0b01000, LEFT_MOTOR: 0b10000}  # of packet 14
 OFF_ADVICE = "no answer: is the robot switched on (its light), and baudRate its own?"
 
 
@@ -60,6 +62,10 @@ class Ask(Step):
 
 def _question(step: Step, attempt: int) -> Event | None:
     return Write(step.data) if isinstance(step, Ask) else None
+
+
+def _words(motor: str) -> str:
+    return f"'{motor}': overcurrent: is the wheel blocked?"
 
 
 class Create2Session(WheeledSession):
@@ -79,8 +85,9 @@ class Create2Session(WheeledSession):
         self._mode_ns: int | None = None  # the last request of the mode
         self._led_values = dict.fromkeys(LEDS, 0)
         self._bind_sensors()
-        self._reader = oi.StreamReader({*ASKED_AT_FIRST, *self._packets})
+        self._reader = oi.StreamReader({*ASKED_AT_FIRST, oi.OVERCURRENT, *self._packets})
         self._last: Frame = {}
+        self._overcurrent = 0  # the bits of the last frame
 
     def _bind_sensors(self) -> None:
         """Device index -> the packet with its number."""
@@ -140,7 +147,7 @@ class Create2Session(WheeledSession):
         return [Write(self._drive())] if is_faster and dialogue is None else []
 
     def good_frames(self, data: bytes) -> int:
-        return len(oi.StreamReader({*ASKED_AT_FIRST, *self._packets}).feed(data))
+        return len(oi.StreamReader(self._reader.known).feed(data))
 
     def describe(self, data: bytes, *, received: bool) -> str:
         return oi.describe(data, received=received)
@@ -153,6 +160,7 @@ class Create2Session(WheeledSession):
 
     def _begin(self, now: int) -> list[Event]:
         self._phase = Phase.SETUP
+        self._overcurrent = 0
         since_ns = MODE_PAUSE_NS if self._mode_ns is None else now - self._mode_ns
         script = self._handshake(max(START_NS, MODE_PAUSE_NS - since_ns))
         dialogue = self._dialogue = Dialogue(script, _question, ProtocolFailure)
@@ -167,6 +175,8 @@ class Create2Session(WheeledSession):
         mode = oi.SAFE if self._wanted_mode == oi.SAFE_MODE else oi.FULL
         while True:
             self._rest()
+            for odometer in self._odometers.values():
+                odometer.rebase()  # without power for a moment, the robot counts anew
             yield Write(oi.START)
             yield Pause(pause_ns / NS_PER_S)
             self._reader.clear()
@@ -211,8 +221,9 @@ class Create2Session(WheeledSession):
                 text = f"the robot went from {self._settings.mode} to {oi.MODES[mode]} mode"
                 return self._lose(text, now)
             self._due_ns = now + self._silence_ns
+            events = self._watch_overcurrent(values)
             # A frame that was requested before may lack some of the enabled sensors.
-            return [
+            return events + [
                 SensorValue(index, self._value(index, source, values[source.packet]))
                 for index, source in self._sources.items()
                 if index in self._enabled and source.packet in values
@@ -225,6 +236,20 @@ class Create2Session(WheeledSession):
         self._phase, self._dialogue = Phase.UP, None
         self._due_ns = now + self._silence_ns
         return dialogue.answer(values, now)
+
+    def _watch_overcurrent(self, values: Frame) -> list[Event]:
+        """Report the wheels whose overcurrent began with this frame."""
+        before, self._overcurrent = self._overcurrent, values.get(oi.OVERCURRENT, self._overcurrent)
+        events: list[Event] = []
+        for name, bit in OVERCURRENTS.items():
+            motor = self.devices.by_name(name)
+            if motor is not None and bit & self._overcurrent & ~before:
+                self.counts["overcurrents"] += 1
+                events += [HardwareFault(motor.index), Notice(_words(name), once=False)]
+        return events
+
+    def faults(self) -> list[str]:
+        return [_words(name) for name, bit in OVERCURRENTS.items() if bit & self._overcurrent]
 
     def _value(self, index: int, source: oi.Source, raw: int) -> Value:
         if index in self._odometers:
@@ -268,9 +293,9 @@ class Create2Session(WheeledSession):
         return oi.drive(left, right, self._settings.wheel_radius)
 
     def _request(self) -> bytes:
-        """The mode, and the packets of the enabled sensors."""
+        """The mode, the overcurrents, and the packets of the enabled sensors."""
         packets = {self._sources[index].packet for index in self._enabled}
-        return oi.stream([oi.MODE, *sorted(packets)])
+        return oi.stream([oi.MODE, *sorted({oi.OVERCURRENT, *packets})])
 
     def _leds(self) -> bytes:
         """led_play is the spot light, led_step the one of check robot (on a Create 1: play and

@@ -6,9 +6,12 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from hilgw.bodies.dynamixel.packet import OVERHEAD, Status
+from hilgw.bodies.dynamixel.packet import OVERHEAD, PING, Status, packet
+from hilgw.units import NS_PER_MS
 
 Answered = Callable[[Status, int], None]
+QUIET_NS = 100 * NS_PER_MS
+"""After a ping without an answer: no late one comes any more."""
 
 
 @dataclass(slots=True, eq=False)
@@ -30,7 +33,11 @@ class Transaction:
 
 class Bus:
     """Requests in their order. failed: the servo that has not answered a vital exchange. lag_ns:
-    what the last answers took beside their bytes."""
+    the time of the last answers without their bytes.
+
+    No byte of an answer names its question. After a missing answer the bus therefore pings a servo
+    first: answers keep their order, so whatever arrives before that of the ping is late. Where the
+    ping has none either, nothing is asked before silence; what needs no answer is still written."""
 
     def __init__(self, byte_ns: int, answer_ns: int) -> None:
         self._byte_ns = byte_ns
@@ -43,6 +50,9 @@ class Bus:
         self._current: Transaction | None = None
         self._awaited: list[int] = []
         self._ends_ns = self._until_ns = self._free_ns = self.lag_ns = 0
+        self._missed = self._is_fenced = False  # a ping is due; its answer is awaited
+        self._silent_ns = 0  # no question before
+        self._alive: int | None = None  # the servo that has answered last
         self.failed: int | None = None
 
     def forget(self) -> None:
@@ -76,7 +86,7 @@ class Bus:
     @property
     def has_waiting(self) -> bool:
         """Whether a request waits to be written."""
-        return bool(self._queue)
+        return self._missed or bool(self._queue)
 
     @property
     def awaits(self) -> bool:
@@ -91,12 +101,21 @@ class Bus:
         """When the line has carried all that was written."""
         return self._free_ns
 
+    @property
+    def asks_ns(self) -> int:
+        """When the next question may be written."""
+        return max(self._free_ns, self._silent_ns)
+
     def end_late(self, now: int) -> None:
-        """Ends an exchange whose time is over."""
+        """Ends an exchange whose time is over: a ping follows, unless it was one."""
         if self._current is not None and now >= self._until_ns:
             if self._current.vital is not None:
                 self.failed = self._current.vital
-            self._current = None
+            if self._alive in (None, *self._awaited):
+                self._alive = self._awaited[-1]  # one before it keeps the others waiting
+            self._missed = not self._is_fenced
+            self._silent_ns = now + QUIET_NS if self._is_fenced else 0
+            self._current, self._is_fenced = None, False
 
     def is_free(self, now: int) -> bool:
         """Whether a request may be written now."""
@@ -108,17 +127,21 @@ class Bus:
 
     # --- traffic ------------------------------------------------------------------------------
 
-    def take(self, status: Status, now: int) -> None:
-        """An answer; one from a servo that was not asked is ignored."""
-        if self._current is None or status.number not in self._awaited:
-            return
-        self._awaited.remove(status.number)
+    def take(self, status: Status, now: int) -> Transaction | None:
+        """Return the exchange that this answer belongs to; None: it is late, or not asked for."""
         current = self._current
+        if current is None or status.number not in self._awaited:
+            return None
+        if len(status.data) != current.size and (self._is_fenced or not status.error):
+            return None
+        self._awaited.remove(status.number)
+        self._alive = status.number
         if not self._awaited:
-            self._current = None
+            self._current, self._is_fenced = None, False
             self.lag_ns = max(0, now - self._ends_ns)
-        if current.answered is not None and (status.error or len(status.data) == current.size):
+        if current.answered is not None:
             current.answered(status, now)
+        return current
 
     def occupy(self, size: int, now: int) -> None:
         """So many bytes are written now."""
@@ -127,13 +150,24 @@ class Bus:
     def bytes_due(self, data: bytes, now: int) -> bytes:
         """What is written now, when the bus is free: these bytes, and the requests up to the next
         one that is answered."""
+        if self._missed and self._alive is not None:
+            self._missed, self._is_fenced = False, True
+            ping = Transaction(packet(self._alive, PING), [self._alive], size=3)
+            data = self._await(ping, data, now)
         while self._queue and self._current is None:
-            exchange = self._queue.popleft()
-            data += exchange.request
-            if exchange.numbers:
-                self._current = exchange
-                self._awaited = list(exchange.numbers)
-                self._ends_ns = now + (len(data) + exchange.answer_bytes) * self._byte_ns
-                self._until_ns = self._ends_ns + self._answer_ns
+            if not self._queue[0].numbers:
+                data += self._queue.popleft().request
+            elif now < self._silent_ns:
+                break
+            else:
+                data = self._await(self._queue.popleft(), data, now)
         self.occupy(len(data), now)
+        return data
+
+    def _await(self, exchange: Transaction, data: bytes, now: int) -> bytes:
+        """Begin to wait for the answers to this request. Return the bytes with it."""
+        data += exchange.request
+        self._current, self._awaited = exchange, list(exchange.numbers)
+        self._ends_ns = now + (len(data) + exchange.answer_bytes) * self._byte_ns
+        self._until_ns = self._ends_ns + self._answer_ns
         return data

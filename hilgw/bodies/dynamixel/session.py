@@ -47,6 +47,10 @@ from hilgw.units import NS_PER_S, ms_to_ns, s_to_ns
 
 PATIENCE_NS = NS_PER_S
 """Between two handshakes."""
+LATE = (
+    "answers come later than answer_ms, and are dropped: set the latency timer of the USB adapter "
+    "to 1 ms, or raise answer_ms"
+)
 HANDSHAKE_BYTES, HANDSHAKE_ANSWERS = 500, 10  # of one servo, with a margin
 
 
@@ -110,14 +114,22 @@ class DynamixelSession(RobotSession):
         for status in self._reader.feed(data):
             servo = self._by_number.get(status.number)
             if servo is not None:
-                servo.answered_ns = now
                 self._watch_alert(servo, alert=status.alert)
-            self._bus.take(status, now)
+                self._take(servo, status, now)
         self.counts.update(self._reader.dropped)
         self._reader.dropped.clear()
         if self._phase is Phase.SETUP:
             self._proceed(now)
         return self._flush(now)
+
+    def _take(self, servo: Servo, status: Status, now: int) -> None:
+        """A servo is there while it answers in time: one that is always late leaves us blind."""
+        exchange = self._bus.take(status, now)
+        if exchange is None:
+            self.counts["late_answers"] += 1
+            self._events.append(Notice(LATE))
+        elif exchange.answered is not None:
+            servo.answered_ns = now
 
     def next_deadline(self) -> int | None:
         if self._phase is Phase.CLOSED:
@@ -170,8 +182,10 @@ class DynamixelSession(RobotSession):
     def _next_wake(self, now: int) -> int | None:
         """When something that waits for the line may be written, or the next registers are read."""
         free_ns = self._bus.free_ns
-        if self._stopping or self._bus.has_waiting or self._goals.has_waiting:
+        if self._stopping or self._goals.has_waiting:
             due = free_ns
+        elif self._bus.has_waiting:
+            due = self._bus.asks_ns
         else:
             due = max(free_ns, self._read_back.due_ns)
         return due if due > now else None

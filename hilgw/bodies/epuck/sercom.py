@@ -23,18 +23,19 @@ LETTERS = "aMNOQugE"
 """Commands that are answered, in the order of a request: accelerometer, ground, proximity, light,
 encoders, microphones, gyro, speeds."""
 SPEEDS = "E"
-GROUND = "M"
+ENCODERS, GROUND = "Q", "M"
+GROUND_VALUES = range(3, 9)
+"""How many numbers the binary command M answers, by firmware; the text one may answer others."""
 _NUMBERS = {"a": 3, "M": 3, "N": 8, "O": 8, "Q": 2, "u": 3, "g": 3, "E": 2}
 _SIGNED = "NOQgE"
 SPEED_BYTES, LED_BYTES = 5, 3
 END = b"\0"
 
-VERSION, SELECTOR, GROUND_LINE = b"V\n", b"C\n", b"M\n"
+VERSION, SELECTOR = b"V\n", b"C\n"
 ZERO_ENCODERS, QUIET = b"P,0,0\n", b"S\n"
 VERSION_ANSWER = re.compile(rb"^v,(.*version.*\d.*)$", re.I)
 HARDWARE_ANSWER = re.compile(rb"^HW version: *([ -~]+)$")
 SELECTOR_ANSWER = re.compile(rb"^c,(\d{1,2})$")
-GROUND_ANSWER = re.compile(rb"^m((?:,-?\d{1,6}){3,8})$")
 ZERO_ANSWER, QUIET_ANSWER = re.compile(rb"^p$"), re.compile(rb"^s$")
 DRIVE_ANSWER = re.compile(rb"(?:^|[^ -~])d$")  # the rest of a binary answer may precede it
 WELCOME = (b"SerCom", b"EPFL education")
@@ -146,7 +147,8 @@ TRIES = 3
 RAD_PER_STEP = 0.00628  # 1000 steps a turn
 STEPS_PER_RAD = 159.23
 MAX_STEPS_S = {"e-puck": 1000, "e-puck2": 1200}
-_G_RAW, _ZERO_RAW, _G = 800, 2000, 9.81
+_ACCELEROMETERS = {"e-puck": (2000, 800), "e-puck2": (2048, 768)}  # at rest, and for 1 g more
+_G = 9.81
 
 
 def steps_s(velocity: float, limit: int) -> int:
@@ -154,9 +156,10 @@ def steps_s(velocity: float, limit: int) -> int:
     return int(max(-limit, min(limit, velocity / RAD_PER_STEP)))
 
 
-def acceleration(raw: tuple[int, ...]) -> tuple[float, ...]:
+def acceleration(raw: tuple[int, ...], model: str) -> tuple[float, ...]:
     """m/s^2 of the three axes; the robot's x axis points the other way."""
-    x, y, z = ((number - _ZERO_RAW) * _G / _G_RAW for number in raw)
+    zero, per_g = _ACCELEROMETERS[model]
+    x, y, z = ((number - zero) * _G / per_g for number in raw)
     return 0.0 - x, y, z
 
 
@@ -165,13 +168,11 @@ def acceleration(raw: tuple[int, ...]) -> tuple[float, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a robot answered. ground_values: how many numbers command M answers; selector: None
-    where it was not answered."""
+    """What a robot answered. selector: None where it was not answered."""
 
     version: str
     hardware: str
     selector: int | None
-    ground_values: int
 
     def __str__(self) -> str:
         words = [self.version]
@@ -183,7 +184,7 @@ class Found:
 
 
 def handshake(
-    seen: deque[bytes], answer_s: float, *, at_first: bool, has_ground: bool
+    seen: deque[bytes], answer_s: float, *, at_first: bool
 ) -> LineScript[Event, Found | None]:
     """Stops the robot, and asks it who it is. None: it is silent, or what comes is not text.
 
@@ -202,9 +203,6 @@ def handshake(
     selector = yield AskLine(SELECTOR, SELECTOR_ANSWER, timeout_s=line_s)
     if at_first:
         yield AskLine(ZERO_ENCODERS, ZERO_ANSWER, timeout_s=line_s)
-    ground = None
-    if has_ground:
-        ground = yield AskLine(GROUND_LINE, GROUND_ANSWER, timeout_s=line_s)
     if (yield AskLine(QUIET, QUIET_ANSWER, timeout_s=line_s, tries=TRIES)) is None:
         return None
     yield Pause(SETTLE_S)
@@ -212,7 +210,6 @@ def handshake(
         printable(asked[1]),
         "" if hardware is None else printable(hardware[1]),
         None if selector is None else int(selector[1]),
-        3 if ground is None else ground[1].count(b","),
     )
 
 

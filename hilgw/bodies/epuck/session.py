@@ -72,6 +72,7 @@ class EPuckSession(WheeledSession):
         self._lines_seen: deque[bytes] = deque(maxlen=8)  # lines in a handshake
         self._unasked = b""  # the end of what came without a request
         self._found: Found | None = None
+        self._ground_values = sercom.GROUND_VALUES[0]
         self._forget()
 
     def _forget(self) -> None:
@@ -120,7 +121,7 @@ class EPuckSession(WheeledSession):
         if self._dialogue is not None:
             return self._follow(self._dialogue.expire(now), now)
         if self._exchange is not None:
-            return self._missed(now) if now >= self._exchange.until_ns else []
+            return self._late(self._exchange, now) if now >= self._exchange.until_ns else []
         return self._ask(now) if now >= self._due_ns else []
 
     def describe(self, data: bytes, *, received: bool) -> str:
@@ -139,7 +140,6 @@ class EPuckSession(WheeledSession):
             self._lines_seen,
             self._settings.answer_ms / 1000,
             at_first=self._at_first,
-            has_ground=self._sensors.has_ground,
         )
         return self._converse(script, now)
 
@@ -186,7 +186,7 @@ class EPuckSession(WheeledSession):
             self._at_first = False
             self._sent, self._shown = (0, 0), dict.fromkeys(self._lights, 0)
             self._good_ns = now
-            return events + self._ask(now)
+            return events + self._check(now)
         if self._phase is Phase.SETUP:
             self.counts["retries"] += 1
             return [*events, Notice(STRANGE if self._lines_seen else SILENT), *self._begin(now)]
@@ -201,14 +201,21 @@ class EPuckSession(WheeledSession):
 
     # --- exchanges ----------------------------------------------------------------------------
 
+    def _check(self, now: int) -> list[Event]:
+        """Begin the first exchange: no wheel turns before its answer is valid. The encoders, from
+        which the angles count, and the ground, whose numbers are counted."""
+        self._ground_values = sercom.GROUND_VALUES[-1]
+        return self._begin_exchange(sercom.GROUND * self._sensors.has_ground + "QE", [], now)
+
     def _ask(self, now: int) -> list[Event]:
         """Begins an exchange: what changed, then the sensors that are due."""
-        assert self._found is not None
         indices = self._sensors.take_due(now)
-        letters = self._sensors.letters(indices)
+        return self._begin_exchange(self._sensors.letters(indices), indices, now)
+
+    def _begin_exchange(self, letters: str, indices: list[int], now: int) -> list[Event]:
         request = self._changes() + sercom.ask(letters)
-        ground_values = self._found.ground_values
-        exchange = Exchange(request, letters, self._sent, indices, ground_values, self._has_echo)
+        ground_values, echo = self._ground_values, self._has_echo
+        exchange = Exchange(request, letters, self._sent, indices, ground_values, echo)
         exchange.until_ns = now + (len(request) + exchange.size) * self._byte_ns + self._answer_ns
         self._exchange = exchange
         self._begun_ns = now
@@ -250,12 +257,14 @@ class EPuckSession(WheeledSession):
         events: list[Event] = []
         if self._phase is Phase.CHECK:
             self._phase = Phase.UP
+            self._ground_values = exchange.ground_values
+            self._sensors.begin(values)
             events = self._connected()
-        events += self._sensors.values(exchange.indices, values)
-        if now - self._begun_ns > self._period_ns:
+        elif now - self._begun_ns > self._period_ns:
             self.counts["late_periods"] += 1
             if self.counts["late_periods"] == 1:
                 events.append(self._too_slow(exchange))
+        events += self._sensors.values(exchange.indices, values)
         if self._speeds() != self._sent or self._lights != self._shown:
             self._hurry(now)
         return [*events, *self._ask(now)] if now >= self._due_ns else events
@@ -274,6 +283,12 @@ class EPuckSession(WheeledSession):
             f"the robot answers too late for a period of {period:g} ms: {count} bytes take "
             f"{count * self._byte_ns / 1e6:.1f} ms, the rest is its delay; raise period_ms"
         )
+
+    def _late(self, exchange: Exchange, now: int) -> list[Event]:
+        """No more bytes come: the end of an answer whose size was not known, or none."""
+        if self._phase is not Phase.CHECK or not exchange.count_ground():
+            return self._missed(now)
+        return self._answered(exchange, now)
 
     def _missed(self, now: int) -> list[Event]:
         """No valid answer came."""
@@ -350,6 +365,15 @@ class Exchange:
         answer = sercom.answer_size(self.letters, self.ground_values)
         return answer + (len(self.request) if self.echo else 0)
 
+    def count_ground(self) -> bool:
+        """Count the ground's numbers in an answer that is over; return whether the count is one of
+        `GROUND_VALUES`."""
+        count = self.ground_values - (self.size - len(self.received)) // 2
+        if sercom.GROUND not in self.letters or count not in sercom.GROUND_VALUES:
+            return False
+        self.ground_values = count
+        return True
+
     @property
     def is_complete(self) -> bool:
         return len(self.received) >= self.size
@@ -380,6 +404,7 @@ class Sensors:
         self._tables = {each.index: given[each.name].table for each in found if each.name in given}
         self._always_on = always_on
         self._period_ns = ms_to_ns(settings.period_ms)
+        self._model = settings.model
         self.reset()
 
     @property
@@ -388,7 +413,7 @@ class Sensors:
 
     def reset(self) -> None:
         """The port was opened: the angles begin at 0, and what is always on is enabled."""
-        self._odometers = [Odometer(0x10000) for _ in WHEEL_SOURCES]
+        self._odometers = [Odometer(0x10000, start=0) for _ in WHEEL_SOURCES]
         self._next_ns = dict.fromkeys(self._always_on, 0)
         self._periods_ns = dict.fromkeys(self._always_on, 0)
 
@@ -396,6 +421,11 @@ class Sensors:
         """The robot was gone: its angles go on from where they were."""
         for odometer in self._odometers:
             odometer.rebase()
+
+    def begin(self, numbers: Numbers) -> None:
+        """The robot is there: its counters stand for the angles from before, 0 at first."""
+        for odometer, raw in zip(self._odometers, numbers[sercom.ENCODERS], strict=True):
+            odometer.read(raw)
 
     def switch(self, index: int, period_ms: float | None, now: int) -> None:
         """Sets a period; None: each exchange, 0: off. The next exchange asks for it."""
@@ -429,10 +459,13 @@ class Sensors:
     def _value(self, index: int, numbers: Numbers) -> Value:
         letter, place = self._sources[index]
         found = numbers[letter]
-        if letter == "Q":
+        if letter == sercom.ENCODERS:
             return self._odometers[place].read(found[place]) / sercom.STEPS_PER_RAD
         table = self._tables[index]
         if place >= 0:
             return float(look_up(table, found[place]))
-        vector = sercom.acceleration(found) if letter == "a" else tuple(map(float, found))
+        if letter == "a":
+            vector = sercom.acceleration(found, self._model)
+        else:
+            vector = tuple(map(float, found))
         return tuple(look_up(table, each) for each in vector)
