@@ -51,7 +51,8 @@ def summary_lines(report: dict[str, Any]) -> list[str]:
     for path, each in report.get("recordings", {}).items():
         more = f" (the last: {each['file']})" if each["file"] != path else ""
         lost = f"; {each['lost']} EVENTS LOST: {each['error'] or 'for a time'}"
-        text = f"{path}{more}, {each['bytes']} bytes{lost if each['lost'] else ''}"
+        poses = f"; {n} poses left out" if (n := each["poses_left_out"]) else ""
+        text = f"{path}{more}, {each['bytes']} bytes{poses}{lost if each['lost'] else ''}"
         lines.append(f"  {'recording':<14} {text}")
     ledger = report["ledger"]
     lines.append("  the ledger adds up" if ledger["adds_up"] else "  THE LEDGER DOES NOT ADD UP:")

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from hilgw.engine.gateway import Gateway
+    from hilgw.engine.observer import PoseEvent
     from hilgw.medium.medium import Missed
     from hilgw.medium.packet import Copy, Packet
     from hilgw.reasons import NotReceivedReason
@@ -284,18 +285,51 @@ class PlainEvents(EventStream):
 class Recorder(PlainEvents):
     """One recording: all events go to its process. In simulated time the gateway waits for it.
 
-    on_report: as of `RecordingProcess`, which raises.
+    on_report: as of `RecordingProcess`, which raises. poses_hz: of each object that moves, so many
+    poses a second at most, the newest ones; 0: all. poses_left_out: the others, so far.
     """
 
     def __init__(
-        self, settings: Settings, gateway: Gateway, on_report: Callable[[Report], None]
+        self,
+        settings: Settings,
+        gateway: Gateway,
+        on_report: Callable[[Report], None],
+        poses_hz: float = 0.0,
     ) -> None:
+        self._pose_ns = int(NS_PER_S / poses_hz) if poses_hz else 0
+        self._due_ns: dict[str, int] = {}  # when the next pose of each object may be recorded
+        self._held: dict[str, PoseEvent] = {}  # the newest ones, before that time
+        self.poses_left_out = self._told_left_out = 0
         self._clock = clock = gateway.real_timer
         waits = gateway.timer is not clock
         self.process = RecordingProcess(settings, clock, on_report, waits=waits)
         super().__init__(gateway, self.process.put, self.process.add)
         self._tick: Handle | None = None
         self._put_clock()
+
+    def end(self) -> None:
+        self._put_held()
+        super().end()
+
+    def pose_change(self, event: PoseEvent) -> None:
+        self.poses_left_out += self._held.pop(event.name, None) is not None
+        if event.now < self._due_ns.get(event.name, 0):
+            self._held[event.name] = event
+        else:
+            self._put_pose(event)
+
+    def _put_pose(self, event: PoseEvent) -> None:
+        self._due_ns[event.name] = event.now + self._pose_ns
+        super().pose_change(event)
+
+    def _put_held(self) -> None:
+        """Records where objects stand that moved on after their last pose, and what is left out."""
+        for event in self._held.values():
+            self._put_pose(event)
+        self._held.clear()
+        if count := self.poses_left_out - self._told_left_out:
+            self._told_left_out = self.poses_left_out
+            self.emit(True, events.LeftOut({events.NAMES[events.Placed]: count}, 0))
 
     async def stop(self) -> None:
         """Returns when all is written, or as `RecordingProcess.stop`."""
@@ -306,6 +340,7 @@ class Recorder(PlainEvents):
     def _put_clock(self) -> None:
         """Once a second, the other times of an instant, and what no event has."""
         now = self._clock.now()
+        self._put_held()
         self._put((CLOCK, self._now(), now, time.time()))
         status = json.loads(json.dumps(counts_of(self._gateway)), parse_constant=str)  # plain types
         self._put((events.NAMES[events.Status], self._now(), (status,)))

@@ -169,12 +169,14 @@ class PortReleased:
 
 @record
 class Recorded:
-    """file: that is written now. bytes, lost: events so far. error: why events are lost now."""
+    """file: that is written now. bytes, lost: events so far. error: why events are lost now.
+    poses_left_out: those beyond the rate of `record:`."""
 
     file: str
     bytes: int = 0
     lost: int = 0
     error: str = ""
+    poses_left_out: int = 0
 
 
 @record
