@@ -15,7 +15,7 @@ from hilgw.config.replays import ReplayOptions
 from hilgw.engine.gateway import COMMAND_SOURCE, Gateway
 from hilgw.engine.recording.event_stream import EventStream
 from hilgw.engine.simulated.event_loop import PacedLoop
-from hilgw.protocols.gateway.events import NAMES, Command, Notice, Packet
+from hilgw.events.kinds import NAMES, Command, Notice, Packet
 from hilgw.record.recording import Recording
 from hilgw.record.story import Story
 from hilgw.units import NS_PER_S

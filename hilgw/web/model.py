@@ -17,15 +17,15 @@ from pathlib import Path
 from sys import intern
 from typing import Any, NamedTuple, TypeVar
 
-from hilgw.protocols.gateway.events import KINDS
-from hilgw.units import NS_PER_MS, NS_PER_S
-from hilgw.view.kinds import (
+from hilgw.events.kinds import (
+    LIVE,
     LOGGED as LOGGED,
     NAMED as NAMED,
     TRACES,
     loss_of as loss_of,
     name_of,
 )
+from hilgw.units import NS_PER_MS, NS_PER_S
 from hilgw.web.series import Points, collect, number, of_event, of_status
 
 Event = dict[str, Any]
@@ -66,7 +66,7 @@ class PerSecond:
 
 
 def _per_kind() -> dict[str, PerSecond]:
-    return {kind: PerSecond() for kind in KINDS}
+    return {kind: PerSecond() for kind in LIVE}
 
 
 class Ring:
@@ -190,7 +190,7 @@ class GatewayView:
         self.ended, self.why = state, why
 
     def take(self, event: Event, now: int) -> None:
-        """An event, with the keys of `hilgw.protocols.gateway.events`."""
+        """An event, with the keys of `hilgw.events.kinds`."""
         self.received(now)
         kind, is_new = event["event"], event.get("since_ns") is None
         if is_new and kind in self.shown:

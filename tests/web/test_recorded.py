@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from hilgw.errors import AdapterError
-from hilgw.protocols.gateway.events import FIELDS, NAMES, link
+from hilgw.events.kinds import FIELDS, NAMES
+from hilgw.events.wire import link
 from hilgw.protocols.gateway.messages import keys_of
 from hilgw.record.events import CLOCK, Writer
 from hilgw.record.pcapng import RecordingError

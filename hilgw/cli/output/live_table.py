@@ -8,10 +8,10 @@ from collections import deque
 
 from hilgw.cli.output.event_lines import Event, in_words
 from hilgw.cli.output.text import Style, cut, hanging, one_line, span
+from hilgw.events.kinds import BAD, NAMED, ROWS, name_of, row_of, severity
+from hilgw.events.numbers import APPLIED
+from hilgw.events.words import listing
 from hilgw.units import NS_PER_MS, NS_PER_S
-from hilgw.view.kinds import BAD, NAMED, ROWS, name_of, row_of, severity
-from hilgw.view.numbers import APPLIED
-from hilgw.view.words import listing
 
 OLD_NS = 2 * NS_PER_S  # a value of a sensor that is older is not shown as current
 KEPT = 2000  # events below the devices

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from hilgw.events.words import in_words, listing, reason_counts
 from hilgw.reasons import ExpiredReason
-from hilgw.view.words import in_words, listing, reason_counts
 
 if TYPE_CHECKING:
     from hilgw.control.divergence import Divergence

@@ -24,9 +24,9 @@ from hilgw.cli.output.text import (
 )
 from hilgw.engine.observer import ControlLoopStatus, Observer, State
 from hilgw.errors import HilgwError
+from hilgw.events.words import NAMES_SHOWN, escape, in_words, listing
 from hilgw.medium.matching import OutOfRange, stage
 from hilgw.medium.packet import BROADCAST, Copy, Packet
-from hilgw.view.words import NAMES_SHOWN, escape, in_words, listing
 
 if TYPE_CHECKING:
     from hilgw.medium.medium import Missed

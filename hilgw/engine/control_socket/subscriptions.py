@@ -18,12 +18,12 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from hilgw.engine.recording.event_stream import (
-    EVENT_KINDS,
+    OBSERVED,
     EventStream,
     delivered_values,
     packet_values,
 )
-from hilgw.protocols.gateway import events
+from hilgw.events import kinds as events, wire
 from hilgw.protocols.gateway.requests import RATE
 from hilgw.records import record
 from hilgw.units import NS_PER_MS, NS_PER_S
@@ -62,7 +62,7 @@ class Filter:
     and devices as ROBOT.DEVICE; none: all. lost: only packets and requests that were lost.
     per_second: so many of each kind of TRAFFIC are enough."""
 
-    kinds: frozenset[str] = frozenset(events.KINDS)
+    kinds: frozenset[str] = frozenset(events.LIVE)
     names: frozenset[str] = frozenset()
     lost: bool = False
     per_second: int = RATE
@@ -96,7 +96,7 @@ class Subscriber:
         self.chosen = chosen
         self.slow = 0
         self.sampled: Counter[str] = Counter()
-        self.states: Iterator[events.State] = iter(())
+        self.states: Iterator[events.Cell] = iter(())
         self.owed: dict[tuple[Any, ...], tuple[Any, Times]] = {}
         self.is_served = False
         self._connection, self._loop = connection, loop
@@ -223,7 +223,7 @@ class Subscriptions(EventStream):
         if self._timer is None:
             self._next_window()
 
-    def show(self, subscriber: Subscriber, states: Iterable[events.State]) -> None:
+    def show(self, subscriber: Subscriber, states: Iterable[events.Cell]) -> None:
         """It gets those of these states that it takes, as fast as it reads them."""
         subscriber.states = iter(states)
         self._serve(subscriber)
@@ -264,7 +264,7 @@ class Subscriptions(EventStream):
     def _observe(self) -> None:
         """Takes the kinds of events that some subscriber takes, and no others."""
         taken = {name for each in self._subscribers for name in each.chosen.kinds}
-        kinds = [kind for event, kind in EVENT_KINDS.items() if events.NAMES[event] in taken]
+        kinds = [method for name, method in OBSERVED.items() if name in taken]
         if kinds:
             self._observers.add(self, kinds)
         else:
@@ -351,10 +351,10 @@ class Subscriptions(EventStream):
             self._waiting_bytes -= size
             wall_s = round(wall_s, 6)
             if takers is not None:
-                line = events.encode_event(event, mono_ns, wall_s, time_ns)
+                line = wire.encode_event(event, mono_ns, wall_s, time_ns)
             elif takers := self._takers_of(*event):
                 kind, values = event
-                line = events.encode_with_data(kind, values, mono_ns, wall_s, time_ns)
+                line = wire.encode_with_data(kind, values, mono_ns, wall_s, time_ns)
             else:
                 continue
             for each in takers:

@@ -8,48 +8,39 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import fields, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hilgw.control.events import Accepted, MotorCommand
 from hilgw.devices.kinds import KINDS
-from hilgw.engine.observer import Kind, Observer, ValueEvent
-from hilgw.protocols.gateway import events
+from hilgw.engine.observer import Observer, ValueEvent
+from hilgw.events import kinds as events, wire
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from hilgw.control.events import Command
-    from hilgw.control.modes import RobotMode
     from hilgw.devices.kinds import Device, Refusal
     from hilgw.engine.observer import (
         CommandEvent,
         FrameEvent,
         LineEvent,
         PoseEvent,
-        State,
     )
     from hilgw.medium.medium import Missed
     from hilgw.medium.packet import Copy, Packet
     from hilgw.reasons import NotReceivedReason
 
-EVENT_KINDS = {
-    events.Value: Kind.SENSOR_VALUE,
-    events.Command: Kind.MOTOR_COMMAND,
-    events.Packet: Kind.TRANSMITTED,
-    events.Delivered: Kind.DELIVERED,
-    events.Refused: Kind.REFUSED,
-    events.Bytes: Kind.LINE_BYTES,
-    events.Frame: Kind.FRAME,
-    events.Port: Kind.STATE,
-    events.Armed: Kind.ARMED,
-    events.Mode: Kind.MODE,
-    events.Stopped: Kind.STOPPED,
-    events.Placed: Kind.POSE_CHANGE,
-    events.Link: Kind.LINK,
-    events.Output: Kind.OUTPUT,
-    events.Notice: Kind.NOTICE,
+METHODS = {
+    "value": "sensor_value",
+    "command": "motor_command",
+    "packet": "transmitted",
+    "bytes": "line_bytes",
+    "port": "state",
+    "placed": "pose_change",
 }
-"""The events of the engine that make an event of the socket."""
+"""Observers have these names for some kinds of events, and their own names for the others."""
+OBSERVED = {name: METHODS.get(name, name) for name in events.LIVE}
 
 
 class EventStream(Observer, ABC):
@@ -58,6 +49,16 @@ class EventStream(Observer, ABC):
 
     def __init__(self, device: Callable[[str, str], Device | None]) -> None:
         self._device = device
+        for name, method in OBSERVED.items():
+            if getattr(EventStream, method, None) is getattr(Observer, method, self):
+                setattr(self, method, partial(self._report, events.KINDS[name]))
+
+    def _report(self, kind: events.Kind, *values: Any) -> None:
+        """An event that is observed with the values of its fields."""
+        name = ".".join(values[place] for place in kind.places)
+        if takers := self.takers(kind.form, name, lost=kind.form is events.Refused):
+            plain = (str(each) if isinstance(each, str) else each for each in values)
+            self.emit(takers, kind.form(*plain))
 
     @abstractmethod
     def takers(self, kind: type[Any], *names: str, lost: bool = False) -> Any:
@@ -65,7 +66,7 @@ class EventStream(Observer, ABC):
 
     @abstractmethod
     def emit(self, takers: Any, event: Any) -> None:
-        """The event, one of `hilgw.protocols.gateway.events`; its values are plain ones."""
+        """The event, one of `hilgw.events.kinds`; its values are plain ones."""
 
     def transmitted(
         self,
@@ -85,10 +86,6 @@ class EventStream(Observer, ABC):
         packet = copy.packet
         if takers := self.takers(events.Delivered, station, packet.source):
             self.emit(takers, events.Delivered(station, packet.source, packet.data.hex()))
-
-    def refused(self, station: str, reason: str, text: str) -> None:
-        if takers := self.takers(events.Refused, station, lost=True):
-            self.emit(takers, events.Refused(station, str(reason), text))
 
     def sensor_value(self, event: ValueEvent) -> None:
         robot, device = event.robot, event.device
@@ -118,42 +115,18 @@ class EventStream(Observer, ABC):
 
     def link(self, name: str, status: Mapping[str, Any]) -> None:
         if takers := self.takers(events.Link, name):
-            self.emit(takers, events.link(name, status))
-
-    def state(self, station: str, state: State, reason: str) -> None:
-        if takers := self.takers(events.Port, station):
-            self.emit(takers, events.Port(station, str(state), str(reason)))
-
-    def notice(self, source: str, text: str) -> None:
-        if takers := self.takers(events.Notice, source):
-            self.emit(takers, events.Notice(source, text))
-
-    def output(self, source: str, line: str) -> None:
-        if takers := self.takers(events.Output, source):
-            self.emit(takers, events.Output(source, line))
-
-    def stopped(self, robot: str, reason: str, text: str) -> None:
-        if takers := self.takers(events.Stopped, robot):
-            self.emit(takers, events.Stopped(robot, str(reason), text))
-
-    def armed(self, robot: str, armed: bool, text: str) -> None:
-        if takers := self.takers(events.Armed, robot):
-            self.emit(takers, events.Armed(robot, armed, text))
-
-    def mode(self, robot: str, mode: RobotMode) -> None:
-        if takers := self.takers(events.Mode, robot):
-            self.emit(takers, events.Mode(robot, str(mode)))
+            self.emit(takers, wire.link(name, status))
 
 
 class Newest(EventStream):
     """The newest of the states that change rarely, by `events.cell_of`. now: of the gateway."""
 
-    KINDS = (Kind.STATE, Kind.ARMED, Kind.MODE, Kind.STOPPED)
+    KINDS = ("state", "armed", "mode", "stopped")
 
     def __init__(self, now: Callable[[], int]) -> None:
         super().__init__(lambda robot, device: None)
         self._now, self._began_ns = now, now()
-        self.known: dict[tuple[Any, ...], events.State] = {}
+        self.known: dict[tuple[Any, ...], events.Cell] = {}
 
     def takers(self, kind: type[Any], *names: str, lost: bool = False) -> bool:
         return True
@@ -161,21 +134,21 @@ class Newest(EventStream):
     def emit(self, takers: Any, event: Any) -> None:
         self.known[events.cell_of(event)] = replace(event, since_ns=self._now())
 
-    def since(self, state: events.State) -> events.State:
+    def since(self, state: events.Cell) -> events.Cell:
         """The state with the time at which it became so."""
         known = self.known.get(events.cell_of(state))
         return replace(state, since_ns=known.since_ns if known else self._began_ns)
 
 
-def state_of(event: ValueEvent | CommandEvent, device: Device | None) -> events.State:
+def state_of(event: ValueEvent | CommandEvent, device: Device | None) -> events.Cell:
     """The value of or the command to this device."""
     robot, name = event.robot, event.device
     if isinstance(event, ValueEvent):
         reports = () if device is None else device.reports
         names = [each.name for each in reports], [each.unit for each in reports]
-        return events.Value(robot, name, events.numbers(event.value), *names)
+        return events.Value(robot, name, wire.numbers(event.value), *names)
     given, outcome = given_by(event.command), outcome_of(event.outcome)
-    applied: dict[str, Any] = {str(n): events.number(value) for n, value in event.applied.items()}
+    applied: dict[str, Any] = {str(n): wire.number(value) for n, value in event.applied.items()}
     units, limits = units_and_limits(device, [*given, *applied])
     return events.Command(robot, event.body, name, given, *outcome, applied, units, limits)
 
@@ -202,10 +175,10 @@ def delivered_values(station: str, copy: Copy) -> tuple[Any, ...]:
 def given_by(command: Command) -> dict[str, Any]:
     """The settings of a command by name, as Webots spells them."""
     if isinstance(command, MotorCommand):
-        return {str(command.field): events.number(command.value)}
+        return {str(command.field): wire.number(command.value)}
     values = {each.name: getattr(command, each.name) for each in fields(command)}
     return {
-        name: events.number(value)
+        name: wire.number(value)
         for name, value in values.items()
         if name not in ("index", "velocity_set", "is_stale")
     }

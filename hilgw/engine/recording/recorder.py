@@ -22,9 +22,8 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from hilgw.engine.observer import Kind
 from hilgw.engine.recording.event_stream import (
-    EVENT_KINDS,
+    OBSERVED,
     EventStream,
     delivered_values,
     packet_values,
@@ -32,7 +31,7 @@ from hilgw.engine.recording.event_stream import (
 from hilgw.engine.reporting.status import counts_of
 from hilgw.engine.simulated.event_loop import in_real_time
 from hilgw.errors import HilgwError
-from hilgw.protocols.gateway import events
+from hilgw.events import kinds as events
 from hilgw.record.events import CLOCK
 from hilgw.record.writer import Event, Files, Report, Settings
 from hilgw.units import NS_PER_S
@@ -63,7 +62,7 @@ COMMAND = (sys.executable, "-P", "-m", "hilgw.record.writer")
 
 # The bytes of a frame are recorded: nothing decodes them while a recording runs. Those of all lines
 # are tapped.
-_OBSERVED = [kind for kind in EVENT_KINDS.values() if kind not in (Kind.FRAME, Kind.LINE_BYTES)]
+_OBSERVED = [kind for kind in OBSERVED.values() if kind not in ("frame", "line_bytes")]
 _PACKET, _DELIVERED = map(events.NAMES.__getitem__, (events.Packet, events.Delivered))
 _VALUES = {kind: attrgetter(*names) for kind, names in events.FIELDS.items()}
 
@@ -299,7 +298,7 @@ class Recorder(PlainEvents):
         self._pose_ns = int(NS_PER_S / poses_hz) if poses_hz else 0
         self._due_ns: dict[str, int] = {}  # when the next pose of each object may be recorded
         self._held: dict[str, PoseEvent] = {}  # the newest ones, before that time
-        self.poses_left_out = self._told_left_out = 0
+        self.poses_left_out = self._reported_left_out = 0
         self._clock = clock = gateway.real_timer
         waits = gateway.timer is not clock
         self.process = RecordingProcess(settings, clock, on_report, waits=waits)
@@ -327,8 +326,8 @@ class Recorder(PlainEvents):
         for event in self._held.values():
             self._put_pose(event)
         self._held.clear()
-        if count := self.poses_left_out - self._told_left_out:
-            self._told_left_out = self.poses_left_out
+        if count := self.poses_left_out - self._reported_left_out:
+            self._reported_left_out = self.poses_left_out
             self.emit(True, events.LeftOut({events.NAMES[events.Placed]: count}, 0))
 
     async def stop(self) -> None:

@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from hilgw.protocols.gateway.events import is_lost
+from hilgw.events.kinds import is_lost
 from hilgw.units import NS_PER_MS, NS_PER_S
 from hilgw.web.model import NO_TOPOLOGY, PACKETS, Event, GatewayView
 from hilgw.web.pages.overview import at_most, meaning, words

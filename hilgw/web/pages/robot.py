@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hilgw.client.gateway import Gateway
 from hilgw.devices.keys import MODIFIERS, NAMES, code_of
-from hilgw.view.kinds import is_chosen, name_of, severity, words as words_of
+from hilgw.events.kinds import is_chosen, name_of, severity, words as words_of
 from hilgw.web.actions import Actions, button
 from hilgw.web.content import content, scrolling
 from hilgw.web.markup import Markup, age, element, joined, state, table

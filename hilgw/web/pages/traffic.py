@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from hilgw.protocols.gateway.events import frame_line
+from hilgw.events.words import frame_line
 from hilgw.web.actions import button
 from hilgw.web.content import content, scrolling
 from hilgw.web.markup import Markup, element, joined, state, table

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hilgw.cli.output.event_lines import in_words
-from hilgw.protocols.gateway import events
+from hilgw.events import kinds as events
 
 WALL_S = time.mktime((2026, 1, 2, 3, 4, 5, 0, 0, -1)) + 0.678
 LINES: list[tuple[dict[str, Any], str]] = [
@@ -93,7 +93,7 @@ def test_an_event_is_one_line(event: dict[str, Any], line: str) -> None:
 
 
 def test_every_kind_has_words() -> None:
-    assert {event["event"] for event, _ in LINES} == set(events.KINDS)
+    assert {event["event"] for event, _ in LINES} == set(events.LIVE)
 
 
 def test_an_event_of_a_later_version_is_shown_too() -> None:

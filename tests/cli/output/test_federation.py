@@ -9,10 +9,10 @@ import pytest
 from hilgw.cli.output.federation import network_lines, status_lines
 from hilgw.cli.output.summary import summary_lines
 from hilgw.cli.output.text import Style
-from hilgw.protocols.gateway.events import MOST_OF_LINK, link
+from hilgw.events.kinds import words
+from hilgw.events.wire import MOST_OF_LINK, link
+from hilgw.events.words import way
 from hilgw.protocols.gateway.network import added_up
-from hilgw.view.kinds import words
-from hilgw.view.words import way
 from tests.protocols.gateway.test_network import gateway as counts_of, link as link_of, quiet
 
 PLAIN = Style(on=False)

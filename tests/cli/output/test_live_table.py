@@ -12,8 +12,8 @@ import pytest
 from hilgw.cli.output.event_lines import CSV_COLUMNS, csv_rows, in_words
 from hilgw.cli.output.live_table import KEPT, LiveTable
 from hilgw.cli.output.text import Style
+from hilgw.events.words import FROM, TO
 from hilgw.units import NS_PER_MS, NS_PER_S
-from hilgw.view.words import FROM, TO
 
 NOW = 10 * NS_PER_S
 VELOCITY = {"units": {"velocity": "rad/s"}, "limits": {"velocity": [-6.0, 6.0]}}

@@ -50,9 +50,9 @@ from hilgw.devices.kinds import (
 from hilgw.engine.observer import ControlLoopStatus, Observer, State
 from hilgw.engine.reporting.latency import Latency
 from hilgw.engine.simulated.event_loop import PacedLoop
+from hilgw.events.words import escape
 from hilgw.medium.matching import OutOfRange
 from hilgw.medium.packet import Packet
-from hilgw.view.words import escape
 
 
 class Tty(io.StringIO):

@@ -11,15 +11,7 @@ from hilgw.control.events import MotorCommand, SensorValue
 from hilgw.control.modes import RobotMode
 from hilgw.engine.gateway import Gateway
 from hilgw.engine.observer import CommandEvent, ValueEvent
-from hilgw.protocols.gateway.events import (
-    Armed,
-    Command,
-    Port,
-    State,
-    Stopped,
-    Value,
-    cell_of,
-)
+from hilgw.events.kinds import Armed, Cell, Command, Port, Stopped, Value, cell_of
 from hilgw.protocols.gateway.messages import keys_of
 from tests.e2e.control_loop_peers import sensor_data
 from tests.engine.control_loop.running import STOP, RunningLoop, driving, robot_of
@@ -33,7 +25,7 @@ def of(gateway: Gateway, kind: type[Any], name: str) -> Any:
     return found
 
 
-def table_of(states: list[State], now: int) -> LiveTable:
+def table_of(states: list[Cell], now: int) -> LiveTable:
     """What `hilgw watch` shows of these states and of nothing else."""
     table = LiveTable("hilgw watch", Style(on=False), ("-", "o"), "EVENTS")
     for each in states:

@@ -16,13 +16,13 @@ from hilgw.config.load import load_text
 from hilgw.config.shipped import folder
 from hilgw.control.modes import RobotMode
 from hilgw.engine.gateway import Gateway
-from hilgw.engine.observer import CommandEvent, Kind, LineEvent, Observer, ValueEvent
+from hilgw.engine.observer import KINDS, CommandEvent, LineEvent, Observer, ValueEvent
 from hilgw.engine.recording import recordings as module
 from hilgw.engine.recording.event_stream import EventStream
 from hilgw.engine.recording.recordings import Recordings
 from hilgw.engine.simulated.event_loop import PacedLoop
 from hilgw.errors import HilgwError
-from hilgw.protocols.gateway.events import encode_event
+from hilgw.events.wire import encode_event
 from hilgw.record.compare import compare
 from hilgw.record.recording import Recording
 
@@ -125,7 +125,7 @@ def test_a_recording_has_each_event_that_watch_shows(tmp_path: Path) -> None:
         recordings.begin("a", path)
         for state in gateway.states():
             watched[0].emit(True, state)
-        gateway.observer.add(watched[0], set(Kind) - {Kind.FRAME})
+        gateway.observer.add(watched[0], set(KINDS) - {"frame"})
         loops, seen = gateway.control_loops, gateway.observer
         host, modem = next(
             (host, mock) for host in gateway.hosts for mock in host.mocks if mock.name == "xbee0"

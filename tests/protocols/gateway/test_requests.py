@@ -12,8 +12,9 @@ from hypothesis import given, strategies as st
 from hilgw.cli.commands.clients import mode
 from hilgw.control.modes import RobotMode
 from hilgw.errors import UsageError
+from hilgw.forms import hints_of
 from hilgw.protocols.gateway import requests
-from hilgw.protocols.gateway.messages import VERSION, VersionError, hints_of, keys_of
+from hilgw.protocols.gateway.messages import VERSION, VersionError, keys_of
 from hilgw.protocols.gateway.requests import (
     MODES,
     REQUESTS,

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from hilgw.view import numbers
-from hilgw.view.numbers import APPLIED, Event, Number
+from hilgw.events import numbers
+from hilgw.events.numbers import APPLIED, Event, Number
 
 NAMES_SHOWN = 8
 SHOWN_BYTES = 64
+FRAME_BYTES = 48  # shown of a frame
 TO, FROM = ("sent", "delivered", "lost", "unsettled"), ("received", "missed", "late")
 
 
@@ -82,10 +83,16 @@ def of_packet(event: Event) -> str:
     return f"channel {event['channel']}, {of_data(event)} {target}{missed}"
 
 
+def frame_line(direction: str, data: bytes, text: str, shown: int = FRAME_BYTES) -> str:
+    """A frame for people: an arrow, -> to the hardware, then its bytes and what they mean. shown:
+    how many bytes at most."""
+    more = f" ... {len(data)} B" if len(data) > shown else ""
+    line = f"{'->' if direction == 'sent' else '<-'} {data[:shown].hex(' ')}{more}"
+    return f"{line}  | {text}" if text else line
+
+
 def of_line(event: Event) -> str:
     """Return a frame as its bytes and what they mean, or all bytes of one read or write."""
-    from hilgw.protocols.gateway.events import frame_line  # `hilgw status` needs no events
-
     data = bytes.fromhex(event["data"])
     if event["event"] == "bytes":
         return frame_line(event["direction"], data, "", len(data))
