@@ -109,7 +109,7 @@ class Gateway:
         self.history = PortHistory(self.real_timer, self.counters)
         observer.add(self.history)
         self._newest = Newest(timer.now)
-        observer.add(self._newest, Newest.KINDS)
+        observer.add(self._newest)
         self._speed = SpeedMeter(paced.speed, timer.now) if paced is not None else None
         self.replays: dict[str, Replay] = {}
         self._stop_event: asyncio.Event | None = None

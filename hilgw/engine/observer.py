@@ -224,9 +224,10 @@ class Observers(Observer):
         for observer in observers:
             self.add(observer)
 
-    def add(self, observer: Observer, kinds: Iterable[str] = KINDS) -> None:
-        """From now on it gets the events of these kinds that it overrides; instead of those that
-        it got before, if it was added before."""
+    def add(self, observer: Observer, kinds: Iterable[str] | None = None) -> None:
+        """From now on it gets the events of these kinds that it overrides, None: of those that it
+        names as `observed`, or of all; instead of those that it got before."""
+        kinds = getattr(observer, "observed", KINDS) if kinds is None else kinds
         taken = frozenset(kind for kind in kinds if _takes(observer, kind))
         self._kinds[id(observer)] = observer, taken
         self._bind()

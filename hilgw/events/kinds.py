@@ -37,7 +37,15 @@ from hilgw.records import dataclass, record
 T = TypeVar("T")
 GOOD, WARN, BAD, PLAIN = "good", "warn", "bad", ""
 MOST_NAMES = 4096  # that are compared with an unknown one
-PORTS = {"up": GOOD, "opening": WARN, "handshake": WARN, "waiting": WARN}
+PORTS = {
+    "up": GOOD,
+    "opening": WARN,
+    "handshake": WARN,
+    "waiting": WARN,
+    "released": WARN,
+    "closed": PLAIN,
+}
+"""The severity of the states of ports; of others: BAD."""
 
 STATE, SERIES, STREAM, TRACE = "state", "series", "stream", "trace"
 """Roles: the newest counts, and those who come later get it again; samples of numbers over time;
@@ -172,7 +180,11 @@ class Packet:
     missed_count: int = field(default=0, kw_only=True)
 
 
-@kind("station", role=TRACE, words=lambda e: f"delivered {word.of_data(e)} of {e['source']}")
+@kind(
+    "station",
+    role=TRACE,
+    words=lambda e: f"delivered {word.of_data(bytes.fromhex(e['data']))} from {e['source']}",
+)
 class Delivered:
     """A station sent a packet, and its module or its line has confirmed that."""
 
@@ -365,6 +377,14 @@ DRAWN, TRACES = (
     frozenset(name for name, each in KINDS.items() if each.role == role) for role in (SERIES, TRACE)
 )
 LOGGED = frozenset(name for name, each in KINDS.items() if each.is_logged)
+
+
+def plain(event: Any, **times: float) -> dict[str, Any]:
+    """Return an event as the mapping that its JSON is, with these times."""
+    found = {"event": NAMES[type(event)], **times}
+    found |= {key: getattr(event, key) for key in FIELDS[type(event)]}
+    since_ns = getattr(event, "since_ns", None)
+    return found if since_ns is None else {**found, "since_ns": since_ns}
 
 
 def cell_of(state: Cell) -> tuple[Any, ...]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from hilgw.errors import printable
 from hilgw.events.fields import LINK_COUNTS, Numbers
-from hilgw.events.kinds import CELLS, FIELDS, KINDS, NAMES, Link
+from hilgw.events.kinds import FIELDS, KINDS, NAMES, Link, plain
 
 MOST_OF_LINK = 64  # names of robots, and of listeners
 _DATA_AT = {kind: names.index("data") for kind, names in FIELDS.items() if "data" in names}
@@ -20,13 +20,8 @@ _ENCODE = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
 
 def encode_event(event: Any, mono_ns: int, wall_s: float, time_ns: int) -> bytes:
-    """The line of an event, which is one of `EVENTS`."""
-    kind = type(event)
-    message = {"event": NAMES[kind], "mono_ns": mono_ns, "wall_s": wall_s, "time_ns": time_ns}
-    for name in FIELDS[kind]:
-        message[name] = getattr(event, name)
-    if kind in CELLS and event.since_ns is not None:
-        message["since_ns"] = event.since_ns
+    """Return the line of an event."""
+    message = plain(event, mono_ns=mono_ns, wall_s=wall_s, time_ns=time_ns)
     return _ENCODE(message).encode() + b"\n"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from hilgw.events import numbers
@@ -10,6 +10,8 @@ from hilgw.events.numbers import APPLIED, Event, Number
 
 NAMES_SHOWN = 8
 SHOWN_BYTES = 64
+MISSED_SHOWN = 3  # for each reason
+EVERY = -1  # channel
 FRAME_BYTES = 48  # shown of a frame
 TO, FROM = ("sent", "delivered", "lost", "unsettled"), ("received", "missed", "late")
 
@@ -54,10 +56,9 @@ def setting(one: Number) -> str:
     return f"{one.field} {one.value:g} {one.unit}".rstrip()
 
 
-def of_data(event: Event) -> str:
-    """Return the length and the text of the bytes of a packet."""
-    data = bytes.fromhex(event["data"])
-    return f"{len(data)} bytes {escape(data)}"
+def of_data(data: bytes) -> str:
+    """Return the text and the length of the bytes of a packet."""
+    return f"{escape(data)} {len(data)} B"
 
 
 def of_command(event: Event) -> str:
@@ -76,11 +77,36 @@ def of_command(event: Event) -> str:
 
 def of_packet(event: Event) -> str:
     """Return a packet, who received it, and why the others did not."""
-    target = f"-> {', '.join(event['received_by'])}"
-    if event["not_received"]:
-        target = f"not received: {in_words(event['not_received'])}"
-    missed = "".join(f"; {name}: {in_words(why)}" for name, why in event["missed"].items())
-    return f"channel {event['channel']}, {of_data(event)} {target}{missed}"
+    sent = sent_on(event["channel"], bytes.fromhex(event["data"]), event["rssi_dbm"])
+    lost, to = event["not_received"], listing(event["received_by"])
+    target = f"  not received: {in_words(lost)}" if lost else f"  -> {to}"
+    missed = f"; not {by_reason(event['missed'])}" if event["missed"] else ""
+    return f"{sent}{target}{missed}"
+
+
+def of_delivered(event: Event) -> str:
+    return f"delivered {of_data(bytes.fromhex(event['data']))} from {event['source']}"
+
+
+def sent_on(channel: int, data: bytes, rssi_dbm: float | None, about: str = "") -> str:
+    """Return a packet on its channel. about: "~" where the signal strength is uncertain."""
+    strength = "" if rssi_dbm is None else f"  {about}{rssi_dbm:.0f} dBm"
+    return f"ch {'all' if channel == EVERY else channel:<3} {of_data(data)}{strength}"
+
+
+def by_reason(
+    missed: Mapping[str, str],
+    shown: int = MISSED_SHOWN,
+    how: Callable[[Sequence[str]], str] = lambda reasons: in_words(reasons[0]),
+) -> str:
+    """List who missed a packet by reason, such as "a.rx (obstacle); b.rx, c.rx (range)". shown:
+    names of each reason, at most. how: one reason in words, of all that are equal to it."""
+    reasons: dict[str, dict[str, str]] = {}
+    for name, reason in missed.items():
+        reasons.setdefault(reason, {})[name] = reason
+    return "; ".join(
+        f"{listing(list(names), shown)} ({how(list(names.values()))})" for names in reasons.values()
+    )
 
 
 def frame_line(direction: str, data: bytes, text: str, shown: int = FRAME_BYTES) -> str:

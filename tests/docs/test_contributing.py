@@ -129,7 +129,7 @@ class Subscriber(EventStream):
     def emit(self, takers, event):
         print(takers, encode_event(event, 1, 2.0, 3).decode())
 
-observers = Observers(Subscriber(lambda robot, device: None))
+observers = Observers(Subscriber())
 observers.slip("rover", "left", 0.25)
 """
 

@@ -171,6 +171,11 @@ class Style:
     def bad(self, text: str) -> str:
         return self._wrap("31", text)
 
+    def of(self, severity: str, text: str) -> str:
+        """Return the text of an event of this severity."""
+        code = {"good": "32", "warn": "33", "bad": "31"}.get(severity)
+        return self._wrap(code, text) if code else text
+
     def dim(self, text: str) -> str:
         return self._wrap("2", text)
 

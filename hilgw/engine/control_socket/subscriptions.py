@@ -203,7 +203,7 @@ class Subscriptions(EventStream):
         device: Callable[[str, str], Device | None],
         wall: Callable[[], float] = time.time,
     ) -> None:
-        super().__init__(device)
+        super().__init__(device=device)
         self._observers = observers
         self._scheduler, self._clock, self._wall = scheduler, clock, wall
         self._subscribers: list[Subscriber] = []

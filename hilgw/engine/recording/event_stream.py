@@ -45,12 +45,18 @@ OBSERVED = {name: METHODS.get(name, name) for name in events.LIVE}
 
 class EventStream(Observer, ABC):
     """Makes an event of the socket of each event of the engine. device: that of a robot, by both
-    names; None where it is not known."""
+    names; None where it is not known. kinds: names of those that it takes where it is added to
+    `Observers`."""
 
-    def __init__(self, device: Callable[[str, str], Device | None]) -> None:
+    def __init__(
+        self,
+        kinds: Sequence[str] = events.LIVE,
+        device: Callable[[str, str], Device | None] = lambda robot, name: None,
+    ) -> None:
         self._device = device
-        for name, method in OBSERVED.items():
-            if getattr(EventStream, method, None) is getattr(Observer, method, self):
+        self.observed = [OBSERVED[name] for name in kinds]
+        for name, method in zip(kinds, self.observed, strict=True):
+            if getattr(type(self), method, None) is getattr(Observer, method, None):
                 setattr(self, method, partial(self._report, events.KINDS[name]))
 
     def _report(self, kind: events.Kind, *values: Any) -> None:
@@ -60,9 +66,9 @@ class EventStream(Observer, ABC):
             plain = (str(each) if isinstance(each, str) else each for each in values)
             self.emit(takers, kind.form(*plain))
 
-    @abstractmethod
     def takers(self, kind: type[Any], *names: str, lost: bool = False) -> Any:
         """Who takes an event of this kind about these names, for `emit`; false: it is not taken."""
+        return True
 
     @abstractmethod
     def emit(self, takers: Any, event: Any) -> None:
@@ -121,15 +127,10 @@ class EventStream(Observer, ABC):
 class Newest(EventStream):
     """The newest of the states that change rarely, by `events.cell_of`. now: of the gateway."""
 
-    KINDS = ("state", "armed", "mode", "stopped")
-
     def __init__(self, now: Callable[[], int]) -> None:
-        super().__init__(lambda robot, device: None)
+        super().__init__(("port", "armed", "mode", "stopped"))
         self._now, self._began_ns = now, now()
         self.known: dict[tuple[Any, ...], events.Cell] = {}
-
-    def takers(self, kind: type[Any], *names: str, lost: bool = False) -> bool:
-        return True
 
     def emit(self, takers: Any, event: Any) -> None:
         self.known[events.cell_of(event)] = replace(event, since_ns=self._now())

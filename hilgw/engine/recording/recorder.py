@@ -23,7 +23,6 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from hilgw.engine.recording.event_stream import (
-    OBSERVED,
     EventStream,
     delivered_values,
     packet_values,
@@ -62,7 +61,7 @@ COMMAND = (sys.executable, "-P", "-m", "hilgw.record.writer")
 
 # The bytes of a frame are recorded: nothing decodes them while a recording runs. Those of all lines
 # are tapped.
-_OBSERVED = [kind for kind in OBSERVED.values() if kind not in ("frame", "line_bytes")]
+_KINDS = [kind for kind in events.LIVE if kind not in ("frame", "bytes")]
 _PACKET, _DELIVERED = map(events.NAMES.__getitem__, (events.Packet, events.Delivered))
 _VALUES = {kind: attrgetter(*names) for kind, names in events.FIELDS.items()}
 
@@ -236,7 +235,7 @@ class PlainEvents(EventStream):
     def __init__(
         self, gateway: Gateway, put: Callable[[Event], None], add: Callable[[Event], None]
     ) -> None:
-        super().__init__(gateway.device_of)
+        super().__init__(_KINDS, gateway.device_of)
         self._gateway, self._now, self._put, self._add = gateway, gateway.timer.now, put, add
 
     def begin(self) -> None:
@@ -244,7 +243,7 @@ class PlainEvents(EventStream):
         later turns of the event loop."""
         self._states = self._gateway.states()
         self._put_states()
-        self._gateway.observer.add(self, _OBSERVED)
+        self._gateway.observer.add(self)
         self._gateway.lines.tap(self._add)
 
     def _put_states(self) -> None:
@@ -258,9 +257,6 @@ class PlainEvents(EventStream):
         self._states = iter(())
         self._gateway.observer.remove(self)
         self._gateway.lines.untap(self._add)
-
-    def takers(self, kind: type[Any], *names: str, lost: bool = False) -> bool:
-        return True
 
     def emit(self, takers: Any, event: Any) -> None:
         kind = type(event)

@@ -104,12 +104,9 @@ class Watched(EventStream):
     """What `hilgw watch --json` prints of all events, as a list."""
 
     def __init__(self, gateway: Gateway) -> None:
-        super().__init__(gateway.device_of)
+        super().__init__(device=gateway.device_of)
         self._now = gateway.timer.now
         self.events: list[dict[str, Any]] = []
-
-    def takers(self, kind: type[Any], *names: str, lost: bool = False) -> bool:
-        return True
 
     def emit(self, takers: Any, event: Any) -> None:
         self.events.append(json.loads(encode_event(event, 0, 0.0, self._now())))
