@@ -63,8 +63,8 @@ def is_lost(event: Mapping[str, Any]) -> bool:
 class Kind:
     """form: the class of its fields. about: the keys whose values, joined by points, are its name.
     words: what happened, in one sentence. row: those of its numbers that are its row in a table of
-    the newest. columns: the keys of field and value of its row of CSV, in place of numbers.
-    is_logged: the page logs it."""
+    the newest; None: all. columns: the keys of field and value of its row of CSV, in place of
+    numbers. is_logged: the page logs it."""
 
     name: str
     form: type[Any]
@@ -72,7 +72,7 @@ class Kind:
     role: str
     words: Callable[[Event], str]
     numbers: Callable[[Event], list[Number]] | None = None
-    row: Callable[[list[Number]], list[Number]] = lambda found: found
+    row: Callable[[Event], list[Number]] | None = None
     severity: Callable[[Event], str] = lambda event: BAD if is_lost(event) else PLAIN
     columns: tuple[str, ...] = ()
     is_logged: bool = False
@@ -297,7 +297,7 @@ class Placed(Cell):
     role=SERIES,
     words=word.of_link,
     numbers=number.of_link,
-    row=lambda found: found[:1],
+    row=lambda e: number.of_link(e)[:1],
 )
 class Link(Cell):
     """Another gateway of the federation, about once a second. name: of its port, gateway@NAME.
@@ -404,7 +404,8 @@ def numbers(event: Event) -> list[Number]:
 
 def row_of(event: Event) -> list[Number]:
     """Return the numbers that are its row in a table of the newest; none of a kind without rows."""
-    return kind_of(event).row(numbers(event)) if event["event"] in ROWS else []
+    made = kind_of(event).row or numbers
+    return made(event) if event["event"] in ROWS else []
 
 
 def words(event: Event) -> str:

@@ -37,9 +37,9 @@ from hilgw.record.events import TIMES, Writer
 from hilgw.record.plot import rows_of
 from hilgw.record.recording import Recording
 from hilgw.record.writer import Files, Report, Settings
+from hilgw.view.series import of_event
 from hilgw.web.model import Bench
 from hilgw.web.pages.robot import stop_log
-from hilgw.web.series import of_event
 from tests.view.samples import CLASSES, sample
 
 NOW = 3 * 10**9

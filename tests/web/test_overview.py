@@ -6,8 +6,9 @@ from typing import Any
 
 from hilgw.reasons import NotReceivedReason
 from hilgw.units import NS_PER_S
+from hilgw.view.gateway import GONE, GatewayView
 from hilgw.web.markup import age
-from hilgw.web.model import GONE, Bench, GatewayView
+from hilgw.web.model import Bench
 from hilgw.web.pages.overview import general, parts
 
 

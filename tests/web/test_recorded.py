@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hilgw.errors import AdapterError
-from hilgw.events.kinds import FIELDS, NAMES
+from hilgw.events.kinds import FIELDS, NAMED, NAMES
 from hilgw.events.wire import link
 from hilgw.protocols.gateway.messages import keys_of
 from hilgw.record.events import CLOCK, Writer
@@ -20,8 +20,8 @@ from hilgw.record.pcapng import RecordingError
 from hilgw.record.writer import Files, Settings
 from hilgw.testing.sim import wait_until
 from hilgw.units import NS_PER_MS, NS_PER_S
+from hilgw.view.gateway import UP, GatewayView
 from hilgw.web import recorded
-from hilgw.web.model import NAMED, UP, GatewayView
 from hilgw.web.pages import overview, recordings, robot
 from hilgw.web.pages.drawing import drawing_of
 from hilgw.web.pages.plots import Plots

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 from hilgw.medium.matching import stage
 from hilgw.medium.pose import IDENTITY, Pose, Vector
 from hilgw.units import NS_PER_S
-from hilgw.web.model import NO_SCENE, NO_TOPOLOGY, Event, GatewayView
+from hilgw.view.cells import Event
+from hilgw.view.gateway import NO_SCENE, NO_TOPOLOGY, GatewayView
 from hilgw.web.pages.overview import words
 from hilgw.web.pages.packets import Filter
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from hilgw import reasons
+from hilgw.view.gateway import GONE, NO_TOPOLOGY, UP, GatewayView
 from hilgw.web.content import content, scrolling
 from hilgw.web.markup import Markup, age, element, joined, state, table
-from hilgw.web.model import GONE, NO_TOPOLOGY, UP, GatewayView
 
 if TYPE_CHECKING:
     from hilgw.web.page import Page

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from hilgw.events.kinds import is_lost
 from hilgw.units import NS_PER_MS, NS_PER_S
-from hilgw.web.model import NO_TOPOLOGY, PACKETS, Event, GatewayView
+from hilgw.view.cells import Event
+from hilgw.view.gateway import NO_TOPOLOGY, PACKETS, GatewayView
 from hilgw.web.pages.overview import at_most, meaning, words
 
 ANY_KIND = "all kinds"

@@ -8,10 +8,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from hilgw.events.words import frame_line
+from hilgw.view.cells import Event
+from hilgw.view.gateway import GatewayView
 from hilgw.web.actions import button
 from hilgw.web.content import content, scrolling
 from hilgw.web.markup import Markup, element, joined, state, table
-from hilgw.web.model import Event, GatewayView
 from hilgw.web.pages.overview import words
 from hilgw.web.pages.packets import ANY_KIND, Capture, Filter, capture, frames, hops, send_command
 
