@@ -13,7 +13,7 @@ from hilgw.engine.control_loop.guardian import START_NS
 from hilgw.engine.lines import Lines
 from hilgw.engine.neighbour import Neighbour
 from hilgw.engine.observer import FrameEvent
-from hilgw.engine.recording.event_stream import Newest, state_of
+from hilgw.engine.recording.event_stream import Newest, placed, state_of
 from hilgw.engine.reporting.port_history import PortHistory
 from hilgw.engine.robot.ports import EmitterPort
 from hilgw.engine.simulated.clock import SimulatedClock
@@ -254,8 +254,8 @@ class Gateway:
 
     def states(self) -> Iterator[Cell]:
         """How all is now, as the events that have led to it, each with the time of its origin:
-        ports, robots and other gateways, then the devices of each robot. Each is made when it is
-        asked for."""
+        ports, robots, other gateways and poses, then the devices of each robot. Each is made when
+        it is asked for."""
         since, now = self._newest.since, self.timer.now()
         for name, port in list(self.supervisors.items()):
             yield since(Port(name, str(port.state), str(port.reason)))
@@ -269,6 +269,8 @@ class Gateway:
             gateways = self.federation.status()["gateways"]
             links = (link(each.name, gateways[each.member]) for each in self.neighbours())
             yield from (replace(each, since_ns=now) for each in links)
+        for name in self.scene.objects:
+            yield replace(placed(name, self.scene.pose_of(name)), since_ns=now)
         for name in self.control_loops:
             for event in self.control_loops[name].newest():
                 made = state_of(event, self.device_of(name, event.device))

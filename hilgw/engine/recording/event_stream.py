@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     )
     from hilgw.medium.medium import Missed
     from hilgw.medium.packet import Copy, Packet
+    from hilgw.medium.pose import Pose
     from hilgw.reasons import NotReceivedReason
 
 METHODS = {
@@ -114,10 +115,7 @@ class EventStream(Observer, ABC):
 
     def pose_change(self, event: PoseEvent) -> None:
         if takers := self.takers(events.Placed, event.name):
-            pose = event.pose
-            position = None if pose is None else list(pose.position)
-            rotation = None if pose is None else [list(row) for row in pose.rows]
-            self.emit(takers, events.Placed(event.name, position, rotation))
+            self.emit(takers, placed(event.name, event.pose))
 
     def link(self, name: str, status: Mapping[str, Any]) -> None:
         if takers := self.takers(events.Link, name):
@@ -139,6 +137,13 @@ class Newest(EventStream):
         """The state with the time at which it became so."""
         known = self.known.get(events.cell_of(state))
         return replace(state, since_ns=known.since_ns if known else self._began_ns)
+
+
+def placed(name: str, pose: Pose | None) -> events.Placed:
+    """An object of the scene at this pose; None: it is unknown."""
+    if pose is None:
+        return events.Placed(name, None, None)
+    return events.Placed(name, list(pose.position), [list(row) for row in pose.rows])
 
 
 def state_of(event: ValueEvent | CommandEvent, device: Device | None) -> events.Cell:

@@ -303,7 +303,8 @@ class Recorder(PlainEvents):
         self._put_clock()
 
     def end(self) -> None:
-        self._put_held()
+        """Ends with the status: at another speed the second since the last one has not passed."""
+        self._put_status()
         super().end()
 
     def pose_change(self, event: PoseEvent) -> None:
@@ -335,11 +336,14 @@ class Recorder(PlainEvents):
     def _put_clock(self) -> None:
         """Once a second, the other times of an instant, and what no event has."""
         now = self._clock.now()
-        self._put_held()
         self._put((CLOCK, self._now(), now, time.time()))
+        self._put_status()
+        self._tick = self._clock.call_at(now + NS_PER_S, self._put_clock)
+
+    def _put_status(self) -> None:
+        self._put_held()
         status = json.loads(json.dumps(counts_of(self._gateway)), parse_constant=str)  # plain types
         self._put((events.NAMES[events.Status], self._now(), (status,)))
-        self._tick = self._clock.call_at(now + NS_PER_S, self._put_clock)
 
 
 class KeptEvents(PlainEvents):

@@ -203,8 +203,20 @@ def test_clients_begin_and_end_recordings_in_one_folder(tmp_path: Path) -> None:
         for n in "12"
     )
     assert ended and first[-1] <= 2 * 10**9 < second[-1]
-    assert second[: len(first)] == first
+    assert second[: len(first) - 1] == first[:-1]  # the last one is the status at its end
     assert len(made.report()) == 2
+
+
+def test_a_recording_ends_with_the_status_of_its_end(tmp_path: Path) -> None:
+    """The real clock has hardly moved: there is no other one but that of the start."""
+    path = tmp_path / "a.pcapng"
+    run("uart", tmp_path, lambda gateway, recordings: recordings.begin("a", path))
+    *_, last = events = list(Recording(path).events())
+    first = next(each for each in events if each["event"] == "status")
+    assert last["event"] == "status" and last is not first
+    for counted in ("sent_packets", "received_packets"):
+        before, after = (each["status"]["ports"]["uart0"][counted] for each in (first, last))
+        assert before < after
 
 
 def test_there_are_not_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
