@@ -39,10 +39,6 @@ class State(StrEnum):
     RELEASED = "released"  # another program has it; its reason is "to PROGRAM (process N)"
     CLOSED = "closed"
 
-    def because(self, reason: str) -> str:
-        """The state in words, with its reason."""
-        return (" " if self is State.RELEASED else ": ").join(filter(None, (self.value, reason)))
-
 
 @dataclass(frozen=True, slots=True)
 class ControlLoopStatus:

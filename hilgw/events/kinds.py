@@ -298,6 +298,7 @@ class Placed(Cell):
     words=word.of_link,
     numbers=number.of_link,
     row=lambda e: number.of_link(e)[:1],
+    severity=lambda e: PORTS.get(e["state"], BAD),
 )
 class Link(Cell):
     """Another gateway of the federation, about once a second. name: of its port, gateway@NAME.

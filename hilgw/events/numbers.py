@@ -66,7 +66,7 @@ def of_command(event: Event) -> list[Number]:
 
 def mode_of(event: Event) -> str:
     """Return the setting that a motor follows from its newest command on: a force or a torque, the
-    position that it goes to, or else its velocity; of what is no motor, its first setting. A
+    position that it goes to, or else its velocity; of another device, its first setting. A
     position of infinity only selects velocity control; a command that was refused changes nothing
     of a motor that was sent one."""
     is_void = event["outcome"] == "refused" and event["applied"]

@@ -15,7 +15,7 @@ from hilgw.events.fields import LINK_COUNTS, Numbers
 from hilgw.events.kinds import FIELDS, KINDS, NAMES, Link, plain
 
 MOST_OF_LINK = 64  # names of robots, and of listeners
-_DATA_AT = {kind: names.index("data") for kind, names in FIELDS.items() if "data" in names}
+DATA_AT = {kind: names.index("data") for kind, names in FIELDS.items() if "data" in names}
 _ENCODE = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
 
@@ -32,14 +32,14 @@ def encode_with_data(
     bytes. The others are mostly as before, and then are not encoded anew."""
     before, after = json_around_data(kind, values)
     times = f'"mono_ns":{mono_ns},"wall_s":{wall_s},"time_ns":{time_ns}'
-    data = values[_DATA_AT[kind]].hex()
+    data = values[DATA_AT[kind]].hex()
     return f'{{"event":"{NAMES[kind]}",{times},{before}"data":"{data}"{after}}}\n'.encode()
 
 
 def json_around_data(kind: type[Any], values: tuple[Any, ...]) -> tuple[str, str]:
     """The fields before and after `data` in the JSON of an event with these values, each with its
     comma. A mapping is given by its items, so that all can be hashed."""
-    at = _DATA_AT[kind]
+    at = DATA_AT[kind]
     return _around_data(NAMES[kind], values[:at] + values[at + 1 :])
 
 
@@ -51,7 +51,7 @@ def _around_data(kind_name: str, values: tuple[Any, ...]) -> tuple[str, str]:
         f'"{each.name}":{_ENCODE(dict(value) if each.type.startswith("dict") else value)}'
         for each, value in zip(declared, values, strict=True)
     ]
-    at = _DATA_AT[kind]
+    at = DATA_AT[kind]
     return "".join(f"{each}," for each in found[:at]), "".join(f",{each}" for each in found[at:])
 
 

@@ -41,6 +41,15 @@ def listing(names: Sequence[str], shown: int = NAMES_SHOWN) -> str:
     return ", ".join(names[:shown]) + more
 
 
+_SPANS = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
+
+
+def span(seconds: float) -> str:
+    """Return a time in at most six characters, such as 2.5 s or 12 min."""
+    size, unit = next((each for each in _SPANS if seconds >= each[0]), (1, "s"))
+    return f"{seconds:.1f} s" if seconds < 9.95 else f"{seconds / size:.0f} {unit}"
+
+
 def amounts(values: Sequence[Number], digits: int = 6) -> str:
     """Return numbers with their names; a unit once for those that share it: "x 1 y 0 z 0 m/s". A
     number that is alone has no name."""

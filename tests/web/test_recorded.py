@@ -224,7 +224,7 @@ def test_the_cells_of_a_recording_are_those_of_a_page_at_each_time(
 
 
 def cells_of(view: GatewayView) -> dict[str, dict[str, Any]]:
-    """How all is: without what only who saw all refused commands knows."""
+    """The newest events, without `accepted_ns`, which depends on refused commands before them."""
     others = ("since_ns", "accepted_ns", "time_ns", "wall_s")
     return {
         kind: {

@@ -7,10 +7,10 @@ import math
 from collections import deque
 
 from hilgw.cli.output.event_lines import Event, in_words
-from hilgw.cli.output.text import Style, cut, hanging, one_line, span
+from hilgw.cli.output.text import Style, cut, hanging, one_line
 from hilgw.events.kinds import BAD, ROWS, name_of, row_of, severity
 from hilgw.events.numbers import APPLIED
-from hilgw.events.words import listing
+from hilgw.events.words import listing, span
 from hilgw.units import NS_PER_MS, NS_PER_S
 from hilgw.view.cells import Cells
 

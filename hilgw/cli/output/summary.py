@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from hilgw.events.words import in_words, listing, reason_counts
+from hilgw.events.words import FROM, TO, counted, in_words, listing, reason_counts
 from hilgw.reasons import ExpiredReason
 
 if TYPE_CHECKING:
@@ -62,11 +62,8 @@ def summary_lines(report: dict[str, Any]) -> list[str]:
 
 def _link(count: Mapping[str, Any]) -> str:
     """The packets to another gateway, and from it."""
-    to = [f"{count[key]} {key}" for key in ("lost", "unsettled") if count[key]]
-    back = [f"{count[key]} {key}" for key in ("missed", "late") if count[key]]
-    dropped = [f"dropped {reason_counts(count['dropped'])}"] if count["dropped"] else []
-    sent = ", ".join([f"sent {count['sent']}", f"delivered {count['delivered']}", *to])
-    return f"{sent}; " + ", ".join([f"received {count['received']}", *back, *dropped])
+    dropped = f", dropped {reason_counts(count['dropped'])}" if count["dropped"] else ""
+    return f"{counted(count, TO)}; {counted(count, FROM)}{dropped}"
 
 
 def _taken(count: Mapping[str, Any], port: Mapping[str, Any] | None) -> str:

@@ -17,12 +17,7 @@ from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from hilgw.engine.recording.event_stream import (
-    OBSERVED,
-    EventStream,
-    delivered_values,
-    packet_values,
-)
+from hilgw.engine.recording.event_stream import OBSERVED, EventStream
 from hilgw.events import kinds as events, wire
 from hilgw.protocols.gateway.requests import RATE
 from hilgw.records import record
@@ -34,9 +29,6 @@ if TYPE_CHECKING:
 
     from hilgw.devices.kinds import Device
     from hilgw.engine.observer import Observers
-    from hilgw.medium.medium import Missed
-    from hilgw.medium.packet import Copy, Packet
-    from hilgw.reasons import NotReceivedReason
     from hilgw.transports.base import Handle, Scheduler
 
 WINDOW_NS = 100 * NS_PER_MS
@@ -319,19 +311,9 @@ class Subscriptions(EventStream):
         age_ns = time_ns - event.since_ns if is_old else 0
         return next(self._numbers), mono_ns - age_ns, wall_s - age_ns / NS_PER_S, time_ns - age_ns
 
-    def transmitted(
-        self,
-        packet: Packet,
-        listeners: Sequence[str],
-        not_received: NotReceivedReason | None,
-        missed: Missed,
-    ) -> None:
-        values = packet_values(packet, listeners, not_received, missed)
-        self._wait(None, (events.Packet, values), self._times(), 2 * len(packet.data))
-
-    def delivered(self, station: str, copy: Copy) -> None:
-        values = delivered_values(station, copy)
-        self._wait(None, (events.Delivered, values), self._times(), 2 * len(copy.packet.data))
+    def pass_on(self, kind: type[Any], values: tuple[Any, ...]) -> None:
+        size = 2 * len(values[wire.DATA_AT[kind]])
+        self._wait(None, (kind, values), self._times(), size)
 
     def _wait(
         self, takers: Sequence[Subscriber] | None, event: Any, times: Times, size: int = 0
@@ -352,7 +334,7 @@ class Subscriptions(EventStream):
             wall_s = round(wall_s, 6)
             if takers is not None:
                 line = wire.encode_event(event, mono_ns, wall_s, time_ns)
-            elif takers := self._takers_of(*event):
+            elif takers := self.takers_of(*event):
                 kind, values = event
                 line = wire.encode_with_data(kind, values, mono_ns, wall_s, time_ns)
             else:
@@ -372,13 +354,6 @@ class Subscriptions(EventStream):
         self._sending, self._sent_ns = None, self._clock.now()
         for each in self._subscribers:
             each.send_soon()
-
-    def _takers_of(self, kind: type[Any], values: tuple[Any, ...]) -> list[Subscriber]:
-        """Of an event whose values are kept."""
-        if kind is events.Delivered:
-            return self.takers(kind, *values[:2])
-        source, _, _, _, listeners, not_received, *_ = values
-        return self.takers(kind, source, *listeners, lost=bool(not_received))
 
     def _encode_some(self) -> None:
         try:

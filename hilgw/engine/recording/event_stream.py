@@ -82,17 +82,32 @@ class EventStream(Observer, ABC):
         not_received: NotReceivedReason | None,
         missed: Missed,
     ) -> None:
-        lost = not_received is not None
-        if takers := self.takers(events.Packet, packet.source, *listeners, lost=lost):
-            made = events.Packet(*packet_values(packet, listeners, not_received, missed))
-            data, why = packet.data.hex(), dict(made.missed)
-            event = replace(made, data=data, received_by=list(listeners), missed=why)
-            self.emit(takers, event)
+        why = tuple((name, str(each)) for name, each in missed().items())
+        lost = "" if not_received is None else str(not_received)
+        to, strength = (*listeners,), packet.rssi_dbm
+        about = packet.source, packet.channel, packet.type, packet.data, to, lost, why, strength
+        self.pass_on(events.Packet, about)
 
     def delivered(self, station: str, copy: Copy) -> None:
-        packet = copy.packet
-        if takers := self.takers(events.Delivered, station, packet.source):
-            self.emit(takers, events.Delivered(station, packet.source, packet.data.hex()))
+        self.pass_on(events.Delivered, (station, copy.packet.source, copy.packet.data))
+
+    def pass_on(self, kind: type[Any], values: tuple[Any, ...]) -> None:
+        """What comes with each packet: its event has these values, but `data` is bytes and `missed`
+        its items. It may be kept so, and the event made later, elsewhere."""
+        if takers := self.takers_of(kind, values):
+            event = kind(*values)
+            event = replace(event, data=event.data.hex())
+            if kind is events.Packet:
+                to, missed = list(event.received_by), dict(event.missed)
+                event = replace(event, received_by=to, missed=missed)
+            self.emit(takers, event)
+
+    def takers_of(self, kind: type[Any], values: tuple[Any, ...]) -> Any:
+        """Who takes an event of `pass_on`."""
+        if kind is events.Delivered:
+            return self.takers(kind, *values[:2])
+        source, _, _, _, listeners, not_received, *_ = values
+        return self.takers(kind, source, *listeners, lost=bool(not_received))
 
     def sensor_value(self, event: ValueEvent) -> None:
         robot, device = event.robot, event.device
@@ -157,25 +172,6 @@ def state_of(event: ValueEvent | CommandEvent, device: Device | None) -> events.
     applied: dict[str, Any] = {str(n): wire.number(value) for n, value in event.applied.items()}
     units, limits = units_and_limits(device, [*given, *applied])
     return events.Command(robot, event.body, name, given, *outcome, applied, units, limits)
-
-
-def packet_values(
-    packet: Packet,
-    listeners: Sequence[str],
-    not_received: NotReceivedReason | None,
-    missed: Missed,
-) -> tuple[Any, ...]:
-    """Those of `events.Packet`, but `data` as bytes and `missed` as its items: what comes with each
-    packet is kept as it is, and its event is made later, elsewhere."""
-    reason = "" if not_received is None else str(not_received)
-    why = tuple((name, str(each)) for name, each in found.items()) if (found := missed()) else ()
-    source, to = packet.source, (*listeners,)
-    return source, packet.channel, packet.type, packet.data, to, reason, why, packet.rssi_dbm
-
-
-def delivered_values(station: str, copy: Copy) -> tuple[Any, ...]:
-    """Those of `events.Delivered`, as of `packet_values`."""
-    return station, copy.packet.source, copy.packet.data
 
 
 def given_by(command: Command) -> dict[str, Any]:

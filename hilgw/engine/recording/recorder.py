@@ -22,11 +22,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from hilgw.engine.recording.event_stream import (
-    EventStream,
-    delivered_values,
-    packet_values,
-)
+from hilgw.engine.recording.event_stream import EventStream
 from hilgw.engine.reporting.status import counts_of
 from hilgw.engine.simulated.event_loop import in_real_time
 from hilgw.errors import HilgwError
@@ -36,13 +32,10 @@ from hilgw.record.writer import Event, Files, Report, Settings
 from hilgw.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from hilgw.engine.gateway import Gateway
     from hilgw.engine.observer import PoseEvent
-    from hilgw.medium.medium import Missed
-    from hilgw.medium.packet import Copy, Packet
-    from hilgw.reasons import NotReceivedReason
     from hilgw.transports.base import Handle, Scheduler
 
 GATHER_NS = 40_000_000
@@ -62,7 +55,6 @@ COMMAND = (sys.executable, "-P", "-m", "hilgw.record.writer")
 # The bytes of a frame are recorded: nothing decodes them while a recording runs. Those of all lines
 # are tapped.
 _KINDS = [kind for kind in events.LIVE if kind not in ("frame", "bytes")]
-_PACKET, _DELIVERED = map(events.NAMES.__getitem__, (events.Packet, events.Delivered))
 _VALUES = {kind: attrgetter(*names) for kind, names in events.FIELDS.items()}
 
 
@@ -263,18 +255,9 @@ class PlainEvents(EventStream):
         since = () if kind not in events.CELLS or event.since_ns is None else (event.since_ns,)
         self._put((events.NAMES[kind], self._now(), _VALUES[kind](event), *since))
 
-    def transmitted(
-        self,
-        packet: Packet,
-        listeners: Sequence[str],
-        not_received: NotReceivedReason | None,
-        missed: Missed,
-    ) -> None:
-        values = packet_values(packet, listeners, not_received, missed)
-        self._put((_PACKET, self._now(), values))
-
-    def delivered(self, station: str, copy: Copy) -> None:
-        self._add((_DELIVERED, self._now(), delivered_values(station, copy)))
+    def pass_on(self, kind: type[Any], values: tuple[Any, ...]) -> None:
+        put = self._put if kind is events.Packet else self._add
+        put((events.NAMES[kind], self._now(), values))
 
 
 class Recorder(PlainEvents):

@@ -143,6 +143,6 @@ def test_the_summary_of_a_run_has_each_link() -> None:
     ledger = {"adds_up": True, "violations": []}
     report = {**parts, "duration_s": 1.0, "ledger": ledger, "federation": federation(sim=gateway())}
     assert summary_lines(report)[1] == (
-        "  sim            gateway: sent 9, delivered 7, 2 lost; "
-        "received 5, 1 missed, dropped 1 duplicate"
+        "  sim            gateway: sent 9, delivered 7, lost 2, unsettled 0; "
+        "received 5, missed 1, late 0, dropped 1 duplicate"
     )
