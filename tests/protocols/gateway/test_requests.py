@@ -42,7 +42,7 @@ SPECIAL: dict[Any, st.SearchStrategy[Any]] = {
     requests.ModeWord: st.sampled_from(MODES),
     requests.Kind: st.sampled_from(requests.NAMED),
     requests.RecordingName: st.from_regex(r"[a-z_-][a-z0-9._-]{0,63}", fullmatch=True),
-    requests.EventKind: st.sampled_from(requests.KINDS),
+    requests.EventKind: st.sampled_from(requests.LIVE),
     str: st.text(),
     bytes: st.binary(),
     bool: st.booleans(),
