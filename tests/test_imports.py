@@ -10,8 +10,8 @@ from pathlib import Path
 from tests.sources import ROOT, files, imports, place
 
 LAYERS = [
-    {"reasons", "errors", "records", "settings", "units", "plugins", "__init__"},
-    {"devices", "framing", "guardian"},
+    {"reasons", "errors", "forms", "records", "settings", "units", "plugins", "__init__"},
+    {"devices", "events", "framing", "guardian"},
     {"medium", "protocols", "control", "worlds"},
     {"transports", "view"},
     {"adapters", "bodies", "controllers", "record", "client"},
@@ -23,7 +23,7 @@ LAYERS = [
     {"__main__"},
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
-PURE = {"devices", "framing", "medium", "protocols", "control", "worlds", "view"} | {
+PURE = {"devices", "framing", "medium", "protocols", "control", "worlds", "events", "view"} | {
     "adapters",
     "bodies",
     "controllers",
@@ -80,7 +80,16 @@ def test_pure_code_does_no_io() -> None:
 
 
 CLIENT = {"api", "client"}
-CLIENT_MAY_IMPORT = CLIENT | {"errors", "devices", "protocols", "settings", "units", "view"}
+CLIENT_MAY_IMPORT = CLIENT | {
+    "errors",
+    "devices",
+    "events",
+    "forms",
+    "protocols",
+    "settings",
+    "units",
+    "view",
+}
 
 
 def test_only_the_command_line_the_page_and_the_client_import_the_client() -> None:

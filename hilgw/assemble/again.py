@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from hilgw.config.replays import ReplayOptions
 from hilgw.engine.gateway import COMMAND_SOURCE, Gateway
 from hilgw.engine.recording.event_stream import EventStream
 from hilgw.engine.simulated.event_loop import PacedLoop
-from hilgw.protocols.gateway.events import NAMES, Command, Notice, Packet
+from hilgw.events.kinds import plain
 from hilgw.record.recording import Recording
 from hilgw.record.story import Story
 from hilgw.units import NS_PER_S
@@ -78,14 +77,11 @@ class _StoryOf(EventStream):
     """The story of a gateway."""
 
     def __init__(self, story: Story) -> None:
-        super().__init__(lambda robot, device: None)
+        super().__init__(("command", "notice", "packet"))
         self._story = story
 
-    def takers(self, kind: type[Any], *names: str, lost: bool = False) -> bool:
-        return kind in (Command, Notice, Packet)
-
     def emit(self, takers: Any, event: Any) -> None:
-        self._story.add({"event": NAMES[type(event)], **asdict(event)})
+        self._story.add(plain(event))
 
 
 class _FirstRun:

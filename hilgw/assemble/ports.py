@@ -19,9 +19,9 @@ from hilgw.discovery.ports import (
 from hilgw.engine.lines import STALL_S, Port
 from hilgw.engine.mock_host import Air, Mock, MockHost, create_mock
 from hilgw.errors import DepartureError
+from hilgw.events.words import frame_line
 from hilgw.medium.pose import IDENTITY
 from hilgw.plugins import ADAPTERS, load, load_mock, new_air
-from hilgw.protocols.gateway.events import frame_line
 from hilgw.transports.base import describe_modem_lines
 from hilgw.transports.serial import tty
 from hilgw.transports.serial.port import open_serial

@@ -15,13 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from hilgw.errors import PeerError
-from hilgw.protocols.gateway.messages import (
-    ANSWER_BYTES,
-    VERSION,
-    VersionError,
-    encode,
-    version_of,
-)
+from hilgw.protocols.gateway.messages import ANSWER_BYTES, VERSION, VersionError, encode, version_of
 from hilgw.protocols.gateway.requests import Request, encode_request
 
 NO_ANSWER = "the gateway does not answer"

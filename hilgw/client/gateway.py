@@ -32,8 +32,9 @@ from hilgw.client.connection import (
 from hilgw.client.control_paths import is_live, live_sockets, program_at
 from hilgw.client.control_socket import config_of, find_gateway, in_parallel, label
 from hilgw.errors import HilgwError, PeerError, UsageError, printable, quoted
+from hilgw.forms import decode, hints_of
 from hilgw.protocols.gateway import requests
-from hilgw.protocols.gateway.messages import VersionError, decode, hints_of
+from hilgw.protocols.gateway.messages import VersionError
 from hilgw.protocols.gateway.paths import LOOK
 from hilgw.protocols.gateway.requests import Request, RobotState, Row, answer_of
 
@@ -54,10 +55,10 @@ A = TypeVar("A")
 
 
 class Event(dict[str, Any]):
-    """An event, with the keys of `hilgw.protocols.gateway.events`. Printed, it is a sentence."""
+    """An event, with the keys of `hilgw.events.kinds`. Printed, it is a sentence."""
 
     def __str__(self) -> str:
-        from hilgw.view.kinds import name_of, words  # most commands print no events
+        from hilgw.events.kinds import name_of, words  # most commands print no events
 
         return printable(f"{name_of(self)}: {words(self)}")
 
@@ -243,7 +244,7 @@ class Gateway:
         per_second: int = requests.RATE,
         seconds: float | None = None,
     ) -> Iterator[dict[str, Any]]:
-        """The events from now on, with the keys of `hilgw.protocols.gateway.events`.
+        """The events from now on, with the keys of `hilgw.events.kinds`.
 
         kinds: their names; names: of robots, devices (ROBOT.DEVICE), stations and other parts; none
         of them: all. lost: only packets and requests that were lost. states: first the newest state
@@ -274,7 +275,7 @@ class Gateway:
     ) -> Values:
         """The next values of a sensor (rover.gps): so many, or those of so many seconds of real
         time, whichever comes first. `numpy.array` takes its times and its values."""
-        from hilgw.view.kinds import numbers
+        from hilgw.events.kinds import numbers
 
         if count is None and seconds is None:
             raise UsageError("no end", fix="give count or seconds")

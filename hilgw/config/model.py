@@ -174,6 +174,14 @@ class RecordConfig:
         unit="s",
         example=3600,
     )
+    poses_hz: float = setting(
+        "poses of each moving object at this rate at most, the newest ones; 0: all",
+        0.0,
+        ge=0,
+        le=1000,
+        unit="Hz",
+        example=10,
+    )
     files: int = setting(
         "files of a recording that are kept, the newest; 0: all", 0, ge=0, le=100_000
     )

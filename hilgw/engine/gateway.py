@@ -12,8 +12,8 @@ from hilgw.engine.control_loop.control_loops import ControlLoops
 from hilgw.engine.control_loop.guardian import START_NS
 from hilgw.engine.lines import Lines
 from hilgw.engine.neighbour import Neighbour
-from hilgw.engine.observer import FrameEvent, Kind
-from hilgw.engine.recording.event_stream import Newest, state_of
+from hilgw.engine.observer import FrameEvent
+from hilgw.engine.recording.event_stream import Newest, placed, state_of
 from hilgw.engine.reporting.port_history import PortHistory
 from hilgw.engine.robot.ports import EmitterPort
 from hilgw.engine.simulated.clock import SimulatedClock
@@ -21,8 +21,9 @@ from hilgw.engine.simulated.pace import Hold, Holds, SpeedMeter
 from hilgw.engine.station.station_watch import StationWatches
 from hilgw.engine.station.tapped_session import TappedSession, tapped
 from hilgw.errors import AdapterError, HilgwError, PeerError, PortError, suggest
+from hilgw.events.kinds import Armed, Cell, Mode, Port, Stopped
+from hilgw.events.wire import link
 from hilgw.medium.packet import Packet
-from hilgw.protocols.gateway.events import Armed, Mode, Port, State, Stopped, link
 from hilgw.reasons import RejectedReason
 from hilgw.units import ns_to_s, s_to_ns
 
@@ -93,7 +94,7 @@ class Gateway:
         self.robots: dict[str, Robot] = {}
         self.stations: dict[str, Station] = {}
         self._taps_stations = False
-        observer.switch(Kind.FRAME, self._tap_stations)
+        observer.switch("frame", self._tap_stations)
         self.watches = StationWatches(timer, observer)
         self.supervisors: dict[str, ObservedPort] = {}
         self.hosts: list[MockHost] = []
@@ -108,7 +109,7 @@ class Gateway:
         self.history = PortHistory(self.real_timer, self.counters)
         observer.add(self.history)
         self._newest = Newest(timer.now)
-        observer.add(self._newest, Newest.KINDS)
+        observer.add(self._newest)
         self._speed = SpeedMeter(paced.speed, timer.now) if paced is not None else None
         self.replays: dict[str, Replay] = {}
         self._stop_event: asyncio.Event | None = None
@@ -251,10 +252,10 @@ class Gateway:
         self.opened.close()
         self.timer.close()
 
-    def states(self) -> Iterator[State]:
+    def states(self) -> Iterator[Cell]:
         """How all is now, as the events that have led to it, each with the time of its origin:
-        ports, robots and other gateways, then the devices of each robot. Each is made when it is
-        asked for."""
+        ports, robots, other gateways and poses, then the devices of each robot. Each is made when
+        it is asked for."""
         since, now = self._newest.since, self.timer.now()
         for name, port in list(self.supervisors.items()):
             yield since(Port(name, str(port.state), str(port.reason)))
@@ -268,6 +269,8 @@ class Gateway:
             gateways = self.federation.status()["gateways"]
             links = (link(each.name, gateways[each.member]) for each in self.neighbours())
             yield from (replace(each, since_ns=now) for each in links)
+        for name in self.scene.objects:
+            yield replace(placed(name, self.scene.pose_of(name)), since_ns=now)
         for name in self.control_loops:
             for event in self.control_loops[name].newest():
                 made = state_of(event, self.device_of(name, event.device))

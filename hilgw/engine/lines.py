@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
-from hilgw.engine.observer import Direction, Kind, LineEvent, Observer, Observers
+from hilgw.engine.observer import Direction, LineEvent, Observer, Observers
 from hilgw.engine.timing import Expecting
 from hilgw.errors import PortError
 from hilgw.transports.base import BytesHandler, Transport
@@ -127,7 +127,7 @@ class Lines:
     def report_to(self, observers: Observers) -> None:
         """From now on the bytes are the event `line_bytes` of these observers, while one takes
         it."""
-        observers.switch(Kind.LINE_BYTES, self.observe)
+        observers.switch("line_bytes", self.observe)
 
     def _follow_all(self) -> None:
         for line, name in list(self._open.items()):

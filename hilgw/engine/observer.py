@@ -39,10 +39,6 @@ class State(StrEnum):
     RELEASED = "released"  # another program has it; its reason is "to PROGRAM (process N)"
     CLOSED = "closed"
 
-    def because(self, reason: str) -> str:
-        """The state in words, with its reason."""
-        return (" " if self is State.RELEASED else ": ").join(filter(None, (self.value, reason)))
-
 
 @dataclass(frozen=True, slots=True)
 class ControlLoopStatus:
@@ -199,25 +195,8 @@ class Observer:
         """Once a second, for each control loop."""
 
 
-class Kind(StrEnum):
-    """The kinds of events; each is the name of an `Observer`'s method."""
-
-    STATE = "state"
-    TRANSMITTED = "transmitted"
-    DELIVERED = "delivered"
-    REFUSED = "refused"
-    NOTICE = "notice"
-    OUTPUT = "output"
-    STOPPED = "stopped"
-    ARMED = "armed"
-    MODE = "mode"
-    CONTROL_LOOP = "control_loop"
-    MOTOR_COMMAND = "motor_command"
-    SENSOR_VALUE = "sensor_value"
-    LINE_BYTES = "line_bytes"
-    FRAME = "frame"
-    POSE_CHANGE = "pose_change"
-    LINK = "link"
+KINDS = tuple(name for name in vars(Observer) if not name.startswith("_"))
+"""What can be observed: the names of the methods."""
 
 
 class Observers(Observer):
@@ -235,15 +214,16 @@ class Observers(Observer):
         on_fault: Callable[[Observer, Exception], None] = lambda observer, error: None,
     ) -> None:
         self._on_fault = on_fault
-        self._kinds: dict[int, tuple[Observer, frozenset[Kind]]] = {}  # by id: equal ones are two
+        self._kinds: dict[int, tuple[Observer, frozenset[str]]] = {}  # by id: equal ones are two
         self._faulty: set[int] = set()
-        self._switches: dict[Kind, Callable[[Callable[..., None] | None], None]] = {}
+        self._switches: dict[str, Callable[[Callable[..., None] | None], None]] = {}
         for observer in observers:
             self.add(observer)
 
-    def add(self, observer: Observer, kinds: Iterable[Kind] = Kind) -> None:
-        """From now on it gets the events of these kinds that it overrides; instead of those that
-        it got before, if it was added before."""
+    def add(self, observer: Observer, kinds: Iterable[str] | None = None) -> None:
+        """From now on it gets the events of these kinds that it overrides, None: of those that it
+        names as `observed`, or of all; instead of those that it got before."""
+        kinds = getattr(observer, "observed", KINDS) if kinds is None else kinds
         taken = frozenset(kind for kind in kinds if _takes(observer, kind))
         self._kinds[id(observer)] = observer, taken
         self._bind()
@@ -254,7 +234,7 @@ class Observers(Observer):
         self._faulty.discard(id(observer))
         self._bind()
 
-    def switch(self, kind: Kind, on: Callable[[Callable[..., None] | None], None]) -> None:
+    def switch(self, kind: str, on: Callable[[Callable[..., None] | None], None]) -> None:
         """Calls `on` with what reports this kind to those that take it, None where none does: now,
         and after each change. For a kind whose events cost something before they are reported."""
         self._switches[kind] = on
@@ -262,7 +242,7 @@ class Observers(Observer):
 
     def _bind(self) -> None:
         """Sets the method of each kind to what reaches those that take it, and no others."""
-        for kind in Kind:
+        for kind in KINDS:
             takers = [each for each, kinds in self._kinds.values() if kind in kinds]
             sinks = [self._contained(each, kind) for each in takers]
             vars(self).pop(kind, None)  # the class's is idle
@@ -271,7 +251,7 @@ class Observers(Observer):
             if kind in self._switches:
                 self._switches[kind](vars(self).get(kind))
 
-    def _contained(self, observer: Observer, kind: Kind) -> Callable[..., None]:
+    def _contained(self, observer: Observer, kind: str) -> Callable[..., None]:
         sink = getattr(observer, kind)
 
         def report(*event: object) -> None:
@@ -285,10 +265,10 @@ class Observers(Observer):
         return report
 
 
-def _takes(observer: Observer, kind: Kind) -> bool:
+def _takes(observer: Observer, kind: str) -> bool:
     """Whether the observer overrides this event."""
-    usual = getattr(Observer, kind)
-    return bool(getattr(observer, kind) != (usual and MethodType(usual, observer)))
+    usual = getattr(Observer, kind, None)
+    return getattr(observer, kind, None) != (usual and MethodType(usual, observer))
 
 
 def _to_all(sinks: Sequence[Callable[..., None]]) -> Callable[..., None]:

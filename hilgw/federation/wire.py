@@ -28,8 +28,9 @@ from urllib.parse import quote
 
 from hilgw.devices.fields import BROADCAST, CHANNEL_MAX, TYPES
 from hilgw.errors import ConfigError, HilgwError
+from hilgw.forms import Must, decode
 from hilgw.medium.pose import Pose
-from hilgw.protocols.gateway.messages import Must, decode, keys_of
+from hilgw.protocols.gateway.messages import keys_of
 from hilgw.records import record, unique_record
 from hilgw.units import NS_PER_S
 

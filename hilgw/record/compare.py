@@ -12,9 +12,9 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from hilgw.errors import HilgwError
+from hilgw.events.kinds import kind_of
 from hilgw.record.events import TIMES
 from hilgw.records import record
-from hilgw.view.kinds import kind_of
 
 if TYPE_CHECKING:
     from hilgw.record.recording import Recording

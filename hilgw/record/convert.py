@@ -18,9 +18,8 @@ from typing import IO, TYPE_CHECKING, Annotated, Any, get_args, get_origin
 from urllib.parse import quote
 
 from hilgw.errors import HilgwError, UsageError
-from hilgw.protocols.gateway.events import RECORDED
-from hilgw.protocols.gateway.messages import NONE, UNIONS, hints_of
-from hilgw.view.kinds import DRAWN, csv_data, kind_of, name_of, numbers, words
+from hilgw.events.kinds import DRAWN, KINDS, csv_data, kind_of, name_of, numbers, words
+from hilgw.forms import NONE, UNIONS, hints_of
 
 if TYPE_CHECKING:
     from mcap.writer import Writer as McapWriter
@@ -194,7 +193,7 @@ def _schema(name: str) -> dict[str, Any]:
     fields."""
     if name == LOG:
         return _LOG
-    fields = hints_of(RECORDED[name.removeprefix(PREFIX)])  # type: ignore[arg-type]
+    fields = hints_of(KINDS[name.removeprefix(PREFIX)].form)  # type: ignore[arg-type]
     typed = {key: _schema_of(hint) for key, hint in {**TIMES_OF, **fields}.items()}
     return {key: found for key, found in typed.items() if found} | {"numbers": {"type": "object"}}
 

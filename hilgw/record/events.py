@@ -3,7 +3,7 @@
 A section begins with the comment `COMMENT` and these interfaces:
 
 * number 0, the medium: link type USER0. The data of a packet are its payload; its comment is the
-  event `packet` (`hilgw.protocols.gateway.events`) as JSON, without `data`.
+  event `packet` (`hilgw.events.kinds`) as JSON, without `data`.
 * number 1, all other events: link type USER1. The data of a packet are the event as JSON. The
   first one is `HEAD`. A `CLOCK` every second has the other times of its instant: mono_ns, wall_s.
   In simulated time these are not looked at: the times of events would jump.
@@ -22,18 +22,10 @@ import struct
 from typing import Any, NoReturn
 
 from hilgw.errors import UsageError
-from hilgw.protocols.gateway.events import (
-    CELLS,
-    FIELDS,
-    FORMS,
-    LAST_NS,
-    RECORDED,
-    Delivered,
-    Packet as PacketEvent,
-    Value,
-    json_around_data,
-)
-from hilgw.protocols.gateway.messages import decode
+from hilgw.events.fields import FORMS, LAST_NS
+from hilgw.events.kinds import FIELDS, KINDS, Delivered, Packet as PacketEvent, Value
+from hilgw.events.wire import json_around_data
+from hilgw.forms import decode, hints_of
 from hilgw.record.pcapng import (
     INBOUND,
     OUTBOUND,
@@ -235,11 +227,11 @@ class Decoder:
             if name in FORMS:
                 FORMS[name].test(event)
                 return event
-            if (kind := RECORDED.get(name)) is None:
+            if (kind := KINDS.get(name)) is None:
                 raise self._foreign(f"has an event of an unknown kind, {name!r:.40}")
-            keys = (*FIELDS[kind], *(("since_ns",) if kind in CELLS else ()))
+            keys = dict.fromkeys((*kind.fields, *hints_of(kind.form)))  # type: ignore[arg-type]
             known = {key: event[key] for key in keys if key in event}
-            made = decode(kind, known)
+            made = decode(kind.form, known)
             if isinstance(made, Value) and len(made.fields) != len(made.units):
                 raise UsageError("fields and units must be as many")
         except UsageError as error:

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hilgw.errors import HilgwError, UsageError
-from hilgw.protocols.gateway.events import is_lost
-from hilgw.view.kinds import DRAWN, demand_known, is_chosen, name_of, numbers
-from hilgw.view.numbers import APPLIED, REFUSED, Number
+from hilgw.events.kinds import DRAWN, demand_known, is_chosen, is_lost, name_of, numbers
+from hilgw.events.numbers import APPLIED, REFUSED, Number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from hilgw.protocols.gateway.events import LAST_NS
+from hilgw.events.fields import LAST_NS
 from hilgw.record.events import CLOCK, HEAD, Decoder
 from hilgw.record.pcapng import Reader, RecordingError, resync
 

@@ -21,7 +21,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from hilgw.protocols.gateway.events import CELLS, FIELDS, NAMES
+from hilgw.events.kinds import CELLS, KINDS, NAMES
 from hilgw.record.events import CLOCK, Writer
 from hilgw.records import record
 from hilgw.units import NS_PER_S
@@ -30,12 +30,9 @@ AGAIN_S = 1.0
 """A file that cannot be written is tried again so often."""
 Event = tuple[Any, ...]
 """("bytes", time_ns, part, data, sent), or (name, time_ns, values): an event by its name, with the
-values of its fields (`hilgw.protocols.gateway.events`), in which `data` are bytes, and behind them
+values of its fields (`hilgw.events.kinds`), in which `data` are bytes, and behind them
 `since_ns` of a state that is repeated; or ("clock", time_ns, mono_ns, wall_s)."""
-_FIELDS = {name: FIELDS[kind] for kind, name in NAMES.items()}
-_CELLS = {
-    NAMES[kind]: [FIELDS[kind].index(each) for each in names] for kind, names in CELLS.items()
-}
+_CELLS = {NAMES[form]: KINDS[NAMES[form]].places for form in CELLS}
 """The newest state of each name is written again where another file begins, as that one stands
 alone; and those that have changed, each KEYFRAME_NS of the gateway's clock."""
 MOST_CELLS = 200_000
@@ -161,7 +158,7 @@ class Files:
         if kind == CLOCK:
             clock = {"event": CLOCK, "mono_ns": event[2], "wall_s": event[3]}
             return self._writer.event(time_ns, clock)
-        made = {"event": kind, **dict(zip(_FIELDS[kind], event[2], strict=True))}
+        made = {"event": kind, **dict(zip(KINDS[kind].fields, event[2], strict=True))}
         if len(event) > 3:
             made["since_ns"] = event[3]
         return self._writer.event(time_ns, made)

@@ -1,1 +1,1 @@
-"""How events are shown: one table of their kinds, for all surfaces. Pure."""
+"""What is known about a gateway, live or of a recording: folds of its events. Pure."""

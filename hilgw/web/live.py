@@ -17,11 +17,13 @@ from hilgw.client.connection import ask
 from hilgw.client.control_paths import control_sockets, is_live
 from hilgw.client.gateway import Gateway
 from hilgw.errors import HilgwError, PeerError
+from hilgw.events.kinds import LOGGED, NAMED
 from hilgw.protocols.gateway import requests
 from hilgw.protocols.gateway.messages import VersionError
 from hilgw.units import NS_PER_MS, NS_PER_S
+from hilgw.view.gateway import GONE, REFUSED, UP, GatewayView
 from hilgw.web.memory import give_back
-from hilgw.web.model import GONE, LOGGED, NAMED, REFUSED, UP, Bench, GatewayView
+from hilgw.web.model import Bench
 
 KINDS = frozenset(NAMED) | LOGGED | {"packet", "delivered", "left_out"}
 """What all pages need."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
+from hilgw.events.words import span
+
 
 class Markup(str):
     """HTML that `element` made."""
@@ -45,14 +47,8 @@ def state(word: str, kind: str = "") -> Markup:
 
 
 def age(nanoseconds: float) -> str:
-    """How long ago, in three digits at most."""
-    seconds = max(nanoseconds, 0) / 1e9
-    if seconds < 9.95:
-        return f"{seconds:.1f} s"
-    for size, unit in ((1, "s"), (60, "min"), (3600, "h")):
-        if seconds < 120 * size:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{seconds / 86400:.0f} d"
+    """Return how long ago something was."""
+    return span(max(nanoseconds, 0) / 1e9)
 
 
 def plain_page(body: str) -> str:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from hilgw.security.access import Grant
+from hilgw.view.gateway import GatewayView
 from hilgw.web.live import Live
-from hilgw.web.model import Bench, GatewayView
+from hilgw.web.model import Bench
 from hilgw.web.recorded import Recorded
 
 REFRESH_S = 0.25

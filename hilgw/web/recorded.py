@@ -18,17 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from hilgw.errors import HilgwError
+from hilgw.events.kinds import NAMED
 from hilgw.record.recording import Recording
 from hilgw.record.writer import KEYFRAME_NS
 from hilgw.units import NS_PER_S, ns_to_s
-from hilgw.web.model import (
-    NAMED,
-    NO_SCENE,
-    NO_TOPOLOGY,
-    Bench,
-    Event,
-    GatewayView,
-)
+from hilgw.view.cells import Event
+from hilgw.view.gateway import NO_SCENE, NO_TOPOLOGY, GatewayView
+from hilgw.web.model import Bench
 
 LEAST_NS, MOST_NS = KEYFRAME_NS + 5 * NS_PER_S, 300 * NS_PER_S
 WINDOW_EVENTS, MARK_EVENTS = 20_000, 1000

@@ -15,7 +15,7 @@ from hilgw.assemble.gateway import build
 from hilgw.cli.main import main
 from hilgw.config.load import load_text
 from hilgw.config.shipped import found
-from hilgw.engine.observer import FrameEvent, Kind, Observer
+from hilgw.engine.observer import FrameEvent, Observer
 from hilgw.engine.recording import recorder
 from hilgw.engine.simulated.event_loop import PacedLoop
 from hilgw.record.recording import Recording
@@ -44,7 +44,7 @@ def recorded(config: str, path: Path) -> tuple[list[Shown], dict[str, Any]]:
 
     async def go() -> None:
         gateway = build(loaded, asyncio.get_running_loop(), Observer())
-        gateway.observer.add(seen, [Kind.FRAME])
+        gateway.observer.add(seen, ["frame"])
         settings = Settings(str(path), head, list(gateway.supervisors), 0)
         with patch.object(recorder, "RecordingProcess", InProcess):
             made = recorder.Recorder(settings, gateway, lambda _: None)

@@ -18,8 +18,9 @@ from hilgw.engine.control_socket.listener import control_folder
 from hilgw.errors import HilgwError, PeerError
 from hilgw.protocols.gateway import paths
 from hilgw.testing.sim import DEADLINE_S, wait_until
+from hilgw.view.gateway import UP
 from hilgw.web.live import Live
-from hilgw.web.model import UP, Bench
+from hilgw.web.model import Bench
 from hilgw.web.stop_answer import stop_all
 from tests.client.several import Running, running, with_robots
 

@@ -63,7 +63,7 @@ def test_each_command_does_what_the_page_shows(
     assert {each: code for each, (code, _) in outputs.items() if code} == {differs: 1}
     everything, lines, lost, *_ = (out for _, out in outputs.values())
     assert "note             antenna turned" in everything
-    assert '"ping 1" -> uart0' in everything
+    assert '"ping 1" 6 B  -> uart0' in everything
     assert set(re.findall(r" (uart0) +(->|<-)", lines)) == {("uart0", "->"), ("uart0", "<-")}
     assert lost == ""
     made = {path.name for path in tmp_path.iterdir()}

@@ -34,7 +34,7 @@ def test_it_shows_packets_and_bytes_until_the_gateway_ends(tmp_path: Path) -> No
         assert words.stdout is not None and data.stdout is not None
         while "-> uart0" not in (line := words.stdout.readline()):
             assert line
-        assert "rover.tx" in line and "channel 5" in line
+        assert "rover.tx" in line and "ch 5 " in line
         event = json.loads(data.stdout.readline())
         assert (event["event"], event["part"]) == ("bytes", "uart0")
         gateway.stop()

@@ -15,7 +15,7 @@ from hilgw.engine.gateway import Gateway
 from hilgw.engine.neighbour import Neighbour
 from hilgw.engine.observer import State
 from hilgw.engine.reporting.status import status_of
-from hilgw.protocols.gateway.events import Link
+from hilgw.events.kinds import Link
 from hilgw.protocols.gateway.metrics import text_of
 from hilgw.testing.sim import run
 from hilgw.units import NS_PER_MS

@@ -27,7 +27,7 @@ from hilgw.cli.output.terminal import Terminal
 from hilgw.client.connection import line_of
 from hilgw.config.load import load_config
 from hilgw.engine.control_socket.control_server import ControlServer
-from hilgw.engine.observer import Direction, LineEvent
+from hilgw.engine.observer import Direction, LineEvent, Observer
 from hilgw.engine.simulated.clock import SimulatedClock
 from hilgw.engine.simulated.event_loop import PacedLoop
 from hilgw.errors import HilgwError
@@ -91,16 +91,16 @@ async def _run(
     terminal: bool,
 ) -> str:
     lines, ports, answers = io.StringIO(), Ports(time), list[str]()
-    observer = Recorder(lines, clock=lambda: time.now() / 1e9)
-    gateway = build(loaded.config, asyncio.get_running_loop(), observer, timer=time)
+    observer, screen = Recorder(), Terminal(lines, clock=lambda: time.now() / 1e9)
+    gateway = build(loaded.config, asyncio.get_running_loop(), observer, screen, timer=time)
     for host in gateway.hosts:
         ports.observe(host)
     for line in (*(str(each) for each in loaded.warnings), *gateway.description):
-        observer.line(line)
+        screen.line(line)
     ended = "in time"
     asking = asyncio.create_task(_ask(gateway, requests, answers, terminal))
     try:
-        await gateway.run(asyncio.Event(), duration_s, lambda: observer.line("ready"))
+        await gateway.run(asyncio.Event(), duration_s, lambda: screen.line("ready"))
     except HilgwError as error:
         ended = f"{type(error).__name__}, exit code {error.exit_code}"
     finally:
@@ -108,7 +108,7 @@ async def _run(
     await asking
     report = gateway.report()
     report.pop("speed", None)  # the machine's
-    observer.summary(report)
+    screen.summary(report)
     return "\n".join(
         [
             *(["=== terminal", STAMP.sub("", lines.getvalue())] if terminal else []),
@@ -191,11 +191,10 @@ def _outcome(answer: Any, words: bool) -> Any:
     return answer
 
 
-class Recorder(Terminal):
-    """The terminal; and the events of a gateway by subject, without their wording."""
+class Recorder(Observer):
+    """The events of a gateway by subject, without their wording."""
 
-    def __init__(self, out: Any, clock: Callable[[], float]) -> None:
-        super().__init__(out, clock=clock)
+    def __init__(self) -> None:
         self.events: dict[str, list[str]] = {}
 
     def written(self) -> list[str]:
@@ -210,7 +209,6 @@ class Recorder(Terminal):
 
     def state(self, station: str, state: Any, reason: str) -> None:
         self._note(station, f"state {state.value}")
-        super().state(station, state, reason)
 
     def transmitted(
         self,
@@ -226,22 +224,18 @@ class Recorder(Terminal):
         for reason, names in sorted(reasons.items()):
             text += f"; {reason}: {' '.join(sorted(names))}"
         self._note(packet.source, text)
-        super().transmitted(packet, listeners, not_received, missed)
 
     def delivered(self, station: str, copy: Any) -> None:
         signal = f"strength {copy.signal_strength:.6g} direction " + " ".join(
             f"{part + 0:.6f}" for part in copy.direction
         )
         self._note(station, f"delivered {_packet(copy.packet)} from {copy.packet.source} {signal}")
-        super().delivered(station, copy)
 
     def refused(self, station: str, reason: str, text: str) -> None:
         self._note(station, f"refused {reason}")
-        super().refused(station, reason, text)
 
     def stopped(self, robot: str, reason: str, text: str) -> None:
         self._note(robot, f"stopped {reason}")
-        super().stopped(robot, reason, text)
 
 
 def _packet(packet: Any) -> str:

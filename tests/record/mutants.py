@@ -20,7 +20,7 @@ from typing import Any
 from hilgw.assemble.frames import decoders_of, with_frames
 from hilgw.cli.main import main
 from hilgw.errors import HilgwError
-from hilgw.protocols.gateway.events import FIELDS, RECORDED
+from hilgw.events.kinds import FIELDS, KINDS
 from hilgw.record.events import MEDIUM, RTAC_SERIAL, Writer
 from hilgw.record.pcapng import Block, Interface, Packet, Reader, encode
 from hilgw.record.recording import Recording
@@ -98,7 +98,7 @@ BORROWED = ["received_by", "part", "name", "source", "missed", "robot", "text", 
 
 def valid(name: str) -> dict[str, Any]:
     """An event of this kind."""
-    kind = RECORDED[name]
+    kind = KINDS[name].form
     found = {key: EXAMPLES.get(key, "rover") for key in FIELDS[kind]}
     if "given" in found:
         found["units"] = {"velocity": "m/s"}
@@ -116,7 +116,7 @@ def real(folder: Path, run: Callable[..., Any]) -> tuple[bytes, bytes]:
     *_, last = recording.events()
     writer = Writer({}, [], recording.head["epoch_ns"])
     writer.begin(0)
-    kinds = [each for each in RECORDED if each not in ("packet", "bytes")]
+    kinds = [each for each in KINDS if each not in ("packet", "bytes")]
     more = (writer.event(last["time_ns"] + at, valid(each)) for at, each in enumerate(kinds))
     return data, data + b"".join(more)
 

@@ -10,7 +10,7 @@ import mcap.reader
 import pytest
 
 from hilgw.errors import HilgwError
-from hilgw.protocols.gateway.events import link
+from hilgw.events.wire import link
 from hilgw.protocols.gateway.messages import keys_of
 from hilgw.record import convert
 from hilgw.record.compare import Difference, compare

@@ -35,7 +35,7 @@ def test_every_reader_ends_in_order(tmp_path: Path) -> None:
 
 def test_a_mutant_is_another_file_mostly(tmp_path: Path) -> None:
     """Otherwise it would find nothing."""
-    kinds = [name for name in mutants.RECORDED if name not in ("packet", "bytes")]
+    kinds = [name for name in mutants.KINDS if name not in ("packet", "bytes")]
     writer = mutants.Writer({"config": "a.yaml", "hilgw": "1"}, ["uart0"], 10**18)
     events = [writer.event(1, mutants.valid(name)) for name in kinds]
     data = writer.begin(0) + b"".join(events)

@@ -11,13 +11,14 @@ import pytest
 from hypothesis import example, given, settings, strategies as st
 
 from hilgw.cli.main import main
-from hilgw.protocols.gateway.events import EVENTS as KINDS, FIELDS, NAMES
+from hilgw.events.kinds import FIELDS, NAMES
 from hilgw.record.events import EVENTS, FIRST_LINE, MEDIUM, Writer
 from hilgw.record.pcapng import encode_packet
 from hilgw.record.plot import rows_of
 from hilgw.record.recording import Recording
 
 S = 10**9
+KINDS = [*NAMES]
 UART = "version: 1\nadapters: {uart0: {kind: uart, port: /dev/null}}\n"
 EXAMPLES: dict[str, Any] = {
     "value": 1.5,

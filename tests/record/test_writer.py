@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from hilgw.protocols.gateway.events import FIELDS, Delivered, Packet
+from hilgw.events.kinds import FIELDS, Delivered, Packet
 from hilgw.record.recording import Recording
 from hilgw.record.writer import AGAIN_S, KEYFRAME_NS, Event, Files, Report, Settings
 
@@ -82,7 +82,9 @@ def test_packets_that_resemble_one_another_are_kept_apart(given_: list[tuple[Any
     assert [
         (each["event"], {key: each[key] for key in FIELDS[type(event)]})
         for each, (_, event) in zip(found, wanted, strict=True)
-    ] == [(name, asdict(event)) for name, event in wanted]
+    ] == [
+        (name, {key: getattr(event, key) for key in FIELDS[type(event)]}) for name, event in wanted
+    ]
 
 
 def test_files_follow_one_another_by_size(tmp_path: Path) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from types import NoneType
 from typing import Annotated, Any, get_args, get_origin
 
-from hilgw.protocols.gateway.events import FIELDS, RECORDED
-from hilgw.protocols.gateway.messages import UNIONS, hints_of
-from hilgw.view.words import FROM, TO
+from hilgw.events.kinds import FIELDS, KINDS
+from hilgw.events.words import FROM, TO
+from hilgw.forms import UNIONS, hints_of
 
-CLASSES = RECORDED
+CLASSES = {name: kind.form for name, kind in KINDS.items()}
 # Where a type alone does not give a value that can be.
 MORE: dict[str, dict[str, Any]] = {
     "value": {"value": [1.5, "nan", 2.5], "fields": [*"xyz"], "units": ["m", "m", "rad"]},

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from hilgw.errors import HilgwError
-from hilgw.view import kinds
-from hilgw.view.kinds import demand_known, is_about, loss_of, numbers, row_of, words
-from hilgw.view.numbers import APPLIED, COMMANDED, REFUSED, Number, number
+from hilgw.events import kinds
+from hilgw.events.kinds import demand_known, is_about, loss_of, numbers, row_of, words
+from hilgw.events.numbers import APPLIED, COMMANDED, REFUSED, Number, number
 from tests.view.samples import sample
 
 

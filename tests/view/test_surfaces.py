@@ -17,15 +17,10 @@ from hilgw.cli.output.event_lines import CSV_COLUMNS, csv_rows, in_words
 from hilgw.cli.output.live_table import LiveTable
 from hilgw.cli.output.text import Style
 from hilgw.client.gateway import Event
-from hilgw.protocols.gateway.events import FIELDS
-from hilgw.record import convert
-from hilgw.record.events import TIMES, Writer
-from hilgw.record.plot import rows_of
-from hilgw.record.recording import Recording
-from hilgw.record.writer import Files, Report, Settings
-from hilgw.view.kinds import (
+from hilgw.events.kinds import (
     BAD,
     DRAWN,
+    FIELDS,
     KINDS,
     LOGGED,
     NAMED,
@@ -37,9 +32,14 @@ from hilgw.view.kinds import (
     severity,
     words,
 )
+from hilgw.record import convert
+from hilgw.record.events import TIMES, Writer
+from hilgw.record.plot import rows_of
+from hilgw.record.recording import Recording
+from hilgw.record.writer import Files, Report, Settings
+from hilgw.view.series import of_event
 from hilgw.web.model import Bench
 from hilgw.web.pages.robot import stop_log
-from hilgw.web.series import of_event
 from tests.view.samples import CLASSES, sample
 
 NOW = 3 * 10**9

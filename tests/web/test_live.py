@@ -14,8 +14,9 @@ import pytest
 
 from hilgw.protocols.gateway.messages import VERSION
 from hilgw.testing.sim import wait_until
+from hilgw.view.gateway import GONE, REFUSED, SILENT, UP, GatewayView
 from hilgw.web.live import ENOUGH, NEED_NS, Live
-from hilgw.web.model import GONE, REFUSED, SILENT, UP, Bench, GatewayView
+from hilgw.web.model import Bench
 
 pytestmark = pytest.mark.wall_clock("the threads wait for sockets")
 

@@ -5,19 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from hilgw.units import NS_PER_MS, NS_PER_S
-from hilgw.web.model import (
-    GONE,
-    LINE_BYTES,
-    MOST_GONE,
-    MOST_NAMES,
-    PACKET_BYTES,
-    PACKETS,
-    SILENT,
-    UP,
-    Bench,
-    GatewayView,
-)
-from hilgw.web.series import Points
+from hilgw.view.cells import MOST_NAMES
+from hilgw.view.gateway import GONE, LINE_BYTES, PACKET_BYTES, PACKETS, SILENT, UP, GatewayView
+from hilgw.view.series import Points
+from hilgw.web.model import MOST_GONE, Bench
 
 
 def packet(number: int = 0, data: str = "00", lost: str = "") -> dict[str, Any]:
@@ -83,6 +74,11 @@ def test_a_repeated_value_adds_nothing_to_a_series() -> None:
     assert seen.series["rover: ds"].added == 1
 
 
+def value(device: str, number: Any) -> dict[str, Any]:
+    about = {"robot": "r", "device": device, "fields": [], "units": []}
+    return {"event": "value", **about, "value": number, "mono_ns": 0}
+
+
 def test_memory_is_bounded_by_packets_by_their_size_and_by_names() -> None:
     seen = view()
     for number in range(PACKETS + 10):
@@ -97,7 +93,7 @@ def test_memory_is_bounded_by_packets_by_their_size_and_by_names() -> None:
         seen.take({"event": "output", "source": "x", "line": "y" * (LINE_BYTES // 10)}, number)
     assert len(seen.log.since(0)) < 12
     for number in range(MOST_NAMES + 5):
-        seen.take({"event": "value", "robot": "r", "device": str(number), "value": 1}, 0)
+        seen.take(value(str(number), 1), 0)
         seen.take(packet(number, lost=f"reason{number}"), 0)
     assert len(seen.newest["value"]) == len(seen.lost) == len(seen.lost_counts) == MOST_NAMES
     assert len(seen.ranges) == MOST_NAMES
@@ -140,8 +136,8 @@ def test_a_status_is_of_when_the_gateway_made_it() -> None:
 def test_the_smallest_and_the_largest_value_of_a_sensor_are_kept() -> None:
     seen = view()
     for number in (3, -1, "nan", "inf", 2, [7, 8]):
-        seen.take({"event": "value", "robot": "r", "device": "ds", "value": number}, 0)
-    assert seen.ranges == {"r.ds": (-1, 3)}
+        seen.take(value("ds", number), 0)
+    assert seen.ranges == {("value", "r.ds"): (-1, 3)}
 
 
 def test_a_gateway_that_was_restarted_takes_the_place_of_the_one_that_is_gone() -> None:

@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hilgw.units import NS_PER_MS, NS_PER_S
-from hilgw.web.model import SERIES_NS, Bench, GatewayView
+from hilgw.view.gateway import SERIES_NS, GatewayView
+from hilgw.view.series import POINTS, Points, of_event, of_status
+from hilgw.web.model import Bench
 from hilgw.web.pages.plots import DRAWN, MOST_CURVES, MOST_LISTED, MOST_NEEDED, Plots, to_csv
-from hilgw.web.series import POINTS, Points, of_event, of_status
 
 EVIL = "=<img src=x onerror=alert(1)>\"',\n"
 

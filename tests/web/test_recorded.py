@@ -7,26 +7,30 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from hypothesis import given, settings, strategies as st
 
 from hilgw.errors import AdapterError
-from hilgw.protocols.gateway.events import FIELDS, NAMES, link
+from hilgw.events.kinds import FIELDS, NAMED, NAMES
+from hilgw.events.wire import link
 from hilgw.protocols.gateway.messages import keys_of
 from hilgw.record.events import CLOCK, Writer
 from hilgw.record.pcapng import RecordingError
 from hilgw.record.writer import Files, Settings
 from hilgw.testing.sim import wait_until
 from hilgw.units import NS_PER_MS, NS_PER_S
+from hilgw.view.gateway import UP, GatewayView
 from hilgw.web import recorded
-from hilgw.web.model import NAMED, UP, GatewayView
 from hilgw.web.pages import overview, recordings, robot
 from hilgw.web.pages.drawing import drawing_of
 from hilgw.web.pages.plots import Plots
 from hilgw.web.recorded import LEAST_NS, Events, Recorded
 from tests.cli.output.test_federation import gateway
 from tests.record.samples import COMMAND, PACKET, VALUE
+from tests.view.samples import sample
 
 BEGIN, EPOCH = 5 * NS_PER_S, 1_700_000_000 * NS_PER_S
 STEP_NS = 100 * NS_PER_MS
@@ -174,6 +178,61 @@ def test_after_a_jump_it_is_as_on_a_page_that_was_open(
         assert shown.now() == shown.bench.now() == now
         same(view, live(now), now)
         assert view.state(now) == UP
+
+
+CELL = st.tuples(
+    st.sampled_from(sorted(NAMED)),
+    st.sampled_from("ab"),  # the name of the robot or other part
+    st.sampled_from(["", "refused"]),
+    st.sampled_from([0, 5, 30, 90]),  # seconds since the one before: keyframes are between them
+)
+
+
+@settings(max_examples=15)
+@given(
+    events=st.lists(CELL, min_size=8, max_size=20), jumps=st.lists(st.integers(0, 99), max_size=3)
+)
+def test_the_cells_of_a_recording_are_those_of_a_page_at_each_time(
+    events: list[tuple[str, str, str, int]], jumps: list[int]
+) -> None:
+    at, passed = BEGIN, list[dict[str, Any]]()
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(recorded, "WINDOW_EVENTS", 2)
+        patch.setattr(recorded, "MARK_EVENTS", 1)
+        path = Path(folder, "run.pcapng")
+        path.touch()
+        files = Files(Settings(str(path), HEAD, [], EPOCH), lambda report: None)
+        files.write([(CLOCK, BEGIN, BEGIN, (BEGIN + EPOCH) / NS_PER_S)])
+        for kind, name, outcome, gap_s in events:
+            for _ in range(0, gap_s, 5):  # as each second: it makes the keyframes come in time
+                at += 5 * NS_PER_S
+                files.write([(CLOCK, at, at, (at + EPOCH) / NS_PER_S)])
+            about = {NAMED[kind][0]: name} | ({"outcome": outcome} if kind == "command" else {})
+            made = sample(kind, **about, time_ns=at, mono_ns=at, wall_s=(at + EPOCH) / NS_PER_S)
+            passed.append(made)
+            files.write([plain(made, at)])
+        files.close()
+        shown, view, _ = opened(path)
+        for jump in [100, *jumps]:
+            shown.seek(BEGIN + (at - BEGIN) * jump // 100)
+            shown.follow()
+            now, page = shown.now(), GatewayView("", "", 0, BEGIN)
+            for event in passed:
+                if event["time_ns"] <= now:
+                    page.take(event, now)
+            assert cells_of(view) == cells_of(page)
+
+
+def cells_of(view: GatewayView) -> dict[str, dict[str, Any]]:
+    """The newest events, without `accepted_ns`, which depends on refused commands before them."""
+    others = ("since_ns", "accepted_ns", "time_ns", "wall_s")
+    return {
+        kind: {
+            name: {key: each for key, each in event.items() if key not in others}
+            for name, event in newest.items()
+        }
+        for kind, newest in view.newest.items()
+    }
 
 
 def test_it_plays_at_its_speed_and_begins_again_at_its_end(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from hilgw.web.model import Bench, GatewayView
+from hilgw.view.gateway import GatewayView
+from hilgw.web.model import Bench
 from hilgw.web.pages.recordings import (
     PIECE_BYTES,
     File,

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from hilgw.units import NS_PER_S
-from hilgw.web.model import Bench, GatewayView
+from hilgw.view.gateway import GatewayView
+from hilgw.web.model import Bench
 from hilgw.web.pages.robot import head, motors, output, robots_of, sensors, stop_log
 
 EVIL = "<img src=x onerror=alert(1)>"

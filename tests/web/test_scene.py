@@ -10,7 +10,8 @@ import pytest
 from hilgw.medium.obstacles import Box, Capsule, Cylinder, Solid, Sphere
 from hilgw.medium.pose import Pose
 from hilgw.reasons import NotReceivedReason
-from hilgw.web.model import Bench, GatewayView
+from hilgw.view.gateway import GatewayView
+from hilgw.web.model import Bench
 from hilgw.web.pages.drawing import MOST_FLIGHTS, MOST_THINGS, Drawing, Thing, drawing_of
 from hilgw.web.pages.plan import box_of, lost, plan
 from hilgw.web.pages.scene3d import forms

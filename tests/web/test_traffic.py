@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from hilgw.reasons import NotReceivedReason, PacketRefused
-from hilgw.web.model import PACKETS, Bench, GatewayView
+from hilgw.view.gateway import PACKETS, GatewayView
+from hilgw.web.model import Bench
 from hilgw.web.pages.packets import Filter, capture, hops, send_command
 from hilgw.web.pages.traffic import SHOWN, UPDATES, Traffic
 

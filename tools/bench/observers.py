@@ -23,9 +23,9 @@ from hilgw.devices.fields import ReceiverFields
 from hilgw.devices.receiver import Receiver
 from hilgw.devices.steps import StepClock
 from hilgw.engine.observer import (
+    KINDS,
     CommandEvent,
     Direction,
-    Kind,
     LineEvent,
     Observer,
     Observers,
@@ -63,7 +63,7 @@ class Row:
     """kinds: what the observer takes. once: makes this many of what is measured."""
 
     name: str
-    kinds: tuple[Kind, ...]
+    kinds: tuple[str, ...]
     make: Callable[[Observers], Callable[[], object]]
     repeats: int
     limit: float | None = None
@@ -127,16 +127,16 @@ def line(observers: Observers) -> Callable[[], object]:
 
 ROWS = (
     Row("packet, no observer", (), packets, PACKETS),
-    Row("packet, transmitted", (Kind.TRANSMITTED,), packets, PACKETS, 1.5),
-    Row("packet, delivered", (Kind.DELIVERED,), packets, PACKETS, 1.5),
-    Row("packet, changes of pose", (Kind.POSE_CHANGE,), packets, PACKETS, 1.5),
-    Row("packet, all kinds", tuple(Kind), packets, PACKETS, 2.0),
+    Row("packet, transmitted", ("transmitted",), packets, PACKETS, 1.5),
+    Row("packet, delivered", ("delivered",), packets, PACKETS, 1.5),
+    Row("packet, changes of pose", ("pose_change",), packets, PACKETS, 1.5),
+    Row("packet, all kinds", KINDS, packets, PACKETS, 2.0),
     Row("motor command, no observer", (), command, EVENTS),
-    Row("motor command, one", (Kind.MOTOR_COMMAND,), command, EVENTS),
+    Row("motor command, one", ("motor_command",), command, EVENTS),
     Row("sensor value, no observer", (), value, EVENTS),
-    Row("sensor value, one", (Kind.SENSOR_VALUE,), value, EVENTS),
+    Row("sensor value, one", ("sensor_value",), value, EVENTS),
     Row("bytes of a line, no observer", (), line, EVENTS),
-    Row("bytes of a line, one", (Kind.LINE_BYTES,), line, EVENTS),
+    Row("bytes of a line, one", ("line_bytes",), line, EVENTS),
 )
 
 

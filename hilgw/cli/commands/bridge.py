@@ -285,7 +285,7 @@ def _finish(
 
 
 def _summarise(report: dict[str, Any], out: TextIO | ConsoleWriter) -> None:
-    from hilgw.view.words import in_words, reason_counts
+    from hilgw.events.words import in_words, reason_counts
 
     lines = [f"summary after {report['duration_s']:.1f} s"]
     for direction in ("to_serial", "to_tcp"):

@@ -281,7 +281,14 @@ def _recordings(gateway: Gateway, args: argparse.Namespace, config: GatewayConfi
         "files": settings.files,
         "free_bytes": int(settings.free_mb * 1e6),
     }
-    made = Recordings(gateway, Path(settings.folder), head, limits, at_start=settings.at_start)
+    made = Recordings(
+        gateway,
+        Path(settings.folder),
+        head,
+        limits,
+        at_start=settings.at_start,
+        poses_hz=settings.poses_hz,
+    )
     gateway.reports["recordings"] = made.report
     return made
 

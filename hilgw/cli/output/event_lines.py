@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from hilgw.cli.output.text import one_line
-from hilgw.view.kinds import csv_data, kind_of, name_of, numbers, words
+from hilgw.events.kinds import csv_data, kind_of, name_of, numbers, words
 
 Event = dict[str, Any]
 CSV_COLUMNS = ("wall_s", "mono_ns", "time_ns", "name", "field", "value", "unit")

@@ -8,7 +8,7 @@ from typing import Any
 
 from hilgw.cli.output.text import Style
 from hilgw.errors import printable
-from hilgw.view.words import FROM, TO, counted, in_words, listing, reason_counts, way
+from hilgw.events.words import FROM, TO, counted, in_words, listing, reason_counts, way
 
 Found = Mapping[str, Any]
 

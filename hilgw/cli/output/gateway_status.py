@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from hilgw.cli.output.federation import status_lines
-from hilgw.cli.output.text import Style, cut, hanging, span
+from hilgw.cli.output.text import Style, cut, hanging
 from hilgw.errors import printable
-from hilgw.view.words import in_words, reason_counts
+from hilgw.events.words import in_words, reason_counts, span
 
 Status = dict[str, Any]
 _WIDTH = 80

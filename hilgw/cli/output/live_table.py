@@ -7,11 +7,12 @@ import math
 from collections import deque
 
 from hilgw.cli.output.event_lines import Event, in_words
-from hilgw.cli.output.text import Style, cut, hanging, one_line, span
+from hilgw.cli.output.text import Style, cut, hanging, one_line
+from hilgw.events.kinds import BAD, ROWS, name_of, row_of, severity
+from hilgw.events.numbers import APPLIED
+from hilgw.events.words import listing, span
 from hilgw.units import NS_PER_MS, NS_PER_S
-from hilgw.view.kinds import BAD, NAMED, ROWS, name_of, row_of, severity
-from hilgw.view.numbers import APPLIED
-from hilgw.view.words import listing
+from hilgw.view.cells import Cells
 
 OLD_NS = 2 * NS_PER_S  # a value of a sensor that is older is not shown as current
 KEPT = 2000  # events below the devices
@@ -31,10 +32,8 @@ class LiveTable:
     def __init__(self, title: str, style: Style, bar: tuple[str, str], heading: str) -> None:
         self._title, self._style, self._bar, self._heading = title, style, bar, heading
         self._outcome = 0, "", False  # of a key: its number, its words, whether it is a fault
-        self._latest: dict[str, dict[str, Event]] = {kind: {} for kind in NAMED}
+        self._cells = Cells()
         self._rows: dict[str, Event] = {}  # the last of each device
-        self._ranges: dict[str, tuple[float, float]] = {}  # that were seen
-        self._down_ns: dict[str, int] = {}  # of ports: what is older is not current
         self._below: deque[Event] = deque(maxlen=KEPT)
         self._passing: deque[Event] = deque(maxlen=KEPT)  # those of them that pass the filter
         self._filter, self._typing = "", False
@@ -47,18 +46,11 @@ class LiveTable:
         self._seen += event.get("since_ns") is None
         self._first, self._last = self._first or event, event
         kind, name = event["event"], name_of(event)
-        if kind in NAMED:
-            self._latest[kind][name] = event
+        self._cells.fold(event)
         if kind == "left_out":
             self._left_out += sum(event["sampled"].values()) + event["slow"]
-        elif kind == "port" and event["state"] != "up":
-            self._down_ns[name] = event["mono_ns"]
-        shown = row_of(event)
-        if shown:
-            self._rows[name] = event
-        for value in (one.value for one in shown if one.role != APPLIED):
-            low, high = self._ranges.get(name, (value, value))
-            self._ranges[name] = min(low, value), max(high, value)
+        elif row_of(event):
+            self._rows[name] = self._cells.newest[kind].get(name, event)
         is_below = kind not in ROWS or event.get("outcome") == "refused"
         if is_below and kind != "left_out" and event.get("since_ns") is None:
             self._below.append(event)
@@ -125,15 +117,15 @@ class LiveTable:
     def _states(self, width: int) -> list[str]:
         """The ports, those that are down first, and the robots."""
         words = []
-        ports = self._latest["port"]
+        ports = self._cells.newest["port"]
         for name in sorted(ports, key=lambda name: ports[name]["state"] == "up"):
             state, why = ports[name]["state"], ports[name]["reason"]
             if state == "up":
-                listeners = [*self._latest["link"].get(name, {}).get("listeners", ())]
+                listeners = [*self._cells.newest["link"].get(name, {}).get("listeners", ())]
                 why = f"listeners {listing(listeners, LISTENERS)}" if listeners else ""
             colour = self._style.good if state == "up" else self._style.bad
             words.append(f"{name}\xa0{colour(one_line(f'{state}: {why}' if why else state))}")
-        armed, modes = self._latest["armed"], self._latest["mode"]
+        armed, modes = self._cells.newest["armed"], self._cells.newest["mode"]
         for name in {**armed, **modes}:
             is_armed = name not in armed or armed[name]["armed"]
             shown = self._style.good("armed") if is_armed else self._style.bad("DISARMED")
@@ -159,18 +151,10 @@ class LiveTable:
 
     def _past(self, event: Event) -> str:
         """What has happened since: the end that it is about is lost, or the motor was stopped."""
-        name, end = name_of(event), name_of(event)
-        if "robot" in event:
-            robot, _, body = event["robot"].partition(".")
-            mode = self._latest["mode"].get(robot, {}).get("mode")
-            body = event.get("body") or body or ("remote" if mode == "remote" else "body")
-            end = f"{robot}.{body}"
-            name = robot if body == "body" else end  # by which its stop is reported
-        if event["mono_ns"] <= self._down_ns.get(end, -1):
+        if self._cells.is_lost(event):
             return "DOWN"
-        stop = self._latest["stopped"].get(name, {"mono_ns": -1})
-        is_stopped = event["event"] == "command" and event["mono_ns"] <= stop["mono_ns"]
-        return "STOPPED" if is_stopped else ""
+        stop = self._cells.stop_of(event) if event["event"] == "command" else None
+        return "STOPPED" if stop is not None and stop["mono_ns"] >= event["mono_ns"] else ""
 
     def _row(self, source: str, name: str, event: Event, columns: dict[str, int], now: int) -> str:
         shown, past = row_of(event), self._past(event)
@@ -190,7 +174,7 @@ class LiveTable:
             others = {each: columns[each] for each in columns if each not in ("VALUE", "APPLIED")}
             columns = {"VALUE": wide, **others}
         elif len(values) == 1 and not past and not (is_refused and applied is None):
-            low, high = shown[0].limits or self._ranges[source]
+            low, high = shown[0].limits or self._cells.ranges.get((event["event"], source), (0, 0))
             cells["RANGE"] = self._drawn(
                 values[0] if applied is None else applied, low, high, columns.get("RANGE", 0)
             )

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from hilgw.cli.output.summary import divergence_words
 from hilgw.devices.kinds import MOTOR, Quantity
 from hilgw.engine.reporting.statistics import motion, motions, with_units
-from hilgw.view.numbers import Number
-from hilgw.view.words import amounts
+from hilgw.events.numbers import Number
+from hilgw.events.words import amounts
 
 if TYPE_CHECKING:
     from hilgw.devices.kinds import Device, Value

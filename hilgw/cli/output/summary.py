@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from hilgw.events.words import FROM, TO, counted, in_words, listing, reason_counts
 from hilgw.reasons import ExpiredReason
-from hilgw.view.words import in_words, listing, reason_counts
 
 if TYPE_CHECKING:
     from hilgw.control.divergence import Divergence
@@ -51,7 +51,8 @@ def summary_lines(report: dict[str, Any]) -> list[str]:
     for path, each in report.get("recordings", {}).items():
         more = f" (the last: {each['file']})" if each["file"] != path else ""
         lost = f"; {each['lost']} EVENTS LOST: {each['error'] or 'for a time'}"
-        text = f"{path}{more}, {each['bytes']} bytes{lost if each['lost'] else ''}"
+        poses = f"; {n} poses left out" if (n := each["poses_left_out"]) else ""
+        text = f"{path}{more}, {each['bytes']} bytes{poses}{lost if each['lost'] else ''}"
         lines.append(f"  {'recording':<14} {text}")
     ledger = report["ledger"]
     lines.append("  the ledger adds up" if ledger["adds_up"] else "  THE LEDGER DOES NOT ADD UP:")
@@ -61,11 +62,8 @@ def summary_lines(report: dict[str, Any]) -> list[str]:
 
 def _link(count: Mapping[str, Any]) -> str:
     """The packets to another gateway, and from it."""
-    to = [f"{count[key]} {key}" for key in ("lost", "unsettled") if count[key]]
-    back = [f"{count[key]} {key}" for key in ("missed", "late") if count[key]]
-    dropped = [f"dropped {reason_counts(count['dropped'])}"] if count["dropped"] else []
-    sent = ", ".join([f"sent {count['sent']}", f"delivered {count['delivered']}", *to])
-    return f"{sent}; " + ", ".join([f"received {count['received']}", *back, *dropped])
+    dropped = f", dropped {reason_counts(count['dropped'])}" if count["dropped"] else ""
+    return f"{counted(count, TO)}; {counted(count, FROM)}{dropped}"
 
 
 def _taken(count: Mapping[str, Any], port: Mapping[str, Any] | None) -> str:

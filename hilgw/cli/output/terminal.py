@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shutil
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 from pathlib import Path
@@ -22,27 +22,49 @@ from hilgw.cli.output.text import (
     second_column,
     use_colour,
 )
-from hilgw.engine.observer import ControlLoopStatus, Observer, State
+from hilgw.engine.observer import ControlLoopStatus, State
+from hilgw.engine.recording.event_stream import EventStream
 from hilgw.errors import HilgwError
+from hilgw.events.kinds import BAD, KINDS, NAMES, PORTS, Port, name_of, plain, severity, words
+from hilgw.events.words import (
+    MISSED_SHOWN,
+    NAMES_SHOWN,
+    by_reason,
+    in_words,
+    listing,
+    sent_on,
+)
 from hilgw.medium.matching import OutOfRange, stage
-from hilgw.medium.packet import BROADCAST, Copy, Packet
-from hilgw.view.words import NAMES_SHOWN, escape, in_words, listing
+from hilgw.medium.packet import Packet
 
 if TYPE_CHECKING:
     from hilgw.medium.medium import Missed
     from hilgw.reasons import NotReceivedReason
 
-PACKETS_PER_S = 40
-TROUBLES_PER_S = 5
-NOTICES_PER_S = 20
-OUTPUTS_PER_S = 100  # lines that child processes print
+PACKETS_PER_S, TROUBLES_PER_S = 40, 5
+# Separate limits: many refusals must not hide a notice, and nothing may hide a stop.
+PER_S = {
+    "packets": PACKETS_PER_S,
+    "refusals": TROUBLES_PER_S,
+    "notices": 20,
+    "lines of output": 100,  # that child processes print
+    "stops": TROUBLES_PER_S,
+}
+LIMITED = {
+    "packet": "packets",
+    "delivered": "packets",
+    "refused": "refusals",
+    "notice": "notices",
+    "output": "lines of output",
+    "stopped": "stops",
+    "armed": "stops",
+}
+"""The limit of each kind of events but ports."""
+LOUD = ("port", "notice", "output", "stopped", "armed")
+"""The kinds that are shown to the quiet, too; of ports, what is wrong."""
 STATES_PER_S = 200  # of all stations: enough for the start of a large configuration
 STATES_PER_STATION = 20  # three times down and up again
-MISSED_SHOWN = 3  # for each reason
 MANY = 64  # when verbose
-
-_GOOD = {State.UP}
-_BAD = {State.FAILED, State.STALLED, State.BACKOFF}
 
 
 class RateLimit:
@@ -96,7 +118,7 @@ class StateLimit:
         return count
 
 
-class Terminal(Observer):
+class Terminal(EventStream):
     """Writes one line per event. quiet: only errors and the summary; verbose: deliveries too.
     status: off, short or full. is_log: no line is held back or wrapped.
 
@@ -116,6 +138,9 @@ class Terminal(Observer):
         stamp: Callable[[], str] | None = None,
         on_lost: Callable[[OSError], None] = lambda error: None,
     ) -> None:
+        others = () if quiet else ("packet", "refused", *["delivered"] * verbose)
+        super().__init__((*LOUD, *others))
+        self.observed.append("control_loop")
         self._out = out
         self._stamp = stamp
         self._on_lost = on_lost
@@ -123,18 +148,12 @@ class Terminal(Observer):
         self._ports: dict[str, State] = {}
         self._status = status
         self._is_log = is_log
-        self._held_back: dict[str, RateLimit] = {}  # by what they limit
         self._idle: dict[str, bool] = {}  # of robots whose last status had nothing: a controller
         self._verbose = verbose
         self._clock = clock
         self._start = clock()
         self._style = Style(use_colour(out))
-        self._packets = RateLimit(PACKETS_PER_S)
-        self._troubles = RateLimit(TROUBLES_PER_S)
-        # Separate limits: many refusals must not hide a notice, and nothing may hide a stop.
-        self._notices = RateLimit(NOTICES_PER_S)
-        self._outputs = RateLimit(OUTPUTS_PER_S)
-        self._stops = RateLimit(TROUBLES_PER_S)
+        self._limits = {what: RateLimit(per_s) for what, per_s in PER_S.items()}
         self._states = StateLimit()
 
     def line(self, text: str) -> None:
@@ -178,16 +197,20 @@ class Terminal(Observer):
     def state(self, station: str, state: State, reason: str) -> None:
         if station in self._ports:
             self._ports[station] = state
-        if self._quiet and state not in _BAD:
-            return
-        if not self._is_log and not self._states.admit(station, self._clock()):
-            return
-        word = state.value
-        if state in _GOOD:
-            word = self._style.good(word)
-        elif state in _BAD:
-            word = self._style.bad(word)
-        self._write(station, word + state.because(one_line(reason)).removeprefix(state.value))
+        is_shown = not self._quiet or PORTS.get(state, BAD) == BAD
+        if is_shown and (self._is_log or self._states.admit(station, self._clock())):
+            self.emit(True, Port(station, str(state), str(reason)))
+
+    def armed(self, robot: str, armed: bool, text: str) -> None:
+        if text:  # else `stopped` or a notice contains it
+            self._report(KINDS["armed"], robot, armed, text)
+
+    def takers(self, kind: type[Any], *names: str, lost: bool = False) -> bool:
+        return self._admit(LIMITED[NAMES[kind]])
+
+    def emit(self, takers: Any, event: Any) -> None:
+        shown = plain(event)
+        self._write(name_of(shown), self._style.of(severity(shown), one_line(words(shown))))
 
     def transmitted(
         self,
@@ -196,28 +219,27 @@ class Terminal(Observer):
         not_received: NotReceivedReason | None,
         missed: Missed,
     ) -> None:
-        if self._quiet or not self._admit(self._packets, "packets"):
+        if not self._admit("packets"):
             return
-        channel = "all" if packet.channel == BROADCAST else str(packet.channel)
-        text = f"ch {channel:<3} {escape(packet.data)} {len(packet.data)} B"
-        if packet.rssi_dbm is not None:
-            about = "~" if packet.rssi_uncertain else ""
-            text += f"  {about}{packet.rssi_dbm:.0f} dBm"
+        about = "~" if packet.rssi_uncertain else ""
+        text = sent_on(packet.channel, packet.data, packet.rssi_dbm, about)
         if packet.address is not None:
             text += f"  from {packet.address}"
         if not_received is None:
             text += self._reached(listeners)
         else:
             text += self._style.bad(f"  not received: {in_words(not_received)}")
-        if reasons := _by_reason(missed(), MANY if self._verbose else MISSED_SHOWN):
-            text += self._style.dim(f"; not {reasons}")
+        if found := missed():  # the nearest miss comes first
+            nearest = dict(sorted(found.items(), key=lambda each: stage(each[1]), reverse=True))
+            shown = MANY if self._verbose else MISSED_SHOWN
+            text += self._style.dim(f"; not {by_reason(nearest, shown, _how)}")
         self._write(packet.source, text)
 
     def _reached(self, listeners: Sequence[str]) -> str:
         """Who gets a packet; and the hardware that waits for its port."""
         shown = MANY if self._verbose else NAMES_SHOWN
         waiting = {each: self._ports[each] for each in listeners if each in self._ports}
-        waiting = {name: state for name, state in waiting.items() if state not in _GOOD}
+        waiting = {name: state for name, state in waiting.items() if state is not State.UP}
         there = [each for each in listeners if each not in waiting]
         words = [self._style.dim("  -> ") + listing(there, shown)] if there else []
         starts = [name for name, state in waiting.items() if state is State.HANDSHAKE]
@@ -226,36 +248,6 @@ class Terminal(Observer):
             if names:
                 words.append(self._style.bad(f"  waits for {listing(names, shown)} ({why})"))
         return "".join(words)
-
-    def delivered(self, station: str, copy: Copy) -> None:
-        if self._verbose and self._admit(self._packets, "packets"):
-            data = copy.packet.data
-            self._write(
-                station, f"delivered {escape(data)} {len(data)} B from {copy.packet.source}"
-            )
-
-    def refused(self, station: str, reason: str, text: str) -> None:
-        if not self._quiet and self._admit(self._troubles, "refusals"):
-            self._write(
-                station, self._style.bad(f"refused ({in_words(reason)})") + f" {one_line(text)}"
-            )
-
-    def notice(self, source: str, text: str) -> None:
-        if self._admit(self._notices, "notices"):
-            self._write(source, one_line(text))
-
-    def output(self, source: str, line: str) -> None:
-        if self._admit(self._outputs, "lines of output"):
-            self._write(source, one_line(line))
-
-    def stopped(self, robot: str, reason: str, text: str) -> None:
-        if self._admit(self._stops, "stops"):
-            self._write(robot, self._style.bad("motors stopped") + f": {one_line(text)}")
-
-    def armed(self, robot: str, armed: bool, text: str) -> None:
-        if text and self._admit(self._stops, "stops"):
-            style = self._style.good if armed else self._style.bad
-            self._write(robot, style(one_line(text)))
 
     def control_loop(self, robot: str, status: ControlLoopStatus) -> None:
         """One without sensors and motors, such as a gateway robot, is shown when its controller
@@ -281,19 +273,18 @@ class Terminal(Observer):
     def summary(self, report: dict[str, Any]) -> None:
         """Writes the summary of a run."""
         self._show_held_back(self._states.take_held_back(), "states")
-        for what, limit in self._held_back.items():
+        for what, limit in self._limits.items():
             self._show_held_back(limit.take_held_back(), what)
         for line in summary_lines(report):
             self.line(line)
 
-    def _admit(self, limit: RateLimit, what: str) -> bool:
+    def _admit(self, what: str) -> bool:
         if self._is_log:
             return True
-        if not limit.admit(self._clock()):
-            self._held_back[what] = limit
-            return False
-        self._show_held_back(limit.take_held_back(), what)
-        return True
+        limit = self._limits[what]
+        if is_shown := limit.admit(self._clock()):
+            self._show_held_back(limit.take_held_back(), what)
+        return is_shown
 
     def _show_held_back(self, count: int, what: str) -> None:
         if count:
@@ -308,17 +299,6 @@ class Terminal(Observer):
             self._put(line)
         else:
             self._put_hanging(line, len(stamp) + 3 + max(12, len(source)))
-
-
-def _by_reason(missed: Mapping[str, str], shown: int) -> str:
-    """Such as "a.rx (obstacle); b.rx, c.rx (range)": the nearest miss comes first."""
-    reasons: dict[str, dict[str, str]] = {}
-    for name, reason in missed.items():
-        reasons.setdefault(reason, {})[name] = reason
-    return "; ".join(
-        f"{listing(list(reasons[reason]), shown)} ({_how(list(reasons[reason].values()))})"
-        for reason in sorted(reasons, key=stage, reverse=True)
-    )
 
 
 def _how(reasons: Sequence[str]) -> str:

@@ -101,15 +101,6 @@ def cut(text: str, width: int, tail: int = 0) -> str:
     return f"{text[: max(width - 2 - tail, 0)]}..{text[len(text) - tail :]}"[:width]
 
 
-_SPANS = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
-
-
-def span(seconds: float) -> str:
-    """A time in at most six characters, such as 2.5 s or 12 min."""
-    size, unit = next((each for each in _SPANS if seconds >= each[0]), (1, "s"))
-    return f"{seconds:.1f} s" if seconds < 9.95 else f"{seconds / size:.0f} {unit}"
-
-
 def second_column(line: str) -> int:
     """Where the second column of a line such as "  name    text" begins."""
     found = re.match(r" *\S+ +", line)
@@ -170,6 +161,11 @@ class Style:
 
     def bad(self, text: str) -> str:
         return self._wrap("31", text)
+
+    def of(self, severity: str, text: str) -> str:
+        """Return the text of an event of this severity."""
+        code = {"good": "32", "warn": "33", "bad": "31"}.get(severity)
+        return self._wrap(code, text) if code else text
 
     def dim(self, text: str) -> str:
         return self._wrap("2", text)

@@ -7,8 +7,8 @@ from typing import Any
 
 from hilgw.cli.output.summary import divergence_table
 from hilgw.cli.output.text import cut, one_line, table
+from hilgw.events.words import reason_counts
 from hilgw.record.twin.links import Link
-from hilgw.view.words import reason_counts
 
 COLUMNS, LONGEST = 80, 30
 ROWS = (

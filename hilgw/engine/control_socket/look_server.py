@@ -27,16 +27,10 @@ from hilgw.engine.control_socket.subscriptions import (
 )
 from hilgw.engine.simulated.event_loop import in_real_time
 from hilgw.errors import HilgwError, PeerError, UsageError, known_here, quoted, suggest
+from hilgw.events.kinds import LIVE
+from hilgw.forms import name_of
 from hilgw.protocols.gateway import requests
-from hilgw.protocols.gateway.events import KINDS
-from hilgw.protocols.gateway.messages import (
-    LINE_BYTES,
-    VERSION,
-    VersionError,
-    encode,
-    keys_of,
-    name_of,
-)
+from hilgw.protocols.gateway.messages import LINE_BYTES, VERSION, VersionError, encode, keys_of
 from hilgw.protocols.gateway.paths import LOOK
 
 if TYPE_CHECKING:
@@ -44,7 +38,7 @@ if TYPE_CHECKING:
     from hilgw.engine.arming.leases import Lease
     from hilgw.engine.control_socket.handover import Handover
     from hilgw.engine.observer import Observers
-    from hilgw.protocols.gateway.events import State
+    from hilgw.events.kinds import Cell
     from hilgw.transports.base import Scheduler
 
 IDLE_S = 10.0
@@ -89,7 +83,7 @@ class Shown(Protocol):
         """The device of a robot; None while it is not known."""
         ...
 
-    def states(self) -> Iterable[State]:
+    def states(self) -> Iterable[Cell]:
         """How all its parts are now, as the events that have led to it, with `since_ns`."""
         ...
 
@@ -115,7 +109,7 @@ class Watched:
     def device_of(self, robot: str, name: str) -> None:
         return None
 
-    def states(self) -> Iterable[State]:
+    def states(self) -> Iterable[Cell]:
         return ()
 
 
@@ -298,7 +292,7 @@ class LookServer:
         if unknown := self._unknown(request.names, known := dict.fromkeys(known)):
             what = f"nothing here has the name {quoted(unknown[0])}"
             raise HilgwError(what, fix=suggest(unknown[0], known))
-        names, kinds = frozenset(request.names), frozenset(request.kinds or KINDS)
+        names, kinds = frozenset(request.names), frozenset(request.kinds or LIVE)
         chosen = Filter(kinds, names, request.lost, request.per_second)
         loop = asyncio.get_running_loop()
         self.subscriptions.encode()  # what passed before is for those who had asked for it

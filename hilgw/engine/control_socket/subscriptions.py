@@ -17,13 +17,8 @@ from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from hilgw.engine.recording.event_stream import (
-    EVENT_KINDS,
-    EventStream,
-    delivered_values,
-    packet_values,
-)
-from hilgw.protocols.gateway import events
+from hilgw.engine.recording.event_stream import OBSERVED, EventStream
+from hilgw.events import kinds as events, wire
 from hilgw.protocols.gateway.requests import RATE
 from hilgw.records import record
 from hilgw.units import NS_PER_MS, NS_PER_S
@@ -34,9 +29,6 @@ if TYPE_CHECKING:
 
     from hilgw.devices.kinds import Device
     from hilgw.engine.observer import Observers
-    from hilgw.medium.medium import Missed
-    from hilgw.medium.packet import Copy, Packet
-    from hilgw.reasons import NotReceivedReason
     from hilgw.transports.base import Handle, Scheduler
 
 WINDOW_NS = 100 * NS_PER_MS
@@ -62,7 +54,7 @@ class Filter:
     and devices as ROBOT.DEVICE; none: all. lost: only packets and requests that were lost.
     per_second: so many of each kind of TRAFFIC are enough."""
 
-    kinds: frozenset[str] = frozenset(events.KINDS)
+    kinds: frozenset[str] = frozenset(events.LIVE)
     names: frozenset[str] = frozenset()
     lost: bool = False
     per_second: int = RATE
@@ -96,7 +88,7 @@ class Subscriber:
         self.chosen = chosen
         self.slow = 0
         self.sampled: Counter[str] = Counter()
-        self.states: Iterator[events.State] = iter(())
+        self.states: Iterator[events.Cell] = iter(())
         self.owed: dict[tuple[Any, ...], tuple[Any, Times]] = {}
         self.is_served = False
         self._connection, self._loop = connection, loop
@@ -203,7 +195,7 @@ class Subscriptions(EventStream):
         device: Callable[[str, str], Device | None],
         wall: Callable[[], float] = time.time,
     ) -> None:
-        super().__init__(device)
+        super().__init__(device=device)
         self._observers = observers
         self._scheduler, self._clock, self._wall = scheduler, clock, wall
         self._subscribers: list[Subscriber] = []
@@ -223,7 +215,7 @@ class Subscriptions(EventStream):
         if self._timer is None:
             self._next_window()
 
-    def show(self, subscriber: Subscriber, states: Iterable[events.State]) -> None:
+    def show(self, subscriber: Subscriber, states: Iterable[events.Cell]) -> None:
         """It gets those of these states that it takes, as fast as it reads them."""
         subscriber.states = iter(states)
         self._serve(subscriber)
@@ -264,7 +256,7 @@ class Subscriptions(EventStream):
     def _observe(self) -> None:
         """Takes the kinds of events that some subscriber takes, and no others."""
         taken = {name for each in self._subscribers for name in each.chosen.kinds}
-        kinds = [kind for event, kind in EVENT_KINDS.items() if events.NAMES[event] in taken]
+        kinds = [method for name, method in OBSERVED.items() if name in taken]
         if kinds:
             self._observers.add(self, kinds)
         else:
@@ -319,19 +311,9 @@ class Subscriptions(EventStream):
         age_ns = time_ns - event.since_ns if is_old else 0
         return next(self._numbers), mono_ns - age_ns, wall_s - age_ns / NS_PER_S, time_ns - age_ns
 
-    def transmitted(
-        self,
-        packet: Packet,
-        listeners: Sequence[str],
-        not_received: NotReceivedReason | None,
-        missed: Missed,
-    ) -> None:
-        values = packet_values(packet, listeners, not_received, missed)
-        self._wait(None, (events.Packet, values), self._times(), 2 * len(packet.data))
-
-    def delivered(self, station: str, copy: Copy) -> None:
-        values = delivered_values(station, copy)
-        self._wait(None, (events.Delivered, values), self._times(), 2 * len(copy.packet.data))
+    def pass_on(self, kind: type[Any], values: tuple[Any, ...]) -> None:
+        size = 2 * len(values[wire.DATA_AT[kind]])
+        self._wait(None, (kind, values), self._times(), size)
 
     def _wait(
         self, takers: Sequence[Subscriber] | None, event: Any, times: Times, size: int = 0
@@ -351,10 +333,10 @@ class Subscriptions(EventStream):
             self._waiting_bytes -= size
             wall_s = round(wall_s, 6)
             if takers is not None:
-                line = events.encode_event(event, mono_ns, wall_s, time_ns)
-            elif takers := self._takers_of(*event):
+                line = wire.encode_event(event, mono_ns, wall_s, time_ns)
+            elif takers := self.takers_of(*event):
                 kind, values = event
-                line = events.encode_with_data(kind, values, mono_ns, wall_s, time_ns)
+                line = wire.encode_with_data(kind, values, mono_ns, wall_s, time_ns)
             else:
                 continue
             for each in takers:
@@ -372,13 +354,6 @@ class Subscriptions(EventStream):
         self._sending, self._sent_ns = None, self._clock.now()
         for each in self._subscribers:
             each.send_soon()
-
-    def _takers_of(self, kind: type[Any], values: tuple[Any, ...]) -> list[Subscriber]:
-        """Of an event whose values are kept."""
-        if kind is events.Delivered:
-            return self.takers(kind, *values[:2])
-        source, _, _, _, listeners, not_received, *_ = values
-        return self.takers(kind, source, *listeners, lost=bool(not_received))
 
     def _encode_some(self) -> None:
         try:

@@ -8,64 +8,72 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import fields, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hilgw.control.events import Accepted, MotorCommand
 from hilgw.devices.kinds import KINDS
-from hilgw.engine.observer import Kind, Observer, ValueEvent
-from hilgw.protocols.gateway import events
+from hilgw.engine.observer import Observer, ValueEvent
+from hilgw.events import kinds as events, wire
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from hilgw.control.events import Command
-    from hilgw.control.modes import RobotMode
     from hilgw.devices.kinds import Device, Refusal
     from hilgw.engine.observer import (
         CommandEvent,
         FrameEvent,
         LineEvent,
         PoseEvent,
-        State,
     )
     from hilgw.medium.medium import Missed
     from hilgw.medium.packet import Copy, Packet
+    from hilgw.medium.pose import Pose
     from hilgw.reasons import NotReceivedReason
 
-EVENT_KINDS = {
-    events.Value: Kind.SENSOR_VALUE,
-    events.Command: Kind.MOTOR_COMMAND,
-    events.Packet: Kind.TRANSMITTED,
-    events.Delivered: Kind.DELIVERED,
-    events.Refused: Kind.REFUSED,
-    events.Bytes: Kind.LINE_BYTES,
-    events.Frame: Kind.FRAME,
-    events.Port: Kind.STATE,
-    events.Armed: Kind.ARMED,
-    events.Mode: Kind.MODE,
-    events.Stopped: Kind.STOPPED,
-    events.Placed: Kind.POSE_CHANGE,
-    events.Link: Kind.LINK,
-    events.Output: Kind.OUTPUT,
-    events.Notice: Kind.NOTICE,
+METHODS = {
+    "value": "sensor_value",
+    "command": "motor_command",
+    "packet": "transmitted",
+    "bytes": "line_bytes",
+    "port": "state",
+    "placed": "pose_change",
 }
-"""The events of the engine that make an event of the socket."""
+"""Observers have these names for some kinds of events, and their own names for the others."""
+OBSERVED = {name: METHODS.get(name, name) for name in events.LIVE}
 
 
 class EventStream(Observer, ABC):
     """Makes an event of the socket of each event of the engine. device: that of a robot, by both
-    names; None where it is not known."""
+    names; None where it is not known. kinds: names of those that it takes where it is added to
+    `Observers`."""
 
-    def __init__(self, device: Callable[[str, str], Device | None]) -> None:
+    def __init__(
+        self,
+        kinds: Sequence[str] = events.LIVE,
+        device: Callable[[str, str], Device | None] = lambda robot, name: None,
+    ) -> None:
         self._device = device
+        self.observed = [OBSERVED[name] for name in kinds]
+        for name, method in zip(kinds, self.observed, strict=True):
+            if getattr(type(self), method, None) is getattr(Observer, method, None):
+                setattr(self, method, partial(self._report, events.KINDS[name]))
 
-    @abstractmethod
+    def _report(self, kind: events.Kind, *values: Any) -> None:
+        """An event that is observed with the values of its fields."""
+        name = ".".join(values[place] for place in kind.places)
+        if takers := self.takers(kind.form, name, lost=kind.form is events.Refused):
+            plain = (str(each) if isinstance(each, str) else each for each in values)
+            self.emit(takers, kind.form(*plain))
+
     def takers(self, kind: type[Any], *names: str, lost: bool = False) -> Any:
         """Who takes an event of this kind about these names, for `emit`; false: it is not taken."""
+        return True
 
     @abstractmethod
     def emit(self, takers: Any, event: Any) -> None:
-        """The event, one of `hilgw.protocols.gateway.events`; its values are plain ones."""
+        """The event, one of `hilgw.events.kinds`; its values are plain ones."""
 
     def transmitted(
         self,
@@ -74,21 +82,32 @@ class EventStream(Observer, ABC):
         not_received: NotReceivedReason | None,
         missed: Missed,
     ) -> None:
-        lost = not_received is not None
-        if takers := self.takers(events.Packet, packet.source, *listeners, lost=lost):
-            made = events.Packet(*packet_values(packet, listeners, not_received, missed))
-            data, why = packet.data.hex(), dict(made.missed)
-            event = replace(made, data=data, received_by=list(listeners), missed=why)
-            self.emit(takers, event)
+        why = tuple((name, str(each)) for name, each in missed().items())
+        lost = "" if not_received is None else str(not_received)
+        to, strength = (*listeners,), packet.rssi_dbm
+        about = packet.source, packet.channel, packet.type, packet.data, to, lost, why, strength
+        self.pass_on(events.Packet, about)
 
     def delivered(self, station: str, copy: Copy) -> None:
-        packet = copy.packet
-        if takers := self.takers(events.Delivered, station, packet.source):
-            self.emit(takers, events.Delivered(station, packet.source, packet.data.hex()))
+        self.pass_on(events.Delivered, (station, copy.packet.source, copy.packet.data))
 
-    def refused(self, station: str, reason: str, text: str) -> None:
-        if takers := self.takers(events.Refused, station, lost=True):
-            self.emit(takers, events.Refused(station, str(reason), text))
+    def pass_on(self, kind: type[Any], values: tuple[Any, ...]) -> None:
+        """What comes with each packet: its event has these values, but `data` is bytes and `missed`
+        its items. It may be kept so, and the event made later, elsewhere."""
+        if takers := self.takers_of(kind, values):
+            event = kind(*values)
+            event = replace(event, data=event.data.hex())
+            if kind is events.Packet:
+                to, missed = list(event.received_by), dict(event.missed)
+                event = replace(event, received_by=to, missed=missed)
+            self.emit(takers, event)
+
+    def takers_of(self, kind: type[Any], values: tuple[Any, ...]) -> Any:
+        """Who takes an event of `pass_on`."""
+        if kind is events.Delivered:
+            return self.takers(kind, *values[:2])
+        source, _, _, _, listeners, not_received, *_ = values
+        return self.takers(kind, source, *listeners, lost=bool(not_received))
 
     def sensor_value(self, event: ValueEvent) -> None:
         robot, device = event.robot, event.device
@@ -111,101 +130,57 @@ class EventStream(Observer, ABC):
 
     def pose_change(self, event: PoseEvent) -> None:
         if takers := self.takers(events.Placed, event.name):
-            pose = event.pose
-            position = None if pose is None else list(pose.position)
-            rotation = None if pose is None else [list(row) for row in pose.rows]
-            self.emit(takers, events.Placed(event.name, position, rotation))
+            self.emit(takers, placed(event.name, event.pose))
 
     def link(self, name: str, status: Mapping[str, Any]) -> None:
         if takers := self.takers(events.Link, name):
-            self.emit(takers, events.link(name, status))
-
-    def state(self, station: str, state: State, reason: str) -> None:
-        if takers := self.takers(events.Port, station):
-            self.emit(takers, events.Port(station, str(state), str(reason)))
-
-    def notice(self, source: str, text: str) -> None:
-        if takers := self.takers(events.Notice, source):
-            self.emit(takers, events.Notice(source, text))
-
-    def output(self, source: str, line: str) -> None:
-        if takers := self.takers(events.Output, source):
-            self.emit(takers, events.Output(source, line))
-
-    def stopped(self, robot: str, reason: str, text: str) -> None:
-        if takers := self.takers(events.Stopped, robot):
-            self.emit(takers, events.Stopped(robot, str(reason), text))
-
-    def armed(self, robot: str, armed: bool, text: str) -> None:
-        if takers := self.takers(events.Armed, robot):
-            self.emit(takers, events.Armed(robot, armed, text))
-
-    def mode(self, robot: str, mode: RobotMode) -> None:
-        if takers := self.takers(events.Mode, robot):
-            self.emit(takers, events.Mode(robot, str(mode)))
+            self.emit(takers, wire.link(name, status))
 
 
 class Newest(EventStream):
     """The newest of the states that change rarely, by `events.cell_of`. now: of the gateway."""
 
-    KINDS = (Kind.STATE, Kind.ARMED, Kind.MODE, Kind.STOPPED)
-
     def __init__(self, now: Callable[[], int]) -> None:
-        super().__init__(lambda robot, device: None)
+        super().__init__(("port", "armed", "mode", "stopped"))
         self._now, self._began_ns = now, now()
-        self.known: dict[tuple[Any, ...], events.State] = {}
-
-    def takers(self, kind: type[Any], *names: str, lost: bool = False) -> bool:
-        return True
+        self.known: dict[tuple[Any, ...], events.Cell] = {}
 
     def emit(self, takers: Any, event: Any) -> None:
         self.known[events.cell_of(event)] = replace(event, since_ns=self._now())
 
-    def since(self, state: events.State) -> events.State:
+    def since(self, state: events.Cell) -> events.Cell:
         """The state with the time at which it became so."""
         known = self.known.get(events.cell_of(state))
         return replace(state, since_ns=known.since_ns if known else self._began_ns)
 
 
-def state_of(event: ValueEvent | CommandEvent, device: Device | None) -> events.State:
+def placed(name: str, pose: Pose | None) -> events.Placed:
+    """An object of the scene at this pose; None: it is unknown."""
+    if pose is None:
+        return events.Placed(name, None, None)
+    return events.Placed(name, list(pose.position), [list(row) for row in pose.rows])
+
+
+def state_of(event: ValueEvent | CommandEvent, device: Device | None) -> events.Cell:
     """The value of or the command to this device."""
     robot, name = event.robot, event.device
     if isinstance(event, ValueEvent):
         reports = () if device is None else device.reports
         names = [each.name for each in reports], [each.unit for each in reports]
-        return events.Value(robot, name, events.numbers(event.value), *names)
+        return events.Value(robot, name, wire.numbers(event.value), *names)
     given, outcome = given_by(event.command), outcome_of(event.outcome)
-    applied: dict[str, Any] = {str(n): events.number(value) for n, value in event.applied.items()}
+    applied: dict[str, Any] = {str(n): wire.number(value) for n, value in event.applied.items()}
     units, limits = units_and_limits(device, [*given, *applied])
     return events.Command(robot, event.body, name, given, *outcome, applied, units, limits)
-
-
-def packet_values(
-    packet: Packet,
-    listeners: Sequence[str],
-    not_received: NotReceivedReason | None,
-    missed: Missed,
-) -> tuple[Any, ...]:
-    """Those of `events.Packet`, but `data` as bytes and `missed` as its items: what comes with each
-    packet is kept as it is, and its event is made later, elsewhere."""
-    reason = "" if not_received is None else str(not_received)
-    why = tuple((name, str(each)) for name, each in found.items()) if (found := missed()) else ()
-    source, to = packet.source, (*listeners,)
-    return source, packet.channel, packet.type, packet.data, to, reason, why, packet.rssi_dbm
-
-
-def delivered_values(station: str, copy: Copy) -> tuple[Any, ...]:
-    """Those of `events.Delivered`, as of `packet_values`."""
-    return station, copy.packet.source, copy.packet.data
 
 
 def given_by(command: Command) -> dict[str, Any]:
     """The settings of a command by name, as Webots spells them."""
     if isinstance(command, MotorCommand):
-        return {str(command.field): events.number(command.value)}
+        return {str(command.field): wire.number(command.value)}
     values = {each.name: getattr(command, each.name) for each in fields(command)}
     return {
-        name: events.number(value)
+        name: wire.number(value)
         for name, value in values.items()
         if name not in ("index", "velocity_set", "is_stale")
     }

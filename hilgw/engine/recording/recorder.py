@@ -22,28 +22,20 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from hilgw.engine.observer import Kind
-from hilgw.engine.recording.event_stream import (
-    EVENT_KINDS,
-    EventStream,
-    delivered_values,
-    packet_values,
-)
+from hilgw.engine.recording.event_stream import EventStream
 from hilgw.engine.reporting.status import counts_of
 from hilgw.engine.simulated.event_loop import in_real_time
 from hilgw.errors import HilgwError
-from hilgw.protocols.gateway import events
+from hilgw.events import kinds as events
 from hilgw.record.events import CLOCK
 from hilgw.record.writer import Event, Files, Report, Settings
 from hilgw.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from hilgw.engine.gateway import Gateway
-    from hilgw.medium.medium import Missed
-    from hilgw.medium.packet import Copy, Packet
-    from hilgw.reasons import NotReceivedReason
+    from hilgw.engine.observer import PoseEvent
     from hilgw.transports.base import Handle, Scheduler
 
 GATHER_NS = 40_000_000
@@ -62,8 +54,7 @@ COMMAND = (sys.executable, "-P", "-m", "hilgw.record.writer")
 
 # The bytes of a frame are recorded: nothing decodes them while a recording runs. Those of all lines
 # are tapped.
-_OBSERVED = [kind for kind in EVENT_KINDS.values() if kind not in (Kind.FRAME, Kind.LINE_BYTES)]
-_PACKET, _DELIVERED = map(events.NAMES.__getitem__, (events.Packet, events.Delivered))
+_KINDS = [kind for kind in events.LIVE if kind not in ("frame", "bytes")]
 _VALUES = {kind: attrgetter(*names) for kind, names in events.FIELDS.items()}
 
 
@@ -236,7 +227,7 @@ class PlainEvents(EventStream):
     def __init__(
         self, gateway: Gateway, put: Callable[[Event], None], add: Callable[[Event], None]
     ) -> None:
-        super().__init__(gateway.device_of)
+        super().__init__(_KINDS, gateway.device_of)
         self._gateway, self._now, self._put, self._add = gateway, gateway.timer.now, put, add
 
     def begin(self) -> None:
@@ -244,7 +235,7 @@ class PlainEvents(EventStream):
         later turns of the event loop."""
         self._states = self._gateway.states()
         self._put_states()
-        self._gateway.observer.add(self, _OBSERVED)
+        self._gateway.observer.add(self)
         self._gateway.lines.tap(self._add)
 
     def _put_states(self) -> None:
@@ -259,43 +250,65 @@ class PlainEvents(EventStream):
         self._gateway.observer.remove(self)
         self._gateway.lines.untap(self._add)
 
-    def takers(self, kind: type[Any], *names: str, lost: bool = False) -> bool:
-        return True
-
     def emit(self, takers: Any, event: Any) -> None:
         kind = type(event)
         since = () if kind not in events.CELLS or event.since_ns is None else (event.since_ns,)
         self._put((events.NAMES[kind], self._now(), _VALUES[kind](event), *since))
 
-    def transmitted(
-        self,
-        packet: Packet,
-        listeners: Sequence[str],
-        not_received: NotReceivedReason | None,
-        missed: Missed,
-    ) -> None:
-        values = packet_values(packet, listeners, not_received, missed)
-        self._put((_PACKET, self._now(), values))
-
-    def delivered(self, station: str, copy: Copy) -> None:
-        self._add((_DELIVERED, self._now(), delivered_values(station, copy)))
+    def pass_on(self, kind: type[Any], values: tuple[Any, ...]) -> None:
+        put = self._put if kind is events.Packet else self._add
+        put((events.NAMES[kind], self._now(), values))
 
 
 class Recorder(PlainEvents):
     """One recording: all events go to its process. In simulated time the gateway waits for it.
 
-    on_report: as of `RecordingProcess`, which raises.
+    on_report: as of `RecordingProcess`, which raises. poses_hz: of each object that moves, so many
+    poses a second at most, the newest ones; 0: all. poses_left_out: the others, so far.
     """
 
     def __init__(
-        self, settings: Settings, gateway: Gateway, on_report: Callable[[Report], None]
+        self,
+        settings: Settings,
+        gateway: Gateway,
+        on_report: Callable[[Report], None],
+        poses_hz: float = 0.0,
     ) -> None:
+        self._pose_ns = int(NS_PER_S / poses_hz) if poses_hz else 0
+        self._due_ns: dict[str, int] = {}  # when the next pose of each object may be recorded
+        self._held: dict[str, PoseEvent] = {}  # the newest ones, before that time
+        self.poses_left_out = self._reported_left_out = 0
         self._clock = clock = gateway.real_timer
         waits = gateway.timer is not clock
         self.process = RecordingProcess(settings, clock, on_report, waits=waits)
         super().__init__(gateway, self.process.put, self.process.add)
         self._tick: Handle | None = None
         self._put_clock()
+
+    def end(self) -> None:
+        """Ends with the status: at another speed the second since the last one has not passed."""
+        self._put_status()
+        super().end()
+
+    def pose_change(self, event: PoseEvent) -> None:
+        self.poses_left_out += self._held.pop(event.name, None) is not None
+        if event.now < self._due_ns.get(event.name, 0):
+            self._held[event.name] = event
+        else:
+            self._put_pose(event)
+
+    def _put_pose(self, event: PoseEvent) -> None:
+        self._due_ns[event.name] = event.now + self._pose_ns
+        super().pose_change(event)
+
+    def _put_held(self) -> None:
+        """Records where objects stand that moved on after their last pose, and what is left out."""
+        for event in self._held.values():
+            self._put_pose(event)
+        self._held.clear()
+        if count := self.poses_left_out - self._reported_left_out:
+            self._reported_left_out = self.poses_left_out
+            self.emit(True, events.LeftOut({events.NAMES[events.Placed]: count}, 0))
 
     async def stop(self) -> None:
         """Returns when all is written, or as `RecordingProcess.stop`."""
@@ -307,9 +320,13 @@ class Recorder(PlainEvents):
         """Once a second, the other times of an instant, and what no event has."""
         now = self._clock.now()
         self._put((CLOCK, self._now(), now, time.time()))
+        self._put_status()
+        self._tick = self._clock.call_at(now + NS_PER_S, self._put_clock)
+
+    def _put_status(self) -> None:
+        self._put_held()
         status = json.loads(json.dumps(counts_of(self._gateway)), parse_constant=str)  # plain types
         self._put((events.NAMES[events.Status], self._now(), (status,)))
-        self._tick = self._clock.call_at(now + NS_PER_S, self._put_clock)
 
 
 class KeptEvents(PlainEvents):

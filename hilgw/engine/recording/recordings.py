@@ -41,7 +41,9 @@ class Recordings:
         limits: dict[str, Any],
         *,
         at_start: bool = False,
+        poses_hz: float = 0.0,
     ) -> None:
+        self._poses_hz = poses_hz
         self._gateway, self._folder, self._head, self._limits = gateway, folder, head, limits
         self._at_start = at_start
         self._recorders: dict[str, Recorder] = {}
@@ -107,7 +109,7 @@ class Recordings:
                 error = report.error
                 self._show(name, report)
 
-        self._recorders[name] = recorder = Recorder(settings, gateway, on_report)
+        self._recorders[name] = recorder = Recorder(settings, gateway, on_report, self._poses_hz)
         recorder.begin()
 
     def end(self, name: str) -> Recorded:
@@ -142,4 +144,5 @@ class Recordings:
 
 def _report(recorder: Recorder) -> Recorded:
     report = recorder.process.report()
-    return Recorded(report.file, report.written, report.lost, report.error)
+    counts = report.written, report.lost, report.error, recorder.poses_left_out
+    return Recorded(report.file, *counts)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hilgw.engine.observer import State
+from hilgw.events.words import of_port
 from hilgw.records import record
 from hilgw.transports.wakeup import Wakeup
 from hilgw.units import NS_PER_S, ns_to_s
@@ -76,7 +77,7 @@ class StationWatch:
         if now - self._waits_since < WAITS_NS or now - self._shown_ns < REPEAT_NS:
             return ""
         self._shown_ns = now
-        why = traffic.state.because(traffic.reason)
+        why = of_port({"state": traffic.state, "reason": traffic.reason})
         return f"queued {traffic.queued}, sent {traffic.sent}: waits for its port ({why})"
 
     def _unanswered(self, now: int, traffic: Traffic, *, is_listening: bool) -> str:

@@ -9,14 +9,11 @@ the reason where it did not, or `error` with a text, and with `config` the gatew
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from contextlib import suppress
-from dataclasses import MISSING, dataclass, fields, is_dataclass
-from functools import cache
-from types import UnionType
-from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from typing import Any
 
-from hilgw.errors import PeerError, UsageError, quoted, suggest
+from hilgw.errors import PeerError
 
 VERSION = 2
 """Of the requests, the answers and the events. 1 had no number."""
@@ -31,29 +28,6 @@ RENEW_S = 0.1
 """A holder renews its lease so often."""
 LEASE_S = 0.3
 """A lease that was not renewed for so long has expired."""
-
-T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Must:
-    """What a value must be beside its type. text: follows "must be"."""
-
-    text: str
-    test: Callable[[Any], object] = lambda value: True
-
-
-def with_keys(needed: Mapping[str, Any], others: Mapping[str, Any] | None = None) -> Must:
-    """What an object must be: it has these keys, with values of these types, and `others` where it
-    has them. Further ones are of a later version."""
-
-    def test(given: Mapping[str, Any]) -> bool:
-        for key, hint in {**needed, **(others or {})}.items():
-            if key in needed or key in given:
-                _field(key, hint, given)
-        return True
-
-    return Must("an object", test)
 
 
 class VersionError(PeerError):
@@ -77,11 +51,6 @@ def version_of(message: Mapping[str, Any]) -> int | None:
     return version if type(version) is int else None
 
 
-def name_of(kind: type[Any]) -> str:
-    """The word of a request or an event, from the name of its class."""
-    return "".join(f"_{c.lower()}" if c.isupper() else c for c in kind.__name__)[1:]
-
-
 def encode(message: Mapping[str, Any]) -> bytes:
     """The line of a message."""
     return json.dumps(message).encode() + b"\n"
@@ -96,90 +65,3 @@ def keys_of(message: Any) -> dict[str, Any]:
         if value != default:
             found[each.name] = value.hex() if isinstance(value, bytes) else value
     return found
-
-
-def decode(kind: type[T], given: Mapping[str, Any]) -> T:
-    """The dataclass with these keys. UsageError names the key, and what it must be."""
-    hints = hints_of(kind)  # type: ignore[arg-type]  # a class is hashable
-    if unknown := [key for key in given if key not in hints]:
-        what = f"{quoted(unknown[0])} is not a key of {name_of(kind)}"
-        raise UsageError(what, fix=suggest(unknown[0], hints))
-    values = {}
-    for each in fields(kind):  # type: ignore[arg-type]  # any dataclass
-        has_default = each.default is not MISSING or each.default_factory is not MISSING
-        if each.name in given or not has_default:
-            values[each.name] = _field(each.name, hints[each.name], given)
-    return kind(**values)
-
-
-def _field(key: str, hint: Any, given: Mapping[str, Any]) -> Any:
-    """The value of this key as this type. UsageError names the key, and what it must be."""
-    if key not in given:
-        raise UsageError(f"{key} is missing: it must be {described(hint)}")
-    try:
-        return _converted(hint, given[key])
-    except (ValueError, OverflowError):
-        raise UsageError(f"{key} must be {described(hint)}") from None
-
-
-@cache
-def hints_of(kind: Any) -> dict[str, Any]:
-    """The types of the fields of a dataclass."""
-    hints = get_type_hints(kind, include_extras=True)
-    return {each.name: hints[each.name] for each in fields(kind)}
-
-
-UNIONS = (UnionType, Union)  # the second of an annotated type
-NONE = type(None)
-_WORDS = {
-    str: "a text",
-    int: "a whole number",
-    float: "a number",
-    bool: "true or false",
-    bytes: "pairs of hexadecimal digits",
-}
-
-
-def described(hint: Any) -> str:
-    """What a value of this type must be, in words."""
-    kind, parts = get_origin(hint), get_args(hint)
-    if kind is Annotated:
-        text: str = hint.__metadata__[-1].text
-        return text
-    if kind in UNIONS:
-        words = [described(each) for each in parts if each is not NONE]
-        return ", or ".join(["null"] * (len(words) < len(parts)) + words)
-    if kind is list:
-        return "a list of names" if parts[0] is str else f"a list, each {described(parts[0])}"
-    if kind is tuple:
-        return f"{len(parts)} numbers"
-    return "an object" if kind is dict else _WORDS.get(hint, "any value")
-
-
-def _converted(hint: Any, value: Any) -> Any:
-    """The value as this type. ValueError or OverflowError when it is none."""
-    kind, parts = get_origin(hint), get_args(hint)
-    if kind is Annotated:
-        found = _converted(parts[0], value)
-        if all(must.test(found) for must in hint.__metadata__):
-            return found
-    elif kind in UNIONS:
-        for part in parts:
-            with suppress(ValueError):
-                return _converted(part, value)
-    elif kind is list and isinstance(value, list):
-        return [_converted(parts[0], each) for each in value]
-    elif kind is tuple and isinstance(value, list | tuple) and len(value) == len(parts):
-        return tuple(_converted(part, each) for part, each in zip(parts, value, strict=True))
-    elif kind is dict and isinstance(value, dict):
-        key_type, each_type = parts
-        return {_converted(key_type, str(key)): _converted(each_type, value[key]) for key in value}
-    elif hint is float and type(value) in (int, float):
-        return float(value)
-    elif hint is bytes and type(value) is str:
-        return bytes.fromhex(value)
-    elif is_dataclass(hint) and isinstance(value, dict):
-        return decode(hint, value)  # type: ignore[arg-type]  # the class, not an object of it
-    elif hint is Any or type(value) is hint:
-        return value
-    raise ValueError

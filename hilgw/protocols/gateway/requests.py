@@ -16,17 +16,9 @@ from typing import Annotated, Any, Generic, TypeVar, get_args
 from hilgw.devices.fields import BROADCAST, CHANNEL_MAX
 from hilgw.devices.keys import is_code
 from hilgw.errors import UsageError, suggest
-from hilgw.protocols.gateway.events import KINDS
-from hilgw.protocols.gateway.messages import (
-    VERSION,
-    Must,
-    VersionError,
-    decode,
-    encode,
-    keys_of,
-    name_of,
-    version_of,
-)
+from hilgw.events.kinds import LIVE
+from hilgw.forms import Must, decode, name_of
+from hilgw.protocols.gateway.messages import VERSION, VersionError, encode, keys_of, version_of
 from hilgw.records import record
 
 LONGEST_HOLD_S = 60.0
@@ -67,7 +59,7 @@ Codes = Annotated[
 ]
 ModeWord = Annotated[str, Must(f"one of {', '.join(MODES)}", MODES.__contains__)]
 Kind = Annotated[str, Must(f"one of {', '.join(NAMED)}", NAMED.__contains__)]
-EventKind = Annotated[str, Must(f"one of {', '.join(KINDS)}", KINDS.__contains__)]
+EventKind = Annotated[str, Must(f"one of {', '.join(LIVE)}", LIVE.__contains__)]
 RecordingName = Annotated[
     str,
     Must(
@@ -169,12 +161,14 @@ class PortReleased:
 
 @record
 class Recorded:
-    """file: that is written now. bytes, lost: events so far. error: why events are lost now."""
+    """file: that is written now. bytes, lost: events so far. error: why events are lost now.
+    poses_left_out: those beyond the rate of `record:`."""
 
     file: str
     bytes: int = 0
     lost: int = 0
     error: str = ""
+    poses_left_out: int = 0
 
 
 @record

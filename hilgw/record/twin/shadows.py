@@ -12,8 +12,8 @@ from typing import Any
 
 from hilgw.control.divergence import Comparison, as_dict
 from hilgw.devices.kinds import Quantity
+from hilgw.events.kinds import numbers
 from hilgw.record.plot import drawable
-from hilgw.view.kinds import numbers
 
 BODIES = ("body", "remote")
 

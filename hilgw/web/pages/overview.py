@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from hilgw import reasons
+from hilgw.events.kinds import BAD, PORTS, severity
+from hilgw.events.words import in_words as words
+from hilgw.view.gateway import GONE, NO_TOPOLOGY, UP, GatewayView
 from hilgw.web.content import content, scrolling
 from hilgw.web.markup import Markup, age, element, joined, state, table
-from hilgw.web.model import GONE, NO_TOPOLOGY, UP, GatewayView
 
 if TYPE_CHECKING:
     from hilgw.web.page import Page
 
-KINDS = {"up": "good", "opening": "warn", "handshake": "warn", "waiting": "warn"}
 COUNTED = ("lost", "sent", "delivered", "unsettled", "received", "missed", "late", "dropped")
 REASONS: dict[str, type[reasons.Reason]] = {
     "rejected": reasons.RejectedReason,
@@ -141,7 +142,7 @@ def _chain(view: GatewayView, robot: str) -> Markup:
 
 def _port_state(view: GatewayView, port: str, name: str = "") -> Markup:
     word = _state_of(view, port)
-    return state(f"{name} {word}".strip(), KINDS.get(word, "bad"))
+    return state(f"{name} {word}".strip(), PORTS.get(word, BAD))
 
 
 def _state_of(view: GatewayView, port: str) -> str:
@@ -231,7 +232,7 @@ def _neighbours(view: GatewayView, now: int) -> Markup:
     rows = [
         (
             name,
-            state(f"{event['state']} {event['reason']}".strip(), KINDS.get(event["state"], "bad")),
+            state(f"{event['state']} {event['reason']}".strip(), severity(event)),
             *(event["counts"].get(key, "") for key in COUNTED),
             *(milliseconds(event[key]) for key in ("p50_ms", "p99_ms", "round_trip_ms")),
             "" if (offset := event["clock_offset_s"]) is None else f"{offset:+.6f} s",
@@ -299,10 +300,6 @@ def at_most(bounds: list[float], found: Mapping[str, Any], share: float) -> str:
 
 def _since(event: Mapping[str, Any], now: int) -> str:
     return age(now - event["mono_ns"])
-
-
-def words(reason: str) -> str:
-    return reason.replace("_", " ")
 
 
 TABLES = {

@@ -9,10 +9,12 @@ import shlex
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from hilgw.protocols.gateway.events import is_lost
+from hilgw.events.kinds import is_lost
+from hilgw.events.words import in_words as words
 from hilgw.units import NS_PER_MS, NS_PER_S
-from hilgw.web.model import NO_TOPOLOGY, PACKETS, Event, GatewayView
-from hilgw.web.pages.overview import at_most, meaning, words
+from hilgw.view.cells import Event
+from hilgw.view.gateway import NO_TOPOLOGY, PACKETS, GatewayView
+from hilgw.web.pages.overview import at_most, meaning
 
 ANY_KIND = "all kinds"
 HOPS_NS = 10 * NS_PER_S  # what comes later is of another packet

@@ -8,9 +8,10 @@ from __future__ import annotations
 import cmath
 import math
 
+from hilgw.events.words import in_words as words
 from hilgw.web.markup import Markup, element, table
 from hilgw.web.pages.drawing import SIGNALS, Drawing, Thing
-from hilgw.web.pages.overview import meaning, words
+from hilgw.web.pages.overview import meaning
 
 LINES = 12  # of the grid, at most, along the longer side
 MARGIN, LEAST_M, WIDEST = 0.15, 0.5, 2.0

@@ -11,13 +11,14 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hilgw.events.numbers import mode_of
 from hilgw.units import NS_PER_MS, NS_PER_S
+from hilgw.view.gateway import UP, GatewayView
+from hilgw.view.series import POINTS, Points, Reading, collect, of_event, of_status
 from hilgw.web.actions import button
 from hilgw.web.content import scrolling
 from hilgw.web.markup import Markup, age, state, table
-from hilgw.web.model import UP, GatewayView
-from hilgw.web.pages.robot import mode_of, robots_of
-from hilgw.web.series import POINTS, Points, Reading, collect, of_event, of_status
+from hilgw.web.pages.robot import robots_of
 
 if TYPE_CHECKING:
     from hilgw.web.model import Bench

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 from urllib.parse import quote, urlencode
 
 from hilgw.client.gateway import Gateway
+from hilgw.view.gateway import UP, GatewayView
 from hilgw.web.actions import Actions, button
 from hilgw.web.content import content, scrolling
 from hilgw.web.markup import Markup, element, joined, table
-from hilgw.web.model import UP, GatewayView
 from hilgw.web.pages.overview import general
 
 if TYPE_CHECKING:

@@ -9,18 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 from hilgw.client.gateway import Gateway
 from hilgw.devices.keys import MODIFIERS, NAMES, code_of
-from hilgw.view.kinds import is_chosen, name_of, severity, words as words_of
+from hilgw.events.kinds import is_chosen, name_of, severity, words as words_of
+from hilgw.events.numbers import mode_of, number
+from hilgw.events.words import in_words as words
+from hilgw.view.cells import Event
+from hilgw.view.gateway import UP, GatewayView
 from hilgw.web.actions import Actions, button
 from hilgw.web.content import content, scrolling
 from hilgw.web.markup import Markup, age, element, joined, state, table
-from hilgw.web.model import UP, Event, GatewayView
-from hilgw.web.pages.overview import armed_state, general, robot_of, words
+from hilgw.web.pages.overview import armed_state, general, robot_of
 from hilgw.web.pages.traffic import clock
 
 if TYPE_CHECKING:
     from hilgw.web.page import Page
 
-FORCES = ("force", "torque")
 MODES = ("simulation", "remote", "shadow")
 SHOWN = 100
 HOLD_S = 0.6
@@ -174,15 +176,10 @@ def sensors(view: GatewayView, name: str, now: int) -> Markup:
     """HTML of the newest value of each sensor; where it lies in those that were seen."""
     rows = []
     for device, event in _of(view, "value", name):
-        seen = view.ranges.get(name_of(event))
+        seen = view.ranges.get(("value", name_of(event)))
         bar = _bar(event["value"], seen)
         rows.append((device, words_of(event), bar, age(now - event["mono_ns"]), _between(seen)))
     return table("Sensors", ("sensor", "value", "", "age", "seen so far"), rows)
-
-
-def number(value: float | str) -> str:
-    """In four digits; of a JSON number, or of what it lacks."""
-    return value if isinstance(value, str) else f"{value:.4g}"
 
 
 def motors(view: GatewayView, name: str, now: int) -> Markup:
@@ -195,20 +192,9 @@ def motors(view: GatewayView, name: str, now: int) -> Markup:
     return table("Motors", (*head, "other settings"), rows)
 
 
-def mode_of(event: Event) -> str:
-    """The setting that a motor follows, from its newest command: a force or a torque, the position
-    that it goes to, or else its velocity. One that was refused changes nothing."""
-    is_void = event["outcome"] == "refused" and event["applied"]
-    given = {} if is_void else event["given"]
-    known = {**event["applied"], **given}
-    forces = [each for each in FORCES if each in given]
-    others = [each for each in ("position", "velocity", *FORCES) if known.get(each, "inf") != "inf"]
-    return next(iter(forces + others), "velocity")
-
-
 def _motor(view: GatewayView, event: Event, old: str) -> tuple[object, ...]:
     """The cells of its row behind its name."""
-    mode, stop, limits = mode_of(event), _stop(view, event), event["limits"]
+    mode, stop, limits = mode_of(event), view.stop_of(event), event["limits"]
     known, applied = {**event["applied"], **event["given"]}, event["applied"].get(mode)
     if stop is not None:
         applied = None if mode == "position" else 0.0
@@ -229,13 +215,15 @@ def _motor(view: GatewayView, event: Event, old: str) -> tuple[object, ...]:
 
 
 def _with_unit(event: Event, setting: str, value: Any) -> str:
-    return "" if value is None else f"{number(value)} {event['units'].get(setting, '')}".rstrip()
+    return (
+        "" if value is None else f"{number(value):.4g} {event['units'].get(setting, '')}".rstrip()
+    )
 
 
 def _motion(view: GatewayView, event: Event, mode: str, applied: Any, stop: Event | None) -> Markup:
     """Whether it moves, as far as what it was sent shows that. One that goes to a position stands
     still when it is there."""
-    port = view.newest["port"].get(f"{event['robot']}.{event['body'] or 'body'}", {"state": "up"})
+    port = view.newest["port"].get(view.port_of(event), {"state": "up"})
     if port["state"] != "up":
         return state(f"unknown: body {port['state']}", "bad")
     if stop is not None:
@@ -248,16 +236,8 @@ def _motion(view: GatewayView, event: Event, mode: str, applied: Any, stop: Even
     return state("standing") if is_still else state("moving", "good")
 
 
-def _stop(view: GatewayView, event: Event) -> Event | None:
-    """The stop of its body that came after the last command that was not refused, if any."""
-    is_remote = event["body"] == "remote"  # the stops of the other body have the robot's name
-    stop = view.newest["stopped"].get(event["robot"] + ".remote" * is_remote)
-    accepted_ns = event.get("accepted_ns", event["mono_ns"])
-    return stop if stop is not None and stop["mono_ns"] >= accepted_ns else None
-
-
 def _between(limits: Sequence[float] | None) -> str:
-    return " to ".join(map(number, limits)) if limits else ""
+    return " to ".join(f"{each:.4g}" for each in limits) if limits else ""
 
 
 def _bar(value: Any, limits: Sequence[float] | None) -> Markup:

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hilgw.client.gateway import Gateway
+from hilgw.view.gateway import GatewayView
 from hilgw.web.actions import FLAT, Actions, button
 from hilgw.web.content import content, scrolling
 from hilgw.web.markup import Markup, element, joined, table
-from hilgw.web.model import GatewayView
 from hilgw.web.pages.drawing import Drawing, drawing_of
 from hilgw.web.pages.overview import general, heading
 from hilgw.web.pages.plan import box_of, lost, plan

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from hilgw.protocols.gateway.events import frame_line
+from hilgw.events.words import in_words as words, of_line
+from hilgw.view.cells import Event
+from hilgw.view.gateway import GatewayView
 from hilgw.web.actions import button
 from hilgw.web.content import content, scrolling
 from hilgw.web.markup import Markup, element, joined, state, table
-from hilgw.web.model import Event, GatewayView
-from hilgw.web.pages.overview import words
 from hilgw.web.pages.packets import ANY_KIND, Capture, Filter, capture, frames, hops, send_command
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class Traffic:
             if each["event"] == "frame" and self.filter.is_of([each["station"]])
         ]
         found.sort(key=lambda each: -each["mono_ns"])
-        rows = [(clock(each), each["station"], _words(each)) for each in found[:SHOWN]]
+        rows = [(clock(each), each["station"], of_line(each)) for each in found[:SHOWN]]
         return table("Decoded frames", ("time", "station", "frame"), rows)
 
     def amount(self, views: Sequence[GatewayView], now: int) -> Markup:
@@ -123,7 +123,7 @@ class Traffic:
             )
             for hop in hops(*self.chosen)
         ]
-        lines = [element("p", element("code", _words(each))) for _, each in frames(*self.chosen)]
+        lines = [element("p", element("code", of_line(each))) for _, each in frames(*self.chosen)]
         return joined(
             [
                 element("h2", f"{packet['source']} {clock(packet)}"),
@@ -141,10 +141,6 @@ class Traffic:
 
 def clock(event: Event) -> str:
     return f"{datetime.fromtimestamp(event['wall_s']).astimezone():%H:%M:%S.%f}"[:-3]
-
-
-def _words(frame: Event) -> str:
-    return frame_line(frame["direction"], bytes.fromhex(frame["data"]), frame["text"])
 
 
 def build(page: Page) -> None:

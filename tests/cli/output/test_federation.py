@@ -9,10 +9,10 @@ import pytest
 from hilgw.cli.output.federation import network_lines, status_lines
 from hilgw.cli.output.summary import summary_lines
 from hilgw.cli.output.text import Style
-from hilgw.protocols.gateway.events import MOST_OF_LINK, link
+from hilgw.events.kinds import words
+from hilgw.events.wire import MOST_OF_LINK, link
+from hilgw.events.words import way
 from hilgw.protocols.gateway.network import added_up
-from hilgw.view.kinds import words
-from hilgw.view.words import way
 from tests.protocols.gateway.test_network import gateway as counts_of, link as link_of, quiet
 
 PLAIN = Style(on=False)
@@ -143,6 +143,6 @@ def test_the_summary_of_a_run_has_each_link() -> None:
     ledger = {"adds_up": True, "violations": []}
     report = {**parts, "duration_s": 1.0, "ledger": ledger, "federation": federation(sim=gateway())}
     assert summary_lines(report)[1] == (
-        "  sim            gateway: sent 9, delivered 7, 2 lost; "
-        "received 5, 1 missed, dropped 1 duplicate"
+        "  sim            gateway: sent 9, delivered 7, lost 2, unsettled 0; "
+        "received 5, missed 1, late 0, dropped 1 duplicate"
     )

@@ -112,7 +112,7 @@ def test_it_follows_keys_and_sizes_until_q(screen: Screen, monkeypatch: pytest.M
 
     def person() -> None:
         screen.events.put(packet(b"ping"))
-        assert len(screen.see('"ping" -> xbee0')) == 24
+        assert len(screen.see('"ping" 4 B  -> xbee0')) == 24
         screen.size(10, 40)
         while len(lines := screen.see("hilgw watch")) != 10:
             pass
@@ -171,7 +171,7 @@ def test_a_byte_that_is_not_utf8_does_nothing(screen: Screen) -> None:
         screen.see("0 events")
         os.write(screen.keys, b"\xe4")  # of a Latin-1 terminal
         screen.events.put(packet(b"ping"))
-        screen.see('"ping" -> xbee0')
+        screen.see('"ping" 4 B  -> xbee0')
         screen.type("q")
 
     screen.run(person)

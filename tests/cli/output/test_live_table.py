@@ -12,8 +12,8 @@ import pytest
 from hilgw.cli.output.event_lines import CSV_COLUMNS, csv_rows, in_words
 from hilgw.cli.output.live_table import KEPT, LiveTable
 from hilgw.cli.output.text import Style
+from hilgw.events.words import FROM, TO
 from hilgw.units import NS_PER_MS, NS_PER_S
-from hilgw.view.words import FROM, TO
 
 NOW = 10 * NS_PER_S
 VELOCITY = {"units": {"velocity": "rad/s"}, "limits": {"velocity": [-6.0, 6.0]}}
@@ -40,7 +40,13 @@ def command(given: float, applied: float, outcome: str = "sent", body: str = "")
 
 
 def packet(data: bytes, **keys: Any) -> dict[str, Any]:
-    about = {"source": "rover.tx", "channel": 5, "received_by": ["xbee0"], "missed": {}}
+    about = {
+        "source": "rover.tx",
+        "channel": 5,
+        "received_by": ["xbee0"],
+        "missed": {},
+        "rssi_dbm": None,
+    }
     return event("packet", data=data.hex(), **{**about, "not_received": "", **keys})
 
 
@@ -225,7 +231,7 @@ def test_packets_below_with_their_loss_and_what_was_left_out() -> None:
     lost = packet(b"pong", received_by=[], not_received="out_of_range")
     shown = table(packet(b"ping"), lost, event("left_out", sampled={"packet": 1240}, slow=3))
     text = "\n".join(shown.screen(100, 12, NOW))
-    assert '"ping" -> xbee0' in text and "not received: out of range" in text
+    assert '"ping" 4 B  -> xbee0' in text and "not received: out of range" in text
     assert "1,243 left out" in text
     refused = "\n".join(table(command(9.0, 4.0, "refused")).screen(100, 12, NOW))
     assert "refused: beyond limit" in refused

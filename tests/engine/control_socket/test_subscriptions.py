@@ -30,19 +30,19 @@ from hilgw.engine.control_socket.subscriptions import (
     in_window,
 )
 from hilgw.engine.observer import (
+    KINDS,
     CommandEvent,
     Direction,
     FrameEvent,
-    Kind,
     LineEvent,
     Observers,
     PoseEvent,
     State,
     ValueEvent,
 )
+from hilgw.events import kinds as events, wire
 from hilgw.medium.packet import Copy, Packet
 from hilgw.medium.pose import Pose
-from hilgw.protocols.gateway import events
 from hilgw.reasons import NotReceivedReason, RequestRefused
 from hilgw.testing.sim import Clock
 from tests.cli.output.test_federation import gateway
@@ -223,7 +223,7 @@ async def test_every_kind_of_event(bench: Bench) -> None:
         {"event": "output", "source": "rover.controller", "line": "hello"},
         {"event": "notice", "source": "xbee0", "text": "a remark"},
     ]  # fmt: skip
-    assert {each["event"] for each in got} == set(events.KINDS) - {"left_out", "status"}
+    assert {each["event"] for each in got} == set(events.LIVE) - {"left_out", "status"}
 
 
 async def test_filters_of_kinds_names_and_losses(bench: Bench) -> None:
@@ -247,7 +247,7 @@ async def test_without_a_subscriber_nothing_is_observed(bench: Bench) -> None:
     assert bench.observers.transmitted is None
     assert bench.observers.sensor_value is not None
     bench.subscriptions.remove(bench.subscriber)
-    assert all(kind not in vars(bench.observers) for kind in Kind)
+    assert all(kind not in vars(bench.observers) for kind in KINDS)
     bench.real.run(2 * WINDOW_NS)
     transmit(bench)  # it is reported to no observer
 
@@ -259,13 +259,13 @@ async def test_each_event_is_encoded_once_for_all(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, encoder: str, emits: bool
 ) -> None:
     encoded: list[object] = []
-    encode = getattr(events, encoder)
+    encode = getattr(wire, encoder)
 
     def counted(*event: Any) -> bytes:
         encoded.append(event)
         return bytes(encode(*event))
 
-    monkeypatch.setattr(events, encoder, counted)
+    monkeypatch.setattr(wire, encoder, counted)
     reads = [bench.subscribe() for _ in range(10)]
     if emits:
         transmit(bench)
@@ -300,8 +300,8 @@ def test_what_is_encoded_by_parts_is_as_what_is_encoded_at_once(given_: list[Any
         packet = events.Packet(source, channel, type_, data.hex(), to, why, missed, rssi_dbm)
         delivered = events.Delivered(source, type_, data.hex())
         for event, values in ((packet, kept), (delivered, (source, type_, data))):
-            line = events.encode_with_data(type(event), values, 1, 2.5, 3)
-            assert line == events.encode_event(event, 1, 2.5, 3)
+            line = wire.encode_with_data(type(event), values, 1, 2.5, 3)
+            assert line == wire.encode_event(event, 1, 2.5, 3)
 
 
 async def test_one_turn_of_the_event_loop_encodes_few_events_in_their_order(
@@ -309,13 +309,13 @@ async def test_one_turn_of_the_event_loop_encodes_few_events_in_their_order(
 ) -> None:
     """What is left out, too, is reported where it was: others have their turn in between."""
     turn, turns = 0, list[int]()
-    encode = events.encode_event
+    encode = wire.encode_event
 
     def counted(event: Any, *times: Any) -> bytes:
         turns.append(turn)
         return encode(event, *times)
 
-    monkeypatch.setattr(events, "encode_event", counted)
+    monkeypatch.setattr(wire, "encode_event", counted)
     read = bench.subscribe()
     for number in range(IN_WINDOW + 3):
         bench.observers.output("rover", str(number))
@@ -599,7 +599,7 @@ async def test_states_are_made_few_in_a_turn_and_no_faster_than_they_are_read(
     """Of a hundred robots with a thousand devices each; and the ports and robots come first."""
     turn, made = -2, Counter[int | str]()
 
-    def states() -> Iterator[events.State]:
+    def states() -> Iterator[events.Cell]:
         for number in range(100_000):
             made[turn] += 1
             made["all"] += 1

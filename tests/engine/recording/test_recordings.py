@@ -16,13 +16,13 @@ from hilgw.config.load import load_text
 from hilgw.config.shipped import folder
 from hilgw.control.modes import RobotMode
 from hilgw.engine.gateway import Gateway
-from hilgw.engine.observer import CommandEvent, Kind, LineEvent, Observer, ValueEvent
+from hilgw.engine.observer import KINDS, CommandEvent, LineEvent, Observer, ValueEvent
 from hilgw.engine.recording import recordings as module
 from hilgw.engine.recording.event_stream import EventStream
 from hilgw.engine.recording.recordings import Recordings
 from hilgw.engine.simulated.event_loop import PacedLoop
 from hilgw.errors import HilgwError
-from hilgw.protocols.gateway.events import encode_event
+from hilgw.events.wire import encode_event
 from hilgw.record.compare import compare
 from hilgw.record.recording import Recording
 
@@ -94,7 +94,8 @@ def test_all_events_are_recorded_and_two_runs_are_equal(tmp_path: Path, name: st
         assert {kind: events[kind] for kind in counts} == dict(counts)
         assert counts["bytes"] > 10
         report = made.report()[str(path)]
-        assert report == {"file": str(path), "bytes": path.stat().st_size, "lost": 0, "error": ""}
+        counts = {"bytes": path.stat().st_size, "lost": 0, "error": "", "poses_left_out": 0}
+        assert report == {"file": str(path), **counts}
         found.append(recording)
     assert compare(*found).differences == []
 
@@ -103,12 +104,9 @@ class Watched(EventStream):
     """What `hilgw watch --json` prints of all events, as a list."""
 
     def __init__(self, gateway: Gateway) -> None:
-        super().__init__(gateway.device_of)
+        super().__init__(device=gateway.device_of)
         self._now = gateway.timer.now
         self.events: list[dict[str, Any]] = []
-
-    def takers(self, kind: type[Any], *names: str, lost: bool = False) -> bool:
-        return True
 
     def emit(self, takers: Any, event: Any) -> None:
         self.events.append(json.loads(encode_event(event, 0, 0.0, self._now())))
@@ -124,7 +122,7 @@ def test_a_recording_has_each_event_that_watch_shows(tmp_path: Path) -> None:
         recordings.begin("a", path)
         for state in gateway.states():
             watched[0].emit(True, state)
-        gateway.observer.add(watched[0], set(Kind) - {Kind.FRAME})
+        gateway.observer.add(watched[0], set(KINDS) - {"frame"})
         loops, seen = gateway.control_loops, gateway.observer
         host, modem = next(
             (host, mock) for host in gateway.hosts for mock in host.mocks if mock.name == "xbee0"
@@ -205,8 +203,20 @@ def test_clients_begin_and_end_recordings_in_one_folder(tmp_path: Path) -> None:
         for n in "12"
     )
     assert ended and first[-1] <= 2 * 10**9 < second[-1]
-    assert second[: len(first)] == first
+    assert second[: len(first) - 1] == first[:-1]  # the last one is the status at its end
     assert len(made.report()) == 2
+
+
+def test_a_recording_ends_with_the_status_of_its_end(tmp_path: Path) -> None:
+    """The real clock has hardly moved: there is no other one but that of the start."""
+    path = tmp_path / "a.pcapng"
+    run("uart", tmp_path, lambda gateway, recordings: recordings.begin("a", path))
+    *_, last = events = list(Recording(path).events())
+    first = next(each for each in events if each["event"] == "status")
+    assert last["event"] == "status" and last is not first
+    for counted in ("sent_packets", "received_packets"):
+        before, after = (each["status"]["ports"]["uart0"][counted] for each in (first, last))
+        assert before < after
 
 
 def test_there_are_not_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from hilgw.adapters.uart import ADAPTER as UART
 from hilgw.adapters.xbee import ADAPTER as XBEE
 from hilgw.devices.steps import StepClock
 from hilgw.engine.gateway import Gateway
-from hilgw.engine.observer import Direction, FrameEvent, Kind, Observer, Observers
+from hilgw.engine.observer import Direction, FrameEvent, Observer, Observers
 from hilgw.engine.robot.schedule import Schedule
 from hilgw.engine.scene import Scene
 from hilgw.engine.simulated.clock import SimulatedClock
@@ -49,7 +49,7 @@ def test_frames_are_events_only_while_they_are_taken() -> None:
     made = gateway(observers)
     made.stations["uart0"] = station  # type: ignore[assignment]
     own = station.session
-    observers.add(frames, [Kind.FRAME])
+    observers.add(frames, ["frame"])
     station.session.open(0)
     assert isinstance(station.session.send(Packet(b"ping", 0, "serial", "a"), 0), Transmission)
     station.session.receive(b"po", 0)

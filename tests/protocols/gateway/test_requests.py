@@ -12,8 +12,9 @@ from hypothesis import given, strategies as st
 from hilgw.cli.commands.clients import mode
 from hilgw.control.modes import RobotMode
 from hilgw.errors import UsageError
+from hilgw.forms import hints_of
 from hilgw.protocols.gateway import requests
-from hilgw.protocols.gateway.messages import VERSION, VersionError, hints_of, keys_of
+from hilgw.protocols.gateway.messages import VERSION, VersionError, keys_of
 from hilgw.protocols.gateway.requests import (
     MODES,
     REQUESTS,
@@ -41,7 +42,7 @@ SPECIAL: dict[Any, st.SearchStrategy[Any]] = {
     requests.ModeWord: st.sampled_from(MODES),
     requests.Kind: st.sampled_from(requests.NAMED),
     requests.RecordingName: st.from_regex(r"[a-z_-][a-z0-9._-]{0,63}", fullmatch=True),
-    requests.EventKind: st.sampled_from(requests.KINDS),
+    requests.EventKind: st.sampled_from(requests.LIVE),
     str: st.text(),
     bytes: st.binary(),
     bool: st.booleans(),

@@ -97,8 +97,7 @@ def run(args: argparse.Namespace) -> int:
 
 def kinds_of(args: argparse.Namespace, *, is_table: bool) -> list[str]:
     """The kinds of events that the options ask for."""
-    from hilgw.protocols.gateway.events import KINDS
-    from hilgw.view.kinds import DRAWN
+    from hilgw.events.kinds import DRAWN, LIVE
 
     losses = ["packet", "refused"] if args.lost else []
     if args.frames or args.bytes:
@@ -108,7 +107,7 @@ def kinds_of(args: argparse.Namespace, *, is_table: bool) -> list[str]:
     if args.pcapng:
         return ["packet", "bytes", "port", "left_out"]
     many = ("bytes",) if is_table else () if args.names else MANY
-    return [kind for kind in KINDS if kind not in ("frame", *many)]
+    return [kind for kind in LIVE if kind not in ("frame", *many)]
 
 
 def printer(args: argparse.Namespace) -> Callable[[dict[str, Any]], None]:

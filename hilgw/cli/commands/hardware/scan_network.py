@@ -148,8 +148,8 @@ def _others(status: Found) -> Iterator[Found]:
 def lines(each: Found) -> Iterable[str]:
     """Of one gateway. All of it is of the network."""
     from hilgw.cli.output.federation import things
+    from hilgw.events.words import way
     from hilgw.federation.wire import VERSION
-    from hilgw.view.words import way
 
     own, latency = each.get("own_version", VERSION), each.get("latency", {})
     times = (latency.get("p50_ms"), latency.get("p99_ms"), each.get("round_trip_ms"))

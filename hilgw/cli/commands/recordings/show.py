@@ -35,9 +35,8 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 def run(args: argparse.Namespace) -> int:
     """Returns 0; 1 where the file is damaged. HilgwError when it is not a recording, or for a name
     that nothing in it has."""
-    from hilgw.protocols.gateway.events import KINDS, is_lost
+    from hilgw.events.kinds import LIVE, demand_known, is_about, is_lost
     from hilgw.record.plot import parts_of
-    from hilgw.view.kinds import demand_known, is_about
 
     if args.end is not None and args.end < args.begin:
         what = f"--from {args.begin:g} s is after --to {args.end:g} s"
@@ -45,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     recording = opened(args.file)
     demand_known(args.names, parts_of(recording), recording.events())
     is_line, show = args.frames or args.bytes, printer(args)
-    kinds = KINDS if args.json and not is_line else kinds_of(args, is_table=False)
+    kinds = LIVE if args.json and not is_line else kinds_of(args, is_table=False)
     begin_ns = recording.head["time_ns"] + args.begin * 1e9
     events = recording.events(0.0 if args.frames else args.begin, args.end)
     if args.frames:  # they need all that was before them
@@ -58,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
         events = with_frames(events, decoders)
     for event in events:
         kind = event["event"]
-        if (args.begin and event["time_ns"] < begin_ns) or (kind not in kinds and kind in KINDS):
+        if (args.begin and event["time_ns"] < begin_ns) or (kind not in kinds and kind in LIVE):
             continue
         if args.lost and not is_lost(event) and (not is_line or kind == "packet"):
             continue

@@ -70,5 +70,5 @@ def test_diff_names_the_key_that_no_word_has(
     other.write_bytes(write.begin(0) + write.encode(second))
     assert main(["diff", str(recorded), str(other)]) == 1
     shown = [line.split(": ", 1)[1] for line in capsys.readouterr().out.splitlines()[1:]]
-    words = 'channel 5, 4 bytes "0101" not received: out of range; xbee0: range'
+    words = 'ch 5   "0101" 4 B  2 dBm  not received: out of range; not xbee0 (range)'
     assert shown == [f"{words}; type radio", f"{words}; type serial"]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 Event = Mapping[str, Any]
 COMMANDED, REFUSED, APPLIED = "commanded", "refused", "applied"
-MOTIONS = ("position", "velocity", "force", "torque")
+FORCES = ("force", "torque")
+MOTIONS = ("position", "velocity", *FORCES)
 
 
 class Number(NamedTuple):
@@ -63,14 +64,25 @@ def of_command(event: Event) -> list[Number]:
     ]
 
 
-def motion(numbers: Iterable[Number]) -> list[Number]:
-    """Return the number of a command that a motor moves by, then what was applied of it. A position
-    of infinity only selects velocity control."""
-    settings = list(numbers)
-    given = [one for one in settings if one.role != APPLIED]
-    moves = [one for field in MOTIONS for one in given if one.field == field]
-    main = [*(one for one in moves if one.value != math.inf), *given][:1]
-    return [one for one in settings if one.field in [each.field for each in main]]
+def mode_of(event: Event) -> str:
+    """Return the setting that a motor follows from its newest command on: a force or a torque, the
+    position that it goes to, or else its velocity; of another device, its first setting. A
+    position of infinity only selects velocity control; a command that was refused changes nothing
+    of a motor that was sent one."""
+    is_void = event["outcome"] == "refused" and event["applied"]
+    given = {} if is_void else event["given"]
+    known = {**event["applied"], **given}
+    moves = [each for each in FORCES if each in given]
+    moves += [each for each in MOTIONS if known.get(each, "inf") != "inf"]
+    return next(iter([*moves, *(each for each in known if each not in MOTIONS)]), "velocity")
+
+
+def motion(event: Event) -> list[Number]:
+    """Return the number of a command that a motor is to move by, also where it was refused, then
+    what was applied of it."""
+    given, field = event["given"], mode_of({**event, "outcome": "", "applied": {}})
+    field = field if field in given else next(iter(given), "")
+    return [one for one in of_command(event) if one.field == field]
 
 
 def of_packet(event: Event) -> list[Number]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from hilgw.view import numbers
-from hilgw.view.numbers import APPLIED, Event, Number
+from hilgw.events import numbers
+from hilgw.events.numbers import APPLIED, Event, Number
 
 NAMES_SHOWN = 8
 SHOWN_BYTES = 64
+MISSED_SHOWN = 3  # for each reason
+EVERY = -1  # channel
+FRAME_BYTES = 48  # shown of a frame
 TO, FROM = ("sent", "delivered", "lost", "unsettled"), ("received", "missed", "late")
 
 
@@ -38,6 +41,15 @@ def listing(names: Sequence[str], shown: int = NAMES_SHOWN) -> str:
     return ", ".join(names[:shown]) + more
 
 
+_SPANS = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
+
+
+def span(seconds: float) -> str:
+    """Return a time in at most six characters, such as 2.5 s or 12 min."""
+    size, unit = next((each for each in _SPANS if seconds >= each[0]), (1, "s"))
+    return f"{seconds:.1f} s" if seconds < 9.95 else f"{seconds / size:.0f} {unit}"
+
+
 def amounts(values: Sequence[Number], digits: int = 6) -> str:
     """Return numbers with their names; a unit once for those that share it: "x 1 y 0 z 0 m/s". A
     number that is alone has no name."""
@@ -53,10 +65,9 @@ def setting(one: Number) -> str:
     return f"{one.field} {one.value:g} {one.unit}".rstrip()
 
 
-def of_data(event: Event) -> str:
-    """Return the length and the text of the bytes of a packet."""
-    data = bytes.fromhex(event["data"])
-    return f"{len(data)} bytes {escape(data)}"
+def of_data(data: bytes) -> str:
+    """Return the text and the length of the bytes of a packet."""
+    return f"{escape(data)} {len(data)} B"
 
 
 def of_command(event: Event) -> str:
@@ -75,17 +86,48 @@ def of_command(event: Event) -> str:
 
 def of_packet(event: Event) -> str:
     """Return a packet, who received it, and why the others did not."""
-    target = f"-> {', '.join(event['received_by'])}"
-    if event["not_received"]:
-        target = f"not received: {in_words(event['not_received'])}"
-    missed = "".join(f"; {name}: {in_words(why)}" for name, why in event["missed"].items())
-    return f"channel {event['channel']}, {of_data(event)} {target}{missed}"
+    sent = sent_on(event["channel"], bytes.fromhex(event["data"]), event["rssi_dbm"])
+    lost, to = event["not_received"], listing(event["received_by"])
+    target = f"  not received: {in_words(lost)}" if lost else f"  -> {to}"
+    missed = f"; not {by_reason(event['missed'])}" if event["missed"] else ""
+    return f"{sent}{target}{missed}"
+
+
+def of_delivered(event: Event) -> str:
+    return f"delivered {of_data(bytes.fromhex(event['data']))} from {event['source']}"
+
+
+def sent_on(channel: int, data: bytes, rssi_dbm: float | None, about: str = "") -> str:
+    """Return a packet on its channel. about: "~" where the signal strength is uncertain."""
+    strength = "" if rssi_dbm is None else f"  {about}{rssi_dbm:.0f} dBm"
+    return f"ch {'all' if channel == EVERY else channel:<3} {of_data(data)}{strength}"
+
+
+def by_reason(
+    missed: Mapping[str, str],
+    shown: int = MISSED_SHOWN,
+    how: Callable[[Sequence[str]], str] = lambda reasons: in_words(reasons[0]),
+) -> str:
+    """List who missed a packet by reason, such as "a.rx (obstacle); b.rx, c.rx (range)". shown:
+    names of each reason, at most. how: one reason in words, of all that are equal to it."""
+    reasons: dict[str, dict[str, str]] = {}
+    for name, reason in missed.items():
+        reasons.setdefault(reason, {})[name] = reason
+    return "; ".join(
+        f"{listing(list(names), shown)} ({how(list(names.values()))})" for names in reasons.values()
+    )
+
+
+def frame_line(direction: str, data: bytes, text: str, shown: int = FRAME_BYTES) -> str:
+    """A frame for people: an arrow, -> to the hardware, then its bytes and what they mean. shown:
+    how many bytes at most."""
+    more = f" ... {len(data)} B" if len(data) > shown else ""
+    line = f"{'->' if direction == 'sent' else '<-'} {data[:shown].hex(' ')}{more}"
+    return f"{line}  | {text}" if text else line
 
 
 def of_line(event: Event) -> str:
     """Return a frame as its bytes and what they mean, or all bytes of one read or write."""
-    from hilgw.protocols.gateway.events import frame_line  # `hilgw status` needs no events
-
     data = bytes.fromhex(event["data"])
     if event["event"] == "bytes":
         return frame_line(event["direction"], data, "", len(data))

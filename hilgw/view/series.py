@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+from hilgw.events.kinds import name_of, numbers
+from hilgw.events.numbers import APPLIED, COMMANDED, Number, number as number
 from hilgw.units import NS_PER_S
-from hilgw.view.kinds import name_of, numbers
-from hilgw.view.numbers import APPLIED, COMMANDED, Number, number as number
 
 Event = Mapping[str, Any]
 POINTS = 10_000  # kept of a series: 5 min at a value each 32 ms

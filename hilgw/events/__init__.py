@@ -1,0 +1,1 @@
+"""The one vocabulary of events: kinds with their fields, words and numbers. Pure."""

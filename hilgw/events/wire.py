@@ -1,0 +1,83 @@
+"""The lines of events as JSON, and the values in them. Pure."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import fields
+from functools import lru_cache
+from itertools import islice
+from typing import Any
+
+from hilgw.errors import printable
+from hilgw.events.fields import LINK_COUNTS, Numbers
+from hilgw.events.kinds import FIELDS, KINDS, NAMES, Link, plain
+
+MOST_OF_LINK = 64  # names of robots, and of listeners
+DATA_AT = {kind: names.index("data") for kind, names in FIELDS.items() if "data" in names}
+_ENCODE = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
+
+
+def encode_event(event: Any, mono_ns: int, wall_s: float, time_ns: int) -> bytes:
+    """Return the line of an event."""
+    message = plain(event, mono_ns=mono_ns, wall_s=wall_s, time_ns=time_ns)
+    return _ENCODE(message).encode() + b"\n"
+
+
+def encode_with_data(
+    kind: type[Any], values: tuple[Any, ...], mono_ns: int, wall_s: float, time_ns: int
+) -> bytes:
+    """As `encode_event`, of an event with these values (`json_around_data`), whose `data` are
+    bytes. The others are mostly as before, and then are not encoded anew."""
+    before, after = json_around_data(kind, values)
+    times = f'"mono_ns":{mono_ns},"wall_s":{wall_s},"time_ns":{time_ns}'
+    data = values[DATA_AT[kind]].hex()
+    return f'{{"event":"{NAMES[kind]}",{times},{before}"data":"{data}"{after}}}\n'.encode()
+
+
+def json_around_data(kind: type[Any], values: tuple[Any, ...]) -> tuple[str, str]:
+    """The fields before and after `data` in the JSON of an event with these values, each with its
+    comma. A mapping is given by its items, so that all can be hashed."""
+    at = DATA_AT[kind]
+    return _around_data(NAMES[kind], values[:at] + values[at + 1 :])
+
+
+@lru_cache(1024)
+def _around_data(kind_name: str, values: tuple[Any, ...]) -> tuple[str, str]:
+    kind = KINDS[kind_name].form
+    declared = [each for each in fields(kind) if each.name in FIELDS[kind] and each.name != "data"]
+    found = [
+        f'"{each.name}":{_ENCODE(dict(value) if each.type.startswith("dict") else value)}'
+        for each, value in zip(declared, values, strict=True)
+    ]
+    at = DATA_AT[kind]
+    return "".join(f"{each}," for each in found[:at]), "".join(f",{each}" for each in found[at:])
+
+
+def link(name: str, status: Mapping[str, Any]) -> Link:
+    """status: of this gateway, as `hilgw status --json` has it."""
+    counts = {key: status[key] for key in LINK_COUNTS[:-1]}
+    latency, listeners = status["latency"], islice(status["listeners"].items(), MOST_OF_LINK)
+    return Link(
+        name,
+        status["state"],
+        status["reason"],
+        latency["p50_ms"],
+        latency["p99_ms"],
+        status["round_trip_ms"],
+        status["clock_offset_s"],
+        {**counts, "dropped": sum(status["dropped"].values())},
+        [printable(each) for each in islice(status["robots"], MOST_OF_LINK)],
+        {printable(name): each["type"] for name, each in listeners},
+    )
+
+
+def number(value: float) -> float | str:
+    """A number as JSON has it."""
+    return value if math.isfinite(value) else str(value)
+
+
+def numbers(value: float | tuple[float, ...]) -> Numbers:
+    """A value of a sensor as JSON has it."""
+    return [number(each) for each in value] if isinstance(value, tuple) else number(value)

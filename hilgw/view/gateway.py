@@ -1,0 +1,194 @@
+"""What is known about a gateway: a fold of its events, live or of a recording. No clock.
+
+A thread that reads or writes it holds the lock of its owner. Each part of it is bounded. Times are
+in nanoseconds of `mono_ns` of the events.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from sys import intern
+from typing import Any, NamedTuple
+
+from hilgw.events.kinds import LIVE, LOGGED, TRACES, loss_of
+from hilgw.units import NS_PER_MS, NS_PER_S
+from hilgw.view.cells import Cells, Event, Newest
+from hilgw.view.series import Points, collect, of_event, of_status
+
+SILENT_NS = 600 * NS_PER_MS  # a gateway that hangs is shown within 1 s
+SERIES_NS = 3 * NS_PER_S  # a page that is closed leaves nothing
+PACKETS, PACKET_BYTES = 2000, 4 * 1024 * 1024
+LINES, LINE_BYTES = 1000, 1024 * 1024
+NO_TOPOLOGY: dict[str, Any] = {"robots": {}, "stations": {}, "mocks": []}
+NO_SCENE: dict[str, Any] = {"mono_ns": 0, "up": 2, "cone": 0} | {
+    part: {} for part in ("objects", "emitters", "listeners", "obstacles")
+}
+"""Of an older gateway."""
+UP, SILENT, GONE, REFUSED = "up", "silent", "gone", "refused"
+
+
+class PerSecond:
+    """How many came in the last whole second, and since the begin (`total`)."""
+
+    __slots__ = ("_before", "_count", "_second", "total")
+
+    def __init__(self) -> None:
+        self._second = self._count = self._before = self.total = 0
+
+    def add(self, now: int, count: int = 1) -> None:
+        second = now // NS_PER_S
+        if second != self._second:
+            self._before = self._count if second == self._second + 1 else 0
+            self._second, self._count = second, 0
+        self._count += count
+        self.total += count
+
+    def value(self, now: int) -> int:
+        passed = now // NS_PER_S - self._second
+        return self._before if passed == 0 else self._count if passed == 1 else 0
+
+
+def _per_kind() -> dict[str, PerSecond]:
+    return {kind: PerSecond() for kind in LIVE}
+
+
+class Ring:
+    """The newest events: at most so many, with so many characters of texts. end: the number of the
+    next one."""
+
+    def __init__(self, most: int, most_bytes: int) -> None:
+        self.end = self._bytes = 0
+        self._most, self._most_bytes = most, most_bytes
+        self._events: deque[tuple[int, Event]] = deque()
+
+    def add(self, event: Event) -> None:
+        """Keeps a copy, with keys that all share: each event came with keys of its own."""
+        event = {intern(key): value for key, value in event.items()}
+        size = 64 + sum(len(each) for each in event.values() if isinstance(each, str))
+        size += sum(32 * len(event.get(key, ())) for key in ("received_by", "missed"))
+        self._events.append((size, event))
+        self._bytes += size
+        self.end += 1
+        while len(self._events) > self._most or self._bytes > self._most_bytes:
+            self._bytes -= self._events.popleft()[0]
+
+    def since(self, number: int) -> list[Event]:
+        """Those from this number on, as far as they are kept; the next number is `end`."""
+        skipped = max(number - (self.end - len(self._events)), 0)
+        return [event for _, event in islice(self._events, skipped, None)]
+
+
+class Loss(NamedTuple):
+    """reason: its word. packets: since the begin, of the page where no status has it. last: its
+    newest event that the page has seen, if any."""
+
+    kind: str
+    reason: str
+    packets: int
+    last: Event | None
+
+
+@dataclass(slots=True)
+class GatewayView(Cells):
+    """One gateway. key: of its control socket. why: about a state that is not up. message_ns: when
+    its last message came; status_ns: when `status` was so. shown, left_out: events of each kind
+    that came, and that the gateway left out; slow: of any kind, as they are read too slowly.
+    traces: what became of packets, and frames. series: by name, those that pages plot. wall_ns:
+    what to add to its times, for those since 1970. restarts: how often a gateway of this
+    configuration took the place of one that was gone."""
+
+    key: str
+    config: str
+    pid: int
+    message_ns: int
+    restarts: int = 0
+    why: str = ""
+    ended: str = UP
+    status: Mapping[str, Any] = field(default_factory=dict)
+    status_ns: int = 0
+    lost: Newest[tuple[str, str]] = field(default_factory=Newest)
+    lost_counts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    packets: Ring = field(default_factory=lambda: Ring(PACKETS, PACKET_BYTES))
+    traces: Ring = field(default_factory=lambda: Ring(PACKETS, PACKET_BYTES))
+    log: Ring = field(default_factory=lambda: Ring(LINES, LINE_BYTES))
+    shown: dict[str, PerSecond] = field(default_factory=_per_kind)
+    left_out: dict[str, PerSecond] = field(default_factory=_per_kind)
+    slow: PerSecond = field(default_factory=PerSecond)
+    series: dict[str, Points] = field(default_factory=dict)
+    wall_ns: int = 0
+
+    @property
+    def title(self) -> str:
+        """Its name on a page."""
+        return Path(self.config).stem or Path(self.key).name
+
+    def state(self, now: int) -> str:
+        """UP, SILENT, GONE, or REFUSED: it cannot be read, as of another version."""
+        if self.ended != UP or now - self.message_ns <= SILENT_NS:
+            return self.ended
+        return SILENT
+
+    def set_status(self, status: Mapping[str, Any], now: int) -> None:
+        """The answer to `status`, which is of its own `mono_ns`: events since then are newer."""
+        self.received(now)
+        made_ns = status.get("mono_ns", now)
+        kept = {name: p for name, p in self.series.items() if now - p.needed_ns <= SERIES_NS}
+        self.series = kept
+        collect(kept, made_ns, of_status(status, self.status))
+        self.status, self.status_ns = status, made_ns
+
+    def received(self, now: int) -> None:
+        """Any message came: the gateway is here."""
+        self.message_ns, self.ended, self.why = now, UP, ""
+
+    def begin_anew(self) -> None:
+        """Forget all events, and the points of the series that pages plot."""
+        for points in self.series.values():
+            points.clear()
+        kept = ("key", "config", "pid", "message_ns", "restarts", "wall_ns", "series")
+        self.__init__(**{name: getattr(self, name) for name in kept})  # type: ignore[misc]
+
+    def end(self, state: str, why: str) -> None:
+        """Marks the gateway as ended."""
+        self.ended, self.why = state, why
+
+    def take(self, event: Event, now: int) -> None:
+        """An event, as `hilgw.events.kinds` has them."""
+        self.received(now)
+        kind, is_new = event["event"], event.get("since_ns") is None
+        if is_new and kind in self.shown:
+            self.shown[kind].add(now)
+        if self.fold(event) and kind in LOGGED:
+            self.log.add(event)
+        self.wall_ns = round(event.get("wall_s", 0) * NS_PER_S) - event.get("mono_ns", 0)
+        if is_new:
+            collect(self.series, event.get("mono_ns", 0), of_event(event, self.newest["value"]))
+        if kind == "packet":
+            self.packets.add(event)
+        if kind in TRACES:
+            self.traces.add(event)
+        if (lost := loss_of(event)) is not None and self.lost.put(lost, event):
+            self.lost_counts[lost] += 1
+        if kind == "left_out":
+            self.slow.add(now, event["slow"])
+            for left, count in event["sampled"].items():
+                if left in self.left_out:
+                    self.left_out[left].add(now, count)
+
+    def rate(self, kind: str, now: int) -> tuple[int, int]:
+        """Events of this kind in the last second: that the page got, and that passed."""
+        shown = self.shown[kind].value(now)
+        return shown, shown + self.left_out[kind].value(now)
+
+    def losses(self) -> list[Loss]:
+        """All losses by kind and reason, those with most packets first."""
+        known = self.status.get("losses")
+        counts: Mapping[tuple[str, str], int] = self.lost_counts
+        if known is not None:
+            counts = {(kind, why): n for kind, found in known.items() for why, n in found.items()}
+        rows = [Loss(*name, count, self.lost.get(name)) for name, count in counts.items()]
+        return sorted(rows, key=lambda loss: -loss.packets)
