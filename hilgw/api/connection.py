@@ -53,12 +53,14 @@ class Closed(Exception):
 
 
 class Connection:
-    """One robot's connection; `connect` makes it. Not for several threads at once."""
+    """One robot's connection; `connect` makes it. Not for several threads at once. peer: where the
+    gateway has it from; on a local socket its path."""
 
-    def __init__(self, connection: socket.socket, *, local: bool) -> None:
+    def __init__(self, connection: socket.socket, *, local: bool, peer: str = "") -> None:
         self._socket = connection
         self._end_s: float | None = None
         self._reader = AnswerReader(local=local)
+        self.peer = peer
 
     def send(self, request: bytes) -> None:
         """Raises Closed."""
@@ -165,7 +167,7 @@ def _connect_local(address: LocalAddress) -> Connection:
     except BaseException:
         connection.close()
         raise
-    return Connection(connection, local=True)
+    return Connection(connection, local=True, peer=str(address.path))
 
 
 def _connect_tcp(address: TcpAddress, environment: Mapping[str, str]) -> Connection:
@@ -184,7 +186,9 @@ def _connect_tcp(address: TcpAddress, environment: Mapping[str, str]) -> Connect
     except BaseException:
         connection.close()
         raise
-    return Connection(connection, local=False)
+    host, port = connection.getsockname()[:2]
+    peer = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    return Connection(connection, local=False, peer=peer)
 
 
 def _reach(hosts: list[str], port: int) -> socket.socket:
