@@ -66,6 +66,7 @@ class Federation(NetworkView):
         self._poses = SharedPoses(gateway.scene, self._keys)
         self._incoming = Incoming(name, self.id, self.members, gateway.scene, airs, now, self._ask)
         self._roster.begin, self._roster.end = self._comes, self._goes
+        self._roster.doubt = self._doubt
         self._roster.forget, self._roster.refused = self._forget, self._refuse
         self._namesakes = Namesakes(self.id, 0)
         self._outgoing: Outgoing | None = None
@@ -169,6 +170,8 @@ class Federation(NetworkView):
             if not member.is_live:
                 if member.unsettled and now - member.left_ns >= FORGET_NS:
                     member.give_up()
+            elif member.doubted_ns is not None and now - member.doubted_ns >= IDLE_NS:
+                self._doubt(member)
             elif self._roster.late(member):
                 if now - member.answered_ns >= IDLE_NS:
                     member.answered_ns = now
@@ -199,7 +202,7 @@ class Federation(NetworkView):
 
     def _comes(self, at: wire.MemberKey, member: Member | None) -> None:
         now = self._timer.now()
-        if member is None or member.id != at.id:
+        if member is None or member.key != at:
             if member is not None:
                 member.is_live = False
                 member.give_up()
@@ -212,6 +215,24 @@ class Federation(NetworkView):
             return
         member.state = member.last_state = None
         self._ask_state(member)
+
+    def _doubt(self, member: Member) -> None:
+        """Its token is not there, which anyone can do: it is asked whether it is gone."""
+        is_there = False
+
+        def answered(data: bytes | None, asked: int, got: int) -> None:
+            nonlocal is_there
+            if data is None:
+                if not is_there and member.is_live and member.doubted_ns is not None:
+                    self._roster.gone(member)
+                return
+            with self._refusing():
+                state = wire.decode_json(wire.State, data)
+                is_there |= state.id == wire.id_text(member.id) and not state.leaving
+
+        member.doubted_ns = self._timer.now()
+        if self._session is not None:
+            self._session.get(self._keys.of("state", member.name), None, answered)
 
     def _goes(self, member: Member) -> None:
         if member.last_state is not None:
@@ -284,14 +305,22 @@ class Federation(NetworkView):
             self._ask_state(member)
 
     def _ask_state(self, member: Member) -> None:
+        other: wire.State | None = None
+
         def answered(data: bytes | None, asked: int, got: int) -> None:
+            nonlocal other
             if data is None:
                 self._asked(member)
                 if member.state is not None:
                     self._ask(member)
+                elif other is not None and self.members.get(member.name) is member:
+                    self._roster.other(member, int(other.id, 16))
             else:
                 with self._refusing():
-                    self._learn(member, wire.decode_json(wire.State, data))
+                    state = wire.decode_json(wire.State, data)
+                    self._learn(member, state)
+                    if not state.leaving and wire.id_text(int(state.id, 16)) == state.id:
+                        other = other or state
 
         if self._may_ask(member) and self._session is not None:
             member.is_stale = False
@@ -484,7 +513,9 @@ class Federation(NetworkView):
             query.reply(self._keys.own("link"), make)
 
     def _on_state_query(self, query: Query) -> None:
-        state = self._made_state(revision=self._state.revision)
+        state = self._state
+        if not state.leaving:
+            state = self._made_state(revision=state.revision)
         query.reply(self._keys.own("state"), lambda: wire.encode_json(state))
 
     def _on_status_query(self, query: Query) -> None:
