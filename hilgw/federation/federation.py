@@ -164,6 +164,8 @@ class Federation(NetworkView):
     def _on_tick(self) -> None:
         """Asks the others what they received, and forgets those that are gone."""
         now = self._timer.now()
+        if self._session is not None and self._session.failure:
+            self._show()
         if self._namesakes.ids:
             self._ask_namesakes()
         for member in [*self.members.values()]:
@@ -263,7 +265,10 @@ class Federation(NetworkView):
         if self._outgoing is not None:
             self._outgoing.changed()
         up = sum(each.neighbour.is_up for each in self.members.values())
-        if up:
+        if self._session is not None and self._session.failure:
+            what = f"Zenoh does not do what it was asked for: {self._session.failure}"
+            self._enter(State.FAILED, f"{what}; start the gateway anew")
+        elif up:
             self._enter(State.UP, f"{up} other gateway{'s' * (up > 1)}")
         else:
             self._enter(State.WAITING, "no other gateway is there")

@@ -35,10 +35,11 @@ class Member:
     there, since its token is not; None: the token is. neighbour: what the engine has of it. state:
     what it has; None: not known yet. is_stale: it may have another one by now. last_state: its last
     state, of a gateway that ends. entered: its packets that are on the medium here; dropped: why
-    others are not. unconfirmed: packets to it that were given up: it may have received them. unreached:
-    gateways that it reaches, and this one does not, so that no packet passes. heavy: the stream and
-    number of the last long packet to it; None: it is known to have taken that. offset_ns: this
-    clock minus its clock; round_trip_ns: of the query that this was read from; None: not known."""
+    others are not. unconfirmed: packets to it that were given up: it may have received them.
+    unreached: gateways that it reaches, and this one does not, so that no packet passes. heavy: the
+    stream and number of the last long packet to it; None: it is known to have taken that.
+    offset_ns: this clock minus its clock; round_trip_ns: of the query that this was read from;
+    None: not known."""
 
     def __init__(self, key: wire.MemberKey, neighbour: Neighbour, now: int) -> None:
         self.key = key

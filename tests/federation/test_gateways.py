@@ -770,3 +770,16 @@ def test_the_counts_of_all_gateways_add_up_together() -> None:
             assert 0 < mine["lost"] < 50
 
     lab(main, "desk", "field", "tower", seed=3)
+
+
+def test_what_zenoh_refuses_is_a_state_of_the_gateway() -> None:
+    async def main(bench: Lab) -> None:
+        await bench.begin()
+        desk = bench["desk"]
+        assert desk.federation.state == "up"
+        desk.session.failure = "the session is closed"
+        await bench.run()
+        assert desk.federation.state == "failed"
+        assert "the session is closed; start the gateway anew" in desk.federation.reason
+
+    lab(main, "desk", "field")

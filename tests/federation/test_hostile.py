@@ -445,7 +445,7 @@ def test_a_token_that_another_program_takes_back() -> None:
         await goes_on(bench)
         field = bench["desk"].gateway.supervisors["gateway@field"]
         assert field.state == "up"
-        bench["field"].session.tokens.clear()  # nobody reports its end again
+        bench["field"].session.tokens.clear()  # Zenoh need not report its end again
         bench["field"].kill()
         await bench.run(15)
         assert (field.state, field.reason) == ("waiting", "lost")
