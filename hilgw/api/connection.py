@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import cache
 from ipaddress import ip_address
 
 from hilgw.api.address import LocalAddress, NotReady, TcpAddress, find
@@ -283,6 +284,7 @@ def _hosts_of(address: TcpAddress, environment: Mapping[str, str]) -> list[str]:
     found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
     hosts = list(dict.fromkeys(str(each[0]) for *_, each in found))
     if all(_is_loopback(host) for host in hosts):
+        _warn(f"{TOKEN} goes to {address.host}:{address.port}, whichever program listens there")
         return hosts
     raise PeerError(
         f"{TOKEN} would leave this machine in clear text: the address is tcp://",
@@ -290,6 +292,12 @@ def _hosts_of(address: TcpAddress, environment: Mapping[str, str]) -> list[str]:
         fix="write tls:// into WEBOTS_CONTROLLER_URL; for a gateway with plaintext: true, write "
         f"?token=TOKEN behind the robot there; for any other simulator, unset {TOKEN}",
     )
+
+
+@cache
+def _warn(text: str) -> None:
+    """Print a line on stderr, once."""
+    print(text, file=sys.stderr, flush=True)
 
 
 def _is_loopback(host: str) -> bool:

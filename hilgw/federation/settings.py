@@ -60,6 +60,11 @@ def _refused(made: zenoh.Config, config: FederationConfig) -> Iterator[tuple[Key
     for path, value in _leaves((), config.zenoh):
         try:
             made.insert_json5("/".join(path), json.dumps(value))
+            taken = made.get_json("/".join(path))
+            if isinstance(value, int | float) and json.loads(taken) != value:
+                yield path, f"Zenoh would take {taken} for it"
+        except TypeError:
+            continue  # the value has an error already
         except zenoh.ZError as error:
             found = _MESSAGE.search(str(error))
             why = "" if found is None else f": {found[1]}"
