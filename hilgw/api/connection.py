@@ -23,6 +23,7 @@ from hilgw.protocols.webots.handshake import (
     Forbidden,
     decode_acknowledgement,
     decode_reason,
+    decode_robots,
     encode_hello,
     without_mock,
 )
@@ -39,7 +40,7 @@ REASON_S = 1.0
 _READ_BYTES = 65536
 _LONGEST_ACKNOWLEDGEMENT = 10
 _LONGEST_REASON = 100
-_FORBIDDEN = Acknowledgement.FORBIDDEN.encode()
+_EXPLAINED = Acknowledgement.FORBIDDEN, Acknowledgement.FAILED
 _FIXES = {
     Forbidden.NO_TOKEN: f"set {TOKEN} for an address tls://, or write ?token=TOKEN behind the "
     "robot in WEBOTS_CONTROLLER_URL for a gateway with plaintext: true",
@@ -182,6 +183,8 @@ def _connect_tcp(address: TcpAddress, environment: Mapping[str, str]) -> Connect
         acknowledged, more = _acknowledgement(connection)
         if acknowledged is Acknowledgement.FORBIDDEN:
             _forbid(address, decode_reason(more + _rest(connection)))
+        if acknowledged is Acknowledgement.FAILED and address.robot is None:
+            _name_robots(address, decode_robots(more + _rest(connection)))
         _check(acknowledged, address)
         connection.settimeout(None)
     except BaseException:
@@ -224,15 +227,16 @@ def _named(address: TcpAddress, environment: Mapping[str, str]) -> str | None:
 
 
 def _acknowledgement(connection: socket.socket) -> tuple[Acknowledgement, bytes]:
-    """The acknowledgement, and what came behind FORBIDDEN at once."""
+    """The acknowledgement, and what came behind it at once."""
     data = b""
     while (acknowledged := decode_acknowledgement(data)) is None:
         more = connection.recv(_LONGEST_ACKNOWLEDGEMENT - len(data))
         if not more:
             raise ConnectionError("the peer closed the connection")
         data += more
-        if data.startswith(_FORBIDDEN):
-            return Acknowledgement.FORBIDDEN, data[len(_FORBIDDEN) :]
+        for each in _EXPLAINED:
+            if data.startswith(word := each.encode()):
+                return each, data[len(word) :]
     return acknowledged, b""
 
 
@@ -258,8 +262,17 @@ def _forbid(address: TcpAddress, reason: Forbidden | None) -> None:
     raise PeerError(what, where=where, fix="end the other controller")
 
 
+def _name_robots(address: TcpAddress, names: str) -> None:
+    if names:
+        raise PeerError(
+            f"the address names no robot; the gateway has {names}",
+            where=f"{address.host}:{address.port}",
+            fix="write one of them behind the port, such as tcp://HOST:PORT/ROBOT",
+        )
+
+
 def _robot(address: TcpAddress) -> str:
-    return f"robot '{address.robot}'" if address.robot else "the robot"
+    return f"robot '{address.robot}'" if address.robot else "single robot"
 
 
 def _check(acknowledged: Acknowledgement, address: TcpAddress) -> None:

@@ -322,7 +322,8 @@ class WebotsServer:
         elif place is None:
             text = self._others(handshake.robot)
             self._turned_away(handshake, RequestRefused.UNKNOWN_ROBOT, text)
-            handshake.dismiss(Acknowledgement.FAILED)
+            names = ", ".join(sorted(each.robot for each in self._places.values()))
+            handshake.dismiss(Acknowledgement.FAILED, None if handshake.robot else names)
         else:
             place.line.join(handshake)
 
