@@ -19,6 +19,7 @@ from hilgw.federation.member import Member
 from hilgw.federation.namesakes import Namesakes
 from hilgw.federation.network import NAME, NetworkView
 from hilgw.federation.outgoing import Outgoing
+from hilgw.federation.refused import refusal
 from hilgw.federation.roster import Roster
 from hilgw.federation.session import ZenohSession
 from hilgw.federation.shared_poses import SharedPoses
@@ -40,6 +41,7 @@ TICK_NS = 100 * NS_PER_MS
 IDLE_NS = NS_PER_S  # between two queries of a link where no packet waits to be confirmed
 FORGET_NS = 30 * NS_PER_S  # what a lost gateway has not confirmed is lost
 SETTLE_S, CLOSE_S = 0.4, 0.4  # longest waits at the end
+REFUSAL_S = 2.0
 ASK_NS = 2 * NS_PER_S  # longest time that a query is under way
 
 
@@ -57,6 +59,7 @@ class Federation(NetworkView):
         self._roster = Roster(now)
         super().__init__(config, gateway, self._roster.members)
         self._ros2 = config.ros2
+        self._config, self._refusal = config, ""
         # The time comes first: of two gateways of one name that start at once, the later one ends.
         self.id = (time.time_ns() >> 20 & 0xFFFF_FFFF) << 32 | secrets.randbits(32)
         self._token = self._keys.own("member", wire.id_text(self.id), str(wire.VERSION))
@@ -93,6 +96,9 @@ class Federation(NetworkView):
             self._begin(session)
             on_up()
             self._failed = asyncio.get_running_loop().create_future()
+            if any(each.startswith("tls/") for each in self._config.connect):
+                looking = asyncio.ensure_future(self._look_for_refusal())
+                self._failed.add_done_callback(lambda _: looking.cancel())
             await self._failed
         finally:
             await self._end(session)
@@ -271,7 +277,15 @@ class Federation(NetworkView):
         elif up:
             self._enter(State.UP, f"{up} other gateway{'s' * (up > 1)}")
         else:
-            self._enter(State.WAITING, "no other gateway is there")
+            self._enter(State.WAITING, self._refusal or "no other gateway is there")
+
+    async def _look_for_refusal(self) -> None:
+        """While no other gateway is there, names what TLS refuses."""
+        while True:
+            await asyncio.sleep(REFUSAL_S)
+            if not any(each.neighbour.is_up for each in self.members.values()):
+                self._refusal = await asyncio.to_thread(refusal, self._config)
+                self._show()
 
     def _ask_namesakes(self) -> None:
         """Others have this name: who joined last, ends."""

@@ -130,8 +130,12 @@ class ZenohSession:
         try:
             self._session = await opened
         except zenoh.ZError as error:
-            fix = "check the endpoints of `federation`, and that no other program uses them"
             what = SOURCE_PLACE.sub("", str(error))
+            fix = (
+                "check the certificates and keys in `federation: zenoh:`"
+                if re.search("certificate|private key|rustls|pem", what, re.IGNORECASE)
+                else "check the endpoints of `federation`, and that no other program uses them"
+            )
             raise PortError(what, reason=PortError.BUSY, where="federation", fix=fix) from None
         if not self._is_client:
             see = _at_once(self._see_transport)
