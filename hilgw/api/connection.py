@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import cache
 from ipaddress import ip_address
 
 from hilgw.api.address import LocalAddress, NotReady, TcpAddress, find
@@ -22,6 +23,7 @@ from hilgw.protocols.webots.handshake import (
     Forbidden,
     decode_acknowledgement,
     decode_reason,
+    decode_robots,
     encode_hello,
     without_mock,
 )
@@ -38,7 +40,7 @@ REASON_S = 1.0
 _READ_BYTES = 65536
 _LONGEST_ACKNOWLEDGEMENT = 10
 _LONGEST_REASON = 100
-_FORBIDDEN = Acknowledgement.FORBIDDEN.encode()
+_EXPLAINED = Acknowledgement.FORBIDDEN, Acknowledgement.FAILED
 _FIXES = {
     Forbidden.NO_TOKEN: f"set {TOKEN} for an address tls://, or write ?token=TOKEN behind the "
     "robot in WEBOTS_CONTROLLER_URL for a gateway with plaintext: true",
@@ -53,12 +55,14 @@ class Closed(Exception):
 
 
 class Connection:
-    """One robot's connection; `connect` makes it. Not for several threads at once."""
+    """One robot's connection; `connect` makes it. Not for several threads at once. peer: where the
+    gateway has it from; on a local socket its path."""
 
-    def __init__(self, connection: socket.socket, *, local: bool) -> None:
+    def __init__(self, connection: socket.socket, *, local: bool, peer: str = "") -> None:
         self._socket = connection
         self._end_s: float | None = None
         self._reader = AnswerReader(local=local)
+        self.peer = peer
 
     def send(self, request: bytes) -> None:
         """Raises Closed."""
@@ -165,7 +169,7 @@ def _connect_local(address: LocalAddress) -> Connection:
     except BaseException:
         connection.close()
         raise
-    return Connection(connection, local=True)
+    return Connection(connection, local=True, peer=str(address.path))
 
 
 def _connect_tcp(address: TcpAddress, environment: Mapping[str, str]) -> Connection:
@@ -179,12 +183,16 @@ def _connect_tcp(address: TcpAddress, environment: Mapping[str, str]) -> Connect
         acknowledged, more = _acknowledgement(connection)
         if acknowledged is Acknowledgement.FORBIDDEN:
             _forbid(address, decode_reason(more + _rest(connection)))
+        if acknowledged is Acknowledgement.FAILED and address.robot is None:
+            _name_robots(address, decode_robots(more + _rest(connection)))
         _check(acknowledged, address)
         connection.settimeout(None)
     except BaseException:
         connection.close()
         raise
-    return Connection(connection, local=False)
+    host, port = connection.getsockname()[:2]
+    peer = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    return Connection(connection, local=False, peer=peer)
 
 
 def _reach(hosts: list[str], port: int) -> socket.socket:
@@ -219,15 +227,16 @@ def _named(address: TcpAddress, environment: Mapping[str, str]) -> str | None:
 
 
 def _acknowledgement(connection: socket.socket) -> tuple[Acknowledgement, bytes]:
-    """The acknowledgement, and what came behind FORBIDDEN at once."""
+    """The acknowledgement, and what came behind it at once."""
     data = b""
     while (acknowledged := decode_acknowledgement(data)) is None:
         more = connection.recv(_LONGEST_ACKNOWLEDGEMENT - len(data))
         if not more:
             raise ConnectionError("the peer closed the connection")
         data += more
-        if data.startswith(_FORBIDDEN):
-            return Acknowledgement.FORBIDDEN, data[len(_FORBIDDEN) :]
+        for each in _EXPLAINED:
+            if data.startswith(word := each.encode()):
+                return each, data[len(word) :]
     return acknowledged, b""
 
 
@@ -253,8 +262,17 @@ def _forbid(address: TcpAddress, reason: Forbidden | None) -> None:
     raise PeerError(what, where=where, fix="end the other controller")
 
 
+def _name_robots(address: TcpAddress, names: str) -> None:
+    if names:
+        raise PeerError(
+            f"the address names no robot; the gateway has {names}",
+            where=f"{address.host}:{address.port}",
+            fix="write one of them behind the port, such as tcp://HOST:PORT/ROBOT",
+        )
+
+
 def _robot(address: TcpAddress) -> str:
-    return f"robot '{address.robot}'" if address.robot else "the robot"
+    return f"robot '{address.robot}'" if address.robot else "single robot"
 
 
 def _check(acknowledged: Acknowledgement, address: TcpAddress) -> None:
@@ -279,6 +297,7 @@ def _hosts_of(address: TcpAddress, environment: Mapping[str, str]) -> list[str]:
     found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
     hosts = list(dict.fromkeys(str(each[0]) for *_, each in found))
     if all(_is_loopback(host) for host in hosts):
+        _warn(f"{TOKEN} goes to {address.host}:{address.port}, whichever program listens there")
         return hosts
     raise PeerError(
         f"{TOKEN} would leave this machine in clear text: the address is tcp://",
@@ -286,6 +305,12 @@ def _hosts_of(address: TcpAddress, environment: Mapping[str, str]) -> list[str]:
         fix="write tls:// into WEBOTS_CONTROLLER_URL; for a gateway with plaintext: true, write "
         f"?token=TOKEN behind the robot there; for any other simulator, unset {TOKEN}",
     )
+
+
+@cache
+def _warn(text: str) -> None:
+    """Print a line on stderr, once."""
+    print(text, file=sys.stderr, flush=True)
 
 
 def _is_loopback(host: str) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from hilgw.api import current
@@ -30,7 +29,6 @@ from hilgw.api.devices.sensors import (
 from hilgw.api.exec_watch import has_robot, has_stepped
 from hilgw.api.old_names import OldNames
 from hilgw.api.session import Session, fail
-from hilgw.client.gateway import Gateway, gateway_with
 from hilgw.errors import HilgwError, PeerError, nearest, quoted
 from hilgw.protocols.gateway.paths import CONTROL
 from hilgw.protocols.webots.requests import uneven_step
@@ -46,15 +44,14 @@ SIMULATION, REMOTE = "simulation", "remote"
 
 
 class Modes:
-    """The mode of the robot of this name, as the gateway has it: simulation or remote control.
+    """The mode of the robot of a session, as its gateway has it: simulation or remote control.
 
     The gateway switches bodies, not this process: it is asked on its control socket, which is on
-    this machine. HILGW_CONTROL names the socket; without it, the only running gateway is asked.
+    this machine.
     """
 
-    def __init__(self, robot: str, environment: Mapping[str, str] = os.environ) -> None:
-        self._robot = robot
-        self._control = environment.get(CONTROL)
+    def __init__(self, session: Session) -> None:
+        self._session = session
         self._has_gateway = True  # until one was looked for in vain
 
     def is_remote(self) -> bool:
@@ -62,22 +59,21 @@ class Modes:
         if not self._has_gateway:
             return False
         try:
-            return self._gateway().mode(self._robot).mode == REMOTE
+            name = self._session.configuration.name
+            return self._session.gateway.mode(name).mode == REMOTE
         except HilgwError:
-            self._has_gateway = self._control is not None
+            self._has_gateway = CONTROL in os.environ
             return False
 
     def set(self, *, remote: bool) -> str:
         """Empty when the gateway did it; else why not."""
         try:
-            self._gateway().mode(self._robot, REMOTE if remote else SIMULATION)
+            name = self._session.configuration.name
+            self._session.gateway.mode(name, REMOTE if remote else SIMULATION)
         except HilgwError as error:
             return str(error)
         self._has_gateway = True
         return ""
-
-    def _gateway(self) -> Gateway:
-        return gateway_with("robot", self._robot, self._control)
 
 
 LONGEST_STEP_MS = 2**31 - 1
@@ -137,7 +133,7 @@ class Robot(OldNames):
         self.devices = {each.name: each for each in by_tag.values()}
         self.keyboard, self.mouse, self.joystick = Keyboard(0), Mouse(0), Joystick(0)
         self._battery_period = 0
-        self._modes = Modes(self.name)
+        self._modes = Modes(self._session)
 
     def __del__(self) -> None:
         if Robot.created is self:

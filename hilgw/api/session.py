@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import atexit
+import os
 import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import cached_property
 from typing import Any, Protocol
 
 from hilgw.api._errors import report
 from hilgw.api.connection import Closed
 from hilgw.api.devices.states import STATES, CameraState, EmitterState, State
 from hilgw.api.interrupts import Interrupts
+from hilgw.client.gateway import Gateway, gateway_of_controller
 from hilgw.errors import PeerError
+from hilgw.protocols.gateway.paths import CONTROL
 from hilgw.protocols.webots.answers import IMMEDIATE, Answer
 from hilgw.protocols.webots.codec import NEWEST, Codec, Command
 from hilgw.protocols.webots.errors import ProtocolError
@@ -47,7 +51,10 @@ _UNENCODABLE = (ProtocolError, AttributeError, TypeError)
 
 
 class Link(Protocol):
-    """A connection to the simulator; `hilgw.api.connection.Connection` is one."""
+    """A connection to the simulator; `hilgw.api.connection.Connection` is one. peer: as the gateway
+    has this program among its controllers."""
+
+    peer: str
 
     def send(self, request: bytes) -> None:
         """Raises Closed."""
@@ -125,6 +132,12 @@ class Session:
             raise ProtocolError("the first answer has no configuration of the robot")
         atexit.register(self.close)
         self._interrupts.begin()
+
+    @cached_property
+    def gateway(self) -> Gateway:
+        """The gateway of this session, for what a program asks beside it. Raises HilgwError."""
+        name, peer = self.configuration.name, self._connection.peer
+        return gateway_of_controller(name, peer, os.environ.get(CONTROL))
 
     def put(self, command: Command) -> None:
         """A command of the robot itself, for the next request."""

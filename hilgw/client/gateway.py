@@ -404,6 +404,22 @@ def watched_gateway(
     return Gateway(find_gateway(control, config, look=True))
 
 
+def gateway_of_controller(robot: str, peer: str, control: str | None) -> Gateway:
+    """Return the gateway that has this program as the controller of the robot.
+
+    peer: this end of its connection, or the path of the local socket. control: the first to ask.
+    PeerError: no gateway of this user has it, such as one on another machine.
+    """
+    question = requests.Find("controller", [f"{robot} {peer}"])
+    first = [Path(control)] if control else []
+    live = list(dict.fromkeys([*first, *live_sockets(everywhere=True)]))
+    answers = in_parallel(lambda path: _answer(path, question), live)
+    for path, answer in zip(live, answers, strict=True):
+        if question.names[0] in answer.get("found", ()):
+            return Gateway(path)
+    raise PeerError("no gateway of yours on this machine has this program as a controller")
+
+
 def gateways_with(
     kind: str,
     names: Sequence[str],

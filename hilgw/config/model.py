@@ -248,6 +248,14 @@ class FederationConfig:
             return self.listen
         return () if self.connect or self.mode == "client" else ("tcp/127.0.0.1:7447",)
 
+    @property
+    def tls(self) -> dict[str, Any]:
+        """Zenoh's settings of TLS."""
+        found: Any = self.zenoh
+        for key in ("transport", "link", "tls"):
+            found = found.get(key) if isinstance(found, dict) else None
+        return found if isinstance(found, dict) else {}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartBackend:

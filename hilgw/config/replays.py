@@ -76,8 +76,12 @@ def _lines_of(file: FilePath) -> tuple[Mapping[str, Any], str]:
     """The lines that a recording has, and why it cannot be read."""
     from hilgw.record.script import scripts_of  # for replays only
 
+    if file.exists() and not file.is_file():
+        return {}, "this is not a file"
     try:
         return scripts_of(file), ""
+    except ValueError:
+        return {}, "a name of a file has no NUL"
     except HilgwError as error:
         return {}, error.what
 

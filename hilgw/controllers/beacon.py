@@ -24,14 +24,17 @@ class BeaconSettings:
     payload: str = setting("data of each packet, as UTF-8; {n} is its number, from 1", "ping {n}")
 
 
+BRACES = "write {{ for {, and }} for }"
+
+
 def _template_error(payload: str) -> str | None:
     try:
         fields = {name for _, name, _, _ in string.Formatter().parse(payload) if name is not None}
         if fields - {"n"}:
-            return "only {n} is allowed in braces"
+            return f"only {{n}} is allowed in braces; {BRACES}"
         return None if all(_filled(payload, n) for n in (1, 2**32)) else "the payload is empty"
     except (ValueError, LookupError, OverflowError) as error:
-        return str(error)
+        return f"{error}; {BRACES}"
 
 
 def _filled(payload: str, number: int) -> bytes:

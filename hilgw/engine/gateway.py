@@ -358,6 +358,9 @@ class Gateway:
                 return self.scene.objects
             case "port":
                 return self.supervisors
+            case "controller":
+                found = {name: each.peer for name, each in self.supervisors.items() if each.peer}
+                return [f"{name.partition('.')[0]} {peer}" for name, peer in found.items()]
             case "part":
                 return self._parts()
         return ()

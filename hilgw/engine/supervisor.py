@@ -127,6 +127,11 @@ class ObservedPort(PortListener, ABC):
         return ""
 
     @property
+    def peer(self) -> str:
+        """Where the controller that is connected to it came from; empty without one."""
+        return ""
+
+    @property
     def advice(self) -> str:
         """What the user does to have a peer on it."""
         return f"connect or reset the one on {self.where}"

@@ -19,6 +19,7 @@ from hilgw.federation.member import Member
 from hilgw.federation.namesakes import Namesakes
 from hilgw.federation.network import NAME, NetworkView
 from hilgw.federation.outgoing import Outgoing
+from hilgw.federation.refused import refusal
 from hilgw.federation.roster import Roster
 from hilgw.federation.session import ZenohSession
 from hilgw.federation.shared_poses import SharedPoses
@@ -40,6 +41,7 @@ TICK_NS = 100 * NS_PER_MS
 IDLE_NS = NS_PER_S  # between two queries of a link where no packet waits to be confirmed
 FORGET_NS = 30 * NS_PER_S  # what a lost gateway has not confirmed is lost
 SETTLE_S, CLOSE_S = 0.4, 0.4  # longest waits at the end
+REFUSAL_S = 2.0
 ASK_NS = 2 * NS_PER_S  # longest time that a query is under way
 
 
@@ -57,6 +59,7 @@ class Federation(NetworkView):
         self._roster = Roster(now)
         super().__init__(config, gateway, self._roster.members)
         self._ros2 = config.ros2
+        self._config, self._refusal = config, ""
         # The time comes first: of two gateways of one name that start at once, the later one ends.
         self.id = (time.time_ns() >> 20 & 0xFFFF_FFFF) << 32 | secrets.randbits(32)
         self._token = self._keys.own("member", wire.id_text(self.id), str(wire.VERSION))
@@ -66,6 +69,7 @@ class Federation(NetworkView):
         self._poses = SharedPoses(gateway.scene, self._keys)
         self._incoming = Incoming(name, self.id, self.members, gateway.scene, airs, now, self._ask)
         self._roster.begin, self._roster.end = self._comes, self._goes
+        self._roster.doubt = self._doubt
         self._roster.forget, self._roster.refused = self._forget, self._refuse
         self._namesakes = Namesakes(self.id, 0)
         self._outgoing: Outgoing | None = None
@@ -92,6 +96,9 @@ class Federation(NetworkView):
             self._begin(session)
             on_up()
             self._failed = asyncio.get_running_loop().create_future()
+            if any(each.startswith("tls/") for each in self._config.connect):
+                looking = asyncio.ensure_future(self._look_for_refusal())
+                self._failed.add_done_callback(lambda _: looking.cancel())
             await self._failed
         finally:
             await self._end(session)
@@ -163,12 +170,16 @@ class Federation(NetworkView):
     def _on_tick(self) -> None:
         """Asks the others what they received, and forgets those that are gone."""
         now = self._timer.now()
+        if self._session is not None and self._session.failure:
+            self._show()
         if self._namesakes.ids:
             self._ask_namesakes()
         for member in [*self.members.values()]:
             if not member.is_live:
                 if member.unsettled and now - member.left_ns >= FORGET_NS:
                     member.give_up()
+            elif member.doubted_ns is not None and now - member.doubted_ns >= IDLE_NS:
+                self._doubt(member)
             elif self._roster.late(member):
                 if now - member.answered_ns >= IDLE_NS:
                     member.answered_ns = now
@@ -199,7 +210,7 @@ class Federation(NetworkView):
 
     def _comes(self, at: wire.MemberKey, member: Member | None) -> None:
         now = self._timer.now()
-        if member is None or member.id != at.id:
+        if member is None or member.key != at:
             if member is not None:
                 member.is_live = False
                 member.give_up()
@@ -212,6 +223,24 @@ class Federation(NetworkView):
             return
         member.state = member.last_state = None
         self._ask_state(member)
+
+    def _doubt(self, member: Member) -> None:
+        """Its token is not there, which anyone can do: it is asked whether it is gone."""
+        is_there = False
+
+        def answered(data: bytes | None, asked: int, got: int) -> None:
+            nonlocal is_there
+            if data is None:
+                if not is_there and member.is_live and member.doubted_ns is not None:
+                    self._roster.gone(member)
+                return
+            with self._refusing():
+                state = wire.decode_json(wire.State, data)
+                is_there |= state.id == wire.id_text(member.id) and not state.leaving
+
+        member.doubted_ns = self._timer.now()
+        if self._session is not None:
+            self._session.get(self._keys.of("state", member.name), None, answered)
 
     def _goes(self, member: Member) -> None:
         if member.last_state is not None:
@@ -242,10 +271,21 @@ class Federation(NetworkView):
         if self._outgoing is not None:
             self._outgoing.changed()
         up = sum(each.neighbour.is_up for each in self.members.values())
-        if up:
+        if self._session is not None and self._session.failure:
+            what = f"Zenoh does not do what it was asked for: {self._session.failure}"
+            self._enter(State.FAILED, f"{what}; start the gateway anew")
+        elif up:
             self._enter(State.UP, f"{up} other gateway{'s' * (up > 1)}")
         else:
-            self._enter(State.WAITING, "no other gateway is there")
+            self._enter(State.WAITING, self._refusal or "no other gateway is there")
+
+    async def _look_for_refusal(self) -> None:
+        """While no other gateway is there, names what TLS refuses."""
+        while True:
+            await asyncio.sleep(REFUSAL_S)
+            if not any(each.neighbour.is_up for each in self.members.values()):
+                self._refusal = await asyncio.to_thread(refusal, self._config)
+                self._show()
 
     def _ask_namesakes(self) -> None:
         """Others have this name: who joined last, ends."""
@@ -284,14 +324,22 @@ class Federation(NetworkView):
             self._ask_state(member)
 
     def _ask_state(self, member: Member) -> None:
+        other: wire.State | None = None
+
         def answered(data: bytes | None, asked: int, got: int) -> None:
+            nonlocal other
             if data is None:
                 self._asked(member)
                 if member.state is not None:
                     self._ask(member)
+                elif other is not None and self.members.get(member.name) is member:
+                    self._roster.other(member, int(other.id, 16))
             else:
                 with self._refusing():
-                    self._learn(member, wire.decode_json(wire.State, data))
+                    state = wire.decode_json(wire.State, data)
+                    self._learn(member, state)
+                    if not state.leaving and wire.id_text(int(state.id, 16)) == state.id:
+                        other = other or state
 
         if self._may_ask(member) and self._session is not None:
             member.is_stale = False
@@ -484,7 +532,9 @@ class Federation(NetworkView):
             query.reply(self._keys.own("link"), make)
 
     def _on_state_query(self, query: Query) -> None:
-        state = self._made_state(revision=self._state.revision)
+        state = self._state
+        if not state.leaving:
+            state = self._made_state(revision=state.revision)
         query.reply(self._keys.own("state"), lambda: wire.encode_json(state))
 
     def _on_status_query(self, query: Query) -> None:

@@ -25,20 +25,24 @@ if TYPE_CHECKING:
 CLOCK_SAMPLES = 8
 REACH_NS = 2 * NS_PER_S
 MET_NS = 3 * NS_PER_S  # a gateway asks once a second, at least
+MOST_DOUBTS = 4  # reports in a row that are not about a stream: one may have come late
 MOST_SHOWN, LONGEST_SHOWN = 256, 256  # names of a gateway in its status, and their characters
 
 
 class Member:
-    """A gateway of this name. id: of its run; with another one it has started anew, and its streams
-    begin at 0. version: that it speaks. neighbour: what the engine has of it. state: what it has;
-    None: not known yet. is_stale: it may have another one by now. last_state: its last state, of a
-    gateway that ends. entered: its packets that are on the medium here; dropped: why others are
-    not. unconfirmed: packets to it that were given up: it may have received them. unreached:
-    gateways that it reaches, and this one does not, so that no packet passes. heavy: the stream and
-    number of the last long packet to it; None: it is known to have taken that. offset_ns: this
-    clock minus its clock; round_trip_ns: of the query that this was read from; None: not known."""
+    """A gateway of this name. key: its token. id: of its run; with another one it has started anew,
+    and its streams begin at 0. version: that it speaks. doubted_ns: when it was asked whether it is
+    there, since its token is not; None: the token is. neighbour: what the engine has of it. state:
+    what it has; None: not known yet. is_stale: it may have another one by now. last_state: its last
+    state, of a gateway that ends. entered: its packets that are on the medium here; dropped: why
+    others are not. unconfirmed: packets to it that were given up: it may have received them.
+    unreached: gateways that it reaches, and this one does not, so that no packet passes. heavy: the
+    stream and number of the last long packet to it; None: it is known to have taken that.
+    offset_ns: this clock minus its clock; round_trip_ns: of the query that this was read from;
+    None: not known."""
 
     def __init__(self, key: wire.MemberKey, neighbour: Neighbour, now: int) -> None:
+        self.key = key
         self.name = key.name
         self.id = key.id
         self.version = key.version
@@ -52,8 +56,10 @@ class Member:
         self.incoming: dict[str, InStream] = {}
         self.entered = self.unconfirmed = 0
         self.dropped: Counter[str] = Counter()
+        self._doubts: Counter[str] = Counter()  # by type of the stream
         self.asked_ns: int | None = None  # the last query; None: none is under way
         self.answered_ns = 0
+        self.doubted_ns: int | None = None
         self.heavy: tuple[OutStream, int] | None = None
         self.unreached: frozenset[str] = frozenset()
         self._missing: frozenset[str] = frozenset()
@@ -98,15 +104,25 @@ class Member:
     def settle(self, streams: Mapping[str, tuple[int, int]]) -> None:
         """It has received and lost so many packets of each type. ValueError as of `OutStream`."""
         for type, counts in streams.items():
-            if type in self.outgoing:
-                delivered, lost = self.outgoing[type].settle(*counts)
+            if (stream := self.outgoing.get(type)) is not None:
+                doubts = self._doubts.pop(type, 0)
+                if doubts >= MOST_DOUBTS:
+                    self.give_up(only=type)
+                    self.heavy = None
+                    stream.restart(counts[0])
+                    continue
+                self._doubts[type] = doubts + 1
+                delivered, lost = stream.settle(*counts)
+                del self._doubts[type]
                 reason = PacketRefused.LINK if lost >= 0 else PacketRefused.UNCONFIRMED
                 self.neighbour.outlet(type).settle(delivered, lost, reason)
 
-    def give_up(self, reason: PacketRefused = PacketRefused.UNCONFIRMED) -> None:
-        """What it has not confirmed is lost."""
-        for type, stream in self.outgoing.items():
-            count = stream.give_up()
+    def give_up(
+        self, reason: PacketRefused = PacketRefused.UNCONFIRMED, only: str | None = None
+    ) -> None:
+        """What it has not confirmed is lost. only: of this type."""
+        for type in self.outgoing if only is None else (only,):
+            count = self.outgoing[type].give_up()
             self.unconfirmed += count * (reason is PacketRefused.UNCONFIRMED)
             self.neighbour.outlet(type).settle(0, count, reason)
 
@@ -119,18 +135,18 @@ class Member:
     def lacks(self, sent: Mapping[str, int]) -> bool:
         """Whether not all of so many packets of each type have come or are counted as lost."""
         return any(
-            count and (type not in self.incoming or self.incoming[type].last < count)
+            count and (type not in self.incoming or self.incoming[type].lacks(count))
             for type, count in sent.items()
             if type in TYPES
         )
 
     def sent(self) -> dict[str, int]:
-        """The packets to it so far, by type."""
-        return {type: each.sent for type, each in self.outgoing.items()}
+        """The number of the last packet to it, by type."""
+        return {type: each.base + each.sent for type, each in self.outgoing.items()}
 
     def acknowledged(self) -> dict[str, tuple[int, int]]:
         """What came from it so far."""
-        return {type: (each.received, each.lost) for type, each in self.incoming.items()}
+        return {type: each.acknowledged() for type, each in self.incoming.items()}
 
     def compare_clocks(self, asked: int, received: int, answered: int, got: int) -> None:
         """The times of a query and its answer, by this clock, its clock twice, and this clock."""

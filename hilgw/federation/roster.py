@@ -23,13 +23,15 @@ ANSWER_NS = NS_PER_S  # within which a gateway reports what it has
 
 
 class Roster:
-    """begin: called with each gateway that counts from now on. end: with one that is gone. forget:
-    with one that no gateway was behind, and that makes room. They and `refused` (a name more than
-    MOST_MEMBERS) are set after it was made."""
+    """begin: called with each gateway that counts from now on. doubt: with one whose token is gone,
+    which anyone can do: it is asked, and if it does not answer, `gone`. end: with one that is.
+    forget: with one that no gateway was behind, and that makes room. They and `refused` (a name
+    more than MOST_MEMBERS) are set after it was made."""
 
     def __init__(self, now: Callable[[], int]) -> None:
         self.members: dict[str, Member] = {}
         self.begin: Callable[[MemberKey, Member | None], object]
+        self.doubt: Callable[[Member], object]
         self.end: Callable[[Member], object]
         self.forget: Callable[[Member], object]
         self.refused: Callable[[], object]
@@ -39,12 +41,12 @@ class Roster:
     def token(self, at: MemberKey, is_there: bool) -> None:
         """A gateway comes, or goes."""
         member = self.members.get(at.name)
-        further = self._further.setdefault(at.name, []) if member is not None else []
-        if member is not None and member.id == at.id and not is_there:
-            self.end(member)
-            if further:
-                self.begin(further.pop(), member)
-        elif member is not None and member.id != at.id and (member.is_live or not is_there):
+        if member is not None and member.key == at and (member.is_live or not is_there):
+            member.doubted_ns = None
+            if not is_there:
+                (self.doubt if member.is_live else self.gone)(member)
+        elif member is not None and (member.is_live or not is_there):
+            further = self._further.setdefault(at.name, [])
             if at in further:
                 further.remove(at)
             if is_there:
@@ -56,6 +58,24 @@ class Roster:
             else:
                 self.begin(at, member)
 
+    def gone(self, member: Member) -> None:
+        """It does not answer, and its token is not there."""
+        self.end(member)
+        if at := self._next(member.name):
+            self.begin(at, member)
+
+    def other(self, member: Member, id: int) -> None:
+        """Only another run answers for it, which counts from now on."""
+        at, further = member.key._replace(id=id), self._further.setdefault(member.name, [])
+        further[:] = [member.key, *(each for each in further if each != at)][:MOST_FURTHER]
+        self.begin(at, member)
+
+    def _next(self, name: str) -> MemberKey | None:
+        """The next one to count: one that speaks this version before others."""
+        further = self._further.get(name, [])
+        further.sort(key=lambda at: at.version != wire.VERSION)
+        return further.pop(0) if further else None
+
     def has(self, name: str, id: str) -> bool:
         """Whether a further gateway of this name is there, with this ID."""
         return any(wire.id_text(each.id) == id for each in self._further.get(name, ()))
@@ -64,9 +84,9 @@ class Roster:
         """Whether it does not report what it has; another one with its name counts then."""
         if member.state is not None or self._now() - member.came_ns < ANSWER_NS:
             return False
-        if further := self._further.get(member.name):
-            further.append(MemberKey(member.name, member.id, wire.VERSION))
-            self.begin(further.pop(0), member)
+        if at := self._next(member.name):
+            self._further[member.name].append(member.key)
+            self.begin(at, member)
         return True
 
     def _forget_one(self) -> bool:

@@ -72,11 +72,13 @@ class ZenohSession:
     """One session, from `open` to `close`; all methods are called in the event loop.
 
     lost_arrivals: what found the queue of arrivals full. failed_puts: what Zenoh did not take.
+    failure: the last error of Zenoh other than for a packet, such as of a declaration.
     """
 
     def __init__(self, config: zenoh.Config) -> None:
         self.lost_arrivals = 0
         self.failed_puts = 0
+        self.failure = ""
         self._config = config
         self._loop = asyncio.get_running_loop()
         self._session: zenoh.Session | None = None
@@ -128,8 +130,12 @@ class ZenohSession:
         try:
             self._session = await opened
         except zenoh.ZError as error:
-            fix = "check the endpoints of `federation`, and that no other program uses them"
             what = SOURCE_PLACE.sub("", str(error))
+            fix = (
+                "check the certificates and keys in `federation: zenoh:`"
+                if re.search("certificate|private key|rustls|pem", what, re.IGNORECASE)
+                else "check the endpoints of `federation`, and that no other program uses them"
+            )
             raise PortError(what, reason=PortError.BUSY, where="federation", fix=fix) from None
         if not self._is_client:
             see = _at_once(self._see_transport)
@@ -305,8 +311,10 @@ class ZenohSession:
                         publisher.put(payload, attachment=attachment)
                     else:
                         item()
-                except Exception:  # noqa: BLE001 - whatever it is, the next ones are sent
+                except Exception as error:  # noqa: BLE001 - the next ones are sent
                     self.failed_puts += not self._closing
+                    if type(item) is not tuple and not self._closing:
+                        self.failure = SOURCE_PLACE.sub("", str(error))[:200] or repr(error)
             self._is_sending = False
             if self._is_yielding and not leaving:
                 self._all_left.set()

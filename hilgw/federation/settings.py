@@ -20,6 +20,12 @@ LEASE_MS = 1000
 LARGEST_MESSAGE = 1 << 20
 _MESSAGE = re.compile(r'"(.+?)"')  # in an error of Zenoh
 _FIX = "see Zenoh's DEFAULT_CONFIG.json5 for its settings"
+_SCOUTING = "scouting/multicast/enabled", "scouting/gossip/enabled"
+_REACHED_BY = ("listen/endpoints", "connect/endpoints", *_SCOUTING)
+_FIX_REACHED = (
+    "delete it and use tls/HOST:PORT in listen and connect, or write plaintext: true for a network "
+    "that you trust"
+)
 _RETRY = {"period_init_ms": 50, "period_max_ms": 500, "period_increase_factor": 2}
 
 
@@ -37,8 +43,16 @@ def zenoh_settings(config: FederationConfig) -> zenoh.Config:
 def check_settings(inspection: Inspection) -> None:
     """Reports each setting of `zenoh:` that Zenoh does not know, where it is in the file."""
     for at, config in inspection.made("federation"):
-        for path, what in _refused(zenoh.Config(), config):
+        made = zenoh.Config()
+        for key in _SCOUTING:
+            made.insert_json5(key, "false")
+        before = {key: made.get_json(key) for key in _REACHED_BY}
+        for path, what in _refused(made, config):
             inspection.error((*at, "zenoh", *path), what, _FIX)
+        changed = [key for key in _REACHED_BY if made.get_json(key) != before[key]]
+        if changed and not config.plaintext:
+            what = f"others reach this gateway by {', '.join(changed)} of zenoh, without TLS"
+            inspection.error((*at, "zenoh"), what, _FIX_REACHED)
 
 
 def _refused(made: zenoh.Config, config: FederationConfig) -> Iterator[tuple[Keys, str]]:
@@ -46,6 +60,11 @@ def _refused(made: zenoh.Config, config: FederationConfig) -> Iterator[tuple[Key
     for path, value in _leaves((), config.zenoh):
         try:
             made.insert_json5("/".join(path), json.dumps(value))
+            taken = made.get_json("/".join(path))
+            if isinstance(value, int | float) and json.loads(taken) != value:
+                yield path, f"Zenoh would take {taken} for it"
+        except TypeError:
+            continue  # the value has an error already
         except zenoh.ZError as error:
             found = _MESSAGE.search(str(error))
             why = "" if found is None else f": {found[1]}"
@@ -57,8 +76,7 @@ def _own(config: FederationConfig) -> Iterator[tuple[str, Any]]:
     5 s), one that is gone is noticed within the lease, and who sends to this gateway cannot make it
     take 1 GiB. Nothing is found by multicast or gossip: only the endpoints connect."""
     yield "mode", config.mode
-    yield "scouting/multicast/enabled", False
-    yield "scouting/gossip/enabled", False
+    yield from ((key, False) for key in _SCOUTING)
     yield "scouting/delay", 0
     yield "open/return_conditions/connect_scouted", False
     yield "listen/endpoints", list(config.endpoints)

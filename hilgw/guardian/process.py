@@ -103,10 +103,14 @@ class Port:
     def close(self) -> None:
         """Closes it; on TCP also where the gateway has it open. All that was sent arrives: unread
         bytes would make a reset of the end."""
-        with suppress(OSError), socket.socket(fileno=os.dup(self.fd)) as connection:
+        try:
+            connection = socket.socket(fileno=self.fd)
+        except OSError:  # a line
+            os.close(self.fd)
+            return
+        with connection, suppress(OSError):
             connection.shutdown(socket.SHUT_RDWR)
             connection.recv(UNREAD_BYTES)
-        os.close(self.fd)
 
 
 class Guardian:

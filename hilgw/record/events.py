@@ -45,6 +45,7 @@ USER0, USER1, RTAC_SERIAL = 147, 148, 250
 _RTAC = struct.Struct(">IIBBH")  # seconds, microseconds, event, state of the line, reserved
 _RTAC_EVENTS = {OUTBOUND: 1, INBOUND: 2}  # DATA_TX_START, DATA_RX_START
 _DIRECTIONS = {_RTAC_EVENTS[INBOUND]: "received", _RTAC_EVENTS[OUTBOUND]: "sent"}
+MOST_ITEMS = 10_000  # of a list: no device has so many numbers
 _JSON = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 TIMES = ("mono_ns", "time_ns", "wall_s")
 LONGEST_COMMENT = 0xFFFF
@@ -231,6 +232,8 @@ class Decoder:
                 raise self._foreign(f"has an event of an unknown kind, {name!r:.40}")
             keys = dict.fromkeys((*kind.fields, *hints_of(kind.form)))  # type: ignore[arg-type]
             known = {key: event[key] for key in keys if key in event}
+            if any(isinstance(each, list) and len(each) > MOST_ITEMS for each in known.values()):
+                raise UsageError(f"a list has more than {MOST_ITEMS} items")
             made = decode(kind.form, known)
             if isinstance(made, Value) and len(made.fields) != len(made.units):
                 raise UsageError("fields and units must be as many")

@@ -2,7 +2,9 @@
 
 On a loopback address a visitor without a token may look. On any other address every visitor needs a
 token, as clients of a gateway do (`hilgw.security`). A visitor presents the token once, in the
-URL or in the form of the page that refuses; from then on a cookie has it.
+URL or in the form of the page that refuses. The browser keeps it for this tab and port
+(sessionStorage; a cookie would go to every port of the machine), and sends it over the WebSocket of
+each page that it opens.
 """
 
 from __future__ import annotations
@@ -11,18 +13,17 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping
 from http import HTTPStatus
-from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+from urllib.parse import urlsplit
 
 from hilgw.security.access import Access, Grant, TokenCheck
-from hilgw.web.markup import Markup, element, joined, plain_page
+from hilgw.web.markup import Markup, element, plain_page
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-GRANT = "hilgw.grant"  # of the visitor, in the scope of a request
-Answering = Callable[[str, str, Mapping[str, str]], tuple[HTTPStatus, str, dict[str, str]]]
+Answering = Callable[[str, str, Mapping[str, str], bytes], tuple[HTTPStatus, str, dict[str, str]]]
+MOST_FORM = 4096  # bytes of a form
 STOP_PATH = "/stop/"
 LOOKS = Grant("no token", "monitor")
 DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -44,7 +45,6 @@ class Visitors:
         self._access, self._hosts = access, frozenset(each.lower() for each in hosts)
         self.ports = tuple(ports)
         self.check = TokenCheck(access, "monitor", time.monotonic_ns)
-        self.cookie = f"hilgw-web-{self.ports[0]}"
 
     def is_known_host(self, host: str | None) -> bool:
         """Whether the header Host has a name of this page; another one is of a strange page whose
@@ -71,26 +71,23 @@ class Visitors:
             return False
 
     def may_stop(self, headers: Mapping[str, str], token: str | None) -> bool:
-        """Return whether STOP ALL is done for this request. token: of its URL. The page itself may,
-        on a loopback address without a token; who has one may in any case."""
-        if self._access.grant(token) or self.grant(headers.get("cookie")) not in (None, LOOKS):
+        """Return whether STOP ALL is done for this request. token: of its form. The page itself
+        may, on a loopback address without a token; who has one may in any case."""
+        if self._access.grant(token):
             return True
         host, origin = headers.get("host"), headers.get("origin")
         return self.local and self.is_known_host(host) and self.is_own_origin(origin, host)
 
-    def grant(self, cookies: str | None) -> Grant | None:
-        """What the visitor with this header may do; None: nothing."""
-        try:
-            found = SimpleCookie(cookies or "").get(self.cookie)
-        except CookieError:
-            found = None
-        known = self._access.grant(found.value) if found is not None else None
-        return known or (LOOKS if self.local else None)
-
-    def cookie_of(self, token: str) -> str:
-        """The header that makes the browser present the token."""
-        more = "" if self.local else "; Secure"
-        return f"{self.cookie}={token}; HttpOnly; SameSite=Strict; Path=/{more}"
+    def grant(self, token: object, peer: str) -> Grant | str:
+        """Return what the visitor at `peer`, HOST:PORT, may do, or why it may do nothing. token: as
+        it came over the WebSocket."""
+        given = token if isinstance(token, str) and token else None
+        why = self.check(given, peer)
+        if why is None and (known := self._access.grant(given)) is not None:
+            return known
+        if self.local:
+            return LOOKS
+        return NO_TOKEN if given is None else f"The token is not valid: {why and why.doc}."
 
 
 def visitors_of(settings: Mapping[str, Any]) -> Visitors:
@@ -121,7 +118,7 @@ class Guard:
         is_http = scope["type"] == "http"
         if is_http and scope["path"].startswith(STOP_PATH):
             target = f"{scope['path']}?{scope['query_string'].decode('latin-1')}"
-            asked = scope["method"], target, headers
+            asked = scope["method"], target, headers, await _form(receive)
             return await self._answer(send, *await asyncio.to_thread(self._stopping, *asked))
         reads = is_http and scope["method"] in ("GET", "HEAD")
         if not visitors.is_known_host(headers.get("host")):
@@ -131,15 +128,6 @@ class Guard:
         if not (visitors.is_own_origin(origin, headers.get("host")) or (reads and origin is None)):
             text = "Rejected: the request came from another site."
             return await self._refuse(send, HTTPStatus.FORBIDDEN, text, is_http=is_http)
-        query = dict(parse_qsl(scope["query_string"].decode("latin-1")))
-        if reads and "token" in query:
-            return await self._enter(scope, query, send)
-        grant = visitors.grant(headers.get("cookie"))
-        if grant is None:
-            status = HTTPStatus.UNAUTHORIZED
-            return await self._refuse(send, status, NO_TOKEN, FORM, is_http=is_http)
-        scope[GRANT] = grant
-
         has_left = False
 
         async def answer(message: Message) -> None:
@@ -159,24 +147,11 @@ class Guard:
             if not has_left:
                 raise
 
-    async def _enter(self, scope: Scope, given: dict[str, str], send: Send) -> None:
-        """Turns a token into the cookie, and leads to the page without the token."""
-        token, client = given.pop("token"), scope.get("client") or ("", 0)
-        if (why := self._visitors.check(token, f"{client[0]}:{client[1]}")) is not None:
-            text = f"The token of this URL is not valid: {why.doc}. A run of hilgw web has its own."
-            await self._refuse(send, HTTPStatus.UNAUTHORIZED, text, FORM, is_http=True)
-            return
-        where = quote("/" + scope["path"].lstrip("/")) + (f"?{urlencode(given)}" if given else "")
-        headers = {"location": where, "set-cookie": self._visitors.cookie_of(token)}
-        await self._answer(send, HTTPStatus.SEE_OTHER, "", headers)
-
-    async def _refuse(
-        self, send: Send, status: HTTPStatus, text: str, *more: Markup, is_http: bool
-    ) -> None:
+    async def _refuse(self, send: Send, status: HTTPStatus, text: str, *, is_http: bool) -> None:
         if not is_http:
             await send({"type": "websocket.close", "code": 1008})
             return
-        page = plain_page(joined([element("p", text), *more]))
+        page = plain_page(element("p", text))
         await self._answer(send, status, page, {"content-type": "text/html"})
 
     async def _answer(
@@ -185,6 +160,16 @@ class Guard:
         given = _encoded(self._headers | {"cache-control": "no-store"} | headers)
         await send({"type": "http.response.start", "status": status, "headers": given})
         await send({"type": "http.response.body", "body": text.encode()})
+
+
+async def _form(receive: Receive) -> bytes:
+    """The body of a request, as far as a form has it."""
+    data, goes_on = b"", True
+    while goes_on and len(data) < MOST_FORM:
+        message = await receive()
+        data += message.get("body", b"")
+        goes_on = message.get("more_body", False)
+    return data[:MOST_FORM]
 
 
 def _headers(scope: Scope) -> Mapping[str, str]:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
-from hilgw.web.access import GRANT
+from hilgw.security.access import Grant
+from hilgw.web.access import FORM
 from hilgw.web.content import content
 from hilgw.web.markup import element, joined
 from hilgw.web.page import Page, Site
@@ -21,6 +23,11 @@ NO_TOKEN = "Open the URL that hilgw web printed, to command."
 PULSE_S = 1.0  # the page is shown as old when it misses three
 OF_RECORDING = "STOP ALL stops the robots of the gateways that run now."
 STOP = (Path(__file__).parent / "stop.html").read_text(encoding="utf-8")
+ENTER = (Path(__file__).parent / "enter.html").read_text(encoding="utf-8")
+ASK_TOKEN, FORGET_TOKEN = (
+    f"return sessionStorage.{word}Item('hilgw-token')" for word in ("get", "remove")
+)
+CONNECT_S = 30.0  # a busy browser takes long
 STALE = (Path(__file__).parent / "stale.html").read_text(encoding="utf-8")
 
 PAGES: tuple[tuple[str, str, Callable[[Page], None]], ...] = (
@@ -45,10 +52,12 @@ def _add(site: Site, path: str, name: str, build: Callable[[Page], None]) -> Non
     stop = STOP.replace("$PORT", str(site.stop_port)).replace("$RUN", site.run_id)
 
     @ui.page(path, title=f"{name} - hilgw")
-    def show() -> None:
-        page = Page(site, ui.context.client.request.scope[GRANT])
+    async def show() -> None:
         ui.add_head_html(f"<style>{STYLE}</style>")
-        ui.add_body_html(stop + STALE)
+        ui.add_body_html(ENTER + stop + STALE + (plots.MEASURE if build is plots.build else ""))
+        if (grant := await _grant(site)) is None:
+            return
+        page = Page(site, grant)
         with ui.element("header").classes("top"):
             ui.html(_navigation(path, page), tag="nav").props('aria-label="Pages"')
             pulse = content().classes("pulse unseen").props("aria-hidden=true")
@@ -58,6 +67,26 @@ def _add(site: Site, path: str, name: str, build: Callable[[Page], None]) -> Non
             if isinstance(site.live, Recorded):
                 playhead.build(page, site.live)
             build(page)
+
+
+async def _grant(site: Site) -> Grant | None:
+    """What the visitor of this page may do, by the first message of its WebSocket; None: nothing,
+    and the page asks for a token."""
+    from nicegui import ui
+
+    client, token = ui.context.client, None
+    with suppress(TimeoutError):
+        await client.connected(CONNECT_S)
+        token = await ui.run_javascript(ASK_TOKEN, timeout=CONNECT_S)
+    if client.is_deleted or not client.has_socket_connection:  # the visitor left
+        return None
+    address = client.request.client
+    grant = site.visitors.grant(token, f"{address.host}:{address.port}" if address else "")
+    if isinstance(grant, Grant):
+        return grant
+    ui.run_javascript(FORGET_TOKEN)
+    ui.html(joined([element("p", grant), FORM]))
+    return None
 
 
 def _navigation(path: str, page: Page) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from hilgw.security.access import Grant
 from hilgw.view.gateway import GatewayView
+from hilgw.web.access import Visitors
 from hilgw.web.live import Live
 from hilgw.web.model import Bench
 from hilgw.web.recorded import Recorded
@@ -18,12 +19,14 @@ SLOWER_S = 0.5  # of pages that show much
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What all pages share. stop_port: where STOP ALL is. run_id: of this run, which it names."""
+    """What all pages share. stop_port: where STOP ALL is. run_id: of this run, which it names.
+    visitors: what each of them may do."""
 
     bench: Bench
     live: Live | Recorded
     stop_port: int
     run_id: str
+    visitors: Visitors
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,7 +79,7 @@ def serve(
         token = f"?token={own[0][2]}" if local else ""
         show(f"{'http' if local else 'https'}://{name}:{ports[0]}/{token}")
         try:
-            site = Site(live.bench, live, ports[1], given["id"])
+            site = Site(live.bench, live, ports[1], given["id"], visitors)
             answering = partial(answer, visitors, given["id"])
             _run(Guard(_pages(site), visitors, _policy(ports[1]), answering), page, context)
         finally:

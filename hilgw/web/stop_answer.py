@@ -17,10 +17,6 @@ from hilgw.web.access import Visitors
 from hilgw.web.markup import Markup, element, joined, plain_page
 
 REFUSED = "NOT stopped: this request did not come from the page of hilgw web."
-FORM = Markup(
-    '<form method="post"><button aria-describedby="hint">STOP ALL</button>'
-    '<p id="hint">Disarms all robots of all gateways</p></form>'
-)
 _BUTTON = "form{display:grid;gap:.5rem}button{font:800 14vw/1.1 system-ui,sans-serif;color:#fff;\
 background:#c81e1e;border:3px solid;border-radius:1.5rem;padding:2rem 0;cursor:pointer}"
 BEFORE = Markup(  # the button fills the screen, and nothing looks like a stop that was done
@@ -52,21 +48,23 @@ def answer(
     method: str,
     target: str,
     headers: Mapping[str, str],
+    form: bytes = b"",
     stop: Callable[[], Disarmed] = stop_all,
 ) -> tuple[HTTPStatus, str, dict[str, str]]:
     """Return status, text and headers, after the stop where one is asked for.
 
-    run_id: of this run of `hilgw web`, by which a page recognizes its own.
+    run_id: of this run of `hilgw web`, by which a page recognizes its own. form: has the token.
     """
     path, _, query = target.partition("?")
-    may_stop = visitors.may_stop(headers, dict(parse_qsl(query)).get("token"))
+    token = dict(parse_qsl(f"{query}&{form.decode('latin-1')}")).get("token", "")
+    may_stop = visitors.may_stop(headers, token)
     origin, status = headers.get("origin", ""), HTTPStatus.OK
     more = {"content-type": "text/html", "cache-control": "no-store"}
     more["content-security-policy"] = _POLICY
-    if may_stop and visitors.is_known_host(origin.partition("//")[2]):
+    is_known = may_stop and visitors.is_known_host(origin.partition("//")[2])
+    if is_known or visitors.is_own_origin(origin, headers.get("host")):
         # A page at another port reads the answer.
         more["access-control-allow-origin"] = origin
-        more["access-control-allow-credentials"] = "true"
     if method == "POST":
         if not may_stop:
             status, text = HTTPStatus.FORBIDDEN, element("p", REFUSED, class_="bad")
@@ -77,7 +75,15 @@ def answer(
                 lines.append(element("p", f"{name} is disarmed{gateway.suffix()}"))
             text = joined(lines)
             status = HTTPStatus.BAD_GATEWAY if stopped.errors else status
-        return status, plain_page(joined([AFTER, text, FORM])), more
+        return status, plain_page(joined([AFTER, text, _form(token)])), more
     if path.endswith("/alive"):
         return status, run_id, more | {"content-type": "text/plain"}
-    return status, plain_page(joined([BEFORE, FORM])), more
+    return status, plain_page(joined([BEFORE, _form(token)])), more
+
+
+def _form(token: str) -> Markup:
+    """The button. token: it sends this one again."""
+    hidden = element("input", type="hidden", name="token", value=token) if token else ""
+    button = element("button", "STOP ALL", aria_describedby="hint")
+    hint = element("p", "Disarms all robots of all gateways", id="hint")
+    return element("form", hidden, button, hint, method="post")

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from hilgw.security.access import server_context
-from hilgw.web.access import Answering, visitors_of
+from hilgw.web.access import MOST_FORM, Answering, visitors_of
 from hilgw.web.stop_answer import answer
 
 REQUEST_S = 5.0  # from the connection to the end of its request
@@ -43,9 +43,11 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.0"
 
     def do_GET(self) -> None:
+        length = int(self.headers.get("content-length") or 0)
+        form = self.rfile.read(min(max(length, 0), MOST_FORM))
         self.server.deadlines[self.request] = math.inf  # it stays until its answer has left
         given = {name.lower(): value for name, value in self.headers.items()}
-        status, text, headers = self.server.answer(self.command, self.path, given)
+        status, text, headers = self.server.answer(self.command, self.path, given, form)
         self.send_response(status)
         for name, value in headers.items():
             self.send_header(name, value)

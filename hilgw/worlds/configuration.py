@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from hilgw.devices.fields import UNLIMITED
+from hilgw.devices.fields import CHANNEL_MAX, UNLIMITED
 from hilgw.devices.kinds import CAMERA
 from hilgw.devices.nodes import upright_axis
 from hilgw.devices.properties import (
@@ -23,6 +23,7 @@ from hilgw.errors import ConfigError, printable, quoted
 from hilgw.worlds.fields import FROM_WORLD, settings_of
 from hilgw.worlds.frames import NO_ROTATION, Rotation, Vector
 from hilgw.worlds.nodes import Node, Text, World
+from hilgw.worlds.protos import BODIES, devices_of
 from hilgw.worlds.survey import (
     NO_SCALE,
     Bounds,
@@ -50,6 +51,7 @@ _LARGEST_W = 1e9
 _NO_CONTROLLER = {"", "void", "<none>", "<generic>"}
 _PLAIN_FIELDS = {"translation", "rotation", "scale", "name", "controller", "controllerArgs"}
 _NAMED_IN_LINE = 6
+UNKNOWN_DEVICES = "its devices are unknown: write those that its programs use under `devices:`"
 _ORIGIN = (0.0, 0.0, 0.0)
 # A configuration has the axes of today's Webots. Before R2022a y was the axis of cylinders, and z
 # that of cones: such a shape or device is turned, and stands in the world as it did.
@@ -158,6 +160,7 @@ class _Writer:
             given = _given(node)
             if given:
                 yield _note(4, f"fields given to the PROTO: {given}")
+            yield _note(4, f"body: {BODIES[node.kind]}" if node.kind in BODIES else UNKNOWN_DEVICES)
             if node.text("name") is None:
                 what = f"it hides the robot's name too: {quoted(robot.name)} is that of the PROTO"
                 yield _note(4, what)
@@ -180,8 +183,15 @@ class _Writer:
             if device not in known:
                 what = _not_carried(device)
                 yield _note(4, f"line {device.node.line}: {quoted(device.name)}: {what}")
-        if known:
+        hidden = devices_of(node.kind) if robot.is_proto else {}
+        for each in ("emitter", "receiver") if node.kind == "E-puck" else ():
+            given_channel = node.number(f"{each}_channel")
+            is_one = given_channel is not None and -1 <= given_channel <= CHANNEL_MAX
+            hidden[each]["channel"] = int(given_channel or 0) if is_one else 1
+        if known or hidden:
             yield "    devices:"
+        for hidden_name in [each for each in hidden if each not in [one.name for one in known]]:
+            yield f"      {text(hidden_name)}: {item(hidden[hidden_name])}"
         names = Names(":", couples=True)
         shared = _shared_axes(known)
         for device in known:

@@ -21,6 +21,8 @@ class Simulator:
     the next answers; then 0.
     """
 
+    peer = "memory"
+
     def __init__(
         self,
         devices: Iterable[tuple[str, str, Any]] = (),

@@ -233,6 +233,18 @@ def test_on_this_machine_inside_tls_and_from_the_url_a_token_is_sent(
     assert reached(monkeypatch, url, "secret", **names) == [(host, 7) for host in hosts]
 
 
+def test_a_token_in_clear_text_on_this_machine_is_reported_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Another user's program may listen there."""
+    for _ in range(2):
+        reached(monkeypatch, "tcp://127.5.5.5:7/rover", "secret")
+    reached(monkeypatch, "tcp://127.5.5.6:7/rover", None)
+    text = capsys.readouterr().err
+    assert text.count("HILGW_TOKEN goes to 127.5.5.5:7, whichever program listens there") == 1
+    assert "127.5.5.6" not in text and "secret" not in text
+
+
 def test_a_name_without_an_address_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     assert reached(monkeypatch, "tcp://lab/rover", "secret", lab="none") == []
 

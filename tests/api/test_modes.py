@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 from hilgw.api.robot import Modes
+from hilgw.client import Gateway
 from hilgw.protocols.gateway.messages import VERSION
+from hilgw.protocols.webots.robot_messages import RobotConfiguration
 
 
 class FakeGateway:
@@ -63,8 +65,20 @@ def gateway(tmp_path: Path) -> Iterator[FakeGateway]:
     fake.close()
 
 
+class OfSession:
+    """The part of a session that has a mode. gateway: at the socket, as the session has it."""
+
+    def __init__(self, path: str, name: str = "rover") -> None:
+        self.configuration = RobotConfiguration(name=name, basicTimeStep=32.0)
+        self.gateway = Gateway(Path(path))
+
+
+def modes_of(path: str, name: str = "rover") -> Modes:
+    return Modes(OfSession(path, name))  # type: ignore[arg-type]
+
+
 def test_the_mode_is_read_from_and_set_in_the_gateway(gateway: FakeGateway) -> None:
-    modes = Modes("rover", {"HILGW_CONTROL": gateway.path})
+    modes = modes_of(gateway.path)
     assert not modes.is_remote()
     assert modes.set(remote=True) == ""
     assert modes.is_remote()
@@ -75,13 +89,13 @@ def test_the_mode_is_read_from_and_set_in_the_gateway(gateway: FakeGateway) -> N
 
 def test_a_refusal_has_its_reason_and_changes_nothing(gateway: FakeGateway) -> None:
     gateway.refusal = "the remote body is not connected"
-    modes = Modes("rover", {"HILGW_CONTROL": gateway.path})
+    modes = modes_of(gateway.path)
     assert modes.set(remote=True) == "the remote body is not connected"
     assert not modes.is_remote()
-    assert "no robot" in Modes("other", {"HILGW_CONTROL": gateway.path}).set(remote=True)
+    assert "no robot" in modes_of(gateway.path, "other").set(remote=True)
 
 
 def test_a_program_of_a_simulator_is_in_simulation(tmp_path: Path) -> None:
-    modes = Modes("rover", {"HILGW_CONTROL": str(tmp_path / "none")})
+    modes = modes_of(str(tmp_path / "none"))
     assert not modes.is_remote()
     assert "does not answer" in modes.set(remote=True)

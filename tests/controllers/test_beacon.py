@@ -49,3 +49,4 @@ def test_templates_are_checked() -> None:
         "{n:1{m}}",
     ):
         assert [path for path, _, _ in problems(payload)] == ["payload"], payload
+    assert all("{{ for {, and }} for }" in problems(each)[0][1] for each in ("{m}", "a } b", "{n"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import signal
+import ssl
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ import yaml
 import zenoh_ros2_sdk as sdk
 
 from hilgw.federation import wire
+from hilgw.federation.refused import VERSION_3
 from hilgw.testing.sim import wait_until
 from tests.e2e.running import HOST, ROOT, Gateway, environment, free_port, run
 from tests.federation.ros2_library import DEFINITION, HASH, MESSAGE, ros2_library
@@ -122,3 +124,15 @@ def test_the_keys_and_heads_of_the_page_are_those_of_the_code() -> None:
     }
     assert named == set(wire.Head.__dataclass_fields__)
     assert json.loads(wire.encode_json(wire.Head("tx"))) == {"source": "tx"}
+
+
+@pytest.mark.process
+@pytest.mark.judge("openssl")
+def test_the_lines_of_openssl_make_certificates_that_zenoh_takes(tmp_path: Path) -> None:
+    (lines,) = re.findall(r"```sh\n(\s+openssl .*?)```", PAGE, re.S)
+    subprocess.run(["sh", "-ec", lines], cwd=tmp_path, check=True, capture_output=True)
+    for name in ("simulator", "bench"):
+        check = ["openssl", "verify", "-CAfile", "lab.pem", "-verify_hostname", f"{name}.lab"]
+        subprocess.run([*check, f"{name}.pem"], cwd=tmp_path, check=True, capture_output=True)
+        text = (tmp_path / f"{name}.pem").read_text()
+        assert VERSION_3 in ssl.PEM_cert_to_DER_cert(text)[:16]

@@ -26,7 +26,8 @@ battery_sensor_enable battery_sensor_disable get_battery_sampling_period battery
 get_basic_time_step get_mode set_mode get_name get_model get_data set_data get_type
 get_project_path get_world_path get_controller_name get_controller_arguments get_synchronization
 get_time keyboard_enable keyboard_disable keyboard_get_key task_new mutex_new mutex_delete
-mutex_lock mutex_unlock window_custom_function wwi_send_text wwi_receive_text"""
+mutex_lock mutex_unlock window_custom_function wwi_send_text wwi_receive_text step_begin step_end
+get_supervisor get_urdf wait_for_user_input_event pin_to_static_environment"""
 CPP = """Accelerometer Camera Compass Connector DistanceSensor Display Emitter GPS Gyro InertialUnit
 LED LightSensor Motor Pen PositionSensor RangeFinder Receiver Servo TouchSensor"""
 OTHERS = "DifferentialWheels wbr_start wbr_stop wbr_has_failed wbr_stop_actuators"
@@ -39,6 +40,12 @@ PLUGIN = "tests.e2e.test_webots_plugin"
 # Rows that work, or have a successor that works -> a test that fails when they do not.
 TESTS = {
     "wb_robot_step": (API, "test_steps_and_time"),
+    "wb_robot_step_begin": (API, "test_steps_and_time"),
+    "wb_robot_step_end": (API, "test_steps_and_time"),
+    "wb_robot_get_supervisor": (API, "test_the_robots_own_data"),
+    "wb_robot_get_urdf": ("tests.controllers.webots.test_session", "test_urdf"),
+    "wb_robot_wait": (SESSION, "test_a_key_ends_a_wait_for_user_input"),
+    "wb_robot_pin": (SESSION, "test_pin_has_no_effect_and_is_named"),
     "wb_robot_init": (API, "test_the_requests_are_those_of_libcontroller"),
     "wb_robot_cleanup": (API, "test_the_requests_are_those_of_libcontroller"),
     "wb_robot_get_device": (OLD, "test_old_names_do_what_their_successors_do"),
@@ -95,7 +102,7 @@ def test_each_function_has_a_row() -> None:
 @pytest.mark.parametrize("function", ROWS)
 def test_what_a_row_names_exists(function: str) -> None:
     python, way, text = ROWS[function]
-    assert way in ("works", "successor")
+    assert way in ("works", "successor", "no")
     named = [python] if python else []
     if way == "successor":
         found = re.findall(r"`((?:Robot|Motor|Keyboard)\.\w+|threading\.\w+|sys\.\w+)", text)

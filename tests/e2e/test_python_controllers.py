@@ -238,6 +238,7 @@ print("all well")
         (["exec", "--url", "tcp://127.0.0.1:1/r", "nix.py"], "there is no such program"),
         (["exec", "open.yaml", "--python", "x", "brain.py"], "--python comes too late"),
         (["exec", "--url", "http://h/r", "brain.py"], "cannot use 'http://'"),
+        (["exec", "brain.py"], "or set WEBOTS_CONTROLLER_URL"),
         (["exec", "rover.yaml", "brain.py"], "no robot has a controller of kind webots"),
         (["exec", "--robot", "b", "open.yaml", "brain.py"], "no robot 'b' with a controller"),
     ],

@@ -100,6 +100,7 @@ class FakeSession:
     def __init__(self, network: Network, now: Callable[[], int]) -> None:
         self.now = now
         self.lost_arrivals = self.failed_puts = 0
+        self.failure = ""
         self.is_full = False
         self.network = network
         self.id = f"{id(self):x}"
@@ -210,7 +211,13 @@ class Node:
     """A gateway with nothing but a medium, and its federation. notices: lines for the user."""
 
     def __init__(
-        self, network: Network, clock: Clock, name: str, local: Iterable[str] = (), version: int = 1
+        self,
+        network: Network,
+        clock: Clock,
+        name: str,
+        local: Iterable[str] = (),
+        version: int = 1,
+        connect: tuple[str, ...] = (),
     ) -> None:
         self.name, self.clock = name, clock
         self.ledger = Ledger()
@@ -233,7 +240,7 @@ class Node:
         )
         self.session = FakeSession(network, clock.now)
         with patch.object(wire, "VERSION", version):
-            config = FederationConfig(name=name)
+            config = FederationConfig(name=name, connect=connect)
             settings: Any = self.session  # see `lab`
             self.federation = Federation(config, settings, self.gateway, self.shared_airs)
         self.task: asyncio.Task[None] | None = None

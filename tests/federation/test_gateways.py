@@ -15,6 +15,7 @@ from hilgw.devices.steps import StepClock
 from hilgw.engine.observer import Observer
 from hilgw.engine.robot.schedule import Schedule
 from hilgw.engine.scene import Scene
+from hilgw.federation import federation as module
 from hilgw.federation.federation import FORGET_NS
 from hilgw.federation.outgoing import LONGEST_PACKET
 from hilgw.medium.airs import Origin
@@ -24,8 +25,8 @@ from hilgw.medium.medium import Medium
 from hilgw.medium.obstacles import Obstacle, Sphere
 from hilgw.medium.packet import BROADCAST, Copy, Packet
 from hilgw.medium.pose import Pose
-from hilgw.testing.sim import Clock
-from tests.federation.fakes import Lab, lab
+from hilgw.testing.sim import Clock, until
+from tests.federation.fakes import Lab, Node, lab
 
 NAMES = ("desk", "field", "tower")
 
@@ -770,3 +771,32 @@ def test_the_counts_of_all_gateways_add_up_together() -> None:
             assert 0 < mine["lost"] < 50
 
     lab(main, "desk", "field", "tower", seed=3)
+
+
+def test_what_zenoh_refuses_is_a_state_of_the_gateway() -> None:
+    async def main(bench: Lab) -> None:
+        await bench.begin()
+        desk = bench["desk"]
+        assert desk.federation.state == "up"
+        desk.session.failure = "the session is closed"
+        await bench.run()
+        assert desk.federation.state == "failed"
+        assert "the session is closed; start the gateway anew" in desk.federation.reason
+
+    lab(main, "desk", "field")
+
+
+def test_what_tls_refuses_is_the_reason_why_no_other_gateway_is_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "REFUSAL_S", 0.001)
+    monkeypatch.setattr(module, "refusal", lambda config: f"TLS with {config.connect[0]} fails")
+
+    async def main(bench: Lab) -> None:
+        alone = Node(bench.network, bench.clock, "alone", connect=("tls/lab:7447",))
+        bench.nodes["alone"] = alone
+        await bench.begin()
+        await until(lambda: alone.federation.reason == "TLS with tls/lab:7447 fails")
+        assert alone.federation.state == "waiting"
+
+    lab(main)

@@ -412,3 +412,102 @@ def test_what_others_send_takes_bounded_memory() -> None:
         await goes_on(bench)
 
     lab(main, "desk", "field")
+
+
+def test_a_token_with_the_id_of_a_gateway_and_another_version() -> None:
+    """Wherever it comes: it is not that gateway, which goes on."""
+
+    async def main(bench: Lab) -> None:
+        other = await begin(bench)
+        false = bench["field"].session.tokens.copy().pop().removesuffix("1") + "2"
+        other.live(false)
+        await bench.run(30)
+        await goes_on(bench)
+        other.withdraw(f"token {false}")
+        await bench.run(2)
+        bench["desk"].send(b"more")
+        await bench.run(2)
+        assert bench["field"].data("rx")[-1] == b"more"
+        assert bench["desk"].gateway.supervisors["gateway@field"].state == "up"
+
+    lab(main, "desk", "field")
+
+
+def test_a_token_that_another_program_takes_back() -> None:
+    """The gateway itself is asked; it is gone once it does not answer."""
+
+    async def main(bench: Lab) -> None:
+        other = await begin(bench)
+        for node in bench.nodes.values():
+            for token in node.session.tokens.copy():
+                other.live(token)
+                other.withdraw(f"token {token}")
+        await goes_on(bench)
+        field = bench["desk"].gateway.supervisors["gateway@field"]
+        assert field.state == "up"
+        bench["field"].session.tokens.clear()  # Zenoh need not report its end again
+        bench["field"].kill()
+        await bench.run(15)
+        assert (field.state, field.reason) == ("waiting", "lost")
+
+    lab(main, "desk", "field")
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_thousands_of_false_tokens_and_answers(early: bool) -> None:
+    """early: before the gateways are there. Those that answer for themselves find each other."""
+
+    async def main(bench: Lab) -> None:
+        bench["field"].listen("rx")
+        bench["desk"].listen("rx")
+        if not early:
+            await bench.begin()
+        others = [FakeSession(bench.network, bench.clock.now) for _ in range(3)]
+        for index, other in enumerate(others):
+            await other.open()
+            false = wire.encode_json(wire.State(wire.id_text(index), revision=1 << 40))
+            for name in bench.nodes:
+                if not early:
+                    reply = lambda query, false=false: query.reply("", lambda: false)  # noqa: E731
+                    other.answer(f"hilgw/lab/state/{name}", reply)
+                for id in range(1250):
+                    other.live(f"hilgw/lab/member/{name}/{wire.id_text(id)}/{1 + id % 2}")
+            await bench.run()
+        if early:
+            await bench.begin()
+        await bench.run(30)
+        for other in others:
+            other.vanish()
+            await bench.run(2)
+        for sender, receiver in (("desk", "field"), ("field", "desk")):
+            bench[sender].send(sender.encode())
+            await bench.run(3)
+            assert bench[receiver].data("rx").count(sender.encode()) == 1
+            member = bench[receiver].member(sender)
+            assert member.counts()["late"] == 0 and member.key.version == wire.VERSION
+
+    lab(main, "desk", "field")
+
+
+@pytest.mark.parametrize("end", ["desk", "field"])
+def test_an_end_that_has_forgotten_the_other_begins_a_new_epoch(end: str) -> None:
+    async def main(bench: Lab) -> None:
+        await begin(bench)
+        for _ in range(20):
+            bench["desk"].send(b"before")
+        await bench.run(3)
+        forgotten = {
+            "desk": bench["desk"].member("field").outgoing,
+            "field": bench["field"].member("desk").incoming,
+        }
+        forgotten[end].clear()
+        for _ in range(8):
+            bench["desk"].send(b"between")
+            await bench.run(3)
+        bench["desk"].send(b"after")
+        await bench.run(3)
+        assert bench["field"].data("rx")[-1] == b"after"
+        counts = bench["desk"].counts("field")
+        assert counts["queued"] == 0 and counts["delivered"] >= 22
+
+    lab(main, "desk", "field")

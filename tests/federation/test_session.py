@@ -320,3 +320,11 @@ async def test_what_blocks_the_thread_does_not_block_the_event_loop() -> None:
         for further in range(3 * MOST_AHEAD):
             bench.put(number + further)
         assert bench.yields > before
+
+
+async def test_what_zenoh_refuses_beside_packets_is_the_failure_of_the_session() -> None:
+    async with running() as bench:
+        bench.session.answer("a/key", print)  # this Zenoh declares no queryables
+        await asyncio.to_thread(wait_until, lambda: bench.session.failure)
+        assert "declare_queryable" in bench.session.failure
+        assert bench.session.failed_puts == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings, strategies as st
 
 from hilgw.cli.main import main
-from hilgw.events.kinds import FIELDS, NAMES
+from hilgw.events.kinds import FIELDS, NAMES, Value
 from hilgw.record.events import EVENTS, FIRST_LINE, MEDIUM, Writer
 from hilgw.record.pcapng import encode_packet
 from hilgw.record.plot import rows_of
@@ -159,3 +160,14 @@ def test_a_picture_of_strange_names_and_numbers(
     for suffix in ("png", "svg"):
         assert main(["plot", str(path), "--output", str(tmp_path / f"a.{suffix}")]) == 0
     assert "\x1b" not in capsys.readouterr().out
+
+
+def test_a_value_with_millions_of_numbers_is_refused_and_not_read_for_long(tmp_path: Path) -> None:
+    many = 3_000_000
+    event = {**valid(Value), "value": [0] * many}
+    path = recorded(tmp_path / "r.pcapng", block(json.dumps(event)))
+    begin_s = time.process_time()
+    recording = Recording(path)
+    assert [each["event"] for each in recording.events()] == []
+    assert "a list has more than 10000 items" in str(recording.error)
+    assert time.process_time() - begin_s < 20  # where each is read, it takes a minute

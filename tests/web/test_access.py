@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from hilgw.security.access import Access
-from hilgw.web.access import GRANT, Guard, Visitors
+from hilgw.security.access import Access, Grant
+from hilgw.web.access import MOST_FORM, Guard, Visitors
 
 TOKEN = "t" * 32
 PORT, STOP = 8090, 8091
@@ -24,10 +24,10 @@ def visitors(*, local: bool = True) -> Visitors:
 
 
 def stopping(
-    method: str, target: str, headers: Mapping[str, str]
+    method: str, target: str, headers: Mapping[str, str], form: bytes
 ) -> tuple[HTTPStatus, str, dict[str, str]]:
     """Stands for STOP ALL."""
-    given = f"{method} {target} {headers['host']}"
+    given = f"{method} {target} {headers['host']} {len(form)}"
     return HTTPStatus.ACCEPTED, given, {"content-security-policy": "none", "x-seen": given}
 
 
@@ -39,19 +39,19 @@ def ask(
     kind: str = "http",
     **headers: str,
 ) -> tuple[Any, dict[str, str], str]:
-    """The status (or why a websocket was closed), the headers, and the role that the page saw."""
+    """The status (or why a websocket was closed), the headers, and whether the page was asked."""
     sent: list[dict[str, Any]] = []
     seen: list[str] = []
 
     async def page(scope: Any, _receive: Any, send: Any) -> None:
-        seen.append(scope[GRANT].role)
+        seen.append("asked")
         await send({"type": "http.response.start", "status": 200, "headers": []})
 
     async def send(message: Any) -> None:
         sent.append(message)
 
     async def receive() -> dict[str, Any]:
-        return {"type": "http.request", "body": b""}
+        return {"type": "http.request", "body": b"x" * 3000, "more_body": True}
 
     path, _, query = path.partition("?")
     given = {"host": f"127.0.0.1:{PORT}", **headers}
@@ -69,29 +69,34 @@ def ask(
     return sent[0].get("status", sent[0].get("code")), back, "".join(seen)
 
 
-def cookie(token: str) -> str:
-    return f"other=1; hilgw-web-{PORT}={token}"
+def role(token: object, *, local: bool = True) -> str:
+    """The role of a visitor, or why there is none."""
+    grant = visitors(local=local).grant(token, "192.0.2.1:5")
+    return grant.role if isinstance(grant, Grant) else grant
 
 
 def test_without_a_token_a_visitor_looks_and_with_it_acts() -> None:
-    assert ask()[::2] == (200, "monitor")
-    assert ask(cookie=cookie(TOKEN))[::2] == (200, "admin")
-    assert ask(cookie=cookie("m" * 32))[::2] == (200, "monitor")
-    assert ask(cookie=cookie("wrong"))[::2] == (200, "monitor")
+    given = (TOKEN, "m" * 32, "wrong", "", None, 5, {"a": "b"})
+    assert [role(each) for each in given] == ["admin", *["monitor"] * 6]
 
 
-def test_the_url_gives_the_cookie_and_leads_to_the_page_without_the_token() -> None:
-    status, headers, seen = ask(path=f"/x?token={TOKEN}&part=a")
-    assert (status, headers["location"], seen) == (303, "/x?part=a", "")
-    assert headers["set-cookie"].startswith(f"hilgw-web-{PORT}={TOKEN}; HttpOnly; SameSite=Strict")
-    assert ask(path=f"//evil.example?token={TOKEN}")[1]["location"] == "/evil.example"
-    status, headers, seen = ask(path="/?token=wrong")
-    assert (status, seen, "set-cookie" in headers) == (401, "", False)
+def test_no_cookie_has_the_token() -> None:
+    """A browser would send it to every port of the machine."""
+    status, headers, seen = ask(path=f"/x?token={TOKEN}")
+    assert (status, seen) == (200, "asked")
+    assert "set-cookie" not in headers
+
+
+def test_wrong_tokens_are_not_tried_without_end() -> None:
+    known = visitors(local=False)
+    texts = [known.grant("wrong", "192.0.2.1:5") for _ in range(4)]
+    assert len(set(texts)) == 2
+    assert known.grant(TOKEN, "192.0.2.1:6") == texts[-1]
 
 
 @pytest.mark.parametrize("host", ["evil.example:8090", "", "127.0.0.1.evil.example", "[::1"])
 def test_another_host_is_refused(host: str) -> None:
-    assert ask(host=host, cookie=cookie(TOKEN))[::2] == (421, "")
+    assert ask(host=host)[::2] == (421, "")
 
 
 @pytest.mark.parametrize("kind", ["http", "websocket"])
@@ -99,13 +104,13 @@ def test_another_host_is_refused(host: str) -> None:
     "origin", ["", "null", "http://evil.example", "http://127.0.0.1:9999", "ws://127.0.0.1:8090"]
 )
 def test_only_the_page_itself_sends_what_acts(kind: str, origin: str) -> None:
-    status, _, seen = ask("POST", kind=kind, origin=origin, cookie=cookie(TOKEN))
+    status, _, seen = ask("POST", kind=kind, origin=origin)
     assert (status, seen) == (403 if kind == "http" else 1008, "")
 
 
 @pytest.mark.parametrize("kind", ["http", "websocket"])
 def test_the_page_itself_may(kind: str) -> None:
-    assert ask("POST", kind=kind, origin=OWN, cookie=cookie(TOKEN))[2] == "admin"
+    assert ask("POST", kind=kind, origin=OWN)[2] == "asked"
 
 
 FORWARDED = [  # Origin and Host, of `ssh -L` and of proxies
@@ -129,20 +134,20 @@ FOREIGN = [
 def test_a_page_whose_port_is_forwarded_is_the_page_itself(
     origin: str, host: str, kind: str
 ) -> None:
-    assert ask("POST", kind=kind, origin=origin, host=host, cookie=cookie(TOKEN))[2] == "admin"
+    assert ask("POST", kind=kind, origin=origin, host=host)[2] == "asked"
     assert visitors().may_stop({"origin": origin, "host": host}, None)
 
 
 @pytest.mark.parametrize(("origin", "host"), FOREIGN)
 def test_another_page_is_not(origin: str, host: str) -> None:
-    assert ask("POST", origin=origin, host=host, cookie=cookie(TOKEN))[2] == ""
+    assert ask("POST", origin=origin, host=host)[2] == ""
     assert not visitors().may_stop({"origin": origin, "host": host}, None)
 
 
 def test_elsewhere_only_a_page_over_tls_is() -> None:
-    token, host = cookie("m" * 32), "lab.local:9000"
-    for scheme, seen in (("https", "monitor"), ("http", "")):
-        given = {"origin": f"{scheme}://{host}", "host": host, "cookie": token}
+    host = "lab.local:9000"
+    for scheme, seen in (("https", "asked"), ("http", "")):
+        given = {"origin": f"{scheme}://{host}", "host": host}
         assert ask("POST", local=False, **given)[2] == seen
 
 
@@ -151,22 +156,23 @@ def test_who_has_a_token_may_stop_wherever_the_request_comes_from(local: bool) -
     known = visitors(local=local)
     for headers in ({}, {"origin": "null"}, {"origin": "https://proxy.example", "host": "x"}):
         assert known.may_stop(headers, TOKEN)
-        assert known.may_stop({**headers, "cookie": cookie("m" * 32)}, None)
-        assert not known.may_stop({**headers, "cookie": cookie("wrong")}, "wrong")
+        assert known.may_stop(headers, "m" * 32)
+        assert not known.may_stop(headers, "wrong")
     assert known.may_stop({"origin": OWN, "host": f"127.0.0.1:{STOP}"}, None) is local
 
 
 def test_stop_all_is_below_a_path_of_the_page_and_asks_for_itself_who_may() -> None:
     status, headers, seen = ask("POST", "/stop/?a=b", host="proxy.example")
     assert (status, seen) == (202, "")
-    assert headers["x-seen"] == "POST /stop/?a=b proxy.example"
+    assert headers["x-seen"] == f"POST /stop/?a=b proxy.example {MOST_FORM}"
     assert headers["content-security-policy"] == "none"
 
 
 def test_from_other_hosts_every_visitor_needs_a_token() -> None:
-    assert ask(local=False)[::2] == (401, "")
-    assert ask(local=False, cookie=cookie("m" * 32))[::2] == (200, "monitor")
-    assert "Secure" in ask(path=f"/?token={TOKEN}", local=False)[1]["set-cookie"]
+    given = ("m" * 32, TOKEN, None, "wrong")
+    monitor, admin, without, wrong = (role(each, local=False) for each in given)
+    assert (monitor, admin) == ("monitor", "admin")
+    assert "needs a token" in without and "not valid" in wrong
 
 
 @pytest.mark.parametrize("kind", ["http.disconnect", "http.request"])

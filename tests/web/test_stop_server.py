@@ -29,7 +29,7 @@ from hilgw.web.stop_server import ACCEPT_PAUSE_S, MOST, StopProcess, StopServer
 from tests.e2e.running import environment
 from tests.e2e.slow_clients import MANY, limit_descriptors, slow_clients
 from tests.web.stop_servers import stop_servers
-from tests.web.test_access import OWN, PORT, STOP, cookie, visitors
+from tests.web.test_access import OWN, PORT, STOP, visitors
 
 GATEWAY = Gateway(Path("/run/1.sock"), "arm.yaml at /run/1.sock")
 RUN = "this run"
@@ -57,9 +57,11 @@ def serving(answered: Disarmed, *, local: bool = True) -> Iterator[tuple[int, li
         server.server_close()
 
 
-def ask(port: int, method: str, *, target: str = "/", **headers: str) -> tuple[int, str]:
+def ask(
+    port: int, method: str, *, target: str = "/", form: str = "", **headers: str
+) -> tuple[int, str]:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=DEADLINE_S)
-    connection.request(method, target, headers={"Host": f"127.0.0.1:{STOP}", **headers})
+    connection.request(method, target, form, headers={"Host": f"127.0.0.1:{STOP}", **headers})
     answer = connection.getresponse()
     text = answer.read().decode()
     connection.close()
@@ -101,7 +103,9 @@ def test_from_other_hosts_it_needs_a_token() -> None:
     with serving(DONE, local=False) as (port, asked):
         assert ask(port, "POST", Origin=own)[0] == 403
         assert not asked
-        assert ask(port, "POST", Origin=own, Cookie=cookie("m" * 32))[0] == 200
+        assert ask(port, "POST", Origin=own, form=f"token={'w' * 32}")[0] == 403
+        assert not asked
+        assert ask(port, "POST", Origin=own, form=f"a=b&token={'m' * 32}")[0] == 200
 
 
 SLOW = 300  # connections

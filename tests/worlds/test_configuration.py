@@ -9,6 +9,7 @@ import pytest
 import yaml
 from hypothesis import given, strategies as st
 
+from hilgw.bodies.epuck.settings import EPuckSettings, devices_of
 from hilgw.config.load import load_text
 from hilgw.config.model import GatewayConfig
 from hilgw.errors import ConfigError
@@ -179,7 +180,27 @@ def test_comments_name_what_is_hidden() -> None:
         "    # controller 'braitenberg' is started by Webots; import-world --controllers ",
     ):
         assert words in text
-    assert list(loaded(ARENA).robots["E-puck"].devices) == ["emitter"]
+    given = loaded(ARENA).robots["E-puck"].devices
+    assert len(given) == 35  # each name once
+
+
+@pytest.mark.parametrize(("proto", "kind"), [("E-puck", "epuck"), ("Create", "create2")])
+def test_a_robot_that_hilgw_has_a_body_for_has_its_devices(proto: str, kind: str) -> None:
+    """Its program finds them as in Webots; those of the body are named so, too."""
+    text = imported(f'{proto} {{ controller "<extern>" emitter_channel 5 receiver_channel -7 }}')
+    assert f"    # body: {{kind: {kind}, port: /dev/" in text and "are unknown" not in text
+    assert load_text(text, "f").config.robots[proto].devices
+    devices = yaml.safe_load(text)["robots"][proto]["devices"]
+    nodes = {name: each["node"] for name, each in devices.items()}
+    assert nodes["left wheel motor"] == "RotationalMotor" and nodes["receiver"] == "Receiver"
+    if proto == "E-puck":
+        body = devices_of(EPuckSettings(port="/dev/ttyUSB0"))
+        own = {each.name: each.kind for each in body}
+        own = {name: kind for name, kind in own.items() if not name.startswith("mic")}
+        assert own.items() <= nodes.items()
+        assert (devices["emitter"]["channel"], devices["receiver"]["channel"]) == (5, 1)
+    unknown = imported('Nao { controller "<extern>" }')
+    assert unknown.count("# its devices are unknown: write those that its programs use") == 1
 
 
 def test_an_extern_robot_gets_a_controller() -> None:

@@ -4,6 +4,7 @@ made printable."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from hilgw.cli.output.text import Style
@@ -68,6 +69,7 @@ def _listener(name: str, each: Found) -> str:
 
 # --- `hilgw status --network` ---------------------------------------------------------------------
 
+MOST_LINES, LONGEST_LINE = 64, 1024  # of each kind: others may answer anything
 _COLUMNS = ("sent", "delivered", "lost", "unsettled", "received", "missed")
 
 
@@ -75,7 +77,8 @@ def network_lines(network: str, found: Found, style: Style) -> Iterator[str]:
     """The ledgers of all gateways of a network, as of `protocols.gateway.network.added_up`."""
     gateways, totals = [*found["gateways"], *found["silent"]], found["totals"]
     yield f"network {style.strong(printable(network))}: {printable(listing(gateways))}"
-    links = [(printable(f"{each['from']} -> {each['to']}"), each) for each in found["links"]]
+    links = [(_short(f"{each['from']} -> {each['to']}"), each) for each in found["links"]]
+    left, links = len(links[MOST_LINES:]), links[:MOST_LINES]
     wide = max([len("all links"), *(len(name) for name, _ in links)])
     yield f"  {'link':{wide}} " + " ".join(f"{key:>9}" for key in _COLUMNS)
     for name, each in [*links, ("all links", {**totals, "why": ""})]:
@@ -83,12 +86,21 @@ def network_lines(network: str, found: Found, style: Style) -> Iterator[str]:
         yield f"  {name:{wide}} {cells}"
         if each["why"]:
             yield f"    {(style.dim if each['adds_up'] is None else style.bad)(each['why'])}"
+    if left:
+        yield f"  and {left} more links, which are in --json"
     yield f"  packets on all mediums: {totals['packets']}, copies {totals['copies']}"
-    for kind, reasons in totals["losses"].items():
+    for kind, reasons in islice(totals["losses"].items(), MOST_LINES):
         if reasons:
-            yield printable(f"  {in_words(kind)}: {reason_counts(reasons)}")
-    for name, violations in found["violations"].items():
-        yield from (style.bad(printable(f"  {name}: {each}")) for each in violations)
-    yield from (style.bad(printable(f"  {name} did not answer")) for name in found["silent"])
+            yield _short(f"  {in_words(kind)}: {reason_counts(reasons)}", LONGEST_LINE)
+    wrong = [f"  {name}: {each}" for name, those in found["violations"].items() for each in those]
+    yield from (style.bad(_short(each, LONGEST_LINE)) for each in wrong[:MOST_LINES])
+    silent = found["silent"]
+    yield from (style.bad(f"  {_short(name)} did not answer") for name in silent[:MOST_LINES])
+    unknown = style.bad("not all is known: a gateway did not answer")
     good, bad = style.good("the ledgers add up"), style.bad("THE LEDGERS DO NOT ADD UP")
-    yield f"  {good if found['adds_up'] else bad}"
+    yield f"  {bad if found['adds_up'] is False else unknown if silent else good}"
+
+
+def _short(text: str, longest: int = 132) -> str:
+    """A text of the network, safe to print."""
+    return printable(text[:longest])

@@ -29,13 +29,14 @@ def check_files(inspection: Inspection) -> None:
     for at, access in inspection.made("access"):
         for name, token in access.tokens.items():
             place = folder / token.file
-            mode = mode_of(place)
+            is_bad = inspection.document.is_bad((*at, "tokens", name, "file"))
+            mode = None if is_bad else mode_of(place)
             if mode is not None and is_token_exposed(mode):
                 inspection.error((*at, "tokens", name, "file"), TOKEN_READABLE, make_private(place))
         if access.tls is not None:
             key = "certificate" if access.tls.key is None else "key"
             place = folder / (access.tls.key or access.tls.certificate)
-            mode = mode_of(place)
+            mode = None if inspection.document.is_bad((*at, "tls", key)) else mode_of(place)
             if mode is not None and is_key_exposed(mode):
                 inspection.error((*at, "tls", key), KEY_READABLE, make_private(place))
 

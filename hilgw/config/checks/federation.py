@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ipaddress
 from importlib.util import find_spec
-from typing import Any
 
 from hilgw.config.context import Inspection
 from hilgw.config.model import FederationConfig
@@ -80,10 +79,7 @@ def _check_endpoint(
 
 
 def _check_certificate(inspection: Inspection, at: Path, config: FederationConfig) -> None:
-    tls: Any = config.zenoh
-    for key in ("transport", "link", "tls"):
-        tls = tls.get(key) if isinstance(tls, dict) else None
-    given = tls if isinstance(tls, dict) else {}
+    given = config.tls
     missing = [key for key in _CERTIFICATE if not any(each.startswith(key) for each in given)]
     if missing:
         what = f"TLS needs {' and '.join(missing)} of Zenoh"

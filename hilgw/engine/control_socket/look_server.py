@@ -177,7 +177,10 @@ class LookServer:
         self._listener.close()
         for task, client in self._clients.items():
             task.cancel()
-            if last := self._at_end(client):
+            last = self._at_end(client)
+            if last and client.subscriber is not None:  # the one writer of its connection
+                client.subscriber.put(self._line(last), 2 * BUFFER_BYTES)
+            elif last:
                 with suppress(OSError):  # it left, or reads nothing
                     client.connection.send(self._line(last))
         await asyncio.gather(*self._clients, return_exceptions=True)

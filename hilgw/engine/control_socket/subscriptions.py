@@ -158,8 +158,7 @@ class Subscriber:
     def close(self) -> None:
         """Sends what waits, as far as it can be sent now, and then nothing any more; its connection
         stays open."""
-        if not self._is_blocked:
-            self._send()
+        self._send()
         if self._is_blocked:
             self._loop.remove_writer(self._connection)
         self._waiting.clear()

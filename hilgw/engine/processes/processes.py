@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import signal
 import sys
 import time
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from hilgw.engine.simulated.event_loop import in_real_time, sleep_in_real_time
+from hilgw.errors import quoted
 from hilgw.units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -98,6 +100,8 @@ LINE_BYTES = 1000  # a longer line is shown in pieces
 LINES = 200  # of what is read at once
 FLOOD_S = 0.002  # between two reads of a program that prints faster than they are shown
 _READ_BYTES = 16384
+CRASHES = {signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT}
+_ABSENT = re.compile(r'"(.{1,60}?)" (?:device (?:was )?|was )not found')
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +150,7 @@ class Child:
         self._task: asyncio.Task[None] | None = None
         self._process: asyncio.subprocess.Process | None = None
         self._ending: asyncio.Task[None] | None = None
+        self._absent = ""  # the last device that it asked for in vain, as libController prints it
 
     def start(self, environment: Mapping[str, str]) -> None:
         """Starts the program with these variables and no others, once."""
@@ -227,7 +232,7 @@ class Child:
             self._observer.notice(self.name, f"cannot start: {error.strerror or error}")
             return 1
         self.runs += 1
-        self._process = process
+        self._process, self._absent = process, ""
         output = asyncio.create_task(self._show(process))
         try:
             await process.wait()
@@ -279,12 +284,16 @@ class Child:
 
     def _line(self, line: bytes) -> None:
         for at in range(0, len(line) or 1, LINE_BYTES):
-            piece = line[at : at + LINE_BYTES].rstrip(b"\r")
-            self._observer.output(self.name, piece.decode(errors="replace"))
+            piece = line[at : at + LINE_BYTES].rstrip(b"\r").decode(errors="replace")
+            if found := _ABSENT.search(piece):
+                self._absent = quoted(found[1])
+            self._observer.output(self.name, piece)
 
     def _show_end(self, code: int, verdict: Verdict) -> None:
         """How it ended, and what comes next."""
         what = f"ended by {_signal_name(-code)}" if code < 0 else f"ended with exit code {code}"
+        if -code in CRASHES and self._absent:
+            what += f" after it asked for a device that the robot does not have: {self._absent}"
         if code in INTERRUPTED:
             what = "was interrupted (Ctrl-C)"
         if verdict.pause_s is None:

@@ -16,21 +16,23 @@ Counts = Mapping[str, Any]
 Round = Mapping[str, Counts | None]
 """By gateway; None: it did not answer."""
 
+LARGEST = 1 << 62
 TO, FROM = ("sent", "delivered", "lost", "unsettled", "unconfirmed"), ("received", "missed")
 
 
 def added_up(before: Round, after: Round) -> dict[str, Any]:
     """links: of each pair, in plain JSON types; `adds_up` is null where one end alone is known, and
-    `why` has the reason. totals: of all gateways. silent: those that did not answer. adds_up: all
-    answered, every ledger and every link adds up."""
+    `why` has the reason. totals: of all gateways. silent: those that did not answer. adds_up:
+    every ledger and every link adds up; null where that is not known, as some did not answer."""
     asked = dict.fromkeys([*before, *after])
     rounds = [{name: _valid(each.get(name)) for name in asked} for each in (before, after)]
     silent = [name for name in asked if None in (rounds[0][name], rounds[1][name])]
     found = {name: each for name, each in rounds[1].items() if each is not None}
     links = [_link(rounds, a, b) for a, each in found.items() for b in each["members"]]
     violations = {name: each["violations"] for name, each in found.items() if each["violations"]}
+    is_wrong = bool(violations) or any(each["adds_up"] is False for each in links)
     return {
-        "adds_up": not silent and not violations and all(e["adds_up"] is not False for e in links),
+        "adds_up": False if is_wrong else None if silent else True,
         "silent": silent,
         "links": links,
         "violations": violations,
@@ -115,6 +117,6 @@ def _read(counts: Counts) -> dict[str, Any]:
 
 def _numbers(found: Counts, keys: Any) -> Iterator[tuple[str, int]]:
     for key in keys:
-        if type(found[key]) is not int or found[key] < 0:
+        if type(found[key]) is not int or not 0 <= found[key] < LARGEST:
             raise ValueError(key)
         yield key, found[key]

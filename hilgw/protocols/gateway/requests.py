@@ -28,8 +28,9 @@ RATE = 2000
 COMMAND_BYTES = 64
 
 MODES = ("simulation", "remote", "shadow")
-NAMED = ("robot", "station", "device", "hardware station", "object", "port", "part")
-"""The kinds of names. part: whatever events are about."""
+NAMED = ("robot", "station", "device", "hardware station", "object", "port", "controller", "part")
+"""The kinds of names. controller: ROBOT and the address that its controller connected from, or the
+local socket. part: whatever events are about."""
 
 Channel = Annotated[
     int,

@@ -13,6 +13,7 @@ import re
 import shlex
 from enum import StrEnum
 
+from hilgw.errors import printable
 from hilgw.protocols.webots.errors import ProtocolError
 from hilgw.protocols.webots.wire import encode_text
 
@@ -39,6 +40,9 @@ class Acknowledgement(StrEnum):
     """the world is not ready; the controller tries again every second, for ever"""
     FORBIDDEN = "FORBIDDEN"
     """the robot is taken, or this peer is not allowed; the controller ends"""
+
+
+LONGEST_REASON = 90
 
 
 class Forbidden(StrEnum):
@@ -120,9 +124,14 @@ def decode_hello(data: bytes) -> str | None:
     return encode_name(plain)
 
 
-def encode_reason(reason: Forbidden) -> bytes:
-    """The bytes that follow FORBIDDEN."""
-    return b"\n" + reason.encode()
+def encode_reason(reason: str) -> bytes:
+    """The bytes that follow FORBIDDEN, or FAILED for a controller that names no robot."""
+    return b"\n" + reason.encode()[:LONGEST_REASON]
+
+
+def decode_robots(data: bytes) -> str:
+    """The names of the robots in the bytes behind FAILED; empty: the peer gives none, as Webots."""
+    return printable(data.strip().decode(errors="replace"))
 
 
 def decode_reason(data: bytes) -> Forbidden | None:

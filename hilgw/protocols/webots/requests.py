@@ -192,9 +192,9 @@ def without_leave(*, at_start: bool) -> str:
     action, so that an interrupted, a killed and a crashed controller look the same."""
     what = "the controller ended without closing its connection (Ctrl-C, killed or crashed)"
     crashes = (
-        "; libController crashes when a controller enables a Camera that the robot does not have "
-        "(`absent: blank` under `devices:` gives it a black one), or when its version is not that "
-        "of webots:"
+        "; libController crashes when a controller uses a device that the robot does not have, and "
+        "its line `... not found` names, such as a Camera (`absent: blank` under `devices:` gives "
+        "it a black one), or when its version is not that of webots:, such as webots: R2023a"
     )
     return what + crashes * at_start
 

@@ -251,7 +251,6 @@ def build(page: Page) -> None:
 
     plots, bench = Plots(), page.bench
     drawn = [None, None]
-    ui.add_body_html(MEASURE)
 
     async def save() -> None:
         with bench.lock:

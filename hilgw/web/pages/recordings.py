@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hmac
 import os
 import re
+import secrets
 import stat
 from collections.abc import Iterator
 from datetime import datetime
@@ -33,6 +35,7 @@ PIECE_BYTES = 256 * 1024
 DOWNLOAD = "/recordings/file"
 END = """(e) => { const b = e.target.closest("[data-name]");
 if (b) emit(b.dataset.name); }"""
+_SECRET = secrets.token_bytes(32)  # of this run
 NO_FILES = "Here are no recordings yet."
 
 
@@ -91,15 +94,15 @@ def add_download(app: Starlette, bench: Bench) -> None:
     """Serves the files to visitors who may: a packet may be as secret as the robot's plan."""
     from starlette.responses import Response, StreamingResponse
 
-    from hilgw.web.access import GRANT
-
     def download(request: Request) -> Response:
         given = request.query_params
         with bench.lock:
             view = bench.gateways.get(given.get("gateway", ""))
             folder = "" if view is None else folder_of(view)
         name = given.get("name", "")
-        if not request.scope[GRANT].allows("drive"):
+        if not hmac.compare_digest(
+            given.get("key", "").encode(), _key(given.get("gateway", ""), name)
+        ):
             return Response("Open the URL that hilgw web printed, to download.", 403)
         if not folder or (found := opened(folder, name)) is None:
             return Response("There is no such recording.", 404)
@@ -191,13 +194,19 @@ def running(view: GatewayView, *, may_end: bool) -> Markup:
     return table("Running", ("name", "", "size", "events lost", "why", "file"), rows)
 
 
+def _key(gateway: str, name: str) -> bytes:
+    """What the link to a file has, so that only who was shown it gets the file."""
+    return hmac.digest(_SECRET, f"{gateway}\0{name}".encode(), "sha256").hex().encode()
+
+
 def files_in(folder: str, views: list[GatewayView], *, links: bool) -> Markup:
     """HTML of the files of a folder, to which these gateways record."""
     rows, found = [], files_of(folder)
     of_each = (view.status["recordings"]["running"].values() for view in views)
     now = {os.path.realpath(each["file"]) for running in of_each for each in running}
     for each in found[:MOST_FILES]:
-        where = f"{DOWNLOAD}?{urlencode({'gateway': views[0].key, 'name': each.name})}"
+        given = {"gateway": views[0].key, "name": each.name}
+        where = f"{DOWNLOAD}?{urlencode({**given, 'key': _key(*given.values())})}"
         name = element("a", each.name, href=where, download=each.name) if links else each.name
         changed = f"{datetime.fromtimestamp(each.changed_s).astimezone():%Y-%m-%d %H:%M:%S}"
         is_running = str(Path(folder) / each.name) in now

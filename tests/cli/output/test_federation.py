@@ -137,6 +137,25 @@ def test_what_does_not_add_up_or_answer_is_named() -> None:
     assert text.endswith("\n  THE LEDGERS DO NOT ADD UP")
 
 
+def test_a_gateway_that_does_not_answer_leaves_the_sum_unknown() -> None:
+    given = {**quiet(), "c": None}
+    text = "\n".join(network_lines("lab", added_up(given, given), PLAIN))
+    assert text.endswith("not all is known: a gateway did not answer")
+
+
+def test_what_others_answer_prints_a_bounded_text() -> None:
+    given: dict[str, Any] = quiet()
+    given["a"]["members"] |= {f"{name:0500}": link_of("9") for name in range(500)}
+    given["a"]["violations"] = ["x" * 10_000] * 1000
+    given["a"]["losses"] = {f"loss {name}": {"y" * 9000: 1} for name in range(500)}
+    given |= {f"{name:0900}": None for name in range(900)}
+    lines = [*network_lines("lab", added_up(given, given), PLAIN)]
+    assert len(lines) < 400 and max(map(len, lines)) < 5000
+    assert any("438 more links" in line for line in lines)
+    given["b"]["ledger"]["packets"] = 1 << 62
+    assert added_up(given, given)["silent"][0] == "b"
+
+
 def test_the_summary_of_a_run_has_each_link() -> None:
     keys = ("emitters", "stations", "latency", "robots", "control_loops", "received_by")
     parts: dict[str, Any] = {key: {} for key in keys}

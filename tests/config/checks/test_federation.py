@@ -158,3 +158,21 @@ def test_settings_that_zenoh_refuses(line: str, place: str, key: str | None, why
 def test_settings_that_zenoh_takes() -> None:
     given: Any = "zenoh: {transport: {link: {tx: {lease: 2000}}}, connect: {timeout_ms: 5}}"
     assert load_text(text(given), "f", more=check_settings).warnings == []
+
+
+@pytest.mark.parametrize(
+    ("given", "key"),
+    [
+        ("{scouting: {multicast: {enabled: true}}}", "scouting/multicast/enabled"),
+        ('{"scouting/gossip": {enabled: true}}', "scouting/gossip/enabled"),
+        ('{"listen/endpoints": ["tcp/0.0.0.0:7447"]}', "listen/endpoints"),
+        ('{"connect/endpoints": ["tcp/10.0.0.1:7447"]}', "connect/endpoints"),
+    ],
+)
+def test_ways_through_zenohs_own_settings_need_tls_or_the_waiver(given: str, key: str) -> None:
+    with pytest.raises(ConfigErrors) as caught:
+        load_text(text(f"zenoh: {given}"), "f", more=check_settings)
+    (error,) = map(str, caught.value.diagnostics)
+    assert f"federation.zenoh: others reach this gateway by {key} of zenoh" in error
+    assert "plaintext: true" in error
+    load_text(text(f"zenoh: {given}", "plaintext: true"), "f", more=check_settings)

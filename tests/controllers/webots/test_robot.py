@@ -194,6 +194,11 @@ def test_keys_that_nothing_reads_are_refused() -> None:
     assert keys() in run.step(32)
 
 
+def test_pin_has_no_effect_and_is_named() -> None:
+    events = running().send(request(32, block(0, "28 01")))
+    assert events == [Notice("pin has no effect on a real robot")]
+
+
 def test_a_key_ends_a_wait_for_user_input() -> None:
     run = running()
     run.send(request(0, block(0, "50 04000000 64000000")))

@@ -261,6 +261,7 @@ def test_a_camera_without_a_blank_one_names_the_remedy() -> None:
     assert isinstance(refused, control.Refused)
     assert "eye: {node: Camera, absent: blank, width: 64, height: 64}" in refused.text
     assert "absent: blank" in without_leave(at_start=True)
+    assert "webots: R2023a" in without_leave(at_start=True)
 
 
 # --- a whole run ----------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -344,3 +345,30 @@ def test_an_orderly_end_of_the_gateway_is_reported_to_the_holder(tmp_path: Path)
 
     recorder = with_gateway(tmp_path, script, at_end)
     assert not any("held it armed" in text for _, text in recorder.armings)
+
+
+def test_the_last_message_of_a_lease_comes_behind_the_events_whole() -> None:
+    """A subscriber reads slowly: a part of an event has left when the gateway ends."""
+    data = bytearray()
+
+    async def script(gateway: Any, client: Callable[[], Holder]) -> None:
+        holder = client()
+        await holder.ask("hold", robots=["cab"], all=False)
+        await holder.ask("watch", kinds=["notice"], names=[], lost=False)
+        for number in range(100):
+            gateway.observer.notice("hand", f"{number} " + "x" * 4000)
+            for _ in range(3):
+                await asyncio.sleep(0)
+        while len(data) < 100_000:  # and the gateway has no turn after that
+            data.extend(holder.connection.recv(65536))
+
+    def at_end(holder: Holder) -> None:
+        holder.connection.setblocking(True)
+        while more := holder.connection.recv(65536):
+            data.extend(more)
+
+    with tempfile.TemporaryDirectory(prefix="hw") as folder:
+        with_gateway(Path(folder), script, at_end)
+    lines = [json.loads(line) for line in data.splitlines()[:-1]]
+    assert len(lines) > 20 and all("event" in line for line in lines)
+    assert b"}{" not in data

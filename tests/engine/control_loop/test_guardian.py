@@ -890,3 +890,12 @@ async def test_the_end_of_the_gateway_in_order_is_the_end_of_the_guardian(
     await dies(guardian)
     assert not line.has(b"s")
     assert happened(guardian) == ["guard"]
+
+
+@pytest.mark.parametrize("is_line", [True, False])
+def test_a_port_that_is_closed_leaves_no_descriptor(is_line: bool) -> None:
+    ours, theirs = os.openpty() if is_line else map(socket.socket.detach, socket.socketpair())
+    before = len([*Path("/proc/self/fd").iterdir()])
+    process.Port(theirs).close()
+    assert len([*Path("/proc/self/fd").iterdir()]) == before - 1
+    os.close(ours)

@@ -14,11 +14,12 @@ import trustme
 
 from hilgw.api.connection import connect
 from hilgw.assemble.gateway import build
-from hilgw.config.load import load_config
+from hilgw.config.load import load_config, load_text
 from hilgw.errors import PeerError
 from hilgw.protocols.webots.requests import encode_request
 from hilgw.security.access import write_token
 from hilgw.testing.sim import Recorder, until
+from tests.e2e.running import free_port
 
 KINDS = {
     "webots": '{kind: webots, listen: "tcp://0.0.0.0:0"}',
@@ -196,3 +197,29 @@ def test_the_api_connects_with_a_certificate_and_names_what_it_lacks(folder: Pat
             connection.leave()
 
     asyncio.run(test())
+
+
+def test_an_address_without_a_name_lists_the_robots() -> None:
+    """At once, and not again and again; libController has ended when the names come."""
+
+    async def run() -> str:
+        loop, stop, log = asyncio.get_running_loop(), asyncio.Event(), Recorder()
+        listen = 'controller: {kind: webots, listen: "tcp://127.0.0.1:%d"}'
+        port = free_port()
+        text = f"version: 1\nrobots: {{cab: {{{listen % port}}}, rover: {{{listen % port}}}}}\n"
+        gateway = build(load_text(text, "f").config, loop, log)
+        task = asyncio.create_task(gateway.run(stop))
+        try:
+            await until(lambda: len(re.findall("listening on", str(log.states))) == 2)
+            url = {"WEBOTS_CONTROLLER_URL": f"tcp://127.0.0.1:{port}"}
+            with pytest.raises(PeerError) as error:
+                await asyncio.to_thread(connect, url, lambda _: pytest.fail("it tries again"))
+            return str(error.value)
+        finally:
+            stop.set()
+            await task
+            gateway.close()
+
+    text = asyncio.run(run())
+    assert "the address names no robot; the gateway has cab, rover" in text
+    assert "tcp://HOST:PORT/ROBOT" in text

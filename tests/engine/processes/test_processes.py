@@ -264,3 +264,22 @@ def test_a_program_has_a_second_after_quit(monkeypatch: pytest.MonkeyPatch) -> N
         return one
 
     assert asyncio.run(main()).exits == [-signal.SIGTERM]
+
+
+@pytest.mark.parametrize(
+    "line",
+    ['Warning: "camera" device not found.', 'Device "camera" was not found on robot "rover"'],
+)
+def test_a_crash_names_the_device_that_was_absent(line: str) -> None:
+    """As libController and its Python module print it."""
+
+    async def main(code: str) -> list[str]:
+        one, seen = child(code)
+        one.start({})
+        await one.join()
+        return seen.notices
+
+    crash = f"print({line!r}); import os; os.kill(os.getpid(), 11)"
+    what = "after it asked for a device that the robot does not have: 'camera'"
+    assert asyncio.run(main(crash)) == [f"the program ended by SIGSEGV {what}"]
+    assert what not in asyncio.run(main(f"print({line!r}); exit(1)"))[0]

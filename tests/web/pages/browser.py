@@ -54,8 +54,8 @@ def opened(
     chromium: Any, url: str, prepare: Callable[[Any], object] = lambda page: None, **more: Any
 ) -> Iterator[Any]:
     """A page. Visitors of one `hilgw web` share a context, with the files that are loaded once, but
-    no cookie: the URL of who has a token has it. An icon stays open in each context, and with it
-    the process that has compiled these files. prepare: what is done before the page is loaded.
+    no token: that is kept for each page, from its URL. An icon stays open in each context, and with
+    it the process that has compiled these files. prepare: what is done before the page is loaded.
     more: of the context."""
     who = chromium, urlsplit(url).netloc, *more.items()
     if who not in CONTEXTS:
@@ -63,7 +63,6 @@ def opened(
         CONTEXTS[who] = chromium.new_context(viewport=size, **more)
         CONTEXTS[who].set_default_timeout(LONG_MS)
         CONTEXTS[who].new_page().goto(urljoin(url, "/favicon.ico"))
-    CONTEXTS[who].clear_cookies()
     page = CONTEXTS[who].new_page()
     try:
         prepare(page)

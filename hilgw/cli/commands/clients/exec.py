@@ -16,7 +16,8 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "exec",
         description="Runs a Python program that was written for Webots, without Webots' library: "
         "`from controller import Robot` is that of hilgw. It controls a robot of the gateway that "
-        "runs CONFIG, or with --url a robot of a gateway elsewhere or of Webots.",
+        "runs CONFIG, or with --url or WEBOTS_CONTROLLER_URL a robot of a gateway elsewhere or of "
+        "Webots.",
         epilog="examples: hilgw exec configs/webots-controller.yaml brain.py\n"
         "          hilgw exec --url tcp://192.168.1.2:1234/rover brain.py --fast",
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -42,13 +43,15 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 def run(args: argparse.Namespace) -> int:
     """Becomes the program: its exit code is that of hilgw. Raises HilgwError when there is none."""
     from hilgw.api.exec_watch import watch
-    from hilgw.protocols.webots.address import program_environment
+    from hilgw.protocols.webots.address import URL, program_environment
 
-    words, url = list(args.words), args.url
-    if url is None and len(words) == 1 and words[0].endswith(".py"):
-        fix = f"write hilgw exec CONFIG {printable(words[0])}, or --url URL"
+    words = list(args.words)
+    begins = words[:1] and words[0].endswith(".py")  # with the program
+    url = args.url or (os.environ.get(URL, "") if begins else "")
+    if not url and len(words) == 1 and begins:
+        fix = f"write hilgw exec CONFIG {printable(words[0])}, or --url URL, or set {URL}"
         raise UsageError("no configuration given", fix=fix)
-    if url is None and words:
+    if not url and words:
         url = _address(words.pop(0), args.robot)
     elif args.robot is not None:
         raise UsageError("--robot and --url exclude each other", fix="write the robot in the URL")

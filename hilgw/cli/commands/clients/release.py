@@ -19,6 +19,7 @@ from hilgw.errors import PeerError, UsageError, printable
 
 WAIT_S = 20.0  # motors stop first, a driver may be slow to close, and a board to start
 POLL_S = 0.05
+GONE = {"state": "gone", "reason": "with the configuration of this gateway, which is another one"}
 
 
 def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -76,6 +77,15 @@ def _use(words: list[str], path: str) -> int:
             signal.pause()
         return 0
     command, environment = [each.replace("{port}", path) for each in words], {"HILGW_PORT": path}
+    process: subprocess.Popen[bytes] | None = None
+    early: list[int] = []
+
+    def pass_on(number: int, _: object) -> None:
+        if number != signal.SIGINT or not any(map(os.isatty, (0, 1, 2))):  # whose Ctrl-C both get
+            early.append(number) if process is None else process.send_signal(number)
+
+    for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # before it runs
+        signal.signal(each, pass_on)
     try:
         process = subprocess.Popen(command, env=os.environ | environment)
     except OSError as error:
@@ -84,13 +94,8 @@ def _use(words: list[str], path: str) -> int:
         if "/" not in command[0] and shutil.which(command[0], os.F_OK) is None:
             reason = os.strerror(errno.ENOENT)
         raise UsageError(f"cannot start {printable(words[0])}: {reason}") from None
-
-    def pass_on(number: int, _: object) -> None:
-        if number != signal.SIGINT or not any(map(os.isatty, (0, 1, 2))):  # whose Ctrl-C both get
-            process.send_signal(number)
-
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, pass_on)
+    for number in early:
+        process.send_signal(number)
     code = process.wait()
     return code if code >= 0 else 128 - code
 
@@ -100,9 +105,9 @@ def _outcome(name: str, ports: Callable[[], dict[str, Any]]) -> str:
     signal.signal(signal.SIGINT, signal.default_int_handler)  # ends this wait only
     start_s, port, state = time.monotonic(), {"reason": "the gateway does not answer"}, ""
     with suppress(PeerError):
-        while state != "up" and time.monotonic() < start_s + WAIT_S:
+        while state not in ("up", GONE["state"]) and time.monotonic() < start_s + WAIT_S:
             time.sleep(POLL_S)
-            port = ports()[name]
+            port = ports().get(name, GONE)
             state = port["state"]
     after = f"after {time.monotonic() - start_s:.1f} s"
     is_up = state == "up"

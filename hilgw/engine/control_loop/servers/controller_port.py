@@ -38,6 +38,10 @@ class ControllerPort(AttachedPort, ABC):
         self._stall = StallDetector(STALL_S)
 
     @property
+    def peer(self) -> str:
+        return "" if self._connection is None else self._connection.name
+
+    @property
     def advice(self) -> str:
         return f"start one; hilgw is listening on {self.listening}"
 

@@ -137,8 +137,9 @@ class Handshake:
         """In one write: libController reads the word by one read."""
         self.write(word.encode())
 
-    def dismiss(self, word: Acknowledgement, why: Forbidden | None = None) -> None:
-        """Ends the connection with this word. why: for hilgw's API, a little later."""
+    def dismiss(self, word: Acknowledgement, why: str | None = None) -> None:
+        """Ends the connection with this word. why: a reason or names of robots, for hilgw's API, a
+        little later."""
         self.answer(word)
         if why is None:
             self.close()
@@ -155,7 +156,7 @@ class Handshake:
             self.stream.close()
             self.on_end(self)
 
-    def _explain(self, why: Forbidden) -> None:
+    def _explain(self, why: str) -> None:
         self.write(encode_reason(why))
         self.close()
 

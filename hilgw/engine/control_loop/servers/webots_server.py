@@ -201,7 +201,9 @@ class WebotsPort(ControllerPort):
 
     def _local_controller(self, connection: socket.socket) -> None:
         """Connected on the local socket, which has no line and no word."""
-        stream = TcpStream(connection, "local socket", limit=ANSWER_BYTES)
+        stream = TcpStream(
+            connection, "" if self._local is None else self._local.where, limit=ANSWER_BYTES
+        )
         if len(self._handshakes) >= MOST_OF_ADDRESS:
             stream.close()
             text = "more connections on the local socket"
@@ -320,7 +322,8 @@ class WebotsServer:
         elif place is None:
             text = self._others(handshake.robot)
             self._turned_away(handshake, RequestRefused.UNKNOWN_ROBOT, text)
-            handshake.dismiss(Acknowledgement.FAILED)
+            names = ", ".join(sorted(each.robot for each in self._places.values()))
+            handshake.dismiss(Acknowledgement.FAILED, None if handshake.robot else names)
         else:
             place.line.join(handshake)
 

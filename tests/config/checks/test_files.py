@@ -1,0 +1,41 @@
+"""Files and groups that cannot be, in `hilgw check`: each an error with its place, at once."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from hilgw.config.load import load_text
+from hilgw.config.source.positions import ConfigErrors
+from hilgw.federation.settings import check_settings
+
+BODY = 'robots: {rover: {body: {kind: wc2ec, connect: "tcp://127.0.0.1:1", backend: replay, %s}}}'
+LINK = "federation: {name: bench, zenoh: {transport: {link: {%s}}}}"
+
+
+@pytest.mark.parametrize(
+    ("line", "place", "what"),
+    [
+        (r'record: {folder: "a\0b"}', "record.folder", "no NUL"),
+        (r'access: {tokens: {lab: {file: "a\0b"}}}', "access.tokens.lab.file", "no NUL"),
+        (BODY % r'recording: "a\0b"', "robots.rover.body.recording", "no NUL"),
+        (BODY % "recording: pipe", "robots.rover.body.recording", "not a file"),
+        ("access: {tls: {certificate: pipe}}", "access.tls.certificate", "not a file"),
+        (f"access: {{tls: {{certificate: {'x' * 999}}}}}", "access.tls", "too long"),
+        (LINK % "tls: {listen_private_key: pipe}", "federation.zenoh", "not a file"),
+        (LINK % "tx: {lease: 1e300}", "federation.zenoh.transport.link.tx.lease", ""),
+        (LINK % "tx: {lease: 1.0e+300}", "federation.zenoh.transport", "would take 1844"),
+        (LINK % "tx: {lease: -1}", "federation.zenoh.transport.link.tx", "would take 0"),
+        ("control: {group: no such}", "control.group", "there is no group 'no such'"),
+    ],
+)
+def test_each_is_an_error_with_its_place(tmp_path: Path, line: str, place: str, what: str) -> None:
+    os.mkfifo(tmp_path / "pipe", 0o600)
+    file = str(tmp_path / "f.yaml")
+    with pytest.raises(ConfigErrors) as caught:
+        load_text(f"version: 1\n{line}\n", file, more=check_settings)
+    texts = list(map(str, caught.value.diagnostics))
+    (error,) = [each for each in texts if place in each]
+    assert what in error and error.startswith(f"{file}:2:")
