@@ -60,6 +60,13 @@ REAL = {  # file of tests/real: the option that names its device
 # Where `.ci/run` installs the packages of tests/e2e/npm, as far as it can.
 NODE_MODULES = Path(sys.prefix) / "npm" / "node_modules"
 NODE_TESTS = {"test_npm_xbee_api.py": "xbee-api", "test_axe.py": "axe-core"}  # and their package
+PACKAGES = {  # of a judge, where Debian has another name for it
+    "avr-gcc": "gcc-avr avr-libc",
+    "avr-size": "binutils-avr",
+    "arm-none-eabi-gcc": "gcc-arm-none-eabi libnewlib-arm-none-eabi",
+    "qemu-system-avr": "qemu-system-misc",
+    "qemu-system-arm": "qemu-system-arm",
+}
 SEARCH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
 os.environ["PATH"] = SEARCH  # of an ordinary user, too: judges are started by their names
 
@@ -226,7 +233,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     for mark in item.iter_markers("judge"):
         for program in mark.args:
             if shutil.which(program, path=SEARCH) is None:
-                message = f"the judge {program} is not installed: apt-get install {program}"
+                package = PACKAGES.get(program, program)
+                message = f"the judge {program} is not installed: apt-get install {package}"
                 if os.environ.get("HILGW_REQUIRE_JUDGES") == "1":
                     pytest.fail(message)
                 pytest.skip(message)

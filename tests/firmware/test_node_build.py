@@ -1,0 +1,125 @@
+"""The C library as its users compile it: strictly, on three processors, and small."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.firmware.node import SOURCES, STRICT
+
+pytestmark = pytest.mark.process
+SMALL = ("-Os", "-ffunction-sections", "-fdata-sections")
+COMPILERS = {
+    "gcc": (),
+    "avr-gcc": ("-mmcu=atmega328p",),
+    "arm-none-eabi-gcc": ("-mcpu=cortex-m4", "-mthumb"),
+}
+LIBRARY = SOURCES / "src" / "hilgw_node.c"
+PACKETS = """
+#include "hilgw_node.h"
+static uint8_t in[64], out[64], packet[34];
+static hilgw_link link;
+extern volatile uint8_t data, state;
+volatile uint8_t data, state;
+int main(void) {
+  hilgw_link_init(&link, &hilgw_cobs_crc16, HILGW_BUFFER(packet), HILGW_BUFFER(in),
+                  HILGW_BUFFER(out));
+  for (;;) {
+    if (state & 1) hilgw_byte_in(&link, data);
+    if (hilgw_read(&link, state)) hilgw_send(&link, link.payload, link.length);
+    const int16_t byte = hilgw_byte_out(&link);
+    if (byte >= 0) data = (uint8_t)byte;
+  }
+}
+"""
+CONTROLLER = """
+#include "hilgw_node.h"
+static uint8_t in[64], out[64], packet[HILGW_WC2EC_BYTES + 2];
+static hilgw_link link;
+static hilgw_robot robot;
+static hilgw_device devices[2];
+extern volatile uint8_t data, state;
+volatile uint8_t data, state;
+int main(void) {
+  devices[0].name = "front";
+  devices[1].name = "wheel";
+  devices[1].kind = HILGW_ROTATIONAL_MOTOR;
+  hilgw_link_init(&link, &hilgw_cobs_crc16, HILGW_BUFFER(packet), HILGW_BUFFER(in),
+                  HILGW_BUFFER(out));
+  hilgw_controller_init(&robot, &link, devices, 2);
+  for (;;) {
+    if (state & 1) hilgw_byte_in(&link, data);
+    if (hilgw_controller_poll(&robot, state))
+      hilgw_controller_set(&robot, 1, hilgw_value(&robot, 0, 0) > 100 ? 5 : 0);
+    const int16_t byte = hilgw_byte_out(&link);
+    if (byte >= 0) data = (uint8_t)byte;
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "compiler", [pytest.param(name, marks=pytest.mark.judge(name)) for name in COMPILERS]
+)
+@pytest.mark.parametrize("level", ["-Os", "-O2"])
+def test_it_compiles_without_a_warning(compiler: str, level: str, tmp_path: Path) -> None:
+    command = [compiler, *STRICT, level, *COMPILERS[compiler], "-c", str(LIBRARY)]
+    done = subprocess.run(
+        [*command, "-o", str(tmp_path / "node.o")], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.judge("g++")
+def test_a_sketch_in_c_plus_plus_includes_it(tmp_path: Path) -> None:
+    sketch = tmp_path / "sketch.cpp"
+    sketch.write_text(PACKETS)
+    command = ["g++", "-Wall", "-Wextra", "-Werror", f"-I{LIBRARY.parent}", "-c", str(sketch)]
+    done = subprocess.run(
+        [*command, "-o", str(tmp_path / "sketch.o")], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.judge("cppcheck")
+def test_cppcheck_finds_nothing() -> None:
+    checks = "--enable=warning,style,performance,portability", "--std=c99", "--error-exitcode=1"
+    done = subprocess.run(
+        ["cppcheck", *checks, "-q", str(LIBRARY.parent), str(SOURCES / "examples")],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+
+
+def test_it_needs_no_memory_but_its_own() -> None:
+    text = LIBRARY.read_text() + LIBRARY.with_suffix(".h").read_text()
+    assert not re.findall(r"\b(?:malloc|calloc|realloc|free)\s*\(", text)
+    included = set(re.findall(r"#include\s+(\S+)", text))
+    assert included == {'"hilgw_node.h"', "<string.h>", "<stdint.h>", "<stdbool.h>"}
+    assert len(text.splitlines()) <= 1500
+
+
+@pytest.mark.judge("avr-gcc")
+@pytest.mark.judge("avr-size")
+@pytest.mark.parametrize(
+    ("program", "flash", "ram", "buffers"),
+    [(PACKETS, 2048, 200, 64 + 64 + 34), (CONTROLLER, 6144, 400, 64 + 64 + 37)],
+    ids=["packets", "controller"],
+)
+def test_its_size_on_an_atmega328p(
+    program: str, flash: int, ram: int, buffers: int, tmp_path: Path
+) -> None:
+    source, linked = tmp_path / "main.c", tmp_path / "main.elf"
+    source.write_text(program)
+    command = ["avr-gcc", *STRICT, *SMALL, "-mmcu=atmega328p", f"-I{LIBRARY.parent}"]
+    command += [str(source), str(LIBRARY), "-Wl,--gc-sections", "-o", str(linked)]
+    subprocess.run(command, check=True, capture_output=True)
+    done = subprocess.run(
+        ["avr-size", str(linked)], check=True, capture_output=True, text=True
+    ).stdout
+    text, data, bss = map(int, done.splitlines()[1].split()[:3])
+    assert text + data <= flash
+    assert data + bss - buffers <= ram
