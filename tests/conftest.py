@@ -145,6 +145,16 @@ def all_wait(path: Path) -> bool:
     return any(f"\npytestmark = pytest.mark.{name}" in text for name in WAITING)
 
 
+def leave_out_emulated(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Emulated boards take whole processors: `.ci/run` has a stage for them, and a folder or file
+    that is named runs its own. In the whole suite they are left out."""
+    whole = not config.args or [Path(each).name for each in config.args] == ["tests"]
+    if whole and not config.option.markexpr:
+        left_out = [each for each in items if each.get_closest_marker("emulated") is not None]
+        items[:] = [each for each in items if each not in left_out]
+        config.hook.pytest_deselected(items=left_out)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session: pytest.Session) -> Iterator[None]:
     """What is imported and collected stays: nothing searches it for garbage."""
@@ -163,7 +173,8 @@ def pytest_collection_finish() -> None:
         vars(rules)["FRAMES"] = min(rules.FRAMES, part_of(rules.FRAMES))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    leave_out_emulated(config, items)
     starting = {file for file in {item.path for item in items} if set(STARTING) & {*file.parents}}
     for item in items:
         if item.path in starting:

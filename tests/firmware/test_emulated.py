@@ -1,4 +1,4 @@
-"""The examples of the C library on emulated boards, in the places of module, controller and body."""
+"""The examples of the C library on emulated boards: as module, as controller and as body."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ import yaml
 
 from firmware_mocks.wc2ec import cobs, wire
 from hilgw.framing import create
-from hilgw.testing.sim import wait_until
-from tests.e2e.running import Gateway, free_port
+from tests.e2e.running import HOST, Gateway, free_port
 from tests.firmware.emulated import EMULATED, command
 
 pytestmark = [
@@ -138,6 +137,7 @@ class Board:
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self.process = process
         self.values: list[tuple[float, float]] = []
+        self.sent: asyncio.Queue[bytes] = asyncio.Queue()
         self._framing = create("cobs-crc16")
         self._news = asyncio.Event()
         self.reader = asyncio.ensure_future(self._read())
@@ -145,6 +145,7 @@ class Board:
     async def _read(self) -> None:
         assert self.process.stdout
         while data := await self.process.stdout.read(4096):
+            self.sent.put_nowait(data)
             self.take(data)
 
     def take(self, data: bytes) -> None:
@@ -185,9 +186,7 @@ async def powered(board: str) -> AsyncIterator[Board]:
 
 
 def drive(velocity: float) -> bytes:
-    return b"".join(
-        cobs.frame(wire.value(wire.SET_VALUE, 53, wheel, velocity)) for wheel in (0, 1)
-    )
+    return b"".join(cobs.frame(wire.value(wire.SET_VALUE, 53, wheel, velocity)) for wheel in (0, 1))
 
 
 async def falls_silent(on: Board, velocity: float) -> tuple[float, float]:
@@ -223,3 +222,80 @@ async def test_its_motors_stop_when_the_gateway_is_gone(board: str) -> None:
     assert max(own) <= WATCHDOG_S + LATE_S, sorted(own)
     assert min(own) >= WATCHDOG_S - LATE_S, "the watchdog, and nothing else, stops them"
     assert min(ours) <= WATCHDOG_S + LATE_S, sorted(ours)
+
+
+@pytest.mark.judge("qemu-system-arm")
+@pytest.mark.judge("arm-none-eabi-gcc")
+@pytest.mark.judge("make")
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+async def test_its_motors_stop_after_a_killed_or_frozen_gateway(
+    number: int, tmp_path: Path
+) -> None:
+    """The body is simulated for hilgw, so that its guardian does not stop it either."""
+    listen = f"tcp://{HOST}:{free_port()}"
+    with socket.create_server(("127.0.0.1", 0)) as serial:
+        robot = {
+            "body": {
+                "kind": "wc2ec",
+                "port": f"socket://127.0.0.1:{serial.getsockname()[1]}",
+                "baudRate": 115200,
+                "original_peer": True,
+                "simulated": True,
+            },
+            "controller": {"kind": "wc2ec", "listen": listen},
+            "safety": {"command_timeout_s": 20},
+        }
+        config = {
+            "version": 1,
+            "webots": "R2020a",
+            "network_ports": True,
+            "robots": {"cart": robot},
+        }
+        (tmp_path / "node.yaml").write_text(yaml.safe_dump(config))
+        serial.setblocking(False)
+        async with powered("netduinoplus2") as board:
+            with Gateway(tmp_path, ["--config", "node.yaml"], ready=False) as running:
+                loop = asyncio.get_running_loop()
+                line, _ = await asyncio.wait_for(loop.sock_accept(serial), LONG_S)
+                relays = [
+                    loop.create_task(to_board(line, board)),
+                    loop.create_task(from_board(line, board)),
+                ]
+                reader, writer = await until_it_listens(listen)
+                await asyncio.wait_for(reader.readexactly(4), LONG_S)  # it registers the devices
+                writer.write(wire.value(wire.SET_VALUE, 53, 0, 5.0))
+                await board.reports(5.0)
+                board.values.clear()
+                running.process.send_signal(number)
+                last = time.monotonic()
+                stopped = await board.reports(0.0)
+                assert stopped - last < LONG_S
+                steps = [value for _, value in board.values].count(5.0)
+                assert steps * STEP_S <= WATCHDOG_S + 2 * LATE_S
+                running.process.kill()
+                for each in relays:
+                    each.cancel()
+                writer.close()
+                line.close()
+
+
+async def to_board(line: socket.socket, board: Board) -> None:
+    while data := await asyncio.get_running_loop().sock_recv(line, 4096):
+        board.write(data)
+
+
+async def from_board(line: socket.socket, board: Board) -> None:
+    """Pass on what the board sends, which this test reads, too."""
+    while True:
+        data = await board.sent.get()
+        await asyncio.get_running_loop().sock_sendall(line, data)
+
+
+async def until_it_listens(url: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    host, port = url.removeprefix("tcp://").split(":")
+    async with asyncio.timeout(LONG_S):
+        while True:
+            try:
+                return await asyncio.open_connection(host, int(port))
+            except OSError:
+                await asyncio.sleep(0.05)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.firmware.emulated import elf
 from tests.firmware.node import SOURCES, STRICT
 
 pytestmark = pytest.mark.process
@@ -123,3 +124,25 @@ def test_its_size_on_an_atmega328p(
     text, data, bss = map(int, done.splitlines()[1].split()[:3])
     assert text + data <= flash
     assert data + bss - buffers <= ram
+
+
+@pytest.mark.judge("arm-none-eabi-gcc")
+@pytest.mark.judge("make")
+def test_the_shipped_firmware_is_the_wall_follower(tmp_path: Path) -> None:
+    """Byte by byte, where the compiler is the one that made it."""
+
+    def image(file: Path) -> bytes:
+        subprocess.run(
+            ["arm-none-eabi-objcopy", "-O", "binary", str(file), str(tmp_path / "image")],
+            check=True,
+        )
+        return (tmp_path / "image").read_bytes()
+
+    shipped = SOURCES.parents[2] / "configs" / "wall_follower.elf"
+    version = subprocess.run(
+        ["arm-none-eabi-gcc", "-dumpversion"], check=True, capture_output=True, text=True
+    ).stdout.strip()
+    built = elf("wall_follower", "netduinoplus2")
+    assert len(image(shipped)) > 3000
+    if version == "12.2.1":
+        assert image(built) == image(shipped), "make BOARD=netduinoplus2, and strip it into configs"

@@ -84,14 +84,14 @@ async def until_or(condition: Callable[[], bool], timeout_s: float) -> None:
 
 @asynccontextmanager
 async def bench(
-    timer: Timer, code: str, *arguments: str, said: list[str] | None = None, **parameters: Any
+    timer: Timer, code: str, *arguments: str, shown: list[str] | None = None, **parameters: Any
 ) -> AsyncIterator[Bench]:
-    said = [] if said is None else said
+    shown = [] if shown is None else shown
     host = MockHost(
         timer,
         new_air(),
-        lambda name, text: said.append(f"{name}: {text}"),
-        lambda name, line: said.append(f"{name} | {line}"),
+        lambda name, text: shown.append(f"{name}: {text}"),
+        lambda name, line: shown.append(f"{name} | {line}"),
     )
     command = [sys.executable, "-uIS", "-c", code, *arguments]
     mock = create_mock("program", "board", host.air, {"program": command} | parameters)
@@ -104,8 +104,8 @@ async def bench(
         host.close()
 
 
-def pids(said: list[str]) -> list[int]:
-    return [int(line.split()[-1]) for line in said if "| started" in line]
+def pids(shown: list[str]) -> list[int]:
+    return [int(line.split()[-1]) for line in shown if "| started" in line]
 
 
 def is_gone(pid: int) -> bool:
@@ -116,11 +116,11 @@ def is_gone(pid: int) -> bool:
 
 
 async def test_its_standard_input_and_output_are_the_line(timer: Timer) -> None:
-    said: list[str] = []
-    async with bench(timer, ECHO, said=said) as line:
+    shown: list[str] = []
+    async with bench(timer, ECHO, shown=shown) as line:
         await line.answers(b"hello", b"HELLO")
-        assert said == [f"board | started {pids(said)[0]}"], "shown with its name"
-    assert is_gone(pids(said)[0]), "it ends with the gateway"
+        assert shown == [f"board | started {pids(shown)[0]}"], "shown with its name"
+    assert is_gone(pids(shown)[0]), "it ends with the gateway"
 
 
 @pytest.mark.parametrize("kind", ["tcp", "unix"])
@@ -147,12 +147,12 @@ async def test_a_pty_that_it_opens(timer: Timer, named: bool, tmp_path: Path) ->
 
 
 async def test_reset_unplug_and_freeze(timer: Timer) -> None:
-    said: list[str] = []
-    async with bench(timer, ECHO, said=said) as line:
+    shown: list[str] = []
+    async with bench(timer, ECHO, shown=shown) as line:
         await line.answers(b"a", b"A")
         line.host.reset(line.mock)
         await line.answers(b"b", b"B")
-        first, second = pids(said)
+        first, second = pids(shown)
         assert is_gone(first)
         line.host.unplug(line.mock)
         await until(lambda: is_gone(second))
@@ -161,15 +161,15 @@ async def test_reset_unplug_and_freeze(timer: Timer) -> None:
         await line.answers(b"c", b"C")
         line.received = b""
         line.host.stall(line.mock)
-        third = pids(said)[2]
+        third = pids(shown)[2]
         await until(lambda: "\nState:\tT" in Path(f"/proc/{third}/status").read_text())
         line.client.write(b"d")
         await until_or(lambda: b"D" in line.received, 0.2)
         assert b"D" not in line.received
         line.host.stall(line.mock, False)
         await until(lambda: b"D" in line.received)
-    assert all(map(is_gone, pids(said)))
-    assert not [text for text in said if "exit" in text or "SIGKILL" in text], "none is a failure"
+    assert all(map(is_gone, pids(shown)))
+    assert not [text for text in shown if "exit" in text or "SIGKILL" in text], "none is a failure"
 
 
 async def test_hilgw_paces_what_it_sends(timer: Timer) -> None:
@@ -192,24 +192,24 @@ async def test_a_crash_loop_is_named_and_bounded(
     from hilgw.engine.processes import processes
 
     monkeypatch.setattr(processes, "BACKOFF_S", (0.0, 0.001))
-    said: list[str] = []
-    async with bench(timer, "raise SystemExit(7)", said=said, restart="on-failure"):
-        await until(lambda: "stays down" in said[-1] if said else False)
-    assert said[0] == "board: the program ended with exit code 7; starts again in 0 s"
+    shown: list[str] = []
+    async with bench(timer, "raise SystemExit(7)", shown=shown, restart="on-failure"):
+        await until(lambda: "stays down" in shown[-1] if shown else False)
+    assert shown[0] == "board: the program ended with exit code 7; starts again in 0 s"
     last = "board: the program ended with exit code 7; stays down after 10 failures in a row"
-    assert said[-1] == last
-    assert len(said) == processes.FAILURES
+    assert shown[-1] == last
+    assert len(shown) == processes.FAILURES
 
 
 async def test_a_line_that_nobody_opens_is_named(timer: Timer, tmp_path: Path) -> None:
-    said: list[str] = []
+    shown: list[str] = []
     begun = time.monotonic()
     async with bench(
-        timer, "import time; time.sleep(60)", said=said, line="uart", folder=str(tmp_path)
+        timer, "import time; time.sleep(60)", shown=shown, line="uart", folder=str(tmp_path)
     ):
-        await until(lambda: bool(said))
-    assert "board: line uart is not open yet: " in said[0]
-    assert "sleep(60)" in said[0]
+        await until(lambda: bool(shown))
+    assert "board: line uart is not open yet: " in shown[0]
+    assert "sleep(60)" in shown[0]
     assert time.monotonic() - begun < 10, "2 s on a machine that is not busy"
 
 

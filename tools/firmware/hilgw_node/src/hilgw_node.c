@@ -337,7 +337,8 @@ static bool length_scan(hilgw_link *link) {
       forget_garbage(link);
       continue;
     }
-    const uint16_t size = link->used < HEADER ? 0 : (uint16_t)(data[2] << 8 | data[3]);
+    uint16_t size = 0;
+    if (link->used >= HEADER) size = (uint16_t)((uint16_t)(data[2] << 8) | data[3]);
     if (size > link->limit) {
       count(&link->counts.too_long);
     } else if (link->used < HEADER + size + CRC_BYTES) {
