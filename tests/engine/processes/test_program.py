@@ -201,7 +201,7 @@ async def test_a_crash_loop_is_named_and_bounded(
     assert len(shown) == processes.FAILURES
 
 
-async def test_a_line_that_nobody_opens_is_named(timer: Timer, tmp_path: Path) -> None:
+async def test_a_line_that_stays_absent_is_named(timer: Timer, tmp_path: Path) -> None:
     shown: list[str] = []
     begun = time.monotonic()
     async with bench(
