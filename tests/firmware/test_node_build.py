@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -146,3 +147,67 @@ def test_the_shipped_firmware_is_the_wall_follower(tmp_path: Path) -> None:
     assert len(image(shipped)) > 3000
     if version == "12.2.1":
         assert image(built) == image(shipped), "make BOARD=netduinoplus2, and strip it into configs"
+
+
+CORE = Path("/usr/share/arduino/hardware/arduino/avr")
+OLD_COMPILER = ("-DDECIMAL_DIG=9",)  # Debian's avr-gcc 5 does not define it for C++
+SKETCHES = sorted((SOURCES / "examples").glob("*/*.ino"))
+
+
+@pytest.fixture(scope="module")
+def core(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The options that compile and link a sketch with Arduino's core, which is compiled here."""
+    if not CORE.is_dir():
+        message = "the Arduino core is not installed: apt-get install arduino-core-avr"
+        if os.environ.get("HILGW_REQUIRE_JUDGES") == "1":
+            pytest.fail(message)
+        pytest.skip(message)
+    folder = tmp_path_factory.mktemp("core")
+    board = ["-mmcu=atmega328p", "-DF_CPU=16000000L", "-DARDUINO=10819", *SMALL]
+    board += [f"-I{CORE / 'cores' / 'arduino'}", f"-I{CORE / 'variants' / 'standard'}"]
+    for kind, compiler in (("c", ["avr-gcc", "-std=gnu11"]), ("cpp", ["avr-g++", "-std=gnu++11"])):
+        files = sorted(map(str, (CORE / "cores" / "arduino").glob(f"*.{kind}")))
+        more = ["-fno-exceptions", "-fpermissive", *OLD_COMPILER] if kind == "cpp" else []
+        command = [*compiler, *board, *more, "-w", "-c", *files]
+        subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    return [*board, *sorted(map(str, folder.glob("*.o")))]
+
+
+@pytest.mark.judge("avr-gcc")
+@pytest.mark.judge("avr-size")
+@pytest.mark.parametrize("sketch", SKETCHES, ids=lambda path: path.stem)
+def test_a_sketch_compiles_and_fits(sketch: Path, core: list[str], tmp_path: Path) -> None:
+    """As the Arduino IDE compiles it for an Uno, whose flash it fills to less than a third."""
+    source, library = tmp_path / "sketch.cpp", tmp_path / "node.o"
+    source.write_text(f"#include <Arduino.h>\n{sketch.read_text()}")
+    include, linked = f"-I{LIBRARY.parent}", tmp_path / "sketch.elf"
+    options = [each for each in core if not each.endswith(".o")]
+    objects = [each for each in core if each.endswith(".o")]
+    subprocess.run(
+        ["avr-gcc", *STRICT, *options, "-c", str(LIBRARY), "-o", str(library)], check=True
+    )
+    warn = ["-std=gnu++11", "-fno-exceptions", "-Wall", "-Wextra", "-Werror"]
+    warn += ["-Wno-missing-field-initializers"]
+    subprocess.run(
+        ["avr-g++", *warn, *options, include, str(source), str(library), *objects,
+         "-Wl,--gc-sections", "-o", str(linked)],
+        check=True,
+    )  # fmt: skip
+    done = subprocess.run(
+        ["avr-size", str(linked)], check=True, capture_output=True, text=True
+    ).stdout
+    text, data, bss = map(int, done.splitlines()[1].split()[:3])
+    assert text + data < 32256 // 3
+    assert data + bss < 2048 // 2
+
+
+def test_it_is_a_library_of_arduino() -> None:
+    """Arduino's specification 1.5: the fields that the library manager demands."""
+    lines = (SOURCES / "library.properties").read_text().splitlines()
+    fields = dict(line.split("=", 1) for line in lines)
+    needed = ("name", "version", "author", "maintainer", "sentence", "paragraph", "category", "url")
+    assert [each for each in needed if not fields.get(each)] == []
+    assert fields["category"] == "Communication"
+    assert (SOURCES / "src" / fields["includes"]).is_file()
+    assert all(sketch.stem == sketch.parent.name for sketch in SKETCHES)
+    assert len(SKETCHES) >= 2
