@@ -115,7 +115,7 @@ def test_the_report_of_a_failed_test_has_frames_and_text(tmp_path: Path) -> None
     assert "hilgw: printed by programs" in done.stdout and "node: firmware 1.0" in done.stdout
 
 
-def test_a_fault_of_firmware_is_recorded_then_mended(tmp_path: Path) -> None:
+def test_a_fault_of_firmware_becomes_a_test_of_it(tmp_path: Path) -> None:
     """The test that capture2test writes is red with the fault, and green without it."""
     built(tmp_path, 1)
     config = {
@@ -157,4 +157,4 @@ def test_a_fault_of_firmware_is_recorded_then_mended(tmp_path: Path) -> None:
     test.write_text(test.read_text().replace("xong 2", "pong 2"))
     assert result() == 1, "with the fault"
     built(tmp_path, 0)
-    assert result() == 0, "mended"
+    assert result() == 0, "without it"
