@@ -253,7 +253,9 @@ def _command(given: Any) -> list[str]:
         words = shlex.split(given) if isinstance(given, str) else list(given or ())
     except (ValueError, TypeError) as error:
         raise ValueError(f"program: {given!r} is not a command: {error}") from None
-    if not words or not all(isinstance(word, str | int | float) for word in words):
+    if (given is not None and not words) or not all(
+        isinstance(word, str | int | float) for word in words
+    ):
         raise ValueError(f"program: {given!r} is not a command")
     return [str(word) for word in words]
 
@@ -276,6 +278,8 @@ def _line(given: Any) -> str:
 
 def _check(command: list[str], folder: Path, where: str) -> None:
     """Raise ConfigError for a program that is not there, and for an ELF of another processor."""
+    if not command:
+        raise ConfigError("there is no command", where=where, fix="write `program: COMMAND`")
     program, name = command[0], Path(command[0]).name
     path = str((folder / program).absolute()) if "/" in program else program
     if shutil.which(path) is None:

@@ -222,6 +222,13 @@ async def test_a_program_that_is_not_there(timer: Timer) -> None:
         assert raised.value.where == "board"
 
 
+async def test_without_a_command(timer: Timer) -> None:
+    with pytest.raises(ConfigError, match="there is no command") as raised:
+        async with bench(timer, "", program=None):
+            pass
+    assert raised.value.where == "board"
+
+
 async def test_an_elf_for_another_machine(timer: Timer, tmp_path: Path) -> None:
     emulator = tmp_path / "qemu-system-avr"
     emulator.write_text("#!/bin/sh\n")
@@ -237,7 +244,7 @@ async def test_an_elf_for_another_machine(timer: Timer, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("parameters", "names"),
     [
-        ({}, "program"),
+        ({"program": []}, "program"),
         ({"program": "'"}, "program"),
         ({"program": 5}, "program"),
         ({"program": "x", "restart": "with-body"}, "restart"),

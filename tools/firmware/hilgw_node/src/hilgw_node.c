@@ -597,13 +597,13 @@ static void stop_motors(hilgw_robot *robot) {
 
 /* The watchdog. */
 static void watch(hilgw_robot *robot, uint32_t now_ms) {
-  if (!robot->connected || now_ms - robot->heard_ms < HILGW_WATCHDOG_MS) return;
+  if (!robot->connected || now_ms - robot->received_ms < HILGW_WATCHDOG_MS) return;
   robot->connected = false;
   stop_motors(robot);
 }
 
-static void heard(hilgw_robot *robot, uint32_t now_ms) {
-  robot->heard_ms = now_ms;
+static void feed_watchdog(hilgw_robot *robot, uint32_t now_ms) {
+  robot->received_ms = now_ms;
   robot->connected = robot->known = true;
 }
 
@@ -688,11 +688,11 @@ bool hilgw_controller_poll(hilgw_robot *robot, uint32_t now_ms) {
       count(&robot->rejected);
       continue;
     }
-    heard(robot, now_ms);
+    feed_watchdog(robot, now_ms);
     if (controller_take(robot, message)) is_news = true;
   }
   watch(robot, now_ms);
-  if (robot->known && now_ms - robot->heard_ms >= HILGW_SILENCE_MS) {
+  if (robot->known && now_ms - robot->received_ms >= HILGW_SILENCE_MS) {
     robot->known = false; /* the gateway registers its devices again, with other indices perhaps */
     for (uint8_t i = 0; i < robot->count; i++)
       robot->devices[i].known = robot->devices[i].has_value = robot->devices[i].has_target = false;
@@ -777,7 +777,7 @@ static bool body_read(hilgw_robot *robot, uint32_t now_ms) {
     const bool is_motor = device && device->kind != HILGW_DISTANCE_SENSOR;
     const uint16_t size = message_size(message, left, is_motor);
     if (message[0] < ENABLE || size == 0 || size > left || !device) break;
-    heard(robot, now_ms);
+    feed_watchdog(robot, now_ms);
     if (!body_take(device, message, &is_news)) {
       count(&robot->rejected);
       send_head(robot, ERROR, device);
@@ -840,7 +840,7 @@ bool hilgw_body_poll(hilgw_robot *robot, uint32_t now_ms) {
   while (hilgw_read(robot->link, now_ms))
     if (body_read(robot, now_ms)) is_news = true;
   watch(robot, now_ms);
-  if (robot->known && now_ms - robot->heard_ms >= HILGW_SILENCE_MS) {
+  if (robot->known && now_ms - robot->received_ms >= HILGW_SILENCE_MS) {
     robot->known = false;
     robot->next = 0;
     for (uint8_t i = 0; i < robot->count; i++) enable(&robot->devices[i], true, 0);

@@ -200,7 +200,7 @@ typedef struct {
   hilgw_link *link;
   hilgw_device *devices;
   const uint8_t *types;
-  uint32_t heard_ms;    /* the last good message */
+  uint32_t received_ms;    /* the last good message */
   uint32_t register_ms; /* a body: the next registration */
   uint32_t step_ms;     /* a body: the next step */
   uint32_t period_ms;   /* a body: between two steps */
