@@ -299,3 +299,29 @@ async def until_it_listens(url: str) -> tuple[asyncio.StreamReader, asyncio.Stre
                 return await asyncio.open_connection(host, int(port))
             except OSError:
                 await asyncio.sleep(0.05)
+
+
+@pytest.mark.judge("qemu-system-arm")
+@pytest.mark.judge("arm-none-eabi-gcc")
+@pytest.mark.judge("make")
+def test_a_program_is_the_body(gateway: Any) -> None:
+    """It registers its motors and reports their velocities, after a reset, too."""
+    body = {
+        "kind": "wc2ec",
+        "port": "/dev/ttyACM0",
+        "baudRate": 115200,
+        "original_peer": True,
+        "mock": {"program": command("motor_node", "netduinoplus2")},
+    }
+    controller = {"kind": "wc2ec", "listen": f"tcp://127.0.0.1:{free_port()}"}
+    robot = {"body": body, "controller": controller}
+    running = gateway({"version": 1, "webots": "R2020a", "robots": {"cart": robot}})
+
+    def values() -> int:
+        return int(running.report()["control_loops"]["cart"]["values_in"])
+
+    for _ in range(2):
+        before = values()
+        running.wait_for(lambda before=before: values() > before + 20, timeout_s=LONG_S)
+        assert running.state("cart.body") == "up"
+        running.mock("cart.body").reset()

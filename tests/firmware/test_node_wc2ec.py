@@ -208,6 +208,10 @@ def test_it_registers_each_second_until_the_gateway_answers() -> None:
     )
     sent = {now: data for now in range(5, 2500) if (data := robot.poll(now))}
     assert sent == {5: expected, 1005: expected, 2005: expected}
+    robot.report("ds_front", 1)  # values do not delay registrations
+    sent = {now: data for now in range(2500, 5500) if expected in (data := robot.poll(now))}
+    assert [now // 1000 for now in sent] == [3, 4, 5]
+    robot = body()
     robot.poll(2501, motor(0, 1))
     quiet = b"".join(robot.poll(now, motor(0, 1)) for now in range(2502, 3600))
     assert expected not in quiet

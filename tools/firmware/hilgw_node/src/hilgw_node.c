@@ -815,7 +815,7 @@ static void send_values(hilgw_robot *robot, uint32_t now_ms) {
     if (device->waits && device->known && device->has_value) {
       waits = !send_value(robot, DATA, device, device->value);
       if (waits) break;
-      robot->register_ms = now_ms;
+      if (robot->known) robot->register_ms = now_ms; /* else: of the last registration */
     }
     device->waits = false;
   }
