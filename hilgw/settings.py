@@ -55,6 +55,11 @@ def setting(
     return field(default=default, default_factory=default_factory, metadata=metadata)
 
 
+PROGRAM = "program"
+PROGRAM_KEYS = (PROGRAM, "line", "restart", "folder", "baudRate")
+"""The mock whose firmware is another process, and its parameters."""
+
+
 @dataclass(frozen=True, slots=True)
 class MockSpec:
     """The firmware mock that replaces the hardware: its name, and the parameters that match the
@@ -62,6 +67,19 @@ class MockSpec:
 
     name: str
     parameters: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """With a `program` in the file, this program takes the place of the mock of the kind."""
+        if PROGRAM in self.parameters:
+            object.__setattr__(self, "name", PROGRAM)
+            kept = {key: self.parameters[key] for key in PROGRAM_KEYS if key in self.parameters}
+            object.__setattr__(self, "parameters", kept)
+
+    def on_line(self, baudRate: int) -> MockSpec:
+        """Return the mock for a line of this rate, which the firmware of a mock has by itself."""
+        if self.name != PROGRAM:
+            return self
+        return MockSpec(self.name, {"baudRate": baudRate} | self.parameters)
 
 
 def boot_setting() -> Any:

@@ -60,6 +60,13 @@ REAL = {  # file of tests/real: the option that names its device
 # Where `.ci/run` installs the packages of tests/e2e/npm, as far as it can.
 NODE_MODULES = Path(sys.prefix) / "npm" / "node_modules"
 NODE_TESTS = {"test_npm_xbee_api.py": "xbee-api", "test_axe.py": "axe-core"}  # and their package
+PACKAGES = {  # of a judge, where Debian has another name for it
+    "avr-gcc": "gcc-avr avr-libc",
+    "avr-size": "binutils-avr",
+    "arm-none-eabi-gcc": "gcc-arm-none-eabi libnewlib-arm-none-eabi",
+    "qemu-system-avr": "qemu-system-misc",
+    "qemu-system-arm": "qemu-system-arm",
+}
 SEARCH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
 os.environ["PATH"] = SEARCH  # of an ordinary user, too: judges are started by their names
 
@@ -139,6 +146,16 @@ def all_wait(path: Path) -> bool:
     return any(f"\npytestmark = pytest.mark.{name}" in text for name in WAITING)
 
 
+def leave_out_emulated(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Emulated boards take whole processors: `.ci/run` has a stage for them, and a folder or file
+    that is named runs its own. In the whole suite they are left out."""
+    whole = not config.args or [Path(each).name for each in config.args] == ["tests"]
+    if whole and not config.option.markexpr:
+        left_out = [each for each in items if each.get_closest_marker("emulated") is not None]
+        items[:] = [each for each in items if each not in left_out]
+        config.hook.pytest_deselected(items=left_out)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session: pytest.Session) -> Iterator[None]:
     """What is imported and collected stays: nothing searches it for garbage."""
@@ -157,7 +174,8 @@ def pytest_collection_finish() -> None:
         vars(rules)["FRAMES"] = min(rules.FRAMES, part_of(rules.FRAMES))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    leave_out_emulated(config, items)
     starting = {file for file in {item.path for item in items} if set(STARTING) & {*file.parents}}
     for item in items:
         if item.path in starting:
@@ -240,7 +258,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     for mark in item.iter_markers("judge"):
         for program in mark.args:
             if shutil.which(program, path=SEARCH) is None:
-                message = f"the judge {program} is not installed: apt-get install {program}"
+                package = PACKAGES.get(program, program)
+                message = f"the judge {program} is not installed: apt-get install {package}"
                 if os.environ.get("HILGW_REQUIRE_JUDGES") == "1":
                     pytest.fail(message)
                 pytest.skip(message)

@@ -257,6 +257,8 @@ class ControlLoopAssembly:
             }
             more = cast("Body", kind).mocked_devices(settings, own)
             spec = MockSpec(spec.name, spec.parameters | more)
-        if role == "body" and not on_line:
+        if on_line:
+            spec = spec.on_line(settings.baudRate)
+        elif role == "body":
             name = robot
         return lambda device: self._ports.host(name, spec, device)

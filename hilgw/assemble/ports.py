@@ -57,7 +57,12 @@ class Assembly:
     def new_host(self, air: Air) -> MockHost:
         """Make the host of the mocks in an air; it ends with the gateway."""
         gateway = self.gateway
-        host = MockHost(gateway.timer, air, lambda *notice: gateway.observer.notice(*notice))
+        host = MockHost(
+            gateway.timer,
+            air,
+            lambda *notice: gateway.observer.notice(*notice),
+            lambda *line: gateway.observer.output(*line),
+        )
         gateway.hosts.append(host)
         gateway.opened.callback(host.close)
         return host
@@ -176,7 +181,7 @@ class Ports(Assembly):
         """Puts the mock of this adapter behind its port; returns what the user reads about it."""
         loopback = backend_of(self.config, name) is Backend.LOOPBACK
         adapter: Adapter = load(ADAPTERS, config.kind)
-        spec = adapter.mock(config.settings, config.common)
+        spec = adapter.mock(config.settings, config.common).on_line(config.common.baudRate)
         host = self._host(air_of(config, name))
         host.add(self._mock(spec, name, config.common, host), device)
         return f" ({'loopback: ' if loopback else ''}mock {spec.name})"

@@ -16,6 +16,7 @@ from hilgw.config.model import (
     RobotConfig,
 )
 from hilgw.control.parts import RunsProgram
+from hilgw.settings import PROGRAM
 
 P = TypeVar("P", AdapterConfig, PartConfig)
 
@@ -67,6 +68,10 @@ def _robot(robot: RobotConfig, folder: Path) -> RobotConfig:
 
 
 def _recorded(part: P, folder: Path) -> P:
+    mock: Any = getattr(part.settings, "mock", {})
+    if PROGRAM in mock:
+        mock = mock | {"folder": str(folder / mock.get("folder", ""))}
+        part = replace(part, settings=replace(part.settings, mock=mock))
     if part.own.recording is None:
         return part
     return replace(part, own=replace(part.own, recording=str(folder / part.own.recording)))

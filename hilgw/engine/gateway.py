@@ -219,7 +219,8 @@ class Gateway:
         # Their connections have ended: a controller that waits for a step is on its way out.
         # Simulated time stands still, so that nothing else goes on meanwhile.
         hold = self.holds.hold("the end of the programs")
-        await asyncio.gather(*(child.stop() for child in self.children))
+        ends = [child.stop() for child in self.children] + [host.end() for host in self.hosts]
+        await asyncio.gather(*ends)
         hold.release()
         self.control_loops.close()
         for robot in self.robots.values():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol, cast
 
@@ -72,6 +73,22 @@ class WholeMock(Mock, Protocol):
     network: str
     closing: bool
     retry_s: float
+
+    def attach(
+        self,
+        scheduler: Scheduler,
+        wake: Callable[[], None],
+        notify: Callable[[str, str], object],
+        show: Callable[[str, str], object],
+    ) -> None:
+        """Of one with I/O of its own: it begins. wake: when `take` has more. show: gets its name,
+        and a line that it prints. Raises ConfigError."""
+
+    def freeze(self, frozen: bool) -> None:
+        """Of one that runs by itself: it halts, as its line does; or it goes on."""
+
+    async def end(self) -> None:
+        """Of one with I/O of its own: it ends; returns when it has."""
 
     def connect(self, now: int) -> None:
         """Of a network peer, as `disconnect`: its connection is open."""
@@ -166,7 +183,7 @@ class MockHost:
 
     One timer is set to the earliest deadline of all; nothing is polled. `close` closes the
     devices, too. lines: the mocks' ends of their lines, by the name of each mock. notify: gets the
-    name of a mock, and its notice.
+    name of a mock, and its notice; show: a line that it prints.
     """
 
     def __init__(
@@ -174,8 +191,9 @@ class MockHost:
         scheduler: Scheduler,
         air: Air,
         notify: Callable[[str, str], object] = lambda name, text: None,
+        show: Callable[[str, str], object] = lambda name, line: None,
     ) -> None:
-        self.air, self._notify = air, notify
+        self.air, self._notify, self._show = air, notify, show
         self.lines = Lines(Observer(), scheduler.now)
         self._scheduler = scheduler
         self._all: list[_HostedMock] = []
@@ -206,8 +224,18 @@ class MockHost:
             connection.on_close = lambda: self._act(whole.disconnect)
         if isinstance(device, ListenerSide) and part_of(mock, "accept"):
             device.on_client = lambda client: self._serve(whole, client)
+        if part_of(mock, "attach"):
+            whole.attach(self._scheduler, self._run, self._notify, self._show)
         mock.advance(self._scheduler.now())
         self._run()
+
+    def stall(self, mock: Mock, stalled: bool = True) -> None:
+        """Freezes a mock as firmware that hangs, or lets it go on: the client's bytes wait."""
+        device = self._hosted(mock).device
+        if device is not None:
+            device.stall() if stalled else device.unstall()
+        if part_of(mock, "freeze"):
+            cast(WholeMock, mock).freeze(stalled)
 
     def unplug(self, mock: Mock) -> None:
         """Pulls the cable: the client's port is gone, the module has no power."""
@@ -237,6 +265,11 @@ class MockHost:
         self._catch_up()
         mock.set(name, value)
         self._run()
+
+    async def end(self) -> None:
+        """Ends the mocks with I/O of their own."""
+        own = [cast(WholeMock, mock) for mock in self.mocks if part_of(mock, "end")]
+        await asyncio.gather(*(mock.end() for mock in own))
 
     def close(self) -> None:
         """Stops, and closes the devices. May be repeated."""

@@ -8,9 +8,11 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from hilgw.control.events import StopReason
+from hilgw.framing import create, parse
 from hilgw.record.events import Writer
+from hilgw.record.script import Kind, Script
 from hilgw.record.story import Story
-from hilgw.units import NS_PER_MS
+from hilgw.units import NS_PER_MS, NS_PER_S
 
 END_NS = 100 * NS_PER_MS  # left out: the run ended in it, at an instant that no other run has
 NEEDED = ("port", "bytes", "packet", "command", "armed")
@@ -89,6 +91,45 @@ def module(
         for stream in streams:
             lines += _shown(f"run.{kind}[{_literal(stream)}]", story.streams()[stream], most)
         lines.append(f"    assert run.{kind} == run.recorded.{kind}")
+    return "\n".join(lines) + "\n"
+
+
+def firmware_module(name: str, script: Script, framing: str, of: tuple[str, str, str]) -> str:
+    """The text of the test of this name, which plays hilgw's side of a line. of: the ELF file, the
+    board, the recording."""
+    elf, machine, file = of
+    begin_ns = script.begin_ns
+    sent = [each for each in script.steps if each.kind is Kind.SENT]
+    answers = create(parse(framing))
+    packets = [
+        packet
+        for each in script.steps
+        if each.kind is Kind.RECEIVED
+        for packet in answers.feed(each.data, each.time_ns)
+    ]
+    times = [
+        f"    ({(each.time_ns - begin_ns) / NS_PER_S:.3f}, {_literal(each.data)})," for each in sent
+    ]
+    lines = [
+        f'"""What hilgw sent in {_plain(file)}, to firmware on an emulated board.',
+        "",
+        "It passes as it is written: it has what was, the fault too. Write what is right.",
+        '"""',
+        "",
+        "SENT = [  # seconds, and what hilgw sent",
+        *times,
+        "]",
+        "PACKETS = [  # of the firmware",
+        *(f"    {_literal(packet)}," for packet in packets),
+        "]",
+        "",
+        "",
+        f"def {name}(firmware):",
+        f"    node = firmware({_literal(elf)}, {_literal(machine)}, framing={_literal(framing)})",
+        "    answers = node.play(SENT, answers=len(PACKETS))",
+        "    assert answers.packets == PACKETS",
+        f"    assert answers.dropped == {dict(answers.dropped)!r}",
+    ]
     return "\n".join(lines) + "\n"
 
 

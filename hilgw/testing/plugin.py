@@ -2,6 +2,7 @@
 
 virtual_port    a serial port whose other end is the test
 firmware_mock   a mock on such a port: firmware_mock("xbee", channel=12).port
+firmware        an ELF file on an emulated board: firmware("build/node.elf", machine="uno").port
 air             the air that radio mocks share
 gateway         a running gateway: gateway("my.yaml").wait_for(b"pong"); gateway.replay(FILE)
 
@@ -21,6 +22,7 @@ import pytest
 
 if TYPE_CHECKING:
     from hilgw.testing.fixtures.bench import Bench
+    from hilgw.testing.fixtures.firmware import Firmware
     from hilgw.testing.fixtures.gateways import Gateways
     from hilgw.testing.fixtures.mocks import AirOfTest, FirmwareMocks
     from hilgw.testing.fixtures.ports import VirtualPorts
@@ -56,6 +58,14 @@ def virtual_port(hilgw_bench: Bench) -> VirtualPorts:
 def firmware_mock(hilgw_bench: Bench) -> FirmwareMocks:
     """Creates mocks on virtual ports: `firmware_mock("xbee", channel=12).port`."""
     return hilgw_bench.firmware_mocks
+
+
+@pytest.fixture
+def firmware(hilgw_bench: Bench) -> Firmware:
+    """Starts firmware on emulated boards: `firmware("build/node.elf", machine="uno").port`."""
+    from hilgw.testing.fixtures.firmware import Firmware
+
+    return Firmware(hilgw_bench.firmware_mocks)
 
 
 @pytest.fixture

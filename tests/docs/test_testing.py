@@ -13,6 +13,7 @@ import pytest
 
 from hilgw.plugins import MOCKS
 from hilgw.testing import AdapterConformance
+from hilgw.testing.fixtures.firmware import Firmware, FirmwareHandle
 from hilgw.testing.fixtures.gateways import Gateways, RunningGateway
 from hilgw.testing.fixtures.mocks import FirmwareMocks, MockHandle
 from hilgw.testing.fixtures.ports import TestPort, VirtualPorts
@@ -30,6 +31,7 @@ def test_its_examples_pass(tmp_path: Path) -> None:
     for folder in ("configs", "docs"):
         (tmp_path / folder).symlink_to(ROOT / folder)
     command = [sys.executable, "-m", "pytest", "-W", "error", "-p", "no:cacheprovider"]
+    command.append("--ignore=docs/firmware-ci/c")  # tests/testing/test_firmware_ci.py compiles it
     done = run_program(*command, cwd=tmp_path, timeout_s=240)
     assert done.returncode == 0, done.stdout[-3000:]
     assert re.findall(r"^test_example_(\d)\.py \.+ ", done.stdout, re.MULTILINE) == list("0123")
@@ -50,7 +52,12 @@ def test_its_commands_run_faster_than_real_time(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("factory", "handle"),
-    [(VirtualPorts, TestPort), (FirmwareMocks, MockHandle), (Gateways, RunningGateway)],
+    [
+        (VirtualPorts, TestPort),
+        (FirmwareMocks, MockHandle),
+        (Firmware, FirmwareHandle),
+        (Gateways, RunningGateway),
+    ],
 )
 def test_its_names_exist(factory: type, handle: type) -> None:
     paragraph = next(
@@ -68,9 +75,8 @@ def test_its_names_exist(factory: type, handle: type) -> None:
 
 
 def _fixture(factory: type) -> str:
-    return {VirtualPorts: "virtual_port(", FirmwareMocks: "firmware_mock(", Gateways: "gateway("}[
-        factory
-    ]
+    names = {VirtualPorts: "virtual_port(", FirmwareMocks: "firmware_mock(", Gateways: "gateway("}
+    return names.get(factory, "firmware(")
 
 
 def test_it_counts_the_rules() -> None:

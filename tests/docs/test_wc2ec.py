@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import socket
 import struct
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -17,6 +19,8 @@ from hilgw.devices.kinds import MotorLimits
 from hilgw.framing import create
 from hilgw.protocols.wc2ec import Layouts, Numbers, Side, describe
 from tests.docs.reading import pages
+from tests.e2e.running import ROOT
+from tests.firmware.node import SOURCES, STRICT
 
 PAGE = pages("wc2ec", "wc2ec-wire", "wc2ec-robots", "stops")
 LAYOUTS = Layouts("R2020a", extensions=True)
@@ -91,55 +95,67 @@ def test_the_settings_shown_exist_and_are_accepted() -> None:
         assert f"`{name}`" in PAGE
 
 
-MAIN = """
-#include <string.h>
-int main(void) {
-  uint8_t message[300], out[300];
-  int byte;
-  size_t n = 0;
-  while ((byte = getchar()) != EOF) message[n++] = (uint8_t)byte;
-  size_t length = frame(message, n, out);
-  fwrite(out, 1, length, stdout);
-  size_t opened = open_frame(out, length - 1);
-  if (opened != n || memcmp(out, message, n)) return 2;
-  out[0] ^= 1;
-  return open_frame(out, length - 1) ? 3 : 0;
-}
-"""
 LISTING = blocks("c")[0]
+COMMANDS = blocks("sh")[0]
 
 
-def compiled(source: str, tmp_path: Path) -> Path:
-    file, program = tmp_path / "listing.c", tmp_path / "listing"
-    file.write_text(source)
-    strict = ["gcc", "-std=c99", "-Wall", "-Wextra", "-Werror"]
-    subprocess.run([*strict, "-o", str(program), str(file)], check=True)
-    return program
-
-
-@pytest.mark.process
-@pytest.mark.judge("gcc")
-def test_the_c_code_makes_the_same_frames(tmp_path: Path) -> None:
-    functions = LISTING[: LISTING.index("/* A controller on")]
-    program = compiled(functions + MAIN, tmp_path)
-    messages = [bytes.fromhex(data) for _, data, _ in lines_of_messages()]
-    for message in (*messages, bytes(11), bytes(range(250)), b"\0", b"\0\0x\0"):
-        made = subprocess.run([program], input=message, capture_output=True, check=False)
-        assert made.returncode == 0, message
-        assert made.stdout == create("cobs-crc16").encode(message)
+def compiled(tmp_path: Path) -> Path:
+    """The program that the commands of the page compile."""
+    assert (SOURCES / "examples" / "linux" / "controller.c").read_text() == LISTING
+    text = COMMANDS.replace("node=tools", f"node={ROOT}/tools")
+    for options in STRICT:
+        text = text.replace("gcc ", f"gcc {options} ")
+    subprocess.run(["sh", "-euc", text], cwd=tmp_path, check=True)
+    return tmp_path / "controller"
 
 
 @pytest.mark.process
 @pytest.mark.judge("gcc")
 def test_the_listing_is_a_program_that_controls(tmp_path: Path) -> None:
     """As on the page: garbage and other messages are ignored; far: 5 rad/s, near: the stop."""
-    program = compiled(LISTING, tmp_path)
     framing = create("cobs-crc16")
-    values = (250.0, 100.0, 99.9, 1.5, -3.0)
-    data = [b"\x01\x26\x01" + struct.pack("<d", value) for value in values]
-    other = [bytes.fromhex("00 26 01 08 64 73 5f 66 72 6f 6e 74"), b"\x01\x26\x02" + bytes(8)]
-    sent = b"\xffnoise\0" + b"".join(map(framing.encode, [*other, *data])) + bytes([9] * 400 + [0])
-    done = subprocess.run([program], input=sent, capture_output=True, check=True)
-    commands = [describe(each, Side.EXTERNAL, LAYOUTS) for each in FrameReader().feed(done.stdout)]
-    turn = "setValue RotationalMotor 3 = "
-    assert commands == [f"{turn}{number}" for number in (5, 5, 0, 0, 0)]
+    program = subprocess.Popen(
+        [compiled(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+    )
+    assert program.stdin and program.stdout
+    names = (b"ds_front", 38), (b"left_wheel", 53)
+    head = b"\xffnoise\0" + bytes([9] * 400 + [0])
+    head += b"".join(framing.encode(bytes((0, n, i, len(t))) + t) for i, (t, n) in enumerate(names))
+    reader = FrameReader()
+    for value, wanted in ((250.0, 5), (99.9, 0), (100.0, 5), (-3.0, 0)):
+        seen: list[str] = []
+        while f"setValue RotationalMotor 1 = {wanted}" not in seen:
+            program.stdin.write(head + framing.encode(b"\x01\x26\0" + struct.pack("<d", value)))
+            data = program.stdout.read(65536)
+            assert data, "it has ended"
+            seen = [describe(each, Side.EXTERNAL, LAYOUTS) for each in reader.feed(data)]
+        head = b""
+    program.stdin.close()
+    assert program.wait(10) == 0
+    program.stdout.close()
+
+
+@pytest.mark.process
+@pytest.mark.judge("gcc")
+@pytest.mark.wall_clock("a program on TCP")
+def test_the_listing_controls_over_tcp(tmp_path: Path, gateway: Any) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    robot = {
+        "body": {"kind": "wc2ec", "connect": "tcp://127.0.0.1:27015", "original_peer": True},
+        "controller": {"kind": "wc2ec", "listen": f"tcp://127.0.0.1:{port}"},
+    }
+    config = {
+        "version": 1,
+        "webots": "R2020a",
+        "real": ["cab.controller"],
+        "robots": {"cab": robot},
+    }
+    program = compiled(tmp_path)
+    running = gateway(config, ready=False)
+    cab = running.mock("cab")
+    running.wait_for(lambda: running.state("cab.body") == "up", timeout_s=30)
+    with subprocess.Popen([program, "127.0.0.1", str(port)]) as process:
+        cab.wait_for(lambda mock: mock.body.wheels == (5.0, 0.0), 30)
+        process.kill()
+    cab.wait_for(lambda mock: mock.body.wheels == (0.0, 0.0), 30)

@@ -26,11 +26,21 @@ def works(report: dict[str, Any]) -> bool:
     return passed and all(port["ups"] > 0 for port in report["ports"].values())
 
 
-ROBOTS = ["epuck", "create2", "dynamixel", "khepera", "gcode", "webots-plugin", "shadow"]
+ROBOTS = [
+    "firmware-emulated",
+    "epuck",
+    "create2",
+    "dynamixel",
+    "khepera",
+    "gcode",
+    "webots-plugin",
+    "shadow",
+]
 # A Webots behind hilgw has no simulated time, these robots stand still at the end of a run, and a
 # busy machine delays the programs of the others.
 AS_SHIPPED = ["xbee", "webots-proxy", "create2", "dynamixel", "khepera"]
 AS_SHIPPED += ["epuck", "gcode", "python-controller"]
+EMULATED = ["firmware-emulated"]  # QEMU, and real time
 TOGETHER = ["lab-simulator", "lab-bench"]  # tests/docs/test_distributed.py
 
 
@@ -55,7 +65,7 @@ def without_link(config: Path) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "name", [path.stem for path in CONFIGS if path.stem not in AS_SHIPPED + TOGETHER]
+    "name", [path.stem for path in CONFIGS if path.stem not in AS_SHIPPED + EMULATED + TOGETHER]
 )
 def test_it_runs(name: str, tmp_path: Path) -> None:
     simulated = ["--speed", "max", "--duration", "5s", *without_link(ROOT / f"configs/{name}.yaml")]
@@ -65,7 +75,13 @@ def test_it_runs(name: str, tmp_path: Path) -> None:
         assert drives(report), report
 
 
-@pytest.mark.parametrize("name", AS_SHIPPED)
+@pytest.mark.parametrize(
+    "name",
+    [
+        *AS_SHIPPED,
+        *(pytest.param(each, marks=pytest.mark.judge("qemu-system-arm")) for each in EMULATED),
+    ],
+)
 def test_it_runs_as_shipped(name: str, tmp_path: Path) -> None:
     robots = yaml.safe_load((ROOT / "configs" / f"{name}.yaml").read_text())["robots"]
     options = ["--config", name, *(word for each in robots for word in patient(each))]

@@ -262,7 +262,7 @@ async def test_a_wrapping_may_refuse_an_opening_for_a_reason(clock: Clock) -> No
 
 # --- all lines of a gateway -----------------------------------------------------------------------
 
-REAL_TIME = "kind: python", "federation:"
+REAL_TIME = "kind: python", "federation:", "program:"
 SHIPPED = [
     path
     for path in sorted(CONFIGS.glob("*.yaml"))

@@ -26,21 +26,25 @@ def project(tmp_path: Path) -> Path:
     return Path(shutil.copytree(SAMPLE, tmp_path / "thermometer", ignore=ignored))
 
 
-def ci_commands() -> list[str]:
+def ci_commands(job: str = "test") -> list[str]:
     workflow = yaml.safe_load((SAMPLE / ".github" / "workflows" / "ci.yml").read_text())
-    return [step["run"] for step in workflow["jobs"]["test"]["steps"] if "run" in step]
+    return [step["run"] for step in workflow["jobs"][job]["steps"] if "run" in step]
 
 
-def in_ci(project: Path, options: str = "") -> subprocess.CompletedProcess[str]:
+def in_ci(
+    project: Path, options: str = "", *, job: str = "test", more: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     """What CI runs once all is installed, in this Python."""
-    install, command = ci_commands()
-    assert install.startswith("pip install")
+    commands = ci_commands(job)
+    installs = [each for each in commands if " install " in each]
+    assert any("pip install" in each for each in installs)
+    command = " && ".join(each for each in commands if each not in installs)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     return subprocess.run(
         command,
         shell=True,
         cwd=project,
-        env={**environment(project), "PATH": path, "PYTEST_ADDOPTS": options},
+        env={**environment(project), "PATH": path, "PYTEST_ADDOPTS": options} | (more or {}),
         capture_output=True,
         text=True,
         timeout=120,
@@ -68,10 +72,42 @@ def test_its_ci_finds_a_bug_and_shows_the_frames(project: Path) -> None:
 def test_what_its_page_names_is_there(project: Path) -> None:
     page = (project / "README.md").read_text()
     named = re.findall(r"^\| `([^`]+)`", page, re.MULTILINE)
-    assert len(named) == 6
+    assert len(named) == 9
     for name in named:
         assert (project / name).is_file(), name
     for command in ("pytest",):
         assert command in page
     done = run("check", str(project / "gateway.yaml"), cwd=project)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("job", ["test", "c"])
+def test_a_variable_that_is_not_set_is_named(project: Path, job: str) -> None:
+    """On GitHub an unset variable is empty."""
+    (install,) = [each for each in ci_commands(job) if "pip install" in each]
+    done = subprocess.run(
+        ["bash", "-e", "-c", install], cwd=project, env=environment(project, HILGW=""),
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode != 0
+    assert "HILGW: set this variable of the repository" in done.stderr
+    assert "Invalid requirement" not in done.stderr
+
+
+IN_C = [pytest.mark.judge(each) for each in ("avr-gcc", "qemu-system-avr", "make")]
+
+
+@pytest.mark.emulated
+@pytest.mark.parametrize("fault", [pytest.param(each, marks=IN_C) for each in (False, True)])
+def test_its_road_in_c(project: Path, fault: bool) -> None:
+    """It compiles, and passes on an emulated board; with a fault it fails, and shows the frames."""
+    source = project / "c" / "thermometer.c"
+    if fault:
+        source.write_text(source.read_text().replace("temp 21.5", "temp 12.5"))
+    node = {"NODE": str(ROOT / "tools" / "firmware" / "hilgw_node")}
+    done = in_ci(project, "--exitfirst", job="c", more=node)
+    assert done.returncode == fault, done.stdout[-3000:] + done.stderr
+    if fault:
+        assert "packet of 9 B: b'temp 12.5'" in done.stdout
+    else:
+        assert "2 passed" in done.stdout

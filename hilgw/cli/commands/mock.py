@@ -170,7 +170,7 @@ async def _serve(args: argparse.Namespace, modules: list[GivenModule]) -> int:
     stop = StopSignal()
     timer = Timer(asyncio.get_running_loop())
     notify = lambda *words: print(*words, sep=": ", file=sys.stderr)  # noqa: E731
-    host = MockHost(timer, new_air(args.seed, args.loss), notify)
+    host = MockHost(timer, new_air(args.seed, args.loss), notify, notify)
     observers = Observers()
     host.lines.report_to(observers)
 

@@ -23,6 +23,7 @@ from hilgw.config.queries import (
 from hilgw.config.source.positions import Path
 from hilgw.control.parts import ListensLocally
 from hilgw.errors import quoted
+from hilgw.settings import PROGRAM
 
 PARTS = ("controller", *BODY_KEYS)
 _NO_PART = "write a station, ROBOT.controller, ROBOT.body or ROBOT.remote"
@@ -85,6 +86,7 @@ def check_speed(inspection: Inspection) -> None:
     if speed in (None, REAL_TIME) or not _is_valid(speed):
         return
     parts = (*_ports(inspection), *_local_sockets(inspection), *_links(inspection))
+    parts += tuple(_programs(inspection))
     for path, what, fix in (*parts, *_proxies(inspection), *_mocap(inspection)):
         shown = speed if speed == MAX else f"{speed:g}"
         inspection.error(path, f"{what} runs in real time, not at speed {shown}", fix)
@@ -133,6 +135,14 @@ def _links(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:
 
             fix = f"delete it, or run with --set {shlex.quote('.'.join(map(str, at)) + '=null')}"
             yield at, "a port for another program", fix
+
+
+def _programs(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:
+    parts = *inspection.each("adapters", None), *inspection.each("robots", None, None)
+    for path, data in parts:
+        mock = data.get("mock")
+        if isinstance(mock, dict) and PROGRAM in mock and is_mocked(inspection, part_name(path)):
+            yield (*path, "mock", PROGRAM), "a program", "leave speed out"
 
 
 def _proxies(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:

@@ -16,7 +16,7 @@ from hilgw.config.source.positions import Path, spell
 from hilgw.devices.fields import normalise
 from hilgw.devices.properties import NodeFields
 from hilgw.errors import ConfigError, PortError, quoted
-from hilgw.settings import MockSpec, Problem
+from hilgw.settings import PROGRAM, PROGRAM_KEYS, MockSpec, Problem
 from hilgw.transports.open_errors import doubt
 from hilgw.transports.serial.urls import kind_of
 
@@ -208,6 +208,11 @@ def needs_mock(inspection: Inspection, path: Path) -> bool:
 
 def check_mock(inspection: Inspection, path: Path, spec: MockSpec, setting: str = "mock") -> None:
     """setting: where its parameters are."""
+    if spec.name == PROGRAM:  # the parameters of other mocks are left out of it
+        for key in inspection.get(*path, setting):
+            if key not in PROGRAM_KEYS:
+                fix = inspection.suggest(key, PROGRAM_KEYS)
+                inspection.error((*path, setting, key), "a program has no such parameter", fix)
     try:
         for key, what, fix in _problems_of_mock(inspection, spec.name, spec.parameters):
             at = (*path, setting, key)

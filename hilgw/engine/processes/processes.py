@@ -8,6 +8,7 @@ import contextlib
 import os
 import re
 import signal
+import socket
 import sys
 import time
 from dataclasses import dataclass
@@ -106,11 +107,14 @@ _ABSENT = re.compile(r'"(.{1,60}?)" (?:device (?:was )?|was )not found')
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """command: the first is the program. latches: as of `Restarts`."""
+    """command: the first is the program. latches: as of `Restarts`. folder: where it runs. line: of
+    one whose standard input and output are not shown: its end of a new line for each run."""
 
     command: Sequence[str]
     restart: Restart = "never"
     latches: bool = True
+    folder: Path | None = None
+    line: Callable[[], socket.socket] | None = None
 
 
 class ProgramState(StrEnum):
@@ -213,7 +217,19 @@ class Child:
             "exit_codes": self.exits,
         }
 
+    def kill(self) -> None:
+        """End the process group at once; `stop` returns when it is gone."""
+        if self._process is not None:
+            _signal(self._process.pid, signal.SIGKILL)
+
+    def freeze(self, frozen: bool) -> None:
+        """Halt the process group, or let it go on."""
+        if self._process is not None:
+            _signal(self._process.pid, signal.SIGSTOP if frozen else signal.SIGCONT)
+
     async def _run_once(self) -> int:
+        pipe, line = asyncio.subprocess.PIPE, self._program.line
+        end = None if line is None else line()
         try:
             process = await asyncio.create_subprocess_exec(
                 sys.executable,
@@ -223,14 +239,18 @@ class Child:
                 str(int(signal.SIGKILL)),
                 *self._program.command,
                 env=dict(self._environment),
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.STDOUT,
+                stdin=asyncio.subprocess.DEVNULL if end is None else end.fileno(),
+                stdout=pipe if end is None else end.fileno(),
+                stderr=asyncio.subprocess.STDOUT if end is None else pipe,
+                cwd=self._program.folder,
                 start_new_session=True,
             )
         except OSError as error:
             self._observer.notice(self.name, f"cannot start: {error.strerror or error}")
             return 1
+        finally:
+            if end is not None:
+                end.close()
         self.runs += 1
         self._process, self._absent = process, ""
         output = asyncio.create_task(self._show(process))
@@ -265,9 +285,10 @@ class Child:
 
     async def _show(self, process: asyncio.subprocess.Process) -> None:
         """Passes the output on, a line at a time."""
-        assert process.stdout is not None
+        stream = process.stdout or process.stderr
+        assert stream is not None
         rest = b""
-        while data := await process.stdout.read(_READ_BYTES):
+        while data := await stream.read(_READ_BYTES):
             *lines, rest = (rest + data).split(b"\n")
             for line in lines[:LINES]:
                 self._line(line)

@@ -27,6 +27,7 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "frames and packets hilgw sends and which commands the program gives. The run is done "
         "again first, in simulated time, with its programs: a run that does not repeat is refused.",
         epilog="examples: hilgw capture2test run.pcapng && pytest test_run.py\n"
+        "          hilgw capture2test run.pcapng --firmware build/node.elf --machine uno\n"
         "          hilgw capture2test run.pcapng --output tests/test_antenna.py",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -34,6 +35,13 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     parser.add_argument(
         "-o", "--output", metavar="FILE.py", type=Path, help="default: test_NAME.py in this folder"
     )
+    parser.add_argument(
+        "--firmware",
+        metavar="FILE.elf",
+        help="the test plays hilgw's side of one line against this firmware on an emulated board",
+    )
+    parser.add_argument("--machine", default="uno", help="the board of --firmware (default uno)")
+    parser.add_argument("--part", help="the line of --firmware (default: the only one)")
     parser.add_argument("--force", action="store_true", help="replace files that are there")
 
 
@@ -49,9 +57,12 @@ def run(args: argparse.Namespace) -> int:
     if not re.fullmatch(r"test_\w+\.py", target.name, flags=re.A):
         raise UsageError(f"--output {target}: pytest finds tests by names like test_antenna.py")
     played = target.with_suffix(".pcapng")
-    for each in () if args.force else (target, played):
+    made = (target,) if args.firmware else (target, played)
+    for each in () if args.force else made:
         files.expect_new(each, "name another with --output, or replace it with --force")
     recording = opened(args.file)
+    if args.firmware is not None:
+        return _of_firmware(args, target, recording)
     events, here = list(recording.events()), target.absolute().parent
     _demand_whole(recording, events)
     config = Path(str(recording.head.get("config")))
@@ -72,6 +83,33 @@ def run(args: argparse.Namespace) -> int:
         written.write_text(text, encoding="utf-8")
     print(f"wrote {target} and {played.name}; run: pytest {shlex.quote(str(target))}")
     print(*PROVES, sep="\n")
+    return 0
+
+
+def _of_firmware(args: argparse.Namespace, target: Path, recording: Recording) -> int:
+    """Write the test that plays hilgw's side against firmware."""
+    from hilgw.cli.output import files
+    from hilgw.config.load import recorded
+    from hilgw.record.capture import firmware_module
+    from hilgw.record.script import scripts_of
+
+    config, scripts = recorded(recording.head), scripts_of(args.file)
+    framings = {
+        name: str(getattr(config.adapters[name].settings, "framing", ""))
+        if name in config.adapters
+        else "cobs-crc16"  # of WC2EC on a line
+        for name in scripts
+    }
+    part = args.part or next(iter(scripts), "") if len(scripts) < 2 else args.part
+    if part not in scripts or not framings[part]:
+        fix = f"--part is one of {', '.join(name for name in framings if framings[name])}"
+        raise UsageError(f"--part {part}: no line with packets has this name", fix=fix)
+    text = firmware_module(
+        target.stem, scripts[part], framings[part], (args.firmware, args.machine, args.file.name)
+    )
+    with files.output(target) as written:
+        written.write_text(text, encoding="utf-8")
+    print(f"wrote {target}; run: pytest {shlex.quote(str(target))}")
     return 0
 
 

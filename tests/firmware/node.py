@@ -1,0 +1,210 @@
+"""The C library of tools/firmware/hilgw_node in this process, by ctypes."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import subprocess
+import tempfile
+from collections.abc import Callable
+from ctypes import POINTER, c_bool, c_char_p, c_float, c_int, c_uint8, c_uint16, c_uint32
+from pathlib import Path
+from typing import Any
+
+SOURCES = Path(__file__).parents[2] / "tools" / "firmware" / "hilgw_node"
+STRICT = ("-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
+COUNTERS = (
+    "bad_crc",
+    "bad_code",
+    "bad_escape",
+    "too_long",
+    "too_short",
+    "truncated",
+    "aborted",
+    "garbage_bytes",
+    "lost",
+    "not_sent",
+    "overrun",
+)
+FRAMINGS = {  # by hilgw's name: the symbol, and the bytes of the packet buffer beside the payload
+    "cobs-crc16": ("hilgw_cobs_crc16", 2),
+    "slip": ("hilgw_slip", 0),
+    "slip-crc16": ("hilgw_slip_crc16", 2),
+    "hdlc": ("hilgw_hdlc", 2),
+    "length": ("hilgw_length", 6),
+    "lines": ("hilgw_lines", 0),
+    "wc2ec": ("hilgw_wc2ec_stream", 0),
+}
+SIZES = """
+#include "hilgw_node.h"
+const unsigned sizes[] = {sizeof(hilgw_link), sizeof(hilgw_device), sizeof(hilgw_robot)};
+"""
+SENSOR, LINEAR, ROTATIONAL = range(3)  # hilgw_kind
+
+
+class Device(ctypes.Structure):
+    _fields_ = [
+        ("name", c_char_p),
+        ("kind", c_int),
+        ("value", c_float),
+        ("target", c_float),
+        ("due_ms", c_uint32),
+        ("period", c_uint16),
+        ("type", c_uint8),
+        ("index", c_uint8),
+        *((name, c_bool) for name in ("known", "has_value", "has_target", "waits")),
+    ]
+
+
+class Counted(ctypes.Structure):
+    _fields_ = [
+        ("payload", POINTER(c_uint8)),
+        ("length", c_uint16),
+        ("counts", c_uint16 * len(COUNTERS)),
+    ]
+
+
+def compiled(target: Path, *options: str) -> Path:
+    """Compile the library to a shared object for this machine."""
+    sizes = target.with_suffix(".c")
+    sizes.write_text(SIZES)
+    command = ["gcc", *STRICT, "-shared", "-fPIC", "-O1", "-g", *options, f"-I{SOURCES / 'src'}"]
+    command += [str(SOURCES / "src" / "hilgw_node.c"), str(sizes), "-o", str(target)]
+    subprocess.run(command, check=True, capture_output=True, text=True)
+    return target
+
+
+@functools.cache
+def _built(options: tuple[str, ...]) -> ctypes.CDLL:
+    with tempfile.TemporaryDirectory(prefix="hilgw-node-") as folder:
+        return loaded(compiled(Path(folder) / "node.so", *options))
+
+
+def library(*options: str) -> ctypes.CDLL:
+    """Return the library, compiled once in this process."""
+    return _built(options)
+
+
+def loaded(path: Path) -> ctypes.CDLL:
+    found = ctypes.CDLL(str(path))
+    found.hilgw_byte_out.restype = ctypes.c_int16
+    for name in ("read", "send", "controller_poll", "controller_ready", "controller_set"):
+        getattr(found, f"hilgw_{name}").restype = c_bool
+    found.hilgw_body_poll.restype = c_bool
+    for name in ("value", "body_motor", "get_double"):
+        getattr(found, f"hilgw_{name}").restype = c_float
+    return found
+
+
+class Link:
+    """A `hilgw_link`. size: of the packet buffer; its payload is smaller by the framing's spare."""
+
+    def __init__(
+        self, library: ctypes.CDLL, framing: str, *, size: int = 64, queue: int = 4096
+    ) -> None:
+        symbol, self.spare = FRAMINGS[framing]
+        self.library = library
+        sizes = (ctypes.c_uint * 3).in_dll(library, "sizes")
+        assert sizes[1] == ctypes.sizeof(Device)
+        # Buffers of their exact size: AddressSanitizer sees one byte beyond them.
+        self.memory = [ctypes.create_string_buffer(n) for n in (sizes[0], size, queue, queue)]
+        self.itself, packet, into, out = self.memory
+        self.robot_size = sizes[2]
+        self.limit = size - self.spare
+        described = ctypes.c_char.in_dll(library, symbol)
+        library.hilgw_link_init(
+            self.itself, ctypes.byref(described), packet, c_uint16(size), into, c_uint16(queue),
+            out, c_uint16(queue),
+        )  # fmt: skip
+
+    @property
+    def _counted(self) -> Counted:
+        return Counted.from_buffer(self.itself)
+
+    @property
+    def dropped(self) -> dict[str, int]:
+        """Return the counters that are not zero."""
+        counts = zip(COUNTERS, self._counted.counts, strict=True)
+        return {name: count for name, count in counts if count}
+
+    def feed(self, data: bytes, now_ms: int = 0) -> list[bytes]:
+        """Pass bytes as the interrupt does; return the packets that the loop reads after each."""
+        packets = []
+        for byte in data:
+            self.put(bytes([byte]))
+            packets += self.read(now_ms)
+        return packets
+
+    def put(self, data: bytes) -> None:
+        for byte in data:
+            self.library.hilgw_byte_in(self.itself, c_uint8(byte))
+
+    def read(self, now_ms: int = 0) -> list[bytes]:
+        packets = []
+        while self.library.hilgw_read(self.itself, c_uint32(now_ms)):
+            link = self._counted
+            packets.append(ctypes.string_at(link.payload, link.length))
+        return packets
+
+    def send(self, payload: bytes) -> bool:
+        sent: bool = self.library.hilgw_send(self.itself, payload, c_uint16(len(payload)))
+        return sent
+
+    def sent(self) -> bytes:
+        """Take what is in the queue to the UART."""
+        take: Callable[[Any], int] = self.library.hilgw_byte_out
+        return bytes(iter(lambda: take(self.itself), -1))
+
+    def encode(self, payload: bytes) -> bytes | None:
+        """Return the frame of a packet; None: this framing cannot carry it."""
+        return self.sent() if self.send(payload) else None
+
+
+class Robot:
+    """A `hilgw_robot` and its devices, by their names."""
+
+    def __init__(self, link: Link, devices: dict[str, int], *, step_ms: int | None = None) -> None:
+        """step_ms: of a body; None: a controller."""
+        self.link, self.library = link, link.library
+        self.names = list(devices)
+        made = [Device(name.encode(), kind) for name, kind in devices.items()]
+        self.devices = (Device * len(made))(*made)
+        self.itself = ctypes.create_string_buffer(link.robot_size)
+        start = [self.itself, link.itself, self.devices, c_uint8(len(made))]
+        self.is_body = step_ms is not None
+        if step_ms is None:
+            self.library.hilgw_controller_init(*start)
+        else:
+            types = (c_uint8 * 3).in_dll(self.library, "hilgw_r2020a")
+            self.library.hilgw_body_init(*start, types, c_uint16(step_ms))
+
+    def poll(self, now_ms: int, data: bytes = b"") -> bytes:
+        """Run the loop once with these bytes received; return the bytes that it sends."""
+        self.link.put(data)
+        poll = self.library.hilgw_body_poll if self.is_body else self.library.hilgw_controller_poll
+        self.news: bool = poll(self.itself, c_uint32(now_ms))
+        return self.link.sent()
+
+    @property
+    def ready(self) -> bool:
+        is_ready: bool = self.library.hilgw_controller_ready(self.itself)
+        return is_ready
+
+    def command(self, name: str, target: float) -> bool:
+        index = c_uint8(self.names.index(name))
+        taken: bool = self.library.hilgw_controller_set(self.itself, index, c_float(target))
+        return taken
+
+    def value(self, name: str, otherwise: float = -1.0) -> float:
+        index = c_uint8(self.names.index(name))
+        value: float = self.library.hilgw_value(self.itself, index, c_float(otherwise))
+        return value
+
+    def report(self, name: str, value: float) -> None:
+        index = c_uint8(self.names.index(name))
+        self.library.hilgw_body_set(self.itself, index, c_float(value))
+
+    def motor(self, name: str, now_ms: int) -> float:
+        index = c_uint8(self.names.index(name))
+        target: float = self.library.hilgw_body_motor(self.itself, index, c_uint32(now_ms))
+        return target
