@@ -219,7 +219,8 @@ class Gateway:
         # Their connections have ended: a controller that waits for a step is on its way out.
         # Simulated time stands still, so that nothing else goes on meanwhile.
         hold = self.holds.hold("the end of the programs")
-        ends = [child.stop() for child in self.children] + [host.end() for host in self.hosts]
+        ends = [child.stop() for child in self.children]
+        ends += [end for host in self.hosts for end in host.ends()]
         await asyncio.gather(*ends)
         hold.release()
         self.control_loops.close()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Protocol, cast
 
 from hilgw.engine.lines import Lines
@@ -87,7 +86,7 @@ class WholeMock(Mock, Protocol):
     def freeze(self, frozen: bool) -> None:
         """Of one that runs by itself: it halts, as its line does; or it goes on."""
 
-    async def end(self) -> None:
+    async def finish(self) -> None:
         """Of one with I/O of its own: it ends; returns when it has."""
 
     def connect(self, now: int) -> None:
@@ -266,10 +265,9 @@ class MockHost:
         mock.set(name, value)
         self._run()
 
-    async def end(self) -> None:
-        """Ends the mocks with I/O of their own."""
-        own = [cast(WholeMock, mock) for mock in self.mocks if part_of(mock, "end")]
-        await asyncio.gather(*(mock.end() for mock in own))
+    def ends(self) -> list[Coroutine[Any, Any, None]]:
+        """Return what ends the mocks with I/O of their own."""
+        return [cast(WholeMock, each).finish() for each in self.mocks if part_of(each, "finish")]
 
     def close(self) -> None:
         """Stops, and closes the devices. May be repeated."""

@@ -149,7 +149,11 @@ class Observer:
 
         if (report := observer.pose_change) is not None:
             report(PoseEvent(name, pose, now))
+
+    observed: the kinds of which it gets those that it overrides, where it is added without others.
     """
+
+    observed: Sequence[str]
 
     transmitted: (
         Callable[[Packet, Sequence[str], NotReceivedReason | None, Missed], None] | None
@@ -197,6 +201,7 @@ class Observer:
 
 KINDS = tuple(name for name in vars(Observer) if not name.startswith("_"))
 """What can be observed: the names of the methods."""
+Observer.observed = KINDS
 
 
 class Observers(Observer):
@@ -223,7 +228,7 @@ class Observers(Observer):
     def add(self, observer: Observer, kinds: Iterable[str] | None = None) -> None:
         """From now on it gets the events of these kinds that it overrides, None: of those that it
         names as `observed`, or of all; instead of those that it got before."""
-        kinds = getattr(observer, "observed", KINDS) if kinds is None else kinds
+        kinds = observer.observed if kinds is None else kinds
         taken = frozenset(kind for kind in kinds if _takes(observer, kind))
         self._kinds[id(observer)] = observer, taken
         self._bind()
@@ -267,8 +272,8 @@ class Observers(Observer):
 
 def _takes(observer: Observer, kind: str) -> bool:
     """Whether the observer overrides this event."""
-    usual = getattr(Observer, kind, None)
-    return getattr(observer, kind, None) != (usual and MethodType(usual, observer))
+    usual = getattr(Observer, kind)
+    return bool(getattr(observer, kind) != (usual and MethodType(usual, observer)))
 
 
 def _to_all(sinks: Sequence[Callable[..., None]]) -> Callable[..., None]:

@@ -23,6 +23,7 @@ from tests.e2e.running import HOST, ROOT, Gateway, environment, free_port, run
 from tests.federation.ros2_library import DEFINITION, HASH, MESSAGE, ros2_library
 
 PAGE = (ROOT / "docs" / "distributed.md").read_text(encoding="utf-8")
+KEYS = (ROOT / "docs" / "zenoh.md").read_text(encoding="utf-8")
 SCRIPT = str(ROOT / "docs" / "examples" / "zenoh_packets.py")
 
 Lab = tuple[Gateway, Gateway, str]
@@ -114,9 +115,9 @@ def test_the_files_of_two_machines_are_valid(tmp_path: Path) -> None:
 
 
 def test_the_keys_and_heads_of_the_page_are_those_of_the_code() -> None:
-    keys = set(re.findall(r"^\| `([a-z]+)/", PAGE, re.MULTILINE))
+    keys = set(re.findall(r"^\| `([a-z]+)/", KEYS, re.MULTILINE))
     assert keys == set(re.findall(r"^    ([a-z]+)/", str(wire.__doc__), re.MULTILINE))
-    table = PAGE.partition("| key | meaning |")[2].partition("Behind it")[0]
+    table = KEYS.partition("| key | meaning |")[2].partition("Behind it")[0]
     named = {
         name
         for row in table.split("\n")

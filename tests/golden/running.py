@@ -31,6 +31,7 @@ from hilgw.engine.observer import Direction, LineEvent, Observer
 from hilgw.engine.simulated.clock import SimulatedClock
 from hilgw.engine.simulated.event_loop import PacedLoop
 from hilgw.errors import HilgwError
+from hilgw.settings import PROGRAM
 from hilgw.testing.co_simulation import CoSimulation, Side
 from hilgw.testing.sim import Clock, SimEventLoop, elapse, local_sockets
 
@@ -407,5 +408,5 @@ class Modules(CoSimulation):
 
 
 def mock_names() -> list[str]:
-    """The kinds of firmware mocks."""
-    return plugins.names(plugins.MOCKS)
+    """The kinds of firmware mocks; a program of the user is none."""
+    return [name for name in plugins.names(plugins.MOCKS) if name != PROGRAM]

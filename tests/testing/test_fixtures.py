@@ -13,6 +13,7 @@ import serial
 
 from hilgw.errors import ConfigError, HilgwError, PeerError, UsageError
 from hilgw.plugins import MOCKS, names
+from hilgw.settings import PROGRAM
 from hilgw.testing.fixtures.gateways import Gateways
 from hilgw.testing.fixtures.mocks import AirOfTest, FirmwareMocks
 from hilgw.testing.fixtures.ports import VirtualPorts
@@ -200,7 +201,7 @@ def test_other_airs_are_silent(firmware_mock: FirmwareMocks, air: AirOfTest) -> 
     assert firmware_mock("xbee", seed=9).air.seed == 9
 
 
-@pytest.mark.parametrize("kind", names(MOCKS))
+@pytest.mark.parametrize("kind", [each for each in names(MOCKS) if each != PROGRAM])
 def test_every_kind_of_mock_has_a_port(firmware_mock: FirmwareMocks, kind: str) -> None:
     peer = {"wc2ec_controller": "wc2ec_robot", "webots_controller": "webots_simulator"}.get(kind)
     to = {} if peer is None else {"connect": firmware_mock(peer).port}

@@ -140,7 +140,7 @@ class Terminal(EventStream):
     ) -> None:
         others = () if quiet else ("packet", "refused", *["delivered"] * verbose)
         super().__init__((*LOUD, *others))
-        self.observed.append("control_loop")
+        self.observed = [*self.observed, "control_loop"]
         self._out = out
         self._stamp = stamp
         self._on_lost = on_lost

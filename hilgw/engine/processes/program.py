@@ -137,11 +137,12 @@ class ProgramMock:
         """End the program at once."""
         child, self._child = self._child, None
         self._received = b""
+        if child is not None:
+            child.kill()  # before its line ends, which would end many a program by itself
         self._drop_line()
         for task in self._tasks:
             task.cancel()
         if child is not None:
-            child.kill()
             self._keep(child.stop())
 
     def freeze(self, frozen: bool) -> None:
@@ -149,7 +150,7 @@ class ProgramMock:
         if self._child is not None:
             self._child.freeze(frozen)
 
-    async def end(self) -> None:
+    async def finish(self) -> None:
         """End the program for good; return when it has."""
         self._ended = True
         self.switch_off()
@@ -167,11 +168,16 @@ class ProgramMock:
             return
         line = self._new_line if self._line == "stdio" else None
         program = Program(self._command, self._restart, folder=self._folder, line=line)
-        self._child = Child(self.name, program, _Shown(self._notify, self._output))
+
+        def notify(name: str, text: str) -> None:
+            if child is self._child:  # not of one that was switched off
+                self._notify(name, text)
+
+        child = self._child = Child(self.name, program, _Shown(notify, self._output))
         self._printed = ""
-        self._child.start(os.environ)
+        child.start(os.environ)
         if line is None:
-            self._keep(self._join(self._child))
+            self._keep(self._join(child))
 
     def _new_line(self) -> socket.socket:
         """Return the program's end of a new line on its standard input and output."""

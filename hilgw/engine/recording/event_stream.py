@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from hilgw.control.events import Accepted, MotorCommand
 from hilgw.devices.kinds import KINDS
-from hilgw.engine.observer import Observer, ValueEvent
+from hilgw.engine.observer import KINDS as OBSERVABLE, Observer, ValueEvent
 from hilgw.events import kinds as events, wire
 
 if TYPE_CHECKING:
@@ -41,7 +41,9 @@ METHODS = {
     "placed": "pose_change",
 }
 """Observers have these names for some kinds of events, and their own names for the others."""
-OBSERVED = {name: METHODS.get(name, name) for name in events.LIVE}
+OBSERVED = {
+    name: method for name in events.LIVE if (method := METHODS.get(name, name)) in OBSERVABLE
+}
 
 
 class EventStream(Observer, ABC):
@@ -55,9 +57,10 @@ class EventStream(Observer, ABC):
         device: Callable[[str, str], Device | None] = lambda robot, name: None,
     ) -> None:
         self._device = device
-        self.observed = [OBSERVED[name] for name in kinds]
-        for name, method in zip(kinds, self.observed, strict=True):
-            if getattr(type(self), method, None) is getattr(Observer, method, None):
+        observed = {OBSERVED[name]: name for name in kinds if name in OBSERVED}
+        self.observed = [*observed]
+        for method, name in observed.items():
+            if getattr(type(self), method) is getattr(Observer, method):
                 setattr(self, method, partial(self._report, events.KINDS[name]))
 
     def _report(self, kind: events.Kind, *values: Any) -> None:

@@ -28,7 +28,6 @@ LINK = "federation: {name: bench, zenoh: {transport: {link: {%s}}}}"
         (LINK % "tx: {lease: 1e300}", "federation.zenoh.transport.link.tx.lease", ""),
         (LINK % "tx: {lease: 1.0e+300}", "federation.zenoh.transport", "would take 1844"),
         (LINK % "tx: {lease: -1}", "federation.zenoh.transport.link.tx", "would take 0"),
-        ("control: {group: no such}", "control.group", "there is no group 'no such'"),
     ],
 )
 def test_each_is_an_error_with_its_place(tmp_path: Path, line: str, place: str, what: str) -> None:
@@ -39,3 +38,8 @@ def test_each_is_an_error_with_its_place(tmp_path: Path, line: str, place: str, 
     texts = list(map(str, caught.value.diagnostics))
     (error,) = [each for each in texts if place in each]
     assert what in error and error.startswith(f"{file}:2:")
+
+
+def test_a_group_of_another_machine_is_a_warning_with_its_place() -> None:
+    (warning,) = load_text("version: 1\ncontrol: {group: no such}\n", "f.yaml").warnings
+    assert str(warning).startswith("f.yaml:2:18: ") and "no group 'no such' here" in str(warning)

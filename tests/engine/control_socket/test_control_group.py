@@ -31,7 +31,7 @@ GROUP = 64010
 @pytest.fixture
 def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """In place of /run; any user passes it."""
-    made = Path(tempfile.mkdtemp(prefix="hilgw-run-"))
+    made = Path(tempfile.mkdtemp(prefix="hilgw-service-"))
     made.chmod(0o755)
     monkeypatch.setattr(paths, "SERVICES", made / "hilgw")
     monkeypatch.setattr(paths, "SHARED", made / "tmp")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import time
 from collections.abc import AsyncIterator, Callable
@@ -100,7 +101,7 @@ async def bench(
         host.add(mock, pipe.device)
         yield Bench(host, mock, pipe.connect)
     finally:
-        await host.end()
+        await asyncio.gather(*host.ends())
         host.close()
 
 
