@@ -157,4 +157,5 @@ class RequestRefused(RequestReason):
     )
     NOT_A_CONTROLLER = "not_a_controller", "a connection that did not begin like a controller's"
     NO_REQUEST = "no_request", "a connection that did not end the handshake of a controller in time"
+    NOT_SECURED = "not_secured", "a connection with which TLS failed: its certificate, or no TLS"
     TOO_MANY_CONNECTIONS = "too_many_connections", "more connections than are kept waiting"

@@ -76,12 +76,15 @@ class Listening:
         """Connections that are open."""
         return 0 if self._listener is None else len(self._listener.clients)
 
-    def take_refused(self) -> int:
-        """The connections that were refused since the last call."""
-        if self._listener is None:
-            return 0
-        number, self._listener.refused = self._listener.refused, 0
-        return number
+    def take_refused(self) -> tuple[int, int, str]:
+        """Return how many connections were too many since the last call, with how many TLS failed,
+        and the last reason of these."""
+        listener = self._listener
+        if listener is None:
+            return 0, 0, ""
+        failed, over = listener.tls_failed, listener.refused - listener.tls_failed
+        listener.refused = listener.tls_failed = 0
+        return over, failed, listener.tls_failure
 
     def close(self) -> None:
         """Stops listening. Accepted connections stay open."""

@@ -56,7 +56,8 @@ class InProcessListener:
         self.host = host
         self.port = port
         self.on_client = on_client
-        self.refused = 0  # a mock connects once at a time
+        self.refused = self.tls_failed = 0  # a mock connects once at a time
+        self.tls_failure = ""
         self.clients: dict[Any, str] = {}  # and does not count
         self._network = network
 

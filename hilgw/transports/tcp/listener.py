@@ -52,6 +52,8 @@ class Listener(Protocol):
     host: str
     port: int
     refused: int
+    tls_failed: int
+    tls_failure: str
     clients: dict[Any, str]
 
     @property
@@ -73,7 +75,7 @@ class TcpListener:
     the limits are closed at once and counted in `refused`. Port 0: any free port, the same for all
     addresses; `port` is its number after start(). clients: the hosts of the open connections,
     oldest first. tls: on_client gets the stream inside TLS, after the handshake; a client without
-    one in time is closed and counted in `refused`.
+    one in time is closed and counted in `refused`, and in `tls_failed`. tls_failure: the last reason.
     """
 
     def __init__(
@@ -88,7 +90,8 @@ class TcpListener:
     ) -> None:
         self.host = host
         self.port = port
-        self.refused = 0
+        self.refused = self.tls_failed = 0
+        self.tls_failure = ""
         self._on_client = on_client
         self._loopback_only = loopback_only
         self._limits = limits
@@ -219,3 +222,5 @@ class TcpListener:
 
     def _not_secured(self, error: PortError) -> None:
         self.refused += 1
+        self.tls_failed += 1
+        self.tls_failure = error.what

@@ -191,6 +191,8 @@ def test_the_api_connects_with_a_certificate_and_names_what_it_lacks(folder: Pat
             ):
                 with pytest.raises(PeerError, match=what):
                     await asyncio.to_thread(connect, given | wrong)
+            await until(lambda: "not_secured" in str(log.refusals))
+            assert "TLS: " in str(log.refusals) and "too_many" not in str(log.refusals)
             connection = await asyncio.to_thread(connect, given)
             connection.send(encode_request(0))
             await until(lambda: "127.0.0.1" in str(log.states))

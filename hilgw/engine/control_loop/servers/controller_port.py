@@ -112,9 +112,12 @@ class ControllerPort(AttachedPort, ABC):
 
     def _poll(self, listening: Listening | None) -> None:
         """Counts connections that the listener refused; drops a peer that takes no bytes."""
-        if listening is not None and (over := listening.take_refused()):
+        over, failed, why = (0, 0, "") if listening is None else listening.take_refused()
+        if over:
             text = f"{over} more connections"
             self.count(RequestRefused.TOO_MANY_CONNECTIONS, text, over)
+        if failed:
+            self.count(RequestRefused.NOT_SECURED, f"TLS: {why}", failed)
         if self._connection is None:
             return
         now_s = asyncio.get_running_loop().time()
