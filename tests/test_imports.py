@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import sys
 from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 from tests.sources import ROOT, files, imports, place
@@ -169,3 +171,19 @@ def test_one_file_imports_the_serial_library() -> None:
         if any(name.split(".")[0] in ("serial", "serial_asyncio") for name in imports_of(path))
     }
     assert users == {"transports/serial/port.py"}
+
+
+def test_benchmarks_import_what_is_there() -> None:
+    """Type checks leave them out, and nobody runs them each day."""
+    names = {
+        (str(node.module), alias.name)
+        for file in files("tools")
+        for node in imports(file)
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("hilgw")
+        for alias in node.names
+    }
+    assert names
+    for module, name in sorted(names):
+        there = import_module(module)
+        is_module = hasattr(there, "__path__") and find_spec(f"{module}.{name}") is not None
+        assert name in vars(there) or is_module, f"{module}.{name}"

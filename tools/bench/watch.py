@@ -100,7 +100,7 @@ while robot.step(8) != -1:
 async def serve(name: str, path: str) -> None:
     """The gateway; each line of stdin is answered by the time of the latest turns."""
     from hilgw.assemble.gateway import build
-    from hilgw.assemble.network import metrics_listening
+    from hilgw.assemble.network import NetworkPorts
     from hilgw.config.load import load_text
     from hilgw.engine.control_loop.controller_steps import ControllerSteps
     from hilgw.engine.control_socket.control_server import ControlServer
@@ -122,8 +122,9 @@ async def serve(name: str, path: str) -> None:
     gc.freeze()  # as `hilgw run` does
     server = ControlServer(gateway, path)
     await server.start()
+    ports = NetworkPorts(config, gateway)
     metrics = MetricsServer(
-        metrics_listening(config, gateway, "tcp://127.0.0.1:0"),
+        ports.listening("tcp://127.0.0.1:0", mocked=False, tokens=True, role="monitor"),
         lambda: text_of([({}, server.status())]),
         gateway.real_timer,
     )
