@@ -22,7 +22,16 @@ import serial
 from hilgw.framing import create
 from hilgw.testing.sim import wait_until
 from tests.bridge.rig import ALL_VALUES, Device
-from tests.e2e.running import DEADLINE_S, HOST, Gateway, free_port, run, run_program, usage_error
+from tests.e2e.running import (
+    DEADLINE_S,
+    HOST,
+    Gateway,
+    free_port,
+    in_process,
+    run,
+    run_program,
+    usage_error,
+)
 
 BULK = ALL_VALUES * 1024
 
@@ -201,18 +210,18 @@ def test_a_port_that_never_came_is_exit_code_4(tmp_path: Path) -> None:
 def test_a_taken_tcp_port_is_exit_code_4(device: Device, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         where = f"127.0.0.1:{taken.getsockname()[1]}"
-        done = run("bridge", str(device.link), "--listen", where, cwd=tmp_path)
-    assert done.returncode == 4
-    assert where in done.stderr
-    assert "Traceback" not in done.stderr
+        code, _, errors = in_process("bridge", str(device.link), "--listen", where, cwd=tmp_path)
+    assert code == 4
+    assert where in errors
+    assert "Traceback" not in errors
 
 
 def test_a_file_instead_of_a_port_is_exit_code_4(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    done = run("bridge", "file", "--listen", "127.0.0.1:0", cwd=tmp_path)
-    assert done.returncode == 4
-    assert "file" in done.stderr
-    assert "Traceback" not in done.stderr
+    code, _, errors = in_process("bridge", "file", "--listen", "127.0.0.1:0", cwd=tmp_path)
+    assert code == 4
+    assert "file" in errors
+    assert "Traceback" not in errors
 
 
 @pytest.mark.parametrize(

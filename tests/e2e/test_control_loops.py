@@ -34,6 +34,7 @@ from tests.e2e.running import (
     Gateway,
     environment,
     free_port,
+    in_process,
     patient,
     run,
     wait_until,
@@ -290,9 +291,9 @@ def test_a_second_controller_is_refused_with_a_message(tmp_path: Path) -> None:
 def test_a_listener_on_a_taken_port_ends_with_4(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         text = configuration(1).replace("127.0.0.1:0", f"127.0.0.1:{taken.getsockname()[1]}")
-        done = run("--config", write_configuration(tmp_path, text), cwd=tmp_path)
-    assert done.returncode == 4
-    assert "in use" in done.stderr
+        code, _, errors = in_process("--config", write_configuration(tmp_path, text), cwd=tmp_path)
+    assert code == 4
+    assert "in use" in errors
 
 
 def test_a_robot_that_never_comes_is_waited_for_in_one_line(tmp_path: Path) -> None:

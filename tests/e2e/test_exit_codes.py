@@ -101,8 +101,14 @@ def test_4_a_port_that_never_appears(tmp_path: Path) -> None:
     assert "waiting" in done.stdout
 
 
-def test_4_at_once_for_a_port_in_use(tmp_path: Path) -> None:
+def test_6_another_module_than_the_one_configured_and_4_at_once_for_a_port_in_use(
+    tmp_path: Path,
+) -> None:
     with Gateway(tmp_path, ["mock", "xbee", "--link", "./xb"]):
+        config = config_for("./xb", tmp_path, 'module: "0013A200DEADBEEF"')
+        done = run("--config", config, "--duration", "60s", cwd=tmp_path)
+        assert done.returncode == 6, done.stdout + done.stderr
+        assert "DEADBEEF" in done.stderr
         config = config_for("./xb", tmp_path)
         with Gateway(tmp_path, ["--config", config]):
             done = run("--config", config, "--duration", "600s", cwd=tmp_path)
@@ -119,14 +125,6 @@ def test_5_a_port_without_an_answer(tmp_path: Path) -> None:
         os.close(master)
         os.close(slave)
     assert done.returncode == 5, done.stdout + done.stderr
-
-
-def test_6_another_module_than_the_one_configured(tmp_path: Path) -> None:
-    with Gateway(tmp_path, ["mock", "xbee", "--link", "./xb"]):
-        config = config_for("./xb", tmp_path, 'module: "0013A200DEADBEEF"')
-        done = run("--config", config, "--duration", "60s", cwd=tmp_path)
-    assert done.returncode == 6, done.stdout + done.stderr
-    assert "DEADBEEF" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -243,12 +244,15 @@ print("all well")
         (["exec", "--robot", "b", "open.yaml", "brain.py"], "no robot 'b' with a controller"),
     ],
 )
-def test_errors_of_exec(arguments: list[str], what: str, tmp_path: Path) -> None:
+def test_errors_of_exec(
+    arguments: list[str], what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(os, "execve")  # of this process
     (tmp_path / "brain.py").write_text(BRAIN)
     (tmp_path / "rover.yaml").write_text(ROBOT)
     (tmp_path / "open.yaml").write_text(OPEN.format(host=HOST, port=1234))
-    done = run(*arguments, cwd=tmp_path)
-    assert done.returncode != 0 and what in done.stderr and "Traceback" not in done.stderr
+    code, _, errors = in_process(*arguments, cwd=tmp_path)
+    assert code != 0 and what in errors and "Traceback" not in errors
 
 
 def test_exec_names_the_mock_that_has_the_robot(tmp_path: Path) -> None:
