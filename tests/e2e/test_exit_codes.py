@@ -21,6 +21,7 @@ from tests.e2e.running import (
     environment,
     in_process,
     run,
+    run_program,
     usage_error,
 )
 
@@ -111,7 +112,8 @@ def test_6_another_module_than_the_one_configured_and_4_at_once_for_a_port_in_us
         assert "DEADBEEF" in done.stderr
         config = config_for("./xb", tmp_path)
         with Gateway(tmp_path, ["--config", config]):
-            done = run("--config", config, "--duration", "600s", cwd=tmp_path)
+            command = (*COMMAND, "--config", config, "--duration", "600s")
+            done = run_program(*command, cwd=tmp_path)
     assert done.returncode == 4, done.stdout + done.stderr
 
 
