@@ -33,11 +33,12 @@ def ignore_signals() -> None:
 @pytest.mark.process
 @pytest.mark.parametrize("workers", ["0", "1"])
 def test_it_passes_with_ignored_signals_and_without_a_user(workers: str) -> None:
+    picked = "clean_stop and (SIGINT or SIGHUP)"  # nohup and a shell ignore these
     done = run_tests(
-        "tests/e2e/test_exit_codes.py", "-k", "clean_stop", "-n", workers, preexec_fn=ignore_signals
+        "tests/e2e/test_exit_codes.py", "-k", picked, "-n", workers, preexec_fn=ignore_signals
     )
     assert done.returncode == 0, done.stdout
-    assert "3 passed" in done.stdout
+    assert "2 passed" in done.stdout
 
 
 @pytest.mark.process

@@ -97,8 +97,14 @@ def test_lines() -> None:
 
 
 ROOT = Path(__file__).parents[2]
-FILES = ["khepera", "text"]  # those with most texts that become bytes
-STRANGE = ["a\u202eb", "\0", "\ud800", "\x1b[2J"]
+# In the files with most texts that become bytes.
+STRANGE = [
+    ("khepera", "a\u202eb"),
+    ("khepera", "\0"),
+    ("text", "\0"),
+    ("text", "\ud800"),
+    ("khepera", "\x1b[2J"),
+]
 
 
 def texts(node: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -136,8 +142,7 @@ def check(path: Path, capsys: pytest.CaptureFixture[str]) -> str:
     return printed
 
 
-@pytest.mark.parametrize("name", FILES)
-@pytest.mark.parametrize("text", STRANGE, ids=ascii)
+@pytest.mark.parametrize(("name", "text"), STRANGE, ids=ascii)
 def test_any_text_is_accepted_or_an_error_with_its_position(
     name: str, text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -302,7 +302,7 @@ def refused(text: str) -> int:
 @pytest.mark.parametrize("shape", SHAPES)
 def test_work_grows_with_the_number_of_wrong_entries_alone(shape: str) -> None:
     assert refused(file_of(shape, 10)) >= 9  # and everything is imported
-    few, many = (all_calls(lambda n=n: refused(file_of(shape, n))) for n in (100, 300))
+    few, many = (all_calls(lambda n=n: refused(file_of(shape, n))) for n in (60, 180))
     assert many <= 3.1 * few
 
 

@@ -36,10 +36,10 @@ ROBOTS = [
     "webots-plugin",
     "shadow",
 ]
-# A Webots behind hilgw has no simulated time, these robots stand still at the end of a run, and a
-# busy machine delays the programs of the others.
-AS_SHIPPED = ["xbee", "webots-proxy", "create2", "dynamixel", "khepera"]
-AS_SHIPPED += ["epuck", "gcode", "python-controller"]
+# A Webots behind hilgw has no simulated time, a busy machine delays the program of another, and
+# these robots stand still at the end of a run. tests/golden has the bytes of their motions.
+AS_SHIPPED = ["webots-proxy", "python-controller", "khepera", "gcode"]
+AT_REST = ["create2", "dynamixel", "epuck"]
 EMULATED = ["firmware-emulated"]  # QEMU, and real time
 TOGETHER = ["lab-simulator", "lab-bench"]  # tests/docs/test_distributed.py
 
@@ -71,7 +71,7 @@ def test_it_runs(name: str, tmp_path: Path) -> None:
     simulated = ["--speed", "max", "--duration", "5s", *without_link(ROOT / f"configs/{name}.yaml")]
     report = report_of(tmp_path, "--config", name, *simulated)
     assert works(report), report
-    if name in ROBOTS:
+    if name in ROBOTS and name not in AT_REST:
         assert drives(report), report
 
 

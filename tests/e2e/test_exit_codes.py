@@ -13,7 +13,17 @@ from pathlib import Path
 import pytest
 
 from hilgw.testing.sim import wait_until
-from tests.e2e.running import COMMAND, DEADLINE_S, XBEE, Gateway, environment, run
+from tests.e2e.running import (
+    COMMAND,
+    DEADLINE_S,
+    XBEE,
+    Gateway,
+    environment,
+    in_process,
+    run,
+    run_program,
+    usage_error,
+)
 
 SILENT = """
 version: 1
@@ -39,9 +49,9 @@ def config_for(port: str, tmp_path: Path, *more: str) -> str:
 
 
 def test_0_and_help_names_them_all(tmp_path: Path) -> None:
-    done = run("--help", cwd=tmp_path)
-    assert done.returncode == 0
-    words = " ".join(done.stdout.split())
+    code, out, _ = in_process("--help", cwd=tmp_path)
+    assert code == 0
+    words = " ".join(out.split())
     for text in ("0 success", "1 failure", "2 error in the command line", "4 a port", "5 a device"):
         assert text in words
     for text in (
@@ -57,11 +67,15 @@ def test_0_and_help_names_them_all(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [[], ["--duration", "soon"], ["nonsense"], ["--nonsense"], ["send", "xbee0"]],
+    [[], ["--duration", "soon"], ["--nonsense"], ["send", "xbee0"]],
     ids=str,
 )
-def test_2_usage(arguments: list[str], tmp_path: Path) -> None:
-    done = run(*arguments, cwd=tmp_path)
+def test_2_usage(arguments: list[str]) -> None:
+    assert usage_error(*arguments)
+
+
+def test_2_of_the_process(tmp_path: Path) -> None:
+    done = run("nonsense", cwd=tmp_path)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
 
@@ -75,10 +89,10 @@ def test_1_a_report_that_cannot_be_written(tmp_path: Path) -> None:
 
 def test_3_configuration(tmp_path: Path) -> None:
     (tmp_path / "x.yaml").write_text("version: 1\nadapters: {x: {kind: xbee, buadRate: 9600}}\n")
-    done = run("--config", "x.yaml", cwd=tmp_path)
-    assert done.returncode == 3
-    assert done.stderr.startswith("x.yaml:2:")
-    assert "did you mean 'baudRate'" in done.stderr
+    code, _, errors = in_process("--config", "x.yaml", cwd=tmp_path)
+    assert code == 3
+    assert errors.startswith("x.yaml:2:")
+    assert "did you mean 'baudRate'" in errors
 
 
 def test_4_a_port_that_never_appears(tmp_path: Path) -> None:
@@ -88,11 +102,18 @@ def test_4_a_port_that_never_appears(tmp_path: Path) -> None:
     assert "waiting" in done.stdout
 
 
-def test_4_at_once_for_a_port_in_use(tmp_path: Path) -> None:
+def test_6_another_module_than_the_one_configured_and_4_at_once_for_a_port_in_use(
+    tmp_path: Path,
+) -> None:
     with Gateway(tmp_path, ["mock", "xbee", "--link", "./xb"]):
+        config = config_for("./xb", tmp_path, 'module: "0013A200DEADBEEF"')
+        done = run("--config", config, "--duration", "60s", cwd=tmp_path)
+        assert done.returncode == 6, done.stdout + done.stderr
+        assert "DEADBEEF" in done.stderr
         config = config_for("./xb", tmp_path)
         with Gateway(tmp_path, ["--config", config]):
-            done = run("--config", config, "--duration", "600s", cwd=tmp_path)
+            command = (*COMMAND, "--config", config, "--duration", "600s")
+            done = run_program(*command, cwd=tmp_path)
     assert done.returncode == 4, done.stdout + done.stderr
 
 
@@ -106,14 +127,6 @@ def test_5_a_port_without_an_answer(tmp_path: Path) -> None:
         os.close(master)
         os.close(slave)
     assert done.returncode == 5, done.stdout + done.stderr
-
-
-def test_6_another_module_than_the_one_configured(tmp_path: Path) -> None:
-    with Gateway(tmp_path, ["mock", "xbee", "--link", "./xb"]):
-        config = config_for("./xb", tmp_path, 'module: "0013A200DEADBEEF"')
-        done = run("--config", config, "--duration", "60s", cwd=tmp_path)
-    assert done.returncode == 6, done.stdout + done.stderr
-    assert "DEADBEEF" in done.stderr
 
 
 @pytest.mark.parametrize(

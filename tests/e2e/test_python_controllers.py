@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -243,12 +244,15 @@ print("all well")
         (["exec", "--robot", "b", "open.yaml", "brain.py"], "no robot 'b' with a controller"),
     ],
 )
-def test_errors_of_exec(arguments: list[str], what: str, tmp_path: Path) -> None:
+def test_errors_of_exec(
+    arguments: list[str], what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(os, "execve")  # of this process
     (tmp_path / "brain.py").write_text(BRAIN)
     (tmp_path / "rover.yaml").write_text(ROBOT)
     (tmp_path / "open.yaml").write_text(OPEN.format(host=HOST, port=1234))
-    done = run(*arguments, cwd=tmp_path)
-    assert done.returncode != 0 and what in done.stderr and "Traceback" not in done.stderr
+    code, _, errors = in_process(*arguments, cwd=tmp_path)
+    assert code != 0 and what in errors and "Traceback" not in errors
 
 
 def test_exec_names_the_mock_that_has_the_robot(tmp_path: Path) -> None:
@@ -291,14 +295,18 @@ time.sleep(60)
 
 
 @pytest.mark.wall_clock("a program is named after 5 s without a step")
-@pytest.mark.parametrize(
-    ("program", "what"),
-    [(FREEZES, "not called robot.step"), ("import time; time.sleep(60)", "no Robot()")],
-)
-def test_a_program_that_does_not_step_is_named(program: str, what: str, tmp_path: Path) -> None:
-    (tmp_path / "rover.yaml").write_text(ROBOT)
-    (tmp_path / "brain.py").write_text(program)
-    line = f"rover.controller the program brain.py runs, and has {what} for 5 s"
-    with Gateway(tmp_path, ["--config", "rover.yaml", *patient("rover")]) as gateway:
-        wait_until(lambda: line in gateway.text())
-        assert gateway.text().count(line) == 1
+def test_a_program_that_does_not_step_is_named(tmp_path: Path) -> None:
+    _, rover = ROBOT.split("  rover:")
+    other = rover.replace("brain.py", "other.py").replace("27015", "27017")
+    (tmp_path / "rover.yaml").write_text(f"{ROBOT}  other:{other}")
+    (tmp_path / "brain.py").write_text(FREEZES)
+    (tmp_path / "other.py").write_text("import time; time.sleep(60)")
+    runs = "controller the program {}.py runs, and has {} for 5 s"
+    lines = [
+        f"rover.{runs.format('brain', 'not called robot.step')}",
+        f"other.{runs.format('other', 'no Robot()')}",
+    ]
+    options = [*patient("rover"), *patient("other")]
+    with Gateway(tmp_path, ["--config", "rover.yaml", *options]) as gateway:
+        wait_until(lambda: all(line in gateway.text() for line in lines), what="both names")
+        assert [gateway.text().count(line) for line in lines] == [1, 1]

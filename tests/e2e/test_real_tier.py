@@ -68,17 +68,8 @@ def test_a_loop_plug(wrong: bytes, passes: bool) -> None:
     assert (done.returncode == 0) == passes, done.stdout + done.stderr
 
 
-def test_an_xbee(tmp_path: Path) -> None:
-    bench = tmp_path / "bench"
-    bench.mkdir()
-    with Gateway(bench, ["mock", "xbee", "--link", "./xb"]):
-        done = pytest_of("--xbee", str(bench / "xb"))
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "2 passed" in done.stdout
-
-
-def test_robots(tmp_path: Path) -> None:
-    kinds = ("epuck", "create2", "dynamixel")
+def test_an_xbee_and_robots(tmp_path: Path) -> None:
+    kinds = ("xbee", "epuck", "create2", "dynamixel")
     options: list[str] = []
     with ExitStack() as running:
         for kind in kinds:
@@ -88,4 +79,4 @@ def test_robots(tmp_path: Path) -> None:
             options += [f"--{kind}", str(bench / "robot")]
         done = pytest_of(*options)
         assert done.returncode == 0, done.stdout + done.stderr
-        assert "3 passed" in done.stdout
+        assert "5 passed" in done.stdout

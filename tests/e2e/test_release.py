@@ -133,28 +133,28 @@ def test_the_gateway_takes_the_port_back_from_a_client_that_is_killed(gateway: G
         wait_until(lambda: is_up(gateway))
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_signals_go_to_the_command(gateway: Gateway, number: signal.Signals) -> None:
-    waits = (
-        f"import signal, sys; signal.signal({number}, lambda *_: sys.exit(9)); "
-        "print('began', flush=True); signal.pause()"
-    )
-    with release(gateway.cwd, "uart0", "--", sys.executable, "-c", waits) as process:
-        begun(process)
-        process.send_signal(number)
-        _, errors = process.communicate(timeout=DEADLINE_S)
-    assert process.returncode == 9 and "uart0 is up again" in errors
+def test_signals_go_to_the_command(gateway: Gateway) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        waits = (
+            f"import signal, sys; signal.signal({number}, lambda *_: sys.exit(9)); "
+            "print('began', flush=True); signal.pause()"
+        )
+        with release(gateway.cwd, "uart0", "--", sys.executable, "-c", waits) as process:
+            begun(process)
+            process.send_signal(number)
+            _, errors = process.communicate(timeout=DEADLINE_S)
+        assert process.returncode == 9 and "uart0 is up again" in errors
 
 
-@pytest.mark.parametrize("ends", ["\n", ""])
-def test_without_a_command_it_is_free_until_enter_or_ctrl_c(gateway: Gateway, ends: str) -> None:
-    with release(gateway.cwd, "uart0") as process:
-        assert process.stderr is not None
-        assert "Enter or Ctrl-C gives it back" in process.stderr.readline()
-        if not ends:
-            process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(ends or None, timeout=DEADLINE_S)
-    assert process.returncode == (0 if ends else 130) and "uart0 is up again" in errors
+def test_without_a_command_it_is_free_until_enter_or_ctrl_c(gateway: Gateway) -> None:
+    for ends in ("\n", ""):
+        with release(gateway.cwd, "uart0") as process:
+            assert process.stderr is not None
+            assert "Enter or Ctrl-C gives it back" in process.stderr.readline()
+            if not ends:
+                process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(ends or None, timeout=DEADLINE_S)
+        assert process.returncode == (0 if ends else 130) and "uart0 is up again" in errors
 
 
 def test_what_cannot_be_handed_over_is_refused_and_changes_nothing(gateway: Gateway) -> None:

@@ -143,7 +143,6 @@ def test_a_program_starts_again_after_hilgw_was_late_and_moves_nothing_until_it_
 @pytest.mark.parametrize(
     ("restart", "safety", "brain", "why"),
     [
-        ("", "", LEAVES, "the program ended with exit code 0"),
         ("", "", LEAVES + "; raise SystemExit(1)", "the program ended with exit code 1"),
         ("restart: never", "", BRAIN, "stays down: `restart: never`"),
         ("", ", latch: false", BRAIN, "stays down: the body is real, with `latch: false`"),

@@ -21,22 +21,6 @@ from tests.e2e.running import (
 SIMULATED = ("--speed", "max", "--backend", "mock", "--set", "airs.lab.nodes.spare.link=null")
 
 
-def test_the_terminal_shows_states_packets_and_a_summary(tmp_path: Path) -> None:
-    with Gateway(tmp_path, ["--config", XBEE, "--report", "report.json"]) as gateway:
-        wait_until(lambda: '"pong 1"' in gateway.text(), what="the answer")
-        assert gateway.stop(signal.SIGINT) == 130
-        text = gateway.text()
-    report = json.loads((tmp_path / "report.json").read_text())
-    assert report["exit_code"] == 130
-    assert report["latency"]["xbee0"]["count"] == report["stations"]["xbee0"]["delivered"] > 0
-    assert re.search(r"^ +[\d.]+  rover\.tx +ch 12 +\"ping 1\"", text, re.MULTILINE), text
-    assert re.search(r"xbee0 +up: XBee .*CH 0C PAN 3332", text)
-    assert re.search(r'xbee0 +ch 12 +"pong 1" 6 B +-\d+ dBm +from 0013A2', text)
-    assert "\nready\n" in text
-    assert "the ledger adds up" in text
-    assert "\x1b" not in text  # not a terminal: no colours
-
-
 def test_a_report_on_stdout_is_the_only_output(tmp_path: Path) -> None:
     simulated = (*SIMULATED, "--duration", "2s")
     done = run("--config", XBEE, *simulated, "--report", "-", cwd=tmp_path)
@@ -62,12 +46,15 @@ def test_the_loopback_back_end_needs_no_pty(tmp_path: Path) -> None:
 
 def test_options_may_stand_before_and_after_the_command(tmp_path: Path) -> None:
     for arguments in (["--config", XBEE, "run"], ["run", "-c", XBEE]):
-        with Gateway(tmp_path, [*arguments, "--backend", "loopback"]) as gateway:
-            assert gateway.stop() == 130
+        done = run(*arguments, *SIMULATED, "--duration", "2s", cwd=tmp_path)
+        assert done.returncode == 0 and "rover.tx" in done.stdout, done.stderr
 
 
-def test_send_through_a_running_gateway(tmp_path: Path) -> None:
-    with Gateway(tmp_path, ["--config", XBEE]) as gateway:
+def test_send_through_a_running_gateway_that_shows_states_packets_and_a_summary(
+    tmp_path: Path,
+) -> None:
+    with Gateway(tmp_path, ["--config", XBEE, "--report", "report.json"]) as gateway:
+        wait_until(lambda: '"pong 1"' in gateway.text(), what="the answer")
         done = run("send", "rover.tx", "--channel", "12", "ping by hand", cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         wait_until(lambda: '"pong by hand"' in gateway.text(), what="the answer")
@@ -79,9 +66,20 @@ def test_send_through_a_running_gateway(tmp_path: Path) -> None:
         done = run("send", "xbee9", "x", cwd=tmp_path)
         assert done.returncode == 1
         assert "did you mean 'xbee0'?" in done.stderr
+        assert gateway.stop(signal.SIGINT) == 130
+        text = gateway.text()
     done = run("send", "rover.tx", "x", cwd=tmp_path)
     assert done.returncode == 5
     assert "no gateway" in done.stderr
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert report["exit_code"] == 130
+    assert report["latency"]["xbee0"]["count"] == report["stations"]["xbee0"]["delivered"] > 0
+    assert re.search(r"^ +[\d.]+  rover\.tx +ch 12 +\"ping 1\"", text, re.MULTILINE), text
+    assert re.search(r"xbee0 +up: XBee .*CH 0C PAN 3332", text)
+    assert re.search(r'xbee0 +ch 12 +"pong 1" 6 B +-\d+ dBm +from 0013A2', text)
+    assert "\nready\n" in text
+    assert "the ledger adds up" in text
+    assert "\x1b" not in text  # not a terminal: no colours
 
 
 def test_two_modules_in_one_air_make_no_storm_and_no_echo(tmp_path: Path) -> None:

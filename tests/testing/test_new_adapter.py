@@ -9,13 +9,14 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from hilgw.testing import AdapterConformance
-from tests.e2e.running import ROOT, copy_checkout, environment, in_process, run
+from tests.e2e.running import ROOT, copy_checkout, environment, in_process
 
 pytestmark = pytest.mark.process
 
@@ -179,9 +180,14 @@ def lint(checkout: Path) -> str:
 
 
 def test_from_four_files_to_an_adapter(checkout: Path) -> None:
+    """Its tests turn green in the order that it names."""
     done = new_adapter(checkout, "buzz")
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[:4] == [ADAPTER, MOCK, CONFIG, TEST]
+    named = re.findall(r"^  (test_\w+)$", done.stdout, re.M)
+    first, *_ = (checkout / TEST).read_text().split("from __future__")
+    assert re.findall(r"^  (test_\w+)$", first, re.M) == named
+    assert all(hasattr(AdapterConformance, name) for name in named)
     assert lint(checkout) == ""
 
     fresh = run_tests(checkout, "-k", "not round_trip")
@@ -196,12 +202,17 @@ def test_from_four_files_to_an_adapter(checkout: Path) -> None:
     ):
         assert reported in fresh, reported
 
-    fill_in_adapter(checkout)
-    without_mock = run_tests(checkout, "-k", "sizes or received or sent or bounded")
-    assert f"expected: {MOCK}, obey(): for each frame of the client" in without_mock
-    assert "3 passed" in without_mock
+    *steps, last = steps_of(checkout).items()
+    assert [*dict(steps), last[0]] == named
+    for number, (_, step) in enumerate(steps, 1):
+        step()
+        results = run_tests(checkout, "-rA", "-k", f"bounded or {' or '.join(named)}")
+        passed = set(re.findall(r"^PASSED \S+::(test_\w+)", results, re.M))
+        assert passed & set(named) == set(named[:number]), results[-3000:]
+    assert "test_buffers_are_bounded" in passed
+    assert f"expected: {MOCK}, obey(): for each frame of the client" in results
 
-    fill_in_mock(checkout, "transmit(buffer[start + 2 : end], now)")
+    last[1]()
     filled = run_tests(checkout)
     assert " failed" not in filled, filled[-3000:]
     assert lint(checkout) == ""
@@ -216,19 +227,15 @@ def test_from_four_files_to_an_adapter(checkout: Path) -> None:
     assert "one module is one channel" in (checkout / "docs/adapters/buzz.md").read_text()
 
 
-def test_its_tests_turn_green_in_the_order_that_it_names(checkout: Path) -> None:
-    done = new_adapter(checkout, "buzz")
-    named = re.findall(r"^  (test_\w+)$", done.stdout, re.M)
-    first, *_ = (checkout / TEST).read_text().split("from __future__")
-    assert re.findall(r"^  (test_\w+)$", first, re.M) == named
-    assert all(hasattr(AdapterConformance, name) for name in named)
+def steps_of(checkout: Path) -> dict[str, Callable[[], None]]:
+    """Return, by the test that each turns green, the steps to an adapter."""
     adapter = checkout / ADAPTER
 
     def send() -> None:
         note_vector(checkout)
         fill_in_encode(adapter)
 
-    steps = {
+    return {
         "test_adapter_describes_itself": partial(describe, adapter),
         "test_mapping_is_documented": partial(document_mapping, adapter),
         "test_vectors_are_sent": send,
@@ -237,12 +244,6 @@ def test_its_tests_turn_green_in_the_order_that_it_names(checkout: Path) -> None
             fill_in_mock, checkout, "transmit(buffer[start + 2 : end], now)"
         ),
     }
-    assert list(steps) == named
-    for number, step in enumerate(steps.values(), 1):
-        step()
-        results = run_tests(checkout, "-rA", "-k", " or ".join(named))
-        passed = set(re.findall(r"^PASSED \S+::(test_\w+)", results, re.M))
-        assert passed == set(named[:number]), results[-3000:]
 
 
 def test_a_wire_has_a_mock_that_echoes(checkout: Path) -> None:
@@ -260,8 +261,8 @@ def test_outside_a_checkout_it_is_a_distribution_of_its_own(
     package, test = "hilgw_my_radio", "tests/test_my_radio.py"
     adapter, mock = f"{package}/adapter.py", f"{package}/mock.py"
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    done = run("new-adapter", "my_radio", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    code, _, errors = in_process("new-adapter", "my_radio", cwd=tmp_path)
+    assert code == 0, errors
     folder = tmp_path / "hilgw-my-radio"
     made = {file.relative_to(folder).as_posix() for file in folder.rglob("*.*")}
     assert made == {
@@ -272,7 +273,7 @@ def test_outside_a_checkout_it_is_a_distribution_of_its_own(
         "pyproject.toml",
         test,
     }
-    assert run("new-adapter", "my_radio", cwd=tmp_path).returncode == 2
+    assert in_process("new-adapter", "my_radio", cwd=tmp_path)[0] == 2
 
     # Installed, as its pyproject.toml describes: its entry points are beside the code.
     pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation"]

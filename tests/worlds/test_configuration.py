@@ -506,10 +506,10 @@ def work_of(body: str) -> tuple[int, str]:
 @pytest.mark.parametrize("name", hostile(1))
 def test_the_work_of_an_import_is_bounded(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """It does not grow with the product of how long a node is and how often it is used."""
-    monkeypatch.setattr(parser, "MAX_TOKENS", 20_000)
-    monkeypatch.setattr(survey, "MAX_VISITS", 2000)
-    monkeypatch.setattr(survey, "MAX_VALUES", 50_000)
-    (few, _), (many, problem) = (work_of(hostile(number)[name]) for number in (1400, 2800))
+    monkeypatch.setattr(parser, "MAX_TOKENS", 7_000)
+    monkeypatch.setattr(survey, "MAX_VISITS", 700)
+    monkeypatch.setattr(survey, "MAX_VALUES", 17_500)
+    (few, _), (many, problem) = (work_of(hostile(number)[name]) for number in (500, 1000))
     assert many <= 2.2 * few
     if problem:
         assert problem.startswith("arena.wbt")
