@@ -46,9 +46,8 @@ def run(
     *arguments: str, cwd: Path, timeout_s: float = 2 * DEADLINE_S, **env: str
 ) -> subprocess.CompletedProcess[str]:
     """One command of hilgw to its end. One that only asks or reads, or runs a gateway in simulated
-    time or for some time, needs no process."""
-    ends = {"--speed", "max"} < {*arguments} or "--duration" in arguments
-    if not env and (ends or {*arguments[:1]} & {*ASKING, *READING}):
+    time, needs no process."""
+    if not env and ({*arguments[:1]} & {*ASKING, *READING} or {"--speed", "max"} < {*arguments}):
         with patch.dict(os.environ, environment(cwd)):
             return subprocess.CompletedProcess(arguments, *in_process(*arguments, cwd=cwd))
     return run_program(*COMMAND, *arguments, cwd=cwd, timeout_s=timeout_s, **env)
