@@ -75,7 +75,7 @@ class TcpListener:
     the limits are closed at once and counted in `refused`. Port 0: any free port, the same for all
     addresses; `port` is its number after start(). clients: the hosts of the open connections,
     oldest first. tls: on_client gets the stream inside TLS, after the handshake; a client without
-    one in time is closed and counted in `refused`, and in `tls_failed`. tls_failure: why the last was.
+    one in time is closed and counted in `refused`, and in `tls_failed`. tls_failure: the last why.
     """
 
     def __init__(
