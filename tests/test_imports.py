@@ -174,7 +174,7 @@ def test_one_file_imports_the_serial_library() -> None:
 
 
 def test_benchmarks_import_what_is_there() -> None:
-    """Type checks leave them out, and nobody runs them each day."""
+    """Type checks leave them out, and they do not run each day."""
     names = {
         (str(node.module), alias.name)
         for file in files("tools")

@@ -47,6 +47,7 @@ while robot.step(32) != -1:
         wheel.setVelocity(sent % 3)
         sent += 1
 """
+TRIES = 5
 RUN = ("rover.yaml", "--duration", "2s", "--set", "robots.rover.controller.args=[--lab]")
 CHANGES = {
     "packet": ('b"ping %d" % sent', 'b"ping %d" % (sent + (sent == 5))', "ping 6"),
@@ -65,10 +66,13 @@ def test_the_test_passes_and_fails_when_the_program_changes(tmp_path: Path) -> N
         lab.mkdir()
         (lab / "rover.yaml").write_text(CONFIG)
         (lab / "brain.py").write_text(BRAIN)
-        done = run("run", *RUN, "--speed", speed, "--record", "run.pcapng", cwd=lab)
-        assert (done.returncode, done.stderr) == (0, "")
-    for lab in labs.values():
-        code, out, err = in_process("capture2test", "run.pcapng", cwd=lab)
+        for number in range(TRIES):
+            file = f"run{number}.pcapng"
+            done = run("run", *RUN, "--speed", speed, "--record", file, cwd=lab)
+            assert (done.returncode, done.stderr) == (0, "")
+            code, out, err = in_process("capture2test", file, "--output", "test_run.py", cwd=lab)
+            if "depends on time" not in err:  # as it does where the machine stands still in a run
+                break
         assert (code, err) == (0, "") and "run: pytest test_run.py" in out
         text = (lab / "test_run.py").read_text()
         for shown in (out, text):
