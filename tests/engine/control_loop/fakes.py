@@ -10,12 +10,15 @@ from hilgw.bodies.wc2ec import BODY, Wc2ecBodySettings
 from hilgw.control.safety import SafetyState
 from hilgw.control.safety_settings import SafetySettings
 from hilgw.controllers.wc2ec import CONTROLLER, Wc2ecControllerSettings
+from hilgw.devices.steps import StepClock
 from hilgw.engine.control_loop.context import LoopContext
 from hilgw.engine.control_loop.devices.radios import Radios
 from hilgw.engine.control_loop.loop import ControlLoop
 from hilgw.engine.control_loop.parts import LoopBody, LoopController
 from hilgw.engine.control_loop.peer_link import PeerLink
+from hilgw.engine.control_loop.stepping import StepGrid, Stepping
 from hilgw.engine.control_loop.watchdog import Watchdog
+from hilgw.engine.robot.schedule import Schedule
 from hilgw.engine.station.line_pacer import LinePacer
 from hilgw.engine.supervisor import PortListener
 from hilgw.errors import HilgwError
@@ -87,7 +90,8 @@ class FakeLoop:
     """`robot` and `pilot` are the connections of the two ends. serial: both are lines. body:
     settings of the body besides its connection. session: of another body, on a line. deadlines:
     the clock of the controller's deadline. advice: how to get a controller.
-    guardian: of its body. has_watchdog: of the robot. simulated: the body is."""
+    guardian: of its body. has_watchdog: of the robot. simulated: the body is. pilot: the session of
+    another controller. step_ms: of a controller that is stepped."""
 
     def __init__(
         self,
@@ -103,6 +107,8 @@ class FakeLoop:
         guardian: FakeGuardian | None = None,
         has_watchdog: bool = False,
         simulated: bool = True,
+        pilot: Any = None,
+        step_ms: int = 0,
         **safety: Any,
     ) -> None:
         self.devices = devices
@@ -127,7 +133,8 @@ class FakeLoop:
         )
         self.controller: PeerLink[Any] = self._link(
             "cab.controller",
-            CONTROLLER.session(
+            pilot
+            or CONTROLLER.session(
                 Wc2ecControllerSettings(**(place or {"listen": "tcp://127.0.0.1:1"})),
                 "R2020a",
                 pilot_framing if serial else None,
@@ -144,13 +151,23 @@ class FakeLoop:
                 is_guarded=guardian is not None,
                 has_watchdog=has_watchdog,
             ),
-            LoopController(self.controller, deadlines or self.scheduler, advice),
+            LoopController(
+                self.controller,
+                deadlines or self.scheduler,
+                advice,
+                stepping=self._stepping(step_ms) if step_ms else None,
+            ),
             Radios(None),
         )
         self.statistics = self.loop.statistics
         self.watchdog.watch(self.loop.safety)
         self.robot = Wire()
         self.pilot = Wire()
+
+    def _stepping(self, step_ms: int) -> Stepping:
+        steps = StepClock(self.scheduler.now(), step_ms * MS)
+        grid = StepGrid(Schedule(self.scheduler, steps), steps)
+        return Stepping(grid, synchronization=True)
 
     def _link(self, name: str, session: Any, baud_rate: int) -> PeerLink[Any]:
         pacer = LinePacer(baud_rate, 10) if baud_rate else None

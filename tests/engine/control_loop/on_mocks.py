@@ -8,12 +8,14 @@ from typing import Any
 from firmware_mocks.wc2ec import wire
 from hilgw import plugins
 from hilgw.config.queries import is_on_line
+from hilgw.control.events import Event, StepRequest
 from hilgw.devices.kinds import LINEAR_MOTOR, MOTOR, Device
 from hilgw.framing import create
 from hilgw.testing import BodyConformance
 from hilgw.testing.conformance.bodies import pattern
 from tests.bodies import test_every_body  # noqa: F401 - the subclasses of BodyConformance
 from tests.engine.control_loop.fakes import MS, TYPES, FakeLoop
+from tests.engine.control_loop.scripted import ScriptedController
 
 
 def kinds() -> list[str]:
@@ -28,7 +30,8 @@ def declared(kind: str) -> BodyConformance:
 
 
 class OnMock:
-    """The robot is up, and a controller is there. written: what the body's session wrote."""
+    """The robot is up, and a controller is there. written: what the body's session wrote. With
+    step_ms, the controller is one that the test scripts, and that asks for steps."""
 
     def __init__(self, kind: str, settings: Any = None, **safety: Any) -> None:
         self.subject = declared(kind)
@@ -41,6 +44,8 @@ class OnMock:
         framing = create(self.body.framing) if framed else None
         session = self.body.session(self.settings, self.subject.version, framing)
         rate = self.settings.baudRate if self.on_line else 0
+        if safety.get("step_ms"):
+            safety["pilot"] = ScriptedController("controller", [])
         self.loop = FakeLoop(session=session, baud_rate=rate, **safety)
         spec = self.body.mock(self.settings, self.subject.version)
         self.mock: Any = self.subject.make_mock(spec)
@@ -96,6 +101,19 @@ class OnMock:
     @property
     def moves(self) -> bool:
         return self.subject.moves(self.mock)
+
+    # --- a controller that asks for steps -----------------------------------------------------
+
+    def sends(self, *events: Event) -> None:
+        """The scripted controller sends these."""
+        self.loop.controller.session.script(*events)
+        self.loop.controller.data_received(b"?")
+
+    def steps(self, count: int, step_ms: int = 32) -> None:
+        """The scripted controller asks for this many steps, and gets them."""
+        for _ in range(count):
+            self.sends(StepRequest(step_ms))
+            self.run(step_ms)
 
     # --- driving ------------------------------------------------------------------------------
 
