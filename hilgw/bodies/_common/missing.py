@@ -6,7 +6,6 @@ import dataclasses
 import math
 from collections import Counter
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from hilgw.control.events import (
     Command,
@@ -28,14 +27,6 @@ DEFAULT_AVAILABLE = 10.0
 """Webots' default maxForce and maxTorque."""
 
 
-class Reduced(NamedTuple):
-    """What is left of a command. command: None where the robot lacks all that it sets. stops: the
-    motor has no force or torque to move with."""
-
-    command: Command | None
-    stops: bool
-
-
 class MissingSettings:
     """What is missing is named once for each motor, and counted as `dropped_SETTING` each time a
     controller changes it. An available force or torque of 0, which a robot cannot be given, stops
@@ -46,7 +37,6 @@ class MissingSettings:
         self._missing = frozenset(missing)
         self._counts = counts
         self._known: dict[tuple[int, str], float] = {}  # by the index of a motor
-        self._powerless: set[int] = set()
 
     def stopped(self, reason: StopReason) -> None:
         """The motors were stopped. Where the controller leaves, the next one begins anew."""
@@ -56,31 +46,30 @@ class MissingSettings:
     def forget(self) -> None:
         """Nothing was set."""
         self._known.clear()
-        self._powerless.clear()
 
-    def reduce(self, device: Device, command: Command, events: list[Event]) -> Reduced:
-        """What the robot can do of a command to this motor. events: gets the notices."""
-        index = command.index
-        if not self._missing:
-            return Reduced(command, False)
+    def reduce(self, device: Device, command: Command, events: list[Event]) -> Command | None:
+        """Return what the robot can do of a command to this motor; None where it lacks all that the
+        command sets. events: gets the notices."""
         if isinstance(command, MotorPid):
             if GAINS not in self._missing:
-                return Reduced(command, False)
+                return command
             self._drop(device, GAINS, events)
-            return Reduced(None, False)
+            return None
+        index = command.index
         for name, value in _limits_in(command):
             if name not in self._missing:
                 continue
-            if name == AVAILABLE:
-                (self._powerless.add if value == 0 else self._powerless.discard)(index)
             if self._known.get((index, name), _default(device, name)) != value:
                 self._drop(device, name, events)
             self._known[index, name] = value
             if isinstance(command, MotorCommand):
-                return Reduced(None, index in self._powerless)
-        if mode_of(command) is not None and index in self._powerless:
-            return Reduced(None, True)
-        return Reduced(command, False)
+                return None
+        return None if mode_of(command) is not None and self.stops(command) else command
+
+    def stops(self, command: Command) -> bool:
+        """Whether the motor of this command has no force or torque to move with."""
+        is_powerless = self._known.get((command.index, AVAILABLE)) == 0
+        return is_powerless and not isinstance(command, MotorPid)
 
     def _drop(self, device: Device, name: str, events: list[Event]) -> None:
         self._counts[f"dropped_{name}"] += 1

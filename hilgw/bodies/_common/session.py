@@ -98,11 +98,11 @@ class MotorSession(ABC):
         if isinstance(device, Refusal):
             return counted(self.counts, device), []
         notices: list[Event] = []
-        left, stops = self._missing.reduce(device, command, notices)
-        if stops and self._commanded and (stop := self.stop_motor(index, now)) is not None:
-            return Accepted.SENT, stop + notices
+        left = self._missing.reduce(device, command, notices)
         if left is None:
-            return Accepted.DROPPED, notices
+            stops = self._commanded and self._missing.stops(command)
+            stop = self.stop_motor(index, now) if stops else None
+            return (Accepted.DROPPED if stop is None else Accepted.SENT), [*(stop or ()), *notices]
         events = self._move(device, left, now)
         if isinstance(events, Refusal):
             return counted(self.counts, events), notices

@@ -113,7 +113,6 @@ class Create2Session(WheeledSession):
         """The port is open: the angles of the wheels begin at 0."""
         self._bind_sensors()
         self._led_values = dict.fromkeys(LEDS, 0)
-        self._commanded.clear()
         self._mode_ns = None
         return self._begin(now)
 

@@ -93,7 +93,6 @@ class DynamixelSession(RobotSession):
     # --- the connection -----------------------------------------------------------------------
 
     def open(self, now: int) -> list[Event]:
-        self._commanded.clear()
         self._switch_off()
         self._bus.reset()
         self._faults.clear()

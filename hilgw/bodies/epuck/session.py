@@ -79,7 +79,6 @@ class EPuckSession(WheeledSession):
         """The port was opened: nothing is enabled, the angles begin at 0."""
         self._sensors.reset()
         self._lights = dict.fromkeys(range(len(LEDS)), 0)
-        self._commanded.clear()
         self._at_first = True
 
     # --- the connection -----------------------------------------------------------------------

@@ -56,7 +56,6 @@ class TextBodySession(RobotSession):
     def open(self, now: int) -> list[Event]:
         """The port is open: counters that wrap around begin anew."""
         self._traffic.forget()
-        self._commanded.clear()
         self._reported_unexpected = False
         return self._begin(now)
 

@@ -91,7 +91,6 @@ class Wc2ecBodySession(MotorSession):
         self._types.clear()
         self._link.kinds.clear()
         self._motors.clear()
-        self._commanded.clear()
         self._all_registered = False
         self._link.open(now)
         self._registrations.open(now)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from hilgw.control.events import BrakeDamping, MotorSettings, StopReason
 from hilgw.control.limits import check_command, check_value
-from hilgw.control.safety import Mode, mode_of
+from hilgw.control.record import MotorRecords
+from hilgw.control.safety import mode_of
 from hilgw.devices.kinds import MOTOR, Refusal
 from hilgw.engine.control_loop.bodies.first_positions import FirstPositions
 from hilgw.engine.control_loop.emergency_stop import EmergencyStop
@@ -37,7 +38,6 @@ LONGEST_DELAY_NS = 500 * NS_PER_MS
 # At a deadline: time for the event loop to read what the controller has sent.
 UNREAD_NS = 5 * NS_PER_MS
 
-_NONE = object()
 _ENDED = Refusal(RequestRefused.ENDED, "")
 
 
@@ -47,8 +47,8 @@ class Safety:
     Implements `hilgw.engine.control_loop.watchdog.Watched`. has_controller: the controller moves
     this body, so a stop for a fault of the controller disconnects it. statistics: of the commands
     that were given to this body. released: to whom its port is; it cannot be armed then. stops: how
-    they are written. is_guarded: the body is real. on_up: called when it is up. positions: of its
-    motors, as it connected.
+    they are written. records: of its motors. is_guarded: the body is real. on_up: called when it is
+    up. positions: of its motors, as it connected.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Safety:
         self.state = state = body.safety
         self.late_ns = state.late_ns
         self.ending = False
-        self.stop_calls = 0  # a command that waited meanwhile is void
+        self.records = MotorRecords()
         self.has_controller = False
         self.released = ""
         self.is_guarded = body.is_guarded
@@ -78,7 +78,6 @@ class Safety:
         self._observer = context.observer
         self.stops = Stops(body.link, context.scheduler, self._inform)
         self._deadline: Handle | None = None
-        self._modes: dict[int, Mode | None] = {}  # of the motors since the last stop
         self._refusal_shown = False  # since the robot was disarmed
         body.link.lock = self.emergency_stop.lock
 
@@ -228,13 +227,13 @@ class Safety:
 
     def is_prepared(self, command: Command) -> bool:
         """Whether the stop that this command needs is ready: another mode may have another."""
-        modes = self._modes
-        return self.state.moving and modes.get(command.index, _NONE) is mode_of(command)
+        prepared = self.records[command.index].prepared
+        return self.state.moving and prepared == (mode_of(command),)
 
     def prepare(self, command: Command) -> bool:
         """Before a motor command that the session has accepted is written: has its stop ready.
         False where the guardian could not take it. May raise what the session raises."""
-        self._modes[command.index] = mode_of(command)
+        self.records[command.index].prepared = (mode_of(command),)
         return self.emergency_stop.prepare(self._body.session.stop_bytes())
 
     def commanded(self, command: Command, now: int) -> None:
@@ -251,7 +250,7 @@ class Safety:
     ) -> None:
         """Sets every motor to its default, where a stop is due (`SafetyState.owes_stop`); counted
         and reported when one was commanded since the last stop. by_hand: a person ends the run."""
-        self.stop_calls += 1
+        self.records.stop()
         was_armed = self.state.armed
         is_due = self.state.owes_stop(reason, by_hand=by_hand)
         moved = self.state.stop(reason, latch=latch and not self.ending)
@@ -261,7 +260,6 @@ class Safety:
                 self._show_disarmed(f"{reason.doc}: disarmed until `hilgw arm {self._name}`")
             return
         self.emergency_stop.prepare(b"")
-        self._modes.clear()
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None

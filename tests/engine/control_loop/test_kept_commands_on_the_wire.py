@@ -108,6 +108,12 @@ def test_a_command_of_another_mode_takes_the_place_of_those_before() -> None:
         robot.steps(1)
         velocities.append(motor.velocity)
     assert velocities == sorted(velocities) and velocities[-1] > 2.2  # it accelerates all the time
+    robot.sends(MotorCommand(left, "position", math.inf), MotorCommand(left, "velocity", 1.0))
+    robot.steps(4)
+    motor.force = 0.25  # no torque comes any more that would overwrite it
+    robot.steps(20)
+    assert (motor.velocity, motor.force) == (1.0, 0.25)
+    robot.sends(MotorCommand(left, "torque", 0.5))
     robot.sends(settings)
     robot.steps(20)
     assert motor.velocity == 2.0

@@ -19,16 +19,11 @@ from hilgw.control.events import (
     SensorSwitch,
     Write,
 )
+from hilgw.control.record import kind_of
 from hilgw.control.safety import mode_of, stands_still
 from hilgw.devices.kinds import Refusal
+from hilgw.engine.control_loop.bodies.deferred import Deferred
 from hilgw.engine.control_loop.bodies.first_positions import FirstPositions
-from hilgw.engine.control_loop.bodies.kept_commands import (
-    MOTIONS,
-    Deferred,
-    Repeater,
-    kind_of,
-    superseded_by,
-)
 from hilgw.engine.control_loop.bodies.renumbered import RenumberedSession
 from hilgw.engine.control_loop.peer_link import PeerListener
 from hilgw.engine.control_loop.safety import Safety
@@ -37,7 +32,7 @@ from hilgw.reasons import RequestRefused
 from hilgw.units import NS_PER_MS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from hilgw.control.events import Command, Event, Outcome
     from hilgw.devices.kinds import Device, Devices
@@ -98,11 +93,9 @@ class BodyEnd(PeerListener):
         self._shown_as = self.link.name.rpartition(".")[2] if is_one_of_two else ""
         self.newest: dict[str, tuple[Command, Outcome, int]] = {}
         self._owner = owner
-        keeps_commands = is_one_of_two or controller.stepping is not None
-        self._repeater = Repeater() if keeps_commands else None
         self._registered_ns = 0  # the last device
-        self._held: set[int] = set()  # motors that a refusal stopped, since their last command
-        self._deferred = Deferred(context.scheduler, self.link.is_busy)
+        self._records = self.safety.records
+        self.deferred = Deferred(context.scheduler, self.link.is_busy)
         self.link.listener = self
 
     # --- the link -----------------------------------------------------------------------------
@@ -124,8 +117,7 @@ class BodyEnd(PeerListener):
     def detached(self, now: int) -> None:
         self.safety.emergency_stop.detach()
         self.safety.stops.lost()
-        self._deferred.clear()
-        self._held.clear()
+        self.drop_waiting()
         self._owner.body_detached(self, now)
 
     def faulted(self, now: int) -> None:
@@ -141,7 +133,7 @@ class BodyEnd(PeerListener):
         link = self.link
         try:
             refusal = self.safety.check(command, now)
-            waits = may_wait and (link.is_busy(now) or self._deferred.has(command.index))
+            waits = may_wait and (link.is_busy(now) or self._records.has_waiting(command.index))
             if refusal is None and not waits:
                 self.safety.state.was_commanded = True
                 outcome, events = link.session.command(command, now)
@@ -151,7 +143,7 @@ class BodyEnd(PeerListener):
         if refusal is not None:
             return self._turn_down(command, refusal, now)
         if waits:
-            return self._defer(command)  # not before an older one
+            return self._defer(command, now)  # not before an older one
         return self._handle(command, outcome, events, now)
 
     def _handle(self, command: Command, outcome: Outcome, events: list[Event], now: int) -> Outcome:
@@ -168,10 +160,8 @@ class BodyEnd(PeerListener):
         if not isinstance(settled, Refusal):
             self._settle(command, settled)
         if outcome is Accepted.SENT:
-            self._held.discard(command.index)
             self.safety.stops.commanded(command.index)
-            if self._repeater is not None:
-                self._repeater.keep(command, now, first=not self.safety.state.moving)
+            self._records.set(command, now, waits=False)
             self.safety.commanded(command, now)
         elif isinstance(outcome, Refusal):
             refused = Refused(command.index, outcome.reason, outcome.text)
@@ -180,8 +170,8 @@ class BodyEnd(PeerListener):
                 self.stop_motor(command.index, now)
             if written:
                 self._settle(command, outcome)
-        elif self._repeater is not None:
-            self._repeater.replace(command)
+        else:
+            self._records.dropped(command)
         return outcome
 
     def _turn_down(self, command: Command, refusal: Refusal, now: int) -> Outcome:
@@ -234,40 +224,46 @@ class BodyEnd(PeerListener):
         robot, body = self._context.name, self._shown_as
         return CommandEvent(robot, body, device, command, outcome, applied, now)
 
-    def _defer(self, command: Command) -> Outcome:
-        """Keeps a command until the line has room. One that a stop overtakes is void."""
-        kind, stops = kind_of(command), self.safety.stop_calls
-        self._deferred.drop(command.index, *superseded_by(kind), kind)
+    def _defer(self, command: Command, now: int) -> Outcome:
+        """Keeps a command until the line has room."""
+        index, kind = command.index, kind_of(command)
+        self._replaced(self._records.set(command, now, waits=True))
+        outcome = self._settle(command, Accepted.WAITS)
+        self.deferred.put(index, kind, lambda now: self._write_waiting(index, kind, now))
+        return outcome
 
-        def send(now: int) -> None:
-            if stops != self.safety.stop_calls:
-                replaced()
-                return
-            outcome = self.command(command, now, may_wait=False)
-            if isinstance(outcome, Refusal) and self.safety.has_controller:
-                self._owner.refused_late(command.index)
+    def _write_waiting(self, index: int, kind: str, now: int) -> None:
+        """The line has room for the command of this kind, unless a stop has made it void."""
+        waiting = self._records[index].take(kind)
+        if waiting is None:
+            return
+        if waiting.stops != self._records.stops:
+            self._replaced([waiting.command])
+            return
+        outcome = self.command(waiting.command, now, may_wait=False)
+        if isinstance(outcome, Refusal) and self.safety.has_controller:
+            self._owner.refused_late(index)
 
-        def replaced() -> None:
+    def _replaced(self, commands: Sequence[Command]) -> None:
+        """These commands waited, and are void."""
+        for command in commands:
             self._settle(command, Accepted.REPLACED)
-
-        self._deferred.put(command.index, kind, send, replaced)
-        return self._settle(command, Accepted.WAITS)
 
     def stop_motor(self, index: int, now: int) -> bool:
         """Stops one motor, of a simulated robot where this run has commanded it; whether it has got
         its stop, which counts where a motor was commanded since the last stop of all."""
-        link, state = self.link, self.safety.state
-        self._deferred.drop(index, *MOTIONS)
+        link, state, record = self.link, self.safety.state, self._records[index]
+        self._replaced(self._records.stop_motor(index))
         owes_stop = state.was_commanded or not state.simulated
-        if index in self._held or link.transport is None or not owes_stop:
-            return index in self._held
+        if record.is_held or link.transport is None or not owes_stop:
+            return record.is_held
         stops, events = link.ask(((), None), self._stop_of_motor, index, now)
         if events is not None and link.discard_unsent(now):
             # The robot may take the first stop for the end of a frame that was cut.
             events = [*(each for each in events if type(each) is Write), *events]
         stopped = events is not None and link.handle(events, now)
         if stopped:
-            self._hold(index)
+            record.is_held = True
             self.safety.stops.repeat_motor(index, now)
         self._motor_stopped(index, stops if stopped and state.moving else (), now)
         return stopped
@@ -291,21 +287,6 @@ class BodyEnd(PeerListener):
         if is_controllers:
             self._owner.motor_stopped(index, now)
 
-    def _hold(self, index: int) -> None:
-        """This motor was stopped: what was commanded before is void."""
-        self._held.add(index)
-        self._deferred.drop(index, *MOTIONS)
-        if self._repeater is not None:
-            self._repeater.forget(index)
-
-    def when_free(self, index: int, kind: str, act: Callable[[int], None], now: int) -> None:
-        """Calls act(now) once the line has room, unless a newer request of this kind for the device
-        takes its place."""
-        if self.link.is_busy(now) or self._deferred.has(index, kind):
-            self._deferred.put(index, kind, act)
-        else:
-            act(now)
-
     def switch(self, switch: SensorSwitch | FeedbackSwitch | int, now: int) -> None:
         """Gives the body one period. switch: an index means the own period of this sensor. A
         refusal of the body makes no difference to the controller."""
@@ -317,7 +298,7 @@ class BodyEnd(PeerListener):
         def write(now: int) -> None:
             self.link.call(now, self._switched, switch, now)
 
-        self.when_free(index, kind, write, now)
+        self.deferred.put(index, kind, write)
 
     def _switched(self, switch: SensorSwitch | FeedbackSwitch | int, now: int) -> list[Event]:
         session = self.link.session
@@ -330,22 +311,18 @@ class BodyEnd(PeerListener):
         return [event for event in events if type(event) is Write]
 
     def drop_waiting(self) -> None:
-        """Drops what waits: the controller gets another body."""
-        self._deferred.clear()
-
-    def for_another_body(self) -> list[Command]:
-        """The last commands of a body whose motors move, as far as another body takes them."""
-        if self._repeater is None or not self.safety.state.moving:
-            return []
-        return self._repeater.for_another_body()
+        """Drops what waits: the body is gone, or the controller gets another one."""
+        self.deferred.clear()
+        self._replaced(self._records.clear())
 
     def repeat(self, now: int) -> None:
-        """Sends the last commands again: motors in Webots keep a command, robots with a watchdog
-        need it again and again."""
+        """Sends the last commands again. A motor in Webots keeps its last command, so controllers
+        command it once; firmware stops motors that get none. A controller that freezes asks for no
+        step: then the robot's own watchdog stops the motors."""
         link = self.link
-        if self._repeater is None or not self.safety.state.moving or link.is_busy(now):
+        if link.is_busy(now):
             return
-        for command in self._repeater.due(now):
+        for command in self._records.refresh(now):
             if not link.call(now, self._again, command, now):
                 return
 
@@ -373,7 +350,8 @@ class BodyEnd(PeerListener):
             case Registered():
                 self._registered_ns = now
             case MotorHeld(index):
-                self._hold(index)
+                self._replaced(self._records.stop_motor(index))
+                self._records[index].is_held = True
                 still = MotorCommand(index, MotorField.VELOCITY, 0.0)
                 self._motor_stopped(index, [still], now)
             case DeviceFault(index) if not self.safety.state.simulated:

@@ -99,7 +99,7 @@ class ModeSwitch:
         deadlines = [each.state.timeout_ns for each in self._bodies.safeties]
         if any(0 < deadline_ns <= silent_ns for deadline_ns in deadlines):
             return []
-        return active.for_another_body()
+        return active.safety.records.carry()
 
     def _go_on(self, commands: list[Command], now: int, *, taken: bool) -> None:
         """The controller's last settings, for the bodies that follow it from now on. taken: the

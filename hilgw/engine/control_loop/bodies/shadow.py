@@ -89,7 +89,7 @@ class Shadow:
         def tune(now: int) -> None:
             link.call(now, link.session.tune, command, now)
 
-        self.end.when_free(command.index, type(command).__name__, tune, now)
+        self.end.deferred.put(command.index, type(command).__name__, tune)
 
     def switch(self, switch: SensorSwitch | FeedbackSwitch, now: int) -> None:
         if self.is_ready(now):

@@ -64,7 +64,7 @@ class Requests:
                 self._leds[command.index] = command
             self._request(command.index, now, self._bodies.link.session.tune, command)
 
-        end.when_free(command.index, type(command).__name__, set_now, now)
+        end.deferred.put(command.index, type(command).__name__, set_now)
         if self._bodies.shadow is not None:
             self._bodies.shadow.tune(command, now)
 

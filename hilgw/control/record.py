@@ -1,0 +1,148 @@
+"""What the motors of one body shall do: one record per motor, and the order of what was set.
+
+A record has the newest command of each kind that holds: those that were written to the robot, and
+those that wait until the line to it has room. A stop makes them void.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from hilgw.control.events import Command, MotorCommand, MotorField, MotorPid, MotorSettings
+from hilgw.control.safety import Mode, mode_of
+from hilgw.units import NS_PER_MS
+
+REFRESH_NS = 100 * NS_PER_MS
+_WHOLE, _GAINS = MotorSettings.__name__, MotorPid.__name__
+_MOTION = (MotorField.POSITION, MotorField.VELOCITY)
+_FORCE = (MotorField.FORCE, MotorField.TORQUE)
+_LIMITS = (MotorField.ACCELERATION, MotorField.AVAILABLE_FORCE, MotorField.AVAILABLE_TORQUE)
+_MOVES = (*_MOTION, *_FORCE, _WHOLE)
+_VOIDS: dict[str, tuple[str, ...]] = {
+    _WHOLE: (*_MOTION, *_FORCE, *_LIMITS),
+    **dict.fromkeys(_FORCE, (*_MOTION, _WHOLE)),
+    **dict.fromkeys(_MOTION, _FORCE),
+    **dict.fromkeys((*_LIMITS, _GAINS), ()),
+}
+"""The kinds of earlier commands to the same motor that one of this kind makes void."""
+
+
+@dataclass(slots=True)
+class Set:
+    """A command that holds. order: of all that were set. stops: how often the robot was stopped
+    before; one of before the last stop is void. waits: it is not written yet."""
+
+    command: Command
+    order: int
+    stops: int
+    waits: bool
+
+
+@dataclass(slots=True)
+class MotorRecord:
+    """One motor. sets: the commands that hold, by what they set, and those that wait. is_held: it
+    was stopped alone, and has got no command since. prepared: the mode for which its stop is ready;
+    none since the last stop."""
+
+    sets: dict[str, Set] = field(default_factory=dict)
+    is_held: bool = False
+    prepared: tuple[Mode | None, ...] = ()
+
+    def take(self, kind: str) -> Set | None:
+        """Return the command of this kind that waits: it is written now, or void."""
+        waiting = self.sets.get(kind)
+        return self.sets.pop(kind) if waiting is not None and waiting.waits else None
+
+
+class MotorRecords:
+    """The records of one body, by the indices of its motors. stops: how often the robot was
+    stopped."""
+
+    def __init__(self) -> None:
+        self.stops = 0
+        self._motors: defaultdict[int, MotorRecord] = defaultdict(MotorRecord)
+        self._order = 0
+        self._written_ns = 0
+
+    def __getitem__(self, index: int) -> MotorRecord:
+        return self._motors[index]
+
+    # --- commands -----------------------------------------------------------------------------
+
+    def has_waiting(self, index: int) -> bool:
+        """Whether a command to this motor waits, which a newer one may not overtake."""
+        record = self._motors.get(index)
+        return record is not None and any(each.waits for each in record.sets.values())
+
+    def set(self, command: Command, now: int, *, waits: bool) -> list[Command]:
+        """Keep a command that was written, or that waits for the line. Return those that waited,
+        and whose place this one takes."""
+        record, kind = self._motors[command.index], kind_of(command)
+        sets = record.sets
+        voided = [
+            sets.pop(each)
+            for each in (*_VOIDS[kind], kind)
+            if each in sets and (waits or not sets[each].waits)  # what waits is newer
+        ]
+        self._order += 1
+        sets[kind] = Set(command, self._order, self.stops, waits)
+        if not waits:
+            record.is_held, self._written_ns = False, now
+        return [each.command for each in voided if each.waits]
+
+    def dropped(self, command: Command) -> None:
+        """The robot has nothing of what this command sets: nor does the one before it hold."""
+        self._motors[command.index].sets.pop(kind_of(command), None)
+
+    def refresh(self, now: int) -> list[Command]:
+        """Return what was written since the last stop, oldest set first, each REFRESH_NS."""
+        if now - self._written_ns < REFRESH_NS:
+            return []
+        self._written_ns = now
+        return [each.command for each in self._sets() if not each.waits]
+
+    def carry(self) -> list[Command]:
+        """Return what also holds for a body that takes this one's place, as libController sends it
+        then: velocities of motors in velocity control, and what limits or tunes a motor; neither
+        positions nor forces."""
+        holding = [each.command for each in self._sets() if each.stops == self.stops]
+        modes = [(command, mode_of(command)) for command in holding]
+        placed = {command.index for command, mode in modes if mode is Mode.POSITION}
+        return [
+            command
+            for command, mode in modes
+            if mode is None or (mode is Mode.VELOCITY and command.index not in placed)
+        ]
+
+    def _sets(self) -> list[Set]:
+        """Return all commands, oldest set first."""
+        sets = [each for record in self._motors.values() for each in record.sets.values()]
+        return sorted(sets, key=lambda each: each.order)
+
+    # --- stops --------------------------------------------------------------------------------
+
+    def stop(self) -> None:
+        """All motors are stopped: what was written is void, and so is what waits."""
+        self.stops += 1
+        for record in self._motors.values():
+            record.prepared = ()
+            record.sets = {kind: each for kind, each in record.sets.items() if each.waits}
+
+    def stop_motor(self, index: int) -> list[Command]:
+        """One motor is stopped: its motion is void. Return what waited of it."""
+        sets = self._motors[index].sets
+        voided = [sets.pop(each) for each in _MOVES if each in sets]
+        return [each.command for each in voided if each.waits]
+
+    def clear(self) -> list[Command]:
+        """The body is gone, or left for another one: it rests when it is back. Return what
+        waited."""
+        waiting = [each.command for each in self._sets() if each.waits]
+        self._motors.clear()
+        return waiting
+
+
+def kind_of(command: Command) -> str:
+    """What a command sets: a newer one of the same kind takes its place."""
+    return command.field if isinstance(command, MotorCommand) else type(command).__name__

@@ -1,0 +1,45 @@
+"""Requests that wait for room on a busy line: the newest of each kind for each device."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hilgw.transports.wakeup import Wakeup
+from hilgw.units import NS_PER_MS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hilgw.transports.base import Scheduler
+
+    Act = Callable[[int], None]
+
+LOOK_NS = 5 * NS_PER_MS
+"""Between two looks whether the line has room."""
+
+
+class Deferred:
+    """A newer request takes the place of an older one: the number of devices bounds the memory."""
+
+    def __init__(self, scheduler: Scheduler, is_busy: Callable[[int], bool]) -> None:
+        """is_busy(now): whether the line has no room."""
+        self._scheduler = scheduler
+        self._is_busy = is_busy
+        self._waiting: dict[tuple[int, str], Act] = {}
+        self._wakeup = Wakeup(scheduler, lambda _: self._look())
+
+    def put(self, index: int, kind: str, act: Act) -> None:
+        """Calls act(now) once the line has room, in the order of the newest requests."""
+        self._waiting.pop((index, kind), None)
+        self._waiting[index, kind] = act
+        self._look()
+
+    def clear(self) -> None:
+        """The connection is gone."""
+        self._waiting.clear()
+
+    def _look(self) -> None:
+        while self._waiting and not self._is_busy(now := self._scheduler.now()):
+            self._waiting.pop(next(iter(self._waiting)))(now)
+        if self._waiting and self._wakeup.at is None:
+            self._wakeup.set(self._scheduler.now() + LOOK_NS)
