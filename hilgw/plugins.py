@@ -19,10 +19,11 @@ from hilgw.errors import ConfigError, quoted, suggest
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-INTERFACE = 1
+INTERFACE = 2
 """The version of the interface between hilgw and the parts of other distributions: base, kit and
-settings of adapters, bodies and controllers, and the mocks' interface. A part that needs another
-version, by its attribute INTERFACE, does not load. docs/extending.md: what may change."""
+settings of adapters, bodies and controllers, and the mocks' interface. A part of the version before
+loads, too; one of another version, by its attribute INTERFACE, does not. docs/extending.md: what
+may change."""
 
 Loader = Callable[[], Any]
 
@@ -289,7 +290,7 @@ class _OtherInterface(Exception):
 
 def _check_interface(part: Any) -> None:
     made_for = getattr(part, "INTERFACE", 1)  # a part without it was made for the first one
-    if made_for != INTERFACE:
+    if made_for not in (INTERFACE - 1, INTERFACE):
         raise _OtherInterface(f"is made for interface {made_for!r}, this hilgw has {INTERFACE}")
 
 

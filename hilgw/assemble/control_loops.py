@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from hilgw.bodies.base import current
 from hilgw.config.queries import (
     forwarding_of,
     is_mocked,
@@ -197,7 +198,7 @@ class ControlLoopAssembly:
             framing = create(kind.framing) if kind.framing else None
         link: PeerLink[Any] = PeerLink(
             name,
-            kind.session(settings, self._config.webots, framing),
+            current(kind.session(settings, self._config.webots, framing)),
             self._gateway.timer,
             self._gateway.control_loops.watchdog,
             None if line is None else LinePacer(line.baudRate, line.byteSize),

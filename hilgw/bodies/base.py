@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from hilgw.control.forwarding import Forwarding
 from hilgw.control.session import LinkSession
+from hilgw.control.stop import StopPlan
 from hilgw.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -53,36 +54,27 @@ class BodySession(LinkSession, Protocol):
         """Sets a device of the robot itself that moves no motor: the bytes for it, or Refused where
         the robot does not have it. The control loop has checked the value of an LED or a brake."""
 
-    def stop_command(self, index: int, mode: Mode) -> Command | None:
-        """The command that would stop this motor in this mode now. None: there is none; the control
-        loop then refuses every command that selects the mode."""
+    def can_stop(self, index: int, mode: Mode) -> bool:
+        """Whether something stops this motor in this mode now; else the control loop refuses every
+        command that selects the mode."""
 
-    def stop_commands(self) -> list[Command]:
-        """The commands that `stop` would write now. Changes nothing. A session that has to keep
-        them for later reports `StopSent` then."""
-
-    def stop(self, reason: StopReason, now: int) -> list[Event]:
+    def stop(self, reason: StopReason, now: int) -> StopPlan:
         """Set every motor to its default. The control loop decides when a stop is due: the session
         writes each, also to a robot that it has never commanded."""
-
-    @property
-    def stop_copies(self) -> int:
-        """How often the control loop writes a stop, at least 30 ms apart, as a serial line may
-        damage it and the robot acknowledges none. 0: the stream is reliable, or the session itself
-        repeats a stop until the robot has acknowledged it (`is_idle`)."""
 
     def stop_again(self, motors: Collection[int] | None, now: int) -> list[Event]:
         """Write the last stop once more: the same bytes, also where it holds a position. motors:
         the indices of those that it still holds; None: all."""
 
-    def stop_motor(self, index: int, now: int) -> list[Event] | None:
-        """Stops one motor as `stop` does: the bytes that leave now, which may be none where they
-        leave with the next request. None: the robot has no such motor, and nothing is done. The
-        session writes goals only (velocity 0, or the last position), never torque or a
+    def stop_motor(self, index: int, now: int) -> StopPlan | None:
+        """Stop one motor as `stop` does. None: the robot has no such motor, and nothing is done.
+        The session writes goals only (velocity 0, or the last position), never torque or a
         mode, and never refuses: this has to work when the motor refuses every command."""
 
-    def stop_bytes(self) -> bytes:
-        """The bytes that stop every motor now, for the emergency stop. Changes nothing."""
+    def emergency(self) -> bytes:
+        """Return the bytes that stop every motor now, whatever was cut before them, for a thread
+        and for the guardian. They need no answer, and may end the use of the connection. Changes
+        nothing."""
 
     def leave(self, now: int) -> list[Event]:
         """Leave the robot, as the gateway ends: what is written after the last stop."""
@@ -100,6 +92,39 @@ class BodySession(LinkSession, Protocol):
         """The time of the simulation that the robot is in; None: it is in none, or does not show
         its time."""
         return None
+
+
+class EarlierSession:
+    """A session that has the stops of version 1 of the interface, with those of today."""
+
+    def __init__(self, session: Any) -> None:
+        self._session = session
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._session, name)
+
+    def can_stop(self, index: int, mode: Mode) -> bool:
+        return self._session.stop_command(index, mode) is not None
+
+    def stop(self, reason: StopReason, now: int) -> StopPlan:
+        commands, copies = tuple(self._session.stop_commands()), self._session.stop_copies
+        return StopPlan(self._session.stop(reason, now), commands, copies)
+
+    def stop_motor(self, index: int, now: int) -> StopPlan | None:
+        commands = [each for each in self._session.stop_commands() if each.index == index]
+        events = self._session.stop_motor(index, now)
+        if events is None:
+            return None
+        return StopPlan(events, tuple(commands), self._session.stop_copies)
+
+    def emergency(self) -> bytes:
+        data: bytes = self._session.stop_bytes()
+        return data
+
+
+def current(session: Any) -> Any:
+    """Return this session with the stops of today, if it is that of a body of version 1."""
+    return EarlierSession(session) if hasattr(session, "stop_bytes") else session
 
 
 class Body(Protocol):

@@ -82,7 +82,7 @@ class Stop:
 @record
 class StopSent:
     """These commands of a stop have left. Only of a body that had to keep them for its next
-    request: `BodySession.stop_commands` did not return them."""
+    request: `StopPlan.commands` did not have them."""
 
     reason: StopReason
     commands: tuple[Command, ...]

@@ -141,7 +141,7 @@ def test_a_robot_that_stops_itself_is_gone_until_it_is_safe(name: str, value: st
     line.run(30)
     assert line.found(Disconnected) == [Disconnected("the robot went from safe to passive mode")]
     assert line.mock.drive == (0, 0)
-    line.handle(line.session.stop(StopReason.BODY, line.now))
+    line.handle(line.session.stop(StopReason.BODY, line.now).events)
     line.mock.set(name, "none" if name != "charger" else "no")
     line.run(2_500)
     assert len(line.found(Connected)) == 1

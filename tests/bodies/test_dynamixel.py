@@ -192,7 +192,7 @@ def test_a_silent_bus_is_gone_and_comes_back_at_rest() -> None:
     line.run(500)
     assert line.found(Disconnected) == [Disconnected("servo 1 is silent for 0.3 s")]
     assert not line.mock.servos[1].moves and line.mock.servos[1].tripped  # by its own watchdog
-    line.handle(line.session.stop(StopReason.BODY, line.now))
+    line.handle(line.session.stop(StopReason.BODY, line.now).events)
     line.cut = False
     line.run(1_500)
     assert len(line.found(Connected)) == 1
@@ -331,8 +331,9 @@ def test_a_stop_at_any_moment_of_a_change_of_mode(wait_ms: int, before: str) -> 
     assert line.mock.servos[1].moves
     line.command(LEFT, *second)
     line.run(wait_ms)
-    assert len(line.session.stop_commands()) == 1
-    line.handle(line.session.stop(StopReason.SILENCE, line.now))
+    plan = line.session.stop(StopReason.SILENCE, line.now)
+    assert len(plan.commands) == 1
+    line.handle(plan.events)
     line.run(150)
     assert not line.mock.servos[1].moves
     line.run(500)
@@ -376,7 +377,7 @@ def test_errors_in_the_configuration() -> None:
 def test_the_gateway_waits_for_the_repeated_stop() -> None:
     line = up()
     line.command(LEFT, "velocity", 2.0)
-    line.handle(line.session.stop(StopReason.BODY, line.now))
+    line.handle(line.session.stop(StopReason.BODY, line.now).events)
     assert not line.session.is_idle()
     line.run(100)
     assert line.session.is_idle() and not line.mock.servos[1].moves
@@ -412,10 +413,10 @@ def test_a_mixed_chain_moves_and_stops_with_one_packet_for_each_goal() -> None:
     arm = line.mock.servos[7]
     assert arm.get(104, 4) == round(1.0 / (0.01 * math.tau / 60))
     assert arm.speed * math.tau / 607_500 == pytest.approx(1.0, rel=0.01)
-    frames = packets_of(line.session.stop_bytes())
+    frames = packets_of(line.session.emergency())
     assert [(number, instruction) for number, instruction, _ in frames] == [(254, 0x93)] * 2
     line.written.clear()
-    line.handle(line.session.stop(StopReason.ENDED, line.now))
+    line.handle(line.session.stop(StopReason.ENDED, line.now).events)
     line.run(100)
     assert not line.mock.servos[1].moves and not arm.moves
     line.settings("arm", 0.5, 2.0, 10.0, 44.0)

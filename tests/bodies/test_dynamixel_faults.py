@@ -159,7 +159,7 @@ def test_velocity_0_of_a_motor_that_was_not_commanded_is_a_command_like_others()
     line = moving("velocity")
     weak(line)
     line.run(100)
-    line.handle(line.session.stop(StopReason.HARDWARE, line.now))
+    line.handle(line.session.stop(StopReason.HARDWARE, line.now).events)
     line.run(50)
     line.written.clear()
     (refused,) = line.command(LEFT, "velocity", 0.0)
@@ -191,7 +191,7 @@ def test_a_stop_works_while_all_servos_have_errors(control: str) -> None:
     while len(line.found(HardwareFault)) < 1:
         line.run(0.1)
     assert all(servo.moves for servo in line.mock.servos.values())
-    line.handle(line.session.stop(StopReason.HARDWARE, line.now))
+    line.handle(line.session.stop(StopReason.HARDWARE, line.now).events)
     line.run(1 if control == "velocity" else 40)  # back to the last position
     assert stands(line)
 
@@ -204,7 +204,7 @@ def test_a_stop_is_written_while_a_servo_answers_nothing() -> None:
     assert [servo.get(104, 4) for servo in line.mock.servos.values()] == [83, 83]
     line.mock.servos[1].mute = True
     line.run(45)
-    line.handle(line.session.stop(StopReason.HARDWARE, line.now))
+    line.handle(line.session.stop(StopReason.HARDWARE, line.now).events)
     line.run(60)
     assert stands(line, 100)
 
@@ -224,7 +224,7 @@ def test_after_a_fault_in_a_change_of_mode_nothing_switches_the_torque_on(
         if line.found(HardwareFault):
             break
     line.written.clear()
-    line.handle(line.session.stop(StopReason.HARDWARE, line.now))
+    line.handle(line.session.stop(StopReason.HARDWARE, line.now).events)
     line.run(40)  # back to the last position
     assert stands(line, 300)
     torque = [each for each in packets_of(bytes(line.written)) if each[2][:2] == bytes((TORQUE, 0))]
@@ -242,7 +242,7 @@ def test_a_stop_reaches_harsh_servos_at_any_moment(wait_ms: int) -> None:
     line.run(300)
     line.command(LEFT, "position", 1.0)
     line.run(wait_ms)
-    line.handle(line.session.stop(StopReason.HARDWARE, line.now))
+    line.handle(line.session.stop(StopReason.HARDWARE, line.now).events)
     line.run(60)
     before = [servo.torque_on for servo in line.mock.servos.values()]
     assert stands(line, 300)
@@ -256,12 +256,12 @@ def test_one_motor_is_stopped_alone_and_a_flood_of_its_stops_costs_little() -> N
     line.run(200)
     line.written.clear()
     for _ in range(3_000):
-        line.handle(line.session.stop_motor(line.index(LEFT), line.now))
+        line.handle(line.session.stop_motor(line.index(LEFT), line.now).events)
         line.run(1 / 3)
     assert len(line.written) < 5_760 + 50  # what the line carries in this second
     assert stands(line, 100, 1) and line.mock.servos[2].moves
     assert line.session.counts["late_periods"] == 0
-    assert line.session.stop_commands()  # the other one was commanded
+    assert line.session.stop(StopReason.DISARMED, line.now).commands  # the other one moves
 
 
 # --- A flood of commands to Dynamixel servos: the newest goal is written when the line is free ----
@@ -324,8 +324,8 @@ def test_a_stop_in_a_flood_is_written_at_once_and_is_the_last_word(
     flood(line, kind, 1_000)
     line.run(wait_ms)
     line.written.clear()
-    stop = line.session.stop_bytes()
-    line.handle(line.session.stop(StopReason.SWAMPED, line.now))
+    stop = line.session.emergency()
+    line.handle(line.session.stop(StopReason.SWAMPED, line.now).events)
     assert line.written[: len(stop)] == stop
     line.run(40)  # a position goes back to the last one
     assert stands(line)
@@ -334,7 +334,7 @@ def test_a_stop_in_a_flood_is_written_at_once_and_is_the_last_word(
 def test_a_stop_in_a_flood_reaches_harsh_servos_in_time() -> None:
     line = harsh()
     flood(line, "velocity", 1_000)
-    line.handle(line.session.stop(StopReason.SWAMPED, line.now))
+    line.handle(line.session.stop(StopReason.SWAMPED, line.now).events)
     line.run(45)
     assert stands(line)
 
@@ -385,9 +385,9 @@ def happen(line: BodyBench, what: str, whom: Any, value: Any) -> None:
     elif what == "settings":
         line.settings(whom, *value, -1.0, 1.0)
     elif what == "stop":
-        line.handle(session.stop(StopReason.DISARMED, line.now))
+        line.handle(session.stop(StopReason.DISARMED, line.now).events)
     elif what == "stop_motor":
-        line.handle(session.stop_motor(line.index(whom), line.now))
+        line.handle(session.stop_motor(line.index(whom), line.now).events)
     elif what == "restart":
         servos[whom].boot()
     elif what == "error":
@@ -405,7 +405,7 @@ def as_the_control_loop(line: BodyBench) -> None:
     """A loss and a fault stop the motors."""
     for kind, reason in ((Disconnected, StopReason.BODY), (HardwareFault, StopReason.HARDWARE)):
         if line.found(kind):
-            line.handle(line.session.stop(reason, line.now))
+            line.handle(line.session.stop(reason, line.now).events)
 
 
 @pytest.mark.parametrize("on_loss", ["hold", "release"])
@@ -419,7 +419,7 @@ def test_a_stop_holds_and_the_servos_come_back(on_loss: str, events: list[Any]) 
             line.run(min(wait_ms, 10))
             as_the_control_loop(line)
     line.cut = False
-    line.handle(line.session.stop(StopReason.ENDED, line.now))
+    line.handle(line.session.stop(StopReason.ENDED, line.now).events)
     for servo in line.mock.servos.values():
         servo.fail(0)
     for _ in range(350):
@@ -431,7 +431,7 @@ def test_a_stop_holds_and_the_servos_come_back(on_loss: str, events: list[Any]) 
         assert not any(isinstance(event, Refused) for event in line.command(name, "velocity", 1.0))
     line.run(300)
     assert all(servo.moves for servo in line.mock.servos.values())
-    line.handle(line.session.stop(StopReason.ENDED, line.now))
+    line.handle(line.session.stop(StopReason.ENDED, line.now).events)
     line.run(1)
     assert stands(line, 300)
     assert all(servo.table[98] == 10 for servo in line.mock.servos.values())

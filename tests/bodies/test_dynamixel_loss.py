@@ -40,7 +40,7 @@ def lost(line: BodyBench, limit_ms: int) -> Disconnected:
 
 def back(line: BodyBench) -> None:
     """What the control loop does after a loss, until the servos are there again."""
-    line.handle(line.session.stop(StopReason.BODY, line.now))
+    line.handle(line.session.stop(StopReason.BODY, line.now).events)
     line.run(1_500)
     assert len(line.found(Connected)) == 1
 
@@ -104,7 +104,7 @@ def test_a_servo_that_restarted_is_set_up_anew_and_gets_no_command_from_before()
         line.command(RIGHT, "velocity", 3.0)
         line.run(0.1)
     line.written.clear()
-    line.handle(line.session.stop(StopReason.BODY, line.now))
+    line.handle(line.session.stop(StopReason.BODY, line.now).events)
     assert stands(line, 1_500)
     assert len(line.found(Connected)) == 1
     # Goals of a stop only: velocity 0, and no position for the one that restarted.
@@ -155,7 +155,7 @@ def arm(mock: dict[str, object] | None = None, **settings: object) -> BodyBench:
 def cable_comes_off(line: BodyBench) -> None:
     line.cut = True
     lost(line, 1_000)
-    line.handle(line.session.stop(StopReason.BODY, line.now))
+    line.handle(line.session.stop(StopReason.BODY, line.now).events)
     line.run(300)
     assert line.mock.servos[1].tripped
     line.cut = False
@@ -315,7 +315,7 @@ def test_harsh_servos_that_were_cut_off_do_not_move(on_loss: str) -> None:
     line.cut = True
     line.run(700)
     assert all(servo.tripped for servo in line.mock.servos.values())
-    line.handle(line.session.stop(StopReason.BODY, line.now))
+    line.handle(line.session.stop(StopReason.BODY, line.now).events)
     line.run(100)
     line.cut = False
     assert stands(line, 3_000, within=1.0)
@@ -332,7 +332,7 @@ def test_a_harsh_servo_that_restarts_stands_until_its_next_goal() -> None:
     line.run(500)
     line.mock.servos[1].restart()
     lost(line, 350)
-    line.handle(line.session.stop(StopReason.BODY, line.now))
+    line.handle(line.session.stop(StopReason.BODY, line.now).events)
     line.run(80)
     assert stands(line, 1_500, within=1.0)
     assert line.found(Connected)
@@ -478,7 +478,7 @@ def test_a_stop_leaves_at_once_in_the_silence_and_again_after_it(
     late.delay_ms = 60
     late.run(50)  # an answer is missing
     line.written.clear()
-    line.handle(line.session.stop(StopReason.DISARMED, line.now))
+    line.handle(line.session.stop(StopReason.DISARMED, line.now).events)
     assert written_to(bytes(line.written)) == {104, 116}
     line.written.clear()
     late.delay_ms = 0
@@ -498,7 +498,7 @@ def test_servos_whose_answers_are_always_late_are_lost_and_stand(
     late.delay_ms = 60
     late.run(400)
     assert "silent" in lost(line, 1).reason
-    line.handle(line.session.stop(StopReason.BODY, line.now))
+    line.handle(line.session.stop(StopReason.BODY, line.now).events)
     late.run(500)
     assert not any(servo.moves for servo in line.mock.servos.values())
 

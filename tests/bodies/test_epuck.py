@@ -241,7 +241,7 @@ def test_another_device_is_refused(answer: bytes) -> None:
     assert isinstance(failure.error, MismatchError)
     shown = answer.decode().strip()
     assert failure.error.what == f"not an e-puck with sercom: it answers '{shown}' to V"
-    assert not line.found(Connected) and line.session.stop_bytes() == b""
+    assert not line.found(Connected) and line.session.emergency() == b""
     assert b"\xbc" not in line.written  # no speeds in binary
 
 
@@ -467,7 +467,7 @@ def test_a_robot_that_was_reset_is_asked_again_and_stands_still() -> None:
     line.mock.reset(line.now)
     line.run(60)
     assert line.found(Disconnected) == [Disconnected("the robot was reset")]
-    line.handle(line.session.stop(StopReason.BODY, line.now))
+    line.handle(line.session.stop(StopReason.BODY, line.now).events)
     line.run(1_000)
     assert line.found(Connected) and line.mock.speeds == (0, 0)
     assert line.values()["left wheel sensor"] == pytest.approx(5.0, abs=0.4)  # goes on from there
@@ -512,7 +512,7 @@ def test_a_stop_leaves_at_once_and_the_exchanges_go_on() -> None:
     for after_ms in range(40):
         line.command(LEFT, "velocity", 5.0)
         line.run(after_ms)
-        line.handle(line.session.stop(StopReason.SILENCE, line.now))
+        line.handle(line.session.stop(StopReason.SILENCE, line.now).events)
         assert line.mock.speeds == (0, 0)
         line.run(100)
         assert line.mock.speeds == (0, 0)

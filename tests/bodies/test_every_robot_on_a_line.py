@@ -140,7 +140,7 @@ def test_a_silent_robot_is_gone_and_the_stop_is_still_written(one: Wheeled) -> N
     line.run(300)
     assert line.found(control.Disconnected) == [control.Disconnected(one.silent)]
     line.written.clear()
-    line.handle(line.session.stop(control.StopReason.BODY, line.now))
+    line.handle(line.session.stop(control.StopReason.BODY, line.now).events)
     assert bytes(line.written).endswith(one.stop)
     line.cut = False
     line.run(3_000)
@@ -186,7 +186,7 @@ def test_a_rate_limit_is_followed_and_a_stop_is_not_slowed(one: Wheeled) -> None
     assert 0.37 < one.speeds(line.mock)[0] / one.five < 0.65
     line.run(400)
     assert one.speeds(line.mock)[0] == one.five
-    line.handle(line.session.stop(control.StopReason.SILENCE, line.now))
+    line.handle(line.session.stop(control.StopReason.SILENCE, line.now).events)
     line.run(5)
     assert one.speeds(line.mock) == (0, 0)
     line.run(400)
@@ -230,18 +230,18 @@ def test_stop(one: Wheeled) -> None:
     line = one.robot.up()
     session = line.session
     line.command(LEFT, "velocity", 5.0)
-    assert session.stop_bytes() == one.emergency
+    assert session.emergency() == one.emergency
     line.run(50)
-    assert len(session.stop_commands()) == 2
-    for mode in Mode:
-        assert session.stop_command(line.index(LEFT), mode) is not None
-    assert session.stop_command(line.index(one.sensor), Mode.VELOCITY) is None
-    events = session.stop(control.StopReason.ENDED, line.now)
+    assert all(session.can_stop(line.index(LEFT), mode) for mode in Mode)
+    assert not session.can_stop(line.index(one.sensor), Mode.VELOCITY)
+    plan = session.stop(control.StopReason.ENDED, line.now)
+    assert len(plan.commands) == 2
+    events = plan.events
     assert events == [control.Write(one.stop)]
     line.handle(events)
     line.run(50)
     assert one.speeds(line.mock) == (0, 0)
-    assert session.stop(control.StopReason.ENDED, line.now) == events  # it needs no memory
+    assert session.stop(control.StopReason.ENDED, line.now).events == events  # it needs no memory
     assert session.counts["stops"] == 1
 
 
@@ -251,9 +251,9 @@ def test_the_emergency_stop_ends_any_command_that_was_cut(one: Wheeled) -> None:
     for cut in range(len(one.ours) + 1):
         line = moving(one)
         line.mock.receive(one.ours[:cut], line.now)
-        line.mock.receive(2 * line.session.stop_bytes(), line.now)
+        line.mock.receive(2 * line.session.emergency(), line.now)
         assert one.speeds(line.mock) == (0, 0), cut
-        line.handle(line.session.stop(control.StopReason.LATE, line.now))
+        line.handle(line.session.stop(control.StopReason.LATE, line.now).events)
         line.run(500)
         assert one.speeds(line.mock) == (0, 0)
         assert one is CREATE or not line.found(

@@ -112,7 +112,7 @@ def test_a_work_zero_that_no_step_reads_is_named() -> None:
 
 def stopped(line: BodyBench) -> BodyBench:
     line.written.clear()
-    line.handle(line.session.stop(StopReason.DISARMED, line.now))
+    line.handle(line.session.stop(StopReason.DISARMED, line.now).events)
     line.run(300)
     assert b"\x18" not in line.written
     return line
@@ -170,9 +170,9 @@ def test_the_emergency_stop_needs_no_report() -> None:
     line = GCODE.up()
     line.give(MotorCommand(line.index(X), "position", 0.2))
     line.run(300)
-    line.mock.receive(line.session.stop_bytes(), line.now)
+    line.mock.receive(line.session.emergency(), line.now)
     line.mock.advance(line.now)
-    assert line.mock.state == "Idle" and b"!" not in line.session.stop_bytes()
+    assert line.mock.state == "Idle" and b"!" not in line.session.emergency()
 
 
 # --- a work zero that changes in the run ----------------------------------------------------------

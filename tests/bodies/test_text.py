@@ -249,8 +249,8 @@ def test_stop_cancels_the_jog_and_the_position_is_kept() -> None:
     line = GCODE.up()
     line.command(X, "position", 0.1)
     line.run(500)
-    assert line.session.stop_bytes() == b"\x85?"
-    assert line.handle(line.session.stop(StopReason.COMMAND_TIMEOUT, line.now)) == []
+    assert line.session.emergency() == b"\x85?"
+    assert line.handle(line.session.stop(StopReason.COMMAND_TIMEOUT, line.now).events) == []
     stopped = line.mock.position
     line.run(2_000)
     assert line.mock.position == stopped and line.mock.state == "Idle"
@@ -283,7 +283,7 @@ def test_a_motor_that_is_stopped_alone_holds_its_position_and_the_others_go_on()
     line.command(X, "position", 0.1)
     line.command(Y, "position", 0.1)
     line.run(500)
-    line.handle(line.session.stop_motor(line.index(X), line.now))
+    line.handle(line.session.stop_motor(line.index(X), line.now).events)
     line.run(100)
     x = line.mock.position[0]
     line.run(3_000)
@@ -310,7 +310,7 @@ def test_a_motor_is_stopped_at_once_where_its_line_has_to_wait(alone: bool) -> N
     line.written.clear()
     x = line.index(X)
     if alone:
-        line.handle(line.session.stop_motor(x, line.now))
+        line.handle(line.session.stop_motor(x, line.now).events)
     else:
         line.command(X, "velocity", 0.0)
     assert bytes(line.written).startswith(b"\x85")
@@ -327,7 +327,7 @@ def test_a_stop_reaches_a_line_that_is_still_on_its_way() -> None:
     )
     hand.move(3.0, "position")
     assert hand.sent() == b"J X3\r\n"
-    hand.take(hand.session.stop(StopReason.SILENCE, hand.now))
+    hand.take(hand.session.stop(StopReason.SILENCE, hand.now).events)
     assert hand.sent() == b"!" and not hand.session.is_idle()
     hand.emit(b"ok\r\n")
     assert hand.sent() == b"!" and hand.session.is_idle()
@@ -368,7 +368,7 @@ def test_a_stop_that_was_lost_is_repeated_before_the_motions_that_followed_it() 
     hand.run(0)
     hand.emit(b"m\r\nn\r\n")
     assert hand.sent() == b"M1\r\nN2\r\n"
-    hand.take(hand.session.stop(StopReason.SILENCE, hand.now))
+    hand.take(hand.session.stop(StopReason.SILENCE, hand.now).events)
     hand.move(5.0)
     assert hand.sent() == b"STOP\r\nM5\r\n"
     hand.emit(b"m\r\n")  # the answer to the stop was lost, or the stop itself
@@ -392,7 +392,7 @@ def test_a_stop_that_is_never_acknowledged_is_reported() -> None:
     hand = Hand(minimal(stop=(Line(send="STOP", expect="s", timeout_s=0.1),)))
     hand.move(1.0)
     hand.emit(b"m\r\n")
-    hand.take(hand.session.stop(StopReason.SILENCE, hand.now))
+    hand.take(hand.session.stop(StopReason.SILENCE, hand.now).events)
     hand.run(600)
     notices = [event for event in hand.events if isinstance(event, Notice)]
     assert (
@@ -512,7 +512,7 @@ def test_a_stop_is_written_while_answers_are_lost_and_until_one_comes() -> None:
     hand.move(1.0)
     hand.run(310)
     hand.sent()
-    hand.take(hand.session.stop(StopReason.SILENCE, hand.now))
+    hand.take(hand.session.stop(StopReason.SILENCE, hand.now).events)
     assert hand.sent() == b"M0\r\n"
     hand.run(400)
     assert hand.sent() == b"M0\r\n" and not hand.session.is_idle()
@@ -683,7 +683,7 @@ def test_a_watchdog_gets_the_line_of_its_motors_again_until_they_are_stopped() -
         hand.run(101)
         assert hand.sent() == b"M10\r\n"
         hand.emit(b"m\r\n")
-    hand.take(hand.session.stop(StopReason.SILENCE, hand.now))
+    hand.take(hand.session.stop(StopReason.SILENCE, hand.now).events)
     hand.emit(b"m\r\n")
     hand.sent()
     hand.run(400)

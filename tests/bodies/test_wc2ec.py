@@ -173,7 +173,7 @@ def test_registering_again_is_nothing_and_otherwise_is_a_failure() -> None:
     commanded(session, MotorCommand(1, "velocity", 2.0), 0)
     (failure,) = session.receive(raw(RegisterSensor(38, 1, b"left")), 0)
     assert isinstance(failure, ProtocolFailure) and "RotationalMotor" in str(failure.error)
-    assert sent(session.stop("body", 0)) == [SetValue(53, 1, 0.0), SetValue(53, 2, 0.0)]
+    assert sent(session.stop("body", 0).events) == [SetValue(53, 1, 0.0), SetValue(53, 2, 0.0)]
     assert session.receive(raw(SensorData(38, 0, 1.0)), 0) == []
 
 
@@ -183,7 +183,7 @@ def test_a_lost_stream_ends_the_session_which_can_still_stop_its_motors() -> Non
     (failure,) = session.receive(b"\x01\x22\x06\x01\x02", 0)
     assert isinstance(failure, ProtocolFailure)
     assert failure.tail == b"\x01\x22\x06\x01\x02" and "R2020a" in str(failure.error)
-    assert sent(session.stop("body", 0)) == [SetValue(53, 1, 0.0), SetValue(53, 2, 0.0)]
+    assert sent(session.stop("body", 0).events) == [SetValue(53, 1, 0.0), SetValue(53, 2, 0.0)]
     assert reasons(commanded(session, MotorCommand(1, "velocity", 1.0), 0)) == ["down"]
     assert session.counts["failures"] == session.counts["stops"] == 1
     assert session.next_deadline() is None
@@ -290,7 +290,7 @@ def test_a_rate_is_followed_and_a_stop_is_not_held_back() -> None:
     assert [[message.value for message in each] for each in values] == [[1.0], [2.0], [2.5]]  # type: ignore[union-attr]
     commanded(session, MotorCommand(1, "velocity", 6.0), 10**9)
     assert session.next_deadline() is not None
-    assert sent(session.stop("test", 10**9))[0] == SetValue(53, 1, 0.0)
+    assert sent(session.stop("test", 10**9).events)[0] == SetValue(53, 1, 0.0)
     assert session.next_deadline() is None  # the rise does not go on
 
 
@@ -300,15 +300,15 @@ def test_a_rate_is_followed_and_a_stop_is_not_held_back() -> None:
 def test_the_default_is_sent_once_in_one_write_and_counted() -> None:
     session = robot(default_position={"lift": 0.1})
     commanded(session, MotorCommand(1, "velocity", 2.0), 0)
-    (write,) = session.stop("disconnected", 0)
+    (write,) = session.stop("disconnected", 0).events
     assert isinstance(write, Write)
     assert write.data.hex() == (
         "8235010000000000000000" + "8235020000000000000000" + "822e039a9999999999b93f"
     )
-    assert session.stop("disconnected", 0) == [write]  # it needs no memory
+    assert session.stop("disconnected", 0).events == [write]  # it needs no memory
     assert (session.counts["stops"], session.counts["stop_disconnected"]) == (1, 1)
     commanded(session, MotorCommand(2, "velocity", 1.0), 0)
-    assert len(session.stop("silence", 0)) == 1
+    assert len(session.stop("silence", 0).events) == 1
     assert session.counts["stops"] == 2
 
 
@@ -316,30 +316,30 @@ def test_a_linear_motor_without_a_default_holds() -> None:
     session = robot()
     commanded(session, MotorCommand(3, "position", 0.5), 0)
     wheels = [SetValue(53, 1, 0.0), SetValue(53, 2, 0.0)]
-    assert sent(session.stop("test", 0)) == wheels  # it stays where it was sent
+    assert sent(session.stop("test", 0).events) == wheels  # it stays where it was sent
     session.receive(raw(SensorData(46, 3, 0.3)), 0)
     commanded(session, MotorCommand(3, "position", 0.5), 0)
-    assert sent(session.stop("test", 0)) == [*wheels, SetValue(46, 3, 0.3)]  # where it is
+    assert sent(session.stop("test", 0).events) == [*wheels, SetValue(46, 3, 0.3)]  # where it is
     session = robot()
     commanded(session, MotorCommand(3, "position", INF), 0)
-    assert sent(session.stop("test", 0))[-1] == SetMotor(46, 3, INF, 0.0, -1.0, 10.0)
+    assert sent(session.stop("test", 0).events)[-1] == SetMotor(46, 3, INF, 0.0, -1.0, 10.0)
 
 
-def test_each_mode_of_a_motor_has_its_stop_command_or_none() -> None:
-    wheel = MotorCommand(1, "velocity", 0.0)
+def test_each_mode_of_a_motor_has_a_stop_or_cannot_be_selected() -> None:
     for session in (robot(), robot(original_peer=True)):
-        assert [session.stop_command(1, mode) for mode in Mode] == [wheel] * 3
-        assert session.stop_command(3, Mode.POSITION) is None  # where it is, is unknown
-    halt = MotorSettings(3, INF, 0.0, -1.0, 10.0)
-    assert robot().stop_command(3, Mode.VELOCITY) == halt
-    assert robot(original_peer=True).stop_command(3, Mode.VELOCITY) is None
+        assert all(session.can_stop(1, mode) for mode in Mode)
+        assert not session.can_stop(3, Mode.POSITION)  # where it is, is unknown
+    assert robot().can_stop(3, Mode.VELOCITY)
+    assert not robot(original_peer=True).can_stop(3, Mode.VELOCITY)
     for session in (robot(), robot(original_peer=True)):
         session.receive(raw(SensorData(46, 3, 0.3)), 0)
-        hold = MotorCommand(3, "position", 0.3)
-        assert [session.stop_command(3, mode) for mode in Mode] == [hold] * 3
+        assert all(session.can_stop(3, mode) for mode in Mode)
+        hold = session.stop_motor(3, 0)
+        assert hold.commands == (MotorCommand(3, "position", 0.3),)
+        assert sent(hold.events) == [SetValue(46, 3, 0.3)]
     session = robot(original_peer=True, default_position={"lift": 0.1})
-    home = MotorCommand(3, "position", 0.1)
-    assert [session.stop_command(3, mode) for mode in Mode] == [home] * 3
+    assert all(session.can_stop(3, mode) for mode in Mode)
+    assert sent(session.stop_motor(3, 0).events) == [SetValue(46, 3, 0.1)]
 
 
 def test_nothing_is_written_without_a_robot() -> None:
@@ -347,7 +347,7 @@ def test_nothing_is_written_without_a_robot() -> None:
     commanded(session, MotorCommand(1, "velocity", 2.0), 0)
     assert session.close() == [Disconnected("connection closed")]
     assert session.close() == []
-    assert session.stop("test", 0) == []
+    assert session.stop("test", 0).events == []
     assert reasons(commanded(session, MotorCommand(1, "velocity", 2.0), 0)) == ["down"]
     assert session.receive(raw(SensorData(38, 0, 1.0)), 0) == []
     assert session.counts["stops"] == 0
@@ -442,7 +442,7 @@ def test_a_good_frame_is_the_connect_and_silence_the_disconnect() -> None:
     commanded(line.session, MotorCommand(1, "velocity", 2.0), 6 * MS)
     assert line.session.expire(304 * MS)[1:] == []  # the keepalive alone
     events = line.session.expire(305 * MS)
-    stop = line.session.stop("body", 305 * MS)
+    stop = line.session.stop("body", 305 * MS).events
     assert line.sent(stop) == [SetValue(53, 1, 0.0), SetValue(53, 2, 0.0)]
     assert [e for e in events if isinstance(e, Disconnected)] == [Disconnected("silent for 0.3 s")]
     assert reasons(commanded(line.session, MotorCommand(1, "velocity", 2.0), 306 * MS)) == ["down"]
@@ -521,7 +521,7 @@ def test_a_lossy_line_drives_on_and_every_damaged_frame_is_counted() -> None:
     assert sum(framing.dropped.values()) > 50
     assert mock.body.room.travelled > 1.0
     assert not line.found(ProtocolFailure)
-    line.handle(session.stop(StopReason.COMMAND_TIMEOUT, line.now))
+    line.handle(session.stop(StopReason.COMMAND_TIMEOUT, line.now).events)
     line.run(1_000)
     assert tuple(mock.body.wheels) == (0.0, 0.0)
 

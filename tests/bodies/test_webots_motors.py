@@ -22,6 +22,7 @@ from hilgw.control.events import (
 )
 from hilgw.control.limits import check_command
 from hilgw.control.safety import Mode
+from hilgw.control.stop import StopPlan
 from hilgw.devices.kinds import MotorLimits
 from tests.bodies.bench import commanded
 from tests.bodies.webots_bench import Bench, body
@@ -74,12 +75,12 @@ def test_a_stop_is_reported_when_it_has_left_not_before() -> None:
     commanded(session, MotorCommand(bench.index("left"), "velocity", 3.0), 0)
     bench.step(2)
     bench.events.clear()
-    assert session.stop_commands() == [] and session.stop(StopReason.DISCONNECTED, 0) == []
+    assert session.stop(StopReason.DISCONNECTED, 0) == StopPlan([])
     assert not session.is_idle() and bench.events == []
     bench.step()
     commands = tuple(MotorCommand(bench.index(name), "velocity", 0.0) for name in MOTORS)
     assert StopSent(StopReason.DISCONNECTED, commands) in bench.events
-    assert session.is_idle() and session.stop(StopReason.DISCONNECTED, 0) == []
+    assert session.is_idle() and session.stop(StopReason.DISCONNECTED, 0).events == []
     bench.step()
     assert bench.device("left").velocity == 0.0
     commanded(session, MotorCommand(bench.index("left"), "velocity", 3.0), 0)
@@ -94,11 +95,11 @@ def test_the_emergency_stop_is_a_request_of_its_own_and_the_session_begins_anew(
     session = bench.session
     commanded(session, MotorCommand(bench.index("left"), "velocity", 3.0), 0)
     bench.step(2)
-    stop = session.stop_bytes()
-    assert stop == session.stop_bytes()  # changes nothing
-    events = session.stop(StopReason.LATE, 0)
+    stop = session.emergency()
+    assert stop == session.emergency()  # changes nothing
+    events = session.stop(StopReason.LATE, 0).events
     assert [event for event in events if isinstance(event, ProtocolFailure)]
-    assert session.stop_bytes() == b"" and session.stop(StopReason.LATE, 0) == []
+    assert session.emergency() == b"" and session.stop(StopReason.LATE, 0).events == []
     # A simulator that waits for a request, as one does whose answer is not read:
     waiting = Bench()
     waiting.connect()
@@ -202,5 +203,5 @@ def test_every_mode_of_every_motor_has_its_stop() -> None:
     bench = Bench().start()
     for name in MOTORS:
         for mode in Mode:
-            assert bench.session.stop_command(bench.index(name), mode) is not None
-    assert bench.session.stop_command(bench.index("ds"), Mode.VELOCITY) is None
+            assert bench.session.can_stop(bench.index(name), mode)
+    assert not bench.session.can_stop(bench.index("ds"), Mode.VELOCITY)

@@ -12,6 +12,7 @@ from firmware_mocks import create2
 from hilgw.bodies.create2 import BODY, Create2Body, Create2Settings
 from hilgw.bodies.create2.session import Create2Session
 from hilgw.control.events import Command, Connected, Event, Outcome, StopReason, Write
+from hilgw.control.stop import StopPlan
 from hilgw.control.stop_frame import StopFrame
 from hilgw.devices.kinds import MotorLimits
 from hilgw.plugins import new_air
@@ -59,19 +60,19 @@ class OnCreate2(BodyConformance):
 
 
 class StopsNothing(Create2Session):
-    def _halt(self, reason: StopReason, now: int) -> list[Event]:
-        return []
+    def _halt(self, reason: StopReason, now: int) -> StopPlan:
+        return self._at_rest([])
 
 
 class StopsWithOtherBytes(Create2Session):
-    def _halt(self, reason: StopReason, now: int) -> list[Event]:
+    def _halt(self, reason: StopReason, now: int) -> StopPlan:
         self._rest()
-        return [Write(b"\x91\0\0\0\0")]
+        return self._at_rest([Write(b"\x91\0\0\0\0")])
 
 
 class ReportsNoStop(Create2Session):
-    def stop_commands(self) -> list[Command]:
-        return []
+    def stop(self, reason: StopReason, now: int) -> StopPlan:
+        return dataclasses.replace(super().stop(reason, now), commands=())
 
 
 class StopsAtTheRate(Create2Session):
@@ -80,7 +81,7 @@ class StopsAtTheRate(Create2Session):
 
 
 class StopsNoMotor(Create2Session):
-    def stop_motor(self, index: int, now: int) -> list[Event] | None:
+    def stop_motor(self, index: int, now: int) -> StopPlan | None:
         return None
 
 
@@ -149,8 +150,8 @@ class ShowsRawBytes(Create2Session):
 
 
 class StopsAfterCommandsOnly(Create2Session):
-    def stop(self, reason: StopReason, now: int) -> list[Event]:
-        return super().stop(reason, now) if self.counts["commands"] else []
+    def stop(self, reason: StopReason, now: int) -> StopPlan:
+        return super().stop(reason, now) if self.counts["commands"] else StopPlan([])
 
 
 class RepeatsNoStop(Create2Session):

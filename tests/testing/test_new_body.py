@@ -91,10 +91,10 @@ def test_a_gateway_loads_drives_and_stops_a_body_of_another_distribution(
 
     # Made for another version of the interface, it does not load.
     body = installed / "hilgw_trolley/body.py"
-    body.write_text(body.read_text().replace("INTERFACE: ClassVar[int] = 1", "INTERFACE = 2"))
+    body.write_text(body.read_text().replace("INTERFACE: ClassVar[int] = 2", "INTERFACE = 3"))
     refused = python(tmp_path, "-m", "hilgw", "check", config, path=installed)
     assert refused.returncode == 3
-    assert "kind 'trolley' of hilgw-trolley is made for interface 2, this hilgw has 1" in (
+    assert "kind 'trolley' of hilgw-trolley is made for interface 3, this hilgw has 2" in (
         refused.stderr
     )
     assert "install a version of hilgw-trolley for this hilgw" in refused.stderr

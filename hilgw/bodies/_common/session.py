@@ -30,6 +30,7 @@ from hilgw.control.events import (
     Write,
 )
 from hilgw.control.safety import Mode
+from hilgw.control.stop import StopPlan
 from hilgw.devices.kinds import LED, MOTOR, SENSOR, Device, Devices, Refusal
 from hilgw.reasons import RequestRefused
 
@@ -76,12 +77,12 @@ class MotorSession(ABC):
         where they follow; or why the robot cannot execute it."""
 
     @abstractmethod
-    def _halt(self, reason: StopReason, now: int) -> list[Event]:
-        """Stops the motors: the bytes that leave now, none where they follow."""
+    def _halt(self, reason: StopReason, now: int) -> StopPlan | list[Event]:
+        """Stop the motors."""
 
     @abstractmethod
-    def _halt_motor(self, index: int, now: int) -> list[Event] | None:
-        """Stops one motor: the bytes of its goal, none where they follow. None: it has no stop."""
+    def _halt_motor(self, index: int, now: int) -> StopPlan | list[Event] | None:
+        """Stop one motor by its goal. None: it has no stop."""
 
     @abstractmethod
     def _stop_data(self) -> bytes:
@@ -102,7 +103,9 @@ class MotorSession(ABC):
         if left is None:
             stops = self._commanded and self._missing.stops(command)
             stop = self.stop_motor(index, now) if stops else None
-            return (Accepted.DROPPED if stop is None else Accepted.SENT), [*(stop or ()), *notices]
+            if stop is not None:
+                return Accepted.SENT, [*stop.events, *notices]
+            return Accepted.DROPPED, notices
         events = self._move(device, left, now)
         if isinstance(events, Refusal):
             return counted(self.counts, events), notices
@@ -110,26 +113,30 @@ class MotorSession(ABC):
         self.counts["commands"] += 1
         return Accepted.SENT, events + notices
 
-    def stop(self, reason: StopReason, now: int) -> list[Event]:
+    def stop(self, reason: StopReason, now: int) -> StopPlan:
         """Stop all motors, whether or not one was commanded; count it where one was."""
         self._missing.stopped(reason)
         if not self._can_stop:
-            return []
+            return StopPlan([])
         if self._commanded:
             self.counts["stops"] += 1
             self.counts[f"stop_{reason}"] += 1
-        events = self._halt(reason, now)
+        plan = self._halt(reason, now)
         self._commanded.clear()
-        return events
+        return self._at_rest(plan) if isinstance(plan, list) else plan  # a list: of version 1
 
-    def stop_motor(self, index: int, now: int) -> list[Event] | None:
+    def stop_motor(self, index: int, now: int) -> StopPlan | None:
         """Stop one motor; None: the robot has no such motor, or cannot be given a stop now."""
-        return self._halt_motor(index, now) if self._can_stop and self._has_motor(index) else None
+        if not (self._can_stop and self._has_motor(index)):
+            return None
+        plan = self._halt_motor(index, now)
+        return self._at_rest(plan, index) if isinstance(plan, list) else plan
 
-    @property
-    def stop_copies(self) -> int:
-        """How often the control loop writes a stop: the robot acknowledges none."""
-        return STOP_COPIES
+    def _at_rest(self, events: list[Event], *motors: int, copies: int = STOP_COPIES) -> StopPlan:
+        """Return a stop that stands for velocity 0. motors: of these only."""
+        indices = motors or [each.index for each in self.devices.of_role(MOTOR)]
+        zeros = (MotorCommand(index, MotorField.VELOCITY, 0.0) for index in indices)
+        return StopPlan(events, tuple(zeros), copies)
 
     def stop_again(self, motors: Collection[int] | None, now: int) -> list[Event]:
         """Write the last stop once more; motors: of these only."""
@@ -137,9 +144,10 @@ class MotorSession(ABC):
             return []
         if motors is None:
             return [Write(self._stop_data())]
-        return [event for index in motors for event in self.stop_motor(index, now) or ()]
+        plans = [self.stop_motor(index, now) for index in motors]
+        return [event for plan in plans if plan is not None for event in plan.events]
 
-    def stop_bytes(self) -> bytes:
+    def emergency(self) -> bytes:
         """The bytes that stop the motors now. Changes nothing."""
         return self._stop_data() if self._can_stop else b""
 
@@ -263,15 +271,9 @@ class RobotSession(MotorSession):
         """A command to a motor, which the control loop has checked."""
         return super().command(without_default_velocity(command), now)
 
-    def stop_command(self, index: int, mode: Mode) -> Command | None:
-        """The command that would stop this motor in any mode."""
-        is_motor = index in self._motor_indices
-        return MotorCommand(index, MotorField.VELOCITY, 0.0) if is_motor else None
-
-    def stop_commands(self) -> list[Command]:
-        """The commands that `stop` would send now. Changes nothing."""
-        commands = (self.stop_command(index, Mode.VELOCITY) for index in self._motor_indices)
-        return [each for each in commands if each is not None] if self._can_stop else []
+    def can_stop(self, index: int, mode: Mode) -> bool:
+        """Whether something stops this motor: it does so in any mode."""
+        return index in self._motor_indices
 
     # --- other devices ------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from hilgw.bodies._common.session import RobotSession
 from hilgw.bodies._common.settings import RobotSettings
 from hilgw.control.events import Command, Event, MotorCommand, MotorField, MotorSettings, Notice
 from hilgw.control.limits import Slew
+from hilgw.control.stop import StopPlan
 from hilgw.devices.kinds import POSITION_SENSOR, ROTATIONAL_MOTOR, Device, Refusal
 from hilgw.devices.properties import DeviceFields, PositionSensorFields, RotationalMotorFields
 from hilgw.reasons import RequestRefused
@@ -98,9 +99,9 @@ class WheeledSession(RobotSession):
             events.append(Notice(f"'{wheel.device.name}': {what}"))
         return events
 
-    def _halt_motor(self, index: int, now: int) -> list[Event]:
+    def _halt_motor(self, index: int, now: int) -> StopPlan:
         self._wheels[index].settle()
-        return self._drive_on(now)
+        return self._at_rest(self._drive_on(now), index)
 
     def _rest(self) -> None:
         """The wheels were stopped."""

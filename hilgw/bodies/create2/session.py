@@ -33,6 +33,7 @@ from hilgw.control.events import (
     Write,
 )
 from hilgw.control.odometer import Odometer
+from hilgw.control.stop import StopPlan
 from hilgw.devices.kinds import Device, Value
 from hilgw.devices.lookup import look_up
 from hilgw.protocols.dialogue import Dialogue, Pause, Script, Step
@@ -261,9 +262,9 @@ class Create2Session(WheeledSession):
     def _drive_on(self, now: int) -> list[Event]:
         return [Write(self._drive())]
 
-    def _halt(self, reason: StopReason, now: int) -> list[Event]:
+    def _halt(self, reason: StopReason, now: int) -> StopPlan:
         self._rest()
-        return [Write(oi.STOP)]
+        return self._at_rest([Write(oi.STOP)])
 
     def _stop_data(self) -> bytes:
         return oi.STOP

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable
 from typing import ClassVar
 
 from hilgw.bodies._common.missing import GAINS
-from hilgw.bodies._common.session import Phase, RobotSession
+from hilgw.bodies._common.session import STOP_COPIES, Phase, RobotSession
 from hilgw.bodies.dynamixel import packet
 from hilgw.bodies.dynamixel.bus import Bus, Transaction
 from hilgw.bodies.dynamixel.goals import Goals
@@ -41,6 +41,7 @@ from hilgw.control.events import (
     Write,
 )
 from hilgw.control.safety import Mode
+from hilgw.control.stop import StopPlan
 from hilgw.devices.kinds import Device, Refusal
 from hilgw.reasons import RequestRefused
 from hilgw.units import NS_PER_S, ms_to_ns, s_to_ns
@@ -357,23 +358,23 @@ class DynamixelSession(RobotSession):
         self._stopped.discard(command.index)
         return self._flush(now)
 
-    def stop_command(self, index: int, mode: Mode) -> Command | None:
-        """Velocity 0, or holding the present position."""
+    def can_stop(self, index: int, mode: Mode) -> bool:
+        """By velocity 0, or by holding the present position."""
         if mode is Mode.POSITION and index in self._servos:
-            return self._servos[index].hold_command()
-        return super().stop_command(index, mode)
+            return self._servos[index].hold_command() is not None
+        return super().can_stop(index, mode)
 
-    def stop_commands(self) -> list[Command]:
-        """The commands that `stop` would send now. Changes nothing."""
-        if not self._can_stop:
-            return []
-        commands = (self._servos[index].stop_command() for index in sorted(self._commanded))
-        return [command for command in commands if command is not None]
+    def _commands(self, indices: Collection[int]) -> tuple[Command, ...]:
+        """Return what a stop of these servos stands for, as far as they were commanded."""
+        moved = sorted(self._commanded.intersection(indices))
+        commands = (self._servos[index].stop_command() for index in moved)
+        return tuple(command for command in commands if command is not None)
 
-    def _halt(self, reason: StopReason, now: int) -> list[Event]:
+    def _halt(self, reason: StopReason, now: int) -> StopPlan:
         """Stops every servo, also one that another program has moved."""
+        commands = self._commands(self._servos)
         self._halt_now(self._servos, now)
-        return self._flush(now)
+        return StopPlan(self._flush(now), commands, STOP_COPIES)
 
     def stop_again(self, motors: Collection[int] | None, now: int) -> list[Event]:
         """The goals of the stop, when the line is free."""
@@ -381,15 +382,16 @@ class DynamixelSession(RobotSession):
             self._stopping.update(self._servos if motors is None else motors)
         return self._flush(now)
 
-    def _halt_motor(self, index: int, now: int) -> list[Event]:
+    def _halt_motor(self, index: int, now: int) -> StopPlan:
         """It stops at once, unless it was stopped before and got no command since: then when the
         line is free, as such stops may come in a flood."""
+        commands = self._commands([index])
         if index not in self._stopped:
             self._halt_now([index], now)
-            return self._flush(now)
-        self._goals.drop(self._servos[index])
-        self._stopping.add(index)
-        return self._flush(now)
+        else:
+            self._goals.drop(self._servos[index])
+            self._stopping.add(index)
+        return StopPlan(self._flush(now), commands, STOP_COPIES)
 
     def _halt_now(self, indices: Collection[int], now: int) -> None:
         """They stop at once, and again when the bus is free: an answer may be on it."""

@@ -37,6 +37,7 @@ from hilgw.control.events import (
     Write,
 )
 from hilgw.control.odometer import Odometer
+from hilgw.control.stop import StopPlan
 from hilgw.devices.kinds import SENSOR, Device, Devices, Value
 from hilgw.devices.lookup import look_up
 from hilgw.framing.lines import LineSplitter
@@ -310,15 +311,14 @@ class EPuckSession(WheeledSession):
             self._hurry(now)  # the step of the controller and the exchange begin together
         return []
 
-    def _halt(self, reason: StopReason, now: int) -> list[Event]:
+    def _halt(self, reason: StopReason, now: int) -> StopPlan:
+        """No copies for a robot that is up: its speeds are set anew until it shows that it has
+        them."""
         self._rest()
         self._is_stopping = True
-        return self._resync(now) if self._phase is Phase.UP else [Write(sercom.STOP)]
-
-    @property
-    def stop_copies(self) -> int:
-        """None of a robot that is up: its speeds are set anew until it shows that it has them."""
-        return 0 if self._phase is Phase.UP else super().stop_copies
+        if self._phase is Phase.UP:
+            return self._at_rest(self._resync(now), copies=0)
+        return self._at_rest([Write(sercom.STOP)])
 
     def stop_again(self, motors: Collection[int] | None, now: int) -> list[Event]:
         return [] if self._phase is Phase.UP else super().stop_again(motors, now)

@@ -334,10 +334,6 @@ class Motions:
         for line in self.lines:
             line.rest()
 
-    def stop_commands(self) -> list[Command]:
-        """The commands that the stop lines stand for."""
-        return [MotorCommand(index, MotorField.VELOCITY, 0.0) for index in self.motors]
-
     def stop_data(self, *, whole: bool = False) -> bytes:
         """The stop lines; whole: with those that an answer decides."""
         return b"".join(line.filled({}) for line in self.stops if whole or line.after is None)

@@ -24,6 +24,7 @@ from hilgw.control.events import (
     StopReason,
     Write,
 )
+from hilgw.control.stop import StopPlan
 from hilgw.devices.kinds import Device, Refusal
 from hilgw.errors import MismatchError
 from hilgw.protocols.dialogue import AskLine, LineDialogue, LineScript
@@ -186,22 +187,22 @@ class TextBodySession(RobotSession):
         data = self._traffic.command(command, now)
         return data if isinstance(data, Refusal) else _written(data)
 
-    def _halt(self, reason: StopReason, now: int) -> list[Event]:
-        """During the setup it begins anew, as an answer to the stop is none to a step."""
+    def _halt(self, reason: StopReason, now: int) -> StopPlan:
+        """During the setup it begins anew, as an answer to the stop is none to a step, and writes
+        the stop again itself when it has begun or ended."""
         self._owes_stop = not self._is_up
-        return self._begin(now) if self._owes_stop else [Write(self._traffic.stop(now))]
-
-    @property
-    def stop_copies(self) -> int:
-        """None before it is up: the stop is written again when the setup has begun or ended."""
-        return self._traffic.stop_copies if self._is_up else 0
+        if self._owes_stop:
+            return self._at_rest(self._begin(now), copies=0)
+        stop: list[Event] = [Write(self._traffic.stop(now))]
+        return self._at_rest(stop, copies=self._traffic.stop_copies)
 
     def stop_again(self, motors: Collection[int] | None, now: int) -> list[Event]:
         return self._traffic.stop_again(motors, now) if self._is_up else []
 
-    def _halt_motor(self, index: int, now: int) -> list[Event]:
+    def _halt_motor(self, index: int, now: int) -> StopPlan:
         """The line leaves as that of a command; where positions are controlled, the stop does."""
-        return _written(self._traffic.hold(index, now))
+        copies = self._traffic.stop_copies if self._is_up else 0
+        return self._at_rest(_written(self._traffic.hold(index, now)), index, copies=copies)
 
     def _stop_data(self) -> bytes:
         return self._traffic.stop_data(after_cut=True)

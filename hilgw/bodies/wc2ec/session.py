@@ -10,7 +10,7 @@ from functools import partial
 from typing import ClassVar
 
 from hilgw.bodies._common.missing import ACCELERATION, AVAILABLE, GAINS
-from hilgw.bodies._common.session import MotorSession, refused
+from hilgw.bodies._common.session import STOP_COPIES, MotorSession, refused
 from hilgw.bodies.wc2ec.motors import Motors
 from hilgw.bodies.wc2ec.settings import LOAD_FIX, Wc2ecBodySettings, line_load
 from hilgw.control.events import (
@@ -34,6 +34,7 @@ from hilgw.control.events import (
 )
 from hilgw.control.limits import check_settings
 from hilgw.control.safety import SAG_M, Mode
+from hilgw.control.stop import StopPlan
 from hilgw.devices.kinds import (
     DISTANCE_SENSOR,
     EMITTER,
@@ -150,11 +151,6 @@ class Wc2ecBodySession(MotorSession):
     def _can_stop(self) -> bool:
         return self._link.can_write
 
-    @property
-    def stop_copies(self) -> int:
-        """None on TCP, which loses nothing."""
-        return super().stop_copies if self._link.framed else 0
-
     def _move(self, device: Device, command: Command, now: int) -> list[Event] | Refusal:
         position = self.positions.get(command.index)
         events = self._send(self._motors.command(device, command, position, now), now)
@@ -162,20 +158,22 @@ class Wc2ecBodySession(MotorSession):
             self._held.pop(command.index, None)
         return events
 
-    def stop_command(self, index: int, mode: Mode) -> Command | None:
-        """The command that would stop this motor in this mode now; None: there is none."""
-        return self._motors.stop_command(index, mode, self._resting().get(index))
+    def can_stop(self, index: int, mode: Mode) -> bool:
+        return self._motors.stop_command(index, mode, self._resting().get(index)) is not None
 
-    def stop_commands(self) -> list[Command]:
-        """The commands that `stop` would send now. Changes nothing."""
-        return self._motors.stop_commands(self._resting()) if self._can_stop else []
-
-    def _halt(self, reason: StopReason, now: int) -> list[Event]:
+    def _halt(self, reason: StopReason, now: int) -> StopPlan:
         """Sets every motor to its default."""
         self._held = self._resting()
-        return self._write(self._motors.adopt(self._defaults()), now)
+        commands = self._motors.stop_commands(self._held)
+        messages = self._motors.adopt([self._motors.message(each) for each in commands])
+        return StopPlan(self._write(messages, now), tuple(commands), self._copies)
 
-    def _halt_motor(self, index: int, now: int) -> list[Event] | None:
+    @property
+    def _copies(self) -> int:
+        """None on TCP, which loses nothing."""
+        return STOP_COPIES if self._link.framed else 0
+
+    def _halt_motor(self, index: int, now: int) -> StopPlan | None:
         """Sets one motor to its default; None where it has none."""
         position = self._resting().get(index)
         command = self._motors.stop_now(index, position)
@@ -183,7 +181,8 @@ class Wc2ecBodySession(MotorSession):
             return None
         if position is not None:
             self._held[index] = position
-        return self._write([self._motors.adopt_one(self._motors.message(command))], now)
+        message = self._motors.adopt_one(self._motors.message(command))
+        return StopPlan(self._write([message], now), (command,), self._copies)
 
     def _stop_data(self) -> bytes:
         return b"".join(self._link.wrap(message) for message in self._defaults())

@@ -30,6 +30,7 @@ from hilgw.control.events import (
     Write,
 )
 from hilgw.control.safety import Mode
+from hilgw.control.stop import StopPlan
 from hilgw.devices.kinds import MOTOR, Device, Refusal
 from hilgw.errors import PortError, quoted
 from hilgw.protocols.webots import codec
@@ -277,25 +278,15 @@ class WebotsBodySession(MotorSession):
     def _has_motor(self, index: int) -> bool:
         return index in self._robot.motors
 
-    @property
-    def stop_copies(self) -> int:
-        """TCP loses nothing, and the next request carries the stop."""
-        return 0
-
     def _move(self, device: Device, command: Command, now: int) -> list[Event] | Refusal:
         """The command leaves with the next request."""
         if device.role == MOTOR and self._robot.command(command, now):
             return []
         return self._unknown(device.index, "is not a motor that Webots configured")
 
-    def stop_command(self, index: int, mode: Mode) -> Command | None:
-        """Velocity 0, which stops and holds a motor of Webots in every mode."""
-        motor = self._robot.motors.get(index)
-        return None if motor is None else motor.stop_command(mode)
-
-    def stop_commands(self) -> list[Command]:
-        """None: a stop leaves with the next request, and `StopSent` reports it then."""
-        return []
+    def can_stop(self, index: int, mode: Mode) -> bool:
+        """By velocity 0, which stops and holds a motor of Webots in every mode."""
+        return self._has_motor(index)
 
     def leave(self, now: int) -> list[Event]:
         """The controller leaves the robot, with its next request."""
@@ -304,20 +295,20 @@ class WebotsBodySession(MotorSession):
             self._due_ns = now + GOODBYE_NS
         return []
 
-    def _halt(self, reason: StopReason, now: int) -> list[Event]:
+    def _halt(self, reason: StopReason, now: int) -> StopPlan:
         """Every motor stops with the next request. After the gateway was late, the emergency stop
         may have been written between two requests, so that answers no longer match their requests:
         the session begins anew."""
         if reason is StopReason.LATE and self._commanded:
-            return self._end(reason.doc)
+            return StopPlan(self._end(reason.doc))
         commands = tuple(self._robot.stop())
         self._stopping = reason, commands if self._commanded else ()
-        return []
+        return StopPlan([])
 
-    def _halt_motor(self, index: int, now: int) -> list[Event]:
+    def _halt_motor(self, index: int, now: int) -> StopPlan:
         """The motor stops with the next request."""
         self._robot.stop_motor(index)
-        return []
+        return StopPlan([])
 
     def _stop_data(self) -> bytes:
         """A request of its own that stops the motors: for the time when no other can be written."""

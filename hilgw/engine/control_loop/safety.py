@@ -25,7 +25,7 @@ from hilgw.reasons import RequestRefused
 from hilgw.units import NS_PER_MS, ns_to_s
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from hilgw.control.events import Command, Event, LedValue, StopSent
     from hilgw.engine.control_loop.context import LoopContext
@@ -105,7 +105,7 @@ class Safety:
             text = f"'{device.name}': its last position or velocity was refused"
             return Refusal(RequestRefused.NAN, text)
         mode = mode_of(command)
-        if mode is not None and session.stop_command(command.index, mode) is None:
+        if mode is not None and not session.can_stop(command.index, mode):
             text = f"'{device.name}' could not be stopped in {mode} mode; set its default_position"
             return Refusal(RequestRefused.NO_STOP, text)
         return None
@@ -234,7 +234,7 @@ class Safety:
         """Before a motor command that the session has accepted is written: has its stop ready.
         False where the guardian could not take it. May raise what the session raises."""
         self.records[command.index].prepared = (mode_of(command),)
-        return self.emergency_stop.prepare(self._body.session.stop_bytes())
+        return self.emergency_stop.prepare(self._body.session.emergency())
 
     def commanded(self, command: Command, now: int) -> None:
         """A motor command was written to the body."""
@@ -254,7 +254,7 @@ class Safety:
         was_armed = self.state.armed
         is_due = self.state.owes_stop(reason, by_hand=by_hand)
         moved = self.state.stop(reason, latch=latch and not self.ending)
-        sent = self.stops.write(reason, now) if is_due else []
+        sent = self.stops.write(reason, now) if is_due else ()
         if not moved:
             if was_armed and not self.state.armed:
                 self._show_disarmed(f"{reason.doc}: disarmed until `hilgw arm {self._name}`")
@@ -274,7 +274,9 @@ class Safety:
         if was_armed and not self.state.armed:
             self._show_disarmed("")  # the text of the stop contains it
 
-    def _report_stop(self, reason: StopReason, sent: list[Command], text: str, why: str) -> None:
+    def _report_stop(
+        self, reason: StopReason, sent: Sequence[Command], text: str, why: str
+    ) -> None:
         """Reports a stop that has left; why: it is not known to have left."""
         if why:
             self._inform(f"safety stop: {text}; stop not confirmed: {why}")
@@ -339,7 +341,7 @@ class Safety:
     def in_time(self) -> None:
         if self.state.moving:
             body = self._body
-            body.ask(None, lambda: self.emergency_stop.prepare(body.session.stop_bytes()))
+            body.ask(None, lambda: self.emergency_stop.prepare(body.session.emergency()))
         elif self.emergency_stop.is_kept and self.has_drained():
             self.emergency_stop.forget()
 

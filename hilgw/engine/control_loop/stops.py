@@ -2,7 +2,7 @@
 
 A serial line may damage a stop, so it is written several times, REPEAT_NS apart. The copies end
 with the next accepted command of their motor, or when the robot is armed. A session that
-repeats its stop itself, or needs no copies (`BodySession.stop_copies` is 0), is only watched until
+repeats its stop itself, or needs no copies (`StopPlan.copies` is 0), is only watched until
 the stop has left.
 """
 
@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING
 
 from hilgw.control.events import StopReason, Write
 from hilgw.control.safety import BY_HAND
+from hilgw.control.stop import StopPlan
 from hilgw.devices.kinds import MOTOR
 from hilgw.transports.wakeup import Wakeup
 from hilgw.units import NS_PER_MS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from hilgw.bodies.base import BodySession
-    from hilgw.control.events import Command, Event
+    from hilgw.control.events import Command
     from hilgw.engine.control_loop.peer_link import PeerLink
     from hilgw.transports.base import Scheduler
 
@@ -68,29 +69,28 @@ class Stops:
 
     # --- stops ----------------------------------------------------------------------------------
 
-    def write(self, reason: StopReason, now: int) -> list[Command]:
+    def write(self, reason: StopReason, now: int) -> Sequence[Command]:
         """Write a stop of all motors, unless one was written just now. Return its commands; none
         where the connection took none, or where they follow with the next request (`StopSent`)."""
         if self._is_fresh(reason, now):
-            return []
+            return ()
         self.end()
         body, self._reason = self._body, None
         self.took, self.unconfirmed = False, ""
         if body.transport is None:
-            return []
-        answer = body.ask(None, self._stop_of_body, reason, now)
-        if answer is None:
-            return []
-        commands, events = answer
-        self._waits = not any(type(event) is Write for event in events)
-        self.took = body.handle(events, now)
+            return ()
+        plan = body.ask(None, self._plan, reason, now)
+        if plan is None:
+            return ()
+        self._waits = not any(type(event) is Write for event in plan.events)
+        self.took = body.handle(plan.events, now)
         if not self.took:
-            return []
+            return ()
         self._reason = reason
-        self._copies = body.session.stop_copies
+        self._copies = plan.copies
         self._again = max(0, self._copies - 1)
         self._wait(now)
-        return commands
+        return plan.commands
 
     def _is_fresh(self, reason: StopReason, now: int) -> bool:
         """Whether the stop before, of the same event, serves for this one. One by hand never does,
@@ -100,14 +100,30 @@ class Stops:
         is_apart = by_hand or reason is StopReason.FAULT
         return not is_apart and now < self._written_ns + REPEAT_NS
 
-    def _stop_of_body(self, reason: StopReason, now: int) -> tuple[list[Command], list[Event]]:
-        """Return the commands of a stop, and the session's events for it."""
+    def _plan(self, reason: StopReason, now: int) -> StopPlan:
         body = self._body
-        commands = body.session.stop_commands()
-        cut = body.session.stop_bytes() if body.discard_unsent(now) else b""
-        stop = body.session.stop(reason, now)
+        cut = body.session.emergency() if body.discard_unsent(now) else b""
+        plan = body.session.stop(reason, now)
         # The robot may take the first stop for the end of a frame that was cut.
-        return commands, [Write(cut), *stop] if cut else stop
+        return StopPlan([Write(cut), *plan.events], plan.commands, plan.copies) if cut else plan
+
+    def write_motor(self, index: int, now: int) -> Sequence[Command] | None:
+        """Write a stop of this motor. Return its commands; None where it has not got its stop."""
+        body = self._body
+        plan = body.ask(None, body.session.stop_motor, index, now)
+        if plan is None:
+            return None
+        events = plan.events
+        if body.discard_unsent(now):
+            # The robot may take the first stop for the end of a frame that was cut.
+            events = [*(each for each in events if type(each) is Write), *events]
+        if not body.handle(events, now):
+            return None
+        if plan.copies > 1:
+            self._motors[index] = plan.copies - 1
+            if self.is_over:
+                self._wait(now)
+        return plan.commands
 
     def when_left(self, report: Callable[[str], None]) -> None:
         """Call report("") once the stop that was just written has left: at once where the kernel
@@ -122,14 +138,6 @@ class Stops:
         if self._waits:
             self._waits = False
             self._wait(self._written_ns)
-
-    def repeat_motor(self, index: int, now: int) -> None:
-        """Repeat the stop of this motor, which was just written."""
-        copies = self._body.session.stop_copies - 1
-        if copies > 0:
-            self._motors[index] = copies
-            if self.is_over:
-                self._wait(now)
 
     # --- their end ------------------------------------------------------------------------------
 

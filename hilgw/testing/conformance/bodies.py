@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 
 from hypothesis import strategies as st
 
-from hilgw.bodies.base import Body
+from hilgw.bodies.base import Body, current
 from hilgw.config.queries import is_on_line
 from hilgw.control.events import (
     Accepted,
@@ -152,10 +152,10 @@ class BodyConformance:
             line = self._simulation()
             line.connect()
             line.run(delay_ms)
-            line.handle(line.session.stop(StopReason.DISARMED, line.now))
+            line.handle(line.session.stop(StopReason.DISARMED, line.now).events)
             self._comes_up(line)
         line = self._ready()
-        self._stops(line, lambda line: line.session.stop(StopReason.DISARMED, line.now))
+        self._stops(line, line.session.stop(StopReason.DISARMED, line.now).events)
         require("stops" not in line.session.counts, "counts", line.session.counts, "no stop")
         line.disconnect()
         self._writes_no_stop(line, "after the connection")
@@ -163,10 +163,9 @@ class BodyConformance:
     def test_a_stop_that_is_lost_is_written_again(self) -> None:
         """By the control loop, as often as the session declares, or by the session itself."""
         line = self._moving()
-        line.session.stop(StopReason.DISARMED, line.now)  # its bytes do not arrive
-        copies = line.session.stop_copies
-        if copies > 1:
-            self._stops(line, lambda line: line.session.stop_again(None, line.now))
+        plan = line.session.stop(StopReason.DISARMED, line.now)  # its bytes do not arrive
+        if plan.copies > 1:
+            self._stops(line, line.session.stop_again(None, line.now))
         elif line.on_line:
             line.run(REPEATED_MS)
             self._stands(line, "a stop that the session repeats")
@@ -175,17 +174,17 @@ class BodyConformance:
         """With the declared bytes, which the session reports, and once."""
         for reason in (StopReason.DISCONNECTED, StopReason.SILENCE, StopReason.BODY):
             line = self._moving()
-            reported: list[Any] = line.session.stop_commands()
-            self._stops(line, lambda line, reason=reason: line.session.stop(reason, line.now))
-            reported += [each for each in line.events if isinstance(each, StopSent)]
-            require(reported, "a stop is reported", "nothing", "stop_commands, or StopSent")
+            plan = line.session.stop(reason, line.now)
+            self._stops(line, plan.events)
+            reported = plan.commands or [each for each in line.events if type(each) is StopSent]
+            require(reported, "a stop is reported", "nothing", "its commands, or StopSent")
             require(line.session.counts[f"stop_{reason}"] == 1, "counts", "none", "one stop")
 
     def test_a_rate_limit_does_not_slow_a_stop(self) -> None:
         """Slowing down is never limited."""
         names = [device.name for device in self._motors(self._ready())]
         line = self._moving(limits={name: MotorLimits(rate=5.0) for name in names})
-        self._stops(line, lambda line: line.session.stop(StopReason.ENDED, line.now))
+        self._stops(line, line.session.stop(StopReason.ENDED, line.now).events)
 
     def test_each_motor_stops_alone(self) -> None:
         """Without a refusal, and without a report of a stop that is not sent."""
@@ -193,9 +192,9 @@ class BodyConformance:
         session = line.session
         require(session.stop_motor(NO_DEVICE, line.now) is None, "no motor", "a stop", "None")
         for device in self._motors(line):
-            events = session.stop_motor(device.index, line.now)
-            require(events is not None, "stop of one motor", "None", "its bytes, or none yet")
-            line.handle(events)
+            plan = session.stop_motor(device.index, line.now)
+            require(plan is not None, "stop of one motor", "None", "its bytes, or none yet")
+            line.handle(plan.events)
             line.run(SETTLE_MS)
         require(not self.moves(line.mock), "stop of one motor", "a motor turns", "none turns")
 
@@ -203,9 +202,9 @@ class BodyConformance:
         """Its bytes stop the robot without the session, on a line also twice; asking for them
         changes nothing."""
         line = self._moving()
-        data = line.session.stop_bytes()
+        data = line.session.emergency()
         require(self._has_stop(data), "emergency stop", data, self._declared)
-        require(line.session.stop_bytes() == data, "emergency stop", "other bytes", "the same")
+        require(line.session.emergency() == data, "emergency stop", "other bytes", "the same")
         line.cut = True
         line.run(HANG_MS)
         require(self.moves(line.mock), "emergency stop", "no motor turns", "it turns until then")
@@ -238,7 +237,7 @@ class BodyConformance:
         ):
             expected = "one Refused event, and no bytes"
             require([*map(type, events)] == [Refused], "requests to no device", events, expected)
-        line.handle(session.stop(StopReason.SILENCE, now))
+        line.handle(session.stop(StopReason.SILENCE, now).events)
         require("stops" not in session.counts, "counts", session.counts, "no stop of a motion")
 
     def test_limits_reach_the_motors(self) -> None:
@@ -261,7 +260,7 @@ class BodyConformance:
         gone = line.run(1000 * self.silence_s, lambda: line.of(Disconnected))
         require(gone, "silence", f"nothing in {self.silence_s:g} s", "Disconnected")
         line.written.clear()
-        line.handle(line.session.stop(StopReason.BODY, line.now))
+        line.handle(line.session.stop(StopReason.BODY, line.now).events)
         line.run(1000 * self.stop_s)
         require(self._has_stop(line.written), "stop of a silent robot", line.written, "the stop")
         line.cut = False
@@ -303,7 +302,7 @@ class BodyConformance:
             self._make_noise(line, pieces)
             if line.of(ProtocolFailure) or not line.on_line:
                 return  # the connection is closed, or it carries no noise
-            line.handle(line.session.stop(StopReason.SILENCE, line.now))
+            line.handle(line.session.stop(StopReason.SILENCE, line.now).events)
             self._stands(line, "a stop after noise")
 
         explore(st.lists(st.binary(max_size=50), max_size=5), check, self.examples)
@@ -336,7 +335,7 @@ class BodyConformance:
         framing = create(self.body.framing) if on_line and self.body.framing else None
         spec = self.body.mock(settings, self.version)
         mock = self.make_mock(MockSpec(spec.name, {**spec.parameters, **self.mock}))
-        session = self.body.session(settings, self.version, framing)
+        session = current(self.body.session(settings, self.version, framing))
         return BodyLine(session, mock, on_line=on_line)
 
     def _handshake(self, line: BodyLine) -> Iterator[None]:
@@ -377,9 +376,9 @@ class BodyConformance:
         line.written.clear()
         return line
 
-    def _stops(self, line: BodyLine, stop: Any) -> None:
+    def _stops(self, line: BodyLine, stop: list[Event]) -> None:
         line.written.clear()
-        line.handle(stop(line))
+        line.handle(stop)
         left = line.run(1000 * self.stop_s, lambda: self._has_stop(line.written))
         require(left, "a stop leaves", bytes(line.written), self._declared)
         self._stands(line, "a stop")
@@ -395,10 +394,11 @@ class BodyConformance:
     def _writes_no_stop(self, line: BodyLine, when: str) -> None:
         session, now = line.session, line.now
         rule = f"a stop {when}"
-        data = [event for event in session.stop(StopReason.SILENCE, now) if type(event) is Write]
+        plan = session.stop(StopReason.SILENCE, now)
+        data = [event for event in plan.events if type(event) is Write]
         require(not data, rule, data, "no bytes")
-        require(session.stop_bytes() == b"", rule, session.stop_bytes(), "no emergency stop")
-        require(session.stop_commands() == [], rule, session.stop_commands(), "no report")
+        require(not plan.commands, rule, plan.commands, "no report")
+        require(session.emergency() == b"", rule, session.emergency(), "no emergency stop")
 
     def _refuses(self, line: BodyLine, command: Command) -> None:
         counts = line.session.counts

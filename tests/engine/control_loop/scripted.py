@@ -12,6 +12,7 @@ from hilgw.control import events as control
 from hilgw.control.modes import RobotMode
 from hilgw.control.safety import Mode, SafetyState
 from hilgw.control.safety_settings import SafetySettings
+from hilgw.control.stop import StopPlan
 from hilgw.devices.kinds import Device, Devices, Refusal
 from hilgw.devices.properties import DeviceFields
 from hilgw.devices.steps import StepClock
@@ -108,18 +109,8 @@ class ScriptedBody(ScriptedSession):
             return [control.Refused(settings.index, "unknown_device", "?")]
         return self.record("tune", settings)
 
-    def stop_command(self, index: int, mode: Mode) -> control.Command | None:
-        if mode is Mode.FORCE and not self.stops_force:
-            return None
-        return control.MotorCommand(index, "velocity", 0.0)
-
-    def stop_commands(self) -> list[control.Command]:
-        return [
-            control.MotorCommand(each.index, "velocity", 0.0)
-            for each in self.devices.of_role("motor")
-        ]
-
-    stop_copies = 0
+    def can_stop(self, index: int, mode: Mode) -> bool:
+        return mode is not Mode.FORCE or self.stops_force
 
     def leave(self, now: int) -> list[control.Event]:
         return []
@@ -127,17 +118,22 @@ class ScriptedBody(ScriptedSession):
     def stop_again(self, motors: Any, now: int) -> list[control.Event]:
         return self.record("stop_again", motors)
 
-    def stop(self, reason: str, now: int) -> list[control.Event]:
+    def stop(self, reason: str, now: int) -> StopPlan:
         self.commanded.clear()
-        return self.record("stop", reason)
+        motors = self.devices.of_role("motor")
+        zeros = (control.MotorCommand(each.index, "velocity", 0.0) for each in motors)
+        return StopPlan(self.record("stop", reason), tuple(zeros))
 
-    def stop_motor(self, index: int, now: int) -> list[control.Event] | None:
-        return self.record("stop_motor", index) if index in self.commanded else None
+    def stop_motor(self, index: int, now: int) -> StopPlan | None:
+        if index not in self.commanded:
+            return None
+        zero = control.MotorCommand(index, "velocity", 0.0)
+        return StopPlan(self.record("stop_motor", index), (zero,))
 
     def faults(self) -> list[str]:
         return self.hardware_faults
 
-    def stop_bytes(self) -> bytes:
+    def emergency(self) -> bytes:
         return b"stop "
 
     def is_idle(self) -> bool:

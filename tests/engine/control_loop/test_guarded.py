@@ -99,7 +99,7 @@ def test_a_hold_position_reaches_the_guardian_with_the_next_beat(guardian: FakeG
     guardian.on_keep = kept.append
     session = robot.loop.body.session
     stops = iter([b"hold 1", b"hold 2"])
-    session.stop_bytes = lambda: next(stops, b"hold 2")
+    session.emergency = lambda: next(stops, b"hold 2")
     robot.run(110)
     robot.loop.watchdog.stop()
     assert kept == [b"hold 1", b"hold 2"]
@@ -169,7 +169,7 @@ def test_a_command_that_selects_no_mode_adds_its_motor_to_the_stop(guardian: Fak
     now = robot.loop.scheduler.now()
     robot.loop.loop.events([MotorCommand(first.index, MotorField.VELOCITY, 0.1)], now)
     robot.loop.loop.events([MotorCommand(second.index, MotorField.ACCELERATION, 1.0)], now)
-    assert guardian.kept[BODY] == robot.loop.body.session.stop_bytes()
+    assert guardian.kept[BODY] == robot.loop.body.session.emergency()
 
 
 def test_a_flag_that_is_set_between_the_look_and_the_write_is_followed_by_the_stop(

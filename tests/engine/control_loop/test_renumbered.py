@@ -86,14 +86,16 @@ def test_requests_reach_the_body_in_its_own_indices() -> None:
         ("send", control.PacketOut(5, 2, b"p")),
         ("tune", control.LedValue(3, 1)),
     ]
-    assert session.stop_command(0, Mode.VELOCITY) == control.MotorCommand(0, "velocity", 0.0)
-    assert session.stop_commands() == [control.MotorCommand(0, "velocity", 0.0)]
+    assert session.can_stop(0, Mode.VELOCITY)
     calls.clear()
-    session.stop_motor(0, 0)
+    plan = session.stop_motor(0, 0)
     assert calls == [("body", "stop_motor", 3)]
+    assert plan is not None and plan.commands == (control.MotorCommand(0, "velocity", 0.0),)
+    stop = session.stop(control.StopReason.LATE, 0)
+    assert stop.commands == (control.MotorCommand(0, "velocity", 0.0),)
     body.hardware_faults = ["'wheel': overload"]
     assert session.faults() == ["'wheel': overload"]
-    assert session.stop_bytes() == b"stop "
+    assert session.emergency() == b"stop "
     assert [(each.index, each.name) for each in session.devices] == [(0, "wheel"), (1, "eye")]
 
 
@@ -107,7 +109,7 @@ def test_a_device_that_the_body_does_not_have_is_refused() -> None:
     ):
         assert [type(event) for event in events] == [control.Refused]
     assert session.switch(7, 32.0, 0) == []
-    assert session.stop_command(3, Mode.VELOCITY) is None
+    assert not session.can_stop(3, Mode.VELOCITY)
     assert calls == []
 
 

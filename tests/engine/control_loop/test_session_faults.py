@@ -22,14 +22,14 @@ DEVICES = (
 )
 GO, FAST = (MotorCommand(0, "velocity", value) for value in (1.0, 9.0))
 BODY = [
+    "can_stop",
     "command",
+    "emergency",
     "expire",
     "is_idle",
     "next_deadline",
     "own_period",
     "receive",
-    "stop_bytes",
-    "stop_command",
     "switch",
     "tune",
 ]
@@ -108,7 +108,7 @@ def test_a_body_whose_emergency_stop_cannot_be_prepared_stops_at_once() -> None:
     def raising() -> bytes:
         raise RuntimeError("no bytes")
 
-    run.sessions[run.body].stop_bytes = raising  # type: ignore[attr-defined]
+    run.sessions[run.body].emergency = raising  # type: ignore[attr-defined]
     assert [call[:2] for call in run.controller_sends(GO)] == [
         ("body", "command"),
         ("body", "stop"),

@@ -317,7 +317,7 @@ def test_a_body_session_that_raises_is_stopped_with_what_it_had_sent_before(
     with RunningLoop(tmp_path) as running:
         driving(running)
         session = running.gateway.supervisors["cab.body"].supervised.session
-        for name in ("receive", "stop", "stop_bytes"):
+        for name in ("receive", "stop", "emergency"):
             setattr(session, name, broken)
         robot_of(running).send(sensor_data(0, 1.0))
         robot_of(running).wait_for(STOP)

@@ -57,7 +57,7 @@ def hang_and_stop(robot: OnMock, stop: bytes) -> None:
 def test_the_emergency_stop_ends_what_was_cut_at_any_byte(kind: str) -> None:
     for cut in cuts(kind):
         robot = driving(kind)
-        stop = robot.loop.body.session.stop_bytes()
+        stop = robot.loop.body.session.emergency()
         robot.carry()
         robot.mock.receive(motion(kind)[:cut], robot.loop.scheduler.now())
         hang_and_stop(robot, stop)
@@ -84,7 +84,7 @@ def test_both_stop_a_command_that_has_just_been_given(kind: str, waited_ms: int)
         robot.command(*[0.05] * len(robot.motors))
         robot.run(waited_ms)
         if is_emergency:
-            hang_and_stop(robot, robot.loop.body.session.stop_bytes())
+            hang_and_stop(robot, robot.loop.body.session.emergency())
         else:
             robot.loop.loop.safety.stop(StopReason.DISARMED, robot.loop.scheduler.now())
             robot.run(STANDS_MS)

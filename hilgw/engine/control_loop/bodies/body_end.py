@@ -252,27 +252,15 @@ class BodyEnd(PeerListener):
     def stop_motor(self, index: int, now: int) -> bool:
         """Stops one motor, of a simulated robot where this run has commanded it; whether it has got
         its stop, which counts where a motor was commanded since the last stop of all."""
-        link, state, record = self.link, self.safety.state, self._records[index]
+        state, record = self.safety.state, self._records[index]
         self._replaced(self._records.stop_motor(index))
         owes_stop = state.was_commanded or not state.simulated
-        if record.is_held or link.transport is None or not owes_stop:
+        if record.is_held or self.link.transport is None or not owes_stop:
             return record.is_held
-        stops, events = link.ask(((), None), self._stop_of_motor, index, now)
-        if events is not None and link.discard_unsent(now):
-            # The robot may take the first stop for the end of a frame that was cut.
-            events = [*(each for each in events if type(each) is Write), *events]
-        stopped = events is not None and link.handle(events, now)
-        if stopped:
-            record.is_held = True
-            self.safety.stops.repeat_motor(index, now)
-        self._motor_stopped(index, stops if stopped and state.moving else (), now)
-        return stopped
-
-    def _stop_of_motor(self, index: int, now: int) -> tuple[Sequence[Command], list[Event] | None]:
-        """The commands of a stop of this motor, and the session's events for it."""
-        session = self.link.session
-        stops = [each for each in session.stop_commands() if each.index == index]
-        return stops, session.stop_motor(index, now)
+        commands = self.safety.stops.write_motor(index, now)
+        record.is_held = commands is not None
+        self._motor_stopped(index, commands if commands and state.moving else (), now)
+        return record.is_held
 
     def _motor_stopped(self, index: int, stops: Sequence[Command], now: int) -> None:
         """A command to this motor was refused. stops: the commands that were written to stop it;

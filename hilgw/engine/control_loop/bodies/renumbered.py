@@ -22,6 +22,7 @@ from hilgw.control.events import (
     StopSent,
 )
 from hilgw.control.modes import is_same
+from hilgw.control.stop import StopPlan
 from hilgw.devices.kinds import Devices, Refusal
 from hilgw.reasons import RequestRefused
 
@@ -148,30 +149,26 @@ class RenumberedSession:
 
     # --- stops --------------------------------------------------------------------------------
 
-    def stop_command(self, index: int, mode: Mode) -> Command | None:
+    def can_stop(self, index: int, mode: Mode) -> bool:
         own = self._own(index)
-        command = None if own is None else self._session.stop_command(own, mode)
-        return None if command is None else dataclasses.replace(command, index=index)
+        return own is not None and self._session.can_stop(own, mode)
 
-    def stop_commands(self) -> list[Command]:
-        return self._in_table(self._session.stop_commands())
+    def stop(self, reason: StopReason, now: int) -> StopPlan:
+        return self._plan(self._session.stop(reason, now))
 
-    def stop(self, reason: StopReason, now: int) -> list[Event]:
-        return self._out(self._session.stop(reason, now))
-
-    @property
-    def stop_copies(self) -> int:
-        return self._session.stop_copies
+    def _plan(self, plan: StopPlan) -> StopPlan:
+        commands = tuple(self._in_table(plan.commands))
+        return StopPlan(self._out(plan.events), commands, plan.copies)
 
     def stop_again(self, motors: Collection[int] | None, now: int) -> list[Event]:
         if motors is not None:
             motors = [own for own in map(self._own, motors) if own is not None]
         return self._out(self._session.stop_again(motors, now))
 
-    def stop_motor(self, index: int, now: int) -> list[Event] | None:
+    def stop_motor(self, index: int, now: int) -> StopPlan | None:
         own = self._own(index)
-        events = None if own is None else self._session.stop_motor(own, now)
-        return None if events is None else self._out(events)
+        plan = None if own is None else self._session.stop_motor(own, now)
+        return None if plan is None else self._plan(plan)
 
     def leave(self, now: int) -> list[Event]:
         return self._out(self._session.leave(now))
@@ -179,8 +176,8 @@ class RenumberedSession:
     def faults(self) -> list[str]:
         return self._session.faults()
 
-    def stop_bytes(self) -> bytes:
-        return self._session.stop_bytes()
+    def emergency(self) -> bytes:
+        return self._session.emergency()
 
     # --- indices ------------------------------------------------------------------------------
 
