@@ -164,9 +164,9 @@ class Wc2ecBodySession(MotorSession):
     def _halt(self, reason: StopReason, now: int) -> StopPlan:
         """Sets every motor to its default."""
         self._held = self._resting()
-        commands = self._motors.stop_commands(self._held)
-        messages = self._motors.adopt([self._motors.message(each) for each in commands])
-        return StopPlan(self._write(messages, now), tuple(commands), self._copies)
+        commands = tuple(self._motors.stop_commands(self._held))
+        events = self._write(self._motors.adopt(self._defaults()), now)
+        return StopPlan(events, commands, self._copies)
 
     @property
     def _copies(self) -> int:

@@ -104,13 +104,6 @@ class Motor:
             return []
         return [SetPosition(self._tag, value) if self._linear else SetVelocity(self._tag, value)]
 
-    def stop_command(self, mode: Mode) -> Command:
-        """The command that stops the motor in this mode."""
-        index = self.device.index
-        if mode is not Mode.FORCE:
-            return MotorCommand(index, MotorField.VELOCITY, 0.0)
-        return MotorSettings(index, math.inf, 0.0, self._acceleration, self._available)
-
     def stopping(self) -> list[codec.Command]:
         """The commands on the wire that stop the motor now. Changes nothing."""
         stop: list[codec.Command] = [SetVelocity(self._tag, 0.0)]
@@ -118,8 +111,10 @@ class Motor:
 
     def stop(self) -> Command:
         """The motor gets a stop; returns the command that does it."""
-        command = self.stop_command(self._mode)
+        index = self.device.index
+        command: Command = MotorCommand(index, MotorField.VELOCITY, 0.0)
         if self._mode is Mode.FORCE:
+            command = MotorSettings(index, math.inf, 0.0, self._acceleration, self._available)
             self._mode = Mode.VELOCITY
         self._is_stopped = True
         if not self._linear:
