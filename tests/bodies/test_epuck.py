@@ -584,3 +584,11 @@ def test_bytes_in_words() -> None:
         "v,Version 1; HW version: A"
     )
     assert line.session.describe(struct.pack("<2h", 1, -1), received=True) == "01 00 ff ff"
+
+
+def test_no_copies_follow_a_stop_that_the_session_repeats_itself() -> None:
+    line = up()
+    line.command(LEFT, "velocity", 3.0)
+    line.run(100)
+    assert line.session.stop_motor(line.index(LEFT), line.now).copies == 0
+    assert line.session.stop(StopReason.DISARMED, line.now).copies == 0

@@ -132,11 +132,16 @@ class MotorSession(ABC):
         plan = self._halt_motor(index, now)
         return self._at_rest(plan, index) if isinstance(plan, list) else plan
 
-    def _at_rest(self, events: list[Event], *motors: int, copies: int = STOP_COPIES) -> StopPlan:
+    @property
+    def _copies(self) -> int:
+        """How often the control loop writes a stop: the robot acknowledges none."""
+        return STOP_COPIES
+
+    def _at_rest(self, events: list[Event], *motors: int) -> StopPlan:
         """Return a stop that stands for velocity 0. motors: of these only."""
         indices = motors or [each.index for each in self.devices.of_role(MOTOR)]
         zeros = (MotorCommand(index, MotorField.VELOCITY, 0.0) for index in indices)
-        return StopPlan(events, tuple(zeros), copies)
+        return StopPlan(events, tuple(zeros), self._copies)
 
     def stop_again(self, motors: Collection[int] | None, now: int) -> list[Event]:
         """Write the last stop once more; motors: of these only."""

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable
 from typing import ClassVar
 
 from hilgw.bodies._common.missing import GAINS
-from hilgw.bodies._common.session import STOP_COPIES, Phase, RobotSession
+from hilgw.bodies._common.session import Phase, RobotSession
 from hilgw.bodies.dynamixel import packet
 from hilgw.bodies.dynamixel.bus import Bus, Transaction
 from hilgw.bodies.dynamixel.goals import Goals
@@ -374,7 +374,7 @@ class DynamixelSession(RobotSession):
         """Stops every servo, also one that another program has moved."""
         commands = self._commands(self._servos)
         self._halt_now(self._servos, now)
-        return StopPlan(self._flush(now), commands, STOP_COPIES)
+        return StopPlan(self._flush(now), commands, self._copies)
 
     def stop_again(self, motors: Collection[int] | None, now: int) -> list[Event]:
         """The goals of the stop, when the line is free."""
@@ -391,7 +391,7 @@ class DynamixelSession(RobotSession):
         else:
             self._goals.drop(self._servos[index])
             self._stopping.add(index)
-        return StopPlan(self._flush(now), commands, STOP_COPIES)
+        return StopPlan(self._flush(now), commands, self._copies)
 
     def _halt_now(self, indices: Collection[int], now: int) -> None:
         """They stop at once, and again when the bus is free: an answer may be on it."""

@@ -312,13 +312,15 @@ class EPuckSession(WheeledSession):
         return []
 
     def _halt(self, reason: StopReason, now: int) -> StopPlan:
-        """No copies for a robot that is up: its speeds are set anew until it shows that it has
-        them."""
         self._rest()
         self._is_stopping = True
-        if self._phase is Phase.UP:
-            return self._at_rest(self._resync(now), copies=0)
-        return self._at_rest([Write(sercom.STOP)])
+        is_up = self._phase is Phase.UP
+        return self._at_rest(self._resync(now) if is_up else [Write(sercom.STOP)])
+
+    @property
+    def _copies(self) -> int:
+        """None of a robot that is up: its speeds are set anew until it shows that it has them."""
+        return 0 if self._phase is Phase.UP else super()._copies
 
     def stop_again(self, motors: Collection[int] | None, now: int) -> list[Event]:
         return [] if self._phase is Phase.UP else super().stop_again(motors, now)

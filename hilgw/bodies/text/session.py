@@ -188,21 +188,23 @@ class TextBodySession(RobotSession):
         return data if isinstance(data, Refusal) else _written(data)
 
     def _halt(self, reason: StopReason, now: int) -> StopPlan:
-        """During the setup it begins anew, as an answer to the stop is none to a step, and writes
-        the stop again itself when it has begun or ended."""
+        """During the setup it begins anew, as an answer to the stop is none to a step."""
         self._owes_stop = not self._is_up
         if self._owes_stop:
-            return self._at_rest(self._begin(now), copies=0)
-        stop: list[Event] = [Write(self._traffic.stop(now))]
-        return self._at_rest(stop, copies=self._traffic.stop_copies)
+            return self._at_rest(self._begin(now))
+        return self._at_rest([Write(self._traffic.stop(now))])
+
+    @property
+    def _copies(self) -> int:
+        """None before it is up: the stop is written again when the setup has begun or ended."""
+        return self._traffic.stop_copies if self._is_up else 0
 
     def stop_again(self, motors: Collection[int] | None, now: int) -> list[Event]:
         return self._traffic.stop_again(motors, now) if self._is_up else []
 
     def _halt_motor(self, index: int, now: int) -> StopPlan:
         """The line leaves as that of a command; where positions are controlled, the stop does."""
-        copies = self._traffic.stop_copies if self._is_up else 0
-        return self._at_rest(_written(self._traffic.hold(index, now)), index, copies=copies)
+        return self._at_rest(_written(self._traffic.hold(index, now)), index)
 
     def _stop_data(self) -> bytes:
         return self._traffic.stop_data(after_cut=True)

@@ -10,7 +10,7 @@ from functools import partial
 from typing import ClassVar
 
 from hilgw.bodies._common.missing import ACCELERATION, AVAILABLE, GAINS
-from hilgw.bodies._common.session import STOP_COPIES, MotorSession, refused
+from hilgw.bodies._common.session import MotorSession, refused
 from hilgw.bodies.wc2ec.motors import Motors
 from hilgw.bodies.wc2ec.settings import LOAD_FIX, Wc2ecBodySettings, line_load
 from hilgw.control.events import (
@@ -171,7 +171,7 @@ class Wc2ecBodySession(MotorSession):
     @property
     def _copies(self) -> int:
         """None on TCP, which loses nothing."""
-        return STOP_COPIES if self._link.framed else 0
+        return super()._copies if self._link.framed else 0
 
     def _halt_motor(self, index: int, now: int) -> StopPlan | None:
         """Sets one motor to its default; None where it has none."""
