@@ -92,7 +92,7 @@ class MotorRecords:
         return [each.command for each in voided if each.waits]
 
     def dropped(self, command: Command) -> None:
-        """The robot has nothing of what this command sets: nor does the one before it hold."""
+        """The robot has nothing of what this command sets; the one before it holds no more."""
         self._motors[command.index].sets.pop(kind_of(command), None)
 
     def refresh(self, now: int) -> list[Command]:
@@ -123,7 +123,8 @@ class MotorRecords:
     # --- stops --------------------------------------------------------------------------------
 
     def stop(self) -> None:
-        """All motors are stopped: what was written is void, and so is what waits."""
+        """All motors are stopped: what was written is void, and so is what waits, which stays until
+        the line has room and is then reported as replaced."""
         self.stops += 1
         for record in self._motors.values():
             record.prepared = ()
