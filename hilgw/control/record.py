@@ -56,44 +56,41 @@ class MotorRecord:
 
 
 class MotorRecords:
-    """The records of one body, by the indices of its motors. stops: how often the robot was
-    stopped."""
+    """The records of one body. motors: by their indices. stops: how often the robot was stopped."""
 
     def __init__(self) -> None:
         self.stops = 0
-        self._motors: defaultdict[int, MotorRecord] = defaultdict(MotorRecord)
+        self.motors: defaultdict[int, MotorRecord] = defaultdict(MotorRecord)
         self._order = 0
         self._written_ns = 0
-
-    def __getitem__(self, index: int) -> MotorRecord:
-        return self._motors[index]
 
     # --- commands -----------------------------------------------------------------------------
 
     def has_waiting(self, index: int) -> bool:
         """Whether a command to this motor waits, which a newer one may not overtake."""
-        record = self._motors.get(index)
+        record = self.motors.get(index)
         return record is not None and any(each.waits for each in record.sets.values())
 
     def set(self, command: Command, now: int, *, waits: bool) -> list[Command]:
         """Keep a command that was written, or that waits for the line. Return those that waited,
         and whose place this one takes."""
-        record, kind = self._motors[command.index], kind_of(command)
+        record, kind = self.motors[command.index], kind_of(command)
         sets = record.sets
-        voided = [
-            sets.pop(each)
-            for each in (*_VOIDS[kind], kind)
-            if each in sets and (waits or not sets[each].waits)  # what waits is newer
-        ]
+        replaced = []
+        for each in (*_VOIDS[kind], kind):
+            if each in sets and (waits or not sets[each].waits):  # what waits is newer
+                old = sets.pop(each)
+                if old.waits:
+                    replaced.append(old.command)
         self._order += 1
         sets[kind] = Set(command, self._order, self.stops, waits)
         if not waits:
             record.is_held, self._written_ns = False, now
-        return [each.command for each in voided if each.waits]
+        return replaced
 
     def dropped(self, command: Command) -> None:
         """The robot has nothing of what this command sets; the one before it holds no more."""
-        self._motors[command.index].sets.pop(kind_of(command), None)
+        self.motors[command.index].sets.pop(kind_of(command), None)
 
     def refresh(self, now: int) -> list[Command]:
         """Return what was written since the last stop, oldest set first, each REFRESH_NS."""
@@ -117,7 +114,7 @@ class MotorRecords:
 
     def _sets(self) -> list[Set]:
         """Return all commands, oldest set first."""
-        sets = [each for record in self._motors.values() for each in record.sets.values()]
+        sets = [each for record in self.motors.values() for each in record.sets.values()]
         return sorted(sets, key=lambda each: each.order)
 
     # --- stops --------------------------------------------------------------------------------
@@ -126,13 +123,13 @@ class MotorRecords:
         """All motors are stopped: what was written is void, and so is what waits, which stays until
         the line has room and is then reported as replaced."""
         self.stops += 1
-        for record in self._motors.values():
+        for record in self.motors.values():
             record.prepared = ()
             record.sets = {kind: each for kind, each in record.sets.items() if each.waits}
 
     def stop_motor(self, index: int) -> list[Command]:
         """One motor is stopped: its motion is void. Return what waited of it."""
-        sets = self._motors[index].sets
+        sets = self.motors[index].sets
         voided = [sets.pop(each) for each in _MOVES if each in sets]
         return [each.command for each in voided if each.waits]
 
@@ -140,7 +137,7 @@ class MotorRecords:
         """The body is gone, or left for another one: it rests when it is back. Return what
         waited."""
         waiting = [each.command for each in self._sets() if each.waits]
-        self._motors.clear()
+        self.motors.clear()
         return waiting
 
 

@@ -59,9 +59,9 @@ def test_what_waits_is_not_sent_again_and_a_newer_one_takes_its_place() -> None:
     records = waiting(VELOCITY, ACCELERATION, OTHER)
     assert records.refresh(REFRESH_NS) == [] and records.has_waiting(0)
     assert records.set(TORQUE, 0, waits=True) == [VELOCITY]
-    taken = records[0].take(MotorField.TORQUE)
+    taken = records.motors[0].take(MotorField.TORQUE)
     assert taken is not None and taken.command == TORQUE and taken.stops == records.stops
-    assert records[0].take(MotorField.TORQUE) is None
+    assert records.motors[0].take(MotorField.TORQUE) is None
     assert records.clear() == [ACCELERATION, OTHER]
     assert not records.has_waiting(0)
 
@@ -69,7 +69,7 @@ def test_what_waits_is_not_sent_again_and_a_newer_one_takes_its_place() -> None:
 def test_what_is_written_leaves_a_newer_one_that_waits() -> None:
     records = waiting(WHOLE)
     records.set(VELOCITY, 0, waits=True)
-    assert records[0].take(MotorSettings.__name__) is not None
+    assert records.motors[0].take(MotorSettings.__name__) is not None
     records.set(WHOLE, 0, waits=False)
     assert records.clear() == [VELOCITY]
 
@@ -77,11 +77,11 @@ def test_what_is_written_leaves_a_newer_one_that_waits() -> None:
 def test_a_stop_makes_all_void_and_later_commands_hold() -> None:
     records = written(VELOCITY, ACCELERATION, OTHER)
     records.set(POSITION, 0, waits=True)
-    records[0].prepared = (None,)
+    records.motors[0].prepared = (None,)
     records.stop()
     assert records.refresh(REFRESH_NS) == [] and records.carry() == []
-    assert records[0].prepared == ()
-    void = records[0].take(MotorField.POSITION)
+    assert records.motors[0].prepared == ()
+    void = records.motors[0].take(MotorField.POSITION)
     assert void is not None and void.stops != records.stops
     records.set(VELOCITY, 0, waits=False)
     assert records.carry() == records.refresh(REFRESH_NS) == [VELOCITY]
@@ -91,12 +91,12 @@ def test_a_motor_that_is_stopped_alone_keeps_its_limits_and_is_held_until_a_comm
     records = written(ACCELERATION, GAINS, VELOCITY, OTHER)
     records.set(POSITION, 0, waits=True)
     assert records.stop_motor(0) == [POSITION]
-    records[0].is_held = True
+    records.motors[0].is_held = True
     assert records.refresh(REFRESH_NS) == [ACCELERATION, GAINS, OTHER]
     records.set(OTHER, 0, waits=False)
-    assert records[0].is_held
+    assert records.motors[0].is_held
     records.set(VELOCITY, 0, waits=False)
-    assert not records[0].is_held
+    assert not records.motors[0].is_held
 
 
 def test_another_body_gets_the_newest_velocities_limits_and_gains_and_no_positions() -> None:

@@ -227,13 +227,13 @@ class Safety:
 
     def is_prepared(self, command: Command) -> bool:
         """Whether the stop that this command needs is ready: another mode may have another."""
-        prepared = self.records[command.index].prepared
+        prepared = self.records.motors[command.index].prepared
         return self.state.moving and prepared == (mode_of(command),)
 
     def prepare(self, command: Command) -> bool:
         """Before a motor command that the session has accepted is written: has its stop ready.
         False where the guardian could not take it. May raise what the session raises."""
-        self.records[command.index].prepared = (mode_of(command),)
+        self.records.motors[command.index].prepared = (mode_of(command),)
         return self.emergency_stop.prepare(self._body.session.emergency())
 
     def commanded(self, command: Command, now: int) -> None:

@@ -130,10 +130,11 @@ class BodyEnd(PeerListener):
         there is room, unless a newer one takes its place. A refused one that would move the motor
         stops it: it cannot go where the controller wants it to go. Where the session raises an
         error, all motors stop, and the command is dropped."""
-        link = self.link
+        link, waiting = self.link, self.deferred.waiting
         try:
             refusal = self.safety.check(command, now)
-            waits = may_wait and (link.is_busy(now) or self._records.has_waiting(command.index))
+            is_behind = bool(waiting) and self._records.has_waiting(command.index)
+            waits = may_wait and (is_behind or link.is_busy(now))
             if refusal is None and not waits:
                 self.safety.state.was_commanded = True
                 outcome, events = link.session.command(command, now)
@@ -234,7 +235,7 @@ class BodyEnd(PeerListener):
 
     def _write_waiting(self, index: int, kind: str, now: int) -> None:
         """The line has room for the command of this kind, unless a stop has made it void."""
-        waiting = self._records[index].take(kind)
+        waiting = self._records.motors[index].take(kind)
         if waiting is None:
             return
         if waiting.stops != self._records.stops:
@@ -252,7 +253,7 @@ class BodyEnd(PeerListener):
     def stop_motor(self, index: int, now: int) -> bool:
         """Stops one motor, of a simulated robot where this run has commanded it; whether it has got
         its stop, which counts where a motor was commanded since the last stop of all."""
-        state, record = self.safety.state, self._records[index]
+        state, record = self.safety.state, self._records.motors[index]
         self._replaced(self._records.stop_motor(index))
         owes_stop = state.was_commanded or not state.simulated
         if record.is_held or self.link.transport is None or not owes_stop:
@@ -339,7 +340,7 @@ class BodyEnd(PeerListener):
                 self._registered_ns = now
             case MotorHeld(index):
                 self._replaced(self._records.stop_motor(index))
-                self._records[index].is_held = True
+                self._records.motors[index].is_held = True
                 still = MotorCommand(index, MotorField.VELOCITY, 0.0)
                 self._motor_stopped(index, [still], now)
             case DeviceFault(index) if not self.safety.state.simulated:

@@ -19,27 +19,28 @@ LOOK_NS = 5 * NS_PER_MS
 
 
 class Deferred:
-    """A newer request takes the place of an older one: the number of devices bounds the memory."""
+    """A newer request takes the place of an older one: the number of devices bounds the memory.
+    waiting: what to do for each, by the index of its device and its kind."""
 
     def __init__(self, scheduler: Scheduler, is_busy: Callable[[int], bool]) -> None:
         """is_busy(now): whether the line has no room."""
         self._scheduler = scheduler
         self._is_busy = is_busy
-        self._waiting: dict[tuple[int, str], Act] = {}
+        self.waiting: dict[tuple[int, str], Act] = {}
         self._wakeup = Wakeup(scheduler, lambda _: self._look())
 
     def put(self, index: int, kind: str, act: Act) -> None:
         """Calls act(now) once the line has room, in the order of the newest requests."""
-        self._waiting.pop((index, kind), None)
-        self._waiting[index, kind] = act
+        self.waiting.pop((index, kind), None)
+        self.waiting[index, kind] = act
         self._look()
 
     def clear(self) -> None:
         """The connection is gone."""
-        self._waiting.clear()
+        self.waiting.clear()
 
     def _look(self) -> None:
-        while self._waiting and not self._is_busy(now := self._scheduler.now()):
-            self._waiting.pop(next(iter(self._waiting)))(now)
-        if self._waiting and self._wakeup.at is None:
+        while self.waiting and not self._is_busy(now := self._scheduler.now()):
+            self.waiting.pop(next(iter(self.waiting)))(now)
+        if self.waiting and self._wakeup.at is None:
             self._wakeup.set(self._scheduler.now() + LOOK_NS)
