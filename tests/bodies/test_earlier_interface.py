@@ -62,7 +62,8 @@ class SubclassOfVersion1(Create2Session):
         return [Write(self._stop_data())]
 
     def _halt_motor(self, index: int, now: int) -> list[Event]:  # type: ignore[override]
-        return super()._halt_motor(index, now).events
+        self._wheels[index].settle()
+        return self._drive_on(now)
 
 
 class BodyWithASubclass(Create2Body):
