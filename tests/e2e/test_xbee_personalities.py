@@ -100,7 +100,9 @@ def test_digi_xbee_and_the_robot_exchange_packets(
     assert report["stations"]["rover.rx"]["delivered"] == 2
     line = next(line for line in gateway.text().splitlines() if '  "to all"' in line)
     assert f"from {SPARE}" in line
-    assert (" dBm" in line) and ("~" in line) == (firmware != "802.15.4")
+    has_value = " dBm" in line  # the module reports it, or DB is asked, whose answer may be late
+    assert has_value or firmware != "802.15.4"
+    assert ("~" in line) == (has_value and firmware != "802.15.4")
 
 
 def test_a_module_without_a_network_is_not_ready_for_that_reason(tmp_path: Path) -> None:

@@ -1,17 +1,25 @@
 """Run by test_network_cut.py as root, in a network namespace of its own: a gateway's end and a
-bridge with a device are in two namespaces, and the network between them is cut.
+bridge with a device are in two namespaces. The network between them is slow (20 ms each way),
+loses 2 % of its packets, and is cut.
 
 Prints, for each cut, after how many seconds the device had the stop that the port's user writes
-whenever the port is open again. The kernel shapes the network where it can (netem).
+whenever the port is open again.
 """
 
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
+import random
+import select
+import struct
 import subprocess
 import sys
+import threading
+import time
 import tty
+from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -26,9 +34,9 @@ from hilgw.transports.serial.port import open_serial
 
 HERE, THERE = "10.77.0.1", "10.77.0.2"
 RAW, TELNET = 5000, 2217
-
-
-NO_HOST = "02:00:00:00:00:99"
+TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000  # linux/if_tun.h
+DELAY_S, LOSS = 0.02, 0.02
+SURVIVED_S = 3  # the connection may be the same after a cut so short, and then needs no stop
 BRIDGE = """
 from hilgw.transports.tcp import address
 address.is_loopback = lambda text: True  # this network is the test's own
@@ -37,37 +45,51 @@ main()
 """
 
 
-def run(command: str, prefix: Sequence[str] = (), *, check: bool = True) -> str:
-    words = [*prefix, *command.split()]
-    return subprocess.run(words, check=check, capture_output=True, text=True).stdout
+def run(command: str, prefix: Sequence[str] = ()) -> None:
+    subprocess.run([*prefix, *command.split()], check=True)
 
 
-class Far:
-    """The other namespace."""
+class Network(threading.Thread):
+    """A network of two namespaces, this one and another: packets are late, and some are lost."""
 
     def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.is_cut = False
+        self.passed = self.lost = 0
         self._holder = subprocess.Popen(["unshare", "-n", "sleep", "1000"])
         own = Path("/proc/self/ns/net").readlink()
         while Path(f"/proc/{self._holder.pid}/ns/net").readlink() == own:
             pass
         self.enter = ("nsenter", "-n", "-t", str(self._holder.pid))
         run("ip link set lo up")
-        run("ip link add va type veth peer name vb")
-        run(f"ip link set vb netns {self._holder.pid}")
-        self.ends = [("va", HERE, ()), ("vb", THERE, self.enter)]
-        for device, address, prefix in self.ends:
-            run(f"ip addr add {address}/24 dev {device}", prefix)
-            run(f"ip link set {device} up", prefix)
-            run(f"tc qdisc add dev {device} root netem delay 20ms loss 2%", prefix, check=False)
-        self._macs = [run(f"ip -o link show {device}", prefix) for device, _, prefix in self.ends]
+        self._ends = [self._end("here", HERE, ()), self._end("there", THERE, self.enter)]
+        self.start()
 
-    def set(self, *, is_cut: bool) -> None:
-        """Cut: the frames of both ends go to a host that does not exist."""
-        for (device, _, prefix), (_, other, _), text in zip(
-            self.ends, reversed(self.ends), reversed(self._macs), strict=True
-        ):
-            mac = NO_HOST if is_cut else text.split("link/ether ")[1].split()[0]
-            run(f"ip neigh replace {other} lladdr {mac} dev {device} nud permanent", prefix)
+    def _end(self, device: str, address: str, prefix: Sequence[str]) -> int:
+        descriptor = os.open("/dev/net/tun", os.O_RDWR)
+        request = struct.pack("16sH22x", device.encode(), IFF_TUN | IFF_NO_PI)
+        fcntl.ioctl(descriptor, TUNSETIFF, request)
+        if prefix:
+            run(f"ip link set {device} netns {self._holder.pid}")
+        run(f"ip addr add {address}/24 dev {device}", prefix)
+        run(f"ip link set {device} up", prefix)
+        return descriptor
+
+    def run(self) -> None:
+        chance = random.Random(1)
+        late: deque[tuple[float, int, bytes]] = deque()
+        other = dict(zip(self._ends, reversed(self._ends), strict=True))
+        while True:
+            wait_s = max(0.0, late[0][0] - time.monotonic()) if late else None
+            for end in select.select(self._ends, [], [], wait_s)[0]:
+                packet = os.read(end, 65536)
+                if self.is_cut or chance.random() < LOSS:
+                    self.lost += 1
+                else:
+                    late.append((time.monotonic() + DELAY_S, other[end], packet))
+            while late and late[0][0] <= time.monotonic():
+                self.passed += 1
+                os.write(*late.popleft()[1:])
 
     def close(self) -> None:
         self._holder.kill()
@@ -106,7 +128,7 @@ class User:
 
 
 async def main(kind: str, cuts: list[float]) -> None:
-    far = Far()
+    far = Network()
     master, slave = os.openpty()
     tty.setraw(slave)
     os.set_blocking(master, False)
@@ -137,13 +159,15 @@ async def main(kind: str, cuts: list[float]) -> None:
         await until(has_stop, timeout_s=60)
         for cut_s in cuts:
             received.clear()
-            far.set(is_cut=True)
+            far.is_cut = True
             await asyncio.sleep(cut_s)
             has_stop()
             received.clear()
-            far.set(is_cut=False)
+            far.is_cut = False
             back_s = asyncio.get_running_loop().time()
-            await until(has_stop, timeout_s=60)
+            is_back = has_stop if cut_s > SURVIVED_S else lambda: has_stop() or bool(received)
+            await until(is_back, timeout_s=60)
+            assert far.passed and far.lost
             print(f"{cut_s:g} {asyncio.get_running_loop().time() - back_s:.2f}", flush=True)
     finally:
         running.cancel()

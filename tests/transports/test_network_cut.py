@@ -1,9 +1,10 @@
-"""A port on the network whose cable is pulled: how soon the device has a stop once it is back."""
+"""A port on a slow network that is cut: how soon the device has a stop once it is back."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +14,10 @@ SOON_S = 5.0  # less than a second on an idle machine
 
 
 @pytest.mark.needs_root
+@pytest.mark.skipif(not Path("/dev/net/tun").exists(), reason="no /dev/net/tun")
 @pytest.mark.process
 @pytest.mark.wall_clock("cuts of the network, and the time-outs of TCP")
-@pytest.mark.parametrize(("kind", "cuts"), [("socket", ["8"]), ("rfc2217", ["3", "8", "20"])])
+@pytest.mark.parametrize(("kind", "cuts"), [("socket", ["3", "8"]), ("rfc2217", ["3", "20"])])
 def test_a_stop_arrives_soon_after_the_network_is_back(kind: str, cuts: list[str]) -> None:
     """At the bridge the new connection is the writer at once, in the place of the dead one."""
     script = ["unshare", "-n", sys.executable, "-m", "tests.transports.cut_network", kind, *cuts]
