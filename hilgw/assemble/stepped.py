@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections import Counter, defaultdict
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from hilgw.engine.control_loop.loop import ControlLoop
     from hilgw.engine.control_loop.peer_link import PeerLink
     from hilgw.engine.control_loop.servers.webots_socket import LocalSocket
+    from hilgw.reasons import RequestRefused
 
 MOCK_URL = f"tcp://{LOOPBACK}:1236"  # another port, when it is in use
 PLUGIN = "webots_plugin"  # the kind of controller
@@ -44,6 +46,7 @@ class SteppedAssembly:
     def __init__(self, ports: NetworkPorts) -> None:
         self._ports, self._config, self._gateway = ports, ports.config, ports.gateway
         self._servers: dict[tuple[str, int, bool], WebotsServer] = {}
+        self._turned_away: defaultdict[str, Counter[str]] = defaultdict(Counter)  # by address
 
     def add(self, loop: ControlLoop, link: PeerLink[Any], part: PartConfig, *, mocked: bool) -> str:
         """The controller of this control loop; returns what it is, in words. mocked: a mock stands
@@ -65,7 +68,7 @@ class SteppedAssembly:
         words, own = "", None
         if mocked:
             controller: PeerController = load(CONTROLLERS, part.kind)
-            spec = controller.mock(settings, self._config.webots)
+            spec = controller.mock(settings, self._config.release)
             parameters, how = {"robot": loop.name} | spec.parameters, None
             if server is None:  # on the local socket, where answers have another framing
                 parameters, how = parameters | {"framing": "ipc"}, connect_local
@@ -88,8 +91,17 @@ class SteppedAssembly:
         if address not in self._servers:
             shared = mocked and self._is_of_a_real_one(url)
             listening = self._ports.listening(url, mocked=mocked, shared=shared, tokens=True)
-            self._servers[address] = WebotsServer(listening)
+            self._servers[address] = WebotsServer(listening, partial(self._turn_away, listening))
         return self._servers[address]
+
+    def _turn_away(
+        self, listening: Listening, peer: str, reason: RequestRefused, text: str
+    ) -> None:
+        """Count and show a peer that names no robot of this address; no robot reports it."""
+        where = listening.where
+        self._turned_away[where][reason] += 1
+        self._gateway.reports[where] = lambda: {"refused": dict(self._turned_away[where])}
+        self._gateway.observer.refused(where, reason, f"{peer}: {text}")
 
     def _is_of_a_real_one(self, url: str) -> bool:
         """Whether a controller without a mock connects to this address."""
@@ -131,7 +143,8 @@ class SteppedAssembly:
             else:
                 child.start(environment)
 
-        server = WebotsServer(Listening(LOOPBACK, 0, check_token=check))
+        listening = Listening(LOOPBACK, 0, check_token=check)
+        server = WebotsServer(listening, partial(self._turn_away, listening))
         where = Path(settings.file).name
         gateway.children.append(child)
         gateway.reports[f"{link.name}.program"] = child.report

@@ -38,6 +38,10 @@ LONGEST_DELAY_NS = 500 * NS_PER_MS
 # At a deadline: time for the event loop to read what the controller has sent.
 UNREAD_NS = 5 * NS_PER_MS
 
+_IDLE = (
+    "the controller has commanded no motor since the robot was disarmed: it stands until the next "
+    "command"
+)
 _ENDED = Refusal(RequestRefused.ENDED, "")
 
 
@@ -173,6 +177,11 @@ class Safety:
         """`--arm` arms it no more."""
         text = f"--arm: not armed, as its body was not up within {within_s:g} s of the start"
         self._observer.notice(self._source, f"{text}; `hilgw arm {self._name}` once it is up")
+
+    @property
+    def idleness(self) -> str:
+        """Return that no motor was commanded since this body was disarmed; else nothing."""
+        return "" if self.state.armed or self._refusal_shown else _IDLE
 
     def arm(self) -> None:
         """Lets the motors move."""

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from hilgw.engine.processes.processes import Child
     from hilgw.transports.base import Handle, Transport
 
+    OnStranger = Callable[[str, RequestRefused, str], None]
+
 # A controller that was sent QUIT has this time to close the connection, as libController does.
 QUIT_S = 1.0
 # An answer may carry the packets of several full Receivers.
@@ -267,11 +269,15 @@ class WebotsServer:
     """Listens on one address, and connects each controller to the robot that it names.
 
     The token in the name (rover?token=...) is checked where the address has a `check_token`.
-    limits: of one connection; how many it accepts depends on the robots.
+    on_stranger: as `Place.turned_away`, for a peer that names none of its robots. limits: of one
+    connection; how many it accepts depends on the robots.
     """
 
-    def __init__(self, listening: Listening, limits: Limits = LIMITS) -> None:
+    def __init__(
+        self, listening: Listening, on_stranger: OnStranger, limits: Limits = LIMITS
+    ) -> None:
         self.listening = listening
+        self._on_stranger = on_stranger
         self._limits = limits
         self._places: dict[str, Place] = {}  # by encoded name
         self._opening: asyncio.Future[None] | None = None
@@ -339,7 +345,8 @@ class WebotsServer:
         return f"{what}; robots: {names}"
 
     def _turned_away(self, handshake: Handshake, reason: RequestRefused, text: str) -> None:
-        """The peer belongs to no robot: the one that it named reports it, or the first."""
-        place = self._find(handshake.robot) or next(iter(self._places.values()), None)
-        if place is not None:
+        """Reports a refused peer for the robot that it named, else for the address."""
+        if (place := self._find(handshake.robot)) is not None:
             place.turned_away(handshake.peer, reason, text)
+        else:
+            self._on_stranger(handshake.peer, reason, text)
