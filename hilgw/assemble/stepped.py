@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -46,7 +46,6 @@ class SteppedAssembly:
     def __init__(self, ports: NetworkPorts) -> None:
         self._ports, self._config, self._gateway = ports, ports.config, ports.gateway
         self._servers: dict[tuple[str, int, bool], WebotsServer] = {}
-        self._turned_away: defaultdict[str, Counter[str]] = defaultdict(Counter)  # by address
 
     def add(self, loop: ControlLoop, link: PeerLink[Any], part: PartConfig, *, mocked: bool) -> str:
         """The controller of this control loop; returns what it is, in words. mocked: a mock stands
@@ -91,17 +90,23 @@ class SteppedAssembly:
         if address not in self._servers:
             shared = mocked and self._is_of_a_real_one(url)
             listening = self._ports.listening(url, mocked=mocked, shared=shared, tokens=True)
-            self._servers[address] = WebotsServer(listening, partial(self._turn_away, listening))
+            self._servers[address] = WebotsServer(
+                listening, partial(self._turn_away, listening, Counter())
+            )
         return self._servers[address]
 
     def _turn_away(
-        self, listening: Listening, peer: str, reason: RequestRefused, text: str
+        self,
+        listening: Listening,
+        counts: Counter[str],
+        peer: str,
+        reason: RequestRefused,
+        text: str,
     ) -> None:
         """Count and show a peer that names no robot of this address; no robot reports it."""
-        where = listening.where
-        self._turned_away[where][reason] += 1
-        self._gateway.reports[where] = lambda: {"refused": dict(self._turned_away[where])}
-        self._gateway.observer.refused(where, reason, f"{peer}: {text}")
+        counts[reason] += 1
+        self._gateway.reports[listening.where] = lambda: {"refused": dict(counts)}
+        self._gateway.observer.refused(listening.where, reason, f"{peer}: {text}")
 
     def _is_of_a_real_one(self, url: str) -> bool:
         """Whether a controller without a mock connects to this address."""
@@ -144,7 +149,7 @@ class SteppedAssembly:
                 child.start(environment)
 
         listening = Listening(LOOPBACK, 0, check_token=check)
-        server = WebotsServer(listening, partial(self._turn_away, listening))
+        server = WebotsServer(listening, partial(self._turn_away, listening, Counter()))
         where = Path(settings.file).name
         gateway.children.append(child)
         gateway.reports[f"{link.name}.program"] = child.report

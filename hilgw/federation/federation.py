@@ -76,7 +76,7 @@ class Federation(NetworkView):
         self._state = wire.State(wire.id_text(self.id), __version__)
         self._subscribed: set[str] = set()
         self._is_announcing = False
-        self._began_ns = self._links_ns = 0
+        self._began_ns = self._links_ns = self._left_bytes = 0
         self._tick = Wakeup(self._timer, lambda _: self._on_tick())
         self._failed: asyncio.Future[None] | None = None
 
@@ -188,10 +188,14 @@ class Federation(NetworkView):
                 self._ask_state(member)
             elif member.unsettled or now - member.answered_ns >= IDLE_NS:
                 self._ask(member)
-        if (report := self._observer.link) is not None and now >= self._links_ns:
+        if now >= self._links_ns:
             self._links_ns = now + NS_PER_S
+            left = 0 if self._session is None else self._session.left_bytes
             for member in self.members.values():
-                report(member.neighbour.name, member.status())
+                member.judge(now, left - self._left_bytes)
+                if (report := self._observer.link) is not None:
+                    report(member.neighbour.name, member.status())
+            self._left_bytes = left
         self._tick.set(now + TICK_NS)
 
     # --- who is there -----------------------------------------------------------------------------
@@ -246,7 +250,7 @@ class Federation(NetworkView):
         if member.last_state is not None:
             self._part(member, member.last_state)
         elif member.neighbour.state is not State.CLOSED:
-            self._leave(member, State.WAITING, "lost")
+            self._leave(member, State.WAITING, "; ".join(filter(None, ("lost", member.full))))
 
     def _forget(self, member: Member) -> None:
         self._gateway.supervisors.pop(member.neighbour.name, None)

@@ -38,10 +38,6 @@ LONGEST_DELAY_NS = 500 * NS_PER_MS
 # At a deadline: time for the event loop to read what the controller has sent.
 UNREAD_NS = 5 * NS_PER_MS
 
-_IDLE = (
-    "the controller has commanded no motor since the robot was disarmed: it stands until the next "
-    "command"
-)
 _ENDED = Refusal(RequestRefused.ENDED, "")
 
 
@@ -181,7 +177,12 @@ class Safety:
     @property
     def idleness(self) -> str:
         """Return that no motor was commanded since this body was disarmed; else nothing."""
-        return "" if self.state.armed or self._refusal_shown else _IDLE
+        return (
+            ""
+            if self.state.armed or self._refusal_shown
+            else "the controller has commanded no motor since the robot was disarmed: it stands "
+            "until the next command"
+        )
 
     def arm(self) -> None:
         """Lets the motors move."""
@@ -273,6 +274,8 @@ class Safety:
             self._deadline.cancel()
             self._deadline = None
         text = reason.doc if sent else self._unsent(reason)
+        if reason is StopReason.COMMAND_TIMEOUT and not self._controller.is_on_line:
+            text += ", or the network between is slow or cut"
         if self.state.latched:
             text += f"; latched until `hilgw arm {self._name}`"
         if sent and reason is not StopReason.BODY:

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from hilgw.engine.processes.processes import Child
     from hilgw.transports.base import Handle, Transport
 
-    OnStranger = Callable[[str, RequestRefused, str], None]
-
 # A controller that was sent QUIT has this time to close the connection, as libController does.
 QUIT_S = 1.0
 # An answer may carry the packets of several full Receivers.
@@ -274,7 +272,10 @@ class WebotsServer:
     """
 
     def __init__(
-        self, listening: Listening, on_stranger: OnStranger, limits: Limits = LIMITS
+        self,
+        listening: Listening,
+        on_stranger: Callable[[str, RequestRefused, str], None],
+        limits: Limits = LIMITS,
     ) -> None:
         self.listening = listening
         self._on_stranger = on_stranger
