@@ -48,9 +48,7 @@ def _peers(inspection: Inspection) -> Iterator[tuple[Path, PartConfig, Any]]:
 
 def webots_version(inspection: Inspection) -> str | None:
     """The Webots version of the file; None when it is invalid."""
-    version = inspection.get("webots")
-    if version is None:
-        return DEFAULT_RELEASE
+    version = inspection.get("webots") or DEFAULT_RELEASE
     is_bad = inspection.document.is_bad(("webots",))
     return version if isinstance(version, str) and not is_bad else None
 

@@ -338,7 +338,7 @@ def test_the_handshake_has_one_word_and_nothing_after_it(tmp_path: Path) -> None
 
 
 def test_the_library_learns_the_version_that_the_file_has(tmp_path: Path) -> None:
-    """It complains of another one than its own; without `webots:` the file knows none."""
+    """It complains of another one than its own; without `webots:` the file has none."""
     with Running(tmp_path, more="\nwebots: R2023b", backend="real") as running:
         _, peer = running.ask(HELLO + b"rover")
         peer.connection.sendall(FIRST)
