@@ -59,7 +59,12 @@ class Federation(NetworkView):
         self._roster = Roster(now)
         super().__init__(config, gateway, self._roster.members)
         self._ros2 = config.ros2
-        self._config, self._refusal = config, ""
+        self._config, self._refusal = (
+            config,
+            "no other gateway is there, or TLS refuses it: its own status has the cause"
+            if any(each.startswith("tls/") for each in config.endpoints)
+            else "",
+        )
         # The time comes first: of two gateways of one name that start at once, the later one ends.
         self.id = (time.time_ns() >> 20 & 0xFFFF_FFFF) << 32 | secrets.randbits(32)
         self._token = self._keys.own("member", wire.id_text(self.id), str(wire.VERSION))
@@ -134,7 +139,7 @@ class Federation(NetworkView):
             from hilgw.federation.ros2.topics import Ros2Topics
 
             self._gateway.observer.add(Ros2Topics(self._ros2, self._member_name, session))
-        self._enter(State.WAITING, "no other gateway is there")
+        self._show()
         self._on_tick()
 
     async def _end(self, session: ZenohSession) -> None:

@@ -218,6 +218,7 @@ class Node:
         local: Iterable[str] = (),
         version: int = 1,
         connect: tuple[str, ...] = (),
+        listen: tuple[str, ...] | None = None,
     ) -> None:
         self.name, self.clock = name, clock
         self.ledger = Ledger()
@@ -240,7 +241,7 @@ class Node:
         )
         self.session = FakeSession(network, clock.now)
         with patch.object(wire, "VERSION", version):
-            config = FederationConfig(name=name, connect=connect)
+            config = FederationConfig(name=name, connect=connect, listen=listen)
             settings: Any = self.session  # see `lab`
             self.federation = Federation(config, settings, self.gateway, self.shared_airs)
         self.task: asyncio.Task[None] | None = None

@@ -812,6 +812,17 @@ def test_a_link_that_is_full_is_named_with_what_passes() -> None:
     lab(main, "desk", "field")
 
 
+def test_the_end_that_listens_with_tls_names_where_the_cause_of_a_refusal_is() -> None:
+    async def main(bench: Lab) -> None:
+        lone = Node(bench.network, bench.clock, "lone", listen=("tls/0.0.0.0:7447",))
+        bench.nodes["lone"] = lone
+        await bench.begin()
+        assert lone.federation.state == "waiting"
+        assert lone.federation.reason.endswith("TLS refuses it: its own status has the cause")
+
+    lab(main)
+
+
 def test_what_tls_refuses_is_the_reason_why_no_other_gateway_is_there(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
