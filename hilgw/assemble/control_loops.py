@@ -160,7 +160,7 @@ class ControlLoopAssembly:
             link = self._peer(f"{name}.controller", controller, part)
             return LoopController(link, timer, advice)
         settings, grid = part.settings, self._grid
-        session = kind.robot_session(settings, self._config.webots, name, grid.step_ms)
+        session = kind.robot_session(settings, self._config.webots or "", name, grid.step_ms)
         link = PeerLink(f"{name}.controller", session, timer, context.watchdog)
         is_simulated = self._computes_in_simulated_time(link.name, part)
         synchronized = settings.synchronization
@@ -198,7 +198,7 @@ class ControlLoopAssembly:
             framing = create(kind.framing) if kind.framing else None
         link: PeerLink[Any] = PeerLink(
             name,
-            current(kind.session(settings, self._config.webots, framing)),
+            current(kind.session(settings, self._config.release, framing)),
             self._gateway.timer,
             self._gateway.control_loops.watchdog,
             None if line is None else LinePacer(line.baudRate, line.byteSize),
@@ -214,7 +214,7 @@ class ControlLoopAssembly:
     def _listen(self, link: PeerLink[Any], kind: Body | PeerController, part: PartConfig) -> None:
         owner, where, words, aims = link.name.partition(".")[0], part.settings.listen, "", []
         if mocked := is_mocked(self._config, link.name):
-            words, aim = self._ports.client(owner, kind.mock(part.settings, self._config.webots))
+            words, aim = self._ports.client(owner, kind.mock(part.settings, self._config.release))
             aims.append(aim)
         listening = self._ports.listening(where, aims, mocked=mocked)
         self._gateway.supervisors[link.name] = TcpServer(
@@ -247,7 +247,7 @@ class ControlLoopAssembly:
     ) -> PlaceMock:
         """To put the mock of a body or a controller behind its port. The devices of a robot in the
         file are those of its mock, unless the mock's own parameters list them."""
-        spec = kind.mock(settings, self._config.webots)
+        spec = kind.mock(settings, self._config.release)
         robot, _, role = name.partition(".")
         if role != "controller" and "devices" not in settings.mock:
             listed = self._config.robots[robot].devices

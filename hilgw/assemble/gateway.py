@@ -82,10 +82,10 @@ def build(
         if config.speed != (REAL_TIME if paced is None else paced.speed):
             raise UsageError(f"this event loop cannot run at speed {config.speed}")
     observer = Observers(*observers, on_fault=partial(_report_observer, loop))
-    medium = Medium(Ledger(), config.webots, config.medium.seed, observer)
+    medium = Medium(Ledger(), config.release, config.medium.seed, observer)
     steps = StepClock(timer.now(), (config.medium.step_ms or 0) * NS_PER_MS)
     schedule = Schedule(timer, steps) if paced is None else Schedule(timer, steps, paced.advance)
-    scene = Scene(medium, timer, upright_axis(config.webots), schedule, observer)
+    scene = Scene(medium, timer, upright_axis(config.release), schedule, observer)
     mocap = None
     if config.medium.mocap is not None:
         from hilgw.engine.mocap import Mocap
@@ -235,7 +235,7 @@ class _Assembly(Assembly):
         """Adds the obstacles. One that is not on a robot is an object of its own: it can be
         placed."""
         gateway, config = self.gateway, self.config
-        upright = upright_axis(config.webots)
+        upright = upright_axis(config.release)
         for name, settings in config.obstacles.items():
             made = obstacle(settings, upright)
             if made.attached_to is None:

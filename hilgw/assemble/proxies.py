@@ -85,7 +85,7 @@ class _Proxies:
         new_session = functools.partial(
             controller.proxy,
             settings,
-            self._config.webots,
+            self._config.release,
             tuple(robot.emitters),
             {each: port.receiver.getChannel() for each, port in robot.receivers.items()},
         )
@@ -96,7 +96,7 @@ class _Proxies:
 
     def _place_simulator(self, names: list[str], device: DeviceSide) -> str:
         """Webots with the robots of these names."""
-        version, configs = self._config.webots, {name: self._config.robots[name] for name in names}
+        version, configs = self._config.release, {name: self._config.robots[name] for name in names}
         controller, settings = _parts(configs[names[0]])
         worlds = [world_name(name, config) for name, config in configs.items()]
         radios = {k: v for config in configs.values() for k, v in config.radios.items()}
@@ -106,7 +106,7 @@ class _Proxies:
     def _controller(self, robot: ProxiedRobot) -> tuple[str, Callable[[str, int], None]]:
         """A controller for this robot, as `NetworkPorts.client`."""
         controller, settings = _parts(self._config.robots[robot.name])
-        spec = controller.mock(settings, robot.world_name, self._config.webots)
+        spec = controller.mock(settings, robot.world_name, self._config.release)
         return self._ports.client(robot.name, spec)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections import Counter
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from hilgw.engine.control_loop.loop import ControlLoop
     from hilgw.engine.control_loop.peer_link import PeerLink
     from hilgw.engine.control_loop.servers.webots_socket import LocalSocket
+    from hilgw.reasons import RequestRefused
 
 MOCK_URL = f"tcp://{LOOPBACK}:1236"  # another port, when it is in use
 PLUGIN = "webots_plugin"  # the kind of controller
@@ -65,7 +67,7 @@ class SteppedAssembly:
         words, own = "", None
         if mocked:
             controller: PeerController = load(CONTROLLERS, part.kind)
-            spec = controller.mock(settings, self._config.webots)
+            spec = controller.mock(settings, self._config.release)
             parameters, how = {"robot": loop.name} | spec.parameters, None
             if server is None:  # on the local socket, where answers have another framing
                 parameters, how = parameters | {"framing": "ipc"}, connect_local
@@ -88,8 +90,23 @@ class SteppedAssembly:
         if address not in self._servers:
             shared = mocked and self._is_of_a_real_one(url)
             listening = self._ports.listening(url, mocked=mocked, shared=shared, tokens=True)
-            self._servers[address] = WebotsServer(listening)
+            self._servers[address] = WebotsServer(
+                listening, partial(self._turn_away, listening, Counter())
+            )
         return self._servers[address]
+
+    def _turn_away(
+        self,
+        listening: Listening,
+        counts: Counter[str],
+        peer: str,
+        reason: RequestRefused,
+        text: str,
+    ) -> None:
+        """Count and show a peer that names no robot of this address; no robot reports it."""
+        counts[reason] += 1
+        self._gateway.reports[listening.where] = lambda: {"refused": dict(counts)}
+        self._gateway.observer.refused(listening.where, reason, f"{peer}: {text}")
 
     def _is_of_a_real_one(self, url: str) -> bool:
         """Whether a controller without a mock connects to this address."""
@@ -131,7 +148,8 @@ class SteppedAssembly:
             else:
                 child.start(environment)
 
-        server = WebotsServer(Listening(LOOPBACK, 0, check_token=check))
+        listening = Listening(LOOPBACK, 0, check_token=check)
+        server = WebotsServer(listening, partial(self._turn_away, listening, Counter()))
         where = Path(settings.file).name
         gateway.children.append(child)
         gateway.reports[f"{link.name}.program"] = child.report

@@ -15,6 +15,8 @@ from hilgw.medium.obstacle_settings import ObstacleSettings
 from hilgw.records import dataclass
 from hilgw.settings import setting
 
+DEFAULT_RELEASE = "R2025a"  # of Webots, in a file without `webots:`
+
 Vector = tuple[float, float, float]
 Rotation = tuple[float, float, float, float]
 
@@ -444,10 +446,10 @@ class GatewayConfig:
         le=10_000,
         unit="ms",
     )
-    webots: str = setting(
+    webots: str | None = setting(
         "version of the controllers' Webots library, not of a world file; also the node numbers of "
-        "kind wc2ec, and the axis of cones",
-        "R2025a",
+        "kind wc2ec, and the axis of cones; not set: R2025a, and the library compares no version",
+        None,
         pattern=r"R20[0-9]{2}[a-z](-rev[0-9]+)?",
         example="R2025a",
     )
@@ -471,6 +473,11 @@ class GatewayConfig:
     )
     adapters: dict[str, AdapterConfig] = setting("hardware by name", default_factory=dict)
     airs: dict[str, AirConfig] = setting("spaces that modules share, by name", default_factory=dict)
+
+    @property
+    def release(self) -> str:
+        """Return the version of Webots."""
+        return self.webots or DEFAULT_RELEASE
 
 
 def armed(config: GatewayConfig) -> GatewayConfig:

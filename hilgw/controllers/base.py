@@ -236,7 +236,8 @@ class SteppedController(PeerController, Protocol):
     def robot_session(
         self, settings: Any, version: str, robot: str, step_ms: int
     ) -> SteppedSession:
-        """The session of the robot of this name. step_ms: the basic time step."""
+        """The session of the robot of this name. version: of its library, empty where the file does
+        not have it. step_ms: the basic time step."""
 
 
 class Sent(NamedTuple):

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from hilgw.controllers.webots import WebotsController
 from hilgw.controllers.webots.session import WebotsControllerSession
 from hilgw.errors import ConfigError
-from hilgw.protocols.webots.codec import library_speaks
+from hilgw.protocols.webots.codec import NEWEST, library_speaks
 from hilgw.protocols.webots.robot_messages import RobotConfiguration
 from hilgw.settings import Problem, setting
 
@@ -51,7 +51,7 @@ class WebotsPluginController(WebotsController):
         self, settings: Any, version: str, robot: str, step_ms: int
     ) -> WebotsControllerSession:
         """The session of the robot of this name. step_ms: the basic time step."""
-        if not library_speaks(version, OLDEST):
+        if not library_speaks(version or NEWEST, OLDEST):
             what = f"the plug-in hilgw is for Webots {OLDEST} or later"
             raise ConfigError(what, where="webots", fix="write the version of your Webots")
         configuration = RobotConfiguration(

@@ -150,7 +150,8 @@ class Gateway:
         duration_s: float | None = None,
         on_ready: Callable[[], None] = lambda: None,
     ) -> None:
-        """Runs until `stop` is set or the duration is over; raises the first fatal error.
+        """Runs until `stop` is set or the duration is over; raises the first fatal error. Replays
+        in simulated time last as long as their recordings where there is no duration.
 
         on_ready: called once, when every port is up but those of bodies beside.
         """
@@ -174,6 +175,8 @@ class Gateway:
             self.watches.start()
             self.history.start()
             self.check_ready()
+            if duration_s is None and self._speed is not None and self.replays:
+                duration_s = ns_to_s(max(each.length_ns for each in self.replays.values()))
             if duration_s is not None:
                 end_ns = self.timer.now() + s_to_ns(duration_s)
                 self.timer.call_at(end_ns, waiting.cancel, is_last=True)

@@ -59,7 +59,12 @@ class Federation(NetworkView):
         self._roster = Roster(now)
         super().__init__(config, gateway, self._roster.members)
         self._ros2 = config.ros2
-        self._config, self._refusal = config, ""
+        self._config, self._refusal = (
+            config,
+            "no other gateway is there, or TLS refuses it: its own status has the cause"
+            if any(each.startswith("tls/") for each in config.endpoints)
+            else "",
+        )
         # The time comes first: of two gateways of one name that start at once, the later one ends.
         self.id = (time.time_ns() >> 20 & 0xFFFF_FFFF) << 32 | secrets.randbits(32)
         self._token = self._keys.own("member", wire.id_text(self.id), str(wire.VERSION))
@@ -76,7 +81,7 @@ class Federation(NetworkView):
         self._state = wire.State(wire.id_text(self.id), __version__)
         self._subscribed: set[str] = set()
         self._is_announcing = False
-        self._began_ns = self._links_ns = 0
+        self._began_ns = self._links_ns = self._left_bytes = 0
         self._tick = Wakeup(self._timer, lambda _: self._on_tick())
         self._failed: asyncio.Future[None] | None = None
 
@@ -134,7 +139,7 @@ class Federation(NetworkView):
             from hilgw.federation.ros2.topics import Ros2Topics
 
             self._gateway.observer.add(Ros2Topics(self._ros2, self._member_name, session))
-        self._enter(State.WAITING, "no other gateway is there")
+        self._show()
         self._on_tick()
 
     async def _end(self, session: ZenohSession) -> None:
@@ -188,10 +193,14 @@ class Federation(NetworkView):
                 self._ask_state(member)
             elif member.unsettled or now - member.answered_ns >= IDLE_NS:
                 self._ask(member)
-        if (report := self._observer.link) is not None and now >= self._links_ns:
+        if now >= self._links_ns:
             self._links_ns = now + NS_PER_S
+            left = 0 if self._session is None else self._session.left_bytes
             for member in self.members.values():
-                report(member.neighbour.name, member.status())
+                member.judge(now, left - self._left_bytes)
+                if (report := self._observer.link) is not None:
+                    report(member.neighbour.name, member.status())
+            self._left_bytes = left
         self._tick.set(now + TICK_NS)
 
     # --- who is there -----------------------------------------------------------------------------
@@ -246,7 +255,7 @@ class Federation(NetworkView):
         if member.last_state is not None:
             self._part(member, member.last_state)
         elif member.neighbour.state is not State.CLOSED:
-            self._leave(member, State.WAITING, "lost")
+            self._leave(member, State.WAITING, "; ".join(filter(None, ("lost", member.full))))
 
     def _forget(self, member: Member) -> None:
         self._gateway.supervisors.pop(member.neighbour.name, None)

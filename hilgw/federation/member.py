@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 CLOCK_SAMPLES = 8
 REACH_NS = 2 * NS_PER_S
+FULL_NS = 3 * NS_PER_S  # without an answer, of which it gives one a second at least
 MET_NS = 3 * NS_PER_S  # a gateway asks once a second, at least
 MOST_DOUBTS = 4  # reports in a row that are not about a stream: one may have come late
 MOST_SHOWN, LONGEST_SHOWN = 256, 256  # names of a gateway in its status, and their characters
@@ -36,6 +37,7 @@ class Member:
     what it has; None: not known yet. is_stale: it may have another one by now. last_state: its last
     state, of a gateway that ends. entered: its packets that are on the medium here; dropped: why
     others are not. unconfirmed: packets to it that were given up: it may have received them.
+    full: why it answers nothing though it is there, with what passes in a second; else empty.
     unreached: gateways that it reaches, and this one does not, so that no packet passes. heavy: the
     stream and number of the last long packet to it; None: it is known to have taken that.
     offset_ns: this clock minus its clock; round_trip_ns: of the query that this was read from;
@@ -59,6 +61,8 @@ class Member:
         self._doubts: Counter[str] = Counter()  # by type of the stream
         self.asked_ns: int | None = None  # the last query; None: none is under way
         self.answered_ns = 0
+        self.full = ""
+        self._received_bytes = 0  # when the link was judged last
         self.doubted_ns: int | None = None
         self.heavy: tuple[OutStream, int] | None = None
         self.unreached: frozenset[str] = frozenset()
@@ -201,6 +205,20 @@ class Member:
         self._missing = self.unreached = frozenset()
         self.neighbour.leave(state, reason)
 
+    def judge(self, now: int, left: int) -> None:
+        """Find whether the link to it is full, once a second. left: bytes of packets that left in
+        it, to all gateways."""
+        received = self.neighbour.passed.received
+        silent_ns = now - max(self.answered_ns, self.came_ns)
+        self.full = (
+            f"no answer for {ns_to_s(silent_ns):.0f} s: the link is full, or it hangs; "
+            f"{left / 1000:.3g} kB/s are offered with {self.unsettled} packets not confirmed, "
+            f"{(received - self._received_bytes) / 1000:.3g} kB/s come"
+            if self.is_live and silent_ns > FULL_NS
+            else ""
+        )
+        self._received_bytes = received
+
     def counts(self) -> dict[str, Any]:
         """The packets to it and from it: plain JSON types."""
         out, into = self.outgoing.values(), self.incoming.values()
@@ -223,7 +241,7 @@ class Member:
         offset, trip, state = self.offset_ns, self.round_trip_ns, self.state or wire.State("")
         return {
             "state": str(self.neighbour.state),
-            "reason": self.neighbour.reason,
+            "reason": self.neighbour.reason or self.full,
             **self.counts(),
             "latency": self.neighbour.latency.as_dict(),
             "round_trip_ms": None if trip is None else ns_to_ms(trip),

@@ -72,6 +72,7 @@ class ZenohSession:
     """One session, from `open` to `close`; all methods are called in the event loop.
 
     lost_arrivals: what found the queue of arrivals full. failed_puts: what Zenoh did not take.
+    left_bytes: of packets that Zenoh has taken.
     failure: the last error of Zenoh other than for a packet, such as of a declaration.
     """
 
@@ -84,7 +85,7 @@ class ZenohSession:
         self._session: zenoh.Session | None = None
         self._leaving: deque[Any] = deque()
         self._awake: SimpleQueue[bool] = SimpleQueue()  # of the thread; False: it ends
-        self._put_bytes = self._left_bytes = 0  # counted by the event loop, and by the thread
+        self._put_bytes = self.left_bytes = 0  # counted by the event loop, and by the thread
         self._thread = threading.Thread(target=self._send_all, name="hilgw-zenoh", daemon=True)
         self._all_left = threading.Event()
         self._is_yielding = False  # the event loop, to the thread
@@ -181,7 +182,7 @@ class ZenohSession:
     @property
     def is_full(self) -> bool:
         """Whether the queue of what leaves has no room for packets."""
-        waiting = self._put_bytes - self._left_bytes
+        waiting = self._put_bytes - self.left_bytes
         return len(self._leaving) >= MOST_LEAVING or waiting >= MOST_LEAVING_BYTES
 
     def put(
@@ -305,7 +306,7 @@ class ZenohSession:
                 try:
                     if type(item) is tuple:
                         key, payload, attachment = item
-                        self._left_bytes += len(payload)
+                        self.left_bytes += len(payload)
                         way = key, not leaving
                         publisher = publishers.get(way) or self._publisher(*way)
                         publisher.put(payload, attachment=attachment)

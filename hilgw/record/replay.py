@@ -28,9 +28,10 @@ hilgw sent (b"": nothing)."""
 class Replay:
     """The device of one line (`hilgw.engine.mock_host.WholeMock`). Times are integer nanoseconds.
 
-    frames: that hilgw sent in the recording; matched: that it sent again. after_end: bytes that it
-    sent when the recording was over. hello: what opens each connection before all that is recorded,
-    and the answer to it. compared: what of a write of hilgw is compared.
+    length_ns: of the recording. frames: that hilgw sent in the recording; matched: that it sent
+    again. after_end: bytes that it sent when the recording was over. hello: what opens each
+    connection before all that is recorded, and the answer to it. compared: what of a write of hilgw
+    is compared.
     """
 
     baud_rate, bits_per_byte = 1_000_000_000, 10  # its line has no delay
@@ -45,6 +46,7 @@ class Replay:
         compared: Callable[[bytes], bytes] = bytes,
     ) -> None:
         self.name, self.closing = name, False
+        self.length_ns = script.end_ns - script.begin_ns
         self.matched = self.departures = self.after_end = 0
         self._script, self._steps, self._on_departure = script, script.steps, on_departure
         self._sent = [at for at, step in enumerate(self._steps) if step.kind is Kind.SENT]

@@ -23,7 +23,7 @@ def test_the_shipped_file_as_objects() -> None:
     loaded = load_config(str(ROOT / "configs" / "xbee.yaml"))
     config = loaded.config
     assert loaded.warnings == []
-    assert (config.version, config.backend, config.webots, config.medium.seed) == (
+    assert (config.version, config.backend, config.release, config.medium.seed) == (
         1,
         "mock",
         "R2025a",
@@ -81,7 +81,7 @@ def test_every_shipped_file_is_clean(file: Path) -> None:
 
 def test_the_least_file() -> None:
     config = load_text("version: 1\n", "f").config
-    assert (config.backend, config.webots, config.robots) == ("real", "R2025a", {})
+    assert (config.backend, config.webots, config.robots) == ("real", None, {})
 
 
 WRONG = cases("wrong_xbee.txt")

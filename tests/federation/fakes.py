@@ -99,7 +99,7 @@ class FakeSession:
 
     def __init__(self, network: Network, now: Callable[[], int]) -> None:
         self.now = now
-        self.lost_arrivals = self.failed_puts = 0
+        self.lost_arrivals = self.failed_puts = self.left_bytes = 0
         self.failure = ""
         self.is_full = False
         self.network = network
@@ -218,6 +218,7 @@ class Node:
         local: Iterable[str] = (),
         version: int = 1,
         connect: tuple[str, ...] = (),
+        listen: tuple[str, ...] | None = None,
     ) -> None:
         self.name, self.clock = name, clock
         self.ledger = Ledger()
@@ -240,7 +241,7 @@ class Node:
         )
         self.session = FakeSession(network, clock.now)
         with patch.object(wire, "VERSION", version):
-            config = FederationConfig(name=name, connect=connect)
+            config = FederationConfig(name=name, connect=connect, listen=listen)
             settings: Any = self.session  # see `lab`
             self.federation = Federation(config, settings, self.gateway, self.shared_airs)
         self.task: asyncio.Task[None] | None = None

@@ -786,6 +786,43 @@ def test_what_zenoh_refuses_is_a_state_of_the_gateway() -> None:
     lab(main, "desk", "field")
 
 
+def test_a_link_that_is_full_is_named_with_what_passes() -> None:
+    """Its queries wait behind the packets, so that no answer comes in time."""
+
+    async def main(bench: Lab) -> None:
+        bench["field"].listen("rx")
+        await bench.begin()
+        await bench.run(5)
+        desk, field = bench["desk"], bench["field"]
+        link = lambda: desk.federation.status()["gateways"]["field"]  # noqa: E731
+        assert link()["reason"] == ""
+        taken = {key: field.session.queryables.pop(key) for key in [*field.session.queryables]}
+        desk.send(b"1")
+        for _ in range(5):
+            desk.session.left_bytes += 20_000
+            await bench.run(10)
+        assert (link()["state"], link()["unsettled"]) == ("up", 1)
+        assert "s: the link is full, or it hangs; " in link()["reason"]
+        assert " kB/s are offered with 1 packets not confirmed, 0 kB/s come" in link()["reason"]
+        assert " 0 kB/s are offered" not in link()["reason"]
+        field.session.queryables.update(taken)
+        await bench.run(30)
+        assert link()["reason"] == ""
+
+    lab(main, "desk", "field")
+
+
+def test_the_end_that_listens_with_tls_names_where_the_cause_of_a_refusal_is() -> None:
+    async def main(bench: Lab) -> None:
+        lone = Node(bench.network, bench.clock, "lone", listen=("tls/0.0.0.0:7447",))
+        bench.nodes["lone"] = lone
+        await bench.begin()
+        assert lone.federation.state == "waiting"
+        assert lone.federation.reason.endswith("TLS refuses it: its own status has the cause")
+
+    lab(main)
+
+
 def test_what_tls_refuses_is_the_reason_why_no_other_gateway_is_there(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.testing.fuzz import READERS, failure
 
-COUNT = 1500
+COUNT = 1000
 
 
 @pytest.mark.parametrize("name", READERS)

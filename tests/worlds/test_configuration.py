@@ -89,7 +89,7 @@ Solid { translation 3 0 0 name "pillar" physics Physics { } boundingObject Group
 
 def test_an_arena() -> None:
     config = loaded(ARENA)
-    assert (config.webots, config.medium.step_ms) == ("R2025a", 16)
+    assert (config.release, config.medium.step_ms) == ("R2025a", 16)
     assert list(config.robots) == ["rover", "E-puck"]
     rover = config.robots["rover"]
     assert rover.position == pytest.approx((-1, 0, 0.5))
@@ -300,7 +300,7 @@ def test_versions(header: str, known: bool, upright: str) -> None:
     body = 'Robot { controller "<extern>" children InertialUnit { } }'
     config = loaded(body, header)
     assert "webots" not in yaml.safe_load(imported(body, header))
-    assert config.webots == "R2025a"
+    assert config.release == "R2025a"
     assert config.robots["robot"].devices["inertial unit"].coordinateSystem == upright
     assert ("is not a version that hilgw supports" in imported(body, header)) != known
 

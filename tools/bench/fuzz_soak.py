@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Gives readers that a stranger can reach changed inputs: none raises what it does not declare.
 
-Readers: recordings (pcapng), worlds, requests of the control socket, messages and packets of the
-federation, controllers on TCP, the address and the form of the page. Exit 1 with the seed of the
-first input that raises something else: `--first SEED --count 1 --reader NAME` reads it again.
+Readers: recordings and other pcapng files, worlds, requests of the control socket, messages and
+packets of the federation, controllers on TCP and their handshake, the page with STOP ALL, metrics,
+the serial port on the network. Exit 1 with the seed of the first input that raises something else:
+`--first SEED --count 1 --reader NAME` reads it again.
 
     tools/soak fuzz [--count 1000000] [--first 1] [--reader NAME]
 """

@@ -268,7 +268,7 @@ def _recordings(gateway: Gateway, args: argparse.Namespace, config: GatewayConfi
             "config": args.file,
             "configuration": args.configuration,  # of the file as it was at the start
             "arguments": sys.argv[1:],
-            "webots": config.webots,
+            "webots": config.release,
             "seed": config.medium.seed,
             "speed": config.speed,
             **layout_of(gateway),

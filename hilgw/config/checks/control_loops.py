@@ -10,7 +10,7 @@ from hilgw import plugins
 from hilgw.config.checks.access import check_listener
 from hilgw.config.checks.parts import check_mock, needs_mock
 from hilgw.config.context import Inspection
-from hilgw.config.model import PartConfig, RobotConfig
+from hilgw.config.model import DEFAULT_RELEASE, PartConfig, RobotConfig
 from hilgw.config.paths import program_file
 from hilgw.config.queries import (
     bodies,
@@ -48,9 +48,7 @@ def _peers(inspection: Inspection) -> Iterator[tuple[Path, PartConfig, Any]]:
 
 def webots_version(inspection: Inspection) -> str | None:
     """The Webots version of the file; None when it is invalid."""
-    version = inspection.get("webots")
-    if version is None:
-        return "R2025a"
+    version = inspection.get("webots") or DEFAULT_RELEASE
     is_bad = inspection.document.is_bad(("webots",))
     return version if isinstance(version, str) and not is_bad else None
 

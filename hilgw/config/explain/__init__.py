@@ -35,7 +35,7 @@ def explain(loaded: Loaded) -> Facts:
         "backend": config.backend,
         "real": config.real,
         "speed": config.speed,
-        "webots": config.webots,
+        "webots": config.release,
         "step_ms": config.medium.step_ms,
         "mocap": None if config.medium.mocap is None else config.medium.mocap.listen,
         "tokens": {name: token.role for name, token in config.access.tokens.items()},

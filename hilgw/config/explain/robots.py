@@ -107,12 +107,12 @@ def _controller(config: GatewayConfig, name: str, robot: RobotConfig) -> Facts |
     mocked = is_mocked(config, f"{name}.controller") and not isinstance(settings, RunsProgram)
     if proxy is not None:
         world = world_name(name, robot)
-        mock = proxy.mock(settings, world, config.webots).name if mocked else None
+        mock = proxy.mock(settings, world, config.release).name if mocked else None
         behind = Connection(way="connect", address=settings.connect)
         if is_mocked(config, f"{name}.webots"):
-            behind = replace(behind, mock=proxy.simulator(settings, [world], config.webots).name)
+            behind = replace(behind, mock=proxy.simulator(settings, [world], config.release).name)
     elif peer is not None and mocked:
-        mock = peer.mock(settings, config.webots).name
+        mock = peer.mock(settings, config.release).name
     step_ms = config.medium.step_ms or DEFAULT_STEP_MS
     kind = plugins.load(plugins.CONTROLLERS, part.kind)
     return {
@@ -157,12 +157,12 @@ def _body(config: GatewayConfig, name: str, key: str) -> Facts:
     robot = config.robots[name]
     part = robot.bodies[key]
     body = plugins.load(plugins.BODIES, part.kind)
-    devices = _devices(body, part, config.webots)
+    devices = _devices(body, part, config.release)
     mocked = is_mocked(config, f"{name}.{key}")
     simulated = is_simulated(config, f"{name}.{key}", part)
     stepped = stepped_of(robot.controller) is not None
     safety = SafetyState(robot.safety, simulated=simulated, stepped=stepped)
-    mock = body.mock(part.settings, config.webots).name if mocked else None
+    mock = body.mock(part.settings, config.release).name if mocked else None
     return {
         "key": key,
         "kind": part.kind,

@@ -34,7 +34,7 @@ from hilgw.devices.properties import (
     TouchSensorFields,
     blank_camera,
 )
-from hilgw.protocols.webots.codec import Codec, Message
+from hilgw.protocols.webots.codec import NEWEST, Codec, Message
 from hilgw.protocols.webots.configuration import MOST_DEVICES
 from hilgw.protocols.webots.device_messages import (
     CameraConfiguration,
@@ -64,9 +64,10 @@ class TagTable:
     """Tags are 1, 2, ... in the order of the devices' indices, from the configuration on."""
 
     def __init__(self, robot: RobotConfiguration, version: str) -> None:
-        """robot: what the controller learns about it, without its devices and the time."""
+        """robot: what the controller learns about it, without its devices and the time. version: of
+        its library, which compares it; empty: not known."""
         self.robot = robot if robot.version else dataclasses.replace(robot, version=version)
-        self.codec = Codec(version)
+        self.codec = Codec(version or NEWEST)
         self.devices: dict[int, Device] = {}  # by tag
         self.tags: dict[int, int] = {}  # by device index
 

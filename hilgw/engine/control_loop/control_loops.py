@@ -218,11 +218,12 @@ class ControlLoops:
             loop.arm()
 
     def notes(self, *robots: str) -> dict[str, str]:
-        """Return those of these robots that no controller moves, with what to do, and those that no
-        guardian stops."""
+        """Return those of these robots, which are to be armed, that no controller moves, with what
+        to do, and those that no guardian stops."""
         found = {
             robot: [
                 self[robot].presence.absence(),
+                self[robot].safety.idleness if self[robot].presence.is_connected else "",
                 *(each.emergency_stop.unguarded for each in self[robot].safeties),
             ]
             for robot in robots

@@ -174,6 +174,16 @@ class Safety:
         text = f"--arm: not armed, as its body was not up within {within_s:g} s of the start"
         self._observer.notice(self._source, f"{text}; `hilgw arm {self._name}` once it is up")
 
+    @property
+    def idleness(self) -> str:
+        """Return that no motor was commanded since this body was disarmed; else nothing."""
+        return (
+            ""
+            if self.state.armed or self._refusal_shown
+            else "the controller has commanded no motor since the robot was disarmed: it stands "
+            "until the next command"
+        )
+
     def arm(self) -> None:
         """Lets the motors move."""
         self._refusal_shown = False
@@ -263,7 +273,7 @@ class Safety:
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
-        text = reason.doc if sent else self._unsent(reason)
+        text = self._cause(reason) if sent else self._unsent(reason)
         if self.state.latched:
             text += f"; latched until `hilgw arm {self._name}`"
         if sent and reason is not StopReason.BODY:
@@ -287,10 +297,15 @@ class Safety:
     def _inform(self, text: str) -> None:
         self._observer.notice(self._source, text)  # bound when called: observers come and go
 
+    def _cause(self, reason: StopReason) -> str:
+        """Return the reason of a stop; silence may be one of the network, where there is one."""
+        is_network = reason is StopReason.COMMAND_TIMEOUT and not self._controller.is_on_line
+        return reason.doc + ", or the network between is slow or cut" * is_network
+
     def _unsent(self, reason: StopReason) -> str:
         """What the robot does whose stop was not written, as its body is gone."""
         if reason is not StopReason.BODY:
-            return reason.doc
+            return self._cause(reason)
         if self._has_watchdog:
             return f"{reason.doc}, and has to stop its motors itself"
         moving = ", ".join(motions(self.statistics.motors, self.statistics.devices))
@@ -302,7 +317,7 @@ class Safety:
         self.stops.left()
         if event.commands:
             self.statistics.stopped(event.commands)
-            self._observer.stopped(self._source, event.reason, event.reason.doc)
+            self._observer.stopped(self._source, event.reason, self._cause(event.reason))
 
     def stop_after_body_fault(self, now: int) -> None:
         """The body's session raised. It may not stop the motors now: the bytes prepared before

@@ -191,26 +191,27 @@ class ControlServer(LookServer):
         return requests.RobotState(request.robot, modes.mode, modes.states())
 
     async def _arm(self, request: requests.Arm, client: Client) -> requests.MayMove:
-        robots, down = await self._armable(request)
-        self._loops.arm(*robots)
-        return requests.MayMove(robots, self._loops.notes(*robots), down)
+        found = await self._armable(request)
+        self._loops.arm(*found.robots)
+        return found
 
     async def _hold(self, request: requests.Hold, client: Client) -> requests.MayMove:
         """Arms these robots for as long as the client renews its lease."""
-        robots, down = await self._armable(request)
+        found = await self._armable(request)
         if client.lease is not None:
             raise UsageError("this connection holds robots already")
-        client.lease = Lease(self._loops, self._gateway.real_timer, robots, request.limit_s)
-        return requests.MayMove(robots, self._loops.notes(*robots), down)
+        client.lease = Lease(self._loops, self._gateway.real_timer, found.robots, request.limit_s)
+        return found
 
-    async def _armable(self, request: requests.Arm | requests.Hold) -> tuple[list[str], list[str]]:
-        """Return the robots to arm, and those of all whose bodies are down. Where all are, they are
-        to be armed, which refuses it."""
+    async def _armable(self, request: requests.Arm | requests.Hold) -> requests.MayMove:
+        """Return the robots to arm, what keeps them from moving then, and those of all whose bodies
+        are down. Where all are, they are to be armed, which refuses it."""
         named = robots_in(request)
         robots = named or self._loops.names()
         await self._loops.await_bodies(*robots)
         down = [] if named else [each for each in robots if self._loops[each].away]
-        return [each for each in robots if each not in down] or robots, down
+        robots = [each for each in robots if each not in down] or robots
+        return requests.MayMove(robots, self._loops.notes(*robots), down)
 
     def _renew(self, request: requests.Renew, client: Client) -> requests.LeaseState:
         lease = _lease_of(client)

@@ -53,7 +53,9 @@ class ProxyServer(ObservedPort):
     ) -> None:
         super().__init__(name, lines, where)
         self._places = [ProxyPlace(each, lines, self._taken, self._refuse) for each in robots]
-        self._server = WebotsServer(listening, LIMITS)
+        self._server = WebotsServer(
+            listening, lambda peer, _, text: self._refuse(peer, text), LIMITS
+        )
         for place in self._places:
             self._server.add(place)
         self._connections: set[ProxyConnection] = set()

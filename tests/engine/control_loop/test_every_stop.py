@@ -94,6 +94,18 @@ def test_each_cause_stops_each_kind_of_body_in_time_once(robot: OnMock, reason: 
     assert not robot.loop.safety.moving
 
 
+@pytest.mark.parametrize("on_line", [False, True])
+def test_a_stop_for_a_silent_controller_names_the_network_unless_it_is_on_a_line(
+    robot: OnMock, on_line: bool
+) -> None:
+    robot.loop.controller.is_on_line = on_line
+    robot.ms_to_stop(1_000)
+    robot.run(100)
+    text = robot.loop.observer.stops[0][1]
+    assert text.startswith("the controller sends no messages")
+    assert ("or the network between is slow or cut" in text) is not on_line
+
+
 def test_after_a_stop_no_command_moves_it_until_it_is_armed(robot: OnMock) -> None:
     leaves(robot)
     robot.run(200)

@@ -16,8 +16,10 @@ import pytest
 from hilgw.assemble.gateway import build
 from hilgw.config.load import load_config
 from hilgw.engine.control_loop.servers.webots_handshake import HANDSHAKE_S
+from hilgw.engine.control_socket.control_server import ControlServer
 from hilgw.engine.gateway import Gateway
 from hilgw.engine.observer import State
+from hilgw.protocols.gateway.requests import Arm
 from hilgw.security.access import write_token
 from hilgw.testing.sim import Recorder, SimEventLoop, local_sockets
 from tests.e2e.running import free_port
@@ -264,6 +266,26 @@ def test_a_long_step_is_not_taken_for_a_frozen_controller(tmp_path: Path) -> Non
         assert running.report()["stops"] == {}
 
 
+@pytest.mark.parametrize(("again", "is_named"), [("", True), ("; velocity left_wheel 3", False)])
+def test_arm_names_a_controller_that_commands_nothing_since_the_disarm(
+    tmp_path: Path, again: str, is_named: bool
+) -> None:
+    """Most controllers command a velocity once; the stop has made it void."""
+    script = f"position left_wheel inf; velocity left_wheel 3; step 32 x 30{again}; step 32 x 0"
+    with Running(tmp_path, script=script, more=CAB) as running:
+        loops, wheels = running.gateway.control_loops, running.mock("rover").body
+        arm: Any = ControlServer(running.gateway, str(tmp_path / "control")).handlers[Arm]
+        running.until(lambda: wheels.moving, "the motors")
+        assert running.loop.run_until_complete(arm(Arm(["rover"]), None)).notes == {}
+        loops.disarm("rover")
+        steps = running.controller.counts["steps"]
+        running.until(lambda: running.controller.counts["steps"] > steps + 40, "steps")
+        notes = running.loop.run_until_complete(arm(Arm(["rover"]), None)).notes
+        assert ("has commanded no motor since" in notes.get("rover", "")) is is_named
+        running.loop.advance(1)
+        assert not wheels.moving
+
+
 def test_an_empty_battery_stops_the_robot_and_ends_its_controller(tmp_path: Path) -> None:
     """1 J at 2 W: 0.5 s of simulated time."""
     text = ROVER.format(script=GO, more=CAB, backend="loopback", host="127.0.0.1")
@@ -312,15 +334,21 @@ def test_the_handshake_has_one_word_and_nothing_after_it(tmp_path: Path) -> None
         running.loop.advance(1)
         assert (word, bytes(peer.poll()), peer.ended) == (b"CONNECTED", b"", False)
         peer.connection.sendall(FIRST)
-        running.until(lambda: b"rover\0R2025a\0" in peer.poll(), "the configuration")
+        running.until(lambda: b"rover\0\0" in peer.poll(), "the configuration")
+
+
+def test_the_library_learns_the_version_that_the_file_has(tmp_path: Path) -> None:
+    """It complains of another one than its own; without `webots:` the file has none."""
+    with Running(tmp_path, more="\nwebots: R2023b", backend="real") as running:
+        _, peer = running.ask(HELLO + b"rover")
+        peer.connection.sendall(FIRST)
+        running.until(lambda: b"rover\0R2023b\0" in peer.poll(), "the configuration")
 
 
 @pytest.mark.parametrize(
     ("line", "word", "reason"),
     [
         (b"CTR", b"CONNECTED", None),
-        (HELLO + b"nobody", b"FAILED", "unknown_robot"),
-        (HELLO + b"a%00%3Ftoken%3D%00", b"FAILED", "unknown_robot"),
         (b"GET / HTTP/1.1\r\n\r\n", b"", "not_a_controller"),
     ],
 )
@@ -330,6 +358,18 @@ def test_a_connection_is_answered_and_counted(
     with Running(tmp_path, backend="real") as running:
         assert running.ask(line)[0] == word
         assert running.report()["refused"] == ({} if reason is None else {reason: 1})
+
+
+def test_a_name_of_no_robot_is_counted_at_the_address_and_at_no_robot(tmp_path: Path) -> None:
+    more = "\n  second: {controller: {kind: webots, listen: 'tcp://127.0.0.1:0'}}"
+    with Running(tmp_path, more=more, backend="real") as running:
+        for line in (HELLO + b"nobody", HELLO + b"a%00%3Ftoken%3D%00"):
+            assert running.ask(line)[0] == b"FAILED"
+        report = running.gateway.report()
+        (where,) = {each.where for each in running.gateway.listening}
+        assert report[where] == {"refused": {"unknown_robot": 2}}
+        loops = report["control_loops"]
+        assert (loops["rover"]["refused"], loops["second"]["refused"]) == ({}, {})
 
 
 def test_a_name_may_arrive_byte_by_byte_though_another_robot_has_its_beginning(

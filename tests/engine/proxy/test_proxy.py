@@ -162,7 +162,10 @@ async def test_one_notice_stands_for_all_peers_that_are_not_controllers() -> Non
 @in_a_loop
 async def test_a_server_that_ends_while_it_opens_does_not_listen_later() -> None:
     listening = Listening(HOST, 0)
-    server, place = WebotsServer(listening), cast("Place", SimpleNamespace(robot="a"))
+    server, place = (
+        WebotsServer(listening, lambda *_: None),
+        cast("Place", SimpleNamespace(robot="a")),
+    )
     server.add(place)
     user = asyncio.create_task(server.open(lambda text: None))
     await asyncio.sleep(0)

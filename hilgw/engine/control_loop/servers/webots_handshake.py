@@ -284,7 +284,7 @@ class Place(Protocol):
         """The last one that waited has left."""
 
     def turned_away(self, peer: str, reason: RequestRefused, text: str) -> None:
-        """A peer is refused that named this robot, or none of its server."""
+        """A peer is refused that named this robot, or no robot where there is one."""
 
 
 class WaitingLine:

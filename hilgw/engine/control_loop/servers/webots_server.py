@@ -267,11 +267,18 @@ class WebotsServer:
     """Listens on one address, and connects each controller to the robot that it names.
 
     The token in the name (rover?token=...) is checked where the address has a `check_token`.
-    limits: of one connection; how many it accepts depends on the robots.
+    on_stranger: as `Place.turned_away`, for a peer that names none of its robots. limits: of one
+    connection; how many it accepts depends on the robots.
     """
 
-    def __init__(self, listening: Listening, limits: Limits = LIMITS) -> None:
+    def __init__(
+        self,
+        listening: Listening,
+        on_stranger: Callable[[str, RequestRefused, str], None],
+        limits: Limits = LIMITS,
+    ) -> None:
         self.listening = listening
+        self._on_stranger = on_stranger
         self._limits = limits
         self._places: dict[str, Place] = {}  # by encoded name
         self._opening: asyncio.Future[None] | None = None
@@ -339,7 +346,8 @@ class WebotsServer:
         return f"{what}; robots: {names}"
 
     def _turned_away(self, handshake: Handshake, reason: RequestRefused, text: str) -> None:
-        """The peer belongs to no robot: the one that it named reports it, or the first."""
-        place = self._find(handshake.robot) or next(iter(self._places.values()), None)
-        if place is not None:
+        """Reports a refused peer for the robot that it named, else for the address."""
+        if (place := self._find(handshake.robot)) is not None:
             place.turned_away(handshake.peer, reason, text)
+        else:
+            self._on_stranger(handshake.peer, reason, text)

@@ -1,0 +1,63 @@
+"""Two gateways behind a slow network: what their status shows of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hilgw.testing.sim import wait_until
+from tests.e2e.running import Gateway, free_port, run
+from tests.federation.slow_link import slow_link
+
+SIMULATOR = """version: 1
+federation: {{name: sim, network: slow, listen: ["tcp/127.0.0.1:{port}"]}}
+robots:
+  rover:
+    devices: {{tx: {{node: Emitter, type: radio, channel: 1, bufferSize: -1}}}}
+    controller: {{kind: beacon, emitter: tx, period_ms: 10, payload: "{payload}"}}
+"""
+BENCH = """version: 1
+federation: {{name: bench, network: slow, connect: ["tcp/127.0.0.1:{port}"]}}
+robots:
+  other:
+    devices:
+      tx: {{node: Emitter, type: radio, channel: 9}}
+      rx: {{node: Receiver, type: radio, channel: 1, bufferSize: -1}}
+    controller: {{kind: beacon, emitter: tx, receiver: rx, period_ms: 60000}}
+"""
+
+
+@pytest.mark.process
+@pytest.mark.wall_clock("the rate of a network is of real time")
+@pytest.mark.parametrize(("rate", "is_full"), [(20_000, True), (0, False)])
+def test_the_end_of_a_full_link_names_it_and_its_rate(
+    tmp_path: Path, rate: float, is_full: bool
+) -> None:
+    """100 kB/s are offered to a link of 20 kB/s."""
+    pytest.importorskip("zenoh")
+    server = free_port()
+
+    def link() -> dict[str, Any]:
+        done = run("status", "--json", "--config", "bench.yaml", cwd=tmp_path)
+        gateways = json.loads(done.stdout)[0]["federation"]["gateways"] if done.stdout else {}
+        found: dict[str, Any] = gateways.get("sim", {"state": "", "reason": "", "received": 0})
+        return found
+
+    with slow_link(server, 0.02, rate=rate) as port:
+        (tmp_path / "sim.yaml").write_text(SIMULATOR.format(port=server, payload=1000 * "x"))
+        (tmp_path / "bench.yaml").write_text(BENCH.format(port=port))
+        with (
+            Gateway(tmp_path, ["--config", "sim.yaml", "--quiet"]),
+            Gateway(tmp_path, ["--config", "bench.yaml", "--quiet"]),
+        ):
+            if is_full:
+                wait_until(lambda: "the link is full, or it hangs" in link()["reason"])
+                come = re.search(r"([\d.]+) kB/s come", link()["reason"])
+                assert come is not None and 2 < float(come[1]) < 40
+            else:
+                wait_until(lambda: link()["received"] > 400)
+                assert (link()["state"], link()["reason"]) == ("up", "")
