@@ -26,6 +26,7 @@ XBEE = str(ROOT / "configs" / "xbee.yaml")
 COMMAND = [sys.executable, "-m", "hilgw"]
 ASKING = ("send", "set", "place", "mode", "arm", "disarm", "record", "note", "show", "convert")
 READING = ("check", "diff", "explain", "example", "schema", "adapters", "bodies", "ports", "status")
+ALONE = (*ASKING, *READING, "scan", "metrics", "capture2test")  # these end by themselves
 # Plugins that no pytest that a test starts needs, and that take half of its start.
 UNUSED = "-p no:anyio -p no:hypothesispytest"
 
@@ -47,7 +48,7 @@ def run(
 ) -> subprocess.CompletedProcess[str]:
     """One command of hilgw to its end. One that only asks or reads, or runs a gateway in simulated
     time, needs no process."""
-    if not env and ({*arguments[:1]} & {*ASKING, *READING} or {"--speed", "max"} < {*arguments}):
+    if not env and ({*arguments[:1]} & {*ALONE} or {"--speed", "max"} < {*arguments}):
         with patch.dict(os.environ, environment(cwd)):
             return subprocess.CompletedProcess(arguments, *in_process(*arguments, cwd=cwd))
     return run_program(*COMMAND, *arguments, cwd=cwd, timeout_s=timeout_s, **env)
