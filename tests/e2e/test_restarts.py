@@ -117,10 +117,11 @@ def test_a_program_starts_again_with_its_body_and_moves_nothing_until_it_is_arme
 
 
 @pytest.mark.wall_clock("the gateway is frozen")
+@pytest.mark.parametrize("restart", ["", "restart: on-failure"])
 def test_a_program_starts_again_after_hilgw_was_late_and_moves_nothing_until_it_is_armed(
-    tmp_path: Path,
+    tmp_path: Path, restart: str
 ) -> None:
-    with Unplugged(tmp_path, late_s=1.5, brain=BRAIN) as running:
+    with Unplugged(tmp_path, restart=restart, late_s=1.5, brain=BRAIN) as running:
         robot = running.plug()
         robot.wait_for(GO)
         running.gateway.process.send_signal(signal.SIGSTOP)
