@@ -5,6 +5,7 @@ from __future__ import annotations
 from hilgw.adapters.uart import ADAPTER, ByHeader
 from hilgw.framing.cobs import CobsSettings
 from hilgw.testing import AdapterConformance, Vector
+from tests.adapters.variants import Variant
 
 NASTY = bytes.fromhex("48 00 7E C0")
 DIGITS = b"123456789"  # with the check values of the CRC catalogues
@@ -26,7 +27,7 @@ class TestCobs(OnUart):
     )
 
 
-class TestCobsWithLead(OnUart):
+class TestCobsWithLead(Variant, OnUart):
     settings = {"framing": CobsSettings(leading_delimiter=True, max_payload=100)}
     largest = 100
     vectors = tuple(
@@ -34,7 +35,7 @@ class TestCobsWithLead(OnUart):
     )
 
 
-class TestSlip(OnUart):
+class TestSlip(Variant, OnUart):
     settings = {"framing": "slip-crc16"}
     vectors = (
         Vector(data=NASTY, wire=bytes.fromhex("C0 48 00 7E DB DC 9D 85 C0")),
@@ -42,7 +43,7 @@ class TestSlip(OnUart):
     )
 
 
-class TestHdlc(OnUart):
+class TestHdlc(Variant, OnUart):
     settings = {"framing": "hdlc"}
     vectors = (
         Vector(data=NASTY, wire=bytes.fromhex("7E 48 00 7D 5E C0 69 A3 7E")),
@@ -50,7 +51,7 @@ class TestHdlc(OnUart):
     )
 
 
-class TestLength(OnUart):
+class TestLength(Variant, OnUart):
     settings = {"framing": "length"}
     largest = 1024
     vectors = (
@@ -59,7 +60,7 @@ class TestLength(OnUart):
     )
 
 
-class TestChannelHeader(OnUart):
+class TestChannelHeader(Variant, OnUart):
     settings = {"framing": "length", "mapping": ByHeader()}
     largest = 1023
     channels = (0, 254)
@@ -72,7 +73,7 @@ class TestChannelHeader(OnUart):
     )
 
 
-class TestLines(OnUart):
+class TestLines(Variant, OnUart):
     settings = {"framing": "lines"}
     check_bits = 0  # noise is delivered as a part of its line
     noise_costs = 1
@@ -80,7 +81,7 @@ class TestLines(OnUart):
     vectors = (Vector(data=NASTY, wire=NASTY + b"\n"), Vector(data=DIGITS, wire=DIGITS + b"\n"))
 
 
-class TestGap(OnUart):
+class TestGap(Variant, OnUart):
     settings = {"framing": "gap:20ms"}
     check_bits = 0
     pause_s = 0.021

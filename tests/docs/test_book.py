@@ -20,41 +20,20 @@ BASES = {
     "hilgw.bodies.base": ("Body", "BodySession"),
 }
 PARTS = ("start", "bench", "robots", "observing", "reference")
-LONGEST = 1500  # words of a page that is not for looking things up
-REFERENCE = (  # in these one looks things up
-    *("config/", "adapters/", "api/", "commands.md", "config.md", "report.md", "reasons.md"),
-    *("robot-functions.md", "framing.md", "glossary.md", "performance.md", "rooms.md"),
-)
 
 
 @pytest.fixture(scope="module")
 def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the book as tools/docs does."""
+    """Build the book as tools/docs does, in a theme that takes half the time."""
     folder = tmp_path_factory.mktemp("book")
-    command = [
-        sys.executable,
-        "-m",
-        "sphinx",
-        "-q",
-        "-W",
-        "--keep-going",
-        "-c",
-        "docs",
-        "-b",
-        "html",
-    ]
+    options = ["-q", "-W", "--keep-going", "-c", "docs", "-b", "html", "-D", "html_theme=basic"]
+    command = [sys.executable, "-m", "sphinx", *options]
     command += ["-d", str(folder / "doctrees"), ".", str(folder / "html")]
     done = subprocess.run(
         command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
     )
     assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
     return folder / "html"
-
-
-def linked(page: Path) -> list[Path]:
-    """The pages that this page links to, in order."""
-    text = page.read_text(encoding="utf-8")
-    return [(page.parent / link).resolve() for link in re.findall(r"\]\(([^)\s#:]+\.md)", text)]
 
 
 @pytest.mark.process
@@ -94,28 +73,6 @@ def items(page: Path) -> list[Path]:
     return [(page.parent / link).resolve() for link in links]
 
 
-def test_nothing_arrives_is_the_first_link() -> None:
-    first = (DOCS / "nothing-arrives.md").resolve()
-    assert linked(DOCS / "index.md")[0] == first
-    assert linked(DOCS / "start.md")[0] == first
-    assert first in linked(ROOT / "README.md")
-
-
-def test_the_book_has_five_parts() -> None:
-    assert [page.stem for page in items(DOCS / "index.md")] == list(PARTS)
-
-
-def pages_with_a_task() -> list[Path]:
-    pages = sorted(DOCS.rglob("*.md"))
-    return [page for page in pages if not str(page.relative_to(DOCS)).startswith(REFERENCE)]
-
-
-@pytest.mark.parametrize("page", pages_with_a_task(), ids=lambda page: page.stem)
-def test_a_page_has_one_task_and_is_short(page: Path) -> None:
-    words = len(page.read_text(encoding="utf-8").split())
-    assert words <= LONGEST, "split it: one task a page"
-
-
 def test_a_page_without_a_part_is_an_error_of_the_build() -> None:
     """A page that no page of contents lists would be in the search alone."""
     contents = [DOCS / "index.md", DOCS / "config.md"]
@@ -150,6 +107,7 @@ def test_the_tool_sets_up_builds_and_opens_the_book(display: str, tmp_path: Path
         ("python9", PYTHON),
         ("xdg-open", '#!/bin/sh\necho "opened $1"\n'),
         ("uname", "#!/bin/sh\necho Linux\n"),
+        ("apt-get", "#!/bin/sh\n"),  # which setup.sh calls as root
         ("cc", "#!/bin/sh\n"),
     ):
         (programs / name).write_text(text)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.reading import pages
-from tests.e2e.running import ROOT, in_process, run, run_program
+from tests.e2e.running import in_process, run, run_program
 
 PAGE = pages("replay")
 PART = PAGE.partition("## From a fault to a failing test")[2].partition("\n## ")[0]
@@ -41,8 +41,3 @@ def test_a_fault_becomes_a_test_that_fails(tmp_path: Path) -> None:
     shown = re.findall(r"```python\n(.*?)```", PART, re.S)[0]
     lines = [line for line in shown.splitlines() if "ping" not in line]
     assert [line for line in lines if line.strip() and line not in written] == []
-
-
-def test_the_first_screen_of_the_readme_names_it() -> None:
-    screen = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()[:20]
-    assert "from a fault on the bench to a failing test in CI" in " ".join(screen)

@@ -97,11 +97,6 @@ def test_the_first_change_turns_its_test_from_red_to_green(tmp_path: Path) -> No
         assert done.returncode == 0, done.stdout
 
 
-def test_the_commit_of_the_first_change_keeps_the_rules() -> None:
-    subject, empty, *body = re.findall(r"```text\n(.*?)   ```", FIRST_CHANGE, re.S)[0].splitlines()
-    assert len(subject.strip()) < 72 and not empty and body
-
-
 @pytest.mark.process
 def test_the_commands_run(tmp_path: Path) -> None:
     for line in COMMANDS:

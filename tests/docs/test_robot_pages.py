@@ -119,21 +119,6 @@ def test_the_example_of_a_body_in_python_adds_nmeas_checksum() -> None:
     assert line.endswith(b",A*28\r\n")  # of the receiver's manual
 
 
-@pytest.mark.parametrize("name", ["khepera", "gcode"])
-def test_the_page_names_the_devices_of_the_shipped_files(name: str) -> None:
-    assert f"hilgw --config configs/{name}.yaml\n" in TEXT_PAGE
-    settings = yaml.safe_load((ROOT / "configs" / f"{name}.yaml").read_text())["robots"]
-    (robot,) = settings.values()
-    words = " ".join(TEXT_PAGE.split())
-    shown = [*robot["body"]["motors"], *robot["body"]["sensors"]]
-    missing = [each for each in shown if f"`{each}`" not in words]
-    assert missing == (
-        [*(f"ds{at}" for at in (1, 4, 6, 7)), "left eye", "front eye", "right eye"]
-        if name == "khepera"
-        else []
-    )
-
-
 def test_the_program_that_the_page_quotes_is_the_shipped_one() -> None:
     section = TEXT_PAGE.split("## The G-code machine")[1].split("\n## ")[0]
     (quoted,) = re.findall(r"```python\n(.*?)```", section, re.S)

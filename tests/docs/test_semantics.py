@@ -16,7 +16,6 @@ from hilgw.engine.control_socket.control_server import ControlServer
 from hilgw.engine.observer import Observer
 from hilgw.medium.mocap import decode
 from hilgw.medium.pose import Pose
-from hilgw.reasons import NotReceivedReason
 from tests.docs.reading import pages
 from tests.e2e.running import run
 
@@ -82,8 +81,3 @@ def test_the_request_it_shows(tmp_path: Path) -> None:
             gateway.close()
 
     assert asyncio.run(place()) is not None
-
-
-def test_every_reason_not_to_receive_is_named() -> None:
-    for reason in NotReceivedReason:
-        assert f"`{reason}`" in PAGE

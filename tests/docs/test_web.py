@@ -37,7 +37,3 @@ def test_each_page_has_its_pictures(name: str) -> None:
 def test_no_picture_is_of_a_page_that_is_gone() -> None:
     known = {picture_of(name, *screen) for name in NAMES for screen in SCREENS}
     assert {each.name for each in FOLDER.glob("web-*.png")} == known
-
-
-def test_readme_shows_a_page() -> None:
-    assert "(docs/pictures/web-" in (ROOT / "README.md").read_text("utf-8")

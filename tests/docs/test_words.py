@@ -47,27 +47,6 @@ def test_settings_of_a_framing_are_on_its_page_only() -> None:
     assert with_rows == ["framing.md"]
 
 
-def test_pages_link_to_what_they_speak_of() -> None:
-    """Webots, the original WC2EC program, and the maker's page of each kind of module."""
-    links = " ".join(
-        link for page in PAGES for link in re.findall(r"https://[^)\s]+", page.read_text("utf-8"))
-    )
-    for site in (
-        "cyberbotics.com/doc/reference/emitter",
-        "cyberbotics.com/doc/reference/receiver",
-        "github.com/chrissy0/sese-cab-service",
-        "digi.com",
-        "reyax.com",
-        "vishay.com",
-        "microchip.com",
-        "docs.arduino.cc",
-        "gctronic.com",
-        "irobot",
-        "robotis.com",
-    ):
-        assert site in links, site
-
-
 # --- the code ------------------------------------------------------------------------------
 
 PYTHON = [file for room in ("hilgw", "firmware_mocks", "tests") for file in files(room)]

@@ -26,6 +26,7 @@ XBEE = str(ROOT / "configs" / "xbee.yaml")
 COMMAND = [sys.executable, "-m", "hilgw"]
 ASKING = ("send", "set", "place", "mode", "arm", "disarm", "record", "note", "show", "convert")
 READING = ("check", "diff", "explain", "example", "schema", "adapters", "bodies", "ports", "status")
+ALONE = (*ASKING, *READING, "scan", "metrics", "capture2test")  # these end by themselves
 # Plugins that no pytest that a test starts needs, and that take half of its start.
 UNUSED = "-p no:anyio -p no:hypothesispytest"
 
@@ -45,9 +46,9 @@ def free_port() -> int:
 def run(
     *arguments: str, cwd: Path, timeout_s: float = 2 * DEADLINE_S, **env: str
 ) -> subprocess.CompletedProcess[str]:
-    """One command of hilgw to its end. One that only asks or reads, or runs a gateway in simulated
-    time, needs no process."""
-    if not env and ({*arguments[:1]} & {*ASKING, *READING} or {"--speed", "max"} < {*arguments}):
+    """One command of hilgw to its end. One that only asks or reads, or runs a gateway for a time,
+    needs no process."""
+    if not env and ({*arguments[:1]} & {*ALONE} or "--duration" in arguments):
         with patch.dict(os.environ, environment(cwd)):
             return subprocess.CompletedProcess(arguments, *in_process(*arguments, cwd=cwd))
     return run_program(*COMMAND, *arguments, cwd=cwd, timeout_s=timeout_s, **env)

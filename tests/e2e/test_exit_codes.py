@@ -194,11 +194,8 @@ def test_nohup_outlives_its_terminal(tmp_path: Path) -> None:
 @pytest.mark.wall_clock("any moment after the first output is right: there is no condition")
 @pytest.mark.parametrize(
     ("delay_ms", "number"),
-    [
-        (0, signal.SIGINT), (30, signal.SIGTERM), (60, signal.SIGINT), (100, signal.SIGTERM),
-        (150, signal.SIGINT), (200, signal.SIGTERM), (300, signal.SIGINT), (500, signal.SIGTERM),
-    ],
-)  # fmt: skip
+    [(0, signal.SIGINT), (60, signal.SIGTERM), (100, signal.SIGINT), (200, signal.SIGTERM)],
+)
 def test_a_signal_at_any_moment_stops_it_without_a_traceback(
     delay_ms: int, number: signal.Signals, tmp_path: Path
 ) -> None:

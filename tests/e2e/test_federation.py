@@ -21,7 +21,6 @@ from tests.e2e.running import HOST, ROOT, free_port
 
 BENCH = ROOT / "tools" / "bench"
 LEASE_S, MARGIN_S, PATIENCE_S = 1.0, 0.1, 5.0
-TIMES = range(2)
 
 pytestmark = pytest.mark.process
 
@@ -42,7 +41,7 @@ tool = load()
 @pytest.fixture(scope="module")
 def lab() -> Iterator[Any]:
     """Three gateways: a, b and c, of which b can be cut off."""
-    made = tool.Lab(rate=60)
+    made = tool.Lab(rate=30)
     yield made
     made.close()
 
@@ -69,20 +68,18 @@ def delivered(node: Any, other: str) -> int:
     return int(counts.get("delivered", 0))
 
 
-@pytest.mark.parametrize("_", TIMES)
-def test_a_killed_gateway_is_seen_by_liveliness(lab: Any, _: int) -> None:
+def test_a_killed_gateway_is_seen_by_liveliness(lab: Any) -> None:
     """Within 50 ms on a machine that is not busy; the soak has the figures."""
     assert lab.kill() < PATIENCE_S
     lab.check()
 
 
-@pytest.mark.parametrize("_", TIMES)
-def test_a_frozen_gateway_is_seen_within_the_lease(lab: Any, _: int) -> None:
+def test_a_frozen_gateway_is_seen_within_the_lease(lab: Any) -> None:
     assert LEASE_S / 2 < lab.freeze() < LEASE_S + MARGIN_S + PATIENCE_S
     lab.check()
 
 
-@pytest.mark.parametrize("silent", [True, True, False, False])
+@pytest.mark.parametrize("silent", [True, False])
 def test_a_partition_is_seen_and_heals(lab: Any, silent: bool) -> None:
     assert lab.partition(silent=silent) < LEASE_S + MARGIN_S + PATIENCE_S
     lab.check()
@@ -222,7 +219,7 @@ def test_what_another_program_puts_is_counted_and_has_no_effect(lab: Any) -> Non
 def test_at_the_end_the_counts_of_all_add_up(lab: Any) -> None:
     """Last of those that share the gateways: all end by themselves."""
     total = lab.check()
-    assert total["delivered"] > 1000
+    assert total["delivered"] > 300
     for node in lab.nodes.values():
         last = node.end()
         assert (last["doubled"], last["disordered"], last["violations"]) == (0, 0, [])

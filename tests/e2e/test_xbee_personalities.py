@@ -48,9 +48,7 @@ PERSONALITIES = [
     pytest.param("802.15.4", "s1", devices.Raw802Device, "", 1, id="s1"),
     pytest.param("802.15.4", "xbee3", devices.Raw802Device, "", 2, id="xbee3"),
     pytest.param("digimesh", "digimesh", devices.DigiMeshDevice, "", 2, id="digimesh"),
-    pytest.param("digimesh", "900hp", devices.DigiMeshDevice, "", 1, id="900hp"),
-    pytest.param("zigbee", "zigbee", devices.ZigBeeDevice, ", CE: 1", 1, id="zigbee 1"),
-    pytest.param("zigbee", "zigbee", devices.ZigBeeDevice, ", CE: 1", 2, id="zigbee 2"),
+    pytest.param("zigbee", "zigbee", devices.ZigBeeDevice, ", CE: 1", 1, id="zigbee"),
 ]
 
 

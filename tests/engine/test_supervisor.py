@@ -140,7 +140,7 @@ async def test_a_server_that_hangs_up_at_once_is_asked_more_and_more_seldom(
 
 
 @pytest.mark.wall_clock("a virtual port is opened very often")
-async def test_a_hundred_unplugs_under_traffic_leave_nothing_behind(
+async def test_thirty_unplugs_under_traffic_leave_nothing_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(supervisor, "POLL_S", 0.01)
@@ -162,7 +162,7 @@ async def test_a_hundred_unplugs_under_traffic_leave_nothing_behind(
             port.plug()
             await until(rig.up)
         before, tasks = descriptors(), len(asyncio.all_tasks())
-        for cycle in range(100):
+        for cycle in range(30):
             receptions = rig.bench.count.inbound
             rig.bench.send(b"hello %d" % cycle)
             await until(lambda receptions=receptions: rig.bench.count.inbound > receptions)
@@ -176,8 +176,8 @@ async def test_a_hundred_unplugs_under_traffic_leave_nothing_behind(
         await until(lambda: rig.station.queued == 0)
         assert descriptors() == before
         assert len(asyncio.all_tasks()) == tasks
-        assert rig.bench.count.accepted == 300
-        assert rig.bench.count.inbound >= 100
+        assert rig.bench.count.accepted == 90
+        assert rig.bench.count.inbound >= 30
     port.close()
     timer.close()
 

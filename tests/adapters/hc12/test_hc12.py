@@ -13,6 +13,7 @@ from hilgw.errors import MismatchError, PeerError
 from hilgw.medium.packet import Packet
 from hilgw.testing import AdapterConformance, Vector
 from hilgw.testing.co_simulation import CoSimulation
+from tests.adapters.variants import Variant
 from tests.adapters.world import Side
 
 SECOND = 1_000_000_000
@@ -26,7 +27,7 @@ class TestHc12(AdapterConformance):
     vectors = (Vector(data=b"123456789", wire=b"\xc0123456789\x29\xb1\xc0"),)
 
 
-class TestOtherSerialMode(TestHc12):
+class TestOtherSerialMode(Variant, TestHc12):
     """The module is in AT+U8E1, and in FU1."""
 
     common = {**TestHc12.common, "parity": "even"}
@@ -34,7 +35,7 @@ class TestOtherSerialMode(TestHc12):
     far_mock = {"U": "8E1", "FU": 1}
 
 
-class TestSetByALine(TestHc12):
+class TestSetByALine(Variant, TestHc12):
     """DTR pulls SET low: mode and power, which the file does not have, stay those of the module."""
 
     settings = {"set_line": "dtr", "framing": "slip-crc16"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hilgw.adapters.xbee import ADAPTER
 from hilgw.adapters.xbee.settings import ByHeader
 from hilgw.testing import AdapterConformance, Vector
+from tests.adapters.variants import Variant
 
 SENT = bytes.fromhex("7E 00 0A 01 01 50 01 00 48 65 6C 6C 6F B8")
 RECEIVED = bytes.fromhex("7E 00 0A 81 50 01 28 00 48 65 6C 6C 6F 11")
@@ -34,7 +35,7 @@ class TestApi1(OnXBee):
     """API mode 1."""
 
 
-class TestApi2(OnXBee):
+class TestApi2(Variant, OnXBee):
     """API mode 2: 11, 13, 7D and 7E are escaped."""
 
     settings = {**OnXBee.settings, "api_mode": 2}
@@ -54,7 +55,7 @@ class TestApi2(OnXBee):
     )
 
 
-class TestChannelHeader(OnXBee):
+class TestChannelHeader(Variant, OnXBee):
     """The channel is the first byte of the RF data."""
 
     settings = {**OnXBee.settings, "mapping": ByHeader()}
@@ -66,7 +67,7 @@ class TestChannelHeader(OnXBee):
     )
 
 
-class TestFramesWithoutRssi(OnXBee):
+class TestFramesWithoutRssi(Variant, OnXBee):
     """A module with AO 0 receives in frames 90, which have no RSSI."""
 
     mock = {"AO": 0}
@@ -83,7 +84,7 @@ class TestFramesWithoutRssi(OnXBee):
     )
 
 
-class TestExplicitFrames(OnXBee):
+class TestExplicitFrames(Variant, OnXBee):
     """A module with AO 1 receives in frames 91, with endpoints."""
 
     mock = {"AO": 1}

@@ -12,7 +12,7 @@ from hilgw.errors import MismatchError
 from hilgw.units import s_to_ns
 from tests.cases import part_of
 
-STREAMS = 4_000
+STREAMS = 2_000
 PROBE_S = 12.0
 NOISE_BYTES = 1500
 # Bytes of a line at the wrong rate, of a line with another parity, and of a talkative device.

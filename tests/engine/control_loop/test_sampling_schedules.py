@@ -32,7 +32,7 @@ FREE = 0
 """A medium without steps: the controller's basic step is then DEFAULT_MS."""
 DEFAULT_MS = 32
 STEPS = 20
-SCHEDULES = 15
+SCHEDULES = 8
 
 
 def configuration(medium_ms: int) -> str:

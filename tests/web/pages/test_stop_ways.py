@@ -18,7 +18,7 @@ import pytest
 import trustme
 
 from hilgw.testing.sim import wait_until
-from tests.e2e.running import HOST, Gateway, free_port
+from tests.e2e.running import HOST, Gateway, free_port, run
 from tests.web.pages.browser import Web, opened, wait_for
 from tests.web.stop_servers import stop_servers
 
@@ -40,10 +40,25 @@ robots:
 DEAD = "STOP ALL does not answer"
 
 
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    folder = tmp_path_factory.mktemp("stop")
+    (folder / "stop.yaml").write_text(CONFIG)
+    with Gateway(folder, ["stop.yaml"]) as running:
+        yield running
+
+
 @pytest.fixture
-def robot(tmp_path: Path) -> Iterator[Gateway]:
-    (tmp_path / "stop.yaml").write_text(CONFIG)
-    with Gateway(tmp_path, ["stop.yaml"]) as running:
+def robot(gateway: Gateway) -> Gateway:
+    """The gateway, with its robot armed."""
+    run("arm", "rover", cwd=gateway.cwd).check_returncode()
+    return gateway
+
+
+@pytest.fixture(scope="module")
+def page_here(gateway: Gateway) -> Iterator[tuple[Web, int]]:
+    """The page that the tests without a proxy share."""
+    with page_on(gateway.cwd) as running:
         yield running
 
 
@@ -140,10 +155,12 @@ def _listens(port: int) -> bool:
     return False
 
 
-def test_behind_ssh_with_the_port_of_the_page_alone(robot: Gateway, chromium: Any) -> None:
+def test_behind_ssh_with_the_port_of_the_page_alone(
+    robot: Gateway, page_here: tuple[Web, int], chromium: Any
+) -> None:
     ((ours, theirs),) = re.findall(r"ssh -L (\d+):127\.0\.0\.1:(\d+) ", BEHIND)
     assert (ours != theirs, theirs) == (True, "8080")
-    with page_on(robot.cwd) as (_, port), forwarded((HOST, port)) as where:
+    with forwarded((HOST, page_here[1])) as where:
         with opened(chromium, f"http://127.0.0.1:{where}/") as page:
             wait_for(page.get_by_text("may only look"))
             wait_for(page.locator(".state", has_text="armed").first)  # it is live
@@ -163,9 +180,10 @@ def test_behind_nginx_with_the_lines_of_the_documentation(robot: Gateway, chromi
 
 
 def test_a_process_that_is_frozen_is_started_again_and_the_page_stops_meanwhile(
-    robot: Gateway, chromium: Any
+    robot: Gateway, page_here: tuple[Web, int], chromium: Any
 ) -> None:
-    with page_on(robot.cwd) as (web, port), opened(chromium, web.at("/", acts=False)) as page:
+    web, port = page_here
+    with opened(chromium, web.at("/", acts=False)) as page:
         wait_for(page.get_by_text("may only look"))
         (first,) = stop_servers(web.process.pid)
         os.kill(first, signal.SIGSTOP)  # its port is open
@@ -181,9 +199,10 @@ def test_a_process_that_is_frozen_is_started_again_and_the_page_stops_meanwhile(
 
 
 def test_a_page_without_any_answer_shows_that_in_place_of_the_button(
-    robot: Gateway, chromium: Any
+    robot: Gateway, page_here: tuple[Web, int], chromium: Any
 ) -> None:
-    with page_on(robot.cwd) as (web, _), opened(chromium, web.at("/", acts=False)) as page:
+    web, _ = page_here
+    with opened(chromium, web.at("/", acts=False)) as page:
         stop = page.get_by_role("button", name="STOP ALL")
         wait_for(page.get_by_text("may only look"))
         (process,) = stop_servers(web.process.pid)
@@ -200,12 +219,13 @@ def test_a_page_without_any_answer_shows_that_in_place_of_the_button(
 
 
 def test_the_page_with_the_button_alone_fills_a_phone_and_is_green_after_the_stop(
-    robot: Gateway, chromium: Any
+    robot: Gateway, page_here: tuple[Web, int], chromium: Any
 ) -> None:
+    """Last: it ends the gateway of these tests."""
     phone = {"viewport": {"width": 390, "height": 844}}
-    with page_on(robot.cwd) as (_, port), chromium.new_context(**phone) as context:
+    with chromium.new_context(**phone) as context:
         page = context.new_page()
-        page.goto(f"http://{HOST}:{port + 1}/")
+        page.goto(f"http://{HOST}:{page_here[1] + 1}/")
         button = page.get_by_role("button", name="STOP ALL")
         box = button.bounding_box()
         assert box["width"] * box["height"] > 0.8 * 390 * 844
