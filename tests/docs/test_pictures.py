@@ -136,3 +136,15 @@ def test_each_kind_of_hardware_has_its_wiring() -> None:
     assert {"rs485", "arduino"} <= drawn
     for name in drawn:
         assert f"(pictures/wiring-{name}.svg)" in page
+
+
+def test_the_counts_on_the_way_of_a_packet_are_words_of_the_report() -> None:
+    reasons = (ROOT / "docs" / "reasons.md").read_text("utf-8")
+    texts = [
+        text.text or "" for text in ET.parse(FOLDER / "packet.svg").getroot().iter(f"{SVG}text")
+    ]
+    losses = [text.split(": ") for text in texts if ": " in text]
+    assert len(losses) == 9
+    for where, reason in losses:
+        assert where in ("rejected", "not_received", "refused", "dropped")
+        assert f"| `{reason}` |" in reasons
