@@ -14,6 +14,8 @@ from collections.abc import Hashable, Mapping
 from typing import Any
 
 from firmware_mocks import _parameters as values
+from firmware_mocks._framing.crc import NAMED, CrcField
+from firmware_mocks._framing.framings import ESCAPE, escaped, unescaped
 from firmware_mocks.air import Air, Radio, Signal
 from firmware_mocks.base import MS, Mock
 
@@ -32,6 +34,9 @@ RATES = (2400, 9600, 19200, 38400, 57600, 115200)
 SENSITIVITY_DBM = -60.0  # the RSSI at a little more than 1 m
 POWER_DBM = -59.0
 LONGEST = 4200
+BOF, EOF = 0xC0, 0xC1
+SPECIAL = (BOF, EOF, ESCAPE)
+FCS = CrcField(NAMED["x-25"], "little")
 
 
 def create(
@@ -98,19 +103,19 @@ class Transceiver(Mock):
     def _take(self, data: bytes, now: int) -> None:
         """Read frames as a device does, byte by byte."""
         for byte in data:
-            if byte == 0xC0:
+            if byte == BOF:
                 self._input.clear()
-            elif byte == 0xC1:
+            elif byte == EOF:
                 self._answer(bytes(self._input), now)
                 self._input.clear()
             elif len(self._input) < LONGEST:
                 self._input.append(byte)
 
-    def _answer(self, escaped: bytes, now: int) -> None:
-        frame = unstuff(escaped)
-        if len(frame) < 5 or fcs(frame) != 0x0F47:
+    def _answer(self, inner: bytes, now: int) -> None:
+        frame = unwrap(inner)
+        if frame is None or len(frame) < 3:
             return
-        address, control, data = frame[0] >> 1, frame[1], frame[2:-2]
+        address, control, data = frame[0] >> 1, frame[1], frame[2:]
         if control != 0x03 or address not in (self._address, 127):
             return
         reply = values.reply_to(self._replies, data)
@@ -167,35 +172,12 @@ def _ignore(acknowledged: list[Radio], now: int) -> None:
 # --- frames ---------------------------------------------------------------------------------------
 
 
-def fcs(data: bytes) -> int:
-    """CRC-16/X-25, bit by bit. Of data with their FCS it is 0x0F47."""
-    crc = 0xFFFF
-    for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ 0x8408 if crc & 1 else crc >> 1
-    return crc ^ 0xFFFF
-
-
 def wrap(frame: bytes) -> bytes:
     """XBOFs, BOF, the frame with its FCS, escaped, EOF."""
-    out = bytearray(b"\xff" * 10 + b"\xc0")
-    for byte in frame + fcs(frame).to_bytes(2, "little"):
-        if byte in (0xC0, 0xC1, 0x7D):
-            out += bytes((0x7D, byte ^ 0x20))
-        else:
-            out.append(byte)
-    return bytes(out) + b"\xc1"
+    return b"\xff" * 10 + bytes((BOF,)) + escaped(FCS.append(frame), SPECIAL) + bytes((EOF,))
 
 
-def unstuff(escaped: bytes) -> bytes:
-    """The bytes between BOF and EOF without their escapes."""
-    out = bytearray()
-    flip = 0
-    for byte in escaped:
-        if byte == 0x7D and not flip:
-            flip = 0x20
-        else:
-            out.append(byte ^ flip)
-            flip = 0
-    return bytes(out)
+def unwrap(inner: bytes) -> bytes | None:
+    """The frame between BOF and EOF; None: it is damaged."""
+    frame = unescaped(inner)
+    return None if frame is None else FCS.check(frame)
