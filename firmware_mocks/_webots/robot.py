@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from firmware_mocks import _parameters as values
-from firmware_mocks._room import Room
+from firmware_mocks._room import CartRoom
 from firmware_mocks._webots import devices as parts, sensors
 from firmware_mocks._webots.radio import Emitter, Receiver
 from firmware_mocks._webots.wire import EXIT_NOTIFY, OLD, Reader, message, nodes, text
@@ -87,7 +87,9 @@ class Robot:
     """custom_data, console, wwi: as its controller sent them last. leaving: the controller
     announced its end."""
 
-    def __init__(self, name: str, room: Room, given: Parts, settings: Mapping[str, Any]) -> None:
+    def __init__(
+        self, name: str, room: CartRoom, given: Parts, settings: Mapping[str, Any]
+    ) -> None:
         self.name = name
         self.version = str(settings["webots"])
         self.step_ms = float(settings["step_ms"])
@@ -231,7 +233,7 @@ def _sized_text(reader: Reader, code: str) -> str:
     return reader.take(reader.whole(code)).rstrip(b"\0").decode(errors="replace")
 
 
-def room_of(width: Any, depth: Any, pose: tuple[float, float, float]) -> Room:
+def room_of(width: Any, depth: Any, pose: tuple[float, float, float]) -> CartRoom:
     wide = values.number("width", width, 0.5, 1000)
     deep = values.number("depth", depth, 0.5, 1000)
-    return Room(wide, deep, *pose)
+    return CartRoom(wide, deep, *pose)

@@ -69,7 +69,7 @@ class Module(Mock):
             case "rssi_at_1m_dbm":
                 self.rssi_at_1m_dbm = values.number(name, value, -150, 50)
             case "framing":
-                self._framing = values.named(name, framing_of, value)
+                self._framing = values.named(name, value, framing_of)
             case "B":
                 held.baud_rate = int(values.choice(name, value, tuple(map(str, RATES))))
             case "C":

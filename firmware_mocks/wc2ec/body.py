@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from firmware_mocks import _parameters as values
-from firmware_mocks._room import Room
+from firmware_mocks._room import CartRoom
 from firmware_mocks.base import MS
 from firmware_mocks.wc2ec import wire
 
@@ -37,7 +37,7 @@ class Body:
         self.full = values.choice("dialect", settings["dialect"], ("original", "full")) == "full"
         width = values.number("width", settings["width"], 0.5, 100)
         depth = values.number("depth", settings["depth"], 0.5, 100)
-        self.room = Room(width, depth, *_start_pose(settings["position"], width, depth))
+        self.room = CartRoom(width, depth, *_start_pose(settings["position"], width, depth))
         self.lift = 0.0
         self._time_ns = 0  # of the simulation
         self.counts: Counter[str] = Counter()
@@ -45,7 +45,7 @@ class Body:
         if not isinstance(given, Mapping):
             raise ValueError(f"devices: {given!r} is not a mapping of NAME: TYPE")
         made = {
-            str(name): values.named(f"devices: {name}", _device_of, each)
+            str(name): values.named(f"devices: {name}", each, _device_of)
             for name, each in given.items()
         }
         self._given = {name: kind for name, (kind, _) in made.items()}

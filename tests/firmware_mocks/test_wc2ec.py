@@ -11,7 +11,7 @@ from cobs import cobs
 from hypothesis import given, strategies as st
 
 from firmware_mocks import wc2ec_controller, wc2ec_node, wc2ec_robot
-from firmware_mocks._room import RADIUS_M, Room
+from firmware_mocks._room import RADIUS_M, CartRoom
 from firmware_mocks.air import Air
 from firmware_mocks.wc2ec.cobs import FrameReader, crc16, frame
 from firmware_mocks.wc2ec.pilot import WallAvoider
@@ -69,7 +69,7 @@ def test_the_reader_is_bounded() -> None:
 
 
 def test_distances_turns_and_walls() -> None:
-    room = Room(2.0, 1.0, 0.5, 0.5, 0.0)
+    room = CartRoom(2.0, 1.0, 0.5, 0.5, 0.0)
     assert room.distance(0.0) == pytest.approx(1.5 - RADIUS_M)
     assert room.distance(math.pi) == pytest.approx(0.5 - RADIUS_M)
     assert room.distance(math.pi / 2) == pytest.approx(0.5 - RADIUS_M)
