@@ -142,6 +142,13 @@ def yes(name: str, value: Any) -> bool:
     return choice(name, value, ("no", "yes")) == "yes"
 
 
+def true(name: str, value: Any) -> bool:
+    text = str(value).lower()
+    if text not in ("true", "false"):
+        raise ValueError(f"{name}: {value!r} is not true or false")
+    return text == "true"
+
+
 def choice(name: str, value: Any, allowed: Sequence[str]) -> str:
     """One of the words allowed; YAML reads yes and no, on and off as true and false."""
     text = str(value)

@@ -173,6 +173,11 @@ class Mock(ABC):
     def switch_off(self) -> None:  # noqa: B027 - most have nothing to do
         """No power until the next `reset`. A device that has a battery may ignore it."""
 
+    def _cancel(self) -> None:
+        """Forget all deadlines, and the bytes to send."""
+        self.timers.clear()
+        self.uart.clear()
+
     def describe(self) -> str:
         """The state of this mock in words, for people."""
         return self.name

@@ -37,12 +37,6 @@ def _rate(name: str, value: Any) -> int:
     return int(value)
 
 
-def _echo(name: str, value: Any) -> bool:
-    if str(value).lower() not in ("true", "false"):
-        raise ValueError(f"{name}: {value!r} is not true or false")
-    return str(value).lower() == "true"
-
-
 def _address(name: str, value: Any) -> int:
     if not str(value).isdigit() or int(value) > 126:
         raise ValueError(f"{name}: {value!r} is not a number from 0 to 126")
@@ -56,7 +50,7 @@ class Settings(Parameters):
     baud_rate: int = parameter(
         f"rate of UART and light, bit/s: {', '.join(map(str, RATES))}", 9600, _rate, name="baudRate"
     )
-    echo: bool = parameter("it receives its own light: true or false (default true)", True, _echo)
+    echo: bool = parameter("it receives its own light: true or false", True, values.true)
     address: int = parameter("address of the device that answers, 0 to 126", 0, _address)
     replies: dict[bytes, bytes] = parameter(
         "KEY:VALUE, e.g. ping:pong: a device behind it returns a frame that begins with KEY, with "

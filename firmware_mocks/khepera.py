@@ -86,8 +86,7 @@ class Khepera(Rover[Settings]):
     # --- the host -----------------------------------------------------------------------------
 
     def reset(self, now: int) -> None:
-        self.timers.clear()
-        self.uart.clear()
+        self._cancel()
         self._power_up()
         self._moved_ns = now
 

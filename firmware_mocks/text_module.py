@@ -187,8 +187,7 @@ class TextModule(Adjustable[Settings]):
         self._send_line(self.settings.banner, now)
 
     def _forget(self) -> None:
-        self.timers.clear()
-        self.uart.clear()
+        self._cancel()
         self._held = bytearray()
         self._armed = self._sending = False
         self._life = getattr(self, "_life", 0) + 1

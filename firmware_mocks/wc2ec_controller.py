@@ -71,8 +71,7 @@ class Controller(Adjustable[Settings]):
 
     def disconnect(self, now: int) -> None:
         self.connected = self.closing = False
-        self.uart.clear()
-        self.timers.clear()
+        self._cancel()
 
     def reset(self, now: int) -> None:
         self.disconnect(now)

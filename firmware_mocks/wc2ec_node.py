@@ -82,8 +82,7 @@ class Node(Adjustable[Settings]):
 
     def reset(self, now: int) -> None:
         """Power cycle: forget the registrations."""
-        self.timers.clear()
-        self.uart.clear()
+        self._cancel()
         self.frames.clear()
         self._configure()
 

@@ -76,8 +76,7 @@ class Robot(Adjustable[Settings]):
         if self.connected:
             self.stops += 1
         self.connected = self.closing = False
-        self.timers.clear()
-        self.uart.clear()
+        self._cancel()
         self._forget()
 
     def reset(self, now: int) -> None:

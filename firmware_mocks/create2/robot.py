@@ -111,8 +111,7 @@ class Robot(Rover[Settings]):
         self.mode, self.drive, self.leds = OFF, (0, 0), (0, 0, 0)
         self._input.clear()
         self.stream = []
-        self.timers.clear()
-        self.uart.clear()
+        self._cancel()
         self.uart.baud_rate = int(self.settings.baud_rate)
         self._moved_ns = now
         self._reported_mm, self._reported_degrees = self.floor.way()

@@ -45,15 +45,13 @@ class Robot(Rover[Settings]):
     def reset(self, now: int) -> None:
         """Switched on, or its reset button."""
         self._is_off = False
-        self.timers.clear()
-        self.uart.clear()
+        self._cancel()
         self._moved_ns = self._now = now
         self.restart()
 
     def switch_off(self) -> None:
         self._is_off = True
-        self.timers.clear()
-        self.uart.clear()
+        self._cancel()
         self.speeds = (0, 0)
 
     def describe(self) -> str:

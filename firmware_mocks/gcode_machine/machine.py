@@ -111,15 +111,13 @@ class Machine(Adjustable[Settings]):
 
     def reset(self, now: int) -> None:
         """Power cycle: it believes to be at 0."""
-        self.timers.clear()
-        self.uart.clear()
+        self._cancel()
         self.position = (0.0, 0.0, 0.0)
         self._forget()
         self.timers.start("boot", now + self.settings.boot_ns, self._boot)
 
     def switch_off(self) -> None:
-        self.timers.clear()
-        self.uart.clear()
+        self._cancel()
         self._forget()
 
     def describe(self) -> str:

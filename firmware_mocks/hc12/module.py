@@ -138,8 +138,7 @@ class Module(Mock):
         self._enter("command" if self._set_is_low else "stream", now)
 
     def _forget(self) -> None:
-        self.timers.clear()
-        self.uart.clear()
+        self._cancel()
         self._typed = bytearray()
         self._unsent = bytearray()
         self._sending = False

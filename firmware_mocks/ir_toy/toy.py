@@ -125,8 +125,7 @@ class Toy(Adjustable[Settings]):
 
     def switch_off(self) -> None:
         self._powered = False
-        self.timers.clear()
-        self.uart.clear()
+        self._cancel()
         self.player.restart()
         self.sampler.restart()
         self.irman.restart()

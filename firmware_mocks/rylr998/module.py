@@ -95,9 +95,7 @@ class Module(Mock):
             "at {:g}, {:g}, {:g} m".format(*self.radio.position),
         ]
         if self.replies:
-            words.append(
-                "answers " + ", ".join(repr(key.decode("latin-1")) for key in self.replies)
-            )
+            words.append(values.replies_text(self.replies))
         return ", ".join(words)
 
     # --- power and time --------------------------------------------------------------------------
@@ -138,8 +136,7 @@ class Module(Mock):
         self._use_mode(now)
 
     def _forget(self) -> None:
-        self.timers.clear()
-        self.uart.clear()
+        self._cancel()
         self._reader.clear()
         self.radio.restart()
 

@@ -82,8 +82,7 @@ class Node(Adjustable[Settings]):
         super().advance(now)
 
     def switch_off(self) -> None:
-        self.timers.clear()
-        self.uart.clear()
+        self._cancel()
         self._forget()
         self._power = Power.OFF
 
@@ -107,8 +106,7 @@ class Node(Adjustable[Settings]):
 
     def _reboot(self, now: int, under_way: bytes) -> None:
         """Start again after half of the frame under way; forget everything else."""
-        self.timers.clear()
-        self.uart.clear()
+        self._cancel()
         self._forget()
         self._power = Power.STARTING
         self.boots += 1
