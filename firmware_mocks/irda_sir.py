@@ -50,7 +50,7 @@ class Settings(Parameters):
     baud_rate: int = parameter(
         f"rate of UART and light, bit/s: {', '.join(map(str, RATES))}", 9600, _rate, name="baudRate"
     )
-    echo: bool = parameter("it receives its own light: true or false", True, values.true)
+    echo: bool = parameter("it receives its own light: true or false", "true", values.true)
     address: int = parameter("address of the device that answers, 0 to 126", 0, _address)
     replies: dict[bytes, bytes] = parameter(
         "KEY:VALUE, e.g. ping:pong: a device behind it returns a frame that begins with KEY, with "
