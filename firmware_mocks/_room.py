@@ -7,10 +7,10 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TypeVar
 
-from firmware_mocks import _parameters as values
-from firmware_mocks._parameters import Parameters, parameter
+from firmware_mocks import parameters as values
 from firmware_mocks.air import Air
 from firmware_mocks.base import MS, Adjustable
+from firmware_mocks.parameters import Parameters, parameter
 
 STEP_NS = 5 * MS
 RADIUS_M = 0.08

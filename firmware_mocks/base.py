@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from operator import itemgetter
 from typing import Any, Generic, Protocol, TypeVar
 
-from firmware_mocks._parameters import Parameters
 from firmware_mocks.air import Air
+from firmware_mocks.parameters import Parameters
 
 Action = Callable[[int], None]
 

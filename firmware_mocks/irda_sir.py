@@ -14,12 +14,12 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
-from firmware_mocks import _parameters as values
+from firmware_mocks import parameters as values
 from firmware_mocks._framing.crc import NAMED, CrcField
 from firmware_mocks._framing.framings import ESCAPE, escaped, unescaped
-from firmware_mocks._parameters import Parameters, parameter
 from firmware_mocks.air import Air, Radio, Signal
 from firmware_mocks.base import Adjustable, creator
+from firmware_mocks.parameters import Parameters, parameter
 
 SUMMARY = "IrDA SIR transceivers on a UART, half duplex, receiving their own light"
 RATES = (2400, 9600, 19200, 38400, 57600, 115200)

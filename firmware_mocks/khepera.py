@@ -15,11 +15,11 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from firmware_mocks import _parameters as values
-from firmware_mocks._parameters import parameter
+from firmware_mocks import parameters as values
 from firmware_mocks._room import Room, RoomParameters, Rover
 from firmware_mocks.air import Air
 from firmware_mocks.base import creator
+from firmware_mocks.parameters import parameter
 
 SUMMARY = "a Khepera III robot with its letter protocol, in a walled room"
 MM_PER_PULSE = 0.047  # manual, commands P and I

@@ -8,10 +8,10 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from firmware_mocks import _parameters as values
-from firmware_mocks._parameters import Parameters, parameter
+from firmware_mocks import parameters as values
 from firmware_mocks.air import Air, Radio, Signal
 from firmware_mocks.base import MS, Adjustable, creator
+from firmware_mocks.parameters import Parameters, parameter
 
 SUMMARY = "a radio module with a text protocol that its parameters define"
 FIELDS = ("data", "hex", "length", "source", "rssi")  # in the line of a received packet

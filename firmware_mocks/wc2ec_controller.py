@@ -11,9 +11,9 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-from firmware_mocks._parameters import unused
 from firmware_mocks.air import Air
 from firmware_mocks.base import MS, Adjustable, creator
+from firmware_mocks.parameters import unused
 from firmware_mocks.wc2ec import wire
 from firmware_mocks.wc2ec.pilot import Messenger, PacketParameters, Pilot, WheelParameters
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-from firmware_mocks import _parameters as values
-from firmware_mocks._parameters import Parameters, parameter
+from firmware_mocks import parameters as values
 from firmware_mocks.air import Air
 from firmware_mocks.base import Adjustable, creator
+from firmware_mocks.parameters import Parameters, parameter
 from firmware_mocks.wc2ec import wire
 from firmware_mocks.wc2ec.cobs import FrameReader, frame
 from firmware_mocks.wc2ec.pilot import (

@@ -12,13 +12,13 @@ from collections import Counter, deque
 from dataclasses import dataclass
 from typing import Any
 
-from firmware_mocks import _parameters as values
-from firmware_mocks._parameters import Parameters, parameter
+from firmware_mocks import parameters as values
 from firmware_mocks._webots import wire
 from firmware_mocks._webots.library import LIMIT, Library
 from firmware_mocks._webots.script import FAULTS, Statement, parsed, run
 from firmware_mocks.air import Air
 from firmware_mocks.base import MS, Adjustable, creator
+from firmware_mocks.parameters import Parameters, parameter
 
 SUMMARY = "a controller of a Webots robot, with the protocol of Webots' library"
 SCRIPT = (

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Mapping
 from typing import Any
 
-from firmware_mocks import _parameters as values
+from firmware_mocks import parameters as values
 from firmware_mocks._room import FASTEST, CartRoom
 from firmware_mocks._webots.wire import Reader, message
 

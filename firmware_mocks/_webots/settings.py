@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from firmware_mocks import _parameters as values
-from firmware_mocks._parameters import Parameters, parameter
+from firmware_mocks import parameters as values
 from firmware_mocks._webots import wire
+from firmware_mocks.parameters import Parameters, parameter
 
 YES_FIRST, NO_FIRST = ("yes", "no"), ("no", "yes")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from firmware_mocks import _parameters as values
+from firmware_mocks import parameters as values
 from firmware_mocks._room import RADIUS_M, CartRoom
 from firmware_mocks._webots.radio import Emitter, Receiver
 from firmware_mocks._webots.robot import Parts, Robot, device_list

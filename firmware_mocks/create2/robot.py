@@ -11,13 +11,13 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from firmware_mocks import _parameters as values
-from firmware_mocks._parameters import parameter
+from firmware_mocks import parameters as values
 from firmware_mocks._room import RoomParameters, Rover
 from firmware_mocks.air import Air
 from firmware_mocks.base import MS
 from firmware_mocks.create2 import packets
 from firmware_mocks.create2.floor import LIGHT_BUMPERS, Floor
+from firmware_mocks.parameters import parameter
 
 OFF, PASSIVE, SAFE, FULL = range(4)
 MODES = ("off", "passive", "safe", "full")

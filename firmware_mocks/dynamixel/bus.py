@@ -6,8 +6,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from firmware_mocks import _parameters as values
-from firmware_mocks._parameters import Parameters, parameter
+from firmware_mocks import parameters as values
 from firmware_mocks.air import Air
 from firmware_mocks.base import MS, RATE_TOLERANCE, Adjustable
 from firmware_mocks.dynamixel import packets
@@ -25,6 +24,7 @@ from firmware_mocks.dynamixel.servo import (
     WRITABLE,
     Servo,
 )
+from firmware_mocks.parameters import Parameters, parameter
 
 PING, READ, WRITE, REG_WRITE, ACTION, FACTORY, REBOOT, CLEAR = 1, 2, 3, 4, 5, 6, 8, 16
 SYNC_READ, SYNC_WRITE, BULK_READ, BULK_WRITE = 0x82, 0x83, 0x92, 0x93

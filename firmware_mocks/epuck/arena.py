@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 
-from firmware_mocks._parameters import look_up
 from firmware_mocks._room import Room
+from firmware_mocks.parameters import look_up
 
 BODY_M = 0.037  # radius of the robot
 RIM_M = 0.032  # of the circle with its eight infra-red sensors

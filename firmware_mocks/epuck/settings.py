@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from firmware_mocks import _parameters as values
-from firmware_mocks._parameters import parameter
+from firmware_mocks import parameters as values
 from firmware_mocks._room import RoomParameters
+from firmware_mocks.parameters import parameter
 
 FASTEST = {"e-puck": 1000, "e-puck2": 1200}  # steps/s
 VERSIONS = {

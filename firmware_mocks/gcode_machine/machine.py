@@ -11,13 +11,13 @@ from collections import deque
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from firmware_mocks import _parameters as values
-from firmware_mocks._parameters import Parameters, parameter
+from firmware_mocks import parameters as values
 from firmware_mocks.air import Air
 from firmware_mocks.base import MS, Adjustable
 from firmware_mocks.gcode_machine import words
 from firmware_mocks.gcode_machine.arcs import Point
 from firmware_mocks.gcode_machine.words import Block, LineError, Modes
+from firmware_mocks.parameters import Parameters, parameter
 
 RX_BYTES = 128
 LONGEST = 80  # characters of a line

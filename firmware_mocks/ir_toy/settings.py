@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from firmware_mocks import _parameters as values
-from firmware_mocks._parameters import OF_AIR, Parameters, parameter
+from firmware_mocks import parameters as values
 from firmware_mocks.base import MS
 from firmware_mocks.ir_toy.codes import NAMES, Key, key_of, keys_of
 from firmware_mocks.ir_toy.light import Placement, Point
+from firmware_mocks.parameters import OF_AIR, Parameters, parameter
 
 
 def _microseconds(name: str, value: Any) -> int:

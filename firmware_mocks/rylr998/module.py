@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from firmware_mocks import _parameters as values
+from firmware_mocks import parameters as values
 from firmware_mocks.air import Air
 from firmware_mocks.base import MS, Mock
 from firmware_mocks.rylr998.commands import LONGEST, NO_COMMAND, Reader, parse_send

@@ -6,7 +6,7 @@ import random
 from collections import deque
 from enum import Enum
 
-from firmware_mocks import _parameters as values
+from firmware_mocks import parameters as values
 from firmware_mocks.air import Air
 from firmware_mocks.base import MS, Adjustable
 from firmware_mocks.uart_node.settings import Settings

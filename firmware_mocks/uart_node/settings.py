@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from firmware_mocks import _parameters as values
+from firmware_mocks import parameters as values
 from firmware_mocks._framing.framings import Framing
 from firmware_mocks._framing.specs import NAMES, framing_of, name_of
-from firmware_mocks._parameters import Parameters, parameter
+from firmware_mocks.parameters import Parameters, parameter
 
 MODES = ("echo", "answer", "flood", "noise", "stall", "silent")
 SWITCH = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}

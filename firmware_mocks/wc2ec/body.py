@@ -10,7 +10,7 @@ import struct
 from collections import Counter
 from typing import Any
 
-from firmware_mocks import _parameters as values
+from firmware_mocks import parameters as values
 from firmware_mocks._room import CartRoom
 from firmware_mocks.base import MS
 from firmware_mocks.wc2ec import wire

@@ -6,8 +6,8 @@ import struct
 from dataclasses import dataclass
 from typing import Any
 
-from firmware_mocks import _parameters as values
-from firmware_mocks._parameters import Parameters, parameter
+from firmware_mocks import parameters as values
+from firmware_mocks.parameters import Parameters, parameter
 from firmware_mocks.wc2ec import wire
 
 

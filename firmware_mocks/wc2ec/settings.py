@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from firmware_mocks import _parameters as values
-from firmware_mocks._parameters import parameter
+from firmware_mocks import parameters as values
 from firmware_mocks._room import RoomParameters
+from firmware_mocks.parameters import parameter
 from firmware_mocks.wc2ec import wire
 
 Table = list[tuple[float, float, float]]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from firmware_mocks._parameters import replies_text, reply_to
 from firmware_mocks.air import Air
 from firmware_mocks.base import MS, Mock
+from firmware_mocks.parameters import replies_text, reply_to
 from firmware_mocks.xbee.hardware import MAC_FAMILY, MESH_FAMILY, Hardware, nominal_rate
 from firmware_mocks.xbee.network import zdo
 from firmware_mocks.xbee.network.addressing import Addressing, Mac, Mesh

@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from firmware_mocks import _parameters as values
+from firmware_mocks import parameters as values
 from firmware_mocks.xbee.circuit import pins_of
 from firmware_mocks.xbee.hardware import KINDS, MAC_FAMILY, RATES, Hardware
 from firmware_mocks.xbee.registers import BadCommand, BadValue, Registers
