@@ -132,7 +132,7 @@ class Rover(Adjustable[P]):
         self.room.depth = self.settings.depth * self._per_metre
 
     def _place(self) -> None:
-        """Put the robot where the parameter says; 0, 0 is the middle."""
+        """Put the robot at the position of its parameter; 0, 0 is the middle."""
         room = self.room
         x, y, room.heading = self.settings.position
         room.x, room.y = x * self._per_metre, y * self._per_metre
