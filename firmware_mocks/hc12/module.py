@@ -28,10 +28,17 @@ class Module(Mock):
     """It powers up with the first call that has a time; `Air` sees it as a Radio.
 
     overruns: bytes from the client lost. overflows: bytes for the client lost.
+
+    parameters: its parameters, others are the factory settings. ValueError names the one with a wrong
+    value.
     """
 
     def __init__(
-        self, name: str, air: Air, given: Mapping[str, Any], position: tuple[float, float, float]
+        self,
+        name: str,
+        air: Air,
+        parameters: Mapping[str, Any],
+        position: tuple[float, float, float] = (0.0, 0.0, 0.0),
     ) -> None:
         super().__init__(name, air.seed)
         self.air = air
@@ -53,8 +60,8 @@ class Module(Mock):
         self._high_since: int | None = None
         self._life = 0
         self._forget()
-        for key in sorted(given, key=lambda key: key == "FU"):
-            self.set(key, given[key])
+        for key in sorted(parameters, key=lambda key: key == "FU"):
+            self.set(key, parameters[key])
         air.join(self)
 
     # --- parameters ------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from firmware_mocks.rylr998.settings import (
 
 REPLY_NS = 3 * MS
 BOOT_NS = 60 * MS
-QUIET_NS = 250 * MS  # a command that pauses for so long is given up
+QUIET_NS = 250 * MS  # a command that pauses for so long is parameters up
 TX_BUFFER = 1024  # bytes for the client; a packet that does not fit is lost
 UNKNOWN_COMMAND, BUSY = 4, 17
 RECEPTION_ERRORS = 12, 19, 11  # CRC, header, over time
@@ -33,10 +33,17 @@ class Module(Mock):
 
     overruns: bytes of commands lost. overflows: packets for the client lost. received: packets.
     damaged: those that it reported as damaged.
+
+    parameters: its parameters, others are the factory settings. ValueError names the one with a wrong
+    value.
     """
 
     def __init__(
-        self, name: str, air: Air, given: Mapping[str, Any], position: tuple[float, float, float]
+        self,
+        name: str,
+        air: Air,
+        parameters: Mapping[str, Any],
+        position: tuple[float, float, float] = (0.0, 0.0, 0.0),
     ) -> None:
         super().__init__(name, air.seed)
         self.replies: dict[bytes, bytes] = {}
@@ -50,8 +57,8 @@ class Module(Mock):
         self._awake = True
         self.radio = Transceiver(name, air, self.settings, position, self._packet_received)
         self._use_line(0)
-        for key in sorted(given, key=lambda key: key.upper() != "NETWORKID"):
-            self.set(key, given[key])
+        for key in sorted(parameters, key=lambda key: key.upper() != "NETWORKID"):
+            self.set(key, parameters[key])
         self._stored_band = self.settings["BAND"]
         air.join(self.radio)
 
