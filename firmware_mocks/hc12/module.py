@@ -29,8 +29,7 @@ class Module(Mock):
 
     overruns: bytes from the client lost. overflows: bytes for the client lost.
 
-    parameters: its parameters, others are the factory settings. ValueError names the one with a wrong
-    value.
+    parameters: those that are not the factory settings. ValueError names one with a wrong value.
     """
 
     def __init__(

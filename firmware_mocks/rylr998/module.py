@@ -22,7 +22,7 @@ from firmware_mocks.rylr998.settings import (
 
 REPLY_NS = 3 * MS
 BOOT_NS = 60 * MS
-QUIET_NS = 250 * MS  # a command that pauses for so long is parameters up
+QUIET_NS = 250 * MS  # a command that pauses for so long is given up
 TX_BUFFER = 1024  # bytes for the client; a packet that does not fit is lost
 UNKNOWN_COMMAND, BUSY = 4, 17
 RECEPTION_ERRORS = 12, 19, 11  # CRC, header, over time
@@ -34,8 +34,7 @@ class Module(Mock):
     overruns: bytes of commands lost. overflows: packets for the client lost. received: packets.
     damaged: those that it reported as damaged.
 
-    parameters: its parameters, others are the factory settings. ValueError names the one with a wrong
-    value.
+    parameters: those that are not the factory settings. ValueError names one with a wrong value.
     """
 
     def __init__(
