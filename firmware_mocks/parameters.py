@@ -6,6 +6,7 @@ A ValueError begins with the name of the parameter.
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -234,18 +235,25 @@ def unescaped(value: Any) -> bytes:
 
 
 def replies(name: str, value: Any) -> dict[bytes, bytes]:
-    """A mapping, or text as ping:pong,marco:polo: the beginning of a packet -> its reply."""
+    """A mapping, JSON, or text as ping:pong,marco:polo: the beginning of a packet -> its reply."""
     if isinstance(value, str):
-        pairs = [pair.partition(":") for pair in value.strip("{} ").split(",") if pair.strip()]
-        if not all(key.strip() and colon for key, colon, _ in pairs):
-            raise ValueError(f"{name}: {value!r} is not KEY:VALUE, e.g. ping:pong")
-        value = {key.strip(" \"'"): answer.strip(" \"'") for key, _, answer in pairs}
+        try:
+            value = json.loads(value) if value.lstrip().startswith("{") else _pairs(name, value)
+        except json.JSONDecodeError:
+            value = _pairs(name, value)
     if not isinstance(value, Mapping):
         raise ValueError(f"{name}: {value!r} is not KEY:VALUE, e.g. ping:pong")
     try:
         return {unescaped(key): unescaped(answer) for key, answer in value.items()}
     except ValueError:
         raise ValueError(f"{name}: {value!r} has an invalid escape, unlike \\r or \\x41") from None
+
+
+def _pairs(name: str, text: str) -> dict[str, str]:
+    pairs = [pair.partition(":") for pair in text.strip("{} ").split(",") if pair.strip()]
+    if not all(key.strip() and colon for key, colon, _ in pairs):
+        raise ValueError(f"{name}: {text!r} is not KEY:VALUE, e.g. ping:pong")
+    return {key.strip(" \"'"): answer.strip(" \"'") for key, _, answer in pairs}
 
 
 def reply_to(table: Mapping[bytes, bytes], packet: bytes) -> bytes | None:
